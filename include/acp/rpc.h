@@ -1,0 +1,170 @@
+/*
+ * rpc.h - the JSON-RPC 2.0 peer: requests in both directions at once, over bytes.
+ *
+ * A peer does no I/O and knows no clock.  Its owner feeds what was received, with the time, and
+ * sends what the peer has put out:
+ *
+ *     acp_peer_receive(peer, bytes, n, now);
+ *     struct acp_str out = acp_peer_output(peer);
+ *     ssize_t sent = write(fd, out.ptr, out.len);
+ *     acp_peer_sent(peer, sent);
+ *
+ * What it guarantees:
+ *   - every request it received gets exactly one response, with its id byte for byte
+ *   - every request it sent gets exactly one reply callback: an answer, a timeout, or the close
+ *   - output leaves in the order in which it was produced
+ *   - nothing is ever answered to a notification or to something that looks like a response
+ *
+ * Callbacks may call any function of the peer.  acp_peer_free() inside a callback takes effect when
+ * the outermost call into the peer returns.  One peer belongs to one thread at a time.
+ */
+#ifndef ACP_RPC_H
+#define ACP_RPC_H
+
+#include "acp/base.h"
+#include "acp/json.h"
+#include "acp/wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct acp_peer;
+
+/* A request that was received and waits for its response.  0 is none; numbers are not reused. */
+typedef uint64_t acp_call;
+
+/* A request or notification as received; valid during the callback. */
+struct acp_message {
+    struct acp_str method;
+    struct acp_raw params; /* absent when there were none */
+    struct acp_raw text;   /* the whole message */
+};
+
+/* Things an owner may want to log; the peer has already done what is to be done. */
+enum acp_trouble {
+    ACP_TROUBLE_NOISE,        /* text is no JSON; answered with -32700 */
+    ACP_TROUBLE_TOO_LARGE,    /* a message over the limit was dropped; text is its beginning */
+    ACP_TROUBLE_INVALID,      /* JSON, but no message; answered with -32600 unless response-like */
+    ACP_TROUBLE_STRAY,        /* a response to nothing we asked, or to something already settled */
+    ACP_TROUBLE_DUPLICATE_ID, /* a request whose id is still open; answered with -32600 */
+};
+
+struct acp_peer_handler {
+    /* A request.  Answer it now or later, once.  Left out: every request is -32601. */
+    void (*request)(struct acp_peer *peer, acp_call call, const struct acp_message *message,
+                    void *user);
+    void (*notification)(struct acp_peer *peer, const struct acp_message *message, void *user);
+    /*
+     * The other side wants this request cancelled.  It still must be answered: with a result, or
+     * with -32800 (acp_peer_error_for(ACP_ERR_CANCELLED)).  Left out: the wish is ignored.
+     */
+    void (*cancel)(struct acp_peer *peer, acp_call call, void *user);
+    void (*trouble)(struct acp_peer *peer, enum acp_trouble what, struct acp_str text, void *user);
+    /* There is output where there was none. */
+    void (*output)(struct acp_peer *peer, void *user);
+    /* Unsent output went above the high-water mark (true) or back below the low one (false). */
+    void (*pressure)(struct acp_peer *peer, bool high, void *user);
+    /* The peer is closed; every open request of ours has been failed before this.  Called once. */
+    void (*closed)(struct acp_peer *peer, int reason, void *user);
+};
+
+struct acp_peer_options {
+    enum acp_framing framing; /* AUTO answers in the framing that the other side uses */
+    size_t max_message;       /* of one received message; 0: ACP_WIRE_DEFAULT_MAX */
+    size_t max_output;        /* unsent bytes, a hard limit; 0: 256 MiB */
+    size_t high_water;        /* unsent bytes; 0: 1 MiB */
+    size_t low_water;         /* 0: a quarter of high_water */
+    size_t max_calls;         /* received requests open at once; 0: 65536 */
+    size_t max_pending;       /* sent requests open at once; 0: 65536 */
+    bool silent_on_noise;     /* do not answer -32700 to lines that are no JSON */
+    bool null_ids;            /* serve requests with "id":null (v1's schema allows them) */
+};
+
+/* How the reply to a request of ours ended. */
+struct acp_reply {
+    int err;               /* 0, ACP_ERR_REMOTE, _MALFORMED, _TIMEOUT, _CLOSED */
+    struct acp_raw result; /* when err is 0 */
+    int64_t error_code;    /* the rest when it is ACP_ERR_REMOTE */
+    struct acp_str error_message;
+    struct acp_raw error_data;
+};
+
+typedef void acp_reply_fn(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
+                          void *user);
+
+struct acp_request {
+    struct acp_str method;
+    uint64_t timeout_ms; /* 0: wait for ever */
+    acp_reply_fn *reply;
+    void *user;
+};
+
+/* options NULL takes the defaults; the handler is copied.  ACP_ERR_NOMEM. */
+ACP_API int acp_peer_new(const struct acp_peer_options *options,
+                         const struct acp_peer_handler *handler, void *user,
+                         struct acp_peer **ret);
+/* Takes NULL.  Open requests are failed with ACP_ERR_CLOSED first. */
+ACP_API void acp_peer_free(struct acp_peer *peer);
+
+/* ---- Bytes and time -------------------------------------------------------------------------- */
+
+/* now is milliseconds of any clock that only goes forward.  ACP_ERR_CLOSED after the close. */
+ACP_API int acp_peer_receive(struct acp_peer *peer, const void *bytes, size_t n, uint64_t now);
+/* No more bytes will come: serves a last line without an end, then closes with ACP_ERR_CLOSED. */
+ACP_API void acp_peer_receive_end(struct acp_peer *peer, uint64_t now);
+/* What is to be sent; valid until the next call. */
+ACP_API struct acp_str acp_peer_output(const struct acp_peer *peer);
+ACP_API void acp_peer_sent(struct acp_peer *peer, size_t n);
+/* When acp_peer_tick() is next needed; UINT64_MAX when no timeout is set. */
+ACP_API uint64_t acp_peer_deadline(const struct acp_peer *peer);
+/* Fails what is overdue: cancels it at the other side and replies ACP_ERR_TIMEOUT here. */
+ACP_API void acp_peer_tick(struct acp_peer *peer, uint64_t now);
+/* Fails everything open with reason (an enum acp_err) and takes no more messages either way. */
+ACP_API void acp_peer_close(struct acp_peer *peer, int reason);
+ACP_API bool acp_peer_is_closed(const struct acp_peer *peer);
+/* Requests of ours that wait for a reply, and requests of theirs that wait for our response. */
+ACP_API size_t acp_peer_pending(const struct acp_peer *peer);
+ACP_API size_t acp_peer_calls(const struct acp_peer *peer);
+/* The framing in use for output. */
+ACP_API enum acp_framing acp_peer_framing(const struct acp_peer *peer);
+/* The id of a call as its bytes; absent once it is answered. */
+ACP_API struct acp_raw acp_peer_call_id(const struct acp_peer *peer, acp_call call);
+
+/* ---- Sending --------------------------------------------------------------------------------- */
+
+/* params may be absent.  ret_request may be NULL.  ACP_ERR_CLOSED, _LIMIT, _NOMEM. */
+ACP_API int acp_peer_request(struct acp_peer *peer, const struct acp_request *request,
+                             struct acp_raw params, uint64_t *ret_request);
+ACP_API int acp_peer_notify(struct acp_peer *peer, struct acp_str method, struct acp_raw params);
+/* result absent writes {}.  ACP_ERR_UNKNOWN when the call has been answered already. */
+ACP_API int acp_peer_result(struct acp_peer *peer, acp_call call, struct acp_raw result);
+/* message must not be empty; it is cut at its first line end.  data may be absent. */
+ACP_API int acp_peer_error(struct acp_peer *peer, acp_call call, int64_t code,
+                           struct acp_str message, struct acp_raw data);
+/* The error response that stands for one of our own codes. */
+ACP_API int acp_peer_error_for(struct acp_peer *peer, acp_call call, int err);
+/* Asks the other side to cancel a request of ours; the reply still comes.  ACP_ERR_UNKNOWN. */
+ACP_API int acp_peer_cancel(struct acp_peer *peer, uint64_t request);
+
+/*
+ * The same without an intermediate copy: begin, write exactly one JSON value (the params or the
+ * result) with the writer, then commit.  When the writer has failed, commit takes the message back
+ * and returns its error; a result that failed is answered with -32603 instead.  Nothing else may be
+ * called on the peer between begin and commit.  Begin returns NULL where the plain call would fail.
+ */
+ACP_API struct acp_json_writer *acp_peer_begin_request(struct acp_peer *peer,
+                                                       const struct acp_request *request);
+ACP_API struct acp_json_writer *acp_peer_begin_notify(struct acp_peer *peer,
+                                                      struct acp_str method);
+ACP_API struct acp_json_writer *acp_peer_begin_result(struct acp_peer *peer, acp_call call);
+/* For a request, ret_request gets its number; may be NULL. */
+ACP_API int acp_peer_commit(struct acp_peer *peer, uint64_t *ret_request);
+/* Takes the message back; a call that was begun stays open. */
+ACP_API void acp_peer_abort(struct acp_peer *peer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * scan.h - the routing scan: one pass over a message, without allocating, that validates all of it
+ * and finds what is needed to pass it on.
+ */
+#ifndef ACP_SCAN_H
+#define ACP_SCAN_H
+
+#include "acp/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum acp_scan_kind {
+    ACP_SCAN_INVALID = 0,   /* valid JSON, but no JSON-RPC message */
+    ACP_SCAN_REQUEST,       /* method and id */
+    ACP_SCAN_NOTIFICATION,  /* method, no id */
+    ACP_SCAN_RESPONSE,      /* id and exactly one of result and error */
+    ACP_SCAN_BAD_RESPONSE,  /* no method, but result or error: never to be answered */
+    ACP_SCAN_ARRAY,         /* a batch */
+};
+
+/*
+ * All spans are the values as their bytes, texts with their quotes; absent ones have ptr NULL.  A
+ * key that occurs twice counts where it stands last.  session_id, method and key are plain only
+ * when their text holds no escape; a span with escapes is compared after reading it as JSON.
+ */
+struct acp_scan {
+    enum acp_scan_kind kind;
+    bool version_ok; /* "jsonrpc" is "2.0" */
+    struct acp_raw id;
+    struct acp_raw method;
+    struct acp_raw params;
+    struct acp_raw result;
+    struct acp_raw error;
+    struct acp_raw session_id; /* params.sessionId or result.sessionId */
+    struct acp_raw key;        /* the value of the params key that was asked for */
+};
+
+/*
+ * Scans one message.  key names a top-level key of params to find as well, or is absent.
+ * Returns 0, or ACP_ERR_SYNTAX, ACP_ERR_UTF8, ACP_ERR_DEPTH with the offset where it was seen.
+ */
+ACP_API int acp_scan(struct acp_raw text, struct acp_str key, struct acp_scan *ret,
+                     size_t *ret_offset);
+
+/* The text between the quotes of a string span; absent when it has escapes or is no string. */
+ACP_API struct acp_str acp_scan_plain(struct acp_raw span);
+
+/*
+ * Appends the message with one of its spans replaced by other JSON text.  The span must lie in the
+ * message.
+ */
+ACP_API int acp_scan_splice(struct acp_raw message, struct acp_raw span, struct acp_raw by,
+                            struct acp_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,113 @@
+/* The bounded buffer: bytes that grow at the end and are consumed from the front. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/base.h"
+
+enum { SMALLEST = 256 };
+
+void acp_buf_init(struct acp_buf *buf, size_t max)
+{
+    *buf = (struct acp_buf){.max = max};
+}
+
+void acp_buf_finish(struct acp_buf *buf)
+{
+    free(buf->data);
+    acp_buf_init(buf, buf->max);
+}
+
+void acp_buf_clear(struct acp_buf *buf)
+{
+    buf->start = 0;
+    buf->len = 0;
+}
+
+/* Moves the content to the front, so that the space before it can be used again. */
+static void compact(struct acp_buf *buf)
+{
+    if (buf->start && buf->len)
+        memmove(buf->data, buf->data + buf->start, buf->len);
+    buf->start = 0;
+}
+
+int acp_buf_reserve(struct acp_buf *buf, size_t n)
+{
+    if (n <= buf->cap - buf->start - buf->len)
+        return 0;
+    if (n > buf->max || buf->len > buf->max - n)
+        return ACP_ERR_LIMIT;
+    size_t need = buf->len + n;
+    /* Compacting pays only when it frees at least as much as it moves. */
+    if (need <= buf->cap && buf->start >= buf->len) {
+        compact(buf);
+        return 0;
+    }
+    size_t cap = buf->cap < SMALLEST ? SMALLEST : buf->cap;
+    while (cap < need)
+        cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+    if (cap > buf->max)
+        cap = buf->max;
+    compact(buf);
+    if (cap == buf->cap)
+        return 0;
+    char *data = realloc(buf->data, cap);
+    if (!data)
+        return ACP_ERR_NOMEM;
+    buf->data = data;
+    buf->cap = cap;
+    return 0;
+}
+
+int acp_buf_append(struct acp_buf *buf, const void *bytes, size_t n)
+{
+    if (n == 0)
+        return 0;
+    int err = acp_buf_reserve(buf, n);
+    if (err)
+        return err;
+    memcpy(buf->data + buf->start + buf->len, bytes, n);
+    buf->len += n;
+    return 0;
+}
+
+int acp_buf_append_str(struct acp_buf *buf, struct acp_str text)
+{
+    return acp_buf_append(buf, text.ptr, text.len);
+}
+
+int acp_buf_printf(struct acp_buf *buf, const char *format, ...)
+{
+    va_list args;
+    va_list again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    int err = n < 0 ? ACP_ERR_ARGUMENT : acp_buf_reserve(buf, (size_t) n + 1);
+    if (!err) {
+        (void) vsnprintf(buf->data + buf->start + buf->len, (size_t) n + 1, format, again);
+        buf->len += (size_t) n;
+    }
+    va_end(again);
+    return err;
+}
+
+void acp_buf_consume(struct acp_buf *buf, size_t n)
+{
+    assert(n <= buf->len);
+    buf->start += n;
+    buf->len -= n;
+    if (buf->len == 0)
+        buf->start = 0;
+}
+
+void acp_buf_truncate(struct acp_buf *buf, size_t n)
+{
+    assert(n <= buf->len);
+    buf->len = n;
+    if (n == 0)
+        buf->start = 0;
+}
