@@ -14,10 +14,10 @@
 
 #if defined(__GNUC__)
 #define ACP_API __attribute__((visibility("default")))
-#define ACP_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define ACP_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #else
 #define ACP_API
-#define ACP_PRINTF(format, first)
+#define ACP_PRINTF(at, first)
 #endif
 
 #ifdef __cplusplus

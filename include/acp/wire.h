@@ -50,12 +50,12 @@ struct acp_deframer {
     size_t max_message;
     const char *input;
     size_t input_len;
-    struct acp_buf pending; /* the beginning of a message whose end has not come */
-    size_t searched;        /* so much of pending is known to hold no line end */
+    struct acp_buf pending; /* the beginning of a message or header block whose end has not come */
+    size_t line_start;      /* Content-Length: where in pending the current header line begins */
     size_t body_left;       /* Content-Length: bytes of the current body still to come */
-    bool in_body;
-    bool skipping;  /* inside a message that is over the limit */
-    bool returned;  /* pending was handed out and is to be cleared */
+    int state;              /* private to deframe.c */
+    bool has_length;        /* Content-Length: the current header block has named it */
+    bool returned;          /* pending was handed out and is to be cleared */
     bool ended;
 };
 

@@ -1,0 +1,53 @@
+# A thin front for Meson and scripts/.  `make help` lists the targets.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ ?=
+FUZZ_SECONDS ?=
+BENCH ?=
+PARTS ?=
+
+.PHONY: all
+all: ## build the library, the command and the examples into build/
+	@scripts/setup build
+	@scripts/build build
+
+.PHONY: run
+run: all ## build, then show a client and an agent talking to each other
+	@scripts/run-demo
+
+.PHONY: test
+test: ## run every test; PARTS="unit asan fuzz style" chooses
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),5) scripts/test $(PARTS)
+
+.PHONY: bench
+bench: ## measure against other libraries; BENCH=name chooses one
+	@scripts/bench $(BENCH)
+
+.PHONY: fuzz
+fuzz: ## run the fuzzers for FUZZ_SECONDS=60 each; FUZZ=name chooses one
+	@scripts/fuzz --seconds $(or $(FUZZ_SECONDS),60) $(FUZZ)
+
+.PHONY: install
+install: all ## install below PREFIX=/usr/local, staged in DESTDIR
+	@meson configure build -Dprefix='$(abspath $(PREFIX))'
+	@meson install -C build $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
+
+.PHONY: format
+format: ## lay out all C files by .clang-format
+	@scripts/setup lint
+	@scripts/lint --format
+
+.PHONY: lint
+lint: ## check layout, clang-tidy, cppcheck, shell scripts and man pages
+	@scripts/setup lint
+	@scripts/build build -Dtests=enabled
+	@scripts/lint
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build build-*
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'

@@ -1,0 +1,64 @@
+/* utf8.h - the one place that knows which bytes are UTF-8. */
+#ifndef LIB_BASE_UTF8_H
+#define LIB_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The length (1 to 4) of the well-formed sequence that starts at p, or 0: overlong forms,
+ * surrogates, numbers over U+10FFFF and cut-off sequences are not well-formed.  p < end.
+ */
+static inline size_t acp_utf8_length(const char *text, const char *end)
+{
+    const unsigned char *p = (const unsigned char *) text;
+    size_t left = (size_t) (end - text);
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xC2 || left < 2 || (p[1] & 0xC0) != 0x80)
+        return 0;
+    if (p[0] < 0xE0)
+        return 2;
+    if (left < 3 || (p[2] & 0xC0) != 0x80)
+        return 0;
+    if (p[0] < 0xF0) {
+        if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F))
+            return 0;
+        return 3;
+    }
+    if (p[0] > 0xF4 || left < 4 || (p[3] & 0xC0) != 0x80)
+        return 0;
+    if ((p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
+        return 0;
+    return 4;
+}
+
+/* Writes a code point (not a surrogate, at most U+10FFFF) as 1 to 4 bytes and returns how many. */
+static inline size_t acp_utf8_put(char *out, uint32_t code)
+{
+    unsigned char *o = (unsigned char *) out;
+    if (code < 0x80) {
+        o[0] = (unsigned char) code;
+        return 1;
+    }
+    if (code < 0x800) {
+        o[0] = (unsigned char) (0xC0 | (code >> 6));
+        o[1] = (unsigned char) (0x80 | (code & 0x3F));
+        return 2;
+    }
+    if (code < 0x10000) {
+        o[0] = (unsigned char) (0xE0 | (code >> 12));
+        o[1] = (unsigned char) (0x80 | ((code >> 6) & 0x3F));
+        o[2] = (unsigned char) (0x80 | (code & 0x3F));
+        return 3;
+    }
+    o[0] = (unsigned char) (0xF0 | (code >> 18));
+    o[1] = (unsigned char) (0x80 | ((code >> 12) & 0x3F));
+    o[2] = (unsigned char) (0x80 | ((code >> 6) & 0x3F));
+    o[3] = (unsigned char) (0x80 | (code & 0x3F));
+    return 4;
+}
+
+enum { ACP_UTF8_REPLACEMENT = 0xFFFD };
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * Numbers: from checked text to values and back.  Independent of the locale, which belongs to the
+ * program that we are linked into.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "json/text.h"
+
+/* A decimal number taken apart: digits times ten to the power of exponent. */
+struct decimal {
+    bool negative;
+    const char *whole; /* digits before the point */
+    size_t whole_len;
+    const char *fraction; /* digits after it */
+    size_t fraction_len;
+    int64_t exponent; /* as written, saturated */
+};
+
+static struct decimal take_apart(struct acp_raw number)
+{
+    const char *p = number.ptr;
+    const char *end = p + number.len;
+    struct decimal d = {0};
+    if (p < end && *p == '-') {
+        d.negative = true;
+        p++;
+    }
+    d.whole = p;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    d.whole_len = (size_t) (p - d.whole);
+    d.fraction = p;
+    if (p < end && *p == '.') {
+        d.fraction = ++p;
+        while (p < end && *p >= '0' && *p <= '9')
+            p++;
+        d.fraction_len = (size_t) (p - d.fraction);
+    }
+    if (p < end) {
+        p++;
+        bool minus = p < end && *p == '-';
+        if (p < end && (*p == '-' || *p == '+'))
+            p++;
+        for (; p < end; p++)
+            if (d.exponent < 1000000)
+                d.exponent = d.exponent * 10 + (*p - '0');
+        if (minus)
+            d.exponent = -d.exponent;
+    }
+    return d;
+}
+
+static char digit_at(const struct decimal *d, size_t i)
+{
+    return i < d->whole_len ? d->whole[i] : d->fraction[i - d->whole_len];
+}
+
+static bool add_digit(uint64_t *value, unsigned digit)
+{
+    if (*value > (UINT64_MAX - digit) / 10)
+        return false;
+    *value = *value * 10 + digit;
+    return true;
+}
+
+int acp_json_integer(struct acp_raw number, bool *ret_negative, uint64_t *ret_magnitude)
+{
+    struct decimal d = take_apart(number);
+    size_t count = d.whole_len + d.fraction_len;
+    size_t first = 0;
+    while (first < count && digit_at(&d, first) == '0')
+        first++;
+    while (count > first && digit_at(&d, count - 1) == '0')
+        count--;
+    uint64_t value = 0;
+    if (count > first) {
+        /* The power of ten that the last digit that is not zero stands for. */
+        int64_t power = d.exponent + (int64_t) d.whole_len - (int64_t) count;
+        if (power < 0)
+            return ACP_ERR_TYPE;
+        for (size_t i = first; i < count; i++)
+            if (!add_digit(&value, (unsigned) (digit_at(&d, i) - '0')))
+                return ACP_ERR_RANGE;
+        for (; power > 0; power--)
+            if (!add_digit(&value, 0))
+                return ACP_ERR_RANGE;
+    }
+    *ret_negative = d.negative && value != 0;
+    *ret_magnitude = value;
+    return 0;
+}
+
+/*
+ * The digits without a point and with the exponent moved accordingly: what strtod reads alike in
+ * every locale.  800 digits are more than decide any double; those after are dropped.
+ */
+double acp_json_double(struct acp_raw number)
+{
+    enum { DIGITS = 800 };
+    struct decimal d = take_apart(number);
+    char text[DIGITS + 32];
+    size_t n = 0;
+    size_t count = d.whole_len + d.fraction_len;
+    size_t first = 0;
+    while (first < count && digit_at(&d, first) == '0')
+        first++;
+    for (size_t i = first; i < count && n < DIGITS; i++)
+        text[n++] = digit_at(&d, i);
+    if (n == 0)
+        return d.negative ? -0.0 : 0.0;
+    int64_t power = d.exponent + (int64_t) d.whole_len - (int64_t) (first + n);
+    (void) snprintf(text + n, sizeof(text) - n, "e%lld", (long long) power);
+    double value = strtod(text, NULL);
+    return d.negative ? -value : value;
+}
+
+/* Puts digits with the decimal point after the first `point` of them (may lie outside). */
+static size_t put_decimal(char *out, const char *digits, int count, int point)
+{
+    size_t n = 0;
+    if (point <= 0) {
+        out[n++] = '0';
+        out[n++] = '.';
+        for (; point < 0; point++)
+            out[n++] = '0';
+        for (int i = 0; i < count; i++)
+            out[n++] = digits[i];
+        return n;
+    }
+    for (int i = 0; i < count || i < point; i++) {
+        if (i == point)
+            out[n++] = '.';
+        out[n++] = i < count ? digits[i] : '0';
+    }
+    return n;
+}
+
+size_t acp_json_format_double(double value, char out[32])
+{
+    char text[40];
+    int precision = 14;
+    do { /* 17 significant digits always suffice. */
+        precision++;
+        (void) snprintf(text, sizeof(text), "%.*e", precision - 1, fabs(value));
+    } while (precision < 17 && strtod(text, NULL) != fabs(value));
+
+    /* "d.ddde+xx", where the point is whatever the locale writes. */
+    char digits[20];
+    int count = 0;
+    char *e = strchr(text, 'e');
+    for (char *p = text; p < e; p++)
+        if (*p >= '0' && *p <= '9')
+            digits[count++] = *p;
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    bool minus = e[1] == '-';
+    int exponent = 0;
+    for (char *p = e + 2; *p; p++)
+        exponent = exponent * 10 + (*p - '0');
+    if (minus)
+        exponent = -exponent;
+
+    size_t n = 0;
+    if (signbit(value))
+        out[n++] = '-';
+    if (exponent >= -5 && exponent < 17)
+        return n + put_decimal(out + n, digits, count, exponent + 1);
+    n += put_decimal(out + n, digits, count, 1);
+    return n + (size_t) snprintf(out + n, 32 - n, "e%d", exponent);
+}

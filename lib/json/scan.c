@@ -1,0 +1,210 @@
+/*
+ * The routing scan.  It walks the envelope and the top level of params (or result) by hand and lets
+ * the grammar in text.c pass over everything else, so a message is looked at once.
+ */
+#include "acp/scan.h"
+
+#include "json/text.h"
+
+enum field { F_OTHER, F_JSONRPC, F_ID, F_METHOD, F_PARAMS, F_RESULT, F_ERROR };
+
+static const struct acp_str session_key = ACP_STR("sessionId");
+
+/* Whether the key [p, quote) is this name; escapes in keys are rare but legal. */
+static inline bool key_is(const struct acp_json_cursor *c, const char *p, const char *quote,
+                          struct acp_str name)
+{
+    if (c->escaped)
+        return acp_json_escaped_is(p, quote, name);
+    return (size_t) (quote - p) == name.len && memcmp(p, name.ptr, name.len) == 0;
+}
+
+static enum field envelope_field(const struct acp_json_cursor *c, const char *p, const char *quote)
+{
+    static const struct acp_str names[] = {
+        [F_JSONRPC] = ACP_STR("jsonrpc"), [F_ID] = ACP_STR("id"),
+        [F_METHOD] = ACP_STR("method"),   [F_PARAMS] = ACP_STR("params"),
+        [F_RESULT] = ACP_STR("result"),   [F_ERROR] = ACP_STR("error"),
+    };
+    if (!c->escaped && quote - p > 7)
+        return F_OTHER;
+    for (int f = F_JSONRPC; f <= F_ERROR; f++)
+        if (key_is(c, p, quote, names[f]))
+            return (enum field) f;
+    return F_OTHER;
+}
+
+/*
+ * The key at p and the colon behind it: returns where the value starts, with *ret_quote at the end
+ * of the key; NULL on error.
+ */
+static inline const char *key_and_colon(struct acp_json_cursor *c, const char *p,
+                                        const char **ret_quote)
+{
+    if (p >= c->end || *p != '"')
+        return acp_json_fail(c, p, ACP_ERR_SYNTAX);
+    const char *quote = acp_json_string(c, p + 1);
+    if (!quote)
+        return NULL;
+    *ret_quote = quote;
+    p = acp_json_space(quote + 1, c->end);
+    if (p >= c->end || *p != ':')
+        return acp_json_fail(c, p, ACP_ERR_SYNTAX);
+    return acp_json_space(p + 1, c->end);
+}
+
+/* After a member's value: 1 another key starts at *p, 0 the object ended before *p, -1 error. */
+static inline int member_end(struct acp_json_cursor *c, const char **at)
+{
+    const char *p = acp_json_space(*at, c->end);
+    if (p < c->end && *p == '}') {
+        *at = p + 1;
+        return 0;
+    }
+    if (p >= c->end || *p != ',') {
+        (void) acp_json_fail(c, p, ACP_ERR_SYNTAX);
+        return -1;
+    }
+    *at = acp_json_space(p + 1, c->end);
+    return 1;
+}
+
+/* params or result at p: finds sessionId and the key asked for at its top level. */
+static const char *payload(struct acp_json_cursor *c, const char *p, struct acp_str key,
+                           struct acp_scan *s)
+{
+    if (p >= c->end || *p != '{')
+        return acp_json_value(c, p, 1);
+    p = acp_json_space(p + 1, c->end);
+    if (p < c->end && *p == '}')
+        return p + 1;
+    int more;
+    do {
+        const char *quote;
+        const char *name = p + 1;
+        const char *value = key_and_colon(c, p, &quote);
+        if (!value)
+            return NULL;
+        bool is_session = key_is(c, name, quote, session_key);
+        bool is_key = key.ptr && key_is(c, name, quote, key);
+        p = acp_json_value(c, value, 2);
+        if (!p)
+            return NULL;
+        if (is_session)
+            s->session_id = acp_raw_n(value, (size_t) (p - value));
+        if (is_key)
+            s->key = acp_raw_n(value, (size_t) (p - value));
+        more = member_end(c, &p);
+    } while (more > 0);
+    return more < 0 ? NULL : p;
+}
+
+static struct acp_raw *field_span(struct acp_scan *s, enum field field)
+{
+    switch (field) {
+    case F_ID:
+        return &s->id;
+    case F_METHOD:
+        return &s->method;
+    case F_PARAMS:
+        return &s->params;
+    case F_RESULT:
+        return &s->result;
+    case F_ERROR:
+        return &s->error;
+    default:
+        return NULL;
+    }
+}
+
+/* p is after the brace. */
+static const char *envelope(struct acp_json_cursor *c, const char *p, struct acp_str key,
+                            struct acp_scan *s)
+{
+    static const struct acp_str none = {NULL, 0};
+    p = acp_json_space(p, c->end);
+    if (p < c->end && *p == '}')
+        return p + 1;
+    int more;
+    do {
+        const char *quote;
+        const char *name = p + 1;
+        const char *value = key_and_colon(c, p, &quote);
+        if (!value)
+            return NULL;
+        enum field field = envelope_field(c, name, quote);
+        if (field == F_PARAMS || field == F_RESULT)
+            p = payload(c, value, field == F_PARAMS ? key : none, s);
+        else
+            p = acp_json_value(c, value, 1);
+        if (!p)
+            return NULL;
+        struct acp_raw *span = field_span(s, field);
+        if (span)
+            *span = acp_raw_n(value, (size_t) (p - value));
+        else if (field == F_JSONRPC)
+            s->version_ok = p - value == 5 && memcmp(value, "\"2.0\"", 5) == 0;
+        more = member_end(c, &p);
+    } while (more > 0);
+    return more < 0 ? NULL : p;
+}
+
+static enum acp_scan_kind classify(const struct acp_scan *s)
+{
+    if (s->method.ptr)
+        return s->id.ptr ? ACP_SCAN_REQUEST : ACP_SCAN_NOTIFICATION;
+    if (!s->result.ptr && !s->error.ptr)
+        return ACP_SCAN_INVALID;
+    bool one = !s->result.ptr != !s->error.ptr;
+    return one && s->id.ptr ? ACP_SCAN_RESPONSE : ACP_SCAN_BAD_RESPONSE;
+}
+
+int acp_scan(struct acp_raw text, struct acp_str key, struct acp_scan *ret, size_t *ret_offset)
+{
+    struct acp_json_cursor c = {.end = text.ptr + text.len, .max_depth = ACP_JSON_MAX_DEPTH};
+    struct acp_scan s = {0};
+    const char *p = acp_json_space(text.ptr, c.end);
+    if (p < c.end && *p == '{') {
+        p = envelope(&c, p + 1, key, &s);
+        s.kind = classify(&s);
+    } else {
+        s.kind = p < c.end && *p == '[' ? ACP_SCAN_ARRAY : ACP_SCAN_INVALID;
+        p = acp_json_value(&c, p, 0);
+    }
+    if (p) {
+        p = acp_json_space(p, c.end);
+        if (p < c.end)
+            p = acp_json_fail(&c, p, ACP_ERR_SYNTAX);
+    }
+    if (!p) {
+        if (ret_offset)
+            *ret_offset = (size_t) (c.where - text.ptr);
+        return c.err;
+    }
+    *ret = s;
+    return 0;
+}
+
+struct acp_str acp_scan_plain(struct acp_raw span)
+{
+    if (span.len < 2 || span.ptr[0] != '"' || memchr(span.ptr, '\\', span.len))
+        return acp_str_n(NULL, 0);
+    return acp_str_n(span.ptr + 1, span.len - 2);
+}
+
+int acp_scan_splice(struct acp_raw message, struct acp_raw span, struct acp_raw by,
+                    struct acp_buf *out)
+{
+    if (!span.ptr || span.ptr < message.ptr ||
+        span.ptr + span.len > message.ptr + message.len)
+        return ACP_ERR_ARGUMENT;
+    int err = acp_buf_reserve(out, message.len - span.len + by.len);
+    if (err)
+        return err;
+    size_t before = (size_t) (span.ptr - message.ptr);
+    size_t after = message.len - before - span.len;
+    (void) acp_buf_append(out, message.ptr, before);
+    (void) acp_buf_append(out, by.ptr, by.len);
+    (void) acp_buf_append(out, span.ptr + span.len, after);
+    return 0;
+}
