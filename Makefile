@@ -29,9 +29,10 @@ fuzz: ## run the fuzzers for FUZZ_SECONDS=60 each; FUZZ=name chooses one
 	@scripts/fuzz --seconds $(or $(FUZZ_SECONDS),60) $(FUZZ)
 
 .PHONY: install
-install: all ## install below PREFIX=/usr/local, staged in DESTDIR
-	@meson configure build -Dprefix='$(abspath $(PREFIX))'
-	@meson install -C build $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
+install: ## build, then install below PREFIX=/usr/local, staged in DESTDIR
+	@scripts/setup build
+	@scripts/build build -Dprefix='$(abspath $(PREFIX))'
+	@meson install -C build --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 
 .PHONY: format
 format: ## lay out all C files by .clang-format
@@ -50,4 +51,4 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@awk -F ':[^#]*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile

@@ -95,6 +95,21 @@ struct acp_str_list {
     size_t count;
 };
 
+struct acp_i64_list {
+    const int64_t *items;
+    size_t count;
+};
+
+struct acp_str_entry {
+    struct acp_str key;
+    struct acp_str value;
+};
+
+struct acp_str_map {
+    const struct acp_str_entry *items;
+    size_t count;
+};
+
 /* Made from a literal; usable in static initialisers. */
 #define ACP_STR(literal) {(literal), sizeof(literal) - 1}
 

@@ -83,7 +83,11 @@ struct acp_peer_options {
 
 /* How the reply to a request of ours ended. */
 struct acp_reply {
-    int err;               /* 0, ACP_ERR_REMOTE, _MALFORMED, _TIMEOUT, _CLOSED */
+    /*
+     * 0, ACP_ERR_REMOTE, _MALFORMED, _TIMEOUT, the reason of the close, or that the answer came and
+     * could not be taken: ACP_ERR_LIMIT, _NOMEM.
+     */
+    int err;
     struct acp_raw result; /* when err is 0 */
     int64_t error_code;    /* the rest when it is ACP_ERR_REMOTE */
     struct acp_str error_message;
@@ -109,7 +113,11 @@ ACP_API void acp_peer_free(struct acp_peer *peer);
 
 /* ---- Bytes and time -------------------------------------------------------------------------- */
 
-/* now is milliseconds of any clock that only goes forward.  ACP_ERR_CLOSED after the close. */
+/*
+ * now is milliseconds of any clock that only goes forward.  ACP_ERR_CLOSED when the peer is closed.
+ * Bytes fed inside a callback of receive are kept until it returns; ACP_ERR_LIMIT and _NOMEM when
+ * they cannot be.
+ */
 ACP_API int acp_peer_receive(struct acp_peer *peer, const void *bytes, size_t n, uint64_t now);
 /* No more bytes will come: serves a last line without an end, then closes with ACP_ERR_CLOSED. */
 ACP_API void acp_peer_receive_end(struct acp_peer *peer, uint64_t now);

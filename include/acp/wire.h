@@ -1,8 +1,8 @@
 /*
  * wire.h - framing: bytes to messages and back.
  *
- * Two framings: one message a line (ACP's own on stdio), and LSP's Content-Length headers.  A reader
- * that is told ACP_FRAMING_AUTO decides by the first bytes it sees.
+ * Two framings: one message a line (ACP's own on stdio), and LSP's Content-Length headers.  A
+ * reader that is told ACP_FRAMING_AUTO decides by the first bytes it sees.
  */
 #ifndef ACP_WIRE_H
 #define ACP_WIRE_H
@@ -67,7 +67,7 @@ ACP_API void acp_deframer_finish(struct acp_deframer *d);
 ACP_API void acp_deframer_feed(struct acp_deframer *d, const void *bytes, size_t n);
 /* Says that no more bytes will come, so that a last line without its end is a message too. */
 ACP_API void acp_deframer_end(struct acp_deframer *d);
-/* The next frame.  Only ACP_ERR_NOMEM is an error; the message it struck is lost, the next is not. */
+/* The next frame.  Only ACP_ERR_NOMEM is an error; it loses the message it struck and no other. */
 ACP_API int acp_deframer_next(struct acp_deframer *d, struct acp_frame *ret);
 
 /*

@@ -1,4 +1,6 @@
 /* The streaming writer: appends compact JSON to a buffer, one message on one line. */
+#include "json/writer.h"
+
 #include <math.h>
 
 #include "base/utf8.h"
@@ -144,6 +146,14 @@ void acp_json_write_key(struct acp_json_writer *w, struct acp_str key)
     acp_json_write_str(w, key);
     w->comma = false;
     put(w, ":", 1);
+    w->comma = false;
+}
+
+void acp_json_write_ready_key(struct acp_json_writer *w, const char *text, size_t len)
+{
+    size_t skip = w->comma ? 0 : 1;
+    w->comma = false;
+    put(w, text + skip, len - skip);
     w->comma = false;
 }
 

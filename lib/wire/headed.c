@@ -87,9 +87,8 @@ static void end_header(struct acp_deframer *d, struct acp_frame *ret)
         acp_deframer_give(d, ACP_FRAME_NOISE, block_len(d), ret);
         d->state = RESYNC_START;
     } else if (d->body_left > d->max_message) {
-        /* Said at once, by the header: the body may never come. */
-        acp_deframer_give(d, ACP_FRAME_TOO_LARGE, block_len(d), ret);
-        d->state = SKIP_BODY;
+        acp_buf_clear(&d->pending);
+        d->state = LARGE_BODY;
     } else {
         acp_buf_clear(&d->pending);
         d->state = AT_BODY;
@@ -156,6 +155,24 @@ static int at_body(struct acp_deframer *d, struct acp_frame *ret)
     return 0;
 }
 
+/* Gathers the beginning that is shown, which tells whose message it was; then skips the rest. */
+static void large_body(struct acp_deframer *d, struct acp_frame *ret)
+{
+    size_t want = d->max_message < EXCERPT ? d->max_message : (size_t) EXCERPT;
+    size_t n = want - d->pending.len;
+    if (n > d->input_len)
+        n = d->input_len;
+    d->body_left -= n;
+    if (acp_deframer_keep(d, n)) {
+        acp_deframer_take(d, n);
+        want = d->pending.len; /* without memory the excerpt is shorter */
+    }
+    if (d->pending.len == want) {
+        acp_deframer_give(d, ACP_FRAME_TOO_LARGE, want, ret);
+        d->state = SKIP_BODY;
+    }
+}
+
 static void skip_body(struct acp_deframer *d)
 {
     size_t n = d->body_left < d->input_len ? d->body_left : d->input_len;
@@ -192,6 +209,8 @@ static void at_end(struct acp_deframer *d, struct acp_frame *ret)
     if (d->state == AT_BODY ||
         (d->state == AT_HEADER && !acp_deframer_is_blank(text.ptr, text.len)))
         acp_deframer_give(d, ACP_FRAME_NOISE, text.len, ret);
+    else if (d->state == LARGE_BODY)
+        acp_deframer_give(d, ACP_FRAME_TOO_LARGE, text.len, ret);
     else
         acp_buf_clear(&d->pending);
     start_header(d);
@@ -209,6 +228,9 @@ int acp_deframer_next_headed(struct acp_deframer *d, struct acp_frame *ret)
             break;
         case AT_BODY:
             err = at_body(d, ret);
+            break;
+        case LARGE_BODY:
+            large_body(d, ret);
             break;
         case SKIP_BODY:
             skip_body(d);

@@ -17,6 +17,7 @@ enum state {
     SKIP_LINE,    /* in a line that is dropped, up to its end */
     AT_HEADER,    /* in a header block; pending is all of it so far */
     AT_BODY,      /* in a body; pending is its beginning */
+    LARGE_BODY,   /* in a body over the limit; pending is what will be shown of it */
     SKIP_BODY,    /* in a body that is dropped */
     RESYNC_START, /* at the start of a line while looking for a header; pending is what matches */
     RESYNC_SKIP,  /* in a line that is no header */

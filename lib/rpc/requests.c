@@ -1,0 +1,156 @@
+/*
+ * The requests that were sent and wait for their reply: opening, settling, timeouts.  It owns the
+ * records.  send.c opens them, receive.c settles them with responses, peer.c with the close.
+ *
+ * A request is taken out of every table before its reply callback runs, so each gets exactly one.
+ */
+#include "rpc/peer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static void link_newest(struct acp_peer *peer, struct asked *asked)
+{
+    asked->older = peer->newest;
+    if (peer->newest)
+        peer->newest->newer = asked;
+    else
+        peer->oldest = asked;
+    peer->newest = asked;
+}
+
+static void unlink_asked(struct acp_peer *peer, struct asked *asked)
+{
+    if (asked->older)
+        asked->older->newer = asked->newer;
+    else
+        peer->oldest = asked->newer;
+    if (asked->newer)
+        asked->newer->older = asked->older;
+    else
+        peer->newest = asked->older;
+}
+
+int acp_rpc_asked_add(struct acp_peer *peer, const struct acp_request *request, struct asked **ret)
+{
+    if (peer->asked.count >= peer->options.max_pending)
+        return ACP_ERR_LIMIT;
+    /* A deadline beyond the end of time is none. */
+    bool timed = request->timeout_ms && request->timeout_ms < UINT64_MAX - peer->now;
+    if (timed) {
+        int err = acp_deadlines_reserve(&peer->deadlines);
+        if (err)
+            return err;
+    }
+    struct asked *asked = malloc(sizeof(*asked));
+    if (!asked)
+        return ACP_ERR_NOMEM;
+    *asked = (struct asked){
+        .number = peer->next_request, .reply = request->reply, .user = request->user};
+    int err = acp_map_set(&peer->asked, acp_rpc_key(&asked->number), asked);
+    if (err) {
+        free(asked);
+        return err;
+    }
+    link_newest(peer, asked);
+    if (timed) {
+        asked->deadline.when = peer->now + request->timeout_ms;
+        acp_deadlines_push(&peer->deadlines, &asked->deadline);
+    }
+    *ret = asked;
+    return 0;
+}
+
+/* Only the very text that we sent is one of our ids: 1.0, "1" and 01 are not. */
+static bool own_id(struct acp_raw id, uint64_t *ret)
+{
+    if (!id.ptr || id.len == 0 || id.len > 19)
+        return false;
+    uint64_t number = 0;
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.ptr[i] < '0' || id.ptr[i] > '9')
+            return false;
+        number = number * 10 + (uint64_t) (id.ptr[i] - '0');
+    }
+    *ret = number;
+    return true;
+}
+
+struct asked *acp_rpc_asked_find(const struct acp_peer *peer, struct acp_raw id)
+{
+    uint64_t number;
+    return own_id(id, &number) ? acp_map_get(&peer->asked, acp_rpc_key(&number)) : NULL;
+}
+
+static void detach(struct acp_peer *peer, struct asked *asked)
+{
+    (void) acp_map_remove(&peer->asked, acp_rpc_key(&asked->number));
+    acp_deadlines_remove(&peer->deadlines, &asked->deadline);
+    unlink_asked(peer, asked);
+}
+
+void acp_rpc_asked_drop(struct acp_peer *peer, struct asked *asked)
+{
+    detach(peer, asked);
+    free(asked);
+}
+
+void acp_rpc_settle(struct acp_peer *peer, struct asked *asked, const struct acp_reply *reply)
+{
+    detach(peer, asked);
+    if (asked->reply)
+        asked->reply(peer, asked->number, reply, asked->user);
+    free(asked);
+}
+
+void acp_rpc_settle_err(struct acp_peer *peer, struct asked *asked, int err)
+{
+    struct acp_reply reply = {.err = err};
+    acp_rpc_settle(peer, asked, &reply);
+}
+
+size_t acp_peer_pending(const struct acp_peer *peer)
+{
+    return peer->asked.count;
+}
+
+/* ---- Time ----------------------------------------------------------------------------------- */
+
+uint64_t acp_peer_deadline(const struct acp_peer *peer)
+{
+    const struct acp_deadline *first = acp_deadlines_first(&peer->deadlines);
+    if (!first)
+        return UINT64_MAX;
+    /* Until the peer has been told a time, it cannot name one: ask for a tick at once. */
+    return peer->has_now ? first->when : 0;
+}
+
+void acp_peer_tick(struct acp_peer *peer, uint64_t now)
+{
+    assert(!peer->open.kind);
+    acp_rpc_enter(peer);
+    acp_rpc_set_now(peer, now);
+    struct acp_deadline *first;
+    while (!peer->closed && (first = acp_deadlines_first(&peer->deadlines)) && first->when <= now) {
+        struct asked *asked = (struct asked *) first;
+        uint64_t number = asked->number;
+        /* Out of the heap first: the output callback of the cancel may tick again. */
+        acp_deadlines_remove(&peer->deadlines, first);
+        /* The cancel is a courtesy; the request fails here whether it can be sent or not. */
+        (void) acp_rpc_send_cancel(peer, number);
+        /* That callback may also have settled it. */
+        asked = acp_map_get(&peer->asked, acp_rpc_key(&number));
+        if (asked)
+            acp_rpc_settle_err(peer, asked, ACP_ERR_TIMEOUT);
+    }
+    acp_rpc_leave(peer);
+}
+
+int acp_peer_cancel(struct acp_peer *peer, uint64_t request)
+{
+    if (peer->closed)
+        return ACP_ERR_CLOSED;
+    if (!acp_map_get(&peer->asked, acp_rpc_key(&request)))
+        return ACP_ERR_UNKNOWN;
+    return acp_rpc_send_cancel(peer, request);
+}
