@@ -175,6 +175,9 @@ static inline struct acp_str acp_str_null(void)
     return acp_str_n((const char *) acp_null(), 0);
 }
 
+/* What the init functions of messages begin with. */
+ACP_API void acp_zero(void *memory, size_t size);
+
 /* Numbers and booleans that may be absent or null. */
 enum acp_presence { ACP_ABSENT = 0, ACP_NULL, ACP_PRESENT };
 
@@ -237,9 +240,26 @@ ACP_API void acp_buf_init(struct acp_buf *buf, size_t max);
 ACP_API void acp_buf_finish(struct acp_buf *buf);
 /* Forgets the content, keeps the memory. */
 ACP_API void acp_buf_clear(struct acp_buf *buf);
+ACP_API int acp_buf_grow(struct acp_buf *buf, size_t n);
+
 /* Room for n more bytes at the end.  ACP_ERR_LIMIT, ACP_ERR_NOMEM; the content stays as it was. */
-ACP_API int acp_buf_reserve(struct acp_buf *buf, size_t n);
-ACP_API int acp_buf_append(struct acp_buf *buf, const void *bytes, size_t n);
+static inline int acp_buf_reserve(struct acp_buf *buf, size_t n)
+{
+    return n <= buf->cap - buf->start - buf->len ? 0 : acp_buf_grow(buf, n);
+}
+
+static inline int acp_buf_append(struct acp_buf *buf, const void *bytes, size_t n)
+{
+    if (n == 0)
+        return 0;
+    int err = acp_buf_reserve(buf, n);
+    if (err)
+        return err;
+    memcpy(buf->data + buf->start + buf->len, bytes, n);
+    buf->len += n;
+    return 0;
+}
+
 ACP_API int acp_buf_append_str(struct acp_buf *buf, struct acp_str text);
 ACP_API int acp_buf_printf(struct acp_buf *buf, const char *format, ...) ACP_PRINTF(2, 3);
 /* Drops n bytes from the front. */

@@ -7,6 +7,7 @@
  * then one pass over the keys fills them all.
  */
 #include "acp/walk.h"
+#include "json/pull.h"
 
 struct decoder {
     struct acp_json_reader r;
@@ -24,8 +25,17 @@ struct layer {
     unsigned expect; /* the field that probably comes next */
 };
 
+/* The JSON value that the layers are filled from, mostly an object. */
+struct object {
+    const char *value; /* where it begins */
+    const char *begin; /* its first key */
+    const char *body;  /* behind those of its tags that came first and have been used */
+    uint32_t depth;    /* of value */
+    bool body_first;   /* there were none */
+};
+
 static int decode_type(struct decoder *d, const struct acp_type *type, char *dst);
-static int decode_layers(struct decoder *d, struct layer *layers, int count);
+static int decode_layers(struct decoder *d, struct object *o, struct layer *layers, int count);
 
 /* ---- Failing ----------------------------------------------------------------------------------- */
 
@@ -43,7 +53,7 @@ static int no_memory(struct decoder *d)
 
 static int wrong_type(struct decoder *d, const char *expected)
 {
-    enum acp_json_type found = acp_json_peek(&d->r);
+    enum acp_json_type found = acp_pull_peek(&d->r);
     if (is_fatal(d) || found == ACP_JSON_NONE) {
         int err = is_fatal(d) ? d->r.err : acp_json_skip(&d->r);
         return acp_failure_set(d->failure, err, "%s", acp_err_text(err));
@@ -61,6 +71,20 @@ static int shown(struct acp_str text)
 static int out_of_range(struct decoder *d, const char *what)
 {
     return acp_failure_set(d->failure, ACP_ERR_RANGE, "%s is outside of its range", what);
+}
+
+/* Sets the reader back to the value, and to its body. */
+static void to_value(struct decoder *d, const struct object *o)
+{
+    d->r.at = o->value;
+    d->r.depth = o->depth;
+}
+
+static void to_body(struct decoder *d, const struct object *o)
+{
+    d->r.at = o->body;
+    d->r.depth = o->depth + 1;
+    d->r.first = o->body_first;
 }
 
 /* ---- One value --------------------------------------------------------------------------------- */
@@ -108,7 +132,7 @@ static int decode_f64(struct decoder *d, const struct acp_field *f, char *dst)
 static int decode_str(struct decoder *d, const struct acp_field *f, char *dst)
 {
     struct acp_str text;
-    if (acp_json_read_str(&d->r, &text))
+    if (acp_pull_str(&d->r, &text))
         return wrong_type(d, "a string");
     if (f->bounds && !acp_in_bounds(f, (double) text.len))
         return out_of_range(d, "the length of the text");
@@ -120,7 +144,7 @@ static int decode_enum(struct decoder *d, const struct acp_field *f, char *dst)
 {
     const struct acp_type *type = acp_type_of(f);
     struct acp_any_enum value;
-    if (acp_json_read_str(&d->r, &value.text))
+    if (acp_pull_str(&d->r, &value.text))
         return wrong_type(d, "a string");
     const struct acp_enumerator *e = acp_enumerator_by_text(type, value.text, d->profile);
     if (e)
@@ -138,7 +162,7 @@ static int decode_enum(struct decoder *d, const struct acp_field *f, char *dst)
 static int decode_raw(struct decoder *d, const struct acp_field *f, char *dst)
 {
     struct acp_raw raw;
-    if (f->kind == ACP_KIND_OBJECT && acp_json_peek(&d->r) != ACP_JSON_OBJECT)
+    if (f->kind == ACP_KIND_OBJECT && acp_pull_peek(&d->r) != ACP_JSON_OBJECT)
         return wrong_type(d, "an object");
     if (acp_json_read_raw(&d->r, &raw))
         return wrong_type(d, "a value");
@@ -204,8 +228,8 @@ static int decode_elements(struct decoder *d, const struct acp_field *f, struct 
     char *items = NULL;
     size_t count = 0;
     int more;
-    struct acp_str key;
-    while ((more = map ? acp_json_next_key(&d->r, &key) : acp_json_next_item(&d->r)) > 0) {
+    struct acp_str key = {NULL, 0};
+    while ((more = map ? acp_pull_key(&d->r, &key) : acp_pull_next(&d->r, ']')) > 0) {
         char *element = next_element(d, &items, count, size);
         if (!element)
             return no_memory(d);
@@ -238,7 +262,7 @@ static int decode_elements(struct decoder *d, const struct acp_field *f, struct 
 static int decode_container(struct decoder *d, const struct acp_field *f, char *dst)
 {
     struct acp_any_list list = {NULL, 0};
-    if (f->shape == ACP_SHAPE_MAP ? acp_json_enter_object(&d->r) : acp_json_enter_array(&d->r))
+    if (acp_pull_enter(&d->r, f->shape == ACP_SHAPE_MAP ? '{' : '['))
         return wrong_type(d, f->shape == ACP_SHAPE_MAP ? "an object" : "an array");
     int err = decode_elements(d, f, &list);
     if (err)
@@ -303,7 +327,7 @@ static int decode_null(struct decoder *d, const struct acp_field *f, char *dst)
 
 static int decode_present(struct decoder *d, const struct acp_field *f, char *dst)
 {
-    if (acp_json_peek(&d->r) == ACP_JSON_NULL) {
+    if (acp_pull_peek(&d->r) == ACP_JSON_NULL) {
         if (f->flags & ACP_FIELD_NULLABLE)
             return decode_null(d, f, dst) ? wrong_type(d, "null") : 0;
         if (f->flags & ACP_FIELD_FORGIVE_NULL && !d->strict)
@@ -318,20 +342,24 @@ static int decode_present(struct decoder *d, const struct acp_field *f, char *ds
     return decode_value(d, f, dst);
 }
 
-static int decode_field(struct decoder *d, const struct acp_field *f, char *dst)
+/* A malformed value counts as absent. */
+static int decode_forgiving(struct decoder *d, const struct acp_field *f, char *dst)
 {
     struct acp_json_reader start = d->r;
     int err = decode_present(d, f, dst);
-    if (!err)
-        return 0;
-    if (!is_fatal(d) && (f->flags & ACP_FIELD_FORGIVE_ERROR) && !d->strict) {
-        memset(dst, 0, acp_storage_size(f));
-        d->r = start;
-        if (!acp_json_skip(&d->r))
-            return 0;
-        err = wrong_type(d, "a value");
-    }
-    acp_failure_in_key(d->failure, acp_text_at(f->name));
+    if (!err || is_fatal(d))
+        return err;
+    memset(dst, 0, acp_storage_size(f));
+    d->r = start;
+    return acp_json_skip(&d->r) ? wrong_type(d, "a value") : 0;
+}
+
+static int decode_field(struct decoder *d, const struct acp_field *f, char *dst)
+{
+    bool forgive = (f->flags & ACP_FIELD_FORGIVE_ERROR) && !d->strict;
+    int err = forgive ? decode_forgiving(d, f, dst) : decode_present(d, f, dst);
+    if (err)
+        acp_failure_in_key(d->failure, acp_text_at(f->name));
     return err;
 }
 
@@ -371,10 +399,10 @@ static struct layer *layer_tagged_by(struct layer *layers, int count, struct acp
  */
 static int decode_tag(struct decoder *d, const struct layer *layer)
 {
-    struct acp_str tag;
-    if (!layer->tag.ptr || acp_json_peek(&d->r) != ACP_JSON_STRING)
+    struct acp_str tag = {NULL, 0};
+    if (!layer->tag.ptr || acp_pull_peek(&d->r) != ACP_JSON_STRING)
         return acp_json_skip(&d->r) ? wrong_type(d, "a value") : 0;
-    if (acp_json_read_str(&d->r, &tag))
+    if (acp_pull_str(&d->r, &tag))
         return wrong_type(d, "a string");
     if (acp_str_eq(tag, layer->tag))
         return 0;
@@ -434,18 +462,32 @@ static int decode_member(struct decoder *d, struct layer *layer, int index)
     return decode_field(d, f, layer->base + f->offset);
 }
 
-/* The layers are chosen: one pass over the keys fills them. */
-static int decode_members(struct decoder *d, struct layer *layers, int count)
+/* What is unlisted is kept as all of the object that it was found in. */
+static void keep_raw(const struct decoder *d, const struct object *o, struct layer *layers,
+                     int count)
 {
-    const char *begin = d->r.at;
+    const char *end = d->r.at;
+    for (int i = 0; i < count; i++) {
+        if (layers[i].type->form != ACP_FORM_UNION || acp_is_of(layers[i].base) != ACP_IS_UNLISTED)
+            continue;
+        while (end[-1] != '}') /* the reader has passed over white space */
+            end--;
+        struct acp_raw raw = {o->value, (size_t) (end - o->value)};
+        memcpy(layers[i].base + layers[i].type->raw, &raw, sizeof(raw));
+    }
+}
+
+/* The layers are chosen: one pass over the keys fills them. */
+static int decode_members(struct decoder *d, const struct object *o, struct layer *layers,
+                          int count)
+{
     struct acp_unknown *last_unknown = NULL;
-    struct acp_str key;
+    struct acp_str key = {NULL, 0};
     int more;
     for (int i = 0; i < count; i++)
         layers[i].seen = 0;
-    if (acp_json_enter_object(&d->r))
-        return wrong_type(d, "an object");
-    while ((more = acp_json_next_key(&d->r, &key)) > 0) {
+    to_body(d, o);
+    while ((more = acp_pull_key(&d->r, &key)) > 0) {
         int index = -1;
         int i = 0;
         while (i < count && (index = find_field(&layers[i], key, d->profile)) < 0)
@@ -463,60 +505,66 @@ static int decode_members(struct decoder *d, struct layer *layers, int count)
     }
     if (more < 0)
         return wrong_type(d, "an object");
-    const char *end = d->r.at;
-    while (end[-1] != '}')
-        end--;
-    struct acp_raw raw = {begin, (size_t) (end - begin)};
-    for (int i = 0; i < count; i++)
-        if (layers[i].type->form == ACP_FORM_UNION && acp_is_of(layers[i].base) == ACP_IS_UNLISTED)
-            memcpy(layers[i].base + layers[i].type->raw, &raw, sizeof(raw));
+    keep_raw(d, o, layers, count);
     return check_required(d, layers, count);
 }
 
 /* ---- Unions and choices -------------------------------------------------------------------------- */
 
-/*
- * The tag of the object at the cursor, which does not move: 1 found, 0 absent (or no string where
- * the tag is optional), or an error.
- */
-static int find_tag(struct decoder *d, const struct acp_type *type, struct acp_str *ret)
+/* The tag anywhere in the object: see find_tag. */
+static int search_tag(struct decoder *d, const struct object *o, const struct acp_type *type,
+                      struct acp_str *ret)
 {
     struct acp_str name = acp_text_at(type->key);
-    struct acp_json_reader probe = d->r;
-    struct acp_str key;
+    struct acp_str key = {NULL, 0};
     int found = 0;
-    if (acp_json_enter_object(&probe))
-        return wrong_type(d, "an object");
-    while (!found && acp_json_next_key(&probe, &key) > 0) {
+    to_body(d, o);
+    d->r.at = o->begin;
+    d->r.first = true;
+    while (!found && acp_pull_key(&d->r, &key) > 0) {
         if (!acp_str_eq(key, name)) {
-            (void) acp_json_skip(&probe);
-        } else if (acp_json_peek(&probe) == ACP_JSON_STRING) {
-            (void) acp_json_read_str(&probe, ret);
+            (void) acp_json_skip(&d->r);
+        } else if (acp_pull_peek(&d->r) == ACP_JSON_STRING) {
+            (void) acp_pull_str(&d->r, ret);
             found = 1;
         } else if (type->tag_optional) {
-            (void) acp_json_skip(&probe);
+            (void) acp_json_skip(&d->r);
         } else {
-            struct acp_json_reader at = d->r;
-            d->r = probe;
             int err = wrong_type(d, "a string");
-            d->r = at;
             acp_failure_in_key(d->failure, name);
             return err;
         }
     }
-    if (probe.err) {
-        d->r = probe;
-        return wrong_type(d, "an object");
+    return is_fatal(d) ? wrong_type(d, "an object") : found;
+}
+
+/*
+ * The tag of the object: 1 found, 0 absent (or no string where the tag is optional), or an error.
+ * Most writers put tags first; one that stands where it is expected need not be read again.
+ */
+static int find_tag(struct decoder *d, struct object *o, const struct acp_type *type,
+                    struct acp_str *ret)
+{
+    struct acp_str key = {NULL, 0};
+    to_body(d, o);
+    if (acp_pull_key(&d->r, &key) > 0 && acp_str_eq(key, acp_text_at(type->key)) &&
+        !acp_pull_str(&d->r, ret)) {
+        o->body = d->r.at;
+        o->body_first = false;
+        return 1;
     }
-    return found;
+    if (is_fatal(d))
+        return wrong_type(d, "an object");
+    return search_tag(d, o, type, ret);
 }
 
 /* Chooses the variant of a union; NULL in *ret when there is none and none is needed. */
-static int choose_variant(struct decoder *d, struct layer *layer, const struct acp_variant **ret)
+static int choose_variant(struct decoder *d, struct object *o, struct layer *layer,
+                          const struct acp_variant **ret)
 {
     const struct acp_type *type = layer->type;
     struct acp_str tag = {NULL, 0};
-    int found = find_tag(d, type, &tag);
+    int found = find_tag(d, o, type, &tag);
     if (found < 0)
         return found;
     const struct acp_variant *v = NULL;
@@ -535,8 +583,8 @@ static int choose_variant(struct decoder *d, struct layer *layer, const struct a
         return 0;
     int err = found ? ACP_ERR_VARIANT : ACP_ERR_MISSING;
     if (found)
-        (void) acp_failure_set(d->failure, err, "'%.*s' is not part of this version",
-                               shown(tag), tag.ptr);
+        (void) acp_failure_set(d->failure, err, "'%.*s' is not part of this version", shown(tag),
+                               tag.ptr);
     else
         (void) acp_failure_set(d->failure, err, "is required but missing");
     acp_failure_in_key(d->failure, acp_text_at(type->key));
@@ -549,67 +597,80 @@ static bool is_layer(const struct acp_field *f)
 }
 
 /* Goes on with the variant as one more layer, or with the layers as they are. */
-static int decode_variant(struct decoder *d, struct layer *layers, int count,
+static int decode_variant(struct decoder *d, struct object *o, struct layer *layers, int count,
                           const struct acp_variant *v)
 {
     char *base = layers[count - 1].base;
     int is = v->id;
     memcpy(base, &is, sizeof(is));
     if (!is_layer(&v->value))
-        return decode_members(d, layers, count);
+        return decode_members(d, o, layers, count);
     layers[count] = (struct layer){.type = acp_type_of(&v->value), .base = base + v->value.offset};
-    return decode_layers(d, layers, count + 1);
+    return decode_layers(d, o, layers, count + 1);
 }
 
-/* The first variant that fits.  A variant that is no object can only stand alone. */
-static int try_variants(struct decoder *d, struct layer *layers, int count)
+/* A variant of a choice that is no object: it can only stand alone. */
+static int decode_alone(struct decoder *d, const struct object *o, struct layer *layer,
+                        const struct acp_variant *v)
 {
-    const struct acp_type *type = layers[count - 1].type;
-    char *base = layers[count - 1].base;
-    const struct acp_variant *v = &acp_variants[type->first_variant];
-    struct acp_json_reader start = d->r;
-    int err = ACP_ERR_VARIANT;
-    for (const struct acp_variant *end = v + type->variant_count; v < end; v++) {
-        if (!(v->value.profiles & d->profile))
+    int is = v->id;
+    memcpy(layer->base, &is, sizeof(is));
+    to_value(d, o);
+    return decode_present(d, &v->value, layer->base + v->value.offset);
+}
+
+/* The first variant that fits. */
+static int try_variants(struct decoder *d, struct object *o, struct layer *layers, int count)
+{
+    struct layer *last = &layers[count - 1];
+    const struct acp_variant *v = &acp_variants[last->type->first_variant];
+    struct object start = *o;
+    bool is_object = *o->value == '{';
+    int err = acp_failure_set(d->failure, ACP_ERR_VARIANT, "fits none of the possible forms");
+    for (const struct acp_variant *end = v + last->type->variant_count; v < end; v++) {
+        bool layer = is_layer(&v->value);
+        if (!(v->value.profiles & d->profile) || (layer && !is_object))
             continue;
-        d->r = start;
-        if (is_layer(&v->value)) {
-            err = decode_variant(d, layers, count, v);
-        } else {
-            int is = v->id;
-            memcpy(base, &is, sizeof(is));
-            err = decode_present(d, &v->value, base + v->value.offset);
-        }
+        *o = start;
+        err = layer ? decode_variant(d, o, layers, count, v) : decode_alone(d, o, last, v);
         if (!err || is_fatal(d))
             return err;
-        memset(base, 0, type->size);
+        memset(last->base, 0, last->type->size);
     }
     return err;
 }
 
-static int decode_layers(struct decoder *d, struct layer *layers, int count)
+static int decode_layers(struct decoder *d, struct object *o, struct layer *layers, int count)
 {
     struct layer *last = &layers[count - 1];
     if (count == ACP_MAX_LAYERS)
         return ACP_ERR_DEPTH;
     if (last->type->form == ACP_FORM_CHOICE)
-        return try_variants(d, layers, count);
+        return try_variants(d, o, layers, count);
     if (last->type->form == ACP_FORM_UNION) {
         const struct acp_variant *v = NULL;
-        int err = choose_variant(d, last, &v);
+        int err = choose_variant(d, o, last, &v);
         if (err)
             return err;
         if (v)
-            return decode_variant(d, layers, count, v);
+            return decode_variant(d, o, layers, count, v);
     }
-    return decode_members(d, layers, count);
+    return decode_members(d, o, layers, count);
 }
 
 static int decode_type(struct decoder *d, const struct acp_type *type, char *dst)
 {
+    struct object o = {.value = d->r.at, .depth = d->r.depth, .body_first = true};
+    bool is_object = acp_pull_peek(&d->r) == ACP_JSON_OBJECT;
+    if (acp_pull_peek(&d->r) == ACP_JSON_NONE || (!is_object && type->form != ACP_FORM_CHOICE))
+        return wrong_type(d, "an object");
+    if (is_object && acp_pull_enter(&d->r, '{'))
+        return wrong_type(d, "an object");
+    o.begin = d->r.at;
+    o.body = d->r.at;
     struct layer layers[ACP_MAX_LAYERS];
     layers[0] = (struct layer){.type = type, .base = dst};
-    return decode_layers(d, layers, 1);
+    return decode_layers(d, &o, layers, 1);
 }
 
 int acp_decode(acp_type_id type, unsigned mode, struct acp_raw json, struct acp_arena *arena,

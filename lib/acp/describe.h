@@ -37,6 +37,7 @@ enum acp_field_flags {
     ACP_FIELD_OPTIONAL = 64,   /* a number or boolean: struct acp_opt_*; otherwise plain */
     ACP_FIELD_UNTAGGED = 128,  /* a variant: no tag on the wire */
     ACP_FIELD_FALLBACK = 256,  /* a variant: stands for every other tag */
+    ACP_FIELD_POINTER = 512,   /* what is kept begins with a pointer, NULL when absent */
 };
 
 /* The profiles are the four schemas; a mask says in which of them a row applies. */
@@ -120,6 +121,13 @@ struct acp_text {
     uint8_t len;     /* of the name */
 };
 
+/* So many bytes may be read from the start of any text, so that short ones are copied blindly. */
+enum { ACP_TEXT_READABLE = 32 };
+
+/* Hidden, so that shared code reaches them without a detour. */
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
 extern const char acp_text_bytes[];
 extern const struct acp_text acp_texts[];
 extern const struct acp_type acp_types[];
@@ -130,6 +138,9 @@ extern const struct acp_enumerator acp_enumerators[];
 extern const struct acp_bounds acp_bounds_table[];
 extern const struct acp_method_row acp_methods[]; /* sorted by name */
 extern const int acp_method_count;
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 static inline struct acp_str acp_text_at(unsigned number)
 {

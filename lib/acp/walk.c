@@ -63,7 +63,8 @@ const struct acp_variant *acp_variant_by_flag(const struct acp_type *type, unsig
     return NULL;
 }
 
-const struct acp_variant *acp_variant_by_id(const struct acp_type *type, int id, uint8_t profile)
+const struct acp_variant *acp_variant_search_id(const struct acp_type *type, int id,
+                                                uint8_t profile)
 {
     const struct acp_variant *v = &acp_variants[type->first_variant];
     for (const struct acp_variant *end = v + type->variant_count; v < end; v++)

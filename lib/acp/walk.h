@@ -49,11 +49,22 @@ const struct acp_variant *acp_variant_by_tag(const struct acp_type *type, struct
                                              uint8_t profile);
 const struct acp_variant *acp_variant_by_flag(const struct acp_type *type, unsigned flag,
                                               uint8_t profile);
-const struct acp_variant *acp_variant_by_id(const struct acp_type *type, int id, uint8_t profile);
+const struct acp_variant *acp_variant_search_id(const struct acp_type *type, int id,
+                                                uint8_t profile);
 const struct acp_enumerator *acp_enumerator_by_text(const struct acp_type *type,
                                                     struct acp_str text, uint8_t profile);
 const struct acp_enumerator *acp_enumerator_by_id(const struct acp_type *type, int id,
                                                   uint8_t profile);
+
+/* Ids were given out in order, so a variant mostly is where it is expected. */
+static inline const struct acp_variant *acp_variant_by_id(const struct acp_type *type, int id,
+                                                          uint8_t profile)
+{
+    const struct acp_variant *v = &acp_variants[type->first_variant + id - 1];
+    if (id > 0 && id <= type->variant_count && v->id == id && (v->value.profiles & profile))
+        return v;
+    return acp_variant_search_id(type, id, profile);
+}
 
 bool acp_in_bounds(const struct acp_field *f, double value);
 

@@ -17,6 +17,15 @@ struct acp_arena_block {
 
 const uint64_t acp_null_block[ACP_NULL_SIZE / sizeof(uint64_t)];
 
+/*
+ * Not inline on purpose: compilers turn a memset of known size into a string instruction that is
+ * slow to start, and libc's memset is not.
+ */
+void acp_zero(void *memory, size_t size)
+{
+    memset(memory, 0, size);
+}
+
 static size_t aligned(size_t size)
 {
     return (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);

@@ -33,10 +33,8 @@ static void compact(struct acp_buf *buf)
     buf->start = 0;
 }
 
-int acp_buf_reserve(struct acp_buf *buf, size_t n)
+int acp_buf_grow(struct acp_buf *buf, size_t n)
 {
-    if (n <= buf->cap - buf->start - buf->len)
-        return 0;
     if (n > buf->max || buf->len > buf->max - n)
         return ACP_ERR_LIMIT;
     size_t need = buf->len + n;
@@ -58,18 +56,6 @@ int acp_buf_reserve(struct acp_buf *buf, size_t n)
         return ACP_ERR_NOMEM;
     buf->data = data;
     buf->cap = cap;
-    return 0;
-}
-
-int acp_buf_append(struct acp_buf *buf, const void *bytes, size_t n)
-{
-    if (n == 0)
-        return 0;
-    int err = acp_buf_reserve(buf, n);
-    if (err)
-        return err;
-    memcpy(buf->data + buf->start + buf->len, bytes, n);
-    buf->len += n;
     return 0;
 }
 

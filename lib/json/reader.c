@@ -2,7 +2,7 @@
  * The pull reader: a cursor that its caller drives along the shape of the text.  It keeps no stack;
  * the caller's own control flow is the stack, and depth is only counted.
  */
-#include "json/text.h"
+#include "json/pull.h"
 
 static const char *const type_names[] = {
     [ACP_JSON_NONE] = "nothing",  [ACP_JSON_NULL] = "null",     [ACP_JSON_BOOL] = "a boolean",
@@ -28,13 +28,6 @@ void acp_json_reader_init(struct acp_json_reader *r, struct acp_raw text, struct
     r->at = acp_json_space(r->at, r->end);
 }
 
-static int latch(struct acp_json_reader *r, const char *where, int err)
-{
-    r->at = where;
-    r->err = err;
-    return err;
-}
-
 static struct acp_json_cursor cursor(const struct acp_json_reader *r)
 {
     return (struct acp_json_cursor){.end = r->end, .max_depth = r->max_depth};
@@ -42,103 +35,48 @@ static struct acp_json_cursor cursor(const struct acp_json_reader *r)
 
 enum acp_json_type acp_json_peek(struct acp_json_reader *r)
 {
-    if (r->err || r->at >= r->end)
-        return ACP_JSON_NONE;
-    switch (*r->at) {
-    case '"':
-        return ACP_JSON_STRING;
-    case '{':
-        return ACP_JSON_OBJECT;
-    case '[':
-        return ACP_JSON_ARRAY;
-    case 't':
-    case 'f':
-        return ACP_JSON_BOOL;
-    case 'n':
-        return ACP_JSON_NULL;
-    default:
-        return *r->at == '-' || (*r->at >= '0' && *r->at <= '9') ? ACP_JSON_NUMBER : ACP_JSON_NONE;
-    }
+    return acp_pull_peek(r);
 }
 
-/* 0 when the value at the cursor has this type; a text that holds no value at all is latched. */
-static int expect(struct acp_json_reader *r, enum acp_json_type type)
-{
-    enum acp_json_type found = acp_json_peek(r);
-    if (found == type)
-        return 0;
-    if (r->err)
-        return r->err;
-    return found == ACP_JSON_NONE ? latch(r, r->at, ACP_ERR_SYNTAX) : ACP_ERR_TYPE;
-}
-
-/* The cursor goes behind a value that was just read. */
-static int step(struct acp_json_reader *r, const char *behind)
-{
-    r->at = acp_json_space(behind, r->end);
-    return 0;
-}
-
-static int enter(struct acp_json_reader *r, enum acp_json_type type)
-{
-    int err = expect(r, type);
-    if (err)
-        return err;
-    if (r->depth >= r->max_depth)
-        return latch(r, r->at, ACP_ERR_DEPTH);
-    r->depth++;
-    r->first = true;
-    return step(r, r->at + 1);
-}
-
-/* Between members: 1 when one follows, 0 when the container ends here and is left. */
-static int next(struct acp_json_reader *r, char closing)
+int acp_pull_mismatch(struct acp_json_reader *r)
 {
     if (r->err)
         return r->err;
-    if (r->at < r->end && *r->at == closing) {
-        r->depth--;
-        r->first = false;
-        return step(r, r->at + 1);
-    }
-    if (r->first) {
-        r->first = false;
-        return 1;
-    }
-    if (r->at >= r->end || *r->at != ',')
-        return latch(r, r->at, ACP_ERR_SYNTAX);
-    (void) step(r, r->at + 1);
-    /* A comma promises a member. */
-    if (r->at < r->end && *r->at == closing)
-        return latch(r, r->at, ACP_ERR_SYNTAX);
-    return 1;
+    /* A text that holds no value at all is no matter of types. */
+    if (acp_pull_peek(r) == ACP_JSON_NONE)
+        return acp_pull_latch(r, r->at, ACP_ERR_SYNTAX);
+    return ACP_ERR_TYPE;
 }
 
 int acp_json_enter_object(struct acp_json_reader *r)
 {
-    return enter(r, ACP_JSON_OBJECT);
+    return acp_pull_enter(r, '{');
 }
 
 int acp_json_enter_array(struct acp_json_reader *r)
 {
-    return enter(r, ACP_JSON_ARRAY);
+    return acp_pull_enter(r, '[');
 }
 
 int acp_json_next_item(struct acp_json_reader *r)
 {
-    return next(r, ']');
+    return acp_pull_next(r, ']');
 }
 
-/* The string at the cursor, which is at its opening quote; does not move on. */
-static int take_string(struct acp_json_reader *r, struct acp_str *ret, const char **ret_behind)
+int acp_json_next_key(struct acp_json_reader *r, struct acp_str *ret_key)
+{
+    return acp_pull_key(r, ret_key);
+}
+
+int acp_pull_string_slow(struct acp_json_reader *r, struct acp_str *ret, const char **ret_behind)
 {
     struct acp_json_cursor c = cursor(r);
     const char *inside = r->at + 1;
     const char *quote = acp_json_string(&c, inside);
     if (!quote)
-        return latch(r, c.where, c.err);
-    *ret_behind = quote + 1;
+        return acp_pull_latch(r, c.where, c.err);
     size_t len = (size_t) (quote - inside);
+    *ret_behind = quote + 1;
     if (!c.escaped) {
         *ret = acp_str_n(inside, len);
         return 0;
@@ -146,38 +84,14 @@ static int take_string(struct acp_json_reader *r, struct acp_str *ret, const cha
     /* Unfolding never makes a text longer. */
     char *copy = r->arena ? acp_arena_alloc(r->arena, len) : NULL;
     if (!copy)
-        return latch(r, r->at, ACP_ERR_NOMEM);
+        return acp_pull_latch(r, r->at, ACP_ERR_NOMEM);
     *ret = acp_str_n(copy, acp_json_unescape(inside, quote, copy));
     return 0;
 }
 
-int acp_json_next_key(struct acp_json_reader *r, struct acp_str *ret_key)
-{
-    int more = next(r, '}');
-    if (more <= 0)
-        return more;
-    if (r->at >= r->end || *r->at != '"')
-        return latch(r, r->at, ACP_ERR_SYNTAX);
-    const char *p;
-    struct acp_str key;
-    int err = take_string(r, &key, &p);
-    if (err)
-        return err;
-    p = acp_json_space(p, r->end);
-    if (p >= r->end || *p != ':')
-        return latch(r, p, ACP_ERR_SYNTAX);
-    (void) step(r, p + 1);
-    *ret_key = key;
-    return 1;
-}
-
 int acp_json_read_str(struct acp_json_reader *r, struct acp_str *ret)
 {
-    const char *behind;
-    int err = expect(r, ACP_JSON_STRING);
-    if (!err)
-        err = take_string(r, ret, &behind);
-    return err ? err : step(r, behind);
+    return acp_pull_str(r, ret);
 }
 
 /* A true, false or null at the cursor, whose first letter has been seen. */
@@ -185,16 +99,15 @@ static int take_word(struct acp_json_reader *r)
 {
     struct acp_json_cursor c = cursor(r);
     const char *behind = acp_json_word(&c, r->at);
-    return behind ? step(r, behind) : latch(r, c.where, c.err);
+    return behind ? acp_pull_step(r, behind) : acp_pull_latch(r, c.where, c.err);
 }
 
 int acp_json_read_bool(struct acp_json_reader *r, bool *ret)
 {
-    int err = expect(r, ACP_JSON_BOOL);
-    if (err)
-        return err;
+    if (acp_pull_peek(r) != ACP_JSON_BOOL)
+        return acp_pull_mismatch(r);
     bool value = *r->at == 't';
-    err = take_word(r);
+    int err = take_word(r);
     if (!err)
         *ret = value;
     return err;
@@ -202,20 +115,18 @@ int acp_json_read_bool(struct acp_json_reader *r, bool *ret)
 
 int acp_json_read_null(struct acp_json_reader *r)
 {
-    int err = expect(r, ACP_JSON_NULL);
-    return err ? err : take_word(r);
+    return acp_pull_peek(r) == ACP_JSON_NULL ? take_word(r) : acp_pull_mismatch(r);
 }
 
 /* The number at the cursor as text; does not move on. */
 static int take_number(struct acp_json_reader *r, struct acp_raw *ret)
 {
-    int err = expect(r, ACP_JSON_NUMBER);
-    if (err)
-        return err;
+    if (acp_pull_peek(r) != ACP_JSON_NUMBER)
+        return acp_pull_mismatch(r);
     struct acp_json_cursor c = cursor(r);
     const char *behind = acp_json_number(&c, r->at);
     if (!behind)
-        return latch(r, c.where, c.err);
+        return acp_pull_latch(r, c.where, c.err);
     *ret = acp_raw_n(r->at, (size_t) (behind - r->at));
     return 0;
 }
@@ -234,7 +145,7 @@ int acp_json_read_i64(struct acp_json_reader *r, int64_t *ret)
         return ACP_ERR_RANGE;
     /* Negated as unsigned, since the smallest number has no positive counterpart. */
     *ret = negative ? (int64_t) (0 - magnitude) : (int64_t) magnitude;
-    return step(r, number.ptr + number.len);
+    return acp_pull_step(r, number.ptr + number.len);
 }
 
 int acp_json_read_u64(struct acp_json_reader *r, uint64_t *ret)
@@ -250,7 +161,7 @@ int acp_json_read_u64(struct acp_json_reader *r, uint64_t *ret)
     if (negative)
         return ACP_ERR_RANGE;
     *ret = magnitude;
-    return step(r, number.ptr + number.len);
+    return acp_pull_step(r, number.ptr + number.len);
 }
 
 int acp_json_read_f64(struct acp_json_reader *r, double *ret)
@@ -260,7 +171,7 @@ int acp_json_read_f64(struct acp_json_reader *r, double *ret)
     if (err)
         return err;
     *ret = acp_json_double(number);
-    return step(r, number.ptr + number.len);
+    return acp_pull_step(r, number.ptr + number.len);
 }
 
 int acp_json_read_raw(struct acp_json_reader *r, struct acp_raw *ret)
@@ -270,9 +181,9 @@ int acp_json_read_raw(struct acp_json_reader *r, struct acp_raw *ret)
     struct acp_json_cursor c = cursor(r);
     const char *behind = acp_json_value(&c, r->at, r->depth);
     if (!behind)
-        return latch(r, c.where, c.err);
+        return acp_pull_latch(r, c.where, c.err);
     *ret = acp_raw_n(r->at, (size_t) (behind - r->at));
-    return step(r, behind);
+    return acp_pull_step(r, behind);
 }
 
 int acp_json_skip(struct acp_json_reader *r)
@@ -285,7 +196,7 @@ int acp_json_read_end(struct acp_json_reader *r)
 {
     if (r->err)
         return r->err;
-    return r->at == r->end ? 0 : latch(r, r->at, ACP_ERR_SYNTAX);
+    return r->at == r->end ? 0 : acp_pull_latch(r, r->at, ACP_ERR_SYNTAX);
 }
 
 int acp_json_validate(struct acp_raw text, uint32_t max_depth, size_t *ret_offset)

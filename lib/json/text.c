@@ -26,54 +26,147 @@ static int32_t hex_quad(const char *p, const char *end)
     return value;
 }
 
-/* p is at a backslash; returns the byte after the escape. */
-static const char *escape(struct acp_json_cursor *c, const char *p)
+#if ACP_JSON_SSE2
+const char *acp_json_plain_more(const char *p, const char *end)
 {
-    c->escaped = true;
-    if (c->end - p < 2)
-        return acp_json_fail(c, c->end, ACP_ERR_SYNTAX);
-    switch (p[1]) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-        return p + 2;
-    case 'u':
-        if (hex_quad(p + 2, c->end) >= 0)
-            return p + 6;
-        return acp_json_fail(c, p + 1, ACP_ERR_SYNTAX);
-    default:
-        return acp_json_fail(c, p + 1, ACP_ERR_SYNTAX);
+    unsigned mask;
+    for (; end - p >= 16; p += 16) {
+        mask = acp_json_specials(p);
+        if (mask)
+            return p + __builtin_ctz(mask);
     }
+    /* The last sixteen bytes; those that have been seen already are shifted out. */
+    mask = acp_json_specials(end - 16) >> (16 - (end - p));
+    return mask ? p + __builtin_ctz(mask) : end;
 }
+#endif
+
+const char *acp_json_plain_any(const char *p, const char *end)
+{
+    /* Eight bytes at a time; each term has the top bit set in (at least) the first byte it is for. */
+    const uint64_t ones = 0x0101010101010101u;
+    const uint64_t tops = 0x8080808080808080u;
+    for (; end - p >= 8; p += 8) {
+        uint64_t v;
+        memcpy(&v, p, sizeof(v));
+        uint64_t q = v ^ (ones * '"');
+        uint64_t b = v ^ (ones * '\\');
+        uint64_t hit = v | ((v - ones * 0x20) & ~v) | ((q - ones) & ~q) | ((b - ones) & ~b);
+        if (hit & tops)
+            break;
+    }
+    while (p < end && !acp_json_special(*p))
+        p++;
+    return p;
+}
+
+/* How many bytes the escape at p takes, whose backslash has been seen; 0 when it is none. */
+static inline size_t escape_length(const char *p, const char *end)
+{
+    static const unsigned char lengths[256] = {
+        ['"'] = 2, ['\\'] = 2, ['/'] = 2, ['b'] = 2, ['f'] = 2,
+        ['n'] = 2, ['r'] = 2,  ['t'] = 2, ['u'] = 6,
+    };
+    size_t n = end - p >= 2 ? lengths[(unsigned char) p[1]] : 0;
+    if (n == 6 && hex_quad(p + 2, end) < 0)
+        return 0;
+    return n;
+}
+
+/* A run of non-ASCII text at p; returns the ASCII byte after it. */
+static const char *non_ascii(struct acp_json_cursor *c, const char *p)
+{
+    while (p < c->end && (signed char) *p < 0) {
+        size_t n = acp_utf8_length(p, c->end);
+        if (n == 0)
+            return acp_json_fail(c, p, ACP_ERR_UTF8);
+        p += n;
+    }
+    return p;
+}
+
+#if ACP_JSON_SSE2
+/*
+ * Of sixteen bytes, those that are escaped by a backslash before them.  A run of backslashes escapes
+ * the byte after it when the run is odd; adding the starts of runs to the runs carries a bit to that
+ * byte.  *carry says whether the byte before the sixteen escapes the first of them.
+ */
+static inline unsigned escaped_bytes(unsigned backslashes, unsigned *carry)
+{
+    const unsigned even = 0x5555;
+    backslashes &= ~*carry;
+    unsigned follows = backslashes << 1 | *carry;
+    unsigned odd_starts = backslashes & ~even & ~follows;
+    unsigned sums = odd_starts + backslashes;
+    *carry = sums >> 16 & 1;
+    return (even ^ (sums << 1)) & follows & 0xFFFF;
+}
+
+/* Of sixteen bytes, those that may stand after a backslash, but for u, which wants a closer look. */
+static inline unsigned escapable_bytes(__m128i v)
+{
+    static const char letters[] = {'"', '\\', '/', 'b', 'f', 'n', 'r', 't'};
+    __m128i hit = _mm_setzero_si128();
+    for (size_t i = 0; i < sizeof(letters); i++)
+        hit = _mm_or_si128(hit, _mm_cmpeq_epi8(v, _mm_set1_epi8(letters[i])));
+    return (unsigned) _mm_movemask_epi8(hit);
+}
+
+/*
+ * Passes over a string, simple escapes included, sixteen bytes at a time and without a branch for
+ * each escape.  Returns the closing quote or the first byte that needs a closer look.
+ */
+static const char *string_blocks(struct acp_json_cursor *c, const char *p)
+{
+    unsigned carry = 0;
+    for (; c->end - p >= 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *) (const void *) p);
+        unsigned backslashes =
+            (unsigned) _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+        unsigned quotes = (unsigned) _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
+        /* Control characters and, the comparison being signed, non-ASCII. */
+        unsigned others = (unsigned) _mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));
+        unsigned escaped = 0;
+        if (backslashes | carry) {
+            c->escaped = true;
+            escaped = escaped_bytes(backslashes, &carry);
+            others |= escaped & ~escapable_bytes(v);
+        }
+        unsigned stops = (quotes & ~escaped) | others;
+        if (stops) {
+            unsigned at = (unsigned) __builtin_ctz(stops);
+            /* An escape is looked at from its backslash on. */
+            return p + at - (escaped >> at & 1);
+        }
+    }
+    return p - carry;
+}
+#endif
 
 const char *acp_json_string_rest(struct acp_json_cursor *c, const char *p)
 {
     for (;;) {
+#if ACP_JSON_SSE2
+        p = string_blocks(c, p);
+#endif
+        p = acp_json_plain_any(p, c->end);
         if (p >= c->end)
             return acp_json_fail(c, c->end, ACP_ERR_SYNTAX);
         if (*p == '"')
             return p;
         if (*p == '\\') {
-            p = escape(c, p);
-            if (!p)
-                return NULL;
+            size_t n = escape_length(p, c->end);
+            if (n == 0)
+                return acp_json_fail(c, p, ACP_ERR_SYNTAX);
+            c->escaped = true;
+            p += n;
         } else if ((unsigned char) *p < 0x20) {
             return acp_json_fail(c, p, ACP_ERR_SYNTAX);
         } else {
-            /* A run of non-ASCII text; leave it only when ASCII comes again. */
-            while (p < c->end && (signed char) *p < 0) {
-                size_t n = acp_utf8_length(p, c->end);
-                if (n == 0)
-                    return acp_json_fail(c, p, ACP_ERR_UTF8);
-                p += n;
-            }
+            p = non_ascii(c, p);
+            if (!p)
+                return NULL;
         }
-        p = acp_json_plain(p, c->end);
     }
 }
 

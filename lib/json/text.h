@@ -49,46 +49,51 @@ static inline bool acp_json_special(char c)
     return c == '"' || c == '\\' || (signed char) c < 0x20;
 }
 
+#if ACP_JSON_SSE2
+/* All bits set in each special byte of sixteen. */
+static inline __m128i acp_json_special_bytes(__m128i v)
+{
+    /* The comparison is signed, so bytes from 0x80 up count as less than a space. */
+    return _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)),
+                        _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+                                     _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+}
+
+static inline __m128i acp_json_load(const char *p)
+{
+    return _mm_loadu_si128((const __m128i *) (const void *) p);
+}
+
+/* One bit for each special byte among the sixteen at p. */
+static inline unsigned acp_json_specials(const char *p)
+{
+    return (unsigned) _mm_movemask_epi8(acp_json_special_bytes(acp_json_load(p)));
+}
+#endif
+
 /* The first special byte at or after p, or end. */
+const char *acp_json_plain_any(const char *p, const char *end);
+#if ACP_JSON_SSE2
+/* The same where the sixteen bytes before p may be read. */
+const char *acp_json_plain_more(const char *p, const char *end);
+#endif
+
+/* The same; most texts are short, so the first sixteen bytes are looked at in place. */
 static inline const char *acp_json_plain(const char *p, const char *end)
 {
 #if ACP_JSON_SSE2
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i backslash = _mm_set1_epi8('\\');
-    const __m128i space = _mm_set1_epi8(0x20);
-    while (end - p >= 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *) (const void *) p);
-        /* The comparison is signed, so bytes from 0x80 up count as less than a space. */
-        __m128i hit = _mm_or_si128(_mm_cmplt_epi8(v, space),
-                                   _mm_or_si128(_mm_cmpeq_epi8(v, quote),
-                                                _mm_cmpeq_epi8(v, backslash)));
-        unsigned mask = (unsigned) _mm_movemask_epi8(hit);
-        if (mask)
-            return p + __builtin_ctz(mask);
-        p += 16;
+    if (end - p >= 16) {
+        unsigned mask = acp_json_specials(p);
+        return mask ? p + __builtin_ctz(mask) : acp_json_plain_more(p + 16, end);
     }
 #endif
-    /* Eight bytes at a time; each term has the top bit set in (at least) the first byte it is for. */
-    const uint64_t ones = 0x0101010101010101u;
-    const uint64_t tops = 0x8080808080808080u;
-    while (end - p >= 8) {
-        uint64_t v;
-        memcpy(&v, p, sizeof(v));
-        uint64_t q = v ^ (ones * '"');
-        uint64_t b = v ^ (ones * '\\');
-        uint64_t hit = v | ((v - ones * 0x20) & ~v) | ((q - ones) & ~q) | ((b - ones) & ~b);
-        if (hit & tops)
-            break;
-        p += 8;
-    }
-    while (p < end && !acp_json_special(*p))
-        p++;
-    return p;
+    return acp_json_plain_any(p, end);
 }
 
-/* p is after the opening quote; returns the closing quote. */
+/* p is at a special byte inside a string; returns the closing quote. */
 const char *acp_json_string_rest(struct acp_json_cursor *c, const char *p);
 
+/* p is after the opening quote; returns the closing quote. */
 static inline const char *acp_json_string(struct acp_json_cursor *c, const char *p)
 {
     c->escaped = false;

@@ -11,46 +11,23 @@ void acp_json_writer_init(struct acp_json_writer *w, struct acp_buf *out)
     *w = (struct acp_json_writer){.out = out};
 }
 
-/* Room for n bytes and a comma, and the comma if one is due; NULL when the writer has failed. */
-static char *begin_value(struct acp_json_writer *w, size_t n)
+char *acp_write_grow(struct acp_json_writer *w, size_t n)
 {
-    if (w->err)
-        return NULL;
-    w->err = acp_buf_reserve(w->out, n + 1);
-    if (w->err)
-        return NULL;
-    char *p = w->out->data + w->out->start + w->out->len;
-    if (w->comma)
-        *p++ = ',';
-    w->comma = true;
-    return p;
-}
-
-/* p is behind what was written. */
-static void end_value(struct acp_json_writer *w, const char *p)
-{
-    w->out->len = (size_t) (p - (w->out->data + w->out->start));
-}
-
-static void put(struct acp_json_writer *w, const char *text, size_t len)
-{
-    char *p = begin_value(w, len);
-    if (!p)
-        return;
-    memcpy(p, text, len);
-    end_value(w, p + len);
+    if (!w->err)
+        w->err = acp_buf_reserve(w->out, n);
+    return w->err ? NULL : w->out->data + w->out->start + w->out->len;
 }
 
 static void open_container(struct acp_json_writer *w, char bracket)
 {
-    put(w, &bracket, 1);
+    acp_write_value(w, &bracket, 1);
     w->comma = false;
 }
 
 static void close_container(struct acp_json_writer *w, char bracket)
 {
-    w->comma = false;
-    put(w, &bracket, 1);
+    acp_write_bytes(w, &bracket, 1);
+    w->comma = true;
 }
 
 void acp_json_begin_object(struct acp_json_writer *w)
@@ -114,14 +91,9 @@ static const char *put_special(const char *p, const char *end, char **out)
 
 enum { LONGEST_ESCAPE = 6 };
 
-void acp_json_write_str(struct acp_json_writer *w, struct acp_str text)
+/* The text from p on, byte by byte where it must be; the opening quote is written. */
+static void write_careful(struct acp_json_writer *w, char *out, const char *p, const char *end)
 {
-    const char *p = text.ptr;
-    const char *end = p + text.len;
-    char *out = begin_value(w, text.len + 2);
-    if (!out)
-        return;
-    *out++ = '"';
     while (p < end) {
         const char *run = acp_json_plain(p, end);
         memcpy(out, p, (size_t) (run - p));
@@ -130,44 +102,51 @@ void acp_json_write_str(struct acp_json_writer *w, struct acp_str text)
         if (p == end)
             break;
         /* An escape is longer than what it stands for: make sure of room for it and the rest. */
-        end_value(w, out);
-        w->err = acp_buf_reserve(w->out, (size_t) (end - p) + LONGEST_ESCAPE + 1);
-        if (w->err)
+        acp_write_end(w, out);
+        out = acp_write_room(w, (size_t) (end - p) + LONGEST_ESCAPE + 1);
+        if (!out)
             return;
-        out = w->out->data + w->out->start + w->out->len;
         p = put_special(p, end, &out);
     }
     *out++ = '"';
-    end_value(w, out);
+    acp_write_end(w, out);
+}
+
+void acp_json_write_str(struct acp_json_writer *w, struct acp_str text)
+{
+    char *out = acp_write_room(w, text.len + 3);
+    if (!out)
+        return;
+    if (w->comma)
+        *out++ = ',';
+    w->comma = true;
+    *out++ = '"';
+    if (text.len == 0 || acp_write_copy_plain(out, text.ptr, text.len)) {
+        out[text.len] = '"';
+        acp_write_end(w, out + text.len + 1);
+    } else {
+        write_careful(w, out, text.ptr, text.ptr + text.len);
+    }
 }
 
 void acp_json_write_key(struct acp_json_writer *w, struct acp_str key)
 {
     acp_json_write_str(w, key);
-    w->comma = false;
-    put(w, ":", 1);
-    w->comma = false;
-}
-
-void acp_json_write_ready_key(struct acp_json_writer *w, const char *text, size_t len)
-{
-    size_t skip = w->comma ? 0 : 1;
-    w->comma = false;
-    put(w, text + skip, len - skip);
+    acp_write_bytes(w, ":", 1);
     w->comma = false;
 }
 
 void acp_json_write_bool(struct acp_json_writer *w, bool value)
 {
     if (value)
-        put(w, "true", 4);
+        acp_write_value(w, "true", 4);
     else
-        put(w, "false", 5);
+        acp_write_value(w, "false", 5);
 }
 
 void acp_json_write_null(struct acp_json_writer *w)
 {
-    put(w, "null", 4);
+    acp_write_value(w, "null", 4);
 }
 
 static void write_integer(struct acp_json_writer *w, bool negative, uint64_t magnitude)
@@ -180,7 +159,7 @@ static void write_integer(struct acp_json_writer *w, bool negative, uint64_t mag
     } while (magnitude);
     if (negative)
         *--p = '-';
-    put(w, p, (size_t) (digits + sizeof(digits) - p));
+    acp_write_value(w, p, (size_t) (digits + sizeof(digits) - p));
 }
 
 void acp_json_write_i64(struct acp_json_writer *w, int64_t value)
@@ -201,18 +180,17 @@ void acp_json_write_f64(struct acp_json_writer *w, double value)
         return;
     }
     char text[32];
-    put(w, text, acp_json_format_double(value, text));
+    acp_write_value(w, text, acp_json_format_double(value, text));
 }
 
 void acp_json_write_raw(struct acp_json_writer *w, struct acp_raw value)
 {
-    char *p = begin_value(w, value.len);
-    if (!p)
+    acp_write_value(w, value.ptr, value.len);
+    if (w->err)
         return;
-    memcpy(p, value.ptr, value.len);
-    end_value(w, p + value.len);
     /* In valid JSON a bare line end can only stand between tokens. */
-    for (char *end = p + value.len; p < end; p++)
+    char *end = w->out->data + w->out->start + w->out->len;
+    for (char *p = end - value.len; p < end; p++)
         if (*p == '\n' || *p == '\r')
             *p = ' ';
 }

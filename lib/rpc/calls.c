@@ -107,11 +107,11 @@ int acp_rpc_call_open(struct acp_peer *peer, struct acp_raw id, struct call **re
     if (!call)
         return ACP_ERR_NOMEM;
     call->number = peer->next_call;
-    err = acp_map_set(&peer->calls, acp_rpc_key(&call->number), call);
+    err = acp_numbers_add(&peer->calls, &call->number);
     if (!err && has_key(call)) {
         err = acp_map_set(&peer->calls_by_id, key_in(call), call);
         if (err)
-            (void) acp_map_remove(&peer->calls, acp_rpc_key(&call->number));
+            acp_numbers_remove(&peer->calls, call->number);
     }
     if (err) {
         free(call);
@@ -125,7 +125,7 @@ int acp_rpc_call_open(struct acp_peer *peer, struct acp_raw id, struct call **re
 
 struct call *acp_rpc_call_find(const struct acp_peer *peer, acp_call number)
 {
-    return acp_map_get(&peer->calls, acp_rpc_key(&number));
+    return acp_numbers_get(&peer->calls, number);
 }
 
 struct call *acp_rpc_call_by_id(struct acp_peer *peer, struct acp_raw id)
@@ -138,7 +138,7 @@ struct call *acp_rpc_call_by_id(struct acp_peer *peer, struct acp_raw id)
 
 void acp_rpc_call_detach(struct acp_peer *peer, struct call *call)
 {
-    (void) acp_map_remove(&peer->calls, acp_rpc_key(&call->number));
+    acp_numbers_remove(&peer->calls, call->number);
     if (has_key(call))
         (void) acp_map_remove(&peer->calls_by_id, key_in(call));
     peer->call_bytes -= call->id_len;

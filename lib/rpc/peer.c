@@ -63,9 +63,7 @@ int acp_peer_new(const struct acp_peer_options *options, const struct acp_peer_h
     acp_buf_init(&peer->inbox, peer->deframer.max_message);
     acp_buf_init(&peer->out, peer->options.max_output);
     acp_arena_init(&peer->arena, 0);
-    acp_map_init(&peer->calls, seed_of(peer));
     acp_map_init(&peer->calls_by_id, seed_of(peer));
-    acp_map_init(&peer->asked, seed_of(peer));
     *ret = peer;
     return 0;
 }
@@ -75,11 +73,11 @@ static void destroy(struct acp_peer *peer)
     assert(!peer->oldest);
     size_t cursor = 0;
     struct call *call;
-    while ((call = acp_map_next(&peer->calls, &cursor, NULL)))
+    while ((call = acp_numbers_next(&peer->calls, &cursor)))
         free(call);
-    acp_map_finish(&peer->calls);
+    acp_numbers_finish(&peer->calls);
     acp_map_finish(&peer->calls_by_id);
-    acp_map_finish(&peer->asked);
+    acp_numbers_finish(&peer->asked);
     acp_deadlines_finish(&peer->deadlines);
     acp_deframer_finish(&peer->deframer);
     acp_buf_finish(&peer->inbox);

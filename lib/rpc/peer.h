@@ -13,6 +13,7 @@
 #include "acp/rpc.h"
 #include "base/map.h"
 #include "rpc/deadlines.h"
+#include "rpc/numbers.h"
 
 enum {
     RPC_PARSE_ERROR = -32700,
@@ -26,7 +27,7 @@ enum { RPC_KEEP_MAX = 1024 * 1024 };
 
 /* A request that was received and not yet answered. */
 struct call {
-    acp_call number;
+    acp_call number; /* first, for the table */
     size_t id_len;
     /* The key under which calls_by_id has it, within bytes; the id null has none, of length 0. */
     size_t key_at;
@@ -36,8 +37,8 @@ struct call {
 
 /* A request that was sent and has no reply yet. */
 struct asked {
-    struct acp_deadline deadline; /* first, so that the heap's entry is the request */
-    uint64_t number;
+    uint64_t number; /* first, for the table */
+    struct acp_deadline deadline;
     acp_reply_fn *reply;
     void *user;
     struct asked *older;
@@ -69,13 +70,13 @@ struct acp_peer {
     struct acp_json_writer writer;
     struct open_message open;
 
-    struct acp_map calls; /* number -> struct call, which it owns */
+    struct acp_numbers calls; /* of struct call, which the peer owns */
     struct acp_map calls_by_id;
     acp_call next_call;
     size_t call_bytes; /* held by the ids of open calls */
 
-    struct acp_map asked; /* number -> struct asked, which it owns */
-    struct asked *oldest; /* the same in the order they were sent */
+    struct acp_numbers asked; /* of struct asked, which the peer owns */
+    struct asked *oldest;     /* the same in the order they were sent */
     struct asked *newest;
     struct acp_deadlines deadlines;
     uint64_t next_request;
@@ -147,12 +148,6 @@ void acp_rpc_call_detach(struct acp_peer *peer, struct call *call);
 static inline struct acp_raw acp_rpc_call_id(const struct call *call)
 {
     return acp_raw_n(call->bytes, call->id_len);
-}
-
-/* A number as the key of a map. */
-static inline struct acp_str acp_rpc_key(const uint64_t *number)
-{
-    return acp_str_n((const char *) number, sizeof(*number));
 }
 
 #endif

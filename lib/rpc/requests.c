@@ -47,7 +47,7 @@ int acp_rpc_asked_add(struct acp_peer *peer, const struct acp_request *request, 
         return ACP_ERR_NOMEM;
     *asked = (struct asked){
         .number = peer->next_request, .reply = request->reply, .user = request->user};
-    int err = acp_map_set(&peer->asked, acp_rpc_key(&asked->number), asked);
+    int err = acp_numbers_add(&peer->asked, &asked->number);
     if (err) {
         free(asked);
         return err;
@@ -79,12 +79,12 @@ static bool own_id(struct acp_raw id, uint64_t *ret)
 struct asked *acp_rpc_asked_find(const struct acp_peer *peer, struct acp_raw id)
 {
     uint64_t number;
-    return own_id(id, &number) ? acp_map_get(&peer->asked, acp_rpc_key(&number)) : NULL;
+    return own_id(id, &number) ? acp_numbers_get(&peer->asked, number) : NULL;
 }
 
 static void detach(struct acp_peer *peer, struct asked *asked)
 {
-    (void) acp_map_remove(&peer->asked, acp_rpc_key(&asked->number));
+    acp_numbers_remove(&peer->asked, asked->number);
     acp_deadlines_remove(&peer->deadlines, &asked->deadline);
     unlink_asked(peer, asked);
 }
@@ -125,6 +125,11 @@ uint64_t acp_peer_deadline(const struct acp_peer *peer)
     return peer->has_now ? first->when : 0;
 }
 
+static struct asked *asked_of(struct acp_deadline *deadline)
+{
+    return (struct asked *) (void *) ((char *) deadline - offsetof(struct asked, deadline));
+}
+
 void acp_peer_tick(struct acp_peer *peer, uint64_t now)
 {
     assert(!peer->open.kind);
@@ -132,14 +137,14 @@ void acp_peer_tick(struct acp_peer *peer, uint64_t now)
     acp_rpc_set_now(peer, now);
     struct acp_deadline *first;
     while (!peer->closed && (first = acp_deadlines_first(&peer->deadlines)) && first->when <= now) {
-        struct asked *asked = (struct asked *) first;
+        struct asked *asked = asked_of(first);
         uint64_t number = asked->number;
         /* Out of the heap first: the output callback of the cancel may tick again. */
         acp_deadlines_remove(&peer->deadlines, first);
         /* The cancel is a courtesy; the request fails here whether it can be sent or not. */
         (void) acp_rpc_send_cancel(peer, number);
         /* That callback may also have settled it. */
-        asked = acp_map_get(&peer->asked, acp_rpc_key(&number));
+        asked = acp_numbers_get(&peer->asked, number);
         if (asked)
             acp_rpc_settle_err(peer, asked, ACP_ERR_TIMEOUT);
     }
@@ -150,7 +155,7 @@ int acp_peer_cancel(struct acp_peer *peer, uint64_t request)
 {
     if (peer->closed)
         return ACP_ERR_CLOSED;
-    if (!acp_map_get(&peer->asked, acp_rpc_key(&request)))
+    if (!acp_numbers_get(&peer->asked, request))
         return ACP_ERR_UNKNOWN;
     return acp_rpc_send_cancel(peer, request);
 }

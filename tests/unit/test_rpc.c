@@ -1,7 +1,7 @@
 /* The peer, message by message: what is answered to what.  Tests carry the rule they hold. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
@@ -28,8 +28,7 @@ struct row {
 };
 
 /* Each row on a fresh peer, then a good request, which must be served: COM-RPC-09. */
-static void check_rows(const struct acp_peer_options *options, const struct row *rows,
-                       size_t count)
+static void check_rows(const struct acp_peer_options *options, const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct host h;
@@ -57,8 +56,8 @@ static void com_stdio_01_writes_utf8_only(void **state)
     assert_string_equal(host_take(&h), RPC "\"method\":\"a\xef\xbf\xbd\\\"b\"}\n");
     static const struct row rows[] = {
         {RPC "\"id\":1,\"method\":\"echo\",\"params\":[\"\xff\"]}", PARSE_ERROR, "T0;"},
-        {RPC "\"id\":1,\"method\":\"echo\",\"params\":[\"\xc3\xa9\"]}",
-         OK("1", "[\"\xc3\xa9\"]"), "R1:echo:[\"\xc3\xa9\"];"},
+        {RPC "\"id\":1,\"method\":\"echo\",\"params\":[\"\xc3\xa9\"]}", OK("1", "[\"\xc3\xa9\"]"),
+         "R1:echo:[\"\xc3\xa9\"];"},
     };
     CHECK_ROWS(NULL, rows);
     host_finish(&h);
@@ -70,14 +69,13 @@ static void com_stdio_02_writes_no_line_end_inside_a_message(void **state)
     struct host h;
     host_init(&h, NULL);
     assert_int_equal(acp_peer_notify(h.peer, acp_str("n"), acp_raw("{\r\n\"a\":\n\"x\\n\"}")), 0);
-    assert_string_equal(host_take(&h),
-                        RPC "\"method\":\"n\",\"params\":{  \"a\": \"x\\n\"}}\n");
+    assert_string_equal(host_take(&h), RPC "\"method\":\"n\",\"params\":{  \"a\": \"x\\n\"}}\n");
     host_feed(&h, RPC "\"id\":1,\"method\":\"later\"}\n");
     assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw("[\n1\n]")), 0);
     assert_string_equal(host_take(&h), OK("1", "[ 1 ]"));
     host_feed(&h, RPC "\"id\":2,\"method\":\"later\"}\n");
-    assert_int_equal(
-        acp_peer_error(h.peer, h.later, 5, acp_str("one\ntwo"), acp_raw("[\n1\n]")), 0);
+    assert_int_equal(acp_peer_error(h.peer, h.later, 5, acp_str("one\ntwo"), acp_raw("[\n1\n]")),
+                     0);
     assert_string_equal(host_take(&h), RPC "\"id\":2,\"error\":{\"code\":5,\"message\":\"one\","
                                            "\"data\":[ 1 ]}}\n");
     host_finish(&h);
@@ -110,7 +108,8 @@ static void com_stdio_12_bounds_one_message(void **state)
 {
     (void) state;
     const struct acp_peer_options options = {.max_message = 80};
-#define LONG "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define LONG                                                                                       \
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define TOO_LARGE(id) INVALID(id, "message larger than the limit of 80 bytes")
     static const struct row rows[] = {
         {LONG, TOO_LARGE("null"), "T1;"},
@@ -142,10 +141,9 @@ static void com_stdio_13_other_framing_carries_the_same_messages(void **state)
     struct host h;
     host_init(&h, NULL);
     assert_int_equal(acp_peer_framing(h.peer), ACP_FRAMING_LINES);
-    host_feed(&h, "Content-Length: 42\r\n\r\n" RPC "\"id\":1,\"method\":\"echo\"} ");
+    host_feed(&h, "Content-Length: 41\r\n\r\n" RPC "\"id\":1,\"method\":\"echo\"} ");
     assert_int_equal(acp_peer_framing(h.peer), ACP_FRAMING_CONTENT_LENGTH);
-    assert_string_equal(host_take(&h),
-                        "Content-Length: 36\r\n\r\n" RPC "\"id\":1,\"result\":{}}");
+    assert_string_equal(host_take(&h), "Content-Length: 36\r\n\r\n" RPC "\"id\":1,\"result\":{}}");
     host_feed(&h, "garbage\r\n");
     assert_string_equal(host_log(&h), "R1:echo:;T0;");
     assert_string_equal(host_take(&h),
@@ -397,9 +395,8 @@ static void com_rpc_11_settles_by_id_even_when_malformed(void **state)
         host_init(&h, NULL);
         assert_int_equal(host_ask(&h, "a", NULL, 0), 0);
         assert_int_equal(host_ask(&h, "b", "{}", 0), 0);
-        assert_string_equal(host_take(&h),
-                            RPC "\"id\":0,\"method\":\"a\"}\n" RPC
-                                "\"id\":1,\"method\":\"b\",\"params\":{}}\n");
+        assert_string_equal(host_take(&h), RPC "\"id\":0,\"method\":\"a\"}\n" RPC
+                                               "\"id\":1,\"method\":\"b\",\"params\":{}}\n");
         host_feed(&h, rows[i].in);
         host_feed(&h, "\n");
         assert_string_equal(host_log(&h), rows[i].log);
@@ -441,8 +438,8 @@ static void com_rpc_16_an_open_id_is_not_served_twice(void **state)
     (void) state;
 #define DUPLICATE(id) INVALID(id, "a request with this id is still open")
     static const struct row rows[] = {
-        {RPC "\"id\":1,\"method\":\"later\"}\n" RPC "\"id\":1,\"method\":\"echo\"}",
-         DUPLICATE("1"), "R1:later:;T4;"},
+        {RPC "\"id\":1,\"method\":\"later\"}\n" RPC "\"id\":1,\"method\":\"echo\"}", DUPLICATE("1"),
+         "R1:later:;T4;"},
         {RPC "\"id\":\"a\",\"method\":\"later\"}\n" RPC "\"id\":\"\\u0061\",\"method\":\"echo\"}",
          DUPLICATE("\"\\u0061\""), "R1:later:;T4;"},
         {RPC "\"id\":\"\\u0061\",\"method\":\"later\"}\n" RPC "\"id\":\"a\",\"method\":\"echo\"}",
@@ -589,7 +586,8 @@ static void com_rpc_22_an_empty_result_is_an_object(void **state)
 static void com_rpc_25_26_payloads_pass_as_they_are(void **state)
 {
     (void) state;
-#define ODD "{\"__proto__\":{\"a\":1},\"n\":123456789012345678901234567890.5e-9,\"n\":-0,\"\":\"\\ud800\"}"
+#define ODD                                                                                        \
+    "{\"__proto__\":{\"a\":1},\"n\":123456789012345678901234567890.5e-9,\"n\":-0,\"\":\"\\ud800\"}"
     static const struct row rows[] = {
         {RPC "\"id\":1,\"method\":\"echo\",\"params\":" ODD "}", OK("1", ODD), "R1:echo:" ODD ";"},
         {RPC "\"__proto__\":{\"method\":\"x\"},\"method\":\"note\"}", "", "N:note:;"},
@@ -700,9 +698,8 @@ static void begin_and_commit_write_in_place(void **state)
     acp_json_write_i64(w, 2);
     acp_json_end_array(w);
     assert_int_equal(acp_peer_commit(h.peer, NULL), 0);
-    assert_string_equal(host_take(&h),
-                        RPC "\"id\":0,\"method\":\"ask\",\"params\":{\"a\":1}}\n" RPC
-                            "\"method\":\"tell\",\"params\":[1,2]}\n");
+    assert_string_equal(host_take(&h), RPC "\"id\":0,\"method\":\"ask\",\"params\":{\"a\":1}}\n" RPC
+                                           "\"method\":\"tell\",\"params\":[1,2]}\n");
     host_feed(&h, RPC "\"id\":1,\"method\":\"later\"}\n");
     w = acp_peer_begin_result(h.peer, h.later);
     assert_non_null(w);

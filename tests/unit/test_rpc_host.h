@@ -43,8 +43,7 @@ static inline void host_request(struct acp_peer *peer, acp_call call, const stru
         (void) acp_peer_error(peer, call, -32601, acp_str("Method not found"), acp_raw(NULL));
 }
 
-static inline void host_notification(struct acp_peer *peer, const struct acp_message *m,
-                                     void *user)
+static inline void host_notification(struct acp_peer *peer, const struct acp_message *m, void *user)
 {
     (void) peer;
     struct host *h = user;
@@ -157,8 +156,7 @@ static inline const char *host_take(struct host *h)
     if (acp_peer_framing(h->peer) == ACP_FRAMING_LINES) {
         char *line = h->taken.data;
         for (char *end; (end = strchr(line, '\n')); line = end + 1)
-            assert_int_equal(
-                acp_json_validate(acp_raw_n(line, (size_t) (end - line)), 0, NULL), 0);
+            assert_int_equal(acp_json_validate(acp_raw_n(line, (size_t) (end - line)), 0, NULL), 0);
         assert_int_equal(*line, '\0');
     }
     return h->taken.data;

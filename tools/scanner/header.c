@@ -254,6 +254,10 @@ static bool always_required(const struct def *def, size_t index)
     return required == def->profiles;
 }
 
+/*
+ * A struct inside of the struct is no parameter: its own init fills it in place, which is clearer
+ * to read than a struct passed along, and spares a copy.
+ */
 static void put_parameter(const struct spec *spec, const char *name, FILE *out)
 {
     if (spec->shape == ACP_SHAPE_LIST) {
@@ -263,9 +267,7 @@ static void put_parameter(const struct spec *spec, const char *name, FILE *out)
         (void) fprintf(out, ", %s%s", storage(spec, true), name);
     } else if (spec->kind == ACP_KIND_ENUM) {
         (void) fprintf(out, ", enum acp_%s_is %s", spec->def->cname, name);
-    } else if (spec->kind == ACP_KIND_TYPE) {
-        (void) fprintf(out, ", const struct acp_%s *%s", spec->def->cname, name);
-    } else if (value_type(spec)) {
+    } else if (spec->kind != ACP_KIND_TYPE && value_type(spec)) {
         (void) fprintf(out, ", %s %s", value_type(spec), name);
     }
 }
@@ -279,9 +281,7 @@ static void put_assignment(const struct spec *spec, const char *where, const cha
         (void) fprintf(out, "    self->%s = %s;\n", where, name);
     else if (spec->kind == ACP_KIND_ENUM)
         (void) fprintf(out, "    self->%s.is = %s;\n", where, name);
-    else if (spec->kind == ACP_KIND_TYPE)
-        (void) fprintf(out, "    self->%s = *%s;\n", where, name);
-    else if (value_type(spec))
+    else if (spec->kind != ACP_KIND_TYPE && value_type(spec))
         (void) fprintf(out, "    self->%s = %s;\n", where, name);
 }
 
@@ -304,12 +304,12 @@ static void put_type_init(const struct def *def, FILE *out)
     (void) fprintf(out, "static inline void acp_%s_init(struct acp_%s *self", def->cname,
                    def->cname);
     put_required(def, NULL, out);
-    (void) fputs(")\n{\n    memset(self, 0, sizeof(*self));\n", out);
+    (void) fputs(")\n{\n    acp_zero(self, sizeof(*self));\n", out);
     put_required(def, "", out);
     (void) fputs("}\n", out);
 }
 
-/* A variant whose payload is a plain struct takes the struct's fields; others take the payload. */
+/* A variant whose payload is a struct takes what the struct's own init would take. */
 static void put_variant_init(const struct def *def, size_t index, FILE *out)
 {
     const struct variant *v = &def->variants[index];
@@ -322,7 +322,7 @@ static void put_variant_init(const struct def *def, size_t index, FILE *out)
         put_required(v->spec.def, NULL, out);
     else
         put_parameter(&v->spec, v->member, out);
-    (void) fprintf(out, ")\n{\n    memset(self, 0, sizeof(*self));\n    self->is = ACP_%s_%s;\n",
+    (void) fprintf(out, ")\n{\n    acp_zero(self, sizeof(*self));\n    self->is = ACP_%s_%s;\n",
                    def->CNAME, upper_case(snake_case(v->label)));
     put_required(def, "", out);
     if (flat)

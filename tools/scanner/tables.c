@@ -23,7 +23,8 @@ static void put_texts(FILE *out)
     (void) fputs("const char acp_text_bytes[] =\n", out);
     for (size_t i = 0; i < text_count; i++)
         (void) fprintf(out, "    \",\\\"%s\\\":\"\n", texts[i]);
-    (void) fputs("    ;\n\nconst struct acp_text acp_texts[] = {\n", out);
+    (void) fprintf(out, "    \"%*s\";\n\n", ACP_TEXT_READABLE, "");
+    (void) fputs("const struct acp_text acp_texts[] = {\n", out);
     size_t offset = 0;
     for (size_t i = 0; i < text_count; i++) {
         (void) fprintf(out, "    {%zu, %zu},\n", offset, strlen(texts[i]));
@@ -34,6 +35,13 @@ static void put_texts(FILE *out)
 
 /* ---- Rows -------------------------------------------------------------------------------------- */
 
+static bool begins_with_pointer(const struct spec *spec, bool required)
+{
+    return spec->shape != ACP_SHAPE_ONE || by_pointer(spec, required) ||
+           spec->kind == ACP_KIND_STR || spec->kind == ACP_KIND_ANY ||
+           spec->kind == ACP_KIND_OBJECT;
+}
+
 static unsigned field_flags(const struct spec *spec, bool required)
 {
     return (required ? ACP_FIELD_REQUIRED : 0u) | (spec->nullable ? ACP_FIELD_NULLABLE : 0u) |
@@ -41,7 +49,8 @@ static unsigned field_flags(const struct spec *spec, bool required)
            (spec->forgive_items ? ACP_FIELD_FORGIVE_ITEMS : 0u) |
            (spec->forgive_null ? ACP_FIELD_FORGIVE_NULL : 0u) |
            (by_pointer(spec, required) ? ACP_FIELD_BY_POINTER : 0u) |
-           (optional_number(spec, required) ? ACP_FIELD_OPTIONAL : 0u);
+           (optional_number(spec, required) ? ACP_FIELD_OPTIONAL : 0u) |
+           (begins_with_pointer(spec, required) ? ACP_FIELD_POINTER : 0u);
 }
 
 static void put_row(const char *name, unsigned flags, const struct spec *spec, const char *offset,

@@ -1,0 +1,235 @@
+/*
+ * The peer without memory: a whole conversation, with the first, the second, the third ...
+ * allocation failing, until none fails.  Nothing may crash or leak, every request gets its one
+ * reply, and every failure shows: as an error code, an error answer, a failed reply or a closed
+ * peer.
+ *
+ * Linked with -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "acp/rpc.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static long countdown; /* allocations until one fails; 0: none does */
+static bool sticky;    /* all after it fail too */
+static bool struck;
+
+static bool strikes(void)
+{
+    if (countdown > 1) {
+        countdown--;
+        return false;
+    }
+    if (countdown != 1)
+        return false;
+    countdown = sticky ? 1 : 0;
+    struck = true;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return strikes() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return strikes() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return strikes() ? NULL : __real_realloc(old, size);
+}
+
+/* ---- The owner ------------------------------------------------------------------------------ */
+
+struct owner {
+    acp_call later[64];
+    size_t later_count;
+    size_t notes;
+    size_t asked;
+    size_t replies;
+    size_t closed;
+    bool surfaced;
+};
+
+static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *m,
+                       void *user)
+{
+    struct owner *o = user;
+    if (acp_str_is(m->method, "later"))
+        o->later[o->later_count++] = call;
+    else if (acp_peer_result(peer, call, m->params))
+        o->surfaced = true;
+}
+
+static void on_notification(struct acp_peer *peer, const struct acp_message *m, void *user)
+{
+    (void) peer;
+    (void) m;
+    struct owner *o = user;
+    o->notes++;
+}
+
+static void on_closed(struct acp_peer *peer, int reason, void *user)
+{
+    (void) peer;
+    struct owner *o = user;
+    o->closed++;
+    if (reason != ACP_ERR_CLOSED)
+        o->surfaced = true;
+}
+
+static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
+                     void *user)
+{
+    (void) peer;
+    (void) request;
+    struct owner *o = user;
+    o->replies++;
+    if (reply->err == ACP_ERR_NOMEM)
+        o->surfaced = true;
+}
+
+static void note(struct owner *o, int err)
+{
+    if (err)
+        o->surfaced = true;
+}
+
+/* Looks for answers that tell of the failure. */
+static void take(struct acp_peer *peer, struct owner *o)
+{
+    struct acp_str out = acp_peer_output(peer);
+    for (size_t i = 0; i + 6 <= out.len; i++)
+        if (memcmp(out.ptr + i, "-32603", 6) == 0)
+            o->surfaced = true;
+    acp_peer_sent(peer, out.len);
+}
+
+/* ---- The conversation ----------------------------------------------------------------------- */
+
+#define RPC "{\"jsonrpc\":\"2.0\","
+
+static const char talk[] = RPC
+    "\"id\":1,\"method\":\"later\"}\n" RPC "\"id\":\"\\u0061\",\"method\":\"l\\u0061ter\"}\n" RPC
+    "\"id\":\"text\",\"method\":\"later\",\"params\":{\"a\":[1,2,3]}}\n" RPC
+    "\"id\":3,\"method\":\"echo\",\"params\":{\"b\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}}\n" RPC
+    "\"method\":\"note\",\"params\":{}}\n" RPC "\"method\":\"n\\u006fte\",\"params\":{}}\n" RPC
+    "\"id\":0,\"result\":{}}\n" RPC "\"id\":1,\"error\":{\"code\":-1,\"message\":\"a\\u0062\","
+    "\"data\":{}}}\nnoise\n[]\n" RPC "\"id\":77,\"result\":1}\n";
+
+static void ask(struct acp_peer *peer, struct owner *o, uint64_t timeout_ms)
+{
+    struct acp_request request = {acp_str("question"), timeout_ms, on_reply, o};
+    int err = acp_peer_request(peer, &request, acp_raw("{\"q\":true}"), NULL);
+    if (!err)
+        o->asked++;
+    note(o, err);
+}
+
+static void converse(struct acp_peer *peer, struct owner *o, size_t piece)
+{
+    for (int i = 0; i < 40; i++)
+        ask(peer, o, i % 2 ? 10 : 0);
+    note(o, acp_peer_notify(peer, acp_str("hello"), acp_raw(NULL)));
+    take(peer, o);
+    for (size_t i = 0; i + 1 < sizeof(talk); i += piece) {
+        size_t left = sizeof(talk) - 1 - i;
+        note(o, acp_peer_receive(peer, talk + i, left < piece ? left : piece, 1));
+    }
+    for (size_t i = 0; i < o->later_count; i++) {
+        struct acp_json_writer *w = acp_peer_begin_result(peer, o->later[i]);
+        if (w) {
+            for (int n = 0; n < 400 && i == 0; n++)
+                acp_json_begin_array(w);
+            for (int n = 0; n < 400 && i == 0; n++)
+                acp_json_end_array(w);
+            note(o, acp_peer_commit(peer, NULL));
+        } else {
+            o->surfaced = true;
+        }
+    }
+    acp_peer_tick(peer, 100);
+    take(peer, o);
+    ask(peer, o, 5);
+    take(peer, o);
+}
+
+static bool run(long n, size_t piece)
+{
+    static const struct acp_peer_handler handler = {
+        .request = on_request, .notification = on_notification, .closed = on_closed};
+    struct owner o = {0};
+    struct acp_peer *peer = NULL;
+    struck = false;
+    countdown = n;
+    int err = acp_peer_new(NULL, &handler, &o, &peer);
+    if (err) {
+        assert_int_equal(err, ACP_ERR_NOMEM);
+        assert_null(peer);
+        countdown = 0;
+        return struck;
+    }
+    converse(peer, &o, piece);
+    if (acp_peer_is_closed(peer))
+        o.surfaced = true;
+    acp_peer_receive_end(peer, 101);
+    countdown = 0;
+    acp_peer_free(peer);
+    assert_int_equal(o.replies, o.asked);
+    assert_int_equal(o.closed, 1);
+    assert_int_equal(o.surfaced, struck);
+    if (!struck)
+        assert_int_equal(o.notes, 2);
+    return struck;
+}
+
+static void fail_each_allocation(size_t piece)
+{
+    long n = 1;
+    while (run(n, piece))
+        n++;
+    print_message("%ld allocations\n", n - 1);
+    assert_true(n > 50);
+}
+
+static void each_allocation_fails_once(void **state)
+{
+    (void) state;
+    sticky = false;
+    fail_each_allocation(sizeof(talk));
+    fail_each_allocation(1);
+    fail_each_allocation(50);
+}
+
+static void all_allocations_fail_from_one_on(void **state)
+{
+    (void) state;
+    sticky = true;
+    fail_each_allocation(sizeof(talk));
+    fail_each_allocation(50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation_fails_once),
+        cmocka_unit_test(all_allocations_fail_from_one_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
