@@ -144,7 +144,8 @@ static void print_container(struct printer *p, const struct acp_field *f, const 
             put_quoted(p, key);
             put_text(p, ": ");
         } else {
-            put_text(p, "- ");
+            put_text(p, f->kind == ACP_KIND_TYPE && acp_type_of(f)->form == ACP_FORM_STRUCT ? "-"
+                                                                                             : "- ");
         }
         print_value(p, f, item + (map ? ACP_ENTRY_VALUE : 0));
     }
@@ -169,13 +170,23 @@ static bool is_there(const struct acp_field *f, const char *value)
     return acp_is_set(ptr);
 }
 
+/* Whether everything of the value stands on the lines after its name. */
+static bool goes_below(const struct acp_field *f, const char *value)
+{
+    if (f->shape == ACP_SHAPE_ONE)
+        return f->kind == ACP_KIND_TYPE && acp_type_of(f)->form == ACP_FORM_STRUCT;
+    struct acp_any_list list;
+    memcpy(&list, value, sizeof(list));
+    return list.count > 0;
+}
+
 static void print_field(struct printer *p, const struct acp_field *f, const char *value)
 {
     if (!is_there(f, value))
         return;
     new_line(p);
     put(p, acp_text_at(f->name));
-    put_text(p, ": ");
+    put_text(p, goes_below(f, value) ? ":" : ": ");
     if (f->shape != ACP_SHAPE_ONE) {
         print_container(p, f, value);
         return;
@@ -238,7 +249,8 @@ int acp_print(acp_type_id type, unsigned mode, const void *value, struct acp_buf
         return ACP_ERR_ARGUMENT;
     struct printer p = {.out = out, .profile = profile};
     put(&p, acp_text_at(acp_types[type].name));
-    put_text(&p, " ");
+    if (acp_types[type].form != ACP_FORM_STRUCT)
+        put_text(&p, " ");
     print_type(&p, &acp_types[type], value);
     put_text(&p, "\n");
     return p.err;

@@ -105,15 +105,10 @@ static int at_header(struct acp_deframer *d, struct acp_frame *ret)
         d->state = RESYNC_SKIP;
         return 0;
     }
+    /* Without memory nothing is taken, and the next call tries again: a header must not be lost. */
     int err = acp_deframer_keep(d, n);
-    if (err) {
-        d->returned = true;
-        d->state = end ? RESYNC_START : RESYNC_SKIP;
-        acp_deframer_take(d, n);
+    if (err || !end)
         return err;
-    }
-    if (!end)
-        return 0;
     const char *line = acp_buf_view(&d->pending).ptr + d->line_start;
     size_t len = d->pending.len - d->line_start;
     if (acp_deframer_is_blank(line, len)) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "acp/rpc.h"
@@ -225,11 +226,84 @@ static void all_allocations_fail_from_one_on(void **state)
     fail_each_allocation(50);
 }
 
+/* Once warm, notifications cost no memory, neither received nor sent. */
+static void notifications_do_not_allocate(void **state)
+{
+    (void) state;
+    static const struct acp_peer_handler handler = {.notification = on_notification};
+    static const char in[] =
+        RPC "\"method\":\"session/update\",\"params\":{\"a\":[1,\"\\n\"]}}\n" RPC
+            "\"method\":\"n\\u006fte\",\"params\":{}}\n";
+    struct owner o = {0};
+    struct acp_peer *peer;
+    assert_int_equal(acp_peer_new(NULL, &handler, &o, &peer), 0);
+    for (int i = 0; i < 1000; i++) {
+        if (i == 10) {
+            sticky = true;
+            struck = false;
+            countdown = 1;
+        }
+        assert_int_equal(acp_peer_receive(peer, in, sizeof(in) - 1, 0), 0);
+        assert_int_equal(acp_peer_receive(peer, in, 50, 0), 0);
+        assert_int_equal(acp_peer_receive(peer, in + 50, sizeof(in) - 51, 0), 0);
+        assert_int_equal(acp_peer_notify(peer, acp_str("session/update"), acp_raw("{}")), 0);
+        assert_int_equal(acp_peer_notify(peer, acp_str("other"), acp_raw(NULL)), 0);
+        acp_peer_sent(peer, acp_peer_output(peer).len);
+    }
+    countdown = 0;
+    assert_false(struck);
+    assert_int_equal(o.notes, 4000);
+    acp_peer_free(peer);
+}
+
+/* One allocation that fails costs a reader of frames one message at most. */
+static void a_deframer_loses_one_message_at_most(void **state)
+{
+    (void) state;
+    enum { MESSAGES = 6 };
+#define SMALL "Content-Length: 2\r\n\r\n[]"
+#define FORMAT_HEADED                                                                              \
+    SMALL SMALL                                                                                    \
+        "Content-Length: 300\r\n\r\n%300dContent-Length: 900\r\n\r\n%900dbad\n" SMALL SMALL SMALL
+#define FORMAT_LINES "[]\n[]\n%300d\n%900d\n[]\n[]\n[]\n"
+    sticky = false;
+    for (int framing = ACP_FRAMING_AUTO; framing <= ACP_FRAMING_LINES; framing++) {
+        static char stream[4096];
+        size_t len = (size_t) (framing == ACP_FRAMING_LINES
+                                   ? snprintf(stream, sizeof(stream), FORMAT_LINES, 1, 2)
+                                   : snprintf(stream, sizeof(stream), FORMAT_HEADED, 1, 2));
+        struck = true;
+        for (long n = 1; struck; n++) {
+            struct acp_deframer d;
+            struct acp_frame frame;
+            int messages = 0;
+            int too_large = 0;
+            acp_deframer_init(&d, (enum acp_framing) framing, 500);
+            struck = false;
+            countdown = n;
+            for (size_t i = 0; i < len; i++) {
+                acp_deframer_feed(&d, stream + i, 1);
+                int err;
+                while ((err = acp_deframer_next(&d, &frame)) != 0 || frame.kind) {
+                    assert_true(err == 0 || (struck && err == ACP_ERR_NOMEM));
+                    messages += !err && frame.kind == ACP_FRAME_MESSAGE;
+                    too_large += !err && frame.kind == ACP_FRAME_TOO_LARGE;
+                }
+            }
+            countdown = 0;
+            assert_true(messages + too_large >= MESSAGES + (struck ? 0 : 1));
+            acp_deframer_finish(&d);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(all_allocations_fail_from_one_on),
+        cmocka_unit_test(notifications_do_not_allocate),
+        cmocka_unit_test(a_deframer_loses_one_message_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

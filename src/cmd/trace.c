@@ -1,0 +1,192 @@
+/*
+ * acp trace [FILE] - prints a recorded conversation for people.
+ *
+ * The recording is what went over the wire, both directions in one file or one of them: a message a
+ * line.  What is no message is shown as what it is.  The version is taken from the answer to
+ * initialize; responses are named after their requests.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/scan.h"
+#include "acp/types.h"
+#include "acp/wire.h"
+#include "base/map.h"
+#include "cmd/cmd.h"
+
+struct trace {
+    struct acp_arena arena;
+    struct acp_buf out;
+    struct acp_map methods; /* id as it stands in the request -> name of the method */
+    unsigned mode;
+    uint64_t number;
+    uint64_t bad;
+};
+
+/* Text that somebody else chose goes to a terminal: show controls, do not obey them. */
+static void put_safe(struct acp_str text, size_t most)
+{
+    size_t n = text.len < most ? text.len : most;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char) text.ptr[i];
+        (void) putchar(c < 0x20 || c == 0x7F ? '?' : c);
+    }
+    if (n < text.len)
+        (void) fputs("...", stdout);
+    (void) putchar('\n');
+}
+
+static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
+{
+    struct acp_failure failure = {0};
+    void *value = type >= 0 ? acp_arena_alloc(&t->arena, acp_type_size(type)) : NULL;
+    acp_buf_clear(&t->out);
+    if (!value || !json.ptr) {
+        put_safe(json.ptr ? acp_str_n(json.ptr, json.len) : acp_str(""), 2000);
+        return;
+    }
+    if (acp_decode(type, t->mode | ACP_UNSTABLE, json, &t->arena, value, &failure)) {
+        printf("  not as the protocol wants it: %s%s%s\n  ", failure.path, *failure.path ? " " : "",
+               failure.message);
+        put_safe(acp_str_n(json.ptr, json.len), 2000);
+        t->bad++;
+        return;
+    }
+    if (acp_print(type, t->mode | ACP_UNSTABLE, value, &t->out) == 0)
+        (void) fwrite(t->out.data + t->out.start, 1, t->out.len, stdout);
+}
+
+/* Later messages are read as the version that was agreed on. */
+static void note_version(struct trace *t, struct acp_raw result)
+{
+    struct acp_initialize_response answer;
+    if (acp_initialize_response_decode(ACP_V1, result, &t->arena, &answer, NULL) == 0)
+        t->mode = answer.protocol_version == 2 ? ACP_V2 : ACP_V1;
+}
+
+static void print_response(struct trace *t, const struct acp_scan *scan)
+{
+    struct acp_str id = acp_str_n(scan->id.ptr, scan->id.len);
+    char *name = acp_map_remove(&t->methods, id);
+    struct acp_method method = {.result = -1};
+    printf("response %.*s to %s\n", (int) id.len, id.ptr, name ? name : "something not recorded");
+    if (scan->error.ptr) {
+        print_value(t, ACP_TYPE_ERROR, scan->error);
+    } else {
+        if (name && acp_str_is(acp_str(name), "initialize"))
+            note_version(t, scan->result);
+        if (name && acp_method_find(acp_str(name), ACP_SIDE_ANY, t->mode | ACP_UNSTABLE, &method))
+            print_value(t, method.result, scan->result);
+        else
+            print_value(t, -1, scan->result);
+    }
+    free(name);
+}
+
+/* Keeps the name for the response; an id that is used again names the newer request. */
+static void remember(struct trace *t, struct acp_str id, struct acp_str name)
+{
+    char *copy = malloc(name.len + 1);
+    if (!copy)
+        return;
+    memcpy(copy, name.ptr, name.len);
+    copy[name.len] = '\0';
+    free(acp_map_remove(&t->methods, id));
+    if (acp_map_set(&t->methods, id, copy))
+        free(copy);
+}
+
+static void print_call(struct trace *t, const struct acp_scan *scan)
+{
+    struct acp_str name = acp_scan_plain(scan->method);
+    struct acp_method method = {.params = -1};
+    if (scan->kind == ACP_SCAN_REQUEST) {
+        printf("request %.*s %.*s\n", (int) scan->id.len, scan->id.ptr, (int) name.len, name.ptr);
+        if (name.ptr)
+            remember(t, acp_str_n(scan->id.ptr, scan->id.len), name);
+    } else {
+        printf("notification %.*s\n", (int) name.len, name.ptr);
+    }
+    if (acp_method_find(name, ACP_SIDE_ANY, t->mode | ACP_UNSTABLE, &method))
+        print_value(t, method.params, scan->params);
+    else
+        print_value(t, -1, scan->params);
+}
+
+static void print_frame(struct trace *t, const struct acp_frame *frame)
+{
+    struct acp_scan scan;
+    struct acp_raw text = acp_raw_n(frame->text.ptr, frame->text.len);
+    size_t offset = 0;
+    acp_arena_reset(&t->arena);
+    printf("%" PRIu64 "  ", ++t->number);
+    int err = frame->kind == ACP_FRAME_MESSAGE ? acp_scan(text, acp_str(NULL), &scan, &offset)
+                                               : ACP_ERR_SYNTAX;
+    if (err) {
+        printf("%s (at byte %zu): ", acp_err_text(err), offset);
+        put_safe(frame->text, 200);
+        t->bad++;
+    } else if (scan.kind == ACP_SCAN_REQUEST || scan.kind == ACP_SCAN_NOTIFICATION) {
+        print_call(t, &scan);
+    } else if (scan.kind == ACP_SCAN_RESPONSE) {
+        print_response(t, &scan);
+    } else {
+        (void) fputs("no JSON-RPC message: ", stdout);
+        put_safe(frame->text, 200);
+        t->bad++;
+    }
+}
+
+static void print_frames(struct trace *t, struct acp_deframer *d)
+{
+    struct acp_frame frame;
+    while (acp_deframer_next(d, &frame) == 0 && frame.kind != ACP_FRAME_NONE)
+        print_frame(t, &frame);
+}
+
+static void print_recording(struct trace *t, FILE *in)
+{
+    static char bytes[65536];
+    struct acp_deframer d;
+    size_t n;
+    acp_deframer_init(&d, ACP_FRAMING_AUTO, 0);
+    while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0) {
+        acp_deframer_feed(&d, bytes, n);
+        print_frames(t, &d);
+    }
+    acp_deframer_end(&d);
+    print_frames(t, &d);
+    acp_deframer_finish(&d);
+}
+
+int cmd_trace(int argc, char **argv)
+{
+    if (argc > 2 || (argc == 2 && argv[1][0] == '-' && argv[1][1])) {
+        (void) fputs("usage: acp trace [FILE]\n", stderr);
+        return EXIT_USAGE;
+    }
+    bool from_file = argc == 2 && strcmp(argv[1], "-") != 0;
+    FILE *in = from_file ? fopen(argv[1], "rb") : stdin;
+    if (!in) {
+        (void) fprintf(stderr, "acp trace: cannot open ");
+        perror(argv[1]);
+        return EXIT_FAILED;
+    }
+    struct trace t = {.mode = ACP_V1};
+    acp_arena_init(&t.arena, 0);
+    acp_buf_init(&t.out, (size_t) ACP_WIRE_DEFAULT_MAX * 4);
+    acp_map_init(&t.methods, (uintptr_t) &t);
+    print_recording(&t, in);
+    size_t cursor = 0;
+    for (char *name; (name = acp_map_next(&t.methods, &cursor, NULL));)
+        free(name);
+    acp_map_finish(&t.methods);
+    acp_buf_finish(&t.out);
+    acp_arena_finish(&t.arena);
+    if (from_file)
+        (void) fclose(in);
+    (void) fprintf(stderr, "acp trace: %" PRIu64 " messages, %" PRIu64 " of them bad\n", t.number,
+                   t.bad);
+    return t.bad ? EXIT_FAILED : EXIT_OK;
+}
