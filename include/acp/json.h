@@ -79,6 +79,7 @@ ACP_API int acp_json_read_null(struct acp_json_reader *r);
 /* A number with the value of an integer (also 1.0 and 1e3); ACP_ERR_RANGE when it does not fit. */
 ACP_API int acp_json_read_i64(struct acp_json_reader *r, int64_t *ret);
 ACP_API int acp_json_read_u64(struct acp_json_reader *r, uint64_t *ret);
+/* The nearest double; ACP_ERR_RANGE when it is larger than any (1e400). */
 ACP_API int acp_json_read_f64(struct acp_json_reader *r, double *ret);
 /* Any value, checked, as the bytes it is. */
 ACP_API int acp_json_read_raw(struct acp_json_reader *r, struct acp_raw *ret);

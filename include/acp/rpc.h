@@ -131,6 +131,8 @@ ACP_API void acp_peer_tick(struct acp_peer *peer, uint64_t now);
 /* Fails everything open with reason (an enum acp_err) and takes no more messages either way. */
 ACP_API void acp_peer_close(struct acp_peer *peer, int reason);
 ACP_API bool acp_peer_is_closed(const struct acp_peer *peer);
+/* Whether unsent output is above the high-water mark: who feeds the peer had better wait. */
+ACP_API bool acp_peer_is_pressed(const struct acp_peer *peer);
 /* Requests of ours that wait for a reply, and requests of theirs that wait for our response. */
 ACP_API size_t acp_peer_pending(const struct acp_peer *peer);
 ACP_API size_t acp_peer_calls(const struct acp_peer *peer);

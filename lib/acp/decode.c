@@ -23,6 +23,7 @@ struct layer {
     struct acp_str tag; /* of a union: what chose the variant; absent when nothing did */
     uint64_t seen;   /* fields that occurred, by index */
     unsigned expect; /* the field that probably comes next */
+    bool untagged;   /* a union: its tag is none of ours, so it is a key like any other */
 };
 
 /* The JSON value that the layers are filled from, mostly an object. */
@@ -106,14 +107,19 @@ static int decode_i64(struct decoder *d, const struct acp_field *f, char *dst)
     return 0;
 }
 
-static int decode_u64(struct decoder *d, char *dst)
+static int decode_u64(struct decoder *d, const struct acp_field *f, char *dst)
 {
     uint64_t value;
+    struct acp_json_reader start = d->r;
     int err = acp_json_read_u64(&d->r, &value);
     if (err == ACP_ERR_RANGE)
         return out_of_range(d, "the number");
     if (err)
         return wrong_type(d, "a whole number");
+    if (!acp_in_bounds(f, (double) value)) {
+        d->r = start;
+        return out_of_range(d, "the number");
+    }
     memcpy(dst, &value, sizeof(value));
     return 0;
 }
@@ -121,10 +127,16 @@ static int decode_u64(struct decoder *d, char *dst)
 static int decode_f64(struct decoder *d, const struct acp_field *f, char *dst)
 {
     double value;
-    if (acp_json_read_f64(&d->r, &value))
-        return wrong_type(d, "a number");
-    if (!acp_in_bounds(f, value))
+    struct acp_json_reader start = d->r;
+    int err = acp_json_read_f64(&d->r, &value);
+    if (err == ACP_ERR_RANGE)
         return out_of_range(d, "the number");
+    if (err)
+        return wrong_type(d, "a number");
+    if (!acp_in_bounds(f, value)) {
+        d->r = start;
+        return out_of_range(d, "the number");
+    }
     memcpy(dst, &value, sizeof(value));
     return 0;
 }
@@ -184,7 +196,7 @@ static int decode_value(struct decoder *d, const struct acp_field *f, char *dst)
     case ACP_KIND_I64:
         return decode_i64(d, f, dst);
     case ACP_KIND_U64:
-        return decode_u64(d, dst);
+        return decode_u64(d, f, dst);
     case ACP_KIND_F64:
         return decode_f64(d, f, dst);
     case ACP_KIND_NULL:
@@ -205,16 +217,16 @@ static int decode_value(struct decoder *d, const struct acp_field *f, char *dst)
 /* ---- Lists and maps ---------------------------------------------------------------------------- */
 
 /* Room for one more element; a fresh one is zeroed. */
-static char *next_element(struct decoder *d, char **items, size_t count, size_t size)
+static char *next_element(struct decoder *d, char **items, size_t count, size_t *room, size_t size)
 {
     enum { FIRST = 4 };
-    bool full = count == 0 || (count >= FIRST && !(count & (count - 1)));
-    if (full) {
-        size_t room = count ? count * 2 : FIRST;
-        char *grown = acp_arena_grow(d->arena, *items, count * size, room * size);
+    if (count == *room) {
+        size_t more = count ? count * 2 : FIRST;
+        char *grown = acp_arena_grow(d->arena, *items, count * size, more * size);
         if (!grown)
             return NULL;
         *items = grown;
+        *room = more;
     }
     return *items + count * size;
 }
@@ -227,10 +239,11 @@ static int decode_elements(struct decoder *d, const struct acp_field *f, struct 
     bool drop_bad = (f->flags & ACP_FIELD_FORGIVE_ITEMS) && !d->strict;
     char *items = NULL;
     size_t count = 0;
+    size_t room = 0;
     int more;
     struct acp_str key = {NULL, 0};
     while ((more = map ? acp_pull_key(&d->r, &key) : acp_pull_next(&d->r, ']')) > 0) {
-        char *element = next_element(d, &items, count, size);
+        char *element = next_element(d, &items, count, &room, size);
         if (!element)
             return no_memory(d);
         if (map)
@@ -400,11 +413,10 @@ static struct layer *layer_tagged_by(struct layer *layers, int count, struct acp
 static int decode_tag(struct decoder *d, const struct layer *layer)
 {
     struct acp_str tag = {NULL, 0};
-    if (!layer->tag.ptr || acp_pull_peek(&d->r) != ACP_JSON_STRING)
-        return acp_json_skip(&d->r) ? wrong_type(d, "a value") : 0;
-    if (acp_pull_str(&d->r, &tag))
-        return wrong_type(d, "a string");
-    if (acp_str_eq(tag, layer->tag))
+    bool is_text = acp_pull_peek(&d->r) == ACP_JSON_STRING;
+    if (is_text ? acp_pull_str(&d->r, &tag) : acp_json_skip(&d->r))
+        return wrong_type(d, "a value");
+    if (!layer->tag.ptr || (is_text && acp_str_eq(tag, layer->tag)))
         return 0;
     (void) acp_failure_set(d->failure, ACP_ERR_VARIANT, "stands twice and differs");
     acp_failure_in_key(d->failure, acp_text_at(layer->type->key));
@@ -432,6 +444,17 @@ static int keep_unknown(struct decoder *d, struct layer *layers, int count, stru
     }
     *last = u;
     return 0;
+}
+
+static int keep_tag(struct decoder *d, struct layer *layers, int count,
+                    const struct layer *tagged, struct acp_unknown **last)
+{
+    struct acp_json_reader start = d->r;
+    int err = decode_tag(d, tagged);
+    if (err)
+        return err;
+    d->r = start;
+    return keep_unknown(d, layers, count, acp_text_at(tagged->type->key), last);
 }
 
 static int check_required(struct decoder *d, const struct layer *layers, int count)
@@ -497,7 +520,8 @@ static int decode_members(struct decoder *d, const struct object *o, struct laye
         if (index >= 0)
             err = decode_member(d, &layers[i], index);
         else if ((tagged = layer_tagged_by(layers, count, key)))
-            err = decode_tag(d, tagged);
+            err = tagged->untagged ? keep_tag(d, layers, count, tagged, &last_unknown)
+                                   : decode_tag(d, tagged);
         else
             err = keep_unknown(d, layers, count, key, &last_unknown);
         if (err)
@@ -527,7 +551,8 @@ static int search_tag(struct decoder *d, const struct object *o, const struct ac
         } else if (acp_pull_peek(&d->r) == ACP_JSON_STRING) {
             (void) acp_pull_str(&d->r, ret);
             found = 1;
-        } else if (type->tag_optional) {
+        } else if (type->tag_optional &&
+                   (!d->strict || acp_pull_peek(&d->r) == ACP_JSON_NULL)) {
             (void) acp_json_skip(&d->r);
         } else {
             int err = wrong_type(d, "a string");
@@ -576,8 +601,14 @@ static int choose_variant(struct decoder *d, struct object *o, struct layer *lay
         if (type->tag != ACP_NO_OFFSET)
             memcpy(layer->base + type->tag, &tag, sizeof(tag));
     }
-    if (!v)
+    if (!v) {
         v = acp_variant_by_flag(type, ACP_FIELD_UNTAGGED, d->profile);
+        layer->untagged = v && found;
+        if (layer->untagged) {
+            o->body = o->begin;
+            o->body_first = true;
+        }
+    }
     *ret = v;
     if (v || (!found && type->tag_optional))
         return 0;
@@ -619,6 +650,14 @@ static int decode_alone(struct decoder *d, const struct object *o, struct layer 
     return decode_present(d, &v->value, layer->base + v->value.offset);
 }
 
+/* What one variant does not know, the next one may. */
+static void forget_unknown(struct layer *layers, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (layers[i].type->unknown != ACP_NO_OFFSET)
+            memset(layers[i].base + layers[i].type->unknown, 0, sizeof(struct acp_unknown *));
+}
+
 /* The first variant that fits. */
 static int try_variants(struct decoder *d, struct object *o, struct layer *layers, int count)
 {
@@ -636,6 +675,7 @@ static int try_variants(struct decoder *d, struct object *o, struct layer *layer
         if (!err || is_fatal(d))
             return err;
         memset(last->base, 0, last->type->size);
+        forget_unknown(layers, count);
     }
     return err;
 }
@@ -680,9 +720,14 @@ int acp_decode(acp_type_id type, unsigned mode, struct acp_raw json, struct acp_
     if (type < 0 || type >= acp_type_count || !(acp_types[type].profiles & profile) ||
         acp_types[type].form == ACP_FORM_ENUM || !json.ptr)
         return acp_failure_set(failure, ACP_ERR_ARGUMENT, "no such type in this version");
+    /* What is forgiven on the way leaves its trace here, so it is handed out at the end only. */
+    struct acp_failure trace;
+    trace.err = 0;
+    trace.path[0] = '\0';
+    trace.message[0] = '\0';
     struct decoder d = {
         .arena = arena,
-        .failure = failure,
+        .failure = failure ? &trace : NULL,
         .profile = profile,
         .strict = mode & ACP_STRICT,
     };
@@ -691,7 +736,10 @@ int acp_decode(acp_type_id type, unsigned mode, struct acp_raw json, struct acp_
     int err = decode_type(&d, &acp_types[type], ret);
     if (!err && acp_json_read_end(&d.r))
         err = wrong_type(&d, "the end");
-    if (err && failure)
+    if (err && failure) {
+        *failure = trace;
+        failure->err = err;
         failure->offset = acp_json_offset(&d.r);
+    }
     return err;
 }

@@ -209,6 +209,8 @@ static char *encode_number(struct encoder *e, char *p, const struct acp_field *f
         acp_json_write_i64(&w, i);
     } else if (f->kind == ACP_KIND_U64) {
         memcpy(&u, src, sizeof(u));
+        if (!acp_in_bounds(f, (double) u))
+            return out_of_range(e);
         acp_json_write_u64(&w, u);
     } else {
         memcpy(&x, src, sizeof(x));
@@ -476,6 +478,9 @@ static char *encode_unlisted(struct encoder *e, size_t at)
 {
     struct acp_raw raw = e->unlisted;
     e->unlisted = (struct acp_raw){NULL, 0};
+    int err = acp_json_validate(raw, 0, NULL);
+    if (err)
+        return fail(e, err, acp_err_text(err));
     return put_raw(e, e->out->data + at, raw);
 }
 

@@ -31,7 +31,24 @@ static void new_line(struct printer *p)
         p->err = acp_buf_printf(p->out, "\n%*s", p->indent * 2, "");
 }
 
-/* In quotes, with escapes as in JSON: the writer makes them, also for C1 controls below. */
+/*
+ * DEL and the C1 controls (C2 80 to C2 9F) are legal in JSON but move a terminal's cursor, and so
+ * do line ends between the tokens of raw JSON.
+ */
+static void disarm(struct acp_buf *out, size_t from)
+{
+    unsigned char *bytes = (unsigned char *) out->data + out->start;
+    for (size_t i = from; i < out->len; i++) {
+        if (bytes[i] < 0x20)
+            bytes[i] = ' ';
+        else if (bytes[i] == 0x7F)
+            bytes[i] = '?';
+        else if (bytes[i] == 0xC2 && i + 1 < out->len && bytes[i + 1] < 0xA0)
+            memcpy(bytes + i, "??", 2);
+    }
+}
+
+/* In quotes, with escapes as in JSON: the writer makes them. */
 static void put_quoted(struct printer *p, struct acp_str text)
 {
     if (p->err)
@@ -41,19 +58,14 @@ static void put_quoted(struct printer *p, struct acp_str text)
     acp_json_writer_init(&w, p->out);
     acp_json_write_str(&w, text);
     p->err = w.err;
-    /* DEL and the C1 controls (C2 80 to C2 9F) are legal in JSON but move a terminal's cursor. */
-    unsigned char *bytes = (unsigned char *) p->out->data + p->out->start;
-    for (size_t i = from; i < p->out->len; i++) {
-        if (bytes[i] == 0x7F)
-            bytes[i] = '?';
-        else if (bytes[i] == 0xC2 && i + 1 < p->out->len && bytes[i + 1] < 0xA0)
-            memcpy(bytes + i, "??", 2);
-    }
+    disarm(p->out, from);
 }
 
 static void put_raw(struct printer *p, struct acp_raw raw)
 {
+    size_t from = p->out->len;
     put(p, acp_str_n(raw.ptr, raw.len));
+    disarm(p->out, from);
 }
 
 static void print_enum(struct printer *p, const struct acp_field *f, const char *value)

@@ -1,6 +1,6 @@
 /*
- * The arena: memory for one message.  Blocks double in size; reset keeps the newest, which is the
- * largest, so a warm arena serves messages without malloc.
+ * The arena: memory for one message.  Blocks double in size; reset keeps the largest, so a warm
+ * arena serves messages without malloc.
  */
 #include <stdalign.h>
 #include <stdlib.h>
@@ -53,14 +53,24 @@ void acp_arena_finish(struct acp_arena *arena)
 
 void acp_arena_reset(struct acp_arena *arena)
 {
-    struct acp_arena_block *newest = arena->blocks;
-    if (!newest)
+    struct acp_arena_block *kept = arena->blocks;
+    if (!kept)
         return;
-    free_blocks(newest->older);
-    newest->older = NULL;
-    arena->next = newest->bytes;
-    arena->end = newest->bytes + newest->size;
-    arena->used = newest->size;
+    /* Mostly the newest, unless the limit cut that one short. */
+    for (struct acp_arena_block *block = kept->older; block; block = block->older)
+        if (block->size > kept->size)
+            kept = block;
+    for (struct acp_arena_block *block = arena->blocks; block;) {
+        struct acp_arena_block *older = block->older;
+        if (block != kept)
+            free(block);
+        block = older;
+    }
+    kept->older = NULL;
+    arena->blocks = kept;
+    arena->next = kept->bytes;
+    arena->end = kept->bytes + kept->size;
+    arena->used = kept->size;
 }
 
 static int add_block(struct acp_arena *arena, size_t least)
@@ -103,6 +113,8 @@ void *acp_arena_grow(struct acp_arena *arena, void *old, size_t old_size, size_t
         return acp_arena_alloc(arena, new_size);
     if (new_size <= old_size)
         return old;
+    if (new_size > arena->max)
+        return NULL;
     size_t had = aligned(old_size ? old_size : 1);
     size_t need = aligned(new_size);
     char *bytes = old;

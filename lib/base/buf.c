@@ -44,6 +44,8 @@ int acp_buf_grow(struct acp_buf *buf, size_t n)
         return 0;
     }
     size_t cap = buf->cap < SMALLEST ? SMALLEST : buf->cap;
+    if (need <= buf->cap)
+        cap = cap > SIZE_MAX / 2 ? SIZE_MAX : cap * 2;
     while (cap < need)
         cap = cap > SIZE_MAX / 2 ? need : cap * 2;
     if (cap > buf->max)

@@ -2,11 +2,15 @@
  * Numbers: from checked text to values and back.  Independent of the locale, which belongs to the
  * program that we are linked into.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "json/text.h"
+
+/* No text is so long that its digits could make up for an exponent beyond this. */
+#define SATURATED ((int64_t) 1000000000000000)
 
 /* A decimal number taken apart: digits times ten to the power of exponent. */
 struct decimal {
@@ -44,7 +48,7 @@ static struct decimal take_apart(struct acp_raw number)
         if (p < end && (*p == '-' || *p == '+'))
             p++;
         for (; p < end; p++)
-            if (d.exponent < 1000000)
+            if (d.exponent < SATURATED)
                 d.exponent = d.exponent * 10 + (*p - '0');
         if (minus)
             d.exponent = -d.exponent;
@@ -94,7 +98,8 @@ int acp_json_integer(struct acp_raw number, bool *ret_negative, uint64_t *ret_ma
 
 /*
  * The digits without a point and with the exponent moved accordingly: what strtod reads alike in
- * every locale.  800 digits are more than decide any double; those after are dropped.
+ * every locale.  Of digits after the 800th it only matters whether one of them is not zero: that
+ * decides a number which otherwise lies exactly between two doubles.
  */
 double acp_json_double(struct acp_raw number)
 {
@@ -110,6 +115,9 @@ double acp_json_double(struct acp_raw number)
         text[n++] = digit_at(&d, i);
     if (n == 0)
         return d.negative ? -0.0 : 0.0;
+    for (size_t i = first + n; i < count && n == DIGITS; i++)
+        if (digit_at(&d, i) != '0')
+            text[n++] = '1';
     int64_t power = d.exponent + (int64_t) d.whole_len - (int64_t) (first + n);
     (void) snprintf(text + n, sizeof(text) - n, "e%lld", (long long) power);
     double value = strtod(text, NULL);
@@ -140,7 +148,8 @@ static size_t put_decimal(char *out, const char *digits, int count, int point)
 size_t acp_json_format_double(double value, char out[32])
 {
     char text[40];
-    int precision = 14;
+    /* What has 15 digits or less is found with 15, but for numbers of less precision than that. */
+    int precision = fabs(value) < DBL_MIN ? 0 : 14;
     do { /* 17 significant digits always suffice. */
         precision++;
         (void) snprintf(text, sizeof(text), "%.*e", precision - 1, fabs(value));

@@ -4,6 +4,8 @@
  */
 #include "json/pull.h"
 
+#include <math.h>
+
 static const char *const type_names[] = {
     [ACP_JSON_NONE] = "nothing",  [ACP_JSON_NULL] = "null",     [ACP_JSON_BOOL] = "a boolean",
     [ACP_JSON_NUMBER] = "a number", [ACP_JSON_STRING] = "a string", [ACP_JSON_ARRAY] = "an array",
@@ -170,7 +172,10 @@ int acp_json_read_f64(struct acp_json_reader *r, double *ret)
     int err = take_number(r, &number);
     if (err)
         return err;
-    *ret = acp_json_double(number);
+    double value = acp_json_double(number);
+    if (!isfinite(value))
+        return ACP_ERR_RANGE;
+    *ret = value;
     return acp_pull_step(r, number.ptr + number.len);
 }
 

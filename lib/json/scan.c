@@ -9,6 +9,7 @@
 enum field { F_OTHER, F_JSONRPC, F_ID, F_METHOD, F_PARAMS, F_RESULT, F_ERROR };
 
 static const struct acp_str session_key = ACP_STR("sessionId");
+static const struct acp_str version = ACP_STR("2.0");
 
 /* Whether the key [p, quote) is this name; escapes in keys are rare but legal. */
 static inline bool key_is(const struct acp_json_cursor *c, const char *p, const char *quote,
@@ -69,10 +70,17 @@ static inline int member_end(struct acp_json_cursor *c, const char **at)
     return 1;
 }
 
-/* params or result at p: finds sessionId and the key asked for at its top level. */
+/* What is looked for at the top level of params or result. */
+struct inside {
+    struct acp_raw session_id;
+    struct acp_raw key;
+};
+
+/* params or result at p. */
 static const char *payload(struct acp_json_cursor *c, const char *p, struct acp_str key,
-                           struct acp_scan *s)
+                           struct inside *s)
 {
+    *s = (struct inside){{NULL, 0}, {NULL, 0}};
     if (p >= c->end || *p != '{')
         return acp_json_value(c, p, 1);
     p = acp_json_space(p + 1, c->end);
@@ -122,6 +130,8 @@ static const char *envelope(struct acp_json_cursor *c, const char *p, struct acp
                             struct acp_scan *s)
 {
     static const struct acp_str none = {NULL, 0};
+    struct inside params = {{NULL, 0}, {NULL, 0}};
+    struct inside result = {{NULL, 0}, {NULL, 0}};
     p = acp_json_space(p, c->end);
     if (p < c->end && *p == '}')
         return p + 1;
@@ -133,8 +143,10 @@ static const char *envelope(struct acp_json_cursor *c, const char *p, struct acp
         if (!value)
             return NULL;
         enum field field = envelope_field(c, name, quote);
-        if (field == F_PARAMS || field == F_RESULT)
-            p = payload(c, value, field == F_PARAMS ? key : none, s);
+        if (field == F_PARAMS)
+            p = payload(c, value, key, &params);
+        else if (field == F_RESULT)
+            p = payload(c, value, none, &result);
         else
             p = acp_json_value(c, value, 1);
         if (!p)
@@ -143,9 +155,11 @@ static const char *envelope(struct acp_json_cursor *c, const char *p, struct acp
         if (span)
             *span = acp_raw_n(value, (size_t) (p - value));
         else if (field == F_JSONRPC)
-            s->version_ok = p - value == 5 && memcmp(value, "\"2.0\"", 5) == 0;
+            s->version_ok = *value == '"' && key_is(c, value + 1, p - 1, version);
         more = member_end(c, &p);
     } while (more > 0);
+    s->session_id = params.session_id.ptr || s->method.ptr ? params.session_id : result.session_id;
+    s->key = params.key;
     return more < 0 ? NULL : p;
 }
 

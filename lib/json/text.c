@@ -128,11 +128,13 @@ static const char *string_blocks(struct acp_json_cursor *c, const char *p)
         unsigned others = (unsigned) _mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));
         unsigned escaped = 0;
         if (backslashes | carry) {
-            c->escaped = true;
             escaped = escaped_bytes(backslashes, &carry);
             others |= escaped & ~escapable_bytes(v);
         }
         unsigned stops = (quotes & ~escaped) | others;
+        /* What stands behind the end of the string is none of its escapes. */
+        if (backslashes & (stops - 1) & ~stops)
+            c->escaped = true;
         if (stops) {
             unsigned at = (unsigned) __builtin_ctz(stops);
             /* An escape is looked at from its backslash on. */

@@ -139,6 +139,11 @@ void acp_peer_free(struct acp_peer *peer)
     acp_rpc_leave(peer);
 }
 
+bool acp_peer_is_pressed(const struct acp_peer *peer)
+{
+    return peer->pressed;
+}
+
 bool acp_peer_is_closed(const struct acp_peer *peer)
 {
     return peer->closed;

@@ -119,6 +119,9 @@ static void com_stdio_12_bounds_one_message(void **state)
         {RPC "\"method\":\"n\",\"id\":7,\"params\":\"" LONG "\"}", TOO_LARGE("7"), "T1;"},
         {RPC "\"id\":1.5,\"method\":\"n\",\"params\":\"" LONG "\"}", TOO_LARGE("null"), "T1;"},
         {"{\"a\":\"" LONG "\"}", TOO_LARGE("null"), "T1;"},
+        /* Of this id only "12" is left. */
+        {RPC "\"method\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\",\"id\":12345}",
+         TOO_LARGE("null"), "T1;"},
         /* And where it tells that it was a response, nobody is. */
         {RPC "\"id\":0,\"result\":\"" LONG "\"}", "", "T1;"},
         {RPC "\"id\":0,\"error\":{\"message\":\"" LONG "\"}}", "", "T1;"},

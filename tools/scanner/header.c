@@ -207,9 +207,12 @@ static void put_struct(struct def *def, FILE *out)
 /* Structs that this one holds by value come first. */
 static void put_in_order(struct def *def, FILE *out)
 {
+    if (def->emitting)
+        fail(def->where, "%s holds itself; only a list, a map or an optional field may", def->name);
     if (def->emitted || !is_composite(def))
         return;
     def->emitted = true;
+    def->emitting = true;
     for (size_t i = 0; i < def->field_count; i++) {
         const struct field *f = &def->fields[i];
         if (f->spec.kind == ACP_KIND_TYPE && f->spec.shape == ACP_SHAPE_ONE &&
@@ -220,6 +223,7 @@ static void put_in_order(struct def *def, FILE *out)
         if (def->variants[i].spec.kind == ACP_KIND_TYPE &&
             def->variants[i].spec.shape == ACP_SHAPE_ONE)
             put_in_order(def->variants[i].spec.def, out);
+    def->emitting = false;
     put_struct(def, out);
 }
 

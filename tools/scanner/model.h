@@ -93,6 +93,7 @@ struct def {
     int number;   /* its acp_type_id, or -1 */
     bool in_list; /* some field is a list of it */
     bool in_map;
+    bool emitting; /* its parts are being written */
     bool emitted;
 };
 

@@ -283,10 +283,24 @@ static void parse_below_variant(struct parser *p, struct line *line)
         add_field(own_def(p, line, DEF_TYPE), line);
 }
 
+/* A whole number of at most nine digits. */
+static long take_number(struct line *line)
+{
+    const char *word = take(line, "a number");
+    const char *digits = *word == '-' ? word + 1 : word;
+    size_t count = strspn(digits, "0123456789");
+    if (count == 0 || count > 9 || digits[count])
+        fail(line->where, "'%s' is not a number", word);
+    long number = 0;
+    for (size_t i = 0; i < count; i++)
+        number = number * 10 + (digits[i] - '0');
+    return *word == '-' ? -number : number;
+}
+
 static void add_value(struct def *def, struct line *line)
 {
     if (def->form == DEF_CODES) {
-        struct value v = {.number = strtol(take(line, "a number"), NULL, 10), .text = ""};
+        struct value v = {.number = take_number(line), .text = ""};
         while (*peek(line) && *peek(line) != '@')
             v.text = format_text("%s%s%s", v.text, *v.text ? " " : "", take(line, "a name"));
         v.profiles = take_marks(line) & def->profiles;
@@ -353,7 +367,12 @@ static void parse_inside_method(struct method *m, struct line *line)
     if (*count == 2)
         fail(line->where, "a third %s line", word);
     const char *name = take(line, "a name");
-    list[(*count)++] = (struct typed){name, take_marks(line) & m->profiles};
+    uint8_t profiles = take_marks(line) & m->profiles;
+    if (!profiles)
+        fail(line->where, "the marks leave no version that has this");
+    if (*count == 1 && (list[0].profiles & profiles))
+        fail(line->where, "%s stands twice in one version", word);
+    list[(*count)++] = (struct typed){name, profiles};
     expect_end(line);
 }
 

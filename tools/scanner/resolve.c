@@ -82,7 +82,11 @@ void emit_bounds(FILE *out)
 static void set_bounds(struct place where, struct spec *spec, const struct builtin *builtin)
 {
     struct acp_bounds b = {builtin->bounded, builtin->bounded, builtin->low, builtin->high};
+    bool measurable = builtin->kind == ACP_KIND_STR || builtin->kind == ACP_KIND_I64 ||
+                      builtin->kind == ACP_KIND_U64 || builtin->kind == ACP_KIND_F64;
     if (*spec->bounds) {
+        if (!measurable)
+            fail(where, "%s takes no bounds", spec->name);
         char *rest;
         const char *p = spec->bounds + 1;
         if (*p != '.') {
@@ -93,10 +97,15 @@ static void set_bounds(struct place where, struct spec *spec, const struct built
         }
         if (strncmp(p, "..", 2) != 0)
             fail(where, "bounds are written (1..), (..9) or (1..9)");
-        if (p[2] != ')') {
-            b.high = strtod(p + 2, &rest);
+        p += 2;
+        if (*p != ')') {
+            b.high = strtod(p, &rest);
             b.has_high = true;
+            if (rest == p || *rest != ')')
+                fail(where, "bounds are written (1..), (..9) or (1..9)");
         }
+        if (b.has_low && b.has_high && b.low > b.high)
+            fail(where, "nothing lies within %s", spec->bounds);
     }
     if (b.has_low || b.has_high)
         spec->bounds_number = bounds_number(b);
@@ -120,7 +129,9 @@ bool has_fallback(const struct def *def)
 static void resolve_spec(const struct model *model, struct place where, struct spec *spec)
 {
     const char *name = spec->name;
-    for (;;) {
+    for (size_t steps = 0;; steps++) {
+        if (steps > model->def_count)
+            fail(where, "%s is an alias of itself", spec->name);
         const struct builtin *builtin = find_builtin(name);
         if (builtin) {
             spec->kind = builtin->kind;
@@ -136,6 +147,8 @@ static void resolve_spec(const struct model *model, struct place where, struct s
             name = def->target.name;
             continue;
         }
+        if (*spec->bounds)
+            fail(where, "%s takes no bounds", spec->name);
         spec->def = def;
         spec->kind = def->form == DEF_ENUM ? ACP_KIND_ENUM : ACP_KIND_TYPE;
         if (spec->shape == ACP_SHAPE_LIST)
@@ -278,9 +291,14 @@ bool variant_repeats(const struct def *def, size_t index)
     return false;
 }
 
+/* The codec keeps a bit for each field that it has seen. */
+enum { MAX_FIELDS = 64, MAX_VARIANTS = 255 };
+
 /* Rows of one name share a member when C keeps them alike; otherwise the later one is its _v2. */
 static void name_fields(struct def *def)
 {
+    if (def->field_count + (def->meta ? 1 : 0) > MAX_FIELDS)
+        fail(def->where, "%s has more than %d fields", def->name, MAX_FIELDS);
     for (size_t i = 0; i < def->field_count; i++) {
         struct field *f = &def->fields[i];
         f->member = member_name(f->name);
@@ -300,13 +318,20 @@ static void name_fields(struct def *def)
 static void name_variants(struct def *def)
 {
     int next_id = 1;
+    if (def->variant_count > MAX_VARIANTS || def->value_count > MAX_VARIANTS)
+        fail(def->where, "%s has more than %d variants", def->name, MAX_VARIANTS);
     for (size_t i = 0; i < def->variant_count; i++) {
         struct variant *v = &def->variants[i];
         v->member = v->form == FALLBACK ? format_text("other") : member_name(v->label);
         v->id = 0;
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(def->variants[j].member, v->member) == 0)
-                v->id = def->variants[j].id;
+        for (size_t j = 0; j < i; j++) {
+            const struct variant *earlier = &def->variants[j];
+            if (strcmp(earlier->member, v->member) != 0)
+                continue;
+            if (earlier->spec.profiles & v->spec.profiles)
+                fail(v->where, "%s stands twice in one version", v->label);
+            v->id = earlier->id;
+        }
         if (v->form == FALLBACK)
             v->id = ACP_IS_UNLISTED;
         else if (v->id == 0)
@@ -316,8 +341,17 @@ static void name_variants(struct def *def)
 
 /* ---- All of it --------------------------------------------------------------------------------- */
 
+static void check_values(const struct def *def)
+{
+    for (size_t i = 0; i < def->value_count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(def->values[j].text, def->values[i].text) == 0)
+                fail(def->where, "%s has %s twice", def->name, def->values[i].text);
+}
+
 static void resolve_def(struct model *model, struct def *def)
 {
+    check_values(def);
     if (def->form == DEF_ALIAS || def->form == DEF_CODES)
         resolve_spec(model, def->where, &def->target);
     for (size_t i = 0; i < def->field_count; i++)
@@ -335,6 +369,14 @@ static void resolve_def(struct model *model, struct def *def)
     name_variants(def);
 }
 
+static uint8_t covered(const struct typed *list, size_t count)
+{
+    uint8_t profiles = 0;
+    for (size_t i = 0; i < count; i++)
+        profiles |= list[i].profiles;
+    return profiles;
+}
+
 static void check_method(const struct model *model, const struct method *m)
 {
     for (size_t i = 0; i < m->params_count; i++)
@@ -343,8 +385,9 @@ static void check_method(const struct model *model, const struct method *m)
     for (size_t i = 0; i < m->result_count; i++)
         if (!find_def(model, m->result[i].name, m->result[i].profiles))
             fail(m->where, "%s is not defined in the versions of %s", m->result[i].name, m->name);
-    if (m->params_count == 0 || (m->request && m->result_count == 0))
-        fail(m->where, "%s lacks %s", m->name, m->params_count ? "a result" : "params");
+    bool params = covered(m->params, m->params_count) == m->profiles;
+    if (!params || (m->request && covered(m->result, m->result_count) != m->profiles))
+        fail(m->where, "%s lacks %s", m->name, params ? "a result" : "params");
 }
 
 static void number_methods(struct model *model)
@@ -354,8 +397,13 @@ static void number_methods(struct model *model)
         struct method *m = &model->methods[i];
         m->id = -1;
         for (size_t j = 0; j < i; j++)
-            if (strcmp(model->methods[j].name, m->name) == 0)
+            if (strcmp(model->methods[j].name, m->name) == 0) {
+                if (model->methods[j].from == m->from && model->methods[j].request == m->request &&
+                    (model->methods[j].profiles & m->profiles))
+                    fail(m->where, "%s is defined already, at %s:%d", m->name,
+                         model->methods[j].where.file, model->methods[j].where.line);
                 m->id = model->methods[j].id;
+            }
         if (m->id < 0)
             m->id = next++;
         check_method(model, m);

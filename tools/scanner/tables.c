@@ -172,9 +172,15 @@ static struct row row_for(const struct model *model, const struct method *m, uin
     };
 }
 
+/* Rows of one name stay in the order of the description, whatever qsort does with equals. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct row *) a)->name, ((const struct row *) b)->name);
+    const struct row *x = a;
+    const struct row *y = b;
+    int order = strcmp(x->name, y->name);
+    if (order == 0)
+        order = (x->method > y->method) - (x->method < y->method);
+    return order ? order : (x->profiles > y->profiles) - (x->profiles < y->profiles);
 }
 
 static void put_methods(const struct model *model, FILE *out)

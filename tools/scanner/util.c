@@ -16,27 +16,33 @@ void fail(struct place where, const char *format, ...)
     exit(1);
 }
 
+/* Everything is kept until the end, on one list: what is on it is no leak. */
+struct kept {
+    struct kept *older;
+    max_align_t memory[];
+};
+
+static struct kept *all_kept;
+
 void *checked_alloc(size_t size)
 {
-    void *memory = calloc(1, size);
-    if (!memory) {
+    struct kept *block = calloc(1, sizeof(*block) + size);
+    if (!block) {
         (void) fputs("acp-scanner: out of memory\n", stderr);
         exit(1);
     }
-    return memory;
+    block->older = all_kept;
+    all_kept = block;
+    return block->memory;
 }
 
 void *grown(void *array, size_t count, size_t size)
 {
     if (count & (count - 1)) /* not a power of two: there is room */
         return array;
-    size_t room = count ? count * 2 : 1;
-    char *larger = realloc(array, room * size);
-    if (!larger) {
-        (void) fputs("acp-scanner: out of memory\n", stderr);
-        exit(1);
-    }
-    memset(larger + count * size, 0, (room - count) * size);
+    void *larger = checked_alloc((count ? count * 2 : 1) * size);
+    if (count)
+        memcpy(larger, array, count * size);
     return larger;
 }
 

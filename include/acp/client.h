@@ -1,0 +1,249 @@
+/*
+ * client.h - the client's role: one connection to an agent, seen from the client.
+ *
+ * The mirror image of agent.h.  The program is shown one stream of events whichever version the
+ * agent speaks.
+ *
+ *     acp_client_start(client, on_ready, me);                 initialize
+ *     acp_client_new_session(client, &where, on_session, me);
+ *     acp_client_prompt(session, blocks, count, on_end, me);  events come, then on_end
+ *
+ * What the role guarantees:
+ *   - every call that takes a callback calls it exactly once, also when the agent dies
+ *   - nothing is sent that the agent did not offer: such calls fail at once with ACP_ERR_STATE
+ *   - a prompt ends exactly once, after all its events
+ *   - a cancelled turn leaves no question open: permission requests are answered for the program
+ *   - updates that come before the session they belong to are held and delivered then
+ *
+ * The role does no I/O: whoever carries its bytes drives acp_client_endpoint().
+ * Sessions belong to the role and are valid until the end_session callback returns.
+ */
+#ifndef ACP_CLIENT_H
+#define ACP_CLIENT_H
+
+#include "acp/endpoint.h"
+#include "acp/rpc.h"
+#include "acp/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct acp_client;
+struct acp_client_session;
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+enum acp_event_kind {
+    ACP_EVENT_CHUNK,        /* block, to be appended to a message */
+    ACP_EVENT_MESSAGE,      /* content, which is all of a message (version 2) */
+    ACP_EVENT_TOOL,         /* tool: begins or changes a tool call */
+    ACP_EVENT_TOOL_CONTENT, /* tool_content, to be appended to tool_id (version 2) */
+    ACP_EVENT_PLAN,         /* plan: all of it */
+    ACP_EVENT_COMMANDS,     /* commands: all of them */
+    ACP_EVENT_MODE,         /* mode is now the current one */
+    ACP_EVENT_OPTIONS,      /* options: all of them, with their values */
+    ACP_EVENT_STATE,        /* state of the session has changed */
+    ACP_EVENT_OTHER,        /* update says what */
+};
+
+enum acp_author { ACP_AUTHOR_AGENT, ACP_AUTHOR_THOUGHT, ACP_AUTHOR_USER };
+
+enum acp_work_state {
+    ACP_WORK_IDLE,
+    ACP_WORK_RUNNING,
+    ACP_WORK_BLOCKED, /* waits for the user */
+};
+
+/*
+ * What happened in a session; valid during the callback.  Only the members that the kind names are
+ * set, and update, which is the message as it came; it is NULL for what the role found out itself.
+ * In a tool call, absent fields are unchanged and null ones are reset.
+ */
+struct acp_event {
+    enum acp_event_kind kind;
+    enum acp_author author;
+    struct acp_str message; /* id; may be absent in version 1 */
+    const struct acp_content_block *block;
+    struct acp_content_block_list content;
+    const struct acp_tool_call_update *tool;
+    struct acp_str tool_id;
+    const struct acp_tool_call_content *tool_content;
+    struct acp_str plan_id; /* may be absent in version 1 */
+    struct acp_plan_entry_list plan;
+    struct acp_available_command_list commands;
+    struct acp_str mode;
+    struct acp_session_config_option_list options; /* id and group are set in both versions */
+    enum acp_work_state state;
+    const struct acp_session_update *update;
+    struct acp_raw raw; /* the update as its bytes, also when it is of no known kind */
+};
+
+/* ---- Making one ------------------------------------------------------------------------------ */
+
+struct acp_client_options {
+    struct acp_str name;
+    struct acp_str title;
+    struct acp_str version;
+    unsigned versions; /* ACP_V1, ACP_V2 or both: the highest is asked for; 0: ACP_V1 */
+    /* What the program serves; the handler's request callback gets such requests. */
+    bool read_files;
+    bool write_files;
+    bool terminals;
+    bool forms; /* elicitation */
+    bool urls;
+    bool terminal_login;
+    bool no_notices;
+    bool no_compaction;
+    uint64_t timeout_ms; /* for answers other than a turn's end; 0: none */
+    struct acp_peer_options peer;
+};
+
+/* A question of the agent: may it do this? */
+struct acp_permission_question {
+    struct acp_str title;
+    struct acp_str description;              /* may be absent */
+    const struct acp_tool_call_update *tool; /* may be NULL in version 2 */
+    struct acp_str command;                  /* where it is about a command; else absent */
+    struct acp_permission_option_list options;
+};
+
+struct acp_client_handler {
+    void (*event)(struct acp_client_session *session, const struct acp_event *event, void *user);
+    /*
+     * Answer with acp_client_permit() or acp_client_reject(), now or later.  Left out: rejected.
+     */
+    void (*permission)(struct acp_client_session *session, acp_call call,
+                       const struct acp_permission_question *question, void *user);
+    /* The question of that call is settled: the agent took it back, or the turn was cancelled. */
+    void (*permission_gone)(struct acp_client_session *session, acp_call call, void *user);
+    /*
+     * A request that was offered in the options (files, terminals, elicitation), with its params
+     * decoded, or one of the agent's own (method->id is then -1, params NULL).  Answer with
+     * acp_client_answer() or acp_client_refuse().  session is NULL when it names none.
+     */
+    void (*request)(struct acp_client *client, struct acp_client_session *session, acp_call call,
+                    const struct acp_method *method, const void *params,
+                    const struct acp_message *message, void *user);
+    /* The agent no longer wants the answer; it must be given all the same. */
+    void (*cancel_request)(struct acp_client *client, acp_call call, void *user);
+    void (*notification)(struct acp_client *client, const struct acp_message *message, void *user);
+    /* What is wrong with the stream, for logs. */
+    void (*trouble)(struct acp_client *client, enum acp_trouble what, struct acp_str text,
+                    void *user);
+    void (*end_session)(struct acp_client_session *session, void *user);
+    /* The connection is closed; everything open has been failed before this. */
+    void (*closed)(struct acp_client *client, int reason, void *user);
+};
+
+ACP_API int acp_client_new(const struct acp_client_options *options,
+                           const struct acp_client_handler *handler, void *user,
+                           struct acp_client **ret);
+/* Takes NULL.  Everything open is failed first. */
+ACP_API void acp_client_free(struct acp_client *client);
+ACP_API struct acp_endpoint acp_client_endpoint(struct acp_client *client);
+/* Called whenever there is something to send: set by whoever drives the endpoint. */
+ACP_API void acp_client_on_output(struct acp_client *client, void (*wake)(void *user), void *user);
+ACP_API void acp_client_close(struct acp_client *client, int reason);
+ACP_API struct acp_peer *acp_client_peer(struct acp_client *client);
+ACP_API void *acp_client_user(const struct acp_client *client);
+
+/* ---- Asking the agent ------------------------------------------------------------------------ */
+
+/* How a call ended. */
+struct acp_outcome {
+    int err;            /* 0, or one of enum acp_err; ACP_ERR_REMOTE when the agent refused */
+    int64_t code;       /* the JSON-RPC code then */
+    struct acp_str why; /* one sentence, for every error */
+    const void *value;  /* what the agent answered: the struct of the result's type */
+};
+typedef void acp_client_fn(struct acp_client *client, const struct acp_outcome *outcome,
+                           void *user);
+/* session is NULL when err is not 0. */
+typedef void acp_session_fn(struct acp_client *client, struct acp_client_session *session,
+                            const struct acp_outcome *outcome, void *user);
+
+/* initialize.  value is struct acp_initialize_response. */
+ACP_API int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user);
+/* What initialize agreed on: ACP_V1 or ACP_V2 with flags; 0 before. */
+ACP_API unsigned acp_client_mode(const struct acp_client *client);
+/* What the agent answered to it; NULL before. */
+ACP_API const struct acp_initialize_response *acp_client_agent(const struct acp_client *client);
+
+/* The agent's methods of logging in; terminal ones are run by the program, not by this. */
+ACP_API int acp_client_authenticate(struct acp_client *client, struct acp_str method,
+                                    acp_client_fn *done, void *user);
+ACP_API int acp_client_logout(struct acp_client *client, acp_client_fn *done, void *user);
+
+struct acp_session_place {
+    struct acp_str cwd; /* absolute */
+    struct acp_str_list directories;
+    struct acp_mcp_server_list mcp_servers;
+};
+/* value is struct acp_new_session_response, or the response to load or resume. */
+ACP_API int acp_client_new_session(struct acp_client *client, const struct acp_session_place *place,
+                                   acp_session_fn *done, void *user);
+/* With its history, as events before done is called. */
+ACP_API int acp_client_load_session(struct acp_client *client, struct acp_str id,
+                                    const struct acp_session_place *place, acp_session_fn *done,
+                                    void *user);
+ACP_API int acp_client_resume_session(struct acp_client *client, struct acp_str id,
+                                      const struct acp_session_place *place, acp_session_fn *done,
+                                      void *user);
+/* cwd and cursor may be absent.  value is struct acp_list_sessions_response. */
+ACP_API int acp_client_list_sessions(struct acp_client *client, struct acp_str cwd,
+                                     struct acp_str cursor, acp_client_fn *done, void *user);
+ACP_API int acp_client_delete_session(struct acp_client *client, struct acp_str id,
+                                      acp_client_fn *done, void *user);
+/* Any other request; its result is not decoded when type is ACP_TYPE_ANY. */
+ACP_API int acp_client_request(struct acp_client *client, struct acp_str method,
+                               acp_type_id params_type, const void *params,
+                               acp_type_id result_type, acp_client_fn *done, void *user);
+
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+ACP_API struct acp_str acp_client_session_id(const struct acp_client_session *session);
+ACP_API struct acp_str acp_client_session_cwd(const struct acp_client_session *session);
+ACP_API struct acp_client *acp_client_session_client(const struct acp_client_session *session);
+ACP_API void acp_client_session_set_user(struct acp_client_session *session, void *user);
+ACP_API void *acp_client_session_user(const struct acp_client_session *session);
+ACP_API struct acp_client_session *acp_client_session(const struct acp_client *client,
+                                                      struct acp_str id);
+ACP_API enum acp_work_state acp_client_session_state(const struct acp_client_session *session);
+
+/* stop is the reason's text ("end_turn"), absent when err is not 0. */
+typedef void acp_turn_fn(struct acp_client_session *session, struct acp_str stop,
+                         const struct acp_outcome *outcome, void *user);
+/* One at a time: ACP_ERR_STATE while another is at work. */
+ACP_API int acp_client_prompt(struct acp_client_session *session,
+                              const struct acp_content_block *blocks, size_t count,
+                              acp_turn_fn *end, void *user);
+/* Nothing happens when nothing is at work. */
+ACP_API int acp_client_cancel(struct acp_client_session *session);
+ACP_API int acp_client_set_mode(struct acp_client_session *session, struct acp_str mode,
+                                acp_client_fn *done, void *user);
+/* An option that is a choice, or one that is on or off. */
+ACP_API int acp_client_set_option(struct acp_client_session *session, struct acp_str option,
+                                  struct acp_str value, acp_client_fn *done, void *user);
+ACP_API int acp_client_set_switch(struct acp_client_session *session, struct acp_str option,
+                                  bool value, acp_client_fn *done, void *user);
+/* The session is over; end_session is called before done. */
+ACP_API int acp_client_close_session(struct acp_client_session *session, acp_client_fn *done,
+                                     void *user);
+
+/* ---- Answering the agent --------------------------------------------------------------------- */
+
+/* option must be the id of one that was offered.  ACP_ERR_UNKNOWN when it is settled already. */
+ACP_API int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option);
+/* No answer: the outcome is "cancelled". */
+ACP_API int acp_client_reject(struct acp_client *client, acp_call call);
+ACP_API int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type,
+                              const void *value);
+ACP_API int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,
+                              struct acp_str message, struct acp_raw data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

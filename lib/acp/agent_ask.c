@@ -1,0 +1,317 @@
+/*
+ * What a turn asks of the client: permission, files, anything.  An answer comes exactly once; what
+ * the client says after that is ignored.
+ */
+#include <stdlib.h>
+
+#include "acp/agent_role.h"
+
+static void free_ask(struct ask *ask)
+{
+    for (size_t i = 0; i < ask->option_count; i++)
+        free((void *) (uintptr_t) ask->options[i].option_id.ptr);
+    free(ask->options);
+    free(ask);
+}
+
+/* Takes the ask out of its turn, before the program is told. */
+static void detach(struct ask *ask)
+{
+    struct ask **at = &ask->turn->asks;
+    while (*at != ask)
+        at = &(*at)->next;
+    *at = ask->next;
+}
+
+/* The reply of the peer, which comes exactly once and ends the ask's life. */
+static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
+                     void *user)
+{
+    struct ask *ask = user;
+    (void) peer;
+    (void) request;
+    if (ask->turn) {
+        struct acp_session *session = ask->turn->session;
+        acp_arena_reset(&session->agent->arena);
+        detach(ask);
+        ask->settle(ask, reply);
+    }
+    free_ask(ask);
+}
+
+void agent_settle_asks(struct acp_turn *turn, int err)
+{
+    struct acp_peer *peer = turn->session->agent->peer;
+    struct acp_session *session = turn->session;
+    uint64_t number = turn->number;
+    while (agent_turn_goes_on(session, number) && turn->asks) {
+        struct ask *ask = turn->asks;
+        struct acp_reply reply = {.err = err};
+        detach(ask);
+        (void) acp_peer_cancel(peer, ask->request);
+        ask->settle(ask, &reply);
+        ask->turn = NULL; /* freed when its reply comes */
+    }
+}
+
+/* Sends the request; on failure the ask is gone. */
+static int send_ask(struct acp_turn *turn, struct acp_str method, acp_type_id type,
+                    const void *params, struct ask *ask)
+{
+    struct acp_agent *agent = turn->session->agent;
+    int err = agent_flush_text(turn->session);
+    struct acp_request request = {.method = method, .reply = on_reply, .user = ask};
+    struct acp_json_writer *w = err ? NULL : acp_peer_begin_request(agent->peer, &request);
+    if (w) {
+        (void) acp_encode(type, agent->mode, params, w, NULL);
+        err = acp_peer_commit(agent->peer, &ask->request);
+    } else if (!err) {
+        err = acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
+    }
+    if (err) {
+        free_ask(ask);
+        return err;
+    }
+    ask->turn = turn;
+    ask->next = turn->asks;
+    turn->asks = ask;
+    return 0;
+}
+
+static struct ask *make_ask(void (*settle)(struct ask *, const struct acp_reply *), void *user)
+{
+    struct ask *ask = calloc(1, sizeof(*ask));
+    if (ask) {
+        ask->settle = settle;
+        ask->user = user;
+    }
+    return ask;
+}
+
+/* ---- Permission ------------------------------------------------------------------------------------ */
+
+/* Only an option that was offered is an approval; everything else is none. */
+static struct acp_permission read_permission(struct ask *ask, const struct acp_reply *reply)
+{
+    struct acp_agent *agent = ask->turn->session->agent;
+    struct acp_request_permission_response response;
+    struct acp_permission answer = {.err = reply->err};
+    if (answer.err)
+        return answer;
+    answer.err = acp_request_permission_response_decode(agent->mode, reply->result, &agent->arena,
+                                                        &response, NULL);
+    if (answer.err)
+        return answer;
+    answer.err = ACP_ERR_CANCELLED;
+    if (response.outcome.is != ACP_REQUEST_PERMISSION_OUTCOME_SELECTED)
+        return answer;
+    for (size_t i = 0; i < ask->option_count; i++) {
+        if (acp_str_eq(ask->options[i].option_id, response.outcome.selected.option_id)) {
+            answer = (struct acp_permission){
+                .option = ask->options[i].option_id, .kind = ask->options[i].kind.is};
+            break;
+        }
+    }
+    return answer;
+}
+
+static void settle_permission(struct ask *ask, const struct acp_reply *reply)
+{
+    struct acp_turn *turn = ask->turn;
+    struct acp_session *session = turn->session;
+    struct acp_permission answer = read_permission(ask, reply);
+    turn->open_permissions--;
+    if (agent_is_v2(session->agent) && turn->open_permissions == 0 && !turn->cancelled)
+        (void) agent_send_state(session, ACP_STATE_UPDATE_RUNNING, ACP_IDLE_STATE_UPDATE_ABSENT,
+                                NULL);
+    ask->answer.permission(turn, &answer, ask->user);
+}
+
+static int copy_options(struct ask *ask, const struct acp_permission_option *options, size_t count)
+{
+    ask->options = calloc(count ? count : 1, sizeof(*options));
+    if (!ask->options)
+        return ACP_ERR_NOMEM;
+    for (; ask->option_count < count; ask->option_count++) {
+        struct acp_str id = options[ask->option_count].option_id;
+        char *copy = agent_copy(id);
+        if (!copy)
+            return ACP_ERR_NOMEM;
+        ask->options[ask->option_count].option_id = acp_str_n(copy, id.len);
+        ask->options[ask->option_count].kind = options[ask->option_count].kind;
+    }
+    return 0;
+}
+
+/* Version 1 asks about a tool call; version 2 has a title and the call as the subject. */
+static int send_permission(struct acp_turn *turn, const struct acp_tool_call_update *tool,
+                           const struct acp_permission_option *options, size_t count,
+                           struct ask *ask)
+{
+    struct acp_agent *agent = turn->session->agent;
+    struct acp_request_permission_request request;
+    struct acp_request_permission_subject subject;
+    acp_request_permission_request_init(&request, acp_str(turn->session->id), options, count);
+    int err = agent_dialect_tool(agent, tool, &request.tool_call);
+    if (err) {
+        free_ask(ask);
+        return err;
+    }
+    if (agent_is_v2(agent)) {
+        request.title = acp_is_set(tool->title.ptr) ? tool->title : acp_str("Permission required");
+        acp_request_permission_subject_init_tool_call(&subject);
+        subject.tool_call.tool_call = request.tool_call;
+        request.subject = &subject;
+    }
+    return send_ask(turn, acp_str("session/request_permission"),
+                    ACP_TYPE_REQUEST_PERMISSION_REQUEST, &request, ask);
+}
+
+int acp_turn_ask_permission(struct acp_turn *turn, const struct acp_tool_call_update *tool,
+                            const struct acp_permission_option *options, size_t count,
+                            acp_permission_fn *answer, void *user)
+{
+    if (turn->cancelled)
+        return ACP_ERR_CANCELLED;
+    if (count == 0)
+        return ACP_ERR_ARGUMENT;
+    struct ask *ask = make_ask(settle_permission, user);
+    if (!ask)
+        return ACP_ERR_NOMEM;
+    ask->answer.permission = answer;
+    if (copy_options(ask, options, count)) {
+        free_ask(ask);
+        return ACP_ERR_NOMEM;
+    }
+    int err = send_permission(turn, tool, options, count, ask);
+    if (err)
+        return err;
+    if (turn->open_permissions++ == 0 && agent_is_v2(turn->session->agent))
+        (void) agent_send_state(turn->session, ACP_STATE_UPDATE_REQUIRES_ACTION,
+                                ACP_IDLE_STATE_UPDATE_ABSENT, NULL);
+    return 0;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------ */
+
+static void settle_text(struct ask *ask, const struct acp_reply *reply)
+{
+    struct acp_agent *agent = ask->turn->session->agent;
+    struct acp_str text = reply->err ? reply->error_message : acp_str("");
+    int err = reply->err;
+    if (!err && ask->result_type == ACP_TYPE_READ_TEXT_FILE_RESPONSE) {
+        struct acp_read_text_file_response response;
+        err = acp_read_text_file_response_decode(agent->mode, reply->result, &agent->arena,
+                                                 &response, NULL);
+        text = err ? acp_str(NULL) : response.content;
+    }
+    ask->answer.text(ask->turn, err, text, ask->user);
+}
+
+/* Whether the client said that it serves this. */
+static bool client_serves(const struct acp_agent *agent, bool write)
+{
+    const struct acp_file_system_capabilities *fs = agent->client->fs;
+    return !agent_is_v2(agent) && acp_is_set(fs) &&
+           (write ? fs->write_text_file : fs->read_text_file);
+}
+
+static int ask_file(struct acp_turn *turn, const char *method, acp_type_id params_type,
+                    const void *params, acp_type_id result_type, acp_text_fn *answer, void *user)
+{
+    struct ask *ask = make_ask(settle_text, user);
+    if (!ask)
+        return ACP_ERR_NOMEM;
+    ask->answer.text = answer;
+    ask->result_type = result_type;
+    return send_ask(turn, acp_str(method), params_type, params, ask);
+}
+
+int acp_turn_read_file(struct acp_turn *turn, struct acp_str path, uint32_t line, uint32_t limit,
+                       acp_text_fn *answer, void *user)
+{
+    struct acp_read_text_file_request request;
+    if (!client_serves(turn->session->agent, false))
+        return ACP_ERR_STATE;
+    if (turn->cancelled)
+        return ACP_ERR_CANCELLED;
+    if (path.len == 0 || path.ptr[0] != '/')
+        return ACP_ERR_ARGUMENT;
+    acp_read_text_file_request_init(&request, acp_str(turn->session->id), path);
+    if (line)
+        request.line = acp_some_i64(line);
+    if (limit)
+        request.limit = acp_some_i64(limit);
+    return ask_file(turn, "fs/read_text_file", ACP_TYPE_READ_TEXT_FILE_REQUEST, &request,
+                    ACP_TYPE_READ_TEXT_FILE_RESPONSE, answer, user);
+}
+
+int acp_turn_write_file(struct acp_turn *turn, struct acp_str path, struct acp_str text,
+                        acp_text_fn *answer, void *user)
+{
+    struct acp_write_text_file_request request;
+    if (!client_serves(turn->session->agent, true))
+        return ACP_ERR_STATE;
+    if (turn->cancelled)
+        return ACP_ERR_CANCELLED;
+    if (path.len == 0 || path.ptr[0] != '/')
+        return ACP_ERR_ARGUMENT;
+    acp_write_text_file_request_init(&request, acp_str(turn->session->id), path, text);
+    return ask_file(turn, "fs/write_text_file", ACP_TYPE_WRITE_TEXT_FILE_REQUEST, &request,
+                    ACP_TYPE_WRITE_TEXT_FILE_RESPONSE, answer, user);
+}
+
+/* ---- Anything ----------------------------------------------------------------------------------------- */
+
+static void settle_result(struct ask *ask, const struct acp_reply *reply)
+{
+    ask->answer.result(ask->turn, reply, ask->user);
+}
+
+/* Methods that a client serves only if it said so. */
+static bool is_served(const struct acp_agent *agent, const struct acp_method *method,
+                      const void *params)
+{
+    const struct acp_client_capabilities *client = agent->client;
+    switch (method->id) {
+    case ACP_METHOD_FS_READ_TEXT_FILE:
+        return client_serves(agent, false);
+    case ACP_METHOD_FS_WRITE_TEXT_FILE:
+        return client_serves(agent, true);
+    case ACP_METHOD_TERMINAL_CREATE:
+    case ACP_METHOD_TERMINAL_OUTPUT:
+    case ACP_METHOD_TERMINAL_WAIT_FOR_EXIT:
+    case ACP_METHOD_TERMINAL_KILL:
+    case ACP_METHOD_TERMINAL_RELEASE:
+        return client->terminal;
+    case ACP_METHOD_ELICITATION_CREATE: {
+        const struct acp_create_elicitation_request *request = params;
+        const struct acp_elicitation_capabilities *takes = client->elicitation;
+        if (!acp_is_set(takes))
+            return false;
+        return request->is == ACP_CREATE_ELICITATION_REQUEST_FORM  ? acp_is_set(takes->form)
+               : request->is == ACP_CREATE_ELICITATION_REQUEST_URL ? acp_is_set(takes->url)
+                                                                   : false;
+    }
+    default:
+        return true;
+    }
+}
+
+int acp_turn_request(struct acp_turn *turn, struct acp_str method, acp_type_id type,
+                     const void *params, acp_result_fn *answer, void *user)
+{
+    struct acp_agent *agent = turn->session->agent;
+    struct acp_method known;
+    if (turn->cancelled)
+        return ACP_ERR_CANCELLED;
+    bool custom = method.len > 0 && method.ptr[0] == '_';
+    if (!custom && (!acp_method_find(method, ACP_SIDE_AGENT, agent->mode, &known) ||
+                    !known.request || !is_served(agent, &known, params)))
+        return ACP_ERR_STATE;
+    struct ask *ask = make_ask(settle_result, user);
+    if (!ask)
+        return ACP_ERR_NOMEM;
+    ask->answer.result = answer;
+    return send_ask(turn, method, type, params, ask);
+}

@@ -1,0 +1,219 @@
+/*
+ * What the program says, turned into the version at hand.  Programs speak in the words of version 1
+ * where the versions differ in words only; here these become version 2's.
+ */
+#include <stdlib.h>
+
+#include "acp/agent_role.h"
+#include "base/diff.h"
+
+/* ---- Options and modes ----------------------------------------------------------------------------- */
+
+/* The modes of version 1 as an option of version 2. */
+static int mode_option(struct acp_agent *agent, const struct acp_session_mode_state *modes,
+                       struct acp_session_config_option *ret)
+{
+    size_t count = modes->available_modes.count;
+    struct acp_session_config_select_option *choices =
+        acp_arena_alloc(&agent->arena, count * sizeof(*choices));
+    if (!choices)
+        return ACP_ERR_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        const struct acp_session_mode *mode = &modes->available_modes.items[i];
+        acp_session_config_select_option_init(&choices[i], mode->id, mode->name);
+        choices[i].description = mode->description;
+    }
+    acp_session_config_option_init_select(ret, acp_str("Mode"), modes->current_mode_id);
+    ret->config_id = acp_str("mode");
+    ret->category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE;
+    acp_session_config_select_options_init_ungrouped(&ret->select.options, choices, count);
+    return 0;
+}
+
+/* Groups have their id under another name. */
+static int rename_groups(struct acp_agent *agent, struct acp_session_config_select_options *options)
+{
+    if (options->is != ACP_SESSION_CONFIG_SELECT_OPTIONS_GROUPED)
+        return 0;
+    size_t count = options->grouped.count;
+    struct acp_session_config_select_group *groups =
+        acp_arena_alloc(&agent->arena, count * sizeof(*groups));
+    if (!groups)
+        return ACP_ERR_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        groups[i] = options->grouped.items[i];
+        if (!groups[i].group_id.ptr)
+            groups[i].group_id = groups[i].group;
+    }
+    options->grouped.items = groups;
+    return 0;
+}
+
+/* Whether a version 1 client can show booleans. */
+static bool takes_booleans(const struct acp_agent *agent)
+{
+    const struct acp_client_session_capabilities *session = agent->client->session;
+    return acp_is_set(session) && acp_is_set(session->config_options) &&
+           acp_is_set(session->config_options->boolean);
+}
+
+static bool is_mode_category(const struct acp_session_config_option *option)
+{
+    return option->category.is == ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE;
+}
+
+struct acp_session_config_option_list
+agent_dialect_options(struct acp_agent *agent, struct acp_session_config_option_list options,
+                      const struct acp_session_mode_state *modes)
+{
+    struct acp_session_config_option_list list = {NULL, 0};
+    struct acp_session_config_option *copies =
+        acp_arena_alloc(&agent->arena, (options.count + 1) * sizeof(*copies));
+    bool has_modes = !modes || modes->available_modes.count == 0;
+    if (!copies)
+        return list;
+    for (size_t i = 0; i < options.count; i++) {
+        struct acp_session_config_option option = options.items[i];
+        if (agent_is_v2(agent)) {
+            if (!option.config_id.ptr)
+                option.config_id = option.id;
+            if (option.is == ACP_SESSION_CONFIG_OPTION_SELECT &&
+                rename_groups(agent, &option.select.options))
+                return list;
+        } else if (option.is == ACP_SESSION_CONFIG_OPTION_BOOLEAN && !takes_booleans(agent)) {
+            continue;
+        }
+        has_modes = has_modes || is_mode_category(&option);
+        copies[list.count++] = option;
+    }
+    if (agent_is_v2(agent) && !has_modes && mode_option(agent, modes, &copies[list.count]) == 0)
+        list.count++;
+    if (list.count)
+        list.items = copies;
+    return list;
+}
+
+int agent_keep_setup(struct acp_session *session, const struct acp_session_mode_state *modes,
+                     struct acp_session_config_option_list options)
+{
+    struct acp_new_session_response setup = {
+        .session_id = acp_str(session->id), .modes = modes, .config_options = options};
+    struct acp_buf text;
+    struct acp_json_writer w;
+    acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
+    acp_json_writer_init(&w, &text);
+    int err = acp_new_session_response_encode(ACP_V1, &setup, &w, NULL);
+    char *copy = err ? NULL : agent_copy(acp_buf_view(&text));
+    acp_buf_finish(&text);
+    if (!copy)
+        return err ? err : ACP_ERR_NOMEM;
+    free(session->setup);
+    session->setup = copy;
+    return 0;
+}
+
+void agent_kept_setup(const struct acp_session *session, struct acp_new_session_response *ret)
+{
+    struct acp_arena *arena = &session->agent->arena;
+    acp_zero(ret, sizeof(*ret));
+    if (!session->setup)
+        return;
+    struct acp_str copy = acp_arena_copy(arena, acp_str(session->setup));
+    if (copy.ptr)
+        (void) acp_new_session_response_decode(ACP_V1, acp_raw_n(copy.ptr, copy.len), arena, ret,
+                                               NULL);
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------- */
+
+struct acp_available_command_v2_list
+agent_dialect_commands(struct acp_agent *agent, struct acp_available_command_list commands)
+{
+    struct acp_available_command_v2_list list = {NULL, 0};
+    struct acp_available_command_v2 *copies =
+        acp_arena_alloc(&agent->arena, (commands.count + 1) * sizeof(*copies));
+    if (!copies || commands.count == 0)
+        return list;
+    for (size_t i = 0; i < commands.count; i++) {
+        const struct acp_available_command *from = &commands.items[i];
+        acp_available_command_v2_init_command(&copies[i], from->name, from->description);
+        if (!acp_is_set(from->input))
+            continue;
+        struct acp_available_command_input_v2 *input =
+            acp_arena_alloc(&agent->arena, sizeof(*input));
+        if (!input)
+            return list;
+        acp_available_command_input_v2_init_text(input, from->input->unstructured.hint);
+        copies[i].command.input = input;
+    }
+    list.items = copies;
+    list.count = commands.count;
+    return list;
+}
+
+/* ---- Tool calls -------------------------------------------------------------------------------------- */
+
+/* Version 2 has changed files and a patch instead of old and new text. */
+static int dialect_diff(struct acp_agent *agent, struct acp_diff *diff)
+{
+    struct acp_diff_change *change = acp_arena_alloc(&agent->arena, sizeof(*change));
+    struct acp_diff_patch *patch = acp_arena_alloc(&agent->arena, sizeof(*patch));
+    if (diff->changes.count || !diff->path.ptr)
+        return 0;
+    if (!change || !patch)
+        return ACP_ERR_NOMEM;
+    bool is_new = !acp_is_set(diff->old_text.ptr);
+    if (is_new)
+        acp_diff_change_init_add(change, diff->path);
+    else
+        acp_diff_change_init_modify(change, diff->path);
+    change->file_type.is = ACP_DIFF_FILE_TYPE_TEXT;
+    diff->changes.items = change;
+    diff->changes.count = 1;
+
+    struct acp_diff_patch_options options = {
+        .old_path = is_new ? acp_str(NULL) : diff->path, .new_path = diff->path, .context = 3};
+    struct acp_buf text;
+    acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
+    int err = acp_diff_patch(&options, is_new ? acp_str("") : diff->old_text, diff->new_text, &text);
+    struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&agent->arena, acp_buf_view(&text));
+    acp_buf_finish(&text);
+    if (!copy.ptr)
+        return err ? err : ACP_ERR_NOMEM;
+    acp_diff_patch_init(patch, ACP_DIFF_PATCH_FORMAT_GIT_PATCH, copy);
+    diff->patch = patch;
+    return 0;
+}
+
+static int dialect_content(struct acp_agent *agent, struct acp_tool_call_content_list *content)
+{
+    if (!agent_is_v2(agent) || content->count == 0)
+        return 0;
+    struct acp_tool_call_content *items =
+        acp_arena_alloc(&agent->arena, content->count * sizeof(*items));
+    if (!items)
+        return ACP_ERR_NOMEM;
+    for (size_t i = 0; i < content->count; i++) {
+        items[i] = content->items[i];
+        int err = items[i].is == ACP_TOOL_CALL_CONTENT_DIFF ? dialect_diff(agent, &items[i].diff)
+                                                            : 0;
+        if (err)
+            return err;
+    }
+    content->items = items;
+    return 0;
+}
+
+int agent_dialect_tool(struct acp_agent *agent, const struct acp_tool_call_update *update,
+                       struct acp_tool_call_update *ret)
+{
+    *ret = *update;
+    if (!agent_is_v2(agent)) {
+        /* Version 1 knows neither of these. */
+        if (ret->status.is == ACP_TOOL_CALL_STATUS_PAUSED)
+            ret->status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
+        else if (ret->status.is == ACP_TOOL_CALL_STATUS_CANCELLED)
+            ret->status.is = ACP_TOOL_CALL_STATUS_FAILED;
+    }
+    return dialect_content(agent, &ret->content);
+}

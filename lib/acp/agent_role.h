@@ -1,0 +1,175 @@
+/*
+ * agent_role.h - the inside of the agent's role.
+ *
+ *   agent.c          the connection: initialize, which method goes where, answers
+ *   agent_session.c  sessions: new, load, resume, list, close, delete
+ *   agent_dialect.c  what the program says, turned into the version at hand
+ *   agent_update.c   what is sent for a session; merging of text
+ *   agent_turn.c     prompts: their beginning, cancellation and end
+ *   agent_ask.c      what a turn asks of the client
+ */
+#ifndef LIB_ACP_AGENT_ROLE_H
+#define LIB_ACP_AGENT_ROLE_H
+
+#include "acp/agent.h"
+#include "base/map.h"
+
+/* Prompts that a version 2 client sends while one is at work wait; more than these are refused. */
+enum { AGENT_MAX_HELD = 16 };
+
+struct held_prompt {
+    struct held_prompt *next;
+    acp_call call;
+    size_t len;
+    char params[];
+};
+
+enum session_state {
+    SESSION_OPENING, /* the program has not accepted it yet; as new, nothing may be sent */
+    SESSION_LOADING, /* likewise, but its history may be sent */
+    SESSION_READY,
+};
+
+/* What kind of text the session is in the middle of. */
+enum speaker { SPEAKER_NONE, SPEAKER_USER, SPEAKER_AGENT, SPEAKER_THOUGHT };
+
+struct acp_session {
+    struct acp_agent *agent;
+    char *id; /* NULL until it has one */
+    char *cwd;
+    struct acp_str *directories;
+    size_t directory_count;
+    enum session_state state;
+    acp_call opening;  /* the request that waits for it to be accepted */
+    int opening_method; /* enum acp_method_id */
+    void *user;
+    struct acp_turn *turn;
+    uint64_t turns; /* so many have begun */
+    struct held_prompt *held; /* oldest first */
+    uint64_t next_message;    /* number of the next message id */
+    enum speaker speaker;     /* whose message is open */
+    char message[48];         /* its id */
+    struct acp_buf text;      /* what of it has not been sent yet */
+    uint64_t text_due;        /* when it must be */
+    bool is_merging;          /* text is in agent->merging */
+    struct acp_session *next_merging;
+    struct acp_map tools; /* ids of tool calls that have begun */
+    struct acp_buf waiting; /* updates kept for the next prompt: a length and the text of each */
+    char *setup;            /* modes and options, as the JSON of a version 1 answer; NULL: none */
+};
+
+struct acp_turn {
+    struct acp_session *session;
+    uint64_t number; /* tells it from a later turn at the same address */
+    acp_call call; /* the prompt; 0 once it is answered (version 2) */
+    bool cancelled;
+    unsigned open_permissions;
+    struct ask *asks;
+    void *user;
+};
+
+/* A request of a turn to the client. */
+struct ask {
+    struct ask *next;
+    struct acp_turn *turn; /* NULL when it is settled or its turn is gone */
+    uint64_t request;
+    void (*settle)(struct ask *ask, const struct acp_reply *reply);
+    union {
+        acp_permission_fn *permission;
+        acp_text_fn *text;
+        acp_result_fn *result;
+    } answer;
+    void *user;
+    acp_type_id result_type;
+    size_t option_count; /* of a permission request: what was offered */
+    struct acp_permission_option *options;
+};
+
+struct acp_agent {
+    struct acp_agent_options options;
+    struct acp_agent_handler handler;
+    void *user;
+    struct acp_peer *peer;
+    unsigned mode;      /* 0 before initialize */
+    bool served;        /* a request other than initialize was taken */
+    bool closing;
+    struct acp_arena arena; /* for the message at hand */
+    struct acp_arena kept;  /* for what initialize said */
+    const struct acp_client_capabilities *client;
+    struct acp_map sessions;
+    uint64_t next_session;
+    uint64_t now;
+    struct acp_session *merging; /* sessions with text to send, the earliest due first */
+    struct acp_session *last_merging;
+    void (*wake)(void *user);
+    void *wake_user;
+};
+
+static inline bool agent_is_v2(const struct acp_agent *agent)
+{
+    return agent->mode & ACP_V2;
+}
+
+/* Whether the turn of that number is still at work: callbacks may have ended it. */
+static inline bool agent_turn_goes_on(const struct acp_session *session, uint64_t number)
+{
+    return session->turn && session->turn->number == number;
+}
+
+/* Takes a copy that ends in NUL; NULL when memory is out. */
+char *agent_copy(struct acp_str text);
+
+/* agent.c */
+int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *format, ...)
+    ACP_PRINTF(4, 5);
+int agent_refuse_failure(struct acp_agent *agent, acp_call call,
+                         const struct acp_failure *failure);
+int agent_refuse_session(struct acp_agent *agent, acp_call call, struct acp_str id);
+
+/* agent_session.c: the requests about sessions */
+void agent_serve_new(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_load(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_resume(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_list(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_close(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_delete(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_set_mode(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_end_session(struct acp_session *session);
+
+/* agent_dialect.c: what the program says, as the version at hand has it; in the message's arena */
+struct acp_session_config_option_list
+agent_dialect_options(struct acp_agent *agent, struct acp_session_config_option_list options,
+                      const struct acp_session_mode_state *modes);
+struct acp_available_command_v2_list
+agent_dialect_commands(struct acp_agent *agent, struct acp_available_command_list commands);
+int agent_dialect_tool(struct acp_agent *agent, const struct acp_tool_call_update *update,
+                       struct acp_tool_call_update *ret);
+/* Version 2 has no modes, only options: what a session was set up with is kept to make one of them. */
+int agent_keep_setup(struct acp_session *session, const struct acp_session_mode_state *modes,
+                     struct acp_session_config_option_list options);
+void agent_kept_setup(const struct acp_session *session, struct acp_new_session_response *ret);
+
+/* agent_update.c */
+int agent_send_update(struct acp_session *session, const struct acp_session_update *update);
+int agent_send_state(struct acp_session *session, enum acp_state_update_is state,
+                     enum acp_idle_state_update_is stop, const struct acp_error *error);
+/* Sends the text that is being merged. */
+int agent_flush_text(struct acp_session *session);
+/* The message that is open is complete; what is said next is another one. */
+void agent_end_message(struct acp_session *session);
+void agent_release_waiting(struct acp_session *session);
+void agent_forget_text(struct acp_session *session);
+void agent_make_message_id(struct acp_session *session, char id[48]);
+
+/* agent_turn.c */
+void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw params);
+void agent_serve_cancel(struct acp_agent *agent, struct acp_raw params);
+void agent_cancel_turn(struct acp_turn *turn);
+/* Ends what the session has open as cancelled: its turn and the prompts that wait. */
+void agent_drop_work(struct acp_session *session);
+
+/* agent_ask.c */
+void agent_settle_asks(struct acp_turn *turn, int err);
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * Turns: a prompt from its arrival to its one end.  In version 1 the prompt's response is the end; in
+ * version 2 the response says that the message was taken, and the session's state tells the rest.
+ */
+#include <stdlib.h>
+
+#include "acp/agent_role.h"
+
+/* ---- Beginning ------------------------------------------------------------------------------------ */
+
+static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_block_list prompt)
+{
+    for (size_t i = 0; i < prompt.count; i++) {
+        switch (prompt.items[i].is) {
+        case ACP_CONTENT_BLOCK_TEXT:
+        case ACP_CONTENT_BLOCK_RESOURCE_LINK:
+            break;
+        case ACP_CONTENT_BLOCK_IMAGE:
+            if (!agent->options.images)
+                return "images were not offered";
+            break;
+        case ACP_CONTENT_BLOCK_AUDIO:
+            if (!agent->options.audio)
+                return "audio was not offered";
+            break;
+        case ACP_CONTENT_BLOCK_RESOURCE:
+            if (!agent->options.embedded_context)
+                return "embedded resources were not offered";
+            break;
+        default:
+            return "a kind of content that was not offered";
+        }
+    }
+    return NULL;
+}
+
+/* Version 2: the message is taken, and work on it begins. */
+static void acknowledge(struct acp_turn *turn, struct acp_content_block_list prompt)
+{
+    struct acp_session *session = turn->session;
+    char id[48];
+    struct acp_prompt_response answer = {0};
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
+    agent_make_message_id(session, id);
+    answer.message_id = acp_str(id);
+    (void) acp_agent_answer(session->agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
+    turn->call = 0;
+    update.user_message.message_id = acp_str(id);
+    update.user_message.content = prompt;
+    (void) agent_send_update(session, &update);
+    (void) agent_send_state(session, ACP_STATE_UPDATE_RUNNING, ACP_IDLE_STATE_UPDATE_ABSENT, NULL);
+}
+
+static void begin_turn(struct acp_session *session, acp_call call,
+                       struct acp_content_block_list prompt)
+{
+    struct acp_agent *agent = session->agent;
+    struct acp_turn *turn = calloc(1, sizeof(*turn));
+    if (!turn) {
+        (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
+        return;
+    }
+    turn->session = session;
+    turn->number = ++session->turns;
+    turn->call = call;
+    session->turn = turn;
+    agent_release_waiting(session);
+    if (agent_is_v2(agent))
+        acknowledge(turn, prompt);
+    agent->handler.prompt(turn, prompt, agent->user);
+}
+
+/* While a turn is at work, version 1 refuses another prompt and version 2 keeps it. */
+static void hold(struct acp_session *session, acp_call call, struct acp_raw params)
+{
+    struct acp_agent *agent = session->agent;
+    struct held_prompt **last = &session->held;
+    size_t count = 0;
+    for (; *last; last = &(*last)->next)
+        count++;
+    if (!agent_is_v2(agent) || count >= AGENT_MAX_HELD) {
+        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_REQUEST,
+                            "A prompt is already at work in this session");
+        return;
+    }
+    struct held_prompt *held = malloc(sizeof(*held) + params.len);
+    if (!held) {
+        (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
+        return;
+    }
+    *held = (struct held_prompt){.call = call, .len = params.len};
+    memcpy(held->params, params.ptr, params.len);
+    *last = held;
+}
+
+static void serve_checked(struct acp_agent *agent, acp_call call, struct acp_raw params,
+                          bool may_hold)
+{
+    struct acp_prompt_request request;
+    struct acp_failure failure;
+    if (acp_prompt_request_decode(agent->mode, params, &agent->arena, &request, &failure)) {
+        (void) agent_refuse_failure(agent, call, &failure);
+        return;
+    }
+    struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
+    const char *bad = bad_prompt(agent, request.prompt);
+    if (!session || session->state != SESSION_READY)
+        (void) agent_refuse_session(agent, call, request.session_id);
+    else if (bad)
+        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "Invalid params: %s", bad);
+    else if (session->turn && may_hold)
+        hold(session, call, params);
+    else
+        begin_turn(session, call, request.prompt);
+}
+
+void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw params)
+{
+    serve_checked(agent, call, params, true);
+}
+
+/* ---- Ending --------------------------------------------------------------------------------------- */
+
+/* Takes the turn out of its session and settles what it has asked for. */
+static void close_turn(struct acp_turn *turn)
+{
+    agent_settle_asks(turn, ACP_ERR_CANCELLED);
+    (void) agent_flush_text(turn->session);
+    agent_end_message(turn->session);
+}
+
+/* The next prompt that waits, if any, has its turn now. */
+static void finish_turn(struct acp_turn *turn)
+{
+    struct acp_session *session = turn->session;
+    struct held_prompt *held = session->held;
+    session->turn = NULL;
+    free(turn);
+    if (!held || session->agent->closing)
+        return;
+    session->held = held->next;
+    serve_checked(session->agent, held->call, acp_raw_n(held->params, held->len), false);
+    free(held);
+}
+
+static void answer_end(struct acp_turn *turn, enum acp_stop stop)
+{
+    static const enum acp_stop_reason_is v1[] = {
+        [ACP_STOP_END_TURN] = ACP_STOP_REASON_END_TURN,
+        [ACP_STOP_MAX_TOKENS] = ACP_STOP_REASON_MAX_TOKENS,
+        [ACP_STOP_MAX_TURN_REQUESTS] = ACP_STOP_REASON_MAX_TURN_REQUESTS,
+        [ACP_STOP_REFUSAL] = ACP_STOP_REASON_REFUSAL,
+        [ACP_STOP_CANCELLED] = ACP_STOP_REASON_CANCELLED,
+    };
+    static const enum acp_idle_state_update_is v2[] = {
+        [ACP_STOP_END_TURN] = ACP_IDLE_STATE_UPDATE_END_TURN,
+        [ACP_STOP_MAX_TOKENS] = ACP_IDLE_STATE_UPDATE_MAX_TOKENS,
+        [ACP_STOP_MAX_TURN_REQUESTS] = ACP_IDLE_STATE_UPDATE_MAX_TURN_REQUESTS,
+        [ACP_STOP_REFUSAL] = ACP_IDLE_STATE_UPDATE_REFUSAL,
+        [ACP_STOP_CANCELLED] = ACP_IDLE_STATE_UPDATE_CANCELLED,
+    };
+    struct acp_agent *agent = turn->session->agent;
+    if (agent_is_v2(agent)) {
+        (void) agent_send_state(turn->session, ACP_STATE_UPDATE_IDLE, v2[stop], NULL);
+        return;
+    }
+    struct acp_prompt_response answer = {.stop_reason = {.is = v1[stop]}};
+    (void) acp_agent_answer(agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
+}
+
+int acp_turn_end(struct acp_turn *turn, enum acp_stop stop)
+{
+    if (stop < ACP_STOP_END_TURN || stop > ACP_STOP_CANCELLED)
+        return ACP_ERR_ARGUMENT;
+    close_turn(turn);
+    answer_end(turn, turn->cancelled ? ACP_STOP_CANCELLED : stop);
+    finish_turn(turn);
+    return 0;
+}
+
+int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message)
+{
+    struct acp_agent *agent = turn->session->agent;
+    /* What goes wrong because it was cancelled is the cancellation. */
+    if (turn->cancelled)
+        return acp_turn_end(turn, ACP_STOP_CANCELLED);
+    close_turn(turn);
+    if (agent_is_v2(agent)) {
+        struct acp_error error = {.code = code, .message = message};
+        (void) agent_send_state(turn->session, ACP_STATE_UPDATE_IDLE, ACP_IDLE_STATE_UPDATE_ERROR,
+                                &error);
+    } else {
+        (void) acp_peer_error(agent->peer, turn->call, code, message, acp_raw(NULL));
+    }
+    finish_turn(turn);
+    return 0;
+}
+
+/* ---- Cancelling ----------------------------------------------------------------------------------- */
+
+/* Prompts that were never begun are not answered with a stop reason: nothing stopped. */
+static void drop_held(struct acp_session *session)
+{
+    while (session->held) {
+        struct held_prompt *held = session->held;
+        session->held = held->next;
+        (void) acp_peer_error_for(session->agent->peer, held->call, ACP_ERR_CANCELLED);
+        free(held);
+    }
+}
+
+void agent_cancel_turn(struct acp_turn *turn)
+{
+    struct acp_session *session = turn->session;
+    struct acp_agent *agent = session->agent;
+    if (turn->cancelled)
+        return;
+    turn->cancelled = true;
+    uint64_t number = turn->number;
+    agent_settle_asks(turn, ACP_ERR_CANCELLED);
+    /* Settling calls the program back, which may have ended the turn. */
+    if (agent_turn_goes_on(session, number) && agent->handler.cancel)
+        agent->handler.cancel(turn, agent->user);
+}
+
+void agent_serve_cancel(struct acp_agent *agent, struct acp_raw params)
+{
+    /* The two versions' notifications hold the same. */
+    struct acp_close_session_request request;
+    if (!params.ptr ||
+        acp_close_session_request_decode(agent->mode, params, &agent->arena, &request, NULL))
+        return;
+    struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
+    if (!session)
+        return;
+    drop_held(session);
+    if (session->turn)
+        agent_cancel_turn(session->turn);
+}
+
+void agent_drop_work(struct acp_session *session)
+{
+    drop_held(session);
+    struct acp_turn *turn = session->turn;
+    if (!turn)
+        return;
+    uint64_t number = turn->number;
+    agent_cancel_turn(turn);
+    /* The program may end it now or not at all: the session does not wait for it. */
+    if (agent_turn_goes_on(session, number))
+        (void) acp_turn_end(turn, ACP_STOP_CANCELLED);
+}
+
+/* ---- Saying and looking ---------------------------------------------------------------------------- */
+
+struct acp_session *acp_turn_session(const struct acp_turn *turn)
+{
+    return turn->session;
+}
+
+bool acp_turn_is_cancelled(const struct acp_turn *turn)
+{
+    return turn->cancelled;
+}
+
+void acp_turn_set_user(struct acp_turn *turn, void *user)
+{
+    turn->user = user;
+}
+
+void *acp_turn_user(const struct acp_turn *turn)
+{
+    return turn->user;
+}
+
+int acp_turn_text(struct acp_turn *turn, struct acp_str text)
+{
+    return acp_session_text(turn->session, text, acp_str(NULL));
+}
+
+int acp_turn_thought(struct acp_turn *turn, struct acp_str text)
+{
+    return acp_session_thought(turn->session, text, acp_str(NULL));
+}
+
+int acp_turn_block(struct acp_turn *turn, const struct acp_content_block *block)
+{
+    return acp_session_block(turn->session, block, acp_str(NULL));
+}
+
+int acp_turn_tool(struct acp_turn *turn, const struct acp_tool_call_update *update)
+{
+    return acp_session_tool(turn->session, update);
+}
+
+int acp_turn_plan(struct acp_turn *turn, const struct acp_plan_entry *entries, size_t count)
+{
+    return acp_session_plan(turn->session, entries, count);
+}
+
+int acp_turn_usage(struct acp_turn *turn, const struct acp_usage_update *usage)
+{
+    return acp_session_usage(turn->session, usage);
+}

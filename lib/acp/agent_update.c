@@ -1,0 +1,413 @@
+/*
+ * What is sent for a session.  Text is merged: chunks of one message are joined until there is
+ * enough of them, they are old enough, or something else is to be sent.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/agent_role.h"
+
+/* ---- Sending ------------------------------------------------------------------------------------ */
+
+static bool may_send(const struct acp_session *session)
+{
+    return !session->agent->closing && session->id && session->state != SESSION_OPENING;
+}
+
+/* Between turns, for a client that cannot take that: kept until the next prompt. */
+static bool must_wait(const struct acp_session *session)
+{
+    return session->agent->options.quiet_between_turns && session->state == SESSION_READY &&
+           !session->turn;
+}
+
+static int keep_waiting(struct acp_session *session, const struct acp_session_update *update)
+{
+    struct acp_buf text;
+    struct acp_json_writer w;
+    acp_buf_init(&text, session->waiting.max);
+    acp_json_writer_init(&w, &text);
+    int err = acp_session_update_encode(session->agent->mode, update, &w, NULL);
+    size_t len = text.len;
+    size_t had = session->waiting.len;
+    if (!err)
+        err = acp_buf_append(&session->waiting, &len, sizeof(len));
+    if (!err)
+        err = acp_buf_append_str(&session->waiting, acp_buf_view(&text));
+    if (err)
+        acp_buf_truncate(&session->waiting, had);
+    acp_buf_finish(&text);
+    return err;
+}
+
+/* The notification around an update, which is given as a struct or as raw JSON. */
+static int send_notification(struct acp_session *session, const struct acp_session_update *update,
+                             struct acp_raw raw)
+{
+    struct acp_agent *agent = session->agent;
+    struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, acp_str("session/update"));
+    if (!w)
+        return acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
+    acp_json_begin_object(w);
+    acp_json_write_key(w, acp_str("sessionId"));
+    acp_json_write_str(w, acp_str(session->id));
+    acp_json_write_key(w, acp_str("update"));
+    if (update)
+        (void) acp_session_update_encode(agent->mode, update, w, NULL);
+    else
+        acp_json_write_raw(w, raw);
+    acp_json_end_object(w);
+    return acp_peer_commit(agent->peer, NULL);
+}
+
+int agent_send_update(struct acp_session *session, const struct acp_session_update *update)
+{
+    if (!may_send(session))
+        return ACP_ERR_STATE;
+    int err = agent_flush_text(session);
+    if (err)
+        return err;
+    if (must_wait(session))
+        return keep_waiting(session, update);
+    return send_notification(session, update, acp_raw(NULL));
+}
+
+void agent_release_waiting(struct acp_session *session)
+{
+    struct acp_str rest = acp_buf_view(&session->waiting);
+    while (rest.len > sizeof(size_t)) {
+        size_t len;
+        memcpy(&len, rest.ptr, sizeof(len));
+        (void) send_notification(session, NULL, acp_raw_n(rest.ptr + sizeof(len), len));
+        rest.ptr += sizeof(len) + len;
+        rest.len -= sizeof(len) + len;
+    }
+    acp_buf_finish(&session->waiting);
+}
+
+int agent_send_state(struct acp_session *session, enum acp_state_update_is state,
+                     enum acp_idle_state_update_is stop, const struct acp_error *error)
+{
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_STATE_UPDATE};
+    update.state_update.is = state;
+    if (state == ACP_STATE_UPDATE_IDLE) {
+        update.state_update.idle.is = stop;
+        if (stop == ACP_IDLE_STATE_UPDATE_ERROR)
+            update.state_update.idle.error.error = error;
+    }
+    return agent_send_update(session, &update);
+}
+
+/* ---- Text ----------------------------------------------------------------------------------------- */
+
+void agent_make_message_id(struct acp_session *session, char id[48])
+{
+    (void) snprintf(id, 48, "msg_%llx_%llu", (unsigned long long) session->agent->options.seed[1],
+                    (unsigned long long) session->next_message++);
+}
+
+void agent_end_message(struct acp_session *session)
+{
+    session->speaker = SPEAKER_NONE;
+}
+
+static enum acp_session_update_is chunk_kind(enum speaker speaker)
+{
+    return speaker == SPEAKER_USER    ? ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK
+           : speaker == SPEAKER_AGENT ? ACP_SESSION_UPDATE_AGENT_MESSAGE_CHUNK
+                                      : ACP_SESSION_UPDATE_AGENT_THOUGHT_CHUNK;
+}
+
+static void set_chunk(struct acp_session_update *update, enum speaker speaker,
+                      struct acp_str message)
+{
+    acp_zero(update, sizeof(*update));
+    update->is = chunk_kind(speaker);
+    /* The three kinds of chunk are one struct at one place. */
+    update->agent_message_chunk.message_id = message;
+}
+
+static void start_merging(struct acp_session *session)
+{
+    struct acp_agent *agent = session->agent;
+    session->is_merging = true;
+    session->text_due = agent->now + agent->options.merge_ms;
+    session->next_merging = NULL;
+    if (agent->merging)
+        agent->last_merging->next_merging = session;
+    else
+        agent->merging = session;
+    agent->last_merging = session;
+    if (agent->wake)
+        agent->wake(agent->wake_user); /* there is a new deadline */
+}
+
+void agent_forget_text(struct acp_session *session)
+{
+    struct acp_agent *agent = session->agent;
+    struct acp_session *before = NULL;
+    if (!session->is_merging)
+        return;
+    session->is_merging = false;
+    acp_buf_clear(&session->text);
+    for (struct acp_session *s = agent->merging; s != session; s = s->next_merging)
+        before = s;
+    if (before)
+        before->next_merging = session->next_merging;
+    else
+        agent->merging = session->next_merging;
+    if (agent->last_merging == session)
+        agent->last_merging = before;
+}
+
+int agent_flush_text(struct acp_session *session)
+{
+    if (!session->is_merging)
+        return 0;
+    struct acp_session_update update;
+    set_chunk(&update, session->speaker, acp_str(session->message));
+    acp_content_block_init_text(&update.agent_message_chunk.content, acp_buf_view(&session->text));
+    int err = must_wait(session) ? keep_waiting(session, &update)
+                                 : send_notification(session, &update, acp_raw(NULL));
+    agent_forget_text(session);
+    return err;
+}
+
+/* The message that the next chunk belongs to: the one given, the open one, or a new one. */
+static int choose_message(struct acp_session *session, enum speaker speaker,
+                          struct acp_str message)
+{
+    bool same = session->speaker == speaker &&
+                (!message.len || acp_str_eq(message, acp_str(session->message)));
+    if (same)
+        return 0;
+    int err = agent_flush_text(session);
+    session->speaker = speaker;
+    if (message.len && message.len < sizeof(session->message)) {
+        memcpy(session->message, message.ptr, message.len);
+        session->message[message.len] = '\0';
+    } else {
+        agent_make_message_id(session, session->message);
+    }
+    return err;
+}
+
+static int say(struct acp_session *session, enum speaker speaker, struct acp_str text,
+               struct acp_str message)
+{
+    const struct acp_agent_options *options = &session->agent->options;
+    if (!may_send(session))
+        return ACP_ERR_STATE;
+    if (text.len == 0)
+        return 0;
+    int err = choose_message(session, speaker, message);
+    if (!err)
+        err = acp_buf_append_str(&session->text, text);
+    if (err)
+        return err;
+    if (!session->is_merging)
+        start_merging(session);
+    bool enough = options->no_merging || session->text.len >= options->merge_chars;
+    return enough || session->state == SESSION_LOADING ? agent_flush_text(session) : 0;
+}
+
+static int say_block(struct acp_session *session, enum speaker speaker,
+                     const struct acp_content_block *block, struct acp_str message)
+{
+    struct acp_session_update update;
+    if (!may_send(session))
+        return ACP_ERR_STATE;
+    int err = choose_message(session, speaker, message);
+    if (err)
+        return err;
+    set_chunk(&update, speaker, acp_str(session->message));
+    update.agent_message_chunk.content = *block;
+    if (agent_is_v2(session->agent) && block->is == ACP_CONTENT_BLOCK_RESOURCE_LINK &&
+        block->resource_link.size.has == ACP_PRESENT && block->resource_link.size.value >= 0)
+        update.agent_message_chunk.content.resource_link.size_v2 =
+            acp_some_u64((uint64_t) block->resource_link.size.value);
+    return agent_send_update(session, &update);
+}
+
+int acp_session_text(struct acp_session *session, struct acp_str text, struct acp_str message)
+{
+    return say(session, SPEAKER_AGENT, text, message);
+}
+
+int acp_session_thought(struct acp_session *session, struct acp_str text, struct acp_str message)
+{
+    return say(session, SPEAKER_THOUGHT, text, message);
+}
+
+int acp_session_block(struct acp_session *session, const struct acp_content_block *block,
+                      struct acp_str message)
+{
+    return say_block(session, SPEAKER_AGENT, block, message);
+}
+
+int acp_session_user_block(struct acp_session *session, const struct acp_content_block *block,
+                           struct acp_str message)
+{
+    return say_block(session, SPEAKER_USER, block, message);
+}
+
+/* ---- The other updates ------------------------------------------------------------------------------ */
+
+/* The arena is of the message being served; outside of one it is free to use. */
+static int send_and_reset(struct acp_session *session, const struct acp_session_update *update)
+{
+    agent_end_message(session);
+    return agent_send_update(session, update);
+}
+
+/* A call that is new to a version 1 client is announced, with all that is known of it. */
+static void announce(const struct acp_tool_call_update *from, struct acp_session_update *update)
+{
+    acp_session_update_init_tool_call(update, from->tool_call_id,
+                                      acp_is_set(from->title.ptr) ? from->title
+                                                                  : from->tool_call_id);
+    update->tool_call.name = from->name;
+    update->tool_call.kind = from->kind;
+    update->tool_call.status = from->status;
+    update->tool_call.content = from->content;
+    update->tool_call.locations = from->locations;
+    update->tool_call.raw_input = from->raw_input;
+    update->tool_call.raw_output = from->raw_output;
+    update->tool_call.meta = from->meta;
+}
+
+int acp_session_tool(struct acp_session *session, const struct acp_tool_call_update *tool)
+{
+    static char begun; /* what the map holds for an id: only its being there counts */
+    struct acp_agent *agent = session->agent;
+    struct acp_tool_call_update said;
+    struct acp_session_update update;
+    if (!may_send(session))
+        return ACP_ERR_STATE;
+    int err = agent_dialect_tool(agent, tool, &said);
+    if (err)
+        return err;
+    bool known = acp_map_get(&session->tools, tool->tool_call_id);
+    if (!known)
+        err = acp_map_set(&session->tools, tool->tool_call_id, &begun);
+    if (err)
+        return err;
+    if (!agent_is_v2(agent) && !known) {
+        announce(&said, &update);
+    } else {
+        acp_session_update_init_tool_call_update(&update, said.tool_call_id);
+        update.tool_call_update = said;
+    }
+    return send_and_reset(session, &update);
+}
+
+int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *entries,
+                     size_t count)
+{
+    struct acp_session_update update;
+    if (agent_is_v2(session->agent)) {
+        acp_session_update_init_plan_update(&update);
+        acp_plan_update_content_init_items(&update.plan_update.plan, acp_str("main"), entries,
+                                           count);
+    } else {
+        acp_session_update_init_plan(&update, entries, count);
+    }
+    return send_and_reset(session, &update);
+}
+
+int acp_session_commands(struct acp_session *session, const struct acp_available_command *commands,
+                         size_t count)
+{
+    struct acp_available_command_list list = {commands, count};
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE};
+    if (agent_is_v2(session->agent))
+        update.available_commands_update.available_commands_v2 =
+            agent_dialect_commands(session->agent, list);
+    else
+        update.available_commands_update.available_commands = list;
+    return agent_send_update(session, &update);
+}
+
+int acp_session_mode(struct acp_session *session, struct acp_str mode)
+{
+    struct acp_agent *agent = session->agent;
+    struct acp_session_update update;
+    if (!agent_is_v2(agent)) {
+        acp_session_update_init_current_mode_update(&update, mode);
+        return agent_send_update(session, &update);
+    }
+    struct acp_new_session_response kept;
+    agent_kept_setup(session, &kept);
+    if (!kept.modes)
+        return ACP_ERR_STATE;
+    struct acp_session_mode_state modes = *kept.modes;
+    modes.current_mode_id = mode;
+    struct acp_session_config_option_list options =
+        agent_dialect_options(agent, kept.config_options, &modes);
+    acp_session_update_init_config_option_update(&update, options.items, options.count);
+    int err = agent_send_update(session, &update);
+    (void) agent_keep_setup(session, &modes, kept.config_options);
+    return err;
+}
+
+int acp_session_options(struct acp_session *session,
+                        const struct acp_session_config_option *options, size_t count)
+{
+    struct acp_session_config_option_list list = {options, count};
+    struct acp_new_session_response kept;
+    struct acp_session_update update;
+    agent_kept_setup(session, &kept);
+    list = agent_dialect_options(session->agent, list, kept.modes);
+    acp_session_update_init_config_option_update(&update, list.items, list.count);
+    return agent_send_update(session, &update);
+}
+
+int acp_session_info(struct acp_session *session, const struct acp_session_info_update *info)
+{
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_SESSION_INFO_UPDATE};
+    update.session_info_update = *info;
+    return agent_send_update(session, &update);
+}
+
+int acp_session_usage(struct acp_session *session, const struct acp_usage_update *usage)
+{
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USAGE_UPDATE};
+    update.usage_update = *usage;
+    return agent_send_update(session, &update);
+}
+
+/* Version 1 clients say whether they can take notices and compactions. */
+static bool client_takes(const struct acp_session *session, bool notice)
+{
+    const struct acp_agent *agent = session->agent;
+    const struct acp_client_session_capabilities *takes =
+        agent->client ? agent->client->session : NULL;
+    if (agent_is_v2(agent))
+        return true;
+    return acp_is_set(takes) &&
+           (notice ? acp_is_set(takes->notices) : acp_is_set(takes->compaction));
+}
+
+int acp_session_notice(struct acp_session *session, const struct acp_notice *notice)
+{
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_NOTICE};
+    if (!client_takes(session, true))
+        return ACP_ERR_STATE;
+    update.notice = *notice;
+    return agent_send_update(session, &update);
+}
+
+int acp_session_compaction(struct acp_session *session,
+                           const struct acp_compaction_update *compaction)
+{
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_COMPACTION_UPDATE};
+    if (!client_takes(session, false))
+        return ACP_ERR_STATE;
+    update.compaction_update = *compaction;
+    return send_and_reset(session, &update);
+}
+
+int acp_session_update(struct acp_session *session, const struct acp_session_update *update)
+{
+    return send_and_reset(session, update);
+}

@@ -1,0 +1,251 @@
+/*
+ * What the agent asks: permission, and the services that were offered to it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/client_role.h"
+
+int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type, const void *value)
+{
+    struct acp_json_writer *w = acp_peer_begin_result(client->peer, call);
+    if (!w)
+        return acp_peer_is_closed(client->peer) ? ACP_ERR_CLOSED : ACP_ERR_UNKNOWN;
+    (void) acp_encode(type, client->mode, value, w, NULL);
+    return acp_peer_commit(client->peer, NULL);
+}
+
+int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,
+                      struct acp_str message, struct acp_raw data)
+{
+    return acp_peer_error(client->peer, call, code, message, data);
+}
+
+static void refuse_failure(struct acp_client *client, acp_call call,
+                           const struct acp_failure *failure)
+{
+    char message[400];
+    (void) snprintf(message, sizeof(message), "Invalid params: %s%s%s", failure->path,
+                    *failure->path ? " " : "", failure->message);
+    (void) acp_peer_error(client->peer, call, ACP_ERROR_CODE_INVALID_PARAMS, acp_str(message),
+                          acp_raw(NULL));
+}
+
+/* ---- Permission ------------------------------------------------------------------------------------ */
+
+/* Takes the question out of whichever session has it; NULL when it is settled. */
+static struct acp_client_session *take_question(struct acp_client *client, acp_call call)
+{
+    struct acp_client_session *session;
+    size_t cursor = 0;
+    while ((session = acp_map_next(&client->sessions, &cursor, NULL))) {
+        for (struct question **at = &session->questions; *at; at = &(*at)->next) {
+            if ((*at)->call != call)
+                continue;
+            struct question *question = *at;
+            *at = question->next;
+            free(question);
+            return session;
+        }
+    }
+    return NULL;
+}
+
+static int answer_outcome(struct acp_client *client, acp_call call, struct acp_str option)
+{
+    struct acp_request_permission_response answer;
+    acp_request_permission_response_init(&answer);
+    if (option.ptr)
+        acp_request_permission_outcome_init_selected(&answer.outcome, option);
+    else
+        acp_request_permission_outcome_init_cancelled(&answer.outcome);
+    return acp_client_answer(client, call, ACP_TYPE_REQUEST_PERMISSION_RESPONSE, &answer);
+}
+
+int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option)
+{
+    if (!take_question(client, call))
+        return ACP_ERR_UNKNOWN;
+    return answer_outcome(client, call, option);
+}
+
+int acp_client_reject(struct acp_client *client, acp_call call)
+{
+    return acp_client_permit(client, call, acp_str(NULL));
+}
+
+void client_drop_questions(struct acp_client_session *session)
+{
+    struct acp_client *client = session->client;
+    while (session->questions) {
+        acp_call call = session->questions->call;
+        (void) acp_client_reject(client, call);
+        if (client->handler.permission_gone)
+            client->handler.permission_gone(session, call, client->user);
+    }
+}
+
+void client_withdraw(struct acp_client *client, acp_call call)
+{
+    struct acp_client_session *session = take_question(client, call);
+    if (session) {
+        (void) answer_outcome(client, call, acp_str(NULL));
+        if (client->handler.permission_gone)
+            client->handler.permission_gone(session, call, client->user);
+    } else if (client->handler.cancel_request) {
+        client->handler.cancel_request(client, call, client->user);
+    }
+}
+
+/* The subject of version 2 in the terms of the question. */
+static void read_subject(const struct acp_request_permission_subject *subject,
+                         struct acp_permission_question *question)
+{
+    if (!acp_is_set(subject))
+        return;
+    if (subject->is == ACP_REQUEST_PERMISSION_SUBJECT_TOOL_CALL)
+        question->tool = &subject->tool_call.tool_call;
+    else if (subject->is == ACP_REQUEST_PERMISSION_SUBJECT_COMMAND)
+        question->command = subject->command.command;
+}
+
+static void ask(struct acp_client_session *session, acp_call call,
+                const struct acp_request_permission_request *request)
+{
+    struct acp_client *client = session->client;
+    struct acp_permission_question question = {.options = request->options};
+    if (client_is_v2(client)) {
+        question.title = request->title;
+        question.description = request->description;
+        read_subject(request->subject, &question);
+    } else {
+        question.tool = &request->tool_call;
+        question.title = acp_is_set(request->tool_call.title.ptr)
+                             ? request->tool_call.title
+                             : request->tool_call.tool_call_id;
+    }
+    client->handler.permission(session, call, &question, client->user);
+}
+
+static void serve_permission(struct acp_client *client, acp_call call, struct acp_raw params)
+{
+    struct acp_request_permission_request request;
+    struct acp_failure failure;
+    if (acp_request_permission_request_decode(client->mode, params, &client->arena, &request,
+                                              &failure)) {
+        refuse_failure(client, call, &failure);
+        return;
+    }
+    struct acp_client_session *session = acp_map_get(&client->sessions, request.session_id);
+    if (!session) {
+        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
+                                 acp_str("No such session"), acp_raw(NULL));
+        return;
+    }
+    /* Without a person to ask, the answer is no. */
+    if (!client->handler.permission) {
+        (void) answer_outcome(client, call, acp_str(NULL));
+        return;
+    }
+    struct question *question = calloc(1, sizeof(*question));
+    if (!question) {
+        (void) acp_peer_error_for(client->peer, call, ACP_ERR_NOMEM);
+        return;
+    }
+    question->call = call;
+    question->next = session->questions;
+    session->questions = question;
+    ask(session, call, &request);
+}
+
+/* ---- The rest ----------------------------------------------------------------------------------------- */
+
+static bool is_offered(const struct acp_client *client, int method)
+{
+    const struct acp_client_options *o = &client->options;
+    switch (method) {
+    case ACP_METHOD_FS_READ_TEXT_FILE:
+        return o->read_files;
+    case ACP_METHOD_FS_WRITE_TEXT_FILE:
+        return o->write_files;
+    case ACP_METHOD_TERMINAL_CREATE:
+    case ACP_METHOD_TERMINAL_OUTPUT:
+    case ACP_METHOD_TERMINAL_WAIT_FOR_EXIT:
+    case ACP_METHOD_TERMINAL_KILL:
+    case ACP_METHOD_TERMINAL_RELEASE:
+        return o->terminals;
+    case ACP_METHOD_ELICITATION_CREATE:
+        return o->forms || o->urls;
+    default:
+        return client->mode & ACP_UNSTABLE;
+    }
+}
+
+/* Every params struct that names a session has it as its first member or in its scope. */
+static struct acp_str session_of(struct acp_client *client, struct acp_raw params)
+{
+    struct acp_json_reader r;
+    struct acp_str key;
+    struct acp_str id = {NULL, 0};
+    acp_json_reader_init(&r, params, &client->arena, 0);
+    int err = acp_json_enter_object(&r);
+    while (!err && acp_json_next_key(&r, &key) > 0)
+        err = acp_str_is(key, "sessionId") && acp_json_peek(&r) == ACP_JSON_STRING
+                  ? acp_json_read_str(&r, &id)
+                  : acp_json_skip(&r);
+    return id;
+}
+
+/* A mode of elicitation that was not offered is the request's fault. */
+static bool elicits_in_vain(const struct acp_client *client, const struct acp_method *method,
+                            const void *params)
+{
+    if (method->id != ACP_METHOD_ELICITATION_CREATE)
+        return false;
+    const struct acp_create_elicitation_request *request = params;
+    return request->is == ACP_CREATE_ELICITATION_REQUEST_FORM  ? !client->options.forms
+           : request->is == ACP_CREATE_ELICITATION_REQUEST_URL ? !client->options.urls
+                                                               : true;
+}
+
+static void serve_offered(struct acp_client *client, acp_call call, const struct acp_method *method,
+                          const struct acp_message *message, struct acp_raw params)
+{
+    struct acp_failure failure = {0};
+    struct acp_str id = session_of(client, params);
+    struct acp_client_session *session = id.ptr ? acp_map_get(&client->sessions, id) : NULL;
+    void *value = acp_arena_alloc(&client->arena, acp_type_size(method->params));
+    if (!value) {
+        (void) acp_peer_error_for(client->peer, call, ACP_ERR_NOMEM);
+    } else if (acp_decode(method->params, client->mode, params, &client->arena, value, &failure)) {
+        refuse_failure(client, call, &failure);
+    } else if (id.ptr && !session) {
+        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
+                                 acp_str("No such session"), acp_raw(NULL));
+    } else if (elicits_in_vain(client, method, value)) {
+        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                                 acp_str("This way of asking was not offered"), acp_raw(NULL));
+    } else {
+        client->handler.request(client, session, call, method, value, message, client->user);
+    }
+}
+
+void client_serve_request(struct acp_client *client, acp_call call,
+                          const struct acp_message *message)
+{
+    struct acp_method method = {.id = -1, .name = message->method};
+    struct acp_raw params = message->params.ptr ? message->params : acp_raw("{}");
+    bool known = client->mode &&
+                 acp_method_find(message->method, ACP_SIDE_AGENT, client->mode, &method) &&
+                 method.request;
+    bool custom = message->method.len > 0 && message->method.ptr[0] == '_';
+    if (known && method.id == ACP_METHOD_SESSION_REQUEST_PERMISSION)
+        serve_permission(client, call, params);
+    else if (known && client->handler.request && is_offered(client, method.id))
+        serve_offered(client, call, &method, message, params);
+    else if (custom && client->mode && client->handler.request)
+        client->handler.request(client, NULL, call, &method, NULL, message, client->user);
+    else
+        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                                 acp_str("Method not found"), acp_raw(NULL));
+}
