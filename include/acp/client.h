@@ -145,6 +145,8 @@ ACP_API struct acp_endpoint acp_client_endpoint(struct acp_client *client);
 /* Called whenever there is something to send: set by whoever drives the endpoint. */
 ACP_API void acp_client_on_output(struct acp_client *client, void (*wake)(void *user), void *user);
 ACP_API void acp_client_close(struct acp_client *client, int reason);
+/* What people are told, from now on, when something fails because the connection is closed. */
+ACP_API void acp_client_explain_close(struct acp_client *client, struct acp_str sentence);
 ACP_API struct acp_peer *acp_client_peer(struct acp_client *client);
 ACP_API void *acp_client_user(const struct acp_client *client);
 

@@ -18,6 +18,31 @@ char *client_copy(struct acp_str text)
     return copy;
 }
 
+struct acp_outcome client_failed(const struct acp_client *client, int err)
+{
+    bool told = err == ACP_ERR_CLOSED && client->close_words;
+    return (struct acp_outcome){
+        .err = err, .why = acp_str(told ? client->close_words : acp_err_text(err))};
+}
+
+void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
+{
+    char *copy = client_copy(sentence);
+    if (!copy)
+        return;
+    free(client->close_words);
+    client->close_words = copy;
+}
+
+/* What a reply says, before its value is looked at. */
+static struct acp_outcome outcome_of(const struct acp_client *client, const struct acp_reply *reply)
+{
+    if (reply->err != ACP_ERR_REMOTE)
+        return client_failed(client, reply->err);
+    return (struct acp_outcome){
+        .err = reply->err, .code = reply->error_code, .why = reply->error_message};
+}
+
 /* ---- Requests ------------------------------------------------------------------------------------ */
 
 struct client_call *client_call_new(struct acp_client *client,
@@ -77,9 +102,7 @@ int client_send(struct client_call *call, const char *method, acp_type_id type, 
 struct acp_outcome client_outcome(struct client_call *call, const struct acp_reply *reply)
 {
     struct acp_client *client = call->client;
-    struct acp_outcome outcome = {.err = reply->err, .code = reply->error_code};
-    outcome.why = reply->err == ACP_ERR_REMOTE ? reply->error_message
-                                               : acp_str(acp_err_text(reply->err));
+    struct acp_outcome outcome = outcome_of(client, reply);
     if (reply->err || call->result_type == ACP_TYPE_ANY)
         return outcome;
     void *value = acp_arena_alloc(&client->arena, acp_type_size(call->result_type));
@@ -89,12 +112,9 @@ struct acp_outcome client_outcome(struct client_call *call, const struct acp_rep
                          : acp_decode(call->result_type, client->mode,
                                       empty ? acp_raw("{}") : reply->result, &client->arena, value,
                                       NULL);
-    if (outcome.err) {
-        outcome.err = ACP_ERR_MALFORMED;
-        outcome.why = acp_str(acp_err_text(ACP_ERR_MALFORMED));
-    } else {
-        outcome.value = value;
-    }
+    if (outcome.err)
+        return client_failed(client, ACP_ERR_MALFORMED);
+    outcome.value = value;
     return outcome;
 }
 
@@ -140,10 +160,8 @@ static int agree(struct acp_client *client, struct acp_raw result)
 static void settle_start(struct client_call *call, const struct acp_reply *reply)
 {
     struct acp_client *client = call->client;
-    struct acp_outcome outcome = {.err = reply->err, .code = reply->error_code};
+    struct acp_outcome outcome = outcome_of(client, reply);
     client->starting = false;
-    outcome.why = reply->err == ACP_ERR_REMOTE ? reply->error_message
-                                               : acp_str(acp_err_text(reply->err));
     if (!reply->err) {
         outcome.err = agree(client, reply->result);
         outcome.why = outcome.err == ACP_ERR_VARIANT
@@ -397,6 +415,7 @@ void acp_client_free(struct acp_client *client)
     acp_peer_free(client->peer);
     end_all_sessions(client, ACP_ERR_CLOSED);
     client_forget_early(client);
+    free(client->close_words);
     acp_map_finish(&client->sessions);
     acp_arena_finish(&client->arena);
     acp_arena_finish(&client->kept);

@@ -72,6 +72,7 @@ struct acp_client {
     struct acp_map sessions;
     struct early_update *early; /* oldest first */
     size_t early_bytes;
+    char *close_words; /* why the connection is closed, for people; may be NULL */
     void (*wake)(void *user);
     void *wake_user;
 };
@@ -82,6 +83,8 @@ static inline bool client_is_v2(const struct acp_client *client)
 }
 
 char *client_copy(struct acp_str text);
+/* An error of ours as an outcome. */
+struct acp_outcome client_failed(const struct acp_client *client, int err);
 
 /* client.c */
 struct client_call *client_call_new(struct acp_client *client,

@@ -102,7 +102,7 @@ static struct acp_client_session *add_session(struct acp_client *client, struct 
 void client_end_session(struct acp_client_session *session, int reason)
 {
     struct acp_client *client = session->client;
-    struct acp_outcome outcome = {.err = reason, .why = acp_str(acp_err_text(reason))};
+    struct acp_outcome outcome = client_failed(client, reason);
     client_drop_questions(session);
     client_end_turn(session, acp_str(NULL), &outcome);
     (void) acp_map_remove(&client->sessions, acp_str(session->id));
@@ -133,8 +133,7 @@ static void settle_open(struct client_call *call, const struct acp_reply *reply)
             client_end_session(gone, outcome.err);
     }
     if (!outcome.err && !session)
-        outcome = (struct acp_outcome){.err = ACP_ERR_NOMEM,
-                                       .why = acp_str(acp_err_text(ACP_ERR_NOMEM))};
+        outcome = client_failed(client, ACP_ERR_NOMEM);
     call->then.session(client, session, &outcome, call->user);
     if (session && acp_map_get(&client->sessions, acp_str(session->id)) == session)
         client_deliver_early(session);

@@ -1,0 +1,106 @@
+/* An agent on the standard input and output of its process. */
+#define _DEFAULT_SOURCE /* getentropy */
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "acp/run.h"
+
+struct acp_agent_stdio {
+    struct acp_agent *agent;
+    struct acp_link *link;
+    void (*gone)(int reason, void *user);
+    void *user;
+};
+
+/* Ids must not repeat from run to run; a system without entropy has the process id at least. */
+static void make_seed(uint64_t seed[2])
+{
+    if (getentropy(seed, 2 * sizeof(seed[0])) != 0) {
+        seed[0] = (uint64_t) getpid();
+        seed[1] = uv_hrtime();
+    }
+}
+
+static void on_link_closed(struct acp_link *link, int reason, void *user)
+{
+    struct acp_agent_stdio *stdio = user;
+    (void) link;
+    stdio->link = NULL;
+    acp_agent_on_output(stdio->agent, NULL, NULL);
+    acp_agent_close(stdio->agent, reason ? reason : ACP_ERR_CLOSED);
+    if (stdio->gone)
+        stdio->gone(reason, stdio->user);
+}
+
+int acp_agent_stdio_new(uv_loop_t *loop, const struct acp_agent_options *options,
+                        const struct acp_agent_handler *handler,
+                        void (*gone)(int reason, void *user), void *user,
+                        struct acp_agent_stdio **ret)
+{
+    static const struct acp_link_handler link_handler = {.closed = on_link_closed};
+    struct acp_agent_options seeded = options ? *options : (struct acp_agent_options){0};
+    struct acp_agent_stdio *stdio = calloc(1, sizeof(*stdio));
+    if (!stdio)
+        return ACP_ERR_NOMEM;
+    stdio->gone = gone;
+    stdio->user = user;
+    if (!seeded.seed[0] && !seeded.seed[1])
+        make_seed(seeded.seed);
+    struct acp_link_options where;
+    int err = acp_agent_new(&seeded, handler, user, &stdio->agent);
+    if (!err)
+        err = acp_stdio_take(&where.in, &where.out);
+    where.linger_ms = 0;
+    if (!err) {
+        struct acp_endpoint endpoint = acp_agent_endpoint(stdio->agent);
+        err = acp_link_new(loop, &where, &endpoint, &link_handler, stdio, &stdio->link);
+    }
+    if (err) {
+        acp_agent_stdio_free(stdio);
+        return err;
+    }
+    acp_agent_on_output(stdio->agent, acp_link_wake_user, stdio->link);
+    *ret = stdio;
+    return 0;
+}
+
+struct acp_agent *acp_agent_stdio_agent(const struct acp_agent_stdio *stdio)
+{
+    return stdio->agent;
+}
+
+void acp_agent_stdio_free(struct acp_agent_stdio *stdio)
+{
+    if (!stdio)
+        return;
+    acp_link_free(stdio->link);
+    if (stdio->agent)
+        acp_agent_on_output(stdio->agent, NULL, NULL);
+    acp_agent_free(stdio->agent);
+    free(stdio);
+}
+
+static void on_gone(int reason, void *user)
+{
+    (void) reason;
+    (void) user;
+    acp_process_kill_all();
+}
+
+int acp_agent_run(const struct acp_agent_options *options, const struct acp_agent_handler *handler,
+                  void *user)
+{
+    uv_loop_t loop;
+    struct acp_agent_stdio *stdio;
+    if (uv_loop_init(&loop) != 0)
+        return 1;
+    int err = acp_agent_stdio_new(&loop, options, handler, on_gone, user, &stdio);
+    if (!err) {
+        (void) uv_run(&loop, UV_RUN_DEFAULT);
+        acp_agent_stdio_free(stdio);
+        (void) uv_run(&loop, UV_RUN_DEFAULT);
+    }
+    (void) uv_loop_close(&loop);
+    return err ? 1 : 0;
+}
