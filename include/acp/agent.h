@@ -117,6 +117,8 @@ struct acp_agent_handler {
     void (*cancel_request)(struct acp_agent *agent, acp_call call, void *user);
     void (*notification)(struct acp_agent *agent, const struct acp_message *message, void *user);
 
+    /* The client reads more slowly than we write (true): pause until it has caught up (false). */
+    void (*pressure)(struct acp_agent *agent, bool high, void *user);
     /* The connection is closed; all sessions have ended before this. */
     void (*closed)(struct acp_agent *agent, int reason, void *user);
 };
@@ -138,6 +140,8 @@ ACP_API unsigned acp_agent_mode(const struct acp_agent *agent);
 ACP_API const struct acp_client_capabilities *
 acp_agent_client_capabilities(const struct acp_agent *agent);
 ACP_API void *acp_agent_user(const struct acp_agent *agent);
+/* Whether it is time to pause: see the pressure callback. */
+ACP_API bool acp_agent_is_pressed(const struct acp_agent *agent);
 ACP_API struct acp_peer *acp_agent_peer(struct acp_agent *agent);
 
 ACP_API int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type,

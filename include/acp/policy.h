@@ -64,7 +64,7 @@ enum acp_policy_mode {
 struct acp_action {
     enum acp_tool_kind_is kind; /* absent and unlisted ones count as other */
     struct acp_str title;       /* for people, and for the ledger's listing; never matched */
-    struct acp_str command;     /* the command line, see acp_command_line() */
+    struct acp_str command;     /* the line, see acp_command_line(); with one, kind is execute */
     struct acp_str tool;        /* the tool's name */
     struct acp_str_list paths;  /* absolute; relative ones are taken to be below cwd */
     struct acp_str session_id;
@@ -83,15 +83,19 @@ struct acp_action {
  * project is "**" "/.env", and anywhere at all "/" "**" "/.env".  "dir" "/" "**" is dir and all in it.
  * Paths are compared as they are given, and as they are after symbolic links.  One of the two is
  * enough for what restricts; for what permits, it is the second that counts, so that a link in an
- * allowed folder permits nothing but what is really there.
+ * allowed folder permits nothing but what is really there.  Of the pattern, the links in cwd, the
+ * other roots and the home directory are followed, no others.
  *
- * command: a pattern of *, ?, [...] and \x for each word of the command line, in order.  A "*" at the
- * end also takes all words that follow: "git status*" is `git status`, `git status -s`.  Commands with
- * anything of the shell in them outside of quotes (; & | < > ( ) ` $, a line end, quotes that are not
- * closed) are met by nothing that permits, unless the pattern is "*" alone or spells the very same
- * line.  For what restricts, each command between such signs is compared, by its name also without
- * its folder and behind `sudo`, `env` and the like, and so is the whole line as one text.  That is a
- * guard rail, not a wall: `sh -c` and scripts hide what they run.
+ * command: a pattern of *, ?, [...] and \x for each word of the command line, in order; quotes in a
+ * pattern are characters.  A "*" at the end also takes all words that follow: "git status*" is
+ * `git status` and `git status -s`.  A word of the pattern with a slash in it is a path: its stars
+ * stay within a name, take no further words, and do not match "..": "cat src/" "*" is not
+ * `cat src/../x` and not `cat src/a /x`.  Commands with anything of the shell in them outside of
+ * quotes (; & | < > ( ) ` $, a line end, quotes that are not closed) are met by nothing that permits,
+ * unless the pattern is "*" alone or spells the very same line.  For what restricts, each command
+ * between such signs is compared, by its name also without its folder and behind `sudo`, `env` and
+ * the like, and so is the whole line as one text.  That is a guard rail, not a wall: `sh -c` and
+ * scripts hide what they run.
  *
  * tool: a pattern for the tool's name.
  */
@@ -159,8 +163,8 @@ enum acp_grant_scope {
 };
 
 struct acp_grant {
-    uint64_t number;   /* given by the ledger */
-    bool allow;        /* false: always reject */
+    uint64_t number; /* given by the ledger */
+    bool allow;      /* false: always reject */
     enum acp_grant_scope scope;
     struct acp_str session_id; /* ACP_GRANT_SESSION */
     struct acp_str directory;  /* ACP_GRANT_PROJECT: absolute */

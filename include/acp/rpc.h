@@ -37,8 +37,10 @@ typedef uint64_t acp_call;
 /* A request or notification as received; valid during the callback. */
 struct acp_message {
     struct acp_str method;
-    struct acp_raw params; /* absent when there were none */
-    struct acp_raw text;   /* the whole message */
+    struct acp_raw params;     /* absent when there were none */
+    struct acp_raw session_id; /* params.sessionId as it stands there, with its quotes; or absent */
+    struct acp_raw key;        /* the key of params that options.key asks for; or absent */
+    struct acp_raw text;       /* the whole message */
 };
 
 /* Things an owner may want to log; the peer has already done what is to be done. */
@@ -77,6 +79,7 @@ struct acp_peer_options {
     size_t low_water;         /* 0: a quarter of high_water */
     size_t max_calls;         /* received requests open at once; 0: 65536 */
     size_t max_pending;       /* sent requests open at once; 0: 65536 */
+    struct acp_str key;       /* a key of params to be found along the way; must outlive the peer */
     bool silent_on_noise;     /* do not answer -32700 to lines that are no JSON */
     bool null_ids;            /* serve requests with "id":null (v1's schema allows them) */
 };

@@ -442,6 +442,14 @@ static void on_output(struct acp_peer *peer, void *user)
         agent->wake(agent->wake_user);
 }
 
+static void on_pressure(struct acp_peer *peer, bool high, void *user)
+{
+    struct acp_agent *agent = user;
+    (void) peer;
+    if (agent->handler.pressure)
+        agent->handler.pressure(agent, high, agent->user);
+}
+
 static void end_all_sessions(struct acp_agent *agent)
 {
     struct acp_session *session;
@@ -472,6 +480,7 @@ int acp_agent_new(const struct acp_agent_options *options, const struct acp_agen
         .notification = on_notification,
         .cancel = on_cancel,
         .output = on_output,
+        .pressure = on_pressure,
         .closed = on_closed,
     };
     if (!handler->prompt)
@@ -532,6 +541,11 @@ const struct acp_client_capabilities *acp_agent_client_capabilities(const struct
 void *acp_agent_user(const struct acp_agent *agent)
 {
     return agent->user;
+}
+
+bool acp_agent_is_pressed(const struct acp_agent *agent)
+{
+    return acp_peer_is_pressed(agent->peer);
 }
 
 struct acp_peer *acp_agent_peer(struct acp_agent *agent)

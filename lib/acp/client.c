@@ -325,7 +325,7 @@ static void on_notification(struct acp_peer *peer, const struct acp_message *mes
     (void) peer;
     acp_arena_reset(&client->arena);
     if (acp_str_is(message->method, "session/update"))
-        client_serve_update(client, message->params);
+        client_serve_update(client, message);
     else if (client->handler.notification)
         client->handler.notification(client, message, client->user);
 }
@@ -398,6 +398,7 @@ int acp_client_new(const struct acp_client_options *options,
     acp_arena_init(&client->arena, 0);
     acp_arena_init(&client->kept, 0);
     acp_map_init(&client->sessions, (uintptr_t) client);
+    client->options.peer.key = acp_str("update");
     int err = acp_peer_new(&client->options.peer, &peer_handler, client, &client->peer);
     if (err) {
         free(client);

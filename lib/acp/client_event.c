@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "acp/client_role.h"
+#include "acp/scan.h"
 
 static void emit(struct acp_client_session *session, const struct acp_event *event)
 {
@@ -250,25 +251,15 @@ static void emit_update(struct acp_client_session *session, const struct acp_ses
 
 /* ---- Where they come from -------------------------------------------------------------------------------- */
 
-/* The session and the update of a notification, without more than that being right. */
-static int open_params(struct acp_client *client, struct acp_raw params, struct acp_str *ret_session,
-                       struct acp_raw *ret_update)
+/* The text of a string as it stands in a message; absent when it is none. */
+static struct acp_str read_text(struct acp_client *client, struct acp_raw span)
 {
+    struct acp_str text = acp_scan_plain(span);
+    if (text.ptr || !span.ptr || span.ptr[0] != '"')
+        return text;
     struct acp_json_reader r;
-    struct acp_str key;
-    acp_json_reader_init(&r, params, &client->arena, 0);
-    int err = acp_json_enter_object(&r);
-    while (!err && acp_json_next_key(&r, &key) > 0) {
-        if (acp_str_is(key, "sessionId"))
-            err = acp_json_read_str(&r, ret_session);
-        else if (acp_str_is(key, "update"))
-            err = acp_json_read_raw(&r, ret_update);
-        else
-            err = acp_json_skip(&r);
-    }
-    if (!err)
-        err = r.err;
-    return !err && (!ret_session->ptr || !ret_update->ptr) ? ACP_ERR_MISSING : err;
+    acp_json_reader_init(&r, span, &client->arena, 0);
+    return acp_json_read_str(&r, &text) ? acp_str(NULL) : text;
 }
 
 static void deliver(struct acp_client_session *session, struct acp_raw raw)
@@ -315,17 +306,16 @@ static void hold_early(struct acp_client *client, struct acp_str session, struct
     client->early_bytes += size;
 }
 
-void client_serve_update(struct acp_client *client, struct acp_raw params)
+void client_serve_update(struct acp_client *client, const struct acp_message *message)
 {
-    struct acp_str id = {NULL, 0};
-    struct acp_raw update = {NULL, 0};
-    if (!client->mode || !params.ptr || open_params(client, params, &id, &update))
+    struct acp_str id = read_text(client, message->session_id);
+    if (!client->mode || !id.ptr || !message->key.ptr)
         return;
     struct acp_client_session *session = acp_map_get(&client->sessions, id);
     if (session)
-        deliver(session, update);
+        deliver(session, message->key);
     else
-        hold_early(client, id, update);
+        hold_early(client, id, message->key);
 }
 
 void client_deliver_early(struct acp_client_session *session)

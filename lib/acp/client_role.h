@@ -105,7 +105,7 @@ void client_end_turn(struct acp_client_session *session, struct acp_str stop,
                      const struct acp_outcome *outcome);
 
 /* client_event.c */
-void client_serve_update(struct acp_client *client, struct acp_raw params);
+void client_serve_update(struct acp_client *client, const struct acp_message *message);
 void client_deliver_early(struct acp_client_session *session);
 void client_forget_early(struct acp_client *client);
 void client_emit_state(struct acp_client_session *session, enum acp_work_state state,

@@ -79,6 +79,7 @@ static void to_value(struct decoder *d, const struct object *o)
 {
     d->r.at = o->value;
     d->r.depth = o->depth;
+    d->r.first = false; /* true inside of an object that was entered in vain */
 }
 
 static void to_body(struct decoder *d, const struct object *o)

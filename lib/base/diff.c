@@ -21,7 +21,7 @@ enum {
 };
 
 /* Steps of all searches together; some tenths of a second. */
-static const int64_t budget_at_start = 128 * 1000 * 1000;
+static const int64_t budget_at_start = 128000000;
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 

@@ -8,8 +8,9 @@
  * Time and memory are bounded for any input.  Lines that stand on one side only, and common ones at
  * both ends, cost a pass over the text.  For the others the script is the shortest one as long as
  * that has at most ACP_DIFF_EXACT of their lines in it; beyond, it is a good one; and when the work
- * exceeds a fixed budget, the regions that are left count as replaced as a whole.  Two hostile
- * texts of 10 MB take less than two seconds and about 20 bytes per line while it runs.
+ * exceeds a fixed budget, the regions that are left count as replaced as a whole.  100,000 lines
+ * with scattered changes take 20 ms; two texts of 10 MB made to be slow take less than 3 seconds,
+ * mostly for millions of different lines in a table, and all of them up to 30 bytes per line.
  */
 #ifndef LIB_BASE_DIFF_H
 #define LIB_BASE_DIFF_H

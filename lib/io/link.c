@@ -21,6 +21,13 @@
 /* As large as a pipe is by default: one read empties it. */
 enum { READ_SIZE = 64 * 1024, DEFAULT_LINGER_MS = 1000 };
 
+/*
+ * Two sides that both wait for the other to read would wait for ever; and a program that reads only
+ * when it is done writing is such a side.  So a paused link reads once in this time all the same.
+ * Against one that floods us and never reads, the endpoint's own hard limit holds.
+ */
+enum { BREATH_MS = 100 };
+
 enum state {
     OPEN,
     FLUSHING, /* no more input; the last output goes out */
@@ -44,6 +51,9 @@ struct acp_link {
     bool out_pollable;
     bool out_waiting; /* for room in the output */
     bool out_ending;  /* to be closed once everything is sent */
+    bool paused;      /* the endpoint wants no input */
+    bool breathing;     /* but gets what comes next nevertheless */
+    uint64_t breath_at; /* when that is so */
 
     uv_prepare_t turn;
     uv_timer_t timer;
@@ -184,8 +194,10 @@ static void flush(struct acp_link *link)
             drop_output(link);
             return;
         }
-        if (n > 0)
+        if (n > 0) {
+            link->breath_at = uv_now(link->loop) + BREATH_MS;
             link->endpoint.sent(link->endpoint.self, (size_t) n);
+        }
         int err = full && link->state != CLOSED ? wait_writable(link) : 0;
         if (err)
             break_output(link, acp_err_from_errno(-err));
@@ -198,6 +210,8 @@ static void on_bytes(struct acp_source *source, struct acp_str bytes)
 {
     struct acp_link *link = source->self;
     uint64_t now = uv_now(link->loop);
+    link->breathing = false;
+    link->breath_at = now + BREATH_MS;
     int err = link->endpoint.receive(link->endpoint.self, bytes.ptr, bytes.len, now);
     if (link->state == CLOSED)
         return;
@@ -240,6 +254,8 @@ static void set_timer(struct acp_link *link)
     uint64_t when = link->endpoint.deadline(link->endpoint.self);
     if (link->state != OPEN && link->linger_until < when)
         when = link->linger_until;
+    if (link->paused && !link->breathing && link->in.open && link->breath_at < when)
+        when = link->breath_at;
     if (when == UINT64_MAX) {
         (void) uv_timer_stop(&link->timer);
         return;
@@ -248,6 +264,18 @@ static void set_timer(struct acp_link *link)
     if (!uv_is_active((uv_handle_t *) &link->timer) ||
         when != now + uv_timer_get_due_in(&link->timer))
         (void) uv_timer_start(&link->timer, on_timer, when > now ? when - now : 0, 0);
+}
+
+/* Reads, or not, as the endpoint wants it; see BREATH_MS. */
+static void set_reading(struct acp_link *link)
+{
+    bool was_paused = link->paused;
+    uint64_t now = uv_now(link->loop);
+    link->paused = link->endpoint.paused(link->endpoint.self);
+    if (link->paused && !was_paused)
+        link->breath_at = now + BREATH_MS;
+    link->breathing = link->paused && (link->breathing || now >= link->breath_at);
+    acp_source_pause(&link->in, link->paused && !link->breathing);
 }
 
 /* Whether a link that is not OPEN is through, and how. */
@@ -281,7 +309,7 @@ static void on_turn(uv_prepare_t *handle)
         finish(link, reason);
         return;
     }
-    acp_source_pause(&link->in, link->endpoint.paused(link->endpoint.self));
+    set_reading(link);
     set_timer(link);
 }
 

@@ -61,6 +61,8 @@ static int read_message(struct acp_peer *peer, const struct acp_scan *s, struct 
 {
     *ret = (struct acp_message){.method = acp_scan_plain(s->method),
                                 .params = s->params,
+                                .session_id = s->session_id,
+                                .key = s->key,
                                 .text = acp_raw_n(text.ptr, text.len)};
     if (s->params.ptr && s->params.ptr[0] == 'n')
         ret->params = absent;
@@ -314,7 +316,7 @@ static void on_message(struct acp_peer *peer, struct acp_str text)
 {
     struct acp_scan s;
     clear_arena(peer);
-    if (acp_scan(acp_raw_n(text.ptr, text.len), no_key, &s, NULL)) {
+    if (acp_scan(acp_raw_n(text.ptr, text.len), peer->options.key, &s, NULL)) {
         on_noise(peer, text);
         return;
     }

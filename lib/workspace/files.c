@@ -1,0 +1,412 @@
+/*
+ * The roots of a session, and the two entrances: what fs/read_text_file and fs/write_text_file ask
+ * for is checked here as far as it is text, sent past the editor's unsaved buffers, and then read or
+ * written below the root that holds it.
+ */
+#define _GNU_SOURCE /* O_PATH */
+#include "acp/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "workspace/beneath.h"
+
+struct root {
+    int fd;
+    bool whole;
+    char *path; /* owned */
+};
+
+/* A root may be spoken of by the name it was given and by its real one. */
+struct name {
+    char *text; /* owned */
+    size_t root;
+};
+
+struct acp_roots {
+    size_t count;
+    size_t name_count;
+    struct root *items; /* owned, like the names; room for all from the start */
+    struct name *names; /* the longest first */
+};
+
+/* ---- Roots ---------------------------------------------------------------------------------- */
+
+static int fail_root(struct acp_failure *failure, int err, size_t index, const char *message)
+{
+    if (!failure)
+        return err;
+    *failure = (struct acp_failure){.err = err};
+    if (index == 0)
+        (void) snprintf(failure->path, sizeof(failure->path), "cwd");
+    else
+        (void) snprintf(failure->path, sizeof(failure->path), "additionalDirectories[%zu]",
+                        index - 1);
+    (void) snprintf(failure->message, sizeof(failure->message), "%s", message);
+    return err;
+}
+
+static int fail_root_system(struct acp_failure *failure, size_t index, int reason, const char *path)
+{
+    struct acp_files_error error;
+    (void) acp_files_fail_system(&error, reason, "open", path);
+    return fail_root(failure, reason == -ENOMEM ? ACP_ERR_NOMEM : ACP_ERR_STATE, index,
+                     error.message);
+}
+
+static char *copy_text(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = malloc(n);
+    if (copy)
+        memcpy(copy, text, n);
+    return copy;
+}
+
+/* Keeps the names in order, so that the innermost of nested roots is found first. */
+static int add_name(struct acp_roots *roots, const char *text, size_t root)
+{
+    size_t len = strlen(text);
+    size_t at = 0;
+    for (; at < roots->name_count; at++) {
+        if (strcmp(roots->names[at].text, text) == 0)
+            return 0;
+        if (strlen(roots->names[at].text) < len)
+            break;
+    }
+    char *copy = copy_text(text);
+    if (!copy)
+        return ACP_ERR_NOMEM;
+    memmove(&roots->names[at + 1], &roots->names[at],
+            (roots->name_count - at) * sizeof(roots->names[0]));
+    roots->names[at] = (struct name){copy, root};
+    roots->name_count++;
+    return 0;
+}
+
+static bool same_file(int fd, const char *path)
+{
+    struct stat a;
+    struct stat b;
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static int add_root(struct acp_roots *roots, struct acp_str given, size_t index,
+                    struct acp_failure *failure)
+{
+    char path[ACP_PATH_SIZE];
+    char real[ACP_PATH_SIZE];
+    int err = acp_path_normal(given, path, NULL);
+    if (err == -EINVAL)
+        return fail_root(failure, ACP_ERR_RANGE, index, "A directory must be an absolute path");
+    if (err)
+        return fail_root_system(failure, index, err, "it");
+    for (size_t i = 0; i < roots->count; i++)
+        if (strcmp(roots->items[i].path, path) == 0)
+            return 0;
+    if (roots->count == ACP_ROOTS_MAX)
+        return fail_root(failure, ACP_ERR_LIMIT, index, "More directories than one session may have");
+    int fd = open(path, acp_place_flags());
+    if (fd < 0)
+        return fail_root_system(failure, index, -errno, path);
+    size_t at = roots->count++;
+    roots->items[at] = (struct root){fd, same_file(fd, "/"), copy_text(path)};
+    err = roots->items[at].path ? add_name(roots, path, at) : ACP_ERR_NOMEM;
+    /* Only if it still leads to what was opened. */
+    if (!err && acp_path_real(path, real) == 0 && same_file(fd, real))
+        err = add_name(roots, real, at);
+    return err ? fail_root(failure, err, index, acp_err_text(err)) : 0;
+}
+
+int acp_roots_new(struct acp_str cwd, struct acp_str_list additional, struct acp_roots **ret_roots,
+                  struct acp_failure *failure)
+{
+    size_t most = additional.count < ACP_ROOTS_MAX ? additional.count + 1 : ACP_ROOTS_MAX;
+    struct acp_roots *roots = calloc(1, sizeof(*roots));
+    if (roots) {
+        roots->items = calloc(most, sizeof(struct root));
+        roots->names = calloc(2 * most, sizeof(struct name));
+    }
+    if (!roots || !roots->items || !roots->names) {
+        acp_roots_free(roots);
+        return fail_root(failure, ACP_ERR_NOMEM, 0, acp_err_text(ACP_ERR_NOMEM));
+    }
+    int err = add_root(roots, cwd, 0, failure);
+    for (size_t i = 0; i < additional.count && !err; i++)
+        err = add_root(roots, additional.items[i], i + 1, failure);
+    if (err)
+        acp_roots_free(roots);
+    else
+        *ret_roots = roots;
+    return err;
+}
+
+void acp_roots_free(struct acp_roots *roots)
+{
+    if (!roots)
+        return;
+    for (size_t i = 0; i < roots->name_count; i++)
+        free(roots->names[i].text);
+    for (size_t i = 0; i < roots->count; i++) {
+        (void) close(roots->items[i].fd);
+        free(roots->items[i].path);
+    }
+    free(roots->names);
+    free(roots->items);
+    free(roots);
+}
+
+size_t acp_roots_count(const struct acp_roots *roots)
+{
+    return roots->count;
+}
+
+struct acp_str acp_roots_path(const struct acp_roots *roots, size_t index)
+{
+    return acp_str(index < roots->count ? roots->items[index].path : NULL);
+}
+
+bool acp_roots_next(const struct acp_roots *roots, const char *path, bool walk, size_t *cursor,
+                    struct acp_beneath *ret_root, const char **ret_rest)
+{
+    while (*cursor < roots->name_count) {
+        const struct name *name = &roots->names[(*cursor)++];
+        if (!acp_path_within(path, name->text, ret_rest))
+            continue;
+        const struct root *root = &roots->items[name->root];
+        *ret_root = (struct acp_beneath){root->fd, root->whole, walk};
+        return true;
+    }
+    return false;
+}
+
+/*
+ * Whether a normal path lies in a root: 0, or -EXDEV, or what keeps the kernel from telling.  What
+ * is not there yet is where its nearest directory is.
+ */
+static int locate(const struct acp_roots *roots, const char *path, bool walk)
+{
+    struct acp_beneath root;
+    const char *rest = "";
+    size_t cursor = 0;
+    int found = -EXDEV;
+    while (found == -EXDEV && acp_roots_next(roots, path, walk, &cursor, &root, &rest)) {
+        char head[ACP_PATH_SIZE];
+        memcpy(head, rest, strlen(rest) + 1);
+        for (;;) {
+            found = acp_beneath_open(&root, head, O_PATH);
+            char *slash = strrchr(head, '/');
+            if (found != -ENOENT || !*head)
+                break;
+            *(slash ? slash : head) = '\0';
+        }
+        if (found >= 0) {
+            (void) close(found);
+            found = 0;
+        }
+    }
+    return found;
+}
+
+bool acp_roots_hold(const struct acp_roots *roots, struct acp_str path)
+{
+    char normal[ACP_PATH_SIZE];
+    return acp_path_normal(path, normal, NULL) == 0 && locate(roots, normal, false) == 0;
+}
+
+/* ---- What reading and writing begin with ---------------------------------------------------- */
+
+static const struct acp_files_options *or_defaults(const struct acp_files_options *given,
+                                                   struct acp_files_options *filled)
+{
+    *filled = given ? *given : (struct acp_files_options){0};
+    if (!filled->max_bytes)
+        filled->max_bytes = ACP_FILES_MAX_BYTES;
+    if (!filled->max_scan)
+        filled->max_scan = ACP_FILES_MAX_SCAN;
+    return filled;
+}
+
+static int check_path(struct acp_str path, const char *verb, char *ret_normal,
+                      struct acp_files_error *error)
+{
+    bool directory = false;
+    int err = acp_path_normal(path, ret_normal, &directory);
+    if (err == -EINVAL)
+        return acp_files_fail(error, ACP_ERR_RANGE, ACP_FILES_INVALID,
+                              "The path must be absolute and without NUL: %.*s",
+                              (int) (path.len < 100 ? path.len : 100), path.ptr ? path.ptr : "");
+    if (err)
+        return acp_files_fail_system(error, err, verb, "it");
+    if (directory)
+        return acp_files_fail_system(error, -EISDIR, verb, ret_normal);
+    return 0;
+}
+
+/* A hook said no. */
+static int fail_hook(struct acp_files_error *error, int err, const char *verb, const char *path)
+{
+    return acp_files_fail(error, err, ACP_FILES_FAILED, "The editor cannot %s this (%s): %s", verb,
+                          acp_err_text(err), path);
+}
+
+/*
+ * The editor's buffers come before the disk, but not for what is outside: a buffer may have been
+ * opened through a link.
+ */
+static int check_place(const struct acp_roots *roots, const char *path, bool walk, const char *verb,
+                       struct acp_files_error *error)
+{
+    int place = locate(roots, path, walk);
+    return place ? acp_files_fail_system(error, place, verb, path) : 0;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+static int check_lines(struct acp_opt_i64 line, struct acp_opt_i64 limit,
+                       struct acp_files_lines *ret, struct acp_files_error *error)
+{
+    bool from = line.has == ACP_PRESENT;
+    bool to = limit.has == ACP_PRESENT;
+    if (from && line.value < 1)
+        return acp_files_fail(error, ACP_ERR_RANGE, ACP_FILES_INVALID,
+                              "Lines are counted from 1; there is no line %lld",
+                              (long long) line.value);
+    if (to && limit.value < 0)
+        return acp_files_fail(error, ACP_ERR_RANGE, ACP_FILES_INVALID,
+                              "The limit must not be negative; it is %lld",
+                              (long long) limit.value);
+    *ret = (struct acp_files_lines){from ? (uint64_t) line.value : 1,
+                                    to ? (uint64_t) limit.value : UINT64_MAX, !from && !to};
+    return 0;
+}
+
+/* Opens a regular file; a device is not even touched, and a FIFO does not make us wait. */
+static int open_regular(const struct acp_beneath *root, const char *path)
+{
+    struct stat st;
+    int fd = O_PATH ? acp_beneath_open(root, path, O_PATH) : -1;
+    if (O_PATH && fd < 0)
+        return fd;
+    if (fd >= 0) {
+        int kind = fstat(fd, &st) == 0 ? 0 : -errno;
+        (void) close(fd);
+        if (kind || !S_ISREG(st.st_mode))
+            return kind ? kind : S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
+    }
+    fd = acp_beneath_open(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return fd;
+    int kind = fstat(fd, &st) == 0 ? 0 : -errno;
+    if (!kind && (!S_ISREG(st.st_mode) || acp_beneath_in_proc(fd)))
+        kind = S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
+    if (!kind)
+        return fd;
+    (void) close(fd);
+    return kind;
+}
+
+static int read_disk(const struct acp_roots *roots, const char *path,
+                     const struct acp_files_lines *lines, const struct acp_files_options *options,
+                     struct acp_buf *out, struct acp_files_error *error)
+{
+    struct acp_beneath root;
+    const char *rest = "";
+    size_t cursor = 0;
+    int fd = -EXDEV;
+    while (fd == -EXDEV && acp_roots_next(roots, path, options->walk, &cursor, &root, &rest))
+        fd = open_regular(&root, rest);
+    if (fd == -ENOTSUP)
+        return acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED,
+                              "Only regular files can be read, and this is none: %s", path);
+    if (fd < 0)
+        return acp_files_fail_system(error, fd, "read", path);
+    int err = acp_files_take_file(fd, lines, options, out, path, error);
+    (void) close(fd);
+    return err;
+}
+
+int acp_files_read(const struct acp_roots *roots, struct acp_str path, struct acp_opt_i64 line,
+                   struct acp_opt_i64 limit, const struct acp_files_options *given,
+                   struct acp_buf *out, struct acp_str *ret_text, struct acp_files_error *error)
+{
+    struct acp_files_options filled;
+    const struct acp_files_options *options = or_defaults(given, &filled);
+    const struct acp_files_hooks *hooks = options->hooks;
+    struct acp_files_lines lines;
+    char normal[ACP_PATH_SIZE];
+    acp_buf_clear(out);
+    int err = check_path(path, "read", normal, error);
+    if (!err)
+        err = check_lines(line, limit, &lines, error);
+    if (err)
+        return err;
+    int taken = 0;
+    struct acp_str text = {NULL, 0};
+    if (hooks && hooks->read) {
+        err = check_place(roots, normal, options->walk, "read", error);
+        if (err)
+            return err;
+        taken = hooks->read(acp_str(normal), &text, hooks->user);
+    }
+    if (taken < 0)
+        err = fail_hook(error, taken, "read", normal);
+    else if (taken > 0)
+        err = acp_files_take_text(text, &lines, options, out, normal, error);
+    else
+        err = read_disk(roots, normal, &lines, options, out, error);
+    if (!err)
+        *ret_text = acp_buf_view(out);
+    return err;
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+static int write_disk(const struct acp_roots *roots, const char *path, struct acp_str text,
+                      const struct acp_files_options *options, struct acp_files_error *error)
+{
+    struct acp_beneath root;
+    const char *rest = "";
+    size_t cursor = 0;
+    int done = -EXDEV;
+    while (done == -EXDEV && acp_roots_next(roots, path, options->walk, &cursor, &root, &rest))
+        done = acp_files_put(&root, rest, text, options->sync);
+    if (done == -ENOTSUP)
+        return acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED,
+                              "Only regular files can be written, and this is none: %s", path);
+    return done ? acp_files_fail_system(error, done, "write", path) : 0;
+}
+
+int acp_files_write(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
+                    const struct acp_files_options *given, struct acp_files_error *error)
+{
+    struct acp_files_options filled;
+    const struct acp_files_options *options = or_defaults(given, &filled);
+    const struct acp_files_hooks *hooks = options->hooks;
+    char normal[ACP_PATH_SIZE];
+    int err = check_path(path, "write", normal, error);
+    if (err)
+        return err;
+    if (text.len > options->max_bytes)
+        return acp_files_fail(error, ACP_ERR_LIMIT, ACP_FILES_INVALID,
+                              "The text has %zu bytes; %zu are the most for %s", text.len,
+                              options->max_bytes, normal);
+    size_t bad = acp_text_check(text);
+    if (bad < text.len)
+        return acp_files_fail(error, ACP_ERR_UTF8, ACP_FILES_INVALID,
+                              "The text is not UTF-8, or has a NUL, at byte %zu: %s", bad, normal);
+    if (hooks && hooks->write) {
+        err = check_place(roots, normal, options->walk, "write", error);
+        int taken = err ? 0 : hooks->write(acp_str(normal), text, hooks->user);
+        if (taken < 0)
+            err = fail_hook(error, taken, "write", normal);
+        if (err || taken)
+            return err;
+    }
+    return write_disk(roots, normal, text, options, error);
+}

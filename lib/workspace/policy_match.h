@@ -1,0 +1,55 @@
+/*
+ * policy_match.h - whether a rule or a grant is about an action; between policy*.c and ledger*.c.
+ */
+#ifndef LIB_WORKSPACE_POLICY_MATCH_H
+#define LIB_WORKSPACE_POLICY_MATCH_H
+
+#include "acp/policy.h"
+#include "workspace/beneath.h"
+
+/* A path as it was given and as it really is; empty where it cannot be told. */
+struct acp_place {
+    char given[ACP_PATH_SIZE];
+    char real[ACP_PATH_SIZE];
+};
+
+/* relative paths are taken to be below cwd, which may be absent. */
+void acp_place_init(struct acp_place *place, struct acp_str path, struct acp_str cwd);
+
+/* What stays the same while one action is held against all rules. */
+struct acp_scene {
+    const struct acp_action *action;
+    enum acp_tool_kind_is kind; /* one that the protocol lists */
+    bool has_path;
+    struct acp_place cwd;
+    struct acp_place home;
+    struct acp_place path; /* the one of the action's paths that is looked at */
+    size_t root_count;
+    struct acp_place *roots; /* owned: the additional directories */
+};
+
+/* ACP_ERR_NOMEM */
+int acp_scene_init(struct acp_scene *scene, const struct acp_action *action, const char *home);
+void acp_scene_finish(struct acp_scene *scene);
+/* Looks at the action's path of that index. */
+void acp_scene_look(struct acp_scene *scene, size_t index);
+/* Whether that path really lies in a root. */
+bool acp_scene_inside(const struct acp_scene *scene);
+
+/* Rules that deny or ask match broadly, those that allow narrowly, as acp/policy.h tells. */
+bool acp_rule_matches(const struct acp_policy_rule *rule, const struct acp_scene *scene);
+
+/* What is wrong with the patterns of a rule, or NULL; *ret_field becomes "path", "command", "tool". */
+const char *acp_rule_complaint(const struct acp_policy_rule *rule, const char **ret_field);
+
+/* Whether a command line fits the pattern; in doubt broadly says yes and narrowly no. */
+bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool broadly);
+
+/* The grant that matches what the scene looks at: an allowing or a rejecting one, or NULL. */
+const struct acp_grant *acp_ledger_match(const struct acp_ledger *ledger,
+                                         const struct acp_scene *scene, int64_t now, bool allow);
+
+/* Other, for what is no kind of the protocol. */
+enum acp_tool_kind_is acp_kind_listed(enum acp_tool_kind_is kind);
+
+#endif
