@@ -1,6 +1,7 @@
 /*
  * session/update from an agent process to a client process over pipes, typed on both ends: against
- * the official SDK on both ends, and against C programs that only write and read the same lines.
+ * the official SDK on both ends, and against C programs that only write and read the same lines, one
+ * at a time or (without a goal: it is the limit of the pipe) 64 of them in a write.
  *
  *     bench_stream STREAM-AGENT NODE SDK-STREAM.mjs
  */
@@ -101,18 +102,17 @@ static double run_ours(const char *program)
 
 /* ---- Bare ----------------------------------------------------------------------------------------- */
 
-/* Writes lines as long as ours, and as ours many at a time. */
-static void write_lines(int fd, size_t length)
+/* Writes lines as long as ours. */
+static void write_lines(int fd, size_t length, size_t at_once)
 {
-    enum { AT_ONCE = 64 };
-    char *lines = malloc(length * AT_ONCE);
-    memset(lines, 'x', length * AT_ONCE);
-    for (size_t i = 1; i <= AT_ONCE; i++)
+    char *lines = malloc(length * at_once);
+    memset(lines, 'x', length * at_once);
+    for (size_t i = 1; i <= at_once; i++)
         lines[i * length - 1] = '\n';
-    for (int i = 0; i < CHUNKS / AT_ONCE; i++) {
+    for (size_t i = 0; i < CHUNKS / at_once; i++) {
         size_t done = 0;
-        while (done < length * AT_ONCE) {
-            ssize_t n = write(fd, lines + done, length * AT_ONCE - done);
+        while (done < length * at_once) {
+            ssize_t n = write(fd, lines + done, length * at_once - done);
             if (n <= 0)
                 _exit(1);
             done += (size_t) n;
@@ -121,7 +121,7 @@ static void write_lines(int fd, size_t length)
     _exit(0);
 }
 
-static double run_bare_once(size_t length)
+static double run_bare_once(size_t length, size_t at_once)
 {
     static char buffer[65536];
     int fds[2];
@@ -130,7 +130,7 @@ static double run_bare_once(size_t length)
     uint64_t start = bench_now();
     pid_t child = fork();
     if (child == 0)
-        write_lines(fds[1], length);
+        write_lines(fds[1], length, at_once);
     (void) close(fds[1]);
     size_t lines = 0;
     ssize_t n;
@@ -142,11 +142,11 @@ static double run_bare_once(size_t length)
     return (double) (bench_now() - start) / (double) lines;
 }
 
-static double run_bare(size_t length)
+static double run_bare(size_t length, size_t at_once)
 {
     double best = 1e18;
     for (int i = 0; i < ROUNDS; i++) {
-        double ns = run_bare_once(length);
+        double ns = run_bare_once(length, at_once);
         if (ns < best)
             best = ns;
     }
@@ -178,10 +178,12 @@ int main(int argc, char **argv)
     struct bench_side ours = {.name = "typed on both ends", .ns = run_ours(argv[1])};
     /* The update's own text, and about as much around it. */
     size_t length = line_bytes + 95;
-    struct bench_side bare = {.name = "bare write and read", .ns = run_bare(length)};
+    struct bench_side bare = {.name = "bare, a line a write", .ns = run_bare(length, 1)};
+    struct bench_side limit = {.name = "bare, 64 lines a write", .ns = run_bare(length, 64)};
     char what[64];
     (void) snprintf(what, sizeof(what), "session/update over pipes (%zu B)", length);
     bench_row(what, &ours, &bare, 0.5);
+    bench_row(what, &ours, &limit, 0);
     struct bench_side sdk = {.name = "TypeScript SDK", .ns = run_sdk(argv[2], argv[3])};
     if (sdk.ns > 0)
         bench_row(what, &ours, &sdk, 20);

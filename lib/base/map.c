@@ -6,15 +6,30 @@
 
 enum { SMALLEST = 16 };
 
-/* FNV-1a started from the seed and finished with a mix, since probing uses the low bits. */
+/* One round: multiply and fold, so that every bit reaches the low ones, which probing uses. */
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 32);
+}
+
+/* Eight bytes at a time; the length tells keys apart that differ in zeros at the end. */
 static uint64_t hash_of(const struct acp_map *map, struct acp_str key)
 {
-    uint64_t h = 0xcbf29ce484222325u ^ map->seed;
-    for (size_t i = 0; i < key.len; i++)
-        h = (h ^ (unsigned char) key.ptr[i]) * 0x100000001b3u;
-    h ^= h >> 32;
-    h *= 0xd6e8feb86659fd93u;
-    return h ^ (h >> 32);
+    uint64_t h = mix(map->seed, key.len);
+    const char *p = key.ptr;
+    size_t left = key.len;
+    uint64_t word;
+    for (; left >= sizeof(word); left -= sizeof(word), p += sizeof(word)) {
+        memcpy(&word, p, sizeof(word));
+        h = mix(h, word);
+    }
+    if (left) {
+        word = 0;
+        memcpy(&word, p, left);
+        h = mix(h, word);
+    }
+    return mix(h, 0);
 }
 
 void acp_map_init(struct acp_map *map, uint64_t seed)
