@@ -75,7 +75,8 @@ ACP_API int acp_stdio_take(int *ret_in, int *ret_out);
  *
  *   - output is written once for each turn of the loop and never waits; what the other side does
  *     not take stays in the endpoint
- *   - input is not read while the endpoint is paused
+ *   - input is not read while the endpoint is paused, except for a little now and then: otherwise two
+ *     sides that both wait for the other to read would wait for ever
  *   - at the end of the input the endpoint is told, its last output is sent, and the link closes
  *   - when nothing can be written any more the rest of the input is still read, for a moment, since
  *     the other side may have said why; then the link closes with that error
@@ -94,7 +95,8 @@ struct acp_link_handler {
     /*
      * The link is closed, once.  reason is 0 after the end of the input or acp_link_close(), the
      * error that the endpoint gave for bytes it did not want, ACP_ERR_TIMEOUT when the last output
-     * was not taken in time, or an error of the system.
+     * was not taken in time, or an error of the system.  The link still wants its acp_link_free(),
+     * here or later.
      */
     void (*closed)(struct acp_link *link, int reason, void *user);
 };
@@ -245,7 +247,7 @@ ACP_API bool acp_process_is_running(const struct acp_process *process);
 /* The end of the standard error as valid UTF-8, appended.  ACP_ERR_LIMIT, ACP_ERR_NOMEM. */
 ACP_API int acp_process_error_tail(const struct acp_process *process, struct acp_buf *out);
 
-/* "SIGKILL" for 9; "signal 77" for what has no name is not told, it is NULL. */
+/* "SIGKILL" for 9; NULL for a number without a name. */
 ACP_API const char *acp_signal_name(int number);
 /*
  * Appends one sentence for people: which program, how it ended, and, when there is one, the end of

@@ -60,6 +60,9 @@ enum acp_policy_mode {
     ACP_POLICY_FULL,
 };
 
+/* A request may name as many files as it likes; each is looked up. */
+enum { ACP_ACTION_MAX_PATHS = 1000 };
+
 /* What is to be decided; everything is borrowed.  Fields that are not known stay zero. */
 struct acp_action {
     enum acp_tool_kind_is kind; /* absent and unlisted ones count as other */
@@ -286,7 +289,7 @@ ACP_API bool acp_policy_answer(enum acp_verdict verdict, bool always,
  * The action that a permission request is about, as far as it tells: kind, title, name, the paths of
  * locations and diffs, and the command of a v2 subject or of rawInput.command, a text or a list of
  * texts.  The session's cwd and roots are for the caller to fill in.  Lives in the arena and in the
- * request.
+ * request.  ACP_ERR_LIMIT (more than ACP_ACTION_MAX_PATHS paths), ACP_ERR_NOMEM.
  */
 ACP_API int acp_action_from_request(const struct acp_request_permission_request *request,
                                     struct acp_arena *arena, struct acp_action *ret_action);

@@ -89,7 +89,7 @@ ACP_API int acp_terminals_create(struct acp_terminals *set, struct acp_str sessi
                                  const struct acp_terminal_request *request, struct acp_str *ret_id,
                                  struct acp_failure *failure);
 
-struct acp_terminal_output {
+struct acp_terminal_snapshot {
     bool truncated; /* there was more before */
     bool exited;    /* then `how` tells */
     struct acp_terminal_exit how;
@@ -98,7 +98,7 @@ struct acp_terminal_output {
 /* Appends what is kept.  ACP_ERR_UNKNOWN, or ACP_ERR_LIMIT and _NOMEM when it does not fit. */
 ACP_API int acp_terminals_output(struct acp_terminals *set, struct acp_str session,
                                  struct acp_str id, struct acp_buf *out,
-                                 struct acp_terminal_output *ret);
+                                 struct acp_terminal_snapshot *ret);
 
 /* err is 0, or ACP_ERR_CLOSED when the set was freed first; then how is NULL. */
 typedef void acp_terminal_wait_fn(struct acp_terminals *set, int err,

@@ -338,7 +338,7 @@ static char *encode_present(struct encoder *e, char *p, const struct acp_field *
     if (f->shape != ACP_SHAPE_ONE)
         return encode_container(e, p, f, src);
     if (f->flags & ACP_FIELD_BY_POINTER)
-        memcpy(&src, src, sizeof(src));
+        memcpy(&src, src, sizeof(void *));
     else if (f->flags & ACP_FIELD_OPTIONAL)
         src += f->kind == ACP_KIND_BOOL ? offsetof(struct acp_opt_bool, value)
                                         : offsetof(struct acp_opt_i64, value);

@@ -204,7 +204,7 @@ static void print_field(struct printer *p, const struct acp_field *f, const char
         return;
     }
     if (f->flags & ACP_FIELD_BY_POINTER)
-        memcpy(&value, value, sizeof(value));
+        memcpy(&value, value, sizeof(void *));
     else if (f->flags & ACP_FIELD_OPTIONAL)
         value += f->kind == ACP_KIND_BOOL ? offsetof(struct acp_opt_bool, value)
                                           : offsetof(struct acp_opt_i64, value);

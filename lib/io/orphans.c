@@ -166,7 +166,7 @@ static bool each_process(visit_fn *visit, void *user)
     return any;
 }
 
-/* The children that one thread of ours has, from a list of numbers. */
+/* Of the children that one thread of ours has, in a list of numbers, those we did not start. */
 static void each_in_list(const char *list, visit_fn *visit, void *user)
 {
     int number;
@@ -174,26 +174,31 @@ static void each_in_list(const char *list, visit_fn *visit, void *user)
     /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers that fit */
     for (; sscanf(list, "%d%n", &number, &used) == 1; list += used) {
         struct proc p;
-        if (read_stat((pid_t) number, &p) && p.parent == getpid())
+        if (!acp_children_has((pid_t) number) && read_stat((pid_t) number, &p) &&
+            p.parent == getpid())
             visit(&p, user);
     }
 }
 
-struct only_ours {
+struct only_strangers {
     visit_fn *visit;
     void *user;
 };
 
-static void visit_ours(const struct proc *p, void *user)
+static void visit_child(const struct proc *p, void *user)
 {
-    const struct only_ours *only = user;
-    if (p->parent == getpid())
+    const struct only_strangers *only = user;
+    if (p->parent == getpid() && !acp_children_has(p->pid))
         only->visit(p, only->user);
 }
 
-/* Every child of this process.  Linux keeps lists of them; otherwise all processes are asked. */
-static void each_child(visit_fn *visit, void *user)
+/*
+ * Every child of this process that it did not start: orphans that it has taken in.  Linux keeps lists
+ * of children; where they are missing all processes are asked.
+ */
+static void each_orphan(visit_fn *visit, void *user)
 {
+    acp_children_lock();
     DIR *folder = opendir("/proc/self/task");
     struct acp_buf list;
     acp_buf_init(&list, MAX_ENVIRONMENT);
@@ -211,9 +216,10 @@ static void each_child(visit_fn *visit, void *user)
     if (folder)
         (void) closedir(folder);
     acp_buf_finish(&list);
-    struct only_ours only = {visit, user};
+    struct only_strangers only = {visit, user};
     if (!listed)
-        (void) each_process(visit_ours, &only);
+        (void) each_process(visit_child, &only);
+    acp_children_unlock();
 }
 
 /* ---- Families ------------------------------------------------------------------------------- */
@@ -269,10 +275,10 @@ static void visit_member(const struct proc *p, void *user)
         signal_member(p, search);
 }
 
-static void visit_stranger(const struct proc *p, void *user)
+static void count_living(const struct proc *p, void *user)
 {
-    int *strangers = user;
-    *strangers += !is_dead(p) && !acp_children_has(p->pid);
+    int *living = user;
+    *living += !is_dead(p);
 }
 
 /*
@@ -284,11 +290,9 @@ static bool nothing_escaped(const struct acp_family *family)
     struct proc leader;
     if (atomic_load(&reapers) == 0 || (read_stat(family->leader, &leader) && !is_dead(&leader)))
         return false;
-    int strangers = 0;
-    acp_children_lock();
-    each_child(visit_stranger, &strangers);
-    acp_children_unlock();
-    return strangers == 0;
+    int living = 0;
+    each_orphan(count_living, &living);
+    return living == 0;
 }
 
 int acp_family_signal(const struct acp_family *family, int signal_number)
@@ -304,34 +308,28 @@ int acp_family_signal(const struct acp_family *family, int signal_number)
 static void visit_dead(const struct proc *p, void *user)
 {
     (void) user;
-    if (is_dead(p) && !acp_children_has(p->pid))
+    if (is_dead(p))
         acp_wait_reap(p->pid);
 }
 
 void acp_orphans_reap(void)
 {
-    if (atomic_load(&reapers) == 0)
-        return;
-    acp_children_lock();
-    each_child(visit_dead, NULL);
-    acp_children_unlock();
+    if (atomic_load(&reapers) > 0)
+        each_orphan(visit_dead, NULL);
 }
 
 static void visit_rest(const struct proc *p, void *user)
 {
     (void) user;
     /* A child of ours cannot lose its number before we reap it. */
-    if (!is_dead(p) && !acp_children_has(p->pid))
+    if (!is_dead(p))
         (void) kill(p->pid, SIGKILL);
 }
 
 void acp_orphans_kill_rest(void)
 {
-    if (atomic_load(&reapers) == 0 || acp_process_count() > 0)
-        return;
-    acp_children_lock();
-    each_child(visit_rest, NULL);
-    acp_children_unlock();
+    if (atomic_load(&reapers) > 0 && acp_process_count() == 0)
+        each_orphan(visit_rest, NULL);
 }
 
 struct acp_reaper {

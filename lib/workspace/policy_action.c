@@ -22,6 +22,10 @@ static void add_path(struct path_list *list, struct acp_str path)
     for (size_t i = 0; i < list->count; i++)
         if (acp_str_eq(list->items[i], path))
             return;
+    if (list->count == ACP_ACTION_MAX_PATHS) {
+        list->err = ACP_ERR_LIMIT;
+        return;
+    }
     if (list->count == list->cap) {
         size_t cap = list->cap ? list->cap * 2 : 4;
         struct acp_str *items =

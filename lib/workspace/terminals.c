@@ -382,14 +382,14 @@ int acp_terminals_create(struct acp_terminals *set, struct acp_str session,
 /* ---- Output, wait, kill, release ------------------------------------------------------------ */
 
 int acp_terminals_output(struct acp_terminals *set, struct acp_str session, struct acp_str id,
-                         struct acp_buf *out, struct acp_terminal_output *ret)
+                         struct acp_buf *out, struct acp_terminal_snapshot *ret)
 {
     const struct terminal *t = find(set, session, id);
     if (!t)
         return ACP_ERR_UNKNOWN;
     int err = acp_tail_read(&t->tail, out);
     if (!err)
-        *ret = (struct acp_terminal_output){t->tail.truncated, t->exited, t->how};
+        *ret = (struct acp_terminal_snapshot){t->tail.truncated, t->exited, t->how};
     return err;
 }
 

@@ -1,0 +1,493 @@
+/*
+ * Files and terminals for agents, under one policy.  A request is decoded, described as an action and
+ * decided on; what a person must decide is kept as its text and served when the word has come.
+ */
+#include "acp/workspace.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/map.h"
+
+struct room { /* what the workspace knows of a session */
+    struct acp_roots *roots;
+    struct acp_str *directories; /* all but the first root */
+};
+
+struct acp_workspace {
+    struct acp_workspace_options options;
+    struct acp_terminals *terminals;
+    struct acp_map rooms;
+    struct acp_arena arena; /* for the request at hand */
+    struct acp_pending_action *pending;
+};
+
+/* A request on its way to being served. */
+struct job {
+    struct acp_workspace *workspace;
+    struct acp_client *client;
+    struct acp_str session;
+    struct room *room;
+    acp_call call;
+    int method;
+    struct acp_raw params;
+    const void *value; /* the params decoded */
+};
+
+struct acp_pending_action {
+    struct acp_pending_action *next;
+    struct job job; /* its texts point into bytes */
+    char bytes[];
+};
+
+/* A terminal/wait_for_exit that is open. */
+struct waiter {
+    struct acp_client *client;
+    acp_call call;
+};
+
+/* ---- Answers ------------------------------------------------------------------------------------- */
+
+static void refuse(const struct job *job, int64_t code, const char *message)
+{
+    (void) acp_client_refuse(job->client, job->call, code, acp_str(message), acp_raw(NULL));
+}
+
+static void refuse_file(const struct job *job, const struct acp_files_error *error,
+                        struct acp_str path)
+{
+    struct acp_buf data;
+    acp_buf_init(&data, 65536);
+    bool missing = error->code == ACP_FILES_NOT_FOUND && !acp_files_not_found_data(path, &data);
+    struct acp_str text = acp_buf_view(&data);
+    (void) acp_client_refuse(job->client, job->call, error->code, acp_str(error->message),
+                             missing ? acp_raw_n(text.ptr, text.len) : acp_raw(NULL));
+    acp_buf_finish(&data);
+}
+
+static void refuse_terminal(const struct job *job, int err)
+{
+    if (err == ACP_ERR_UNKNOWN)
+        refuse(job, ACP_ERROR_CODE_RESOURCE_NOT_FOUND, "No such terminal");
+    else
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, acp_io_err_text(err));
+}
+
+/* ---- Files --------------------------------------------------------------------------------------- */
+
+static void read_file(const struct job *job)
+{
+    const struct acp_read_text_file_request *request = job->value;
+    struct acp_files_error error;
+    struct acp_str text;
+    struct acp_buf buf;
+    acp_buf_init(&buf, (size_t) ACP_WIRE_DEFAULT_MAX);
+    if (acp_files_read(job->room->roots, request->path, request->line, request->limit,
+                       &job->workspace->options.files, &buf, &text, &error)) {
+        refuse_file(job, &error, request->path);
+    } else {
+        struct acp_read_text_file_response answer;
+        acp_read_text_file_response_init(&answer, text);
+        (void) acp_client_answer(job->client, job->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer);
+    }
+    acp_buf_finish(&buf);
+}
+
+static void write_file(const struct job *job)
+{
+    const struct acp_write_text_file_request *request = job->value;
+    struct acp_write_text_file_response answer = {0};
+    struct acp_files_error error;
+    if (acp_files_write(job->room->roots, request->path, request->content,
+                        &job->workspace->options.files, &error))
+        refuse_file(job, &error, request->path);
+    else
+        (void) acp_client_answer(job->client, job->call, ACP_TYPE_WRITE_TEXT_FILE_RESPONSE,
+                                 &answer);
+}
+
+/* ---- Terminals ----------------------------------------------------------------------------------- */
+
+static struct acp_str_map environment(struct acp_arena *arena, struct acp_env_variable_list env)
+{
+    struct acp_str_map map = {NULL, 0};
+    struct acp_str_entry *entries = acp_arena_alloc(arena, (env.count + 1) * sizeof(*entries));
+    if (!entries)
+        return map;
+    for (size_t i = 0; i < env.count; i++)
+        entries[i] = (struct acp_str_entry){env.items[i].name, env.items[i].value};
+    map.items = entries;
+    map.count = env.count;
+    return map;
+}
+
+static void create_terminal(const struct job *job)
+{
+    const struct acp_create_terminal_request *request = job->value;
+    struct acp_workspace *workspace = job->workspace;
+    struct acp_str cwd = acp_is_set(request->cwd.ptr) ? request->cwd
+                                                      : acp_roots_path(job->room->roots, 0);
+    struct acp_failure failure = {0};
+    struct acp_str id;
+    if (!acp_roots_hold(job->room->roots, cwd)) {
+        refuse(job, ACP_ERROR_CODE_INVALID_PARAMS, "The directory is outside of the workspace");
+        return;
+    }
+    struct acp_terminal_request start = {
+        .command = request->command,
+        .args = request->args,
+        .env = environment(&workspace->arena, request->env),
+        .cwd = cwd,
+        .has_limit = request->output_byte_limit.has == ACP_PRESENT,
+        .output_byte_limit = request->output_byte_limit.value,
+    };
+    int err = acp_terminals_create(workspace->terminals, job->session, &start, &id, &failure);
+    if (err) {
+        refuse(job, err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
+                                            : ACP_ERROR_CODE_INTERNAL_ERROR,
+               *failure.message ? failure.message : acp_io_err_text(err));
+        return;
+    }
+    struct acp_create_terminal_response answer;
+    acp_create_terminal_response_init(&answer, id);
+    (void) acp_client_answer(job->client, job->call, ACP_TYPE_CREATE_TERMINAL_RESPONSE, &answer);
+}
+
+static struct acp_terminal_exit_status exit_status(const struct acp_terminal_exit *how)
+{
+    struct acp_terminal_exit_status status = {0};
+    if (how->has_code)
+        status.exit_code = acp_some_i64(how->code);
+    if (how->signal)
+        status.signal = acp_str(how->signal);
+    return status;
+}
+
+static void terminal_output(const struct job *job)
+{
+    const struct acp_terminal_output_request *request = job->value;
+    struct acp_terminal_snapshot output;
+    struct acp_buf text;
+    acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
+    int err = acp_terminals_output(job->workspace->terminals, job->session, request->terminal_id,
+                                   &text, &output);
+    if (err) {
+        refuse_terminal(job, err);
+    } else {
+        struct acp_terminal_exit_status status = exit_status(&output.how);
+        struct acp_terminal_output_response answer;
+        acp_terminal_output_response_init(&answer, acp_buf_view(&text), output.truncated);
+        answer.exit_status = output.exited ? &status : NULL;
+        (void) acp_client_answer(job->client, job->call, ACP_TYPE_TERMINAL_OUTPUT_RESPONSE,
+                                 &answer);
+    }
+    acp_buf_finish(&text);
+}
+
+static void on_terminal_exit(struct acp_terminals *set, int err,
+                             const struct acp_terminal_exit *how, void *user)
+{
+    struct waiter *waiter = user;
+    struct acp_wait_for_terminal_exit_response answer = {0};
+    (void) set;
+    if (!err) {
+        struct acp_terminal_exit_status status = exit_status(how);
+        answer.exit_code = status.exit_code;
+        answer.signal = status.signal;
+        (void) acp_client_answer(waiter->client, waiter->call,
+                                 ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_RESPONSE, &answer);
+    } else {
+        (void) acp_client_refuse(waiter->client, waiter->call, ACP_ERROR_CODE_REQUEST_CANCELLED,
+                                 acp_str("The terminals are gone"), acp_raw(NULL));
+    }
+    free(waiter);
+}
+
+static void wait_for_terminal(const struct job *job)
+{
+    const struct acp_wait_for_terminal_exit_request *request = job->value;
+    struct waiter *waiter = malloc(sizeof(*waiter));
+    if (!waiter) {
+        refuse_terminal(job, ACP_ERR_NOMEM);
+        return;
+    }
+    *waiter = (struct waiter){job->client, job->call};
+    int err = acp_terminals_wait(job->workspace->terminals, job->session, request->terminal_id,
+                                 on_terminal_exit, waiter, NULL);
+    if (err) {
+        free(waiter);
+        refuse_terminal(job, err);
+    }
+}
+
+/* kill and release: the same params and an empty answer. */
+static void end_terminal(const struct job *job, bool release)
+{
+    struct acp_terminals *set = job->workspace->terminals;
+    const struct acp_kill_terminal_request *kill = job->value;
+    const struct acp_release_terminal_request *forget = job->value;
+    int err = release ? acp_terminals_release(set, job->session, forget->terminal_id)
+                      : acp_terminals_kill(set, job->session, kill->terminal_id);
+    if (err)
+        refuse_terminal(job, err);
+    else
+        (void) acp_peer_result(acp_client_peer(job->client), job->call, acp_raw(NULL));
+}
+
+static void perform(const struct job *job)
+{
+    switch (job->method) {
+    case ACP_METHOD_FS_READ_TEXT_FILE:
+        read_file(job);
+        break;
+    case ACP_METHOD_FS_WRITE_TEXT_FILE:
+        write_file(job);
+        break;
+    case ACP_METHOD_TERMINAL_CREATE:
+        create_terminal(job);
+        break;
+    case ACP_METHOD_TERMINAL_OUTPUT:
+        terminal_output(job);
+        break;
+    case ACP_METHOD_TERMINAL_WAIT_FOR_EXIT:
+        wait_for_terminal(job);
+        break;
+    default:
+        end_terminal(job, job->method == ACP_METHOD_TERMINAL_RELEASE);
+    }
+}
+
+/* ---- Deciding ------------------------------------------------------------------------------------ */
+
+/* False when the request is nothing that a policy decides on. */
+static bool describe(const struct job *job, struct acp_str *path, struct acp_buf *command,
+                     struct acp_action *ret)
+{
+    struct acp_action action = {.session_id = job->session};
+    action.cwd = acp_roots_path(job->room->roots, 0);
+    action.additional.items = job->room->directories;
+    action.additional.count = acp_roots_count(job->room->roots) - 1;
+    if (job->method == ACP_METHOD_FS_READ_TEXT_FILE) {
+        *path = ((const struct acp_read_text_file_request *) job->value)->path;
+        action.kind = ACP_TOOL_KIND_READ;
+    } else if (job->method == ACP_METHOD_FS_WRITE_TEXT_FILE) {
+        *path = ((const struct acp_write_text_file_request *) job->value)->path;
+        action.kind = ACP_TOOL_KIND_EDIT;
+    } else if (job->method == ACP_METHOD_TERMINAL_CREATE) {
+        const struct acp_create_terminal_request *request = job->value;
+        action.kind = ACP_TOOL_KIND_EXECUTE;
+        if (acp_command_line(request->command, request->args, command))
+            return false;
+        action.command = acp_buf_view(command);
+    } else {
+        return false;
+    }
+    if (path->ptr)
+        action.paths = (struct acp_str_list){path, 1};
+    *ret = action;
+    return true;
+}
+
+static void ask(const struct job *job, const struct acp_action *action)
+{
+    struct acp_workspace *workspace = job->workspace;
+    size_t size = job->session.len + job->params.len;
+    struct acp_pending_action *pending = malloc(sizeof(*pending) + size);
+    if (!pending) {
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(ACP_ERR_NOMEM));
+        return;
+    }
+    pending->job = *job;
+    pending->job.value = NULL;
+    memcpy(pending->bytes, job->session.ptr, job->session.len);
+    memcpy(pending->bytes + job->session.len, job->params.ptr, job->params.len);
+    pending->job.session = acp_str_n(pending->bytes, job->session.len);
+    pending->job.params = acp_raw_n(pending->bytes + job->session.len, job->params.len);
+    pending->next = workspace->pending;
+    workspace->pending = pending;
+    workspace->options.ask(workspace, pending, action, workspace->options.user);
+}
+
+static void decide(const struct job *job)
+{
+    struct acp_workspace *workspace = job->workspace;
+    const struct acp_workspace_options *options = &workspace->options;
+    struct acp_action action;
+    struct acp_str path = {NULL, 0};
+    struct acp_buf command;
+    acp_buf_init(&command, (size_t) ACP_WIRE_DEFAULT_MAX);
+    if (!options->policy || !describe(job, &path, &command, &action)) {
+        perform(job);
+        acp_buf_finish(&command);
+        return;
+    }
+    struct acp_decision decision =
+        acp_policy_decide(options->policy, options->ledger, &action, (int64_t) time(NULL),
+                          options->ask != NULL);
+    if (decision.verdict == ACP_VERDICT_ALLOW) {
+        perform(job);
+    } else if (decision.verdict == ACP_VERDICT_ASK) {
+        ask(job, &action);
+    } else {
+        struct acp_buf why;
+        acp_buf_init(&why, 4096);
+        (void) acp_decision_print(&decision, &why);
+        (void) acp_buf_append(&why, "", 1);
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, why.data ? why.data + why.start : "denied");
+        acp_buf_finish(&why);
+    }
+    acp_buf_finish(&command);
+}
+
+static int decode_params(struct job *job, acp_type_id type)
+{
+    struct acp_arena *arena = &job->workspace->arena;
+    void *value = acp_arena_alloc(arena, acp_type_size(type));
+    job->value = value;
+    return value ? acp_decode(type, ACP_V1, job->params, arena, value, NULL) : ACP_ERR_NOMEM;
+}
+
+static void forget_pending(struct acp_pending_action *pending)
+{
+    struct acp_pending_action **at = &pending->job.workspace->pending;
+    while (*at != pending)
+        at = &(*at)->next;
+    *at = pending->next;
+    free(pending);
+}
+
+void acp_workspace_decide(struct acp_pending_action *pending, bool allow)
+{
+    struct job *job = &pending->job;
+    struct acp_method method;
+    bool known = acp_method_at(0, ACP_V1, &method);
+    for (size_t i = 0; known && method.id != job->method; i++)
+        known = acp_method_at(i, ACP_V1, &method);
+    acp_arena_reset(&job->workspace->arena);
+    if (!allow)
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, "denied by the user");
+    else if (!known || decode_params(job, method.params))
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(ACP_ERR_NOMEM));
+    else
+        perform(job);
+    forget_pending(pending);
+}
+
+/* ---- Life ----------------------------------------------------------------------------------------- */
+
+static void free_room(struct room *room)
+{
+    acp_roots_free(room->roots);
+    free(room->directories);
+    free(room);
+}
+
+int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
+                      struct acp_workspace **ret)
+{
+    struct acp_workspace *workspace = calloc(1, sizeof(*workspace));
+    if (!workspace)
+        return ACP_ERR_NOMEM;
+    if (options)
+        workspace->options = *options;
+    acp_arena_init(&workspace->arena, 0);
+    acp_map_init(&workspace->rooms, (uintptr_t) workspace);
+    int err = acp_terminals_new(loop, &workspace->options.terminals,
+                                &workspace->options.terminals_handler, workspace->options.user,
+                                &workspace->terminals);
+    if (err) {
+        free(workspace);
+        return err;
+    }
+    *ret = workspace;
+    return 0;
+}
+
+void acp_workspace_free(struct acp_workspace *workspace)
+{
+    struct acp_str id;
+    size_t cursor = 0;
+    if (!workspace)
+        return;
+    while (acp_map_next(&workspace->rooms, &cursor, &id)) {
+        acp_workspace_close(workspace, id);
+        cursor = 0; /* the map has changed */
+    }
+    acp_terminals_free(workspace->terminals);
+    acp_map_finish(&workspace->rooms);
+    acp_arena_finish(&workspace->arena);
+    free(workspace);
+}
+
+int acp_workspace_open(struct acp_workspace *workspace, struct acp_str session, struct acp_str cwd,
+                       struct acp_str_list directories, struct acp_failure *failure)
+{
+    struct room *room = calloc(1, sizeof(*room));
+    if (!room)
+        return ACP_ERR_NOMEM;
+    int err = acp_roots_new(cwd, directories, &room->roots, failure);
+    size_t count = err ? 0 : acp_roots_count(room->roots);
+    if (!err && count > 1)
+        room->directories = calloc(count - 1, sizeof(*room->directories));
+    for (size_t i = 1; room->directories && i < count; i++)
+        room->directories[i - 1] = acp_roots_path(room->roots, i);
+    if (!err && count > 1 && !room->directories)
+        err = ACP_ERR_NOMEM;
+    struct room *old = acp_map_remove(&workspace->rooms, session);
+    if (old)
+        free_room(old);
+    if (!err)
+        err = acp_map_set(&workspace->rooms, session, room);
+    if (err)
+        free_room(room);
+    return err;
+}
+
+void acp_workspace_close(struct acp_workspace *workspace, struct acp_str session)
+{
+    struct acp_pending_action *next;
+    for (struct acp_pending_action *p = workspace->pending; p; p = next) {
+        next = p->next;
+        if (acp_str_eq(p->job.session, session))
+            acp_workspace_decide(p, false);
+    }
+    acp_terminals_end_session(workspace->terminals, session);
+    struct room *room = acp_map_remove(&workspace->rooms, session);
+    if (room)
+        free_room(room);
+}
+
+bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_client *client,
+                         struct acp_client_session *session, acp_call call,
+                         const struct acp_method *method, const struct acp_message *message)
+{
+    switch (method->id) {
+    case ACP_METHOD_FS_READ_TEXT_FILE:
+    case ACP_METHOD_FS_WRITE_TEXT_FILE:
+    case ACP_METHOD_TERMINAL_CREATE:
+    case ACP_METHOD_TERMINAL_OUTPUT:
+    case ACP_METHOD_TERMINAL_WAIT_FOR_EXIT:
+    case ACP_METHOD_TERMINAL_KILL:
+    case ACP_METHOD_TERMINAL_RELEASE:
+        break;
+    default:
+        return false;
+    }
+    struct job job = {
+        .workspace = workspace,
+        .client = client,
+        .session = session ? acp_client_session_id(session) : acp_str(""),
+        .call = call,
+        .method = method->id,
+        .params = message->params,
+    };
+    job.room = acp_map_get(&workspace->rooms, job.session);
+    acp_arena_reset(&workspace->arena);
+    if (!job.room)
+        refuse(&job, ACP_ERROR_CODE_RESOURCE_NOT_FOUND, "No such session");
+    else if (!job.params.ptr || decode_params(&job, method->params))
+        refuse(&job, ACP_ERROR_CODE_INVALID_PARAMS, "Invalid params");
+    else
+        decide(&job);
+    return true;
+}
