@@ -20,7 +20,7 @@
  *
  * The role does no I/O: whoever carries its bytes drives acp_agent_endpoint().
  * Sessions and turns belong to the role.  A session is valid until its `end_session` callback
- * returns, a turn until acp_turn_end() or acp_turn_fail() is called or its session ends.
+ * returns, a turn until acp_turn_end() or acp_turn_fail() is called or that callback returns.
  */
 #ifndef ACP_AGENT_H
 #define ACP_AGENT_H
@@ -91,7 +91,10 @@ struct acp_agent_handler {
                           const struct acp_list_sessions_request *request, void *user);
     /* Answer with ACP_TYPE_DELETE_SESSION_RESPONSE. */
     void (*delete_session)(struct acp_agent *agent, acp_call call, struct acp_str id, void *user);
-    /* The session is gone: closed by the client, or with the connection. */
+    /*
+     * The session is gone: closed by the client, or with the connection; also one that waits to be
+     * accepted.  A turn that is still at work was cancelled before and is ended after this.
+     */
     void (*end_session)(struct acp_session *session, void *user);
 
     /* The user said something. */
@@ -258,7 +261,10 @@ ACP_API int acp_turn_read_file(struct acp_turn *turn, struct acp_str path, uint3
 ACP_API int acp_turn_write_file(struct acp_turn *turn, struct acp_str path, struct acp_str text,
                                 acp_text_fn *answer, void *user);
 
-/* Any request of the version at hand; result is absent when err is not 0. */
+/*
+ * Any request of the version at hand, or one of one's own; params is then a struct acp_raw and type
+ * ACP_TYPE_ANY.  The result is absent when err is not 0.
+ */
 typedef void acp_result_fn(struct acp_turn *turn, const struct acp_reply *reply, void *user);
 ACP_API int acp_turn_request(struct acp_turn *turn, struct acp_str method, acp_type_id type,
                              const void *params, acp_result_fn *answer, void *user);

@@ -2,17 +2,17 @@
  * files.h - the files that a client reads and writes for an agent, and never one outside of the
  * session's roots.
  *
- * The roots are the session's working directory and its additional directories.  Each is opened once
- * and kept, so a directory that is renamed or replaced later changes nothing.  A path is worked on in
- * two steps:
+ * The roots are the session's working directory and its additional directories.  Each is opened
+ * once and kept, so a directory that is renamed or replaced later changes nothing.  A path is
+ * worked on in two steps:
  *
- *   1. As text: it must be absolute; "//" and "/." vanish and ".." takes away the name before it, as
- *      editors do it.  So what is asked about, matched by the policy, and opened, is one path.  It
- *      must begin with the name of a root, the one it was given by or its real one.
+ *   1. As text: it must be absolute; "//" and "/." vanish and ".." takes away the name before it,
+ *      as editors do it.  So what is asked about, matched by the policy, and opened, is one path.
+ *      It must begin with the name of a root, the one it was given by or its real one.
  *   2. By the kernel: what remains is resolved beneath the root's descriptor (openat2 with
  *      RESOLVE_BENEATH; where that is missing, name by name without following links).  A symbolic
- *      link that leaves the root is refused, even if it comes back; so is an absolute one, unless the
- *      root is "/".  Of several roots that hold the path the innermost is tried first.
+ *      link that leaves the root is refused, even if it comes back; so is an absolute one, unless
+ *      the root is "/".  Of several roots that hold the path the innermost is tried first.
  *
  * Hard links cannot be told from files and are read like them.  A write replaces the name, so the
  * file's other names keep what they had.
@@ -63,8 +63,8 @@ ACP_API bool acp_roots_hold(const struct acp_roots *roots, struct acp_str path);
 #define ACP_FILES_MAX_SCAN ((uint64_t) 1024 * 1024 * 1024)
 
 /*
- * For editors: texts that are not on the disk.  The path is tidy and has been found to lie in a root
- * before either is called.  Both may be NULL.
+ * For editors: texts that are not on the disk.  The path is tidy and has been found to lie in a
+ * root before either is called.  Both may be NULL.
  */
 struct acp_files_hooks {
     /*
@@ -72,7 +72,7 @@ struct acp_files_hooks {
      * it.  Line, limit and sizes are cut to here.  Negative: enum acp_err.
      */
     int (*read)(struct acp_str path, struct acp_str *ret_text, void *user);
-    /* 1 when the text was taken, 0 when it is to be written to the disk.  Negative: enum acp_err. */
+    /* 1 when the text was taken, 0 when it is for the disk.  Negative: enum acp_err. */
     int (*write)(struct acp_str path, struct acp_str text, void *user);
     void *user;
 };
@@ -109,12 +109,12 @@ ACP_API int acp_file_uri(struct acp_str path, struct acp_buf *out);
 /* ---- Reading and writing -------------------------------------------------------------------- */
 
 /*
- * Reads a text, or `limit` lines of it from `line` on, which counts from 1; absent and null mean all
- * of it.  Lines end at '\n', which belongs to them; nothing about "\r\n" is changed.  A line behind
- * the end gives the empty text.  No more is read than what is needed to get there.
+ * Reads a text, or `limit` lines of it from `line` on, which counts from 1; absent and null mean
+ * all of it.  Lines end at '\n', which belongs to them; nothing about "\r\n" is changed.  A line
+ * behind the end gives the empty text.  No more is read than what is needed to get there.
  *
- * out is cleared first and *ret_text points into it.  Only regular files are read, nothing of /proc,
- * and nothing that has a NUL byte or is not UTF-8 in what was read.
+ * out is cleared first and *ret_text points into it.  Only regular files are read, nothing of
+ * /proc, and nothing that has a NUL byte or is not UTF-8 in what was read.
  *
  * Returns 0 or what corresponds to error->code: ACP_ERR_RANGE and ACP_ERR_LIMIT (-32602),
  * ACP_ERR_MISSING (-32002), ACP_ERR_UTF8, ACP_ERR_STATE, ACP_ERR_NOMEM (-32603), or what the hook
@@ -135,8 +135,7 @@ ACP_API int acp_files_read(const struct acp_roots *roots, struct acp_str path,
  * The text must be UTF-8 without NUL.  Returns as acp_files_read() does.
  */
 ACP_API int acp_files_write(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
-                            const struct acp_files_options *options,
-                            struct acp_files_error *error);
+                            const struct acp_files_options *options, struct acp_files_error *error);
 
 #ifdef __cplusplus
 }

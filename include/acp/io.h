@@ -104,8 +104,7 @@ struct acp_link_handler {
 /* The endpoint and the handler are copied; what the endpoint points to must outlive the link. */
 ACP_API int acp_link_new(uv_loop_t *loop, const struct acp_link_options *options,
                          const struct acp_endpoint *endpoint,
-                         const struct acp_link_handler *handler, void *user,
-                         struct acp_link **ret);
+                         const struct acp_link_handler *handler, void *user, struct acp_link **ret);
 /* Closes at once, without a callback and without flushing.  Takes NULL. */
 ACP_API void acp_link_free(struct acp_link *link);
 /* There is new output, or another deadline, that did not come out of a call of the link. */
@@ -187,10 +186,10 @@ struct acp_process_options {
 };
 
 struct acp_process_exit {
-    int code;                 /* -1 when it was ended by a signal, or nothing is known */
-    int signal;               /* 0 when it exited */
-    const char *signal_name;  /* "SIGKILL"; NULL when it exited */
-    bool stopped;             /* we had told it to end */
+    int code;                /* -1 when it was ended by a signal, or nothing is known */
+    int signal;              /* 0 when it exited */
+    const char *signal_name; /* "SIGKILL"; NULL when it exited */
+    bool stopped;            /* we had told it to end, and it did */
 };
 
 struct acp_process_handler {

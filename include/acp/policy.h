@@ -1,8 +1,9 @@
 /*
  * policy.h - one place that decides what an agent may do: allow, ask, or deny.
  *
- * It holds alike for permission requests, files, terminals and MCP tools: whoever is about to do or to
- * permit something describes it as an action and asks acp_policy_decide().  An action is decided so:
+ * It holds alike for permission requests, files, terminals and MCP tools: whoever is about to do
+ * or to permit something describes it as an action and asks acp_policy_decide().  An action is
+ * decided so:
  *
  *   1. A deny rule that matches denies.  Nothing overrules it.
  *   2. What the mode denies is denied.  No rule and no grant lifts it.
@@ -14,12 +15,12 @@
  *
  * An action with several paths is decided for each of them, and the strictest outcome counts.
  *
- * Whatever restricts (deny, ask, rejections) matches broadly, whatever permits (allow, grants) matches
- * narrowly; the differences are told with the patterns below.
+ * Whatever restricts (deny, ask, rejections) matches broadly, whatever permits (allow, grants)
+ * matches narrowly; the differences are told with the patterns below.
  *
- * What an agent says about itself is its word: a kind or a path in a permission request may be wrong.
- * The policy sorts requests, it does not contain a malicious agent; that is what the guarded files and
- * a sandbox are for.
+ * What an agent says about itself is its word: a kind or a path in a permission request may be
+ * wrong. The policy sorts requests, it does not contain a malicious agent; that is what the
+ * guarded files and a sandbox are for.
  */
 #ifndef ACP_POLICY_H
 #define ACP_POLICY_H
@@ -76,29 +77,29 @@ struct acp_action {
     bool sandboxed;                 /* it will run where it cannot reach out of the roots */
 };
 
-/* ---- Rules ------------------------------------------------------------------------------------ */
+/* ---- Rules ---------------------------------------------------------------------------------- */
 
 /*
  * A rule matches an action that meets all its conditions; a condition that is absent is met.
  *
- * path: a pattern of *, ?, [...], \x, and ** for any number of names.  It is absolute, begins with
- * "~" for the home directory, or is relative to the session's cwd, so a name at any depth of the
- * project is "**" "/.env", and anywhere at all "/" "**" "/.env".  "dir" "/" "**" is dir and all in it.
- * Paths are compared as they are given, and as they are after symbolic links.  One of the two is
- * enough for what restricts; for what permits, it is the second that counts, so that a link in an
- * allowed folder permits nothing but what is really there.  Of the pattern, the links in cwd, the
- * other roots and the home directory are followed, no others.
+ * path: a pattern of *, ?, [...], \x, and ** for any number of names.  It is absolute, begins
+ * with "~" for the home directory, or is relative to the session's cwd, so a name at any depth of
+ * the project is "**" "/.env", and anywhere at all "/" "**" "/.env".  "dir" "/" "**" is dir and
+ * all in it. Paths are compared as they are given, and as they are after symbolic links.  One of
+ * the two is enough for what restricts; for what permits, it is the second that counts, so that a
+ * link in an allowed folder permits nothing but what is really there.  Of the pattern, the links
+ * in cwd, the other roots and the home directory are followed, no others.
  *
- * command: a pattern of *, ?, [...] and \x for each word of the command line, in order; quotes in a
- * pattern are characters.  A "*" at the end also takes all words that follow: "git status*" is
- * `git status` and `git status -s`.  A word of the pattern with a slash in it is a path: its stars
- * stay within a name, take no further words, and do not match "..": "cat src/" "*" is not
+ * command: a pattern of *, ?, [...] and \x for each word of the command line, in order; quotes in
+ * a pattern are characters.  A "*" at the end also takes all words that follow: "git status*" is
+ * `git status` and `git status -s`.  A word of the pattern with a slash in it is a path: its
+ * stars stay within a name, take no further words, and do not match "..": "cat src/" "*" is not
  * `cat src/../x` and not `cat src/a /x`.  Commands with anything of the shell in them outside of
- * quotes (; & | < > ( ) ` $, a line end, quotes that are not closed) are met by nothing that permits,
- * unless the pattern is "*" alone or spells the very same line.  For what restricts, each command
- * between such signs is compared, by its name also without its folder and behind `sudo`, `env` and
- * the like, and so is the whole line as one text.  That is a guard rail, not a wall: `sh -c` and
- * scripts hide what they run.
+ * quotes (; & | < > ( ) ` $, a line end, quotes that are not closed) are met by nothing that
+ * permits, unless the pattern is "*" alone or spells the very same line.  For what restricts,
+ * each command between such signs is compared, by its name also without its folder and behind
+ * `sudo`, `env` and the like, and so is the whole line as one text.  That is a guard rail, not a
+ * wall: `sh -c` and scripts hide what they run.
  *
  * tool: a pattern for the tool's name.
  */
@@ -126,7 +127,7 @@ ACP_API enum acp_policy_mode acp_policy_mode(const struct acp_policy *policy);
 /* What "~" stands for; copied.  Without one, such patterns match nothing. */
 ACP_API int acp_policy_set_home(struct acp_policy *policy, struct acp_str home);
 
-/* Adds a rule behind the others; texts are copied.  ACP_ERR_RANGE (a bad pattern), _LIMIT, _NOMEM. */
+/* Adds a rule behind the others, with copies.  ACP_ERR_RANGE (a bad pattern), _LIMIT, _NOMEM. */
 ACP_API int acp_policy_add(struct acp_policy *policy, const struct acp_policy_rule *rule,
                            struct acp_failure *failure);
 /*
@@ -134,8 +135,8 @@ ACP_API int acp_policy_add(struct acp_policy *policy, const struct acp_policy_ru
  *
  *     {"mode": "safe", "rules": [{"verdict": "allow", "kinds": ["execute"], "command": "make*"}]}
  *
- * Both keys may be missing.  A key that is not known is an error, since a condition that is misspelt
- * would make its rule broader.  failure->path names the place: "rules[2].verdict".
+ * Both keys may be missing.  A key that is not known is an error, since a condition that is
+ * misspelt would make its rule broader.  failure->path names the place: "rules[2].verdict".
  */
 ACP_API int acp_policy_load(struct acp_policy *policy, struct acp_raw json,
                             struct acp_failure *failure);
@@ -153,11 +154,11 @@ ACP_API bool acp_policy_mode_find(struct acp_str name, enum acp_policy_mode *ret
 ACP_API bool acp_verdict_find(struct acp_str name, enum acp_verdict *ret_verdict);
 ACP_API bool acp_kind_find(struct acp_str name, enum acp_tool_kind_is *ret_kind);
 
-/* ---- The ledger ------------------------------------------------------------------------------- */
+/* ---- The ledger ----------------------------------------------------------------------------- */
 
 /*
- * What "always" answers have left behind.  Grants are numbered; a number is never used again, so that
- * a list on a screen stays right while others change the ledger.
+ * What "always" answers have left behind.  Grants are numbered; a number is never used again, so
+ * that a list on a screen stays right while others change the ledger.
  */
 enum acp_grant_scope {
     ACP_GRANT_SESSION = 0, /* in that session only */
@@ -231,12 +232,12 @@ ACP_API int acp_ledger_load(struct acp_ledger *ledger, struct acp_str text,
 ACP_API int acp_ledger_write(const struct acp_ledger *ledger, struct acp_buf *out);
 
 /*
- * With a file that several processes share.  Loading takes what the file has, in place of all that
- * was saved or loaded before; what is new here stays.  A file that is not there is empty.  Saving
- * does, under a lock: take what others have added, leave out what others have revoked, add what is
- * new here (which may get other numbers thereby), and replace the file in one step, mode 0600.
- * Return as acp_ledger_load(); ACP_ERR_STATE with the system's reason, ACP_ERR_TIMEOUT when the lock
- * is not to be had for two seconds.
+ * With a file that several processes share.  Loading takes what the file has, in place of all
+ * that was saved or loaded before; what is new here stays.  A file that is not there is empty.
+ * Saving does, under a lock: take what others have added, leave out what others have revoked, add
+ * what is new here (which may get other numbers thereby), and replace the file in one step, mode
+ * 0600. Return as acp_ledger_load(); ACP_ERR_STATE with the system's reason, ACP_ERR_TIMEOUT when
+ * the lock is not to be had for two seconds.
  */
 ACP_API int acp_ledger_load_file(struct acp_ledger *ledger, const char *path,
                                  acp_ledger_report *report, void *user,
@@ -245,13 +246,13 @@ ACP_API int acp_ledger_save_file(struct acp_ledger *ledger, const char *path,
                                  acp_ledger_report *report, void *user,
                                  struct acp_failure *failure);
 
-/* ---- Decisions -------------------------------------------------------------------------------- */
+/* ---- Decisions ------------------------------------------------------------------------------ */
 
 enum acp_decided_by {
     ACP_DECIDED_BY_MODE = 0,
-    ACP_DECIDED_BY_RULE,  /* rules[rule] */
-    ACP_DECIDED_BY_GRANT, /* grant number `grant` */
-    ACP_DECIDED_BY_NOBODY, /* it should be asked, and nobody is there */
+    ACP_DECIDED_BY_RULE,    /* rules[rule] */
+    ACP_DECIDED_BY_GRANT,   /* grant number `grant` */
+    ACP_DECIDED_BY_NOBODY,  /* it should be asked, and nobody is there */
     ACP_DECIDED_BY_TROUBLE, /* out of memory: denied */
 };
 
@@ -286,17 +287,18 @@ ACP_API bool acp_policy_answer(enum acp_verdict verdict, bool always,
                                struct acp_request_permission_outcome *ret_outcome);
 
 /*
- * The action that a permission request is about, as far as it tells: kind, title, name, the paths of
- * locations and diffs, and the command of a v2 subject or of rawInput.command, a text or a list of
- * texts.  The session's cwd and roots are for the caller to fill in.  Lives in the arena and in the
- * request.  ACP_ERR_LIMIT (more than ACP_ACTION_MAX_PATHS paths), ACP_ERR_NOMEM.
+ * The action that a permission request is about, as far as it tells: kind, title, name, the paths
+ * of locations and diffs, and the command of a v2 subject or of rawInput.command, a text or a list
+ * of texts.  The session's cwd and roots are for the caller to fill in.  Lives in the arena and
+ * in the request.  ACP_ERR_LIMIT (more than ACP_ACTION_MAX_PATHS paths), ACP_ERR_NOMEM.
  */
 ACP_API int acp_action_from_request(const struct acp_request_permission_request *request,
                                     struct acp_arena *arena, struct acp_action *ret_action);
 
 /*
- * Appends a command and its arguments as one line, with quotes where they are needed, so that it reads
- * as the same words again.  A command without arguments is a line already and stays as it is.
+ * Appends a command and its arguments as one line, with quotes where they are needed, so that it
+ * reads as the same words again.  A command without arguments is a line already and stays as it
+ * is.
  */
 ACP_API int acp_command_line(struct acp_str command, struct acp_str_list args, struct acp_buf *out);
 

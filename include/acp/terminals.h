@@ -109,9 +109,8 @@ typedef void acp_terminal_wait_fn(struct acp_terminals *set, int err,
  * it runs, the command is killed, and fn hears of that.  ret_wait may be NULL and gets 0 when fn was
  * called.  ACP_ERR_UNKNOWN, ACP_ERR_LIMIT, ACP_ERR_NOMEM, and then fn is not called.
  */
-ACP_API int acp_terminals_wait(struct acp_terminals *set, struct acp_str session,
-                               struct acp_str id, acp_terminal_wait_fn *fn, void *user,
-                               uint64_t *ret_wait);
+ACP_API int acp_terminals_wait(struct acp_terminals *set, struct acp_str session, struct acp_str id,
+                               acp_terminal_wait_fn *fn, void *user, uint64_t *ret_wait);
 /* Waits no more; fn will not be called.  ACP_ERR_UNKNOWN when it was. */
 ACP_API int acp_terminals_unwait(struct acp_terminals *set, uint64_t wait);
 

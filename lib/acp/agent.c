@@ -45,6 +45,12 @@ int agent_refuse_failure(struct acp_agent *agent, acp_call call,
 
 int agent_refuse_session(struct acp_agent *agent, acp_call call, struct acp_str id)
 {
+    return agent_refuse_missing(agent, call, id, acp_str("No such session"));
+}
+
+int agent_refuse_missing(struct acp_agent *agent, acp_call call, struct acp_str id,
+                         struct acp_str message)
+{
     struct acp_buf data;
     struct acp_json_writer w;
     acp_buf_init(&data, 8192);
@@ -54,8 +60,7 @@ int agent_refuse_session(struct acp_agent *agent, acp_call call, struct acp_str 
     acp_json_write_str(&w, id);
     acp_json_end_object(&w);
     struct acp_str text = acp_buf_view(&data);
-    int err = acp_peer_error(agent->peer, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
-                             acp_str("No such session"),
+    int err = acp_peer_error(agent->peer, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND, message,
                              w.err ? acp_raw(NULL) : acp_raw_n(text.ptr, text.len));
     acp_buf_finish(&data);
     return err;
@@ -66,12 +71,22 @@ int acp_agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, struc
     return acp_peer_error(agent->peer, call, code, message, acp_raw(NULL));
 }
 
+/* Programs know answers by their names in version 1; the structs are the same. */
+static acp_type_id dialect_answer(const struct acp_agent *agent, acp_type_id type)
+{
+    if (!agent_is_v2(agent))
+        return type;
+    return type == ACP_TYPE_AUTHENTICATE_RESPONSE ? ACP_TYPE_LOGIN_AUTH_RESPONSE
+           : type == ACP_TYPE_LOGOUT_RESPONSE     ? ACP_TYPE_LOGOUT_AUTH_RESPONSE
+                                                  : type;
+}
+
 int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
 {
     struct acp_json_writer *w = acp_peer_begin_result(agent->peer, call);
     if (!w)
         return acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_UNKNOWN;
-    (void) acp_encode(type, agent->mode, value, w, NULL);
+    (void) acp_encode(dialect_answer(agent, type), agent->mode, value, w, NULL);
     return acp_peer_commit(agent->peer, NULL);
 }
 
@@ -98,6 +113,29 @@ static void refuse_version(struct acp_agent *agent, acp_call call, int64_t reque
                           acp_str("Unsupported protocol version"), acp_raw(data));
 }
 
+/* The environment is a map in version 1 and a list in version 2. */
+static struct acp_env_variable_list list_env(struct acp_agent *agent, struct acp_str_map env)
+{
+    struct acp_env_variable_list list = {NULL, 0};
+    struct acp_env_variable *items = acp_arena_alloc(&agent->arena, env.count * sizeof(*items));
+    if (!items || env.count == 0)
+        return list;
+    for (size_t i = 0; i < env.count; i++)
+        acp_env_variable_init(&items[i], env.items[i].key, env.items[i].value);
+    list.items = items;
+    list.count = env.count;
+    return list;
+}
+
+static struct acp_auth_method dialect_terminal(struct acp_agent *agent, struct acp_auth_method m)
+{
+    if (!m.terminal.method_id.ptr)
+        m.terminal.method_id = m.terminal.id;
+    if (!m.terminal.env_v2.items)
+        m.terminal.env_v2 = list_env(agent, m.terminal.env);
+    return m;
+}
+
 /* Terminal methods are only for clients that can run them; ids are named differently in version 2. */
 static struct acp_auth_method_list offered_methods(struct acp_agent *agent, unsigned mode,
                                                    bool terminal)
@@ -114,8 +152,8 @@ static struct acp_auth_method_list offered_methods(struct acp_agent *agent, unsi
             continue;
         if (mode & ACP_V2 && m.is == ACP_AUTH_METHOD_AGENT && !m.agent.method_id.ptr)
             m.agent.method_id = m.agent.id;
-        if (mode & ACP_V2 && m.is == ACP_AUTH_METHOD_TERMINAL && !m.terminal.method_id.ptr)
-            m.terminal.method_id = m.terminal.id;
+        if (mode & ACP_V2 && m.is == ACP_AUTH_METHOD_TERMINAL)
+            m = dialect_terminal(agent, m);
         copies[list.count++] = m;
     }
     list.items = copies;
@@ -458,6 +496,8 @@ static void end_all_sessions(struct acp_agent *agent)
         agent_end_session(session);
         cursor = 0; /* the map has changed */
     }
+    while (agent->unnamed)
+        agent_end_session(agent->unnamed);
 }
 
 static void on_closed(struct acp_peer *peer, int reason, void *user)

@@ -63,7 +63,10 @@ static int send_ask(struct acp_turn *turn, struct acp_str method, acp_type_id ty
     struct acp_request request = {.method = method, .reply = on_reply, .user = ask};
     struct acp_json_writer *w = err ? NULL : acp_peer_begin_request(agent->peer, &request);
     if (w) {
-        (void) acp_encode(type, agent->mode, params, w, NULL);
+        if (type == ACP_TYPE_ANY)
+            acp_json_write_raw(w, *(const struct acp_raw *) params);
+        else
+            (void) acp_encode(type, agent->mode, params, w, NULL);
         err = acp_peer_commit(agent->peer, &ask->request);
     } else if (!err) {
         err = acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;

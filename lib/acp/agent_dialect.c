@@ -57,9 +57,12 @@ static bool takes_booleans(const struct acp_agent *agent)
            acp_is_set(session->config_options->boolean);
 }
 
-static bool is_mode_category(const struct acp_session_config_option *option)
+bool agent_has_mode_option(struct acp_session_config_option_list options)
 {
-    return option->category.is == ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE;
+    for (size_t i = 0; i < options.count; i++)
+        if (options.items[i].category.is == ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE)
+            return true;
+    return false;
 }
 
 struct acp_session_config_option_list
@@ -69,7 +72,7 @@ agent_dialect_options(struct acp_agent *agent, struct acp_session_config_option_
     struct acp_session_config_option_list list = {NULL, 0};
     struct acp_session_config_option *copies =
         acp_arena_alloc(&agent->arena, (options.count + 1) * sizeof(*copies));
-    bool has_modes = !modes || modes->available_modes.count == 0;
+    bool has_modes = modes && modes->available_modes.count > 0;
     if (!copies)
         return list;
     for (size_t i = 0; i < options.count; i++) {
@@ -83,10 +86,10 @@ agent_dialect_options(struct acp_agent *agent, struct acp_session_config_option_
         } else if (option.is == ACP_SESSION_CONFIG_OPTION_BOOLEAN && !takes_booleans(agent)) {
             continue;
         }
-        has_modes = has_modes || is_mode_category(&option);
         copies[list.count++] = option;
     }
-    if (agent_is_v2(agent) && !has_modes && mode_option(agent, modes, &copies[list.count]) == 0)
+    if (agent_is_v2(agent) && has_modes && !agent_has_mode_option(options) &&
+        mode_option(agent, modes, &copies[list.count]) == 0)
         list.count++;
     if (list.count)
         list.items = copies;

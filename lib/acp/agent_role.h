@@ -35,7 +35,8 @@ enum speaker { SPEAKER_NONE, SPEAKER_USER, SPEAKER_AGENT, SPEAKER_THOUGHT };
 
 struct acp_session {
     struct acp_agent *agent;
-    char *id; /* NULL until it has one */
+    char *id; /* NULL until it has one; then it is in agent->sessions, until then in agent->unnamed */
+    struct acp_session *next_unnamed;
     char *cwd;
     struct acp_str *directories;
     size_t directory_count;
@@ -46,14 +47,14 @@ struct acp_session {
     struct acp_turn *turn;
     uint64_t turns; /* so many have begun */
     struct held_prompt *held; /* oldest first */
-    uint64_t next_message;    /* number of the next message id */
     enum speaker speaker;     /* whose message is open */
-    char message[48];         /* its id */
+    char *message;            /* its id */
     struct acp_buf text;      /* what of it has not been sent yet */
     uint64_t text_due;        /* when it must be */
     bool is_merging;          /* text is in agent->merging */
     struct acp_session *next_merging;
-    struct acp_map tools; /* ids of tool calls that have begun */
+    struct acp_map tools;    /* ids of tool calls that have begun */
+    struct acp_map replayed; /* messages of the history that have begun (version 2) */
     struct acp_buf waiting; /* updates kept for the next prompt: a length and the text of each */
     char *setup;            /* modes and options, as the JSON of a version 1 answer; NULL: none */
 };
@@ -97,7 +98,9 @@ struct acp_agent {
     struct acp_arena kept;  /* for what initialize said */
     const struct acp_client_capabilities *client;
     struct acp_map sessions;
+    struct acp_session *unnamed;
     uint64_t next_session;
+    uint64_t next_message; /* of all sessions: one that is opened again must not repeat its ids */
     uint64_t now;
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
@@ -125,6 +128,8 @@ int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const cha
 int agent_refuse_failure(struct acp_agent *agent, acp_call call,
                          const struct acp_failure *failure);
 int agent_refuse_session(struct acp_agent *agent, acp_call call, struct acp_str id);
+int agent_refuse_missing(struct acp_agent *agent, acp_call call, struct acp_str id,
+                         struct acp_str message);
 
 /* agent_session.c: the requests about sessions */
 void agent_serve_new(struct acp_agent *agent, acp_call call, struct acp_raw params);
@@ -141,6 +146,8 @@ void agent_end_session(struct acp_session *session);
 struct acp_session_config_option_list
 agent_dialect_options(struct acp_agent *agent, struct acp_session_config_option_list options,
                       const struct acp_session_mode_state *modes);
+/* Whether the program offers its modes as an option itself. */
+bool agent_has_mode_option(struct acp_session_config_option_list options);
 struct acp_available_command_v2_list
 agent_dialect_commands(struct acp_agent *agent, struct acp_available_command_list commands);
 int agent_dialect_tool(struct acp_agent *agent, const struct acp_tool_call_update *update,
@@ -166,7 +173,9 @@ void agent_make_message_id(struct acp_session *session, char id[48]);
 void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw params);
 void agent_serve_cancel(struct acp_agent *agent, struct acp_raw params);
 void agent_cancel_turn(struct acp_turn *turn);
-/* Ends what the session has open as cancelled: its turn and the prompts that wait. */
+/* Cancels what the session has open: its turn and the prompts that wait. */
+void agent_cancel_work(struct acp_session *session);
+/* The same, and ends the turn if the program has not. */
 void agent_drop_work(struct acp_session *session);
 
 /* agent_ask.c */

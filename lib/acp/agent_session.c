@@ -51,12 +51,26 @@ static const char *bad_servers(const struct acp_agent *agent, struct acp_mcp_ser
 
 /* ---- Life ----------------------------------------------------------------------------------------- */
 
+/* It has got an id, or goes without ever having had one. */
+static void leave_unnamed(struct acp_session *session)
+{
+    struct acp_session **at = &session->agent->unnamed;
+    while (*at && *at != session)
+        at = &(*at)->next_unnamed;
+    if (*at)
+        *at = session->next_unnamed;
+}
+
 static void free_session(struct acp_session *session)
 {
+    if (!session->id)
+        leave_unnamed(session);
     agent_forget_text(session);
     acp_buf_finish(&session->text);
     acp_buf_finish(&session->waiting);
     acp_map_finish(&session->tools);
+    acp_map_finish(&session->replayed);
+    free(session->message);
     for (size_t i = 0; i < session->directory_count; i++)
         free((void *) (uintptr_t) session->directories[i].ptr);
     free(session->directories);
@@ -95,11 +109,14 @@ static struct acp_session *make_session(struct acp_agent *agent, acp_call call, 
     acp_buf_init(&session->text, (size_t) ACP_WIRE_DEFAULT_MAX);
     acp_buf_init(&session->waiting, (size_t) ACP_WIRE_DEFAULT_MAX);
     acp_map_init(&session->tools, agent->options.seed[1]);
+    acp_map_init(&session->replayed, agent->options.seed[1]);
     session->cwd = agent_copy(cwd);
     if (!session->cwd || copy_directories(session, directories)) {
         free_session(session);
         return NULL;
     }
+    session->next_unnamed = agent->unnamed;
+    agent->unnamed = session;
     return session;
 }
 
@@ -116,6 +133,7 @@ int acp_session_set_id(struct acp_session *session, struct acp_str id)
         free(copy);
         return err;
     }
+    leave_unnamed(session);
     session->id = copy;
     return 0;
 }
@@ -147,9 +165,15 @@ static int make_id(struct acp_session *session)
 void agent_end_session(struct acp_session *session)
 {
     struct acp_agent *agent = session->agent;
-    agent_drop_work(session);
-    if (session->state == SESSION_READY && agent->handler.end_session)
+    /* One that the program still has to accept is as much its own as an open one. */
+    acp_call opening = session->opening;
+    session->opening = 0;
+    agent_cancel_work(session);
+    if ((session->state == SESSION_READY || opening) && agent->handler.end_session)
         agent->handler.end_session(session, agent->user);
+    agent_drop_work(session);
+    if (opening)
+        (void) acp_peer_error_for(agent->peer, opening, ACP_ERR_CANCELLED);
     if (session->id)
         (void) acp_map_remove(&agent->sessions, acp_str(session->id));
     free_session(session);
@@ -325,6 +349,7 @@ int acp_session_accept(struct acp_session *session, const struct acp_session_set
     }
     (void) agent_flush_text(session);
     agent_end_message(session);
+    acp_map_finish(&session->replayed);
     struct acp_session_mode_state modes;
     acp_session_mode_state_init(&modes, setup->current_mode, setup->modes.items,
                                 setup->modes.count);
@@ -350,8 +375,12 @@ int acp_session_refuse(struct acp_session *session, int64_t code, struct acp_str
     if (!call)
         return ACP_ERR_STATE;
     session->opening = 0;
+    /* That a session is not there is told with its id. */
+    int err = code == ACP_ERROR_CODE_RESOURCE_NOT_FOUND && session->id
+                  ? agent_refuse_missing(agent, call, acp_str(session->id), message)
+                  : acp_peer_error(agent->peer, call, code, message, acp_raw(NULL));
     agent_end_session(session);
-    return acp_peer_error(agent->peer, call, code, message, acp_raw(NULL));
+    return err;
 }
 
 /* ---- The other requests ------------------------------------------------------------------------------- */
@@ -445,12 +474,16 @@ void agent_serve_set_mode(struct acp_agent *agent, acp_call call, struct acp_raw
 }
 
 /* The option that stands for the modes where there is no other: see agent_dialect_options. */
-static bool is_mode_option(const struct acp_agent *agent,
+static bool is_mode_option(const struct acp_session *session,
                            const struct acp_set_session_config_option_request *request)
 {
-    return agent_is_v2(agent) && agent->handler.set_mode &&
-           request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID &&
-           acp_str_is(request->config_id, "mode");
+    struct acp_new_session_response kept;
+    if (!session->agent->handler.set_mode ||
+        request->is != ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID ||
+        !acp_str_is(request->config_id, "mode"))
+        return false;
+    agent_kept_setup(session, &kept);
+    return kept.modes && !agent_has_mode_option(kept.config_options);
 }
 
 void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_raw params)
@@ -465,7 +498,7 @@ void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_r
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
     if (!session || session->state != SESSION_READY)
         (void) agent_refuse_session(agent, call, request.session_id);
-    else if (is_mode_option(agent, &request) && !agent->handler.set_option)
+    else if (is_mode_option(session, &request))
         agent->handler.set_mode(session, call, request.id.value, agent->user);
     else if (agent->handler.set_option)
         agent->handler.set_option(session, call, &request, agent->user);

@@ -65,6 +65,9 @@ static void begin_turn(struct acp_session *session, acp_call call,
     turn->call = call;
     session->turn = turn;
     agent_release_waiting(session);
+    /* What was said between turns is a message of its own. */
+    (void) agent_flush_text(session);
+    agent_end_message(session);
     if (agent_is_v2(agent))
         acknowledge(turn, prompt);
     agent->handler.prompt(turn, prompt, agent->user);
@@ -231,8 +234,12 @@ void agent_serve_cancel(struct acp_agent *agent, struct acp_raw params)
         acp_close_session_request_decode(agent->mode, params, &agent->arena, &request, NULL))
         return;
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
-    if (!session)
-        return;
+    if (session)
+        agent_cancel_work(session);
+}
+
+void agent_cancel_work(struct acp_session *session)
+{
     drop_held(session);
     if (session->turn)
         agent_cancel_turn(session->turn);
@@ -240,15 +247,10 @@ void agent_serve_cancel(struct acp_agent *agent, struct acp_raw params)
 
 void agent_drop_work(struct acp_session *session)
 {
-    drop_held(session);
-    struct acp_turn *turn = session->turn;
-    if (!turn)
-        return;
-    uint64_t number = turn->number;
-    agent_cancel_turn(turn);
+    agent_cancel_work(session);
     /* The program may end it now or not at all: the session does not wait for it. */
-    if (agent_turn_goes_on(session, number))
-        (void) acp_turn_end(turn, ACP_STOP_CANCELLED);
+    if (session->turn)
+        (void) acp_turn_end(session->turn, ACP_STOP_CANCELLED);
 }
 
 /* ---- Saying and looking ---------------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ int agent_send_state(struct acp_session *session, enum acp_state_update_is state
 void agent_make_message_id(struct acp_session *session, char id[48])
 {
     (void) snprintf(id, 48, "msg_%llx_%llu", (unsigned long long) session->agent->options.seed[1],
-                    (unsigned long long) session->next_message++);
+                    (unsigned long long) session->agent->next_message++);
 }
 
 void agent_end_message(struct acp_session *session)
@@ -173,6 +173,37 @@ int agent_flush_text(struct acp_session *session)
     return err;
 }
 
+static enum acp_session_update_is whole_kind(enum speaker speaker)
+{
+    return speaker == SPEAKER_USER    ? ACP_SESSION_UPDATE_USER_MESSAGE
+           : speaker == SPEAKER_AGENT ? ACP_SESSION_UPDATE_AGENT_MESSAGE
+                                      : ACP_SESSION_UPDATE_AGENT_THOUGHT;
+}
+
+/*
+ * Version 2: a message of the history begins as an empty one, so that a client which still has it
+ * from before does not have it twice.
+ */
+static int begin_replayed(struct acp_session *session)
+{
+    static const struct acp_content_block nothing = {.is = ACP_CONTENT_BLOCK_TEXT};
+    static char begun; /* what the map holds for a message: only its being there counts */
+    struct acp_session_update update = {.is = whole_kind(session->speaker)};
+    struct acp_buf key;
+    acp_buf_init(&key, (size_t) ACP_WIRE_DEFAULT_MAX);
+    /* The three kinds of message have ids of their own. */
+    int err = acp_buf_printf(&key, "%d %s", (int) session->speaker, session->message);
+    bool known = !err && acp_map_get(&session->replayed, acp_buf_view(&key));
+    if (!err && !known)
+        err = acp_map_set(&session->replayed, acp_buf_view(&key), &begun);
+    acp_buf_finish(&key);
+    if (err || known)
+        return err;
+    update.agent_message.message_id = acp_str(session->message);
+    update.agent_message.content.items = &nothing; /* none of them */
+    return agent_send_update(session, &update);
+}
+
 /* The message that the next chunk belongs to: the one given, the open one, or a new one. */
 static int choose_message(struct acp_session *session, enum speaker speaker,
                           struct acp_str message)
@@ -182,13 +213,19 @@ static int choose_message(struct acp_session *session, enum speaker speaker,
     if (same)
         return 0;
     int err = agent_flush_text(session);
-    session->speaker = speaker;
-    if (message.len && message.len < sizeof(session->message)) {
-        memcpy(session->message, message.ptr, message.len);
-        session->message[message.len] = '\0';
-    } else {
-        agent_make_message_id(session, session->message);
+    char made[48];
+    if (!message.len) {
+        agent_make_message_id(session, made);
+        message = acp_str(made);
     }
+    char *copy = agent_copy(message);
+    if (!copy)
+        return ACP_ERR_NOMEM;
+    free(session->message);
+    session->message = copy;
+    session->speaker = speaker;
+    if (!err && agent_is_v2(session->agent) && session->state == SESSION_LOADING)
+        err = begin_replayed(session);
     return err;
 }
 
@@ -256,8 +293,9 @@ int acp_session_user_block(struct acp_session *session, const struct acp_content
 /* The arena is of the message being served; outside of one it is free to use. */
 static int send_and_reset(struct acp_session *session, const struct acp_session_update *update)
 {
+    int err = agent_send_update(session, update); /* sends what is left of the message first */
     agent_end_message(session);
-    return agent_send_update(session, update);
+    return err;
 }
 
 /* A call that is new to a version 1 client is announced, with all that is known of it. */

@@ -99,6 +99,14 @@ static struct acp_client_session *add_session(struct acp_client *client, struct 
     return session;
 }
 
+static void free_session(struct acp_client_session *session)
+{
+    free(session->stop);
+    free(session->id);
+    free(session->cwd);
+    free(session);
+}
+
 void client_end_session(struct acp_client_session *session, int reason)
 {
     struct acp_client *client = session->client;
@@ -108,10 +116,7 @@ void client_end_session(struct acp_client_session *session, int reason)
     (void) acp_map_remove(&client->sessions, acp_str(session->id));
     if (client->handler.end_session)
         client->handler.end_session(session, client->user);
-    free(session->stop);
-    free(session->id);
-    free(session->cwd);
-    free(session);
+    free_session(session);
 }
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
@@ -123,7 +128,8 @@ static void settle_open(struct client_call *call, const struct acp_reply *reply)
     struct acp_client_session *session = NULL;
     if (!outcome.err && call->result_type == ACP_TYPE_NEW_SESSION_RESPONSE) {
         const struct acp_new_session_response *response = outcome.value;
-        session = add_session(client, response->session_id, call->cwd);
+        call->id = client_copy(response->session_id);
+        session = call->id ? add_session(client, response->session_id, call->cwd) : NULL;
     } else if (!outcome.err) {
         session = acp_map_get(&client->sessions, acp_str(call->id));
     } else if (call->id) {
@@ -135,7 +141,8 @@ static void settle_open(struct client_call *call, const struct acp_reply *reply)
     if (!outcome.err && !session)
         outcome = client_failed(client, ACP_ERR_NOMEM);
     call->then.session(client, session, &outcome, call->user);
-    if (session && acp_map_get(&client->sessions, acp_str(session->id)) == session)
+    /* The program may have closed the connection, and with it the session. */
+    if (session && acp_map_get(&client->sessions, acp_str(call->id)) == session)
         client_deliver_early(session);
 }
 
@@ -176,32 +183,19 @@ int acp_client_new_session(struct acp_client *client, const struct acp_session_p
                        client->options.timeout_ms);
 }
 
-/* An old session is known from now on, so that its history finds it. */
-static int open_old(struct acp_client *client, struct acp_str id,
-                    const struct acp_session_place *place, bool replay, acp_session_fn *done,
-                    void *user)
+/* Sends the request that opens an old session; takes the call, also when it fails. */
+static int send_old(struct client_call *call, struct acp_str id,
+                    const struct acp_session_place *place, bool replay)
 {
     static const struct acp_replay_from from_start = {.is = ACP_REPLAY_FROM_START};
-    bool v1_load = replay && !client_is_v2(client);
-    struct client_call *call =
-        open_call(client, id, place->cwd,
-                  v1_load ? ACP_TYPE_LOAD_SESSION_RESPONSE : ACP_TYPE_RESUME_SESSION_RESPONSE, done,
-                  user);
-    if (!call)
-        return ACP_ERR_NOMEM;
-    if (!add_session(client, id, call->cwd)) {
-        free(call->cwd);
-        free(call->id);
-        free(call);
-        return ACP_ERR_NOMEM;
-    }
-    if (v1_load) {
+    uint64_t timeout_ms = call->client->options.timeout_ms;
+    if (call->result_type == ACP_TYPE_LOAD_SESSION_RESPONSE) {
         struct acp_load_session_request request = {.session_id = id,
                                                    .cwd = place->cwd,
                                                    .additional_directories = place->directories,
                                                    .mcp_servers = place->mcp_servers};
         return client_send(call, "session/load", ACP_TYPE_LOAD_SESSION_REQUEST, &request,
-                           client->options.timeout_ms);
+                           timeout_ms);
     }
     struct acp_resume_session_request request;
     acp_resume_session_request_init(&request, id, place->cwd);
@@ -209,7 +203,36 @@ static int open_old(struct acp_client *client, struct acp_str id,
     request.mcp_servers = place->mcp_servers;
     request.replay_from = replay ? &from_start : NULL;
     return client_send(call, "session/resume", ACP_TYPE_RESUME_SESSION_REQUEST, &request,
-                       client->options.timeout_ms);
+                       timeout_ms);
+}
+
+/* An old session is known from now on, so that its history finds it. */
+static int open_old(struct acp_client *client, struct acp_str id,
+                    const struct acp_session_place *place, bool replay, acp_session_fn *done,
+                    void *user)
+{
+    bool v1_load = replay && !client_is_v2(client);
+    bool known = acp_map_get(&client->sessions, id) != NULL;
+    struct client_call *call =
+        open_call(client, id, place->cwd,
+                  v1_load ? ACP_TYPE_LOAD_SESSION_RESPONSE : ACP_TYPE_RESUME_SESSION_RESPONSE, done,
+                  user);
+    if (!call)
+        return ACP_ERR_NOMEM;
+    struct acp_client_session *session = add_session(client, id, call->cwd);
+    if (!session) {
+        free(call->cwd);
+        free(call->id);
+        free(call);
+        return ACP_ERR_NOMEM;
+    }
+    int err = send_old(call, id, place, replay);
+    if (err && !known) {
+        /* Nobody has heard of it. */
+        (void) acp_map_remove(&client->sessions, id);
+        free_session(session);
+    }
+    return err;
 }
 
 int acp_client_load_session(struct acp_client *client, struct acp_str id,

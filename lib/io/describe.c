@@ -8,13 +8,16 @@ struct name {
     const char *text;
 };
 
-#define NAME(signal) {signal, #signal}
+#define NAME(signal)                                                                               \
+    {                                                                                              \
+        signal, #signal                                                                            \
+    }
 static const struct name names[] = {
-    NAME(SIGABRT), NAME(SIGALRM), NAME(SIGBUS),  NAME(SIGCHLD),   NAME(SIGCONT),   NAME(SIGFPE),
-    NAME(SIGHUP),  NAME(SIGILL),  NAME(SIGINT),  NAME(SIGKILL),   NAME(SIGPIPE),   NAME(SIGQUIT),
-    NAME(SIGSEGV), NAME(SIGSTOP), NAME(SIGSYS),  NAME(SIGTERM),   NAME(SIGTRAP),   NAME(SIGTSTP),
-    NAME(SIGTTIN), NAME(SIGTTOU), NAME(SIGURG),  NAME(SIGUSR1),   NAME(SIGUSR2),   NAME(SIGVTALRM),
-    NAME(SIGXCPU), NAME(SIGXFSZ), NAME(SIGPROF),
+    NAME(SIGABRT),   NAME(SIGALRM), NAME(SIGBUS),  NAME(SIGCHLD), NAME(SIGCONT), NAME(SIGFPE),
+    NAME(SIGHUP),    NAME(SIGILL),  NAME(SIGINT),  NAME(SIGKILL), NAME(SIGPIPE), NAME(SIGQUIT),
+    NAME(SIGSEGV),   NAME(SIGSTOP), NAME(SIGSYS),  NAME(SIGTERM), NAME(SIGTRAP), NAME(SIGTSTP),
+    NAME(SIGTTIN),   NAME(SIGTTOU), NAME(SIGURG),  NAME(SIGUSR1), NAME(SIGUSR2), NAME(SIGVTALRM),
+    NAME(SIGXCPU),   NAME(SIGXFSZ), NAME(SIGPROF),
 #if defined(SIGWINCH)
     NAME(SIGWINCH),
 #endif

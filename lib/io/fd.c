@@ -67,8 +67,8 @@ static int reopen(int fd, const struct stat *st, int flags)
 #if defined(__linux__)
     unsigned number;
     /* To open the master of a terminal again would make another terminal. */
-    bool can = S_ISFIFO(st->st_mode) || (S_ISCHR(st->st_mode) && isatty(fd) &&
-                                         ioctl(fd, TIOCGPTN, &number) < 0);
+    bool can = S_ISFIFO(st->st_mode) ||
+               (S_ISCHR(st->st_mode) && isatty(fd) && ioctl(fd, TIOCGPTN, &number) < 0);
     if (!can)
         return -1;
     char path[40];

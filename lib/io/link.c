@@ -41,7 +41,7 @@ struct acp_link {
     struct acp_link_handler handler;
     void *user;
     enum state state;
-    int reason;           /* for the owner, once the state is not OPEN */
+    int reason; /* for the owner, once the state is not OPEN */
     uint64_t linger_ms;
     uint64_t linger_until; /* while FLUSHING or BROKEN */
 
@@ -49,9 +49,9 @@ struct acp_link {
     struct acp_fd out;
     uv_poll_t out_poll; /* exists when out_pollable */
     bool out_pollable;
-    bool out_waiting; /* for room in the output */
-    bool out_ending;  /* to be closed once everything is sent */
-    bool paused;      /* the endpoint wants no input */
+    bool out_waiting;   /* for room in the output */
+    bool out_ending;    /* to be closed once everything is sent */
+    bool paused;        /* the endpoint wants no input */
     bool breathing;     /* but gets what comes next nevertheless */
     uint64_t breath_at; /* when that is so */
 

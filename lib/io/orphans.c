@@ -75,29 +75,29 @@ static bool read_file(const char *path, struct acp_buf *out)
 static bool read_stat(pid_t pid, struct proc *ret)
 {
     char path[40];
-    struct acp_buf text;
+    char text[MAX_STAT];
     (void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
-    acp_buf_init(&text, MAX_STAT * 8);
-    bool good = false;
-    if (read_file(path, &text)) {
-        const char *name_end = strrchr(text.data, ')');
-        int parent;
-        int group;
-        int session;
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers that fit */
-        good = name_end && sscanf(name_end + 1,
-                                  " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-                                  "%*d %*d %*d %llu",
-                                  &ret->state, &parent, &group, &session, &ret->since) == 5;
-        if (good) {
-            ret->pid = pid;
-            ret->parent = (pid_t) parent;
-            ret->group = (pid_t) group;
-            ret->session = (pid_t) session;
-        }
-    }
-    acp_buf_finish(&text);
-    return good;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = acp_fd_read(fd, text, sizeof(text) - 1);
+    acp_fd_close(&fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    int parent;
+    int group;
+    int session;
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers that fit */
+    if (!name_end || sscanf(name_end + 1,
+                            " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+                            "%*d %llu",
+                            &ret->state, &parent, &group, &session, &ret->since) != 5)
+        return false;
+    ret->pid = pid;
+    ret->parent = (pid_t) parent;
+    ret->group = (pid_t) group;
+    ret->session = (pid_t) session;
+    return true;
 }
 
 static bool is_dead(const struct proc *p)

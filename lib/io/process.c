@@ -143,11 +143,10 @@ static void begin_end(struct acp_process *p)
 {
     p->phase = PROCESS_EXITED;
     p->drain_until = uv_now(p->loop) + p->drain_ms;
-    /* Where the system cannot tell whether something is left, it is taken for granted. */
-    if (p->keep_rest && !p->how.stopped && !p->freed && acp_family_signal(&p->family, 0) != 0)
-        p->sweeping = false;
-    else
+    if (!p->keep_rest || p->how.stopped || p->freed)
         end_family(p);
+    else if (acp_family_signal(&p->family, 0) == 0)
+        p->keep_rest = false; /* nothing is left; where the system cannot tell, it may be */
     settle(p);
 }
 
@@ -157,6 +156,11 @@ void acp_process_on_ended(struct acp_watch *watch)
     p->how.code = -1;
     enum acp_wait wait = acp_wait_look(p->pid, &p->how.code, &p->how.signal);
     p->how.signal_name = p->how.signal ? acp_signal_name(p->how.signal) : NULL;
+    if (p->how.signal && p->phase == PROCESS_STOPPING) {
+        /* All we had done was to close its input: the signal is not ours, it has crashed. */
+        p->how.stopped = false;
+        p->keep_rest = false;
+    }
     if (wait == ACP_WAIT_LOST) {
         /* Somebody else has reaped our child, against the rules; its numbers are not ours now. */
         acp_children_leave(p->slot);

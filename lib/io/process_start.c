@@ -155,8 +155,8 @@ static void make_mark(struct acp_process *p, char *ret, size_t size)
                     nested ? outer : "");
 }
 
-static int run(struct acp_process *p, const struct acp_process_options *o,
-               const struct ends *ends, struct acp_failure *failure)
+static int run(struct acp_process *p, const struct acp_process_options *o, const struct ends *ends,
+               struct acp_failure *failure)
 {
     char mark[ACP_MARK_MAX + sizeof(ACP_PROCESS_MARK "=")];
     make_mark(p, mark, sizeof(mark));

@@ -19,8 +19,7 @@ static int open_slave(int master)
 {
 #if defined(__linux__)
     char name[64];
-    if (grantpt(master) < 0 || unlockpt(master) < 0 ||
-        ptsname_r(master, name, sizeof(name)) != 0)
+    if (grantpt(master) < 0 || unlockpt(master) < 0 || ptsname_r(master, name, sizeof(name)) != 0)
         return -1;
 #else
     /* Its buffer is shared by all threads; there is no better way that all systems have. */

@@ -25,9 +25,9 @@ static void make_seed(uint64_t seed[2])
 static void on_link_closed(struct acp_link *link, int reason, void *user)
 {
     struct acp_agent_stdio *stdio = user;
-    (void) link;
     stdio->link = NULL;
     acp_agent_on_output(stdio->agent, NULL, NULL);
+    acp_link_free(link);
     acp_agent_close(stdio->agent, reason ? reason : ACP_ERR_CLOSED);
     if (stdio->gone)
         stdio->gone(reason, stdio->user);

@@ -14,8 +14,17 @@ struct acp_agent_process {
     struct acp_client *client;
     struct acp_endpoint inner; /* the client's own */
     struct acp_process *process;
-    bool ended; /* the agent's output has ended */
+    const char *stopped_for; /* what it did that we stop it, or NULL */
+    bool told_to_stop;       /* by our owner */
 };
+
+/* It can be talked to no more; if it does not leave by itself it is made to. */
+static void give_up(struct acp_agent_process *agent, const char *what_it_did)
+{
+    if (!agent->stopped_for && !agent->told_to_stop)
+        agent->stopped_for = what_it_did;
+    acp_process_stop(agent->process);
+}
 
 /* ---- The endpoint: the client's, but for the end --------------------------------------------------- */
 
@@ -29,10 +38,7 @@ static void receive_end(void *self, uint64_t now)
 {
     struct acp_agent_process *agent = self;
     (void) now;
-    agent->ended = true;
-    /* It has nothing more to say; if it does not leave by itself it is made to. */
-    if (agent->process)
-        acp_process_stop(agent->process);
+    give_up(agent, "closed its output");
 }
 
 static struct acp_str output(void *self)
@@ -83,29 +89,50 @@ static void on_errors(struct acp_process *process, struct acp_str text, void *us
         agent->options.errors(agent, text, agent->options.user);
 }
 
+/* The end of its output has stopped it already; but it may also be that nothing can be written. */
+static void on_unlinked(struct acp_process *process, int reason, void *user)
+{
+    (void) process;
+    give_up(user, acp_err_errno(reason) ? "closed its input" : NULL);
+}
+
+/* Who had to be stopped did something before that people should know. */
+static void describe(const struct acp_agent_process *agent, const struct acp_process_exit *how,
+                     struct acp_buf *out)
+{
+    struct acp_buf name;
+    struct acp_buf tail;
+    acp_buf_init(&name, 1 << 16);
+    acp_buf_init(&tail, 1 << 20);
+    (void) acp_buf_append_str(&name, acp_str(acp_process_program(agent->process)));
+    if (agent->stopped_for && how->signal && how->stopped)
+        (void) acp_buf_printf(&name, " %s and", agent->stopped_for);
+    (void) acp_process_error_tail(agent->process, &tail);
+    (void) acp_process_describe_exit(acp_buf_view(&name), how, acp_buf_view(&tail), out);
+    acp_buf_finish(&name);
+    acp_buf_finish(&tail);
+}
+
 static void on_exited(struct acp_process *process, const struct acp_process_exit *how, void *user)
 {
     struct acp_agent_process *agent = user;
-    struct acp_buf tail;
     struct acp_buf sentence;
-    acp_buf_init(&tail, 1 << 20);
+    (void) process;
     acp_buf_init(&sentence, 1 << 20);
-    (void) acp_process_error_tail(process, &tail);
-    (void) acp_process_describe_exit(acp_str(acp_process_program(process)), how,
-                                     acp_buf_view(&tail), &sentence);
+    describe(agent, how, &sentence);
     struct acp_str words = acp_buf_view(&sentence);
     acp_client_explain_close(agent->client, words);
     agent->inner.receive_end(agent->inner.self, uv_now(agent->loop));
     if (agent->options.exited)
         agent->options.exited(agent, how, words, agent->options.user);
-    acp_buf_finish(&tail);
     acp_buf_finish(&sentence);
 }
 
 int acp_agent_process_start(uv_loop_t *loop, const struct acp_agent_process_options *options,
                             struct acp_agent_process **ret, struct acp_failure *failure)
 {
-    static const struct acp_process_handler handler = {.errors = on_errors, .exited = on_exited};
+    static const struct acp_process_handler handler = {
+        .errors = on_errors, .unlinked = on_unlinked, .exited = on_exited};
     struct acp_agent_process *agent = calloc(1, sizeof(*agent));
     if (!agent)
         return ACP_ERR_NOMEM;
@@ -154,6 +181,7 @@ struct acp_process *acp_agent_process_process(const struct acp_agent_process *ag
 
 void acp_agent_process_stop(struct acp_agent_process *agent)
 {
+    agent->told_to_stop = true;
     acp_process_stop(agent->process);
 }
 

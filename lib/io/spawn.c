@@ -40,10 +40,10 @@ struct report {
 /* All that the child needs, made before the fork. */
 struct plan {
     const struct acp_spawn *spawn;
-    char **candidates;      /* paths to try, NULL at the end */
-    char *text;             /* which they point into */
+    char **candidates;       /* paths to try, NULL at the end */
+    char *text;              /* which they point into */
     const char **shell_argv; /* to run a script without #!: [1] is the candidate */
-    int report;             /* where the child reports */
+    int report;              /* where the child reports */
     pid_t parent;
 };
 

@@ -1,11 +1,11 @@
 /*
  * Resolving paths beneath a directory.
  *
- * Linux does it in one call, openat2 with RESOLVE_BENEATH, against which no race helps.  Where that
- * call is missing (an old kernel, another system, a seccomp filter that does not know it) the path is
- * walked name by name: each directory is opened relative to the one before and never through a link,
- * links are read and their text is walked in turn, and ".." starts again from the top, because the
- * parent of a directory may have become any other while we were in it.
+ * Linux does it in one call, openat2 with RESOLVE_BENEATH, against which no race helps.  Where
+ * that call is missing (an old kernel, another system, a seccomp filter that does not know it) the
+ * path is walked name by name: each directory is opened relative to the one before and never
+ * through a link, links are read and their text is walked in turn, and ".." starts again from the
+ * top, because the parent of a directory may have become any other while we were in it.
  */
 #define _GNU_SOURCE /* O_PATH, syscall() */
 #include "workspace/beneath.h"
@@ -81,8 +81,8 @@ static int open_by_kernel(const struct acp_beneath *root, const char *path, int 
 
 struct walk {
     const struct acp_beneath *root;
-    int dir;                  /* where we are; the root's own descriptor at the top */
-    int links;                /* followed so far */
+    int dir;   /* where we are; the root's own descriptor at the top */
+    int links; /* followed so far */
     size_t done_len;
     char done[ACP_PATH_SIZE]; /* the names from the root to dir, none of them a link */
     char rest[ACP_PATH_SIZE]; /* what is still to be walked */

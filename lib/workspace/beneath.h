@@ -1,6 +1,7 @@
 /*
  * beneath.h - opening and making things below a directory without ever leaving it, and paths as
- * text.  The guarded files stand on it; the policy and the ledger borrow the paths and the replacing.
+ * text.  The guarded files stand on it; the policy and the ledger borrow the paths and the
+ * replacing.
  *
  * Unlike the rest of the library these functions return -errno, because the system's reason is what
  * their callers have to tell.
@@ -30,12 +31,12 @@ int acp_path_normal(struct acp_str path, char *out, bool *ret_directory);
 bool acp_path_within(const char *path, const char *directory, const char **ret_rest);
 
 /*
- * The path after all symbolic links, also of one that is not there yet.  Not possible (-errno) where
- * a link dangles, because it is not known what will be there.
+ * The path after all symbolic links, also of one that is not there yet.  Not possible (-errno)
+ * where a link dangles, because it is not known what will be there.
  */
 int acp_path_real(const char *path, char *out);
 
-/* The first byte that does not belong to well-formed UTF-8, or is NUL; text.len when there is none. */
+/* The first byte that is NUL or no part of well-formed UTF-8; text.len when there is none. */
 size_t acp_text_check(struct acp_str text);
 
 /* ---- Below a directory ---------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
  * The roots of a session, and the two entrances: what fs/read_text_file and fs/write_text_file ask
- * for is checked here as far as it is text, sent past the editor's unsaved buffers, and then read or
- * written below the root that holds it.
+ * for is checked here as far as it is text, sent past the editor's unsaved buffers, and then read
+ * or written below the root that holds it.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include "acp/files.h"
@@ -110,7 +110,8 @@ static int add_root(struct acp_roots *roots, struct acp_str given, size_t index,
         if (strcmp(roots->items[i].path, path) == 0)
             return 0;
     if (roots->count == ACP_ROOTS_MAX)
-        return fail_root(failure, ACP_ERR_LIMIT, index, "More directories than one session may have");
+        return fail_root(failure, ACP_ERR_LIMIT, index,
+                         "More directories than one session may have");
     int fd = open(path, acp_place_flags());
     if (fd < 0)
         return fail_root_system(failure, index, -errno, path);

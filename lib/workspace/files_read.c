@@ -12,8 +12,8 @@
 enum { BLOCK = 64 * 1024 };
 
 struct slice {
-    uint64_t skip;  /* lines still to pass over */
-    uint64_t left;  /* lines still wanted */
+    uint64_t skip;   /* lines still to pass over */
+    uint64_t left;   /* lines still wanted */
     uint64_t passed; /* bytes passed over */
     const struct acp_files_lines *lines;
     const struct acp_files_options *options;

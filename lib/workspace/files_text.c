@@ -1,7 +1,7 @@
 /*
- * Paths and texts as such, without a disk: tidying a path, comparing it with a directory's, checking
- * UTF-8, and the file: URI and the sentences that errors are told with.  Only acp_path_real() looks
- * at the disk.
+ * Paths and texts as such, without a disk: tidying a path, comparing it with a directory's,
+ * checking UTF-8, and the file: URI and the sentences that errors are told with.  Only
+ * acp_path_real() looks at the disk.
  */
 #define _XOPEN_SOURCE 700 /* realpath() */
 #include <errno.h>
@@ -108,6 +108,8 @@ int acp_path_real(const char *path, char *out)
 
 size_t acp_text_check(struct acp_str text)
 {
+    if (text.len == 0)
+        return 0;
     const char *p = text.ptr;
     const char *end = text.ptr + text.len;
     while (p < end) {

@@ -1,13 +1,14 @@
 /*
- * Patterns.  Both levels, characters within a name and names within a path, are matched in the same
- * way: of all stars only the last one met can still be wrong, because what an earlier one could take
- * more, a later one can take as well.  So there is one place to go back to, and no recursion.
+ * Patterns.  Both levels, characters within a name and names within a path, are matched in the
+ * same way: of all stars only the last one met can still be wrong, because what an earlier one
+ * could take more, a later one can take as well.  So there is one place to go back to, and no
+ * recursion.
  */
 #include "workspace/glob.h"
 
 #include "base/utf8.h"
 
-/* ---- Characters ------------------------------------------------------------------------------- */
+/* ---- Characters ----------------------------------------------------------------------------- */
 
 /* How long the character at p is; p < end. */
 static size_t char_len(const char *p, const char *end)
@@ -103,9 +104,10 @@ static bool match_one(const char **pattern, const char *pattern_end, const char 
 
 bool acp_glob_text(struct acp_str pattern, struct acp_str text)
 {
-    const char *p = pattern.ptr;
+    /* A text that is absent is an empty one. */
+    const char *p = pattern.len ? pattern.ptr : "";
     const char *p_end = p + pattern.len;
-    const char *t = text.ptr;
+    const char *t = text.len ? text.ptr : "";
     const char *t_end = t + text.len;
     const char *star = NULL; /* behind the last star, and where its share of the text ends */
     const char *share = NULL;
@@ -125,7 +127,7 @@ bool acp_glob_text(struct acp_str pattern, struct acp_str text)
     }
 }
 
-/* ---- Names ------------------------------------------------------------------------------------ */
+/* ---- Names ---------------------------------------------------------------------------------- */
 
 /* Takes the next name off the path; false at the end. */
 static bool next_name(struct acp_str *path, struct acp_str *ret_name)
@@ -171,7 +173,7 @@ bool acp_glob_path(struct acp_str pattern, struct acp_str path)
     }
 }
 
-/* ---- Patterns as such ------------------------------------------------------------------------- */
+/* ---- Patterns as such ----------------------------------------------------------------------- */
 
 bool acp_glob_is_wild(struct acp_str pattern)
 {
@@ -186,9 +188,9 @@ bool acp_glob_is_wild(struct acp_str pattern)
 
 const char *acp_glob_complaint(struct acp_str pattern)
 {
-    const char *end = pattern.ptr + pattern.len;
     if (pattern.len == 0)
         return "a pattern must not be empty";
+    const char *end = pattern.ptr + pattern.len;
     if (memchr(pattern.ptr, '\0', pattern.len))
         return "a pattern must not have a NUL in it";
     for (const char *p = pattern.ptr; p < end; p++) {

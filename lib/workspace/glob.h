@@ -7,9 +7,9 @@
  *   \x     the character x
  *   **     as a whole name of a path: any number of names, also none
  *
- * So "src/" followed by two asterisks is src and everything in it.  A leading dot is a character like
- * any other, because rules that overlook hidden files are traps.  A "[" that is not closed stands for
- * itself.  Characters are UTF-8; a byte that is not UTF-8 is a character of its own.
+ * So "src/" followed by two asterisks is src and everything in it.  A leading dot is a character
+ * like any other, because rules that overlook hidden files are traps.  A "[" that is not closed
+ * stands for itself.  Characters are UTF-8; a byte that is not UTF-8 is a character of its own.
  *
  * The time is bounded by the product of the lengths; there is no pattern that takes forever.
  */

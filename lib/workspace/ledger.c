@@ -58,7 +58,7 @@ const struct acp_grant *acp_ledger_at(const struct acp_ledger *ledger, size_t in
     return index < ledger->count ? &ledger->entries[index].grant : NULL;
 }
 
-/* ---- Adding ----------------------------------------------------------------------------------- */
+/* ---- Adding --------------------------------------------------------------------------------- */
 
 enum { TEXTS = 7 };
 
@@ -96,9 +96,8 @@ static int check_scope(const struct acp_grant *grant, struct acp_failure *failur
     if (grant->scope == ACP_GRANT_PROJECT && !grant->directory.len)
         return acp_ledger_fail(failure, ACP_ERR_MISSING, "directory",
                                "is missing for a grant that holds in one project");
-    if (grant->directory.len &&
-        (acp_path_normal(grant->directory, normal, NULL) != 0 ||
-         !acp_str_is(grant->directory, normal)))
+    if (grant->directory.len && (acp_path_normal(grant->directory, normal, NULL) != 0 ||
+                                 !acp_str_is(grant->directory, normal)))
         return acp_ledger_fail(failure, ACP_ERR_RANGE, "directory",
                                "must be an absolute path without . and .. in it");
     if (grant->scope > ACP_GRANT_EVERYWHERE)
@@ -185,7 +184,8 @@ int acp_ledger_insert(struct acp_ledger *ledger, const struct acp_grant *grant, 
         return acp_ledger_fail(failure, ACP_ERR_RANGE, "grant", "is not the number of a grant");
     for (size_t i = 0; i < ledger->count; i++)
         if (ledger->entries[i].grant.number == grant->number)
-            return acp_ledger_fail(failure, ACP_ERR_RANGE, "grant", "is a number that occurs twice");
+            return acp_ledger_fail(failure, ACP_ERR_RANGE, "grant",
+                                   "is a number that occurs twice");
     if (ledger->count == ACP_LEDGER_MAX_GRANTS)
         return acp_ledger_fail(failure, ACP_ERR_LIMIT, "", "the ledger is full; revoke something");
     struct acp_ledger_entry entry = {.grant = *grant, .saved = saved};
@@ -214,7 +214,7 @@ int acp_ledger_add(struct acp_ledger *ledger, const struct acp_grant *grant, uin
     return err;
 }
 
-/* ---- Taking out ------------------------------------------------------------------------------- */
+/* ---- Taking out ----------------------------------------------------------------------------- */
 
 void acp_ledger_take_out(struct acp_ledger *ledger, size_t index)
 {
@@ -261,7 +261,7 @@ size_t acp_ledger_end_session(struct acp_ledger *ledger, struct acp_str session_
     return before - ledger->count;
 }
 
-/* ---- Matching --------------------------------------------------------------------------------- */
+/* ---- Matching ------------------------------------------------------------------------------- */
 
 static bool in_scope(const struct acp_grant *grant, const struct acp_scene *scene)
 {
@@ -291,7 +291,7 @@ const struct acp_grant *acp_ledger_match(const struct acp_ledger *ledger,
     return NULL;
 }
 
-/* ---- Remembering ------------------------------------------------------------------------------ */
+/* ---- Remembering ---------------------------------------------------------------------------- */
 
 /* About the same thing, whatever the answer was. */
 static bool same_matter(const struct acp_grant *a, const struct acp_grant *b)
@@ -334,8 +334,7 @@ static int remember_text(struct acp_ledger *ledger, struct acp_grant *grant, str
 
 /* The path as it really is, so that a link that is changed later does not take the grant along. */
 static int remember_path(struct acp_ledger *ledger, struct acp_grant *grant,
-                         const struct acp_action *action, size_t index,
-                         struct acp_failure *failure)
+                         const struct acp_action *action, size_t index, struct acp_failure *failure)
 {
     struct acp_place place;
     acp_place_init(&place, action->paths.items[index], action->cwd);

@@ -15,7 +15,7 @@ struct acp_ledger {
     size_t count;
     size_t cap;
     uint64_t next; /* the number for the next grant */
-    /* Numbers that the file still has; always room for all that are saved, so revoking cannot fail. */
+    /* Numbers that the file still has; there is room for all, so that revoking cannot fail. */
     uint64_t *revoked;
     size_t revoked_count;
     size_t revoked_cap;

@@ -1,10 +1,10 @@
 /*
  * The ledger in a file that several processes share.
  *
- * Nobody writes over what others have added: saving takes a lock, reads the file, merges and replaces
- * it.  The lock is on a file beside it (NAME.lock), because the ledger itself is another file after
- * each save.  What we know from the file and what is not there any more was revoked by somebody; what
- * we have revoked is remembered by its number until it is saved.
+ * Nobody writes over what others have added: saving takes a lock, reads the file, merges and
+ * replaces it.  The lock is on a file beside it (NAME.lock), because the ledger itself is another
+ * file after each save.  What we know from the file and what is not there any more was revoked by
+ * somebody; what we have revoked is remembered by its number until it is saved.
  */
 #define _XOPEN_SOURCE 700 /* realpath() */
 #include <errno.h>
@@ -36,7 +36,7 @@ static int fail_plain(struct acp_failure *failure, int err)
     return acp_ledger_fail(failure, err, "", acp_err_text(err));
 }
 
-/* ---- The file --------------------------------------------------------------------------------- */
+/* ---- The file ------------------------------------------------------------------------------- */
 
 /* Appends all of the file; nothing when there is none. */
 static int read_file(const char *path, struct acp_buf *out, struct acp_failure *failure)
@@ -105,7 +105,7 @@ static int replace_file(const char *path, struct acp_str text, struct acp_failur
     return reason ? fail_system(failure, -reason, "write") : 0;
 }
 
-/* ---- Merging ---------------------------------------------------------------------------------- */
+/* ---- Merging -------------------------------------------------------------------------------- */
 
 static bool is_revoked(const struct acp_ledger *ledger, uint64_t number)
 {

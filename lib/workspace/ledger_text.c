@@ -1,6 +1,6 @@
 /*
- * The ledger as text: one JSON object a line.  The first line tells the next free number, so that one
- * that was revoked does not come back as another:
+ * The ledger as text: one JSON object a line.  The first line tells the next free number, so that
+ * one that was revoked does not come back as another:
  *
  *   {"ledger":1,"next":8}
  *   {"grant":7,"answer":"allow","scope":"project","directory":"/p","kind":"execute",
@@ -18,7 +18,7 @@ static const char *const scope_names[] = {[ACP_GRANT_SESSION] = "session",
                                           [ACP_GRANT_PROJECT] = "project",
                                           [ACP_GRANT_EVERYWHERE] = "everywhere"};
 
-/* ---- Writing ---------------------------------------------------------------------------------- */
+/* ---- Writing -------------------------------------------------------------------------------- */
 
 static void write_text(struct acp_json_writer *w, const char *key, struct acp_str text)
 {
@@ -61,7 +61,8 @@ static int write_grant(const struct acp_grant *grant, struct acp_buf *out)
 int acp_ledger_write(const struct acp_ledger *ledger, struct acp_buf *out)
 {
     size_t before = out->len;
-    int err = acp_buf_printf(out, "{\"ledger\":1,\"next\":%llu}\n", (unsigned long long) ledger->next);
+    int err =
+        acp_buf_printf(out, "{\"ledger\":1,\"next\":%llu}\n", (unsigned long long) ledger->next);
     for (size_t i = 0; i < ledger->count && !err; i++)
         err = write_grant(&ledger->entries[i].grant, out);
     if (!err)
@@ -71,7 +72,7 @@ int acp_ledger_write(const struct acp_ledger *ledger, struct acp_buf *out)
     return err;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------- */
+/* ---- Reading -------------------------------------------------------------------------------- */
 
 enum { HAS_NUMBER = 1, HAS_ANSWER = 2, HAS_SCOPE = 4, HAS_KIND = 8, HAS_TIME = 16, HAS_ALL = 31 };
 
@@ -189,7 +190,8 @@ static int read_head(struct line *l, struct acp_ledger *ledger)
         more = acp_json_next_key(&l->r, &key);
     } while (more > 0 && acp_str_is(key, "next"));
     if (more != 0 || acp_json_read_end(&l->r))
-        return fail(l, ACP_ERR_VARIANT, acp_str("ledger"), "has something beside it that is not known");
+        return fail(l, ACP_ERR_VARIANT, acp_str("ledger"),
+                    "has something beside it that is not known");
     if (next > ledger->next)
         ledger->next = next;
     return 0;

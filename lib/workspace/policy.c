@@ -10,7 +10,7 @@
 #include "workspace/policy.h"
 #include "workspace/policy_match.h"
 
-/* ---- Names ------------------------------------------------------------------------------------ */
+/* ---- Names ---------------------------------------------------------------------------------- */
 
 static const char *const mode_names[] = {[ACP_POLICY_SAFE] = "safe",
                                          [ACP_POLICY_READ_ONLY] = "read-only",
@@ -18,12 +18,16 @@ static const char *const mode_names[] = {[ACP_POLICY_SAFE] = "safe",
                                          [ACP_POLICY_FULL] = "full"};
 static const char *const verdict_names[] = {
     [ACP_VERDICT_DENY] = "deny", [ACP_VERDICT_ASK] = "ask", [ACP_VERDICT_ALLOW] = "allow"};
-static const char *const kind_names[] = {
-    [ACP_TOOL_KIND_READ] = "read",       [ACP_TOOL_KIND_EDIT] = "edit",
-    [ACP_TOOL_KIND_DELETE] = "delete",   [ACP_TOOL_KIND_MOVE] = "move",
-    [ACP_TOOL_KIND_SEARCH] = "search",   [ACP_TOOL_KIND_EXECUTE] = "execute",
-    [ACP_TOOL_KIND_THINK] = "think",     [ACP_TOOL_KIND_FETCH] = "fetch",
-    [ACP_TOOL_KIND_SWITCH_MODE] = "switch_mode", [ACP_TOOL_KIND_OTHER] = "other"};
+static const char *const kind_names[] = {[ACP_TOOL_KIND_READ] = "read",
+                                         [ACP_TOOL_KIND_EDIT] = "edit",
+                                         [ACP_TOOL_KIND_DELETE] = "delete",
+                                         [ACP_TOOL_KIND_MOVE] = "move",
+                                         [ACP_TOOL_KIND_SEARCH] = "search",
+                                         [ACP_TOOL_KIND_EXECUTE] = "execute",
+                                         [ACP_TOOL_KIND_THINK] = "think",
+                                         [ACP_TOOL_KIND_FETCH] = "fetch",
+                                         [ACP_TOOL_KIND_SWITCH_MODE] = "switch_mode",
+                                         [ACP_TOOL_KIND_OTHER] = "other"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -75,7 +79,7 @@ bool acp_kind_find(struct acp_str name, enum acp_tool_kind_is *ret_kind)
     return i >= 0;
 }
 
-/* ---- The policy ------------------------------------------------------------------------------- */
+/* ---- The policy ----------------------------------------------------------------------------- */
 
 int acp_policy_new(struct acp_policy **ret_policy)
 {
@@ -173,7 +177,7 @@ int acp_policy_add(struct acp_policy *policy, const struct acp_policy_rule *rule
     return 0;
 }
 
-/* ---- Modes ------------------------------------------------------------------------------------ */
+/* ---- Modes ---------------------------------------------------------------------------------- */
 
 enum where { INSIDE, OUTSIDE, UNKNOWN };
 
@@ -211,9 +215,7 @@ static enum acp_verdict decide_sandbox(enum acp_tool_kind_is kind, enum where wh
 static enum acp_verdict decide_by_mode(const struct acp_policy *policy,
                                        const struct acp_scene *scene)
 {
-    enum where where = !scene->has_path           ? UNKNOWN
-                       : acp_scene_inside(scene) ? INSIDE
-                                                 : OUTSIDE;
+    enum where where = !scene->has_path ? UNKNOWN : acp_scene_inside(scene) ? INSIDE : OUTSIDE;
     if (scene->kind == ACP_TOOL_KIND_THINK)
         return ACP_VERDICT_ALLOW;
     switch (policy->mode) {
@@ -228,7 +230,7 @@ static enum acp_verdict decide_by_mode(const struct acp_policy *policy,
     }
 }
 
-/* ---- Deciding --------------------------------------------------------------------------------- */
+/* ---- Deciding ------------------------------------------------------------------------------- */
 
 /* The first rule that denies, or else the last one that allows or asks; NULL when there is none. */
 static const struct acp_policy_rule *find_rule(const struct acp_policy *policy,

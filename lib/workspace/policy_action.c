@@ -1,11 +1,11 @@
 /*
- * Permission requests: what one is about, as an action for the policy, and the answer that carries a
- * verdict back.
+ * Permission requests: what one is about, as an action for the policy, and the answer that carries
+ * a verdict back.
  */
 #include "acp/json.h"
 #include "acp/policy.h"
 
-/* ---- The action ------------------------------------------------------------------------------- */
+/* ---- The action ----------------------------------------------------------------------------- */
 
 struct path_list {
     struct acp_arena *arena;
@@ -96,8 +96,8 @@ static int read_words(struct acp_json_reader *r, struct acp_str *ret_line)
 }
 
 /*
- * The command of rawInput, where nearly all agents have it.  One that cannot be read is not nothing:
- * the whole input stands for it then, which no pattern permits.
+ * The command of rawInput, where nearly all agents have it.  One that cannot be read is not
+ * nothing: the whole input stands for it then, which no pattern permits.
  */
 static int find_command(struct acp_raw input, struct acp_arena *arena, struct acp_str *ret_line)
 {
@@ -152,10 +152,10 @@ int acp_action_from_request(const struct acp_request_permission_request *request
     return 0;
 }
 
-/* ---- The answer ------------------------------------------------------------------------------- */
+/* ---- The answer ----------------------------------------------------------------------------- */
 
-static const struct acp_permission_option *
-find_option(struct acp_permission_option_list options, enum acp_permission_option_kind_is kind)
+static const struct acp_permission_option *find_option(struct acp_permission_option_list options,
+                                                       enum acp_permission_option_kind_is kind)
 {
     for (size_t i = 0; i < options.count; i++)
         if (options.items[i].kind.is == kind)

@@ -1,10 +1,10 @@
 /*
  * Command lines: cut into words as a POSIX shell would, and held against patterns.
  *
- * A line is plain when it is one command and its words are known for sure.  Everything that could make
- * a shell do more, or make two shells differ, takes that away: then no pattern with a star permits it.
- * For what restricts, the line is also cut at every sign between commands, inside of substitutions
- * too, and each piece is looked at.
+ * A line is plain when it is one command and its words are known for sure.  Everything that could
+ * make a shell do more, or make two shells differ, takes that away: then no pattern with a star
+ * permits it. For what restricts, the line is also cut at every sign between commands, inside of
+ * substitutions too, and each piece is looked at.
  */
 #include <stdlib.h>
 
@@ -20,12 +20,12 @@ struct words {
     char *text;
     size_t used;
     bool plain;
-    bool open; /* the last word may still grow */
+    bool open;               /* the last word may still grow */
     char nested[MAX_NESTED]; /* what is open: '"', '(' or '`' */
     size_t depth;
 };
 
-/* ---- Cutting ---------------------------------------------------------------------------------- */
+/* ---- Cutting -------------------------------------------------------------------------------- */
 
 static void end_word(struct words *w)
 {
@@ -186,7 +186,7 @@ static void words_finish(struct words *w)
     free(w->text);
 }
 
-/* ---- Matching --------------------------------------------------------------------------------- */
+/* ---- Matching ------------------------------------------------------------------------------- */
 
 /* Takes the next word off a pattern; in it only blanks separate, unless they are escaped. */
 static bool next_pattern(struct acp_str *pattern, struct acp_str *ret_word)
@@ -273,10 +273,9 @@ static bool match_words(struct acp_str pattern, const struct acp_str *words, siz
 /* Words in front of a command that do not change which one it is. */
 static bool is_prefix(struct acp_str word)
 {
-    static const char *const names[] = {"!",    "{",    "if",    "then",    "elif",    "else",
-                                        "do",   "time", "while", "until",   "exec",    "command",
-                                        "sudo", "doas", "env",   "builtin", "nohup",   "nice",
-                                        "eval", "xargs"};
+    static const char *const names[] = {
+        "!",    "{",       "if",   "then", "elif", "else",    "do",    "time", "while", "until",
+        "exec", "command", "sudo", "doas", "env",  "builtin", "nohup", "nice", "eval",  "xargs"};
     struct acp_str name = without_folder(word);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (acp_str_is(name, names[i]))
@@ -287,8 +286,8 @@ static bool is_prefix(struct acp_str word)
 }
 
 /*
- * Any of the commands of the line, with or without what stands in front of it.  Behind `sudo -u root`
- * and the like it is not known where the command begins, so it is looked for everywhere.
+ * Any of the commands of the line, with or without what stands in front of it.  Behind `sudo -u
+ * root` and the like it is not known where the command begins, so it is looked for everywhere.
  */
 static bool match_any(struct acp_str pattern, const struct words *w)
 {
@@ -335,7 +334,7 @@ bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool br
     return matches;
 }
 
-/* ---- Joining ---------------------------------------------------------------------------------- */
+/* ---- Joining -------------------------------------------------------------------------------- */
 
 static bool needs_quotes(struct acp_str word)
 {
@@ -350,8 +349,8 @@ static bool needs_quotes(struct acp_str word)
 }
 
 /*
- * Single quotes hold everything but themselves.  Backslashes go into double quotes, because in single
- * ones they make a line that shells read differently.
+ * Single quotes hold everything but themselves.  Backslashes go into double quotes, because in
+ * single ones they make a line that shells read differently.
  */
 static int append_word(struct acp_str word, struct acp_buf *out)
 {

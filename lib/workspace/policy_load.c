@@ -1,6 +1,6 @@
 /*
- * Reading a configuration into a policy.  Everything is checked and nothing forgiven: a rule that is
- * not what its writer meant is worse than a program that does not start.
+ * Reading a configuration into a policy.  Everything is checked and nothing forgiven: a rule that
+ * is not what its writer meant is worse than a program that does not start.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -168,11 +168,11 @@ static int read_all(struct loader *l)
     if (acp_json_enter_object(&l->r))
         return fail(l, ACP_ERR_TYPE, NULL, "must be an object with mode and rules");
     while ((more = acp_json_next_key(&l->r, &key)) > 0) {
-        int err = acp_str_is(key, "mode")    ? read_mode(l)
-                  : acp_str_is(key, "rules") ? read_rules(l)
-                                             : fail(l, ACP_ERR_VARIANT,
-                                                    short_key(key, name, sizeof(name)),
-                                                    "is not known; there are mode and rules");
+        int err = acp_str_is(key, "mode") ? read_mode(l)
+                  : acp_str_is(key, "rules")
+                      ? read_rules(l)
+                      : fail(l, ACP_ERR_VARIANT, short_key(key, name, sizeof(name)),
+                             "is not known; there are mode and rules");
         if (err)
             return err;
     }

@@ -1,10 +1,10 @@
 /*
- * Holding a rule against an action: kinds, paths with and without their links, tools.  Commands have
- * a file of their own.
+ * Holding a rule against an action: kinds, paths with and without their links, tools.  Commands
+ * have a file of their own.
  *
- * For what permits, only the real path counts, and in the pattern only those links are followed that
- * the user's own choice of directories brought in.  Whoever can make links in the workspace must not
- * be able to move what a pattern means.
+ * For what permits, only the real path counts, and in the pattern only those links are followed
+ * that the user's own choice of directories brought in.  Whoever can make links in the workspace
+ * must not be able to move what a pattern means.
  */
 #include "workspace/policy_match.h"
 
@@ -17,7 +17,7 @@ enum acp_tool_kind_is acp_kind_listed(enum acp_tool_kind_is kind)
     return kind >= ACP_TOOL_KIND_READ && kind <= ACP_TOOL_KIND_OTHER ? kind : ACP_TOOL_KIND_OTHER;
 }
 
-/* ---- Places ----------------------------------------------------------------------------------- */
+/* ---- Places --------------------------------------------------------------------------------- */
 
 void acp_place_init(struct acp_place *place, struct acp_str path, struct acp_str cwd)
 {
@@ -81,7 +81,7 @@ bool acp_scene_inside(const struct acp_scene *scene)
     return false;
 }
 
-/* ---- Path patterns ---------------------------------------------------------------------------- */
+/* ---- Path patterns -------------------------------------------------------------------------- */
 
 /* A pattern that is relative to a directory. */
 static bool below(const char *directory, struct acp_str pattern, const char *path)
@@ -95,11 +95,11 @@ static bool relative_matches(const struct acp_place *from, struct acp_str patter
                              const struct acp_place *path, bool broadly)
 {
     return below(from->real, pattern, path->real) ||
-           (broadly && (below(from->given, pattern, path->given) ||
-                        below(from->given, pattern, path->real)));
+           (broadly &&
+            (below(from->given, pattern, path->given) || below(from->given, pattern, path->real)));
 }
 
-/* An absolute pattern that begins with the name the directory was given by: its links do not count. */
+/* An absolute pattern that begins with the name a directory was given by, links and all. */
 static bool follows(const struct acp_place *from, struct acp_str pattern,
                     const struct acp_place *path)
 {
@@ -140,7 +140,7 @@ static bool path_matches(const struct acp_scene *scene, struct acp_str pattern, 
     return relative_matches(&scene->home, rest, &scene->path, broadly);
 }
 
-/* ---- Rules ------------------------------------------------------------------------------------ */
+/* ---- Rules ---------------------------------------------------------------------------------- */
 
 bool acp_rule_matches(const struct acp_policy_rule *rule, const struct acp_scene *scene)
 {
@@ -150,8 +150,8 @@ bool acp_rule_matches(const struct acp_policy_rule *rule, const struct acp_scene
         return false;
     if (rule->tool.len && !(action->tool.len && acp_glob_text(rule->tool, action->tool)))
         return false;
-    if (rule->command.len && !(action->command.len && acp_command_matches(
-                                                          rule->command, action->command, broadly)))
+    if (rule->command.len &&
+        !(action->command.len && acp_command_matches(rule->command, action->command, broadly)))
         return false;
     return !rule->path.len || path_matches(scene, rule->path, broadly);
 }

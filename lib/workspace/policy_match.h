@@ -39,7 +39,7 @@ bool acp_scene_inside(const struct acp_scene *scene);
 /* Rules that deny or ask match broadly, those that allow narrowly, as acp/policy.h tells. */
 bool acp_rule_matches(const struct acp_policy_rule *rule, const struct acp_scene *scene);
 
-/* What is wrong with the patterns of a rule, or NULL; *ret_field becomes "path", "command", "tool". */
+/* What is wrong with a rule's patterns, or NULL; *ret_field is "path", "command" or "tool" then. */
 const char *acp_rule_complaint(const struct acp_policy_rule *rule, const char **ret_field);
 
 /* Whether a command line fits the pattern; in doubt broadly says yes and narrowly no. */

@@ -10,8 +10,8 @@
 
 /* What describes the terminal that we run in, which is not the one the command runs in. */
 static const char *const other_terminal[] = {
-    "COLUMNS",   "LINES", "TERMCAP",      "TERM_PROGRAM", "TERM_PROGRAM_VERSION",
-    "TMUX",      "STY",   "TMUX_PANE",    "VTE_VERSION",  "WINDOWID",
+    "COLUMNS",   "LINES", "TERMCAP",   "TERM_PROGRAM", "TERM_PROGRAM_VERSION",
+    "TMUX",      "STY",   "TMUX_PANE", "VTE_VERSION",  "WINDOWID",
     "COLORTERM", NULL,
 };
 

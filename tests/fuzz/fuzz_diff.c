@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct acp_str take_line(struct acp_str *text)
 {
-    const char *newline = text->len ? memchr(text->ptr, '\n', text->len) : NULL;
+    const char *newline = text->ptr ? memchr(text->ptr, '\n', text->len) : NULL;
     size_t n = newline ? (size_t) (newline + 1 - text->ptr) : text->len;
     struct acp_str line = acp_str_n(text->ptr, n);
     *text = acp_str_n(text->ptr ? text->ptr + n : NULL, text->len - n);
@@ -142,21 +142,26 @@ static void check_patch(const struct acp_diff_patch_options *options, struct acp
     acp_buf_finish(&got);
 }
 
+/* Of its own size, so that the sanitizer sees every read outside of it; NULL when empty. */
+static char *copy_of(const uint8_t *bytes, size_t n)
+{
+    if (n == 0)
+        return NULL;
+    char *copy = malloc(n);
+    CHECK(copy);
+    memcpy(copy, bytes, n);
+    return copy;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)
         return 0;
-    /* Copies of their own size, so that the sanitizer sees every read outside of them. */
     const uint8_t *cut = memchr(data + 2, 0xFF, size - 2);
     size_t old_len = cut ? (size_t) (cut - data) - 2 : size - 2;
     size_t new_len = cut ? size - 3 - old_len : 0;
-    char *old_copy = malloc(old_len);
-    char *new_copy = malloc(new_len);
-    CHECK((old_copy || !old_len) && (new_copy || !new_len));
-    if (old_len)
-        memcpy(old_copy, data + 2, old_len);
-    if (new_len)
-        memcpy(new_copy, cut + 1, new_len);
+    char *old_copy = copy_of(data + 2, old_len);
+    char *new_copy = copy_of(data + size - new_len, new_len);
     struct acp_str old_text = acp_str_n(old_copy, old_len);
     struct acp_str new_text = acp_str_n(new_copy, new_len);
     check_script(old_text, new_text);

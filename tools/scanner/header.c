@@ -45,7 +45,7 @@ static void put_doc(const struct def *def, FILE *out)
     const char *marks = marks_text(def->profiles, ALL_PROFILES);
     if (def->doc || marks)
         (void) fprintf(out, "/* %s%s%s%s%s */\n", marks ? "[" : "", marks ? marks : "",
-                       marks ? "] " : "", def->doc ? def->doc : "", "");
+                       marks ? "]" : "", marks && def->doc ? " " : "", def->doc ? def->doc : "");
 }
 
 static uint8_t member_profiles(const struct def *def, const char *member)

@@ -1,0 +1,440 @@
+/*
+ * The two programs of the conversation: what the agent does with a prompt, and what the client asks
+ * for next.
+ */
+#include "talk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void note(struct talk *t, enum talk_side side, const char *format, ...) ACP_PRINTF(3, 4);
+
+static void note(struct talk *t, enum talk_side side, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    assert_in_range(n, 0, (int) sizeof(text) - 1);
+    assert_int_equal(acp_buf_append(&t->logs[side], text, (size_t) n), 0);
+    assert_int_equal(acp_buf_append(&t->logs[side], "\n", 1), 0);
+}
+
+#define STR(s) (int) (s).len, (s).ptr ? (s).ptr : ""
+
+/* ---- The agent ------------------------------------------------------------------------------------ */
+
+static void end_later(struct talk *t, struct acp_turn *turn)
+{
+    assert_null(t->ending);
+    t->ending = turn;
+}
+
+static void on_file(struct acp_turn *turn, int err, struct acp_str text, void *user)
+{
+    struct talk *t = user;
+    t->answered++;
+    note(t, TALK_AGENT, "file %d %.*s", err, STR(text));
+    if (err)
+        (void) acp_turn_fail(turn, -32603, acp_str("the file cannot be read"));
+    else
+        end_later(t, turn);
+}
+
+static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+{
+    struct talk *t = user;
+    t->answered++;
+    note(t, TALK_AGENT, "permission %d %.*s", answer->err, STR(answer->option));
+    if (acp_turn_is_cancelled(turn))
+        return; /* the cancel callback comes next */
+    if (answer->err)
+        (void) acp_turn_fail(turn, -32603, acp_str("nobody gave permission"));
+    else if (acp_turn_read_file(turn, acp_str("/w/a.txt"), 1, 0, on_file, t) == 0)
+        t->asked++;
+    else
+        end_later(t, turn);
+}
+
+static void ask(struct talk *t, struct acp_turn *turn)
+{
+    struct acp_permission_option options[2];
+    struct acp_tool_call_update tool;
+    acp_permission_option_init(&options[0], acp_str("yes"), acp_str("Allow"),
+                               ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
+    acp_permission_option_init(&options[1], acp_str("no"), acp_str("Reject"),
+                               ACP_PERMISSION_OPTION_KIND_REJECT_ONCE);
+    acp_tool_call_update_init(&tool, acp_str("call-9"));
+    tool.title = acp_str("Remove everything");
+    assert_int_equal(acp_turn_ask_permission(turn, &tool, options, 2, on_permission, t), 0);
+    t->asked++;
+}
+
+static void work(struct acp_turn *turn)
+{
+    struct acp_plan_entry entry;
+    struct acp_tool_call_update tool;
+    struct acp_tool_call_content content;
+    (void) acp_turn_thought(turn, acp_str("hm"));
+    acp_plan_entry_init(&entry, acp_str("think"), ACP_PLAN_ENTRY_PRIORITY_HIGH,
+                        ACP_PLAN_ENTRY_STATUS_IN_PROGRESS);
+    (void) acp_turn_plan(turn, &entry, 1);
+    acp_tool_call_update_init(&tool, acp_str("call-1"));
+    tool.title = acp_str("Edit a file");
+    tool.kind.is = ACP_TOOL_KIND_EDIT;
+    (void) acp_turn_tool(turn, &tool);
+    acp_tool_call_update_init(&tool, acp_str("call-1"));
+    tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
+    memset(&content, 0, sizeof(content));
+    content.is = ACP_TOOL_CALL_CONTENT_DIFF;
+    content.diff.path = acp_str("/w/a.txt");
+    content.diff.old_text = acp_str("one\n");
+    content.diff.new_text = acp_str("two\n");
+    tool.content.items = &content;
+    tool.content.count = 1;
+    (void) acp_turn_tool(turn, &tool);
+    (void) acp_turn_text(turn, acp_str("changed, \xc3\xa4nd more"));
+}
+
+static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
+{
+    struct talk *t = user;
+    assert_int_equal(prompt.count, 1);
+    struct acp_str text = prompt.items[0].text.text;
+    note(t, TALK_AGENT, "prompt %.*s", STR(text));
+    if (acp_str_is(text, "work")) {
+        work(turn);
+        ask(t, turn);
+    } else if (acp_str_is(text, "wait")) {
+        (void) acp_turn_text(turn, acp_str("one moment"));
+        ask(t, turn);
+    } else if (acp_str_is(text, "fail")) {
+        (void) acp_turn_text(turn, acp_str("I try"));
+        (void) acp_turn_fail(turn, -32603, acp_str("the model is gone"));
+    } else {
+        (void) acp_turn_block(turn, &prompt.items[0]);
+        (void) acp_turn_end(turn, ACP_STOP_END_TURN);
+    }
+}
+
+static void on_cancel(struct acp_turn *turn, void *user)
+{
+    struct talk *t = user;
+    note(t, TALK_AGENT, "cancel");
+    if (t->ending != turn)
+        end_later(t, turn);
+}
+
+static void on_new_session(struct acp_session *session,
+                           const struct acp_new_session_request *request, void *user)
+{
+    struct talk *t = user;
+    note(t, TALK_AGENT, "new %.*s", STR(request->cwd));
+    assert_null(t->opening);
+    t->opening = session;
+    t->sessions++;
+}
+
+static void on_load(struct acp_session *session, const struct acp_resume_session_request *request,
+                    void *user)
+{
+    struct talk *t = user;
+    struct acp_content_block block;
+    note(t, TALK_AGENT, "load %.*s", STR(request->session_id));
+    acp_content_block_init_text(&block, acp_str("what I said"));
+    assert_int_equal(acp_session_user_block(session, &block, acp_str("u1")), 0);
+    assert_int_equal(acp_session_text(session, acp_str("what was answered"), acp_str("a1")), 0);
+    assert_null(t->opening);
+    t->opening = session;
+    t->sessions++;
+}
+
+static void on_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
+{
+    note(user, TALK_AGENT, "mode %.*s", STR(mode));
+    (void) acp_session_mode_set(session, call, mode);
+}
+
+static void on_agent_session_end(struct acp_session *session, void *user)
+{
+    struct talk *t = user;
+    note(t, TALK_AGENT, "end of a session");
+    t->sessions_ended++;
+    if (t->opening == session)
+        t->opening = NULL;
+    if (t->ending && acp_turn_session(t->ending) == session)
+        t->ending = NULL;
+}
+
+static void on_agent_closed(struct acp_agent *agent, int reason, void *user)
+{
+    struct talk *t = user;
+    (void) agent;
+    assert_true(reason < 0);
+    assert_int_equal(t->sessions_ended, t->sessions);
+    t->agent_closed++;
+}
+
+const struct acp_agent_handler talk_agent_handler = {
+    .new_session = on_new_session,
+    .load_session = on_load,
+    .prompt = on_prompt,
+    .cancel = on_cancel,
+    .set_mode = on_set_mode,
+    .end_session = on_agent_session_end,
+    .closed = on_agent_closed,
+};
+
+static void accept_session(struct acp_session *session)
+{
+    struct acp_session_mode modes[2];
+    struct acp_available_command command;
+    acp_session_mode_init(&modes[0], acp_str("ask"), acp_str("Ask"));
+    acp_session_mode_init(&modes[1], acp_str("code"), acp_str("Code"));
+    acp_available_command_init(&command, acp_str("test"), acp_str("Runs the tests"));
+    struct acp_session_setup setup = {
+        .modes = {modes, 2}, .current_mode = acp_str("ask"), .commands = {&command, 1}};
+    assert_int_equal(acp_session_accept(session, &setup), 0);
+}
+
+bool talk_agent_work(struct talk *t)
+{
+    struct acp_session *session = t->opening;
+    struct acp_turn *turn = t->ending;
+    t->opening = NULL;
+    if (session) {
+        accept_session(session);
+        return true;
+    }
+    t->ending = NULL;
+    if (turn) {
+        (void) acp_turn_text(turn, acp_str("and that was it"));
+        (void) acp_turn_end(turn, ACP_STOP_END_TURN);
+    }
+    return turn != NULL;
+}
+
+/* ---- The client ----------------------------------------------------------------------------------- */
+
+static bool contains(struct acp_str text, const char *part)
+{
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= text.len; i++)
+        if (memcmp(text.ptr + i, part, n) == 0)
+            return true;
+    return false;
+}
+
+/* Words, not a number or a blank; and the reason of the close where that is the reason. */
+static void check_words(const struct talk *t, const struct acp_outcome *outcome)
+{
+    if (!outcome->err)
+        return;
+    if (outcome->why.len < 8 || !memchr(outcome->why.ptr, ' ', outcome->why.len))
+        fail_msg("nobody understands \"%.*s\"", STR(outcome->why));
+    if (outcome->err == ACP_ERR_REMOTE)
+        return;
+    assert_int_equal(outcome->err, ACP_ERR_CLOSED);
+    if (t->explained && !contains(outcome->why, TALK_DEATH))
+        fail_msg("\"%.*s\" does not tell why the agent is gone", STR(outcome->why));
+}
+
+/* A promise is kept.  True when the script goes on. */
+static bool keep(struct talk *t, enum talk_step step, const struct acp_outcome *outcome)
+{
+    t->promises[step].kept++;
+    t->promises[step].err = outcome->err;
+    note(t, TALK_CLIENT, "step %d: %d %.*s", (int) step, outcome->err, STR(outcome->why));
+    check_words(t, outcome);
+    bool fails = step == STEP_FAIL;
+    if (fails && outcome->err == ACP_ERR_REMOTE)
+        assert_true(contains(outcome->why, "the model is gone"));
+    return fails ? outcome->err == ACP_ERR_REMOTE : outcome->err == 0;
+}
+
+static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+{
+    struct talk *t = user;
+    (void) client;
+    if (keep(t, t->step, outcome))
+        talk_next(t);
+}
+
+static void on_session(struct acp_client *client, struct acp_client_session *session,
+                       const struct acp_outcome *outcome, void *user)
+{
+    struct talk *t = user;
+    (void) client;
+    assert_int_equal(session != NULL, outcome->err == 0);
+    if (t->step == STEP_NEW && session) {
+        t->fresh = session;
+        t->client_sessions++;
+        (void) snprintf(t->fresh_id, sizeof(t->fresh_id), "%.*s",
+                        STR(acp_client_session_id(session)));
+    } else if (session) {
+        t->old = session;
+    }
+    if (keep(t, t->step, outcome))
+        talk_next(t);
+}
+
+static void on_end(struct acp_client_session *session, struct acp_str stop,
+                   const struct acp_outcome *outcome, void *user)
+{
+    struct talk *t = user;
+    assert_ptr_equal(session, t->step < STEP_LOAD ? t->fresh : t->old);
+    note(t, TALK_CLIENT, "end %.*s", STR(stop));
+    assert_int_equal(stop.ptr == NULL, outcome->err != 0);
+    if (keep(t, t->step, outcome))
+        talk_next(t);
+}
+
+static int prompt(struct talk *t, struct acp_client_session *session, const char *text)
+{
+    struct acp_content_block block;
+    acp_content_block_init_text(&block, acp_str(text));
+    return acp_client_prompt(session, &block, 1, on_end, t);
+}
+
+static int begin_step(struct talk *t)
+{
+    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    switch (t->step) {
+    case STEP_START:
+        return acp_client_start(t->client, on_done, t);
+    case STEP_NEW:
+        return acp_client_new_session(t->client, &place, on_session, t);
+    case STEP_WORK:
+        return prompt(t, t->fresh, "work");
+    case STEP_WAIT:
+        return prompt(t, t->fresh, "wait");
+    case STEP_MODE:
+        return acp_client_set_mode(t->fresh, acp_str("code"), on_done, t);
+    case STEP_LOAD:
+        t->client_sessions++;
+        return acp_client_load_session(t->client, acp_str("old"), &place, on_session, t);
+    case STEP_FAIL:
+        return prompt(t, t->old, "fail");
+    case STEP_ECHO:
+        return prompt(t, t->old, "echo this");
+    case STEP_CLOSE_NEW:
+        return acp_client_close_session(t->fresh, on_done, t);
+    case STEP_CLOSE_OLD:
+        return acp_client_close_session(t->old, on_done, t);
+    case STEPS:
+        break;
+    }
+    return 0;
+}
+
+void talk_next(struct talk *t)
+{
+    t->step = t->promises[STEP_START].promised == 0 ? STEP_START : t->step + 1;
+    if (t->step == STEPS)
+        return;
+    t->promises[t->step].promised++;
+    assert_int_equal(begin_step(t), 0);
+}
+
+static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
+{
+    struct talk *t = user;
+    (void) session;
+    switch (event->kind) {
+    case ACP_EVENT_CHUNK:
+        note(t, TALK_CLIENT, "text %d %.*s", (int) event->author, STR(event->block->text.text));
+        break;
+    case ACP_EVENT_TOOL:
+        note(t, TALK_CLIENT, "tool %.*s %.*s %zu", STR(event->tool_id), STR(event->tool->status.text),
+             event->tool->content.count);
+        break;
+    case ACP_EVENT_PLAN:
+        note(t, TALK_CLIENT, "plan of %zu", event->plan.count);
+        break;
+    case ACP_EVENT_STATE:
+        note(t, TALK_CLIENT, "state %d", (int) event->state);
+        break;
+    default:
+        note(t, TALK_CLIENT, "event %d", (int) event->kind);
+    }
+}
+
+static void on_question(struct acp_client_session *session, acp_call call,
+                        const struct acp_permission_question *question, void *user)
+{
+    struct talk *t = user;
+    note(t, TALK_CLIENT, "may it %.*s", STR(question->title));
+    t->questions++;
+    if (t->step == STEP_WAIT) {
+        assert_int_equal(acp_client_cancel(session), 0);
+    } else {
+        assert_int_equal(acp_client_permit(t->client, call, acp_str("yes")), 0);
+        t->questions_settled++;
+    }
+}
+
+static void on_question_gone(struct acp_client_session *session, acp_call call, void *user)
+{
+    struct talk *t = user;
+    (void) session;
+    (void) call;
+    note(t, TALK_CLIENT, "question gone");
+    t->questions_settled++;
+}
+
+static void on_request(struct acp_client *client, struct acp_client_session *session, acp_call call,
+                       const struct acp_method *method, const void *params,
+                       const struct acp_message *message, void *user)
+{
+    struct acp_read_text_file_response answer;
+    (void) params;
+    (void) message;
+    assert_non_null(session);
+    assert_int_equal(method->id, ACP_METHOD_FS_READ_TEXT_FILE);
+    note(user, TALK_CLIENT, "reads");
+    acp_read_text_file_response_init(&answer, acp_str("contents"));
+    assert_int_equal(acp_client_answer(client, call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer), 0);
+}
+
+static void on_trouble(struct acp_client *client, enum acp_trouble what, struct acp_str text,
+                       void *user)
+{
+    struct talk *t = user;
+    (void) client;
+    (void) text;
+    t->troubles[what]++;
+}
+
+static void on_client_session_end(struct acp_client_session *session, void *user)
+{
+    struct talk *t = user;
+    note(t, TALK_CLIENT, "end of a session");
+    t->client_sessions_ended++;
+    if (session == t->fresh)
+        t->fresh = NULL;
+    if (session == t->old)
+        t->old = NULL;
+}
+
+static void on_client_closed(struct acp_client *client, int reason, void *user)
+{
+    struct talk *t = user;
+    (void) client;
+    assert_true(reason < 0);
+    t->client_closed++;
+}
+
+const struct acp_client_handler talk_client_handler = {
+    .event = on_event,
+    .permission = on_question,
+    .permission_gone = on_question_gone,
+    .request = on_request,
+    .trouble = on_trouble,
+    .end_session = on_client_session_end,
+    .closed = on_client_closed,
+};

@@ -1,0 +1,69 @@
+/*
+ * actor-agent.h - the inside of actor-agent: an agent that does what the prompt says, line by line.
+ *
+ *   actor-agent.c         sessions, options, logging in
+ *   actor-agent-turn.c    the lines of a prompt, one after the other
+ *   actor-agent-say.c     lines that report something
+ *   actor-agent-ask.c     lines that ask the client for something
+ */
+#ifndef TESTS_INTEROP_ACTOR_AGENT_H
+#define TESTS_INTEROP_ACTOR_AGENT_H
+
+#include "acp/run.h"
+
+/* What the program keeps of a session. */
+struct talk {
+    struct acp_session *session;
+    char mode[32];
+    char model[32];
+    bool verbose;
+    char servers[256]; /* names of the MCP servers it was given */
+    uv_timer_t *later; /* speaks when no turn is at work; NULL: does not */
+    char words[128];   /* what it says then */
+};
+
+/* A turn that is at work on its lines. */
+struct work {
+    struct acp_turn *turn;
+    struct talk *talk;
+    char *script;
+    char *next; /* the line to do next */
+    uv_timer_t *timer;
+    int64_t left;  /* chunks that a stream still has to say */
+    bool stubborn; /* takes its time when it is cancelled */
+    bool killing;  /* a terminal whose command is killed */
+    char terminal[64];
+};
+
+/* How a line ends. */
+enum step {
+    STEP_NEXT, /* done */
+    STEP_WAIT, /* somebody will call go_on() */
+    STEP_OVER, /* the turn has ended and the work is gone */
+};
+
+typedef enum step line_fn(struct work *work, const char *argument);
+
+extern uv_loop_t actor_loop;
+
+/* actor-agent.c */
+struct acp_session_setup make_setup(const struct talk *talk);
+void say_session(struct work *work);
+
+/* actor-agent-turn.c */
+void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
+void on_cancel(struct acp_turn *turn, void *user);
+void go_on(struct work *work);
+void sayf(struct work *work, const char *format, ...) ACP_PRINTF(2, 3);
+uv_timer_t *make_timer(uint64_t ms, uint64_t repeat, uv_timer_cb fn, void *user);
+void drop_timer(uv_timer_t **timer);
+
+/* actor-agent-say.c */
+line_fn do_plan, do_tool, do_diff, do_usage, do_notice, do_compaction, do_commands, do_mode,
+    do_options, do_info, do_big, do_chunks, do_every, do_blocks, do_statuses;
+void say_history(struct acp_session *session);
+
+/* actor-agent-ask.c */
+line_fn do_permission, do_abandon, do_read, do_write, do_terminal, do_kill, do_elicit, do_custom;
+
+#endif

@@ -1,0 +1,414 @@
+/*
+ * types.h - every message of the Agent Client Protocol as a C struct.
+ *
+ * Written by acp-scanner from protocol/; do not edit.  Notes in brackets say
+ * in which version a thing exists, where it does not in all.
+ */
+#ifndef ACP_TYPES_H
+#define ACP_TYPES_H
+
+#include "acp/codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#define _Static_assert static_assert
+#endif
+
+/* The types, for acp_decode() and its companions. */
+enum {
+    ACP_TYPE_COLOUR = 0,
+    ACP_TYPE_MOOD = 1,
+    ACP_TYPE_EMPTY = 2,
+    ACP_TYPE_BARE = 3,
+    ACP_TYPE_THING = 4,
+    ACP_TYPE_EVENT = 5,
+    ACP_TYPE_EVENT_LOST = 6,
+    ACP_TYPE_EVENT_OTHER = 7,
+    ACP_TYPE_MOVE = 8,
+    ACP_TYPE_ANSWER = 9,
+    ACP_TYPE_REPLY = 10,
+    ACP_TYPE_REPLY_V2 = 11,
+};
+
+enum acp_method_id {
+    ACP_METHOD_THING_GET = 0, /* Asks for a thing. */
+    ACP_METHOD_EVENT = 1, /* [unstable] */
+    ACP_METHOD_THING_OLD = 2, /* [v1] */
+};
+
+/* What it looks like. */
+enum acp_colour_is {
+    ACP_COLOUR_ABSENT = 0,
+    ACP_COLOUR_RED = 1,
+    ACP_COLOUR_GREEN = 2,
+    ACP_COLOUR_BLUE = 3, /* [v2] */
+    ACP_COLOUR_NULL = -1,
+    ACP_COLOUR_UNLISTED = -2, /* text says what */
+};
+struct acp_colour {
+    enum acp_colour_is is;
+    struct acp_str text; /* as on the wire; set by decode */
+};
+
+/* [unstable] */
+enum acp_mood_is {
+    ACP_MOOD_ABSENT = 0,
+    ACP_MOOD_HAPPY = 1,
+    ACP_MOOD_NOT_SO_HAPPY = 2,
+    ACP_MOOD_NULL = -1,
+    ACP_MOOD_UNLISTED = -2, /* text says what */
+};
+struct acp_mood {
+    enum acp_mood_is is;
+    struct acp_str text; /* as on the wire; set by decode */
+};
+
+/* What may go wrong. */
+enum {
+    ACP_TROUBLE_PARSE_ERROR = -32700,
+    ACP_TROUBLE_TOO_OLD = -32022, /* [v2] */
+};
+
+struct acp_empty;
+struct acp_bare;
+struct acp_thing;
+struct acp_event;
+struct acp_event_lost;
+struct acp_event_other;
+struct acp_move;
+struct acp_answer;
+struct acp_reply;
+struct acp_reply_v2;
+
+struct acp_thing_list {
+    const struct acp_thing *items;
+    size_t count;
+};
+
+/* Nothing but _meta. */
+struct acp_empty {
+    struct acp_raw meta;
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_empty) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+/* Not even that. */
+struct acp_bare {
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_bare) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+/* Something that has a name. */
+struct acp_thing {
+    struct acp_str id; /* never changes */
+    struct acp_str label;
+    struct acp_colour colour;
+    struct acp_opt_i64 size; /* [v1] kept apart in C */
+    struct acp_opt_u64 size_v2; /* [v2] kept apart in C */
+    struct acp_opt_f64 weight;
+    bool hidden;
+    struct acp_opt_bool default_; /* [v2] */
+    struct acp_thing_list parts;
+    struct acp_str_list tags;
+    struct acp_str_map notes;
+    const struct acp_thing *more;
+    struct acp_raw extra;
+    struct acp_raw options; /* [unstable] */
+    struct acp_raw meta;
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_thing) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+/* From here to there. */
+struct acp_move {
+    struct acp_str from;
+    struct acp_str to;
+    struct acp_raw meta;
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_move) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+/* [v2] */
+struct acp_event_lost {
+    struct acp_str reason;
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_event_lost) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+/* [v2] */
+struct acp_event_other {
+    int64_t seq;
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_event_other) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+enum acp_event_is {
+    ACP_EVENT_ABSENT = 0,
+    ACP_EVENT_MADE = 1,
+    ACP_EVENT_MOVED = 2,
+    ACP_EVENT_GONE = 3,
+    ACP_EVENT_LOST = 4, /* [v2] */
+    ACP_EVENT_PLAIN = 5, /* [v1] */
+    ACP_EVENT_UNLISTED = -2, /* raw is all of it */
+};
+
+/* Something that happened. */
+struct acp_event {
+    enum acp_event_is is;
+    struct acp_str tag; /* as on the wire; set by decode */
+    struct acp_raw raw; /* the whole value when it is unlisted */
+    uint64_t at; /* in milliseconds */
+    const struct acp_unknown *unknown;
+    union {
+        struct acp_thing made;
+        struct acp_move moved;
+        struct acp_event_lost lost;
+        struct acp_bare plain;
+        struct acp_event_other other;
+    };
+};
+_Static_assert(sizeof(struct acp_event) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+enum acp_answer_is {
+    ACP_ANSWER_ABSENT = 0,
+    ACP_ANSWER_TEXT = 1,
+    ACP_ANSWER_NUMBER = 2,
+    ACP_ANSWER_THING = 3,
+    ACP_ANSWER_LIST = 4,
+    ACP_ANSWER_NONE = 5,
+};
+
+/* Found by trying. */
+struct acp_answer {
+    enum acp_answer_is is;
+    struct acp_raw meta;
+    union {
+        struct acp_str text;
+        int64_t number;
+        struct acp_thing thing;
+        struct acp_str_list list;
+    };
+};
+_Static_assert(sizeof(struct acp_answer) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+/* [v1] */
+struct acp_reply {
+    struct acp_answer answer;
+    struct acp_raw meta;
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_reply) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+/* [v2] */
+struct acp_reply_v2 {
+    struct acp_answer answer;
+    const struct acp_event *event;
+    struct acp_raw meta;
+    const struct acp_unknown *unknown;
+};
+_Static_assert(sizeof(struct acp_reply_v2) <= ACP_NULL_SIZE, "acp_null() must cover it");
+
+static inline void acp_empty_init(struct acp_empty *self)
+{
+    acp_zero(self, sizeof(*self));
+}
+static inline int acp_empty_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_empty *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_EMPTY, mode, json, arena, ret, failure);
+}
+static inline int acp_empty_encode(unsigned mode, const struct acp_empty *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_EMPTY, mode, value, w, failure);
+}
+
+static inline void acp_bare_init(struct acp_bare *self)
+{
+    acp_zero(self, sizeof(*self));
+}
+static inline int acp_bare_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_bare *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_BARE, mode, json, arena, ret, failure);
+}
+static inline int acp_bare_encode(unsigned mode, const struct acp_bare *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_BARE, mode, value, w, failure);
+}
+
+static inline void acp_thing_init(struct acp_thing *self, struct acp_str id, enum acp_colour_is colour, const struct acp_str *tags, size_t tags_count)
+{
+    acp_zero(self, sizeof(*self));
+    self->id = id;
+    self->colour.is = colour;
+    self->tags.items = tags;
+    self->tags.count = tags_count;
+}
+static inline int acp_thing_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_thing *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_THING, mode, json, arena, ret, failure);
+}
+static inline int acp_thing_encode(unsigned mode, const struct acp_thing *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_THING, mode, value, w, failure);
+}
+
+static inline void acp_event_init_made(struct acp_event *self, uint64_t at, struct acp_str id, enum acp_colour_is colour, const struct acp_str *tags, size_t tags_count)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_EVENT_MADE;
+    self->at = at;
+    self->made.id = id;
+    self->made.colour.is = colour;
+    self->made.tags.items = tags;
+    self->made.tags.count = tags_count;
+}
+static inline void acp_event_init_moved(struct acp_event *self, uint64_t at, struct acp_str from, struct acp_str to)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_EVENT_MOVED;
+    self->at = at;
+    self->moved.from = from;
+    self->moved.to = to;
+}
+static inline void acp_event_init_gone(struct acp_event *self, uint64_t at)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_EVENT_GONE;
+    self->at = at;
+}
+static inline void acp_event_init_lost(struct acp_event *self, uint64_t at, struct acp_str reason)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_EVENT_LOST;
+    self->at = at;
+    self->lost.reason = reason;
+}
+static inline void acp_event_init_plain(struct acp_event *self, uint64_t at)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_EVENT_PLAIN;
+    self->at = at;
+}
+static inline int acp_event_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_event *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_EVENT, mode, json, arena, ret, failure);
+}
+static inline int acp_event_encode(unsigned mode, const struct acp_event *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_EVENT, mode, value, w, failure);
+}
+
+static inline void acp_event_lost_init(struct acp_event_lost *self, struct acp_str reason)
+{
+    acp_zero(self, sizeof(*self));
+    self->reason = reason;
+}
+static inline void acp_event_other_init(struct acp_event_other *self, int64_t seq)
+{
+    acp_zero(self, sizeof(*self));
+    self->seq = seq;
+}
+static inline void acp_move_init(struct acp_move *self, struct acp_str from, struct acp_str to)
+{
+    acp_zero(self, sizeof(*self));
+    self->from = from;
+    self->to = to;
+}
+static inline int acp_move_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_move *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_MOVE, mode, json, arena, ret, failure);
+}
+static inline int acp_move_encode(unsigned mode, const struct acp_move *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_MOVE, mode, value, w, failure);
+}
+
+static inline void acp_answer_init_text(struct acp_answer *self, struct acp_str text)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_ANSWER_TEXT;
+    self->text = text;
+}
+static inline void acp_answer_init_number(struct acp_answer *self, int64_t number)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_ANSWER_NUMBER;
+    self->number = number;
+}
+static inline void acp_answer_init_thing(struct acp_answer *self, struct acp_str id, enum acp_colour_is colour, const struct acp_str *tags, size_t tags_count)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_ANSWER_THING;
+    self->thing.id = id;
+    self->thing.colour.is = colour;
+    self->thing.tags.items = tags;
+    self->thing.tags.count = tags_count;
+}
+static inline void acp_answer_init_list(struct acp_answer *self, const struct acp_str *list, size_t list_count)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_ANSWER_LIST;
+    self->list.items = list;
+    self->list.count = list_count;
+}
+static inline void acp_answer_init_none(struct acp_answer *self)
+{
+    acp_zero(self, sizeof(*self));
+    self->is = ACP_ANSWER_NONE;
+}
+static inline int acp_answer_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_answer *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_ANSWER, mode, json, arena, ret, failure);
+}
+static inline int acp_answer_encode(unsigned mode, const struct acp_answer *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_ANSWER, mode, value, w, failure);
+}
+
+static inline void acp_reply_init(struct acp_reply *self)
+{
+    acp_zero(self, sizeof(*self));
+}
+static inline int acp_reply_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_reply *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_REPLY, mode, json, arena, ret, failure);
+}
+static inline int acp_reply_encode(unsigned mode, const struct acp_reply *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_REPLY, mode, value, w, failure);
+}
+
+static inline void acp_reply_v2_init(struct acp_reply_v2 *self)
+{
+    acp_zero(self, sizeof(*self));
+}
+static inline int acp_reply_v2_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_reply_v2 *ret, struct acp_failure *failure)
+{
+    return acp_decode(ACP_TYPE_REPLY_V2, mode, json, arena, ret, failure);
+}
+static inline int acp_reply_v2_encode(unsigned mode, const struct acp_reply_v2 *value,
+    struct acp_json_writer *w, struct acp_failure *failure)
+{
+    return acp_encode(ACP_TYPE_REPLY_V2, mode, value, w, failure);
+}
+
+#ifdef __cplusplus
+}
+#undef _Static_assert
+#endif
+
+#endif
