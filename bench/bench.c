@@ -1,6 +1,7 @@
 /* Timing for benchmarks that compare. */
 #include "bench.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 enum { ROUNDS = 15 };
@@ -31,4 +32,17 @@ void bench_row(const char *what, const struct bench_side *ours, const struct ben
     double ratio = peer->ns / ours->ns;
     printf("%-46s %9.1f ns  %-22s %9.1f ns  %6.1f times  (goal >= %4.1f) %s\n", what, ours->ns,
            peer->name, peer->ns, ratio, goal, ratio >= goal ? "reached" : "MISSED");
+}
+
+double bench_script(const char *node, const char *script, const char *job)
+{
+    char command[1200];
+    char line[64] = "";
+    (void) snprintf(command, sizeof(command), "'%s' '%s' %s", node, script, job);
+    FILE *out = popen(command, "r");
+    if (!out)
+        return 0;
+    (void) !fgets(line, sizeof(line), out);
+    (void) pclose(out);
+    return strtod(line, NULL);
 }

@@ -31,6 +31,12 @@ void bench_compare(struct bench_side *sides, size_t count);
 void bench_row(const char *what, const struct bench_side *ours, const struct bench_side *peer,
                double goal);
 
+/*
+ * Runs `node SCRIPT JOB` and returns the number it prints, nanoseconds; 0 when it cannot be run or
+ * prints none.
+ */
+double bench_script(const char *node, const char *script, const char *job);
+
 /* Keeps a result alive that nobody reads. */
 static inline void bench_use(const void *value)
 {

@@ -104,19 +104,6 @@ static double measure_start(const char *program)
     return best;
 }
 
-static double measure_sdk(const char *node, const char *script)
-{
-    char command[1200];
-    char line[64] = "";
-    (void) snprintf(command, sizeof(command), "'%s' '%s' start", node, script);
-    FILE *out = popen(command, "r");
-    if (!out)
-        return 0;
-    (void) !fgets(line, sizeof(line), out);
-    (void) pclose(out);
-    return strtod(line, NULL);
-}
-
 static void measure_memory(const char *program)
 {
     struct agent agent = start(program);
@@ -143,7 +130,7 @@ int main(int argc, char **argv)
     struct bench_side ours = {.name = "echo-agent", .ns = measure_start(argv[1])};
     struct bench_side limit = {.name = "10 ms", .ns = 1e7};
     bench_row("start to the answer to initialize", &ours, &limit, 1);
-    struct bench_side sdk = {.name = "agent on the SDK", .ns = measure_sdk(argv[2], argv[3])};
+    struct bench_side sdk = {.name = "agent on the SDK", .ns = bench_script(argv[2], argv[3], "start")};
     if (sdk.ns > 0)
         bench_row("start to the answer to initialize", &ours, &sdk, 20);
     else

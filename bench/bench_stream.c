@@ -153,22 +153,6 @@ static double run_bare(size_t length, size_t at_once)
     return best;
 }
 
-/* ---- The SDK ---------------------------------------------------------------------------------------- */
-
-/* The script prints nanoseconds for each update; 0 when it cannot be run. */
-static double run_sdk(const char *node, const char *script)
-{
-    char command[1200];
-    char line[64] = "";
-    (void) snprintf(command, sizeof(command), "'%s' '%s' client", node, script);
-    FILE *out = popen(command, "r");
-    if (!out)
-        return 0;
-    (void) !fgets(line, sizeof(line), out);
-    (void) pclose(out);
-    return strtod(line, NULL);
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 4) {
@@ -184,7 +168,7 @@ int main(int argc, char **argv)
     (void) snprintf(what, sizeof(what), "session/update over pipes (%zu B)", length);
     bench_row(what, &ours, &bare, 0.5);
     bench_row(what, &ours, &limit, 0);
-    struct bench_side sdk = {.name = "TypeScript SDK", .ns = run_sdk(argv[2], argv[3])};
+    struct bench_side sdk = {.name = "TypeScript SDK", .ns = bench_script(argv[2], argv[3], "client")};
     if (sdk.ns > 0)
         bench_row(what, &ours, &sdk, 20);
     else

@@ -39,19 +39,25 @@ static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_r
     free_ask(ask);
 }
 
-void agent_settle_asks(struct acp_turn *turn, int err)
+bool agent_settle_asks(struct acp_turn *turn, int err)
 {
-    struct acp_peer *peer = turn->session->agent->peer;
     struct acp_session *session = turn->session;
+    struct acp_agent *agent = session->agent;
     uint64_t number = turn->number;
-    while (agent_turn_goes_on(session, number) && turn->asks) {
+    bool was_closing = agent->closing;
+    while (turn->asks) {
         struct ask *ask = turn->asks;
         struct acp_reply reply = {.err = err};
+        /* It is freed when its reply comes, which may be from within the program's callback. */
+        struct ask settled = *ask;
         detach(ask);
-        (void) acp_peer_cancel(peer, ask->request);
-        ask->settle(ask, &reply);
-        ask->turn = NULL; /* freed when its reply comes */
+        ask->turn = NULL;
+        (void) acp_peer_cancel(agent->peer, ask->request);
+        settled.settle(&settled, &reply);
+        if (agent->closing != was_closing || !agent_turn_goes_on(session, number))
+            return false;
     }
+    return true;
 }
 
 /* Sends the request; on failure the ask is gone. */

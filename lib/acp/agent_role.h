@@ -179,6 +179,7 @@ void agent_cancel_work(struct acp_session *session);
 void agent_drop_work(struct acp_session *session);
 
 /* agent_ask.c */
-void agent_settle_asks(struct acp_turn *turn, int err);
+/* False when the program has meanwhile ended the turn, or closed the connection. */
+bool agent_settle_asks(struct acp_turn *turn, int err);
 
 #endif

@@ -165,17 +165,23 @@ static int make_id(struct acp_session *session)
 void agent_end_session(struct acp_session *session)
 {
     struct acp_agent *agent = session->agent;
+    bool was_closing = agent->closing;
+    agent_cancel_work(session);
+    if (agent->closing != was_closing)
+        return; /* the program has closed the connection, which has ended the session */
+    /* From here on nobody finds it any more. */
+    if (session->id)
+        (void) acp_map_remove(&agent->sessions, acp_str(session->id));
+    else
+        leave_unnamed(session);
     /* One that the program still has to accept is as much its own as an open one. */
     acp_call opening = session->opening;
     session->opening = 0;
-    agent_cancel_work(session);
     if ((session->state == SESSION_READY || opening) && agent->handler.end_session)
         agent->handler.end_session(session, agent->user);
     agent_drop_work(session);
     if (opening)
         (void) acp_peer_error_for(agent->peer, opening, ACP_ERR_CANCELLED);
-    if (session->id)
-        (void) acp_map_remove(&agent->sessions, acp_str(session->id));
     free_session(session);
 }
 
@@ -218,6 +224,8 @@ static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int me
     }
     if (old)
         agent_end_session(old);
+    if (agent->closing)
+        return NULL; /* the program has closed the connection when it heard of that */
     struct acp_session *session =
         make_session(agent, call, method, request->cwd, request->additional_directories);
     if (!session || acp_session_set_id(session, request->session_id)) {
@@ -454,7 +462,8 @@ void agent_serve_delete(struct acp_agent *agent, acp_call call, struct acp_raw p
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
     if (session)
         agent_end_session(session);
-    agent->handler.delete_session(agent, call, request.session_id, agent->user);
+    if (!agent->closing)
+        agent->handler.delete_session(agent, call, request.session_id, agent->user);
 }
 
 void agent_serve_set_mode(struct acp_agent *agent, acp_call call, struct acp_raw params)

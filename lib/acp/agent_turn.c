@@ -124,12 +124,14 @@ void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw p
 
 /* ---- Ending --------------------------------------------------------------------------------------- */
 
-/* Takes the turn out of its session and settles what it has asked for. */
-static void close_turn(struct acp_turn *turn)
+/* Settles what the turn has asked for and sends its last words.  False when it is over already. */
+static bool close_turn(struct acp_turn *turn)
 {
-    agent_settle_asks(turn, ACP_ERR_CANCELLED);
+    if (!agent_settle_asks(turn, ACP_ERR_CANCELLED))
+        return false;
     (void) agent_flush_text(turn->session);
     agent_end_message(turn->session);
+    return true;
 }
 
 /* The next prompt that waits, if any, has its turn now. */
@@ -175,7 +177,8 @@ int acp_turn_end(struct acp_turn *turn, enum acp_stop stop)
 {
     if (stop < ACP_STOP_END_TURN || stop > ACP_STOP_CANCELLED)
         return ACP_ERR_ARGUMENT;
-    close_turn(turn);
+    if (!close_turn(turn))
+        return 0;
     answer_end(turn, turn->cancelled ? ACP_STOP_CANCELLED : stop);
     finish_turn(turn);
     return 0;
@@ -187,7 +190,8 @@ int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message)
     /* What goes wrong because it was cancelled is the cancellation. */
     if (turn->cancelled)
         return acp_turn_end(turn, ACP_STOP_CANCELLED);
-    close_turn(turn);
+    if (!close_turn(turn))
+        return 0;
     if (agent_is_v2(agent)) {
         struct acp_error error = {.code = code, .message = message};
         (void) agent_send_state(turn->session, ACP_STATE_UPDATE_IDLE, ACP_IDLE_STATE_UPDATE_ERROR,
@@ -214,15 +218,11 @@ static void drop_held(struct acp_session *session)
 
 void agent_cancel_turn(struct acp_turn *turn)
 {
-    struct acp_session *session = turn->session;
-    struct acp_agent *agent = session->agent;
+    struct acp_agent *agent = turn->session->agent;
     if (turn->cancelled)
         return;
     turn->cancelled = true;
-    uint64_t number = turn->number;
-    agent_settle_asks(turn, ACP_ERR_CANCELLED);
-    /* Settling calls the program back, which may have ended the turn. */
-    if (agent_turn_goes_on(session, number) && agent->handler.cancel)
+    if (agent_settle_asks(turn, ACP_ERR_CANCELLED) && agent->handler.cancel)
         agent->handler.cancel(turn, agent->user);
 }
 

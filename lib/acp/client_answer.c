@@ -77,11 +77,17 @@ int acp_client_reject(struct acp_client *client, acp_call call)
 void client_drop_questions(struct acp_client_session *session)
 {
     struct acp_client *client = session->client;
+    bool was_closing = client->closing || session->gone;
     while (session->questions) {
-        acp_call call = session->questions->call;
-        (void) acp_client_reject(client, call);
+        struct question *question = session->questions;
+        acp_call call = question->call;
+        session->questions = question->next;
+        free(question);
+        (void) answer_outcome(client, call, acp_str(NULL));
         if (client->handler.permission_gone)
             client->handler.permission_gone(session, call, client->user);
+        if (client->closing && !was_closing)
+            return; /* the program has closed the connection, and the session is freed */
     }
 }
 
@@ -142,8 +148,8 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
                                  acp_str("No such session"), acp_raw(NULL));
         return;
     }
-    /* Without a person to ask, the answer is no. */
-    if (!client->handler.permission) {
+    /* Without a person to ask, the answer is no; and one who has cancelled is not asked any more. */
+    if (!client->handler.permission || (session->end && session->cancelled)) {
         (void) answer_outcome(client, call, acp_str(NULL));
         return;
     }

@@ -172,13 +172,15 @@ static void emit_work_state(struct acp_client_session *session,
                             const struct acp_session_update *update, struct acp_raw raw)
 {
     const struct acp_state_update *state = &update->state_update;
+    const struct acp_client *client = session->client;
     /* A state that we do not know is busy; never idle. */
     client_emit_state(session,
                       state->is == ACP_STATE_UPDATE_IDLE              ? ACP_WORK_IDLE
                       : state->is == ACP_STATE_UPDATE_REQUIRES_ACTION ? ACP_WORK_BLOCKED
                                                                       : ACP_WORK_RUNNING,
                       update, raw);
-    client_note_state(session, state);
+    if (!client->closing) /* by the program, when it heard of it */
+        client_note_state(session, state);
 }
 
 static void emit_update(struct acp_client_session *session, const struct acp_session_update *u,
@@ -333,8 +335,8 @@ void client_deliver_early(struct acp_client_session *session)
         client->early_bytes -= sizeof(*early) + early->session_len + early->len;
         deliver(session, acp_raw_n(early->bytes + early->session_len, early->len));
         free(early);
-        if (acp_map_get(&client->sessions, id) != session)
-            return; /* the program has ended it meanwhile */
+        if (client->closing)
+            return; /* the program has closed the connection, and the session is freed */
     }
 }
 

@@ -33,12 +33,14 @@ struct acp_client_session {
     char *id;
     char *cwd;
     void *user;
+    bool gone; /* it is being ended, and no longer among client->sessions */
     enum acp_work_state state;
     /* The prompt at work. */
     acp_turn_fn *end; /* NULL when there is none */
     void *end_user;
     bool accepted; /* version 2: its response has come */
     bool worked;   /* version 2: the agent has begun since it was sent */
+    bool cancelled; /* we have asked for its end */
     char *stop;    /* version 2: why it stopped, should that be told before the response */
     struct question *questions;
 };

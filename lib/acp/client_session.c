@@ -111,9 +111,11 @@ void client_end_session(struct acp_client_session *session, int reason)
 {
     struct acp_client *client = session->client;
     struct acp_outcome outcome = client_failed(client, reason);
+    /* First of all: the program may close the connection when it hears of this. */
+    session->gone = true;
+    (void) acp_map_remove(&client->sessions, acp_str(session->id));
     client_drop_questions(session);
     client_end_turn(session, acp_str(NULL), &outcome);
-    (void) acp_map_remove(&client->sessions, acp_str(session->id));
     if (client->handler.end_session)
         client->handler.end_session(session, client->user);
     free_session(session);
@@ -330,12 +332,16 @@ int acp_client_close_session(struct acp_client_session *session, acp_client_fn *
 void client_end_turn(struct acp_client_session *session, struct acp_str stop,
                      const struct acp_outcome *outcome)
 {
-    acp_turn_fn *end = session->end;
-    if (!end)
+    const struct acp_client *client = session->client;
+    bool was_closing = client->closing || session->gone;
+    if (!session->end)
         return;
-    session->end = NULL;
-    if (session->state != ACP_WORK_IDLE && !client_is_v2(session->client))
+    if (session->state != ACP_WORK_IDLE && !client_is_v2(client))
         client_emit_state(session, ACP_WORK_IDLE, NULL, acp_raw(NULL));
+    if (client->closing && !was_closing)
+        return; /* the program has closed the connection, which has ended the turn */
+    acp_turn_fn *end = session->end;
+    session->end = NULL;
     end(session, stop, outcome, session->end_user);
 }
 
@@ -347,7 +353,11 @@ static void settle_prompt(struct client_call *call, const struct acp_reply *repl
     struct acp_outcome outcome = client_outcome(call, reply);
     if (!session || !session->end)
         return; /* it ended with its session */
-    if (outcome.err) {
+    if (outcome.err && session->cancelled && outcome.code == ACP_ERROR_CODE_REQUEST_CANCELLED) {
+        /* It was dropped before it had begun, which is what we wanted. */
+        outcome = (struct acp_outcome){.why = acp_str("")};
+        client_end_turn(session, acp_str("cancelled"), &outcome);
+    } else if (outcome.err) {
         client_end_turn(session, acp_str(NULL), &outcome);
     } else if (!client_is_v2(call->client)) {
         const struct acp_prompt_response *response = outcome.value;
@@ -424,7 +434,7 @@ int acp_client_prompt(struct acp_client_session *session, const struct acp_conte
 {
     struct acp_client *client = session->client;
     struct acp_prompt_request request;
-    if (session->end || client->closing)
+    if (session->end || session->gone || client->closing)
         return ACP_ERR_STATE;
     for (size_t i = 0; i < count; i++)
         if (!agent_takes_block(client, &blocks[i]))
@@ -438,6 +448,9 @@ int acp_client_prompt(struct acp_client_session *session, const struct acp_conte
     session->end_user = user;
     session->accepted = false;
     session->worked = false;
+    session->cancelled = false;
+    free(session->stop);
+    session->stop = NULL;
     acp_prompt_request_init(&request, acp_str(session->id), blocks, count);
     int err = call->id ? client_send(call, "session/prompt", ACP_TYPE_PROMPT_REQUEST, &request, 0)
                        : ACP_ERR_NOMEM;
@@ -460,6 +473,7 @@ int acp_client_cancel(struct acp_client_session *session)
         return acp_peer_is_closed(client->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
     (void) acp_close_session_request_encode(client->mode, &note, w, NULL);
     int err = acp_peer_commit(client->peer, NULL);
+    session->cancelled = true;
     client_drop_questions(session);
     return err;
 }

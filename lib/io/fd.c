@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -126,6 +127,12 @@ ssize_t acp_fd_write(int fd, const void *bytes, size_t n)
         if (errno != EINTR)
             return -errno;
     }
+}
+
+bool acp_fd_has_bytes(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    return fd >= 0 && poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & POLLIN);
 }
 
 void acp_fd_ignore_sigpipe(void)

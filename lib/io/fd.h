@@ -37,6 +37,9 @@ void acp_fd_release(struct acp_fd *fd);
 ssize_t acp_fd_read(int fd, void *bytes, size_t n);
 ssize_t acp_fd_write(int fd, const void *bytes, size_t n);
 
+/* Whether there are bytes to be read, now; not at the end, and not for -1. */
+bool acp_fd_has_bytes(int fd);
+
 /* That nobody reads what we write shall be an error, not our death. */
 void acp_fd_ignore_sigpipe(void);
 

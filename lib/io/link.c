@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "acp/io.h"
+#include "io/link.h"
 #include "io/source.h"
 
 /* As large as a pipe is by default: one read empties it. */
@@ -399,6 +399,11 @@ void acp_link_end_output(struct acp_link *link)
 {
     link->out_ending = true;
     acp_link_wake(link);
+}
+
+int acp_link_input(const struct acp_link *link)
+{
+    return link->in.fd.fd;
 }
 
 bool acp_link_is_stalled(const struct acp_link *link)

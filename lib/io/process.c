@@ -23,6 +23,8 @@ enum {
     ABANDON_MS = 5000,
     SWEEP_EVERY_MS = 5,
     SWEEP_FOR_MS = 2000,
+    /* Output that is there is read, also when drain_ms are over; but nobody writes for ever. */
+    DRAIN_MORE = 20,
 };
 
 /* ---- Death of the object -------------------------------------------------------------------- */
@@ -108,13 +110,27 @@ static bool sweep(struct acp_process *p, uint64_t now)
     return p->sweeping;
 }
 
+/* Step 3.  True while there is something to wait for. */
+static bool drain(struct acp_process *p, uint64_t now)
+{
+    if (acp_process_is_drained(p))
+        return false;
+    if (now < p->drain_until)
+        return true;
+    /* With keep_rest it is read on after the exit. */
+    if (p->keep_rest || p->drain_more >= DRAIN_MORE || !acp_process_has_output(p))
+        return false;
+    p->drain_more++;
+    p->drain_until = now + p->drain_ms;
+    return true;
+}
+
 /* Looks whether all that an exit waits for has come. */
 static void settle(struct acp_process *p)
 {
     uint64_t now = uv_now(p->loop);
     bool swept = !sweep(p, now);
-    bool drained = acp_process_is_drained(p) || now >= p->drain_until;
-    if (!swept || !drained) {
+    if (drain(p, now) || !swept) {
         set_timer(p, PROCESS_EXITED, swept ? p->drain_until - now : SWEEP_EVERY_MS);
         return;
     }

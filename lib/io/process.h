@@ -53,7 +53,8 @@ struct acp_process {
     bool on_terminal;
 
     uv_timer_t timer;
-    uint64_t drain_until; /* these two while EXITED */
+    uint64_t drain_until; /* these three while EXITED */
+    unsigned drain_more;  /* how often it was put off because there was more */
     uint64_t sweep_until;
     bool sweeping; /* somebody of the family may be alive */
 
@@ -88,6 +89,8 @@ int acp_process_make_link(struct acp_process *process, const struct acp_endpoint
                           int out);
 /* Everything was read. */
 bool acp_process_is_drained(const struct acp_process *process);
+/* There is something to be read at once. */
+bool acp_process_has_output(const struct acp_process *process);
 /* Reads and writes no more. */
 void acp_process_close_io(struct acp_process *process);
 

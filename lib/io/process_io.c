@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "io/link.h"
 #include "io/pty.h"
 
 /* ---- Standard error ------------------------------------------------------------------------- */
@@ -202,6 +203,13 @@ int acp_process_resize(struct acp_process *p, unsigned short rows, unsigned shor
 bool acp_process_is_drained(const struct acp_process *p)
 {
     return !p->link && !p->out.open && !p->err.open;
+}
+
+bool acp_process_has_output(const struct acp_process *p)
+{
+    return (p->link && acp_fd_has_bytes(acp_link_input(p->link))) ||
+           (p->out.open && acp_fd_has_bytes(p->out.fd.fd)) ||
+           (p->err.open && acp_fd_has_bytes(p->err.fd.fd));
 }
 
 void acp_process_close_io(struct acp_process *p)

@@ -46,7 +46,7 @@ static int fail_root(struct acp_failure *failure, int err, size_t index, const c
     else
         (void) snprintf(failure->path, sizeof(failure->path), "additionalDirectories[%zu]",
                         index - 1);
-    (void) snprintf(failure->message, sizeof(failure->message), "%s", message);
+    (void) snprintf(failure->message, sizeof(failure->message), "%.199s", message);
     return err;
 }
 

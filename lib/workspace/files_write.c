@@ -41,8 +41,8 @@ static uint64_t some_number(void)
 static int create_beside(int dir, mode_t mode, char *name, size_t size)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
-        (void) snprintf(name, size, ".acp-%016llx.tmp",
-                        (unsigned long long) (some_number() + (uint64_t) i));
+        unsigned long long number = some_number() + (uint64_t) i;
+        (void) snprintf(name, size, ".acp-%016llx.tmp", number);
         int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST)
             return fd < 0 ? -errno : fd;

@@ -19,7 +19,7 @@
 #include "workspace/beneath.h"
 #include "workspace/ledger.h"
 
-enum { LOCK_TRIES = 200, LOCK_PAUSE_MS = 10 };
+enum { LOCK_TRIES = 200, LOCK_PAUSE_MS = 10, BLOCK = 64 * 1024 };
 
 static int fail_system(struct acp_failure *failure, int reason, const char *what)
 {
@@ -49,12 +49,12 @@ static int read_file(const char *path, struct acp_buf *out, struct acp_failure *
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         err = fail_system(failure, EINVAL, "open");
     while (!err) {
-        err = acp_buf_reserve(out, 64 * 1024);
+        err = acp_buf_reserve(out, BLOCK);
         if (err) {
             (void) fail_plain(failure, err);
             break;
         }
-        ssize_t n = read(fd, out->data + out->start + out->len, 64 * 1024);
+        ssize_t n = read(fd, out->data + out->start + out->len, BLOCK);
         if (n == 0)
             break;
         if (n > 0)
@@ -145,7 +145,7 @@ static int merge(const struct acp_ledger *ours, const char *path, acp_ledger_rep
                  void *user, struct acp_ledger **ret_merged, struct acp_failure *failure)
 {
     struct acp_buf text;
-    acp_buf_init(&text, (size_t) ACP_LEDGER_MAX_BYTES + 128 * 1024);
+    acp_buf_init(&text, (size_t) ACP_LEDGER_MAX_BYTES + (size_t) 2 * BLOCK);
     int err = read_file(path, &text, failure);
     struct acp_ledger *merged = NULL;
     if (!err && acp_ledger_new(&merged))
@@ -182,7 +182,7 @@ int acp_ledger_load_file(struct acp_ledger *ledger, const char *path, acp_ledger
 {
     struct acp_ledger *merged = NULL;
     int aside = merge(ledger, path, report, user, &merged, failure);
-    if (aside >= 0)
+    if (merged)
         swap_in(ledger, merged);
     return aside;
 }
@@ -223,7 +223,7 @@ int acp_ledger_save_file(struct acp_ledger *ledger, const char *path, acp_ledger
     if (lock >= 0) {
         struct acp_ledger *merged = NULL;
         aside = merge(ledger, target, report, user, &merged, failure);
-        int err = aside < 0 ? aside : save_merged(ledger, merged, target, failure);
+        int err = merged ? save_merged(ledger, merged, target, failure) : aside;
         aside = err ? err : aside;
         (void) close(lock);
     }

@@ -159,7 +159,7 @@ static const struct acp_permission_option *find_option(struct acp_permission_opt
 {
     for (size_t i = 0; i < options.count; i++)
         if (options.items[i].kind.is == kind)
-            return &options.items[i];
+            return options.items + i;
     return NULL;
 }
 

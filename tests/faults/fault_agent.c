@@ -104,7 +104,8 @@ static void do_flood(struct acp_turn *turn)
 
 static void do_half(struct acp_turn *turn)
 {
-    static const char half[] = "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sess";
+    static const char half[] =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sess";
     (void) turn;
     int fd = find_pipe(&output, 3);
     (void) !write(fd, half, sizeof(half) - 1);

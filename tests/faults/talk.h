@@ -38,11 +38,12 @@ enum talk_fault_kind {
     FAULT_DIE,     /* side dies, and what it had not sent is lost */
     FAULT_CUT,     /* the sender of the message dies when so many bytes of it have been sent */
     FAULT_GARBAGE, /* side is sent something that is no message of the conversation */
+    FAULT_CLOSE,   /* side closes the connection from within a callback */
 };
 
 struct talk_fault {
     enum talk_fault_kind kind;
-    size_t at; /* before, or in, the message of this number */
+    size_t at; /* before, or in, the message of this number; in the callback of this number */
     enum talk_side side;
     size_t offset;
     struct acp_str garbage;
@@ -80,6 +81,8 @@ struct talk {
     struct talk_message *messages;
     size_t message_count;
     struct acp_buf logs[2]; /* what each program saw */
+    size_t callbacks[2];    /* how often each was called */
+    bool gave_up;           /* one of them has closed the connection */
 
     /* The client's program. */
     enum talk_step step;
@@ -98,7 +101,7 @@ struct talk {
     /* The agent's program. */
     struct acp_session *opening; /* to be accepted later */
     struct acp_turn *ending;     /* to be ended later */
-    int sessions; /* given, and ended */
+    int sessions;                /* given, and ended */
     int sessions_ended;
     int agent_closed;
     int asked;

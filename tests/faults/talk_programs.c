@@ -11,9 +11,26 @@
 
 #include <cmocka.h>
 
-static void note(struct talk *t, enum talk_side side, const char *format, ...) ACP_PRINTF(3, 4);
+/* The program cannot go on, and says so in the middle of things. */
+static bool give_up(struct talk *t, enum talk_side side)
+{
+    const struct talk_fault *f = &t->fault;
+    size_t number = t->callbacks[side]++;
+    if (t->fault_done || f->kind != FAULT_CLOSE || f->side != side || f->at != number)
+        return false;
+    t->fault_done = true;
+    t->gave_up = true;
+    if (side == TALK_AGENT)
+        acp_agent_close(t->agent, ACP_ERR_CLOSED);
+    else
+        acp_client_close(t->client, ACP_ERR_CLOSED);
+    return true;
+}
 
-static void note(struct talk *t, enum talk_side side, const char *format, ...)
+static bool note(struct talk *t, enum talk_side side, const char *format, ...) ACP_PRINTF(3, 4);
+
+/* Called in every callback, when its books are done.  True: return at once, nothing is left. */
+static bool note(struct talk *t, enum talk_side side, const char *format, ...)
 {
     char text[600];
     va_list args;
@@ -23,6 +40,7 @@ static void note(struct talk *t, enum talk_side side, const char *format, ...)
     assert_in_range(n, 0, (int) sizeof(text) - 1);
     assert_int_equal(acp_buf_append(&t->logs[side], text, (size_t) n), 0);
     assert_int_equal(acp_buf_append(&t->logs[side], "\n", 1), 0);
+    return give_up(t, side);
 }
 
 #define STR(s) (int) (s).len, (s).ptr ? (s).ptr : ""
@@ -39,7 +57,8 @@ static void on_file(struct acp_turn *turn, int err, struct acp_str text, void *u
 {
     struct talk *t = user;
     t->answered++;
-    note(t, TALK_AGENT, "file %d %.*s", err, STR(text));
+    if (note(t, TALK_AGENT, "file %d %.*s", err, STR(text)))
+        return;
     if (err)
         (void) acp_turn_fail(turn, -32603, acp_str("the file cannot be read"));
     else
@@ -50,7 +69,8 @@ static void on_permission(struct acp_turn *turn, const struct acp_permission *an
 {
     struct talk *t = user;
     t->answered++;
-    note(t, TALK_AGENT, "permission %d %.*s", answer->err, STR(answer->option));
+    if (note(t, TALK_AGENT, "permission %d %.*s", answer->err, STR(answer->option)))
+        return;
     if (acp_turn_is_cancelled(turn))
         return; /* the cancel callback comes next */
     if (answer->err)
@@ -106,7 +126,8 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
     struct talk *t = user;
     assert_int_equal(prompt.count, 1);
     struct acp_str text = prompt.items[0].text.text;
-    note(t, TALK_AGENT, "prompt %.*s", STR(text));
+    if (note(t, TALK_AGENT, "prompt %.*s", STR(text)))
+        return;
     if (acp_str_is(text, "work")) {
         work(turn);
         ask(t, turn);
@@ -125,7 +146,8 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
 static void on_cancel(struct acp_turn *turn, void *user)
 {
     struct talk *t = user;
-    note(t, TALK_AGENT, "cancel");
+    if (note(t, TALK_AGENT, "cancel"))
+        return;
     if (t->ending != turn)
         end_later(t, turn);
 }
@@ -134,10 +156,10 @@ static void on_new_session(struct acp_session *session,
                            const struct acp_new_session_request *request, void *user)
 {
     struct talk *t = user;
-    note(t, TALK_AGENT, "new %.*s", STR(request->cwd));
     assert_null(t->opening);
     t->opening = session;
     t->sessions++;
+    (void) note(t, TALK_AGENT, "new %.*s", STR(request->cwd));
 }
 
 static void on_load(struct acp_session *session, const struct acp_resume_session_request *request,
@@ -145,30 +167,30 @@ static void on_load(struct acp_session *session, const struct acp_resume_session
 {
     struct talk *t = user;
     struct acp_content_block block;
-    note(t, TALK_AGENT, "load %.*s", STR(request->session_id));
     acp_content_block_init_text(&block, acp_str("what I said"));
     assert_int_equal(acp_session_user_block(session, &block, acp_str("u1")), 0);
     assert_int_equal(acp_session_text(session, acp_str("what was answered"), acp_str("a1")), 0);
     assert_null(t->opening);
     t->opening = session;
     t->sessions++;
+    (void) note(t, TALK_AGENT, "load %.*s", STR(request->session_id));
 }
 
 static void on_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
 {
-    note(user, TALK_AGENT, "mode %.*s", STR(mode));
-    (void) acp_session_mode_set(session, call, mode);
+    if (!note(user, TALK_AGENT, "mode %.*s", STR(mode)))
+        (void) acp_session_mode_set(session, call, mode);
 }
 
 static void on_agent_session_end(struct acp_session *session, void *user)
 {
     struct talk *t = user;
-    note(t, TALK_AGENT, "end of a session");
     t->sessions_ended++;
     if (t->opening == session)
         t->opening = NULL;
     if (t->ending && acp_turn_session(t->ending) == session)
         t->ending = NULL;
+    (void) note(t, TALK_AGENT, "end of a session");
 }
 
 static void on_agent_closed(struct acp_agent *agent, int reason, void *user)
@@ -176,7 +198,6 @@ static void on_agent_closed(struct acp_agent *agent, int reason, void *user)
     struct talk *t = user;
     (void) agent;
     assert_true(reason < 0);
-    assert_int_equal(t->sessions_ended, t->sessions);
     t->agent_closed++;
 }
 
@@ -249,12 +270,13 @@ static bool keep(struct talk *t, enum talk_step step, const struct acp_outcome *
 {
     t->promises[step].kept++;
     t->promises[step].err = outcome->err;
-    note(t, TALK_CLIENT, "step %d: %d %.*s", (int) step, outcome->err, STR(outcome->why));
     check_words(t, outcome);
     bool fails = step == STEP_FAIL;
     if (fails && outcome->err == ACP_ERR_REMOTE)
         assert_true(contains(outcome->why, "the model is gone"));
-    return fails ? outcome->err == ACP_ERR_REMOTE : outcome->err == 0;
+    bool fine = fails ? outcome->err == ACP_ERR_REMOTE : outcome->err == 0;
+    (void) note(t, TALK_CLIENT, "step %d: %d %.*s", (int) step, outcome->err, STR(outcome->why));
+    return fine && !t->gave_up;
 }
 
 static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -288,8 +310,9 @@ static void on_end(struct acp_client_session *session, struct acp_str stop,
 {
     struct talk *t = user;
     assert_ptr_equal(session, t->step < STEP_LOAD ? t->fresh : t->old);
-    note(t, TALK_CLIENT, "end %.*s", STR(stop));
     assert_int_equal(stop.ptr == NULL, outcome->err != 0);
+    if (t->step == STEP_WAIT && stop.ptr)
+        assert_true(acp_str_is(stop, "cancelled"));
     if (keep(t, t->step, outcome))
         talk_next(t);
 }
@@ -338,7 +361,11 @@ void talk_next(struct talk *t)
     if (t->step == STEPS)
         return;
     t->promises[t->step].promised++;
-    assert_int_equal(begin_step(t), 0);
+    int err = begin_step(t);
+    assert_true(err == 0 || t->gave_up);
+    /* What could not be begun promises nothing. */
+    if (err)
+        t->promises[t->step].promised--;
 }
 
 static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
@@ -347,20 +374,21 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
     (void) session;
     switch (event->kind) {
     case ACP_EVENT_CHUNK:
-        note(t, TALK_CLIENT, "text %d %.*s", (int) event->author, STR(event->block->text.text));
+        (void) note(t, TALK_CLIENT, "text %d %.*s", (int) event->author,
+                    STR(event->block->text.text));
         break;
     case ACP_EVENT_TOOL:
-        note(t, TALK_CLIENT, "tool %.*s %.*s %zu", STR(event->tool_id), STR(event->tool->status.text),
-             event->tool->content.count);
+        (void) note(t, TALK_CLIENT, "tool %.*s %.*s %zu", STR(event->tool_id),
+                    STR(event->tool->status.text), event->tool->content.count);
         break;
     case ACP_EVENT_PLAN:
-        note(t, TALK_CLIENT, "plan of %zu", event->plan.count);
+        (void) note(t, TALK_CLIENT, "plan of %zu", event->plan.count);
         break;
     case ACP_EVENT_STATE:
-        note(t, TALK_CLIENT, "state %d", (int) event->state);
+        (void) note(t, TALK_CLIENT, "state %d", (int) event->state);
         break;
     default:
-        note(t, TALK_CLIENT, "event %d", (int) event->kind);
+        (void) note(t, TALK_CLIENT, "event %d", (int) event->kind);
     }
 }
 
@@ -368,8 +396,9 @@ static void on_question(struct acp_client_session *session, acp_call call,
                         const struct acp_permission_question *question, void *user)
 {
     struct talk *t = user;
-    note(t, TALK_CLIENT, "may it %.*s", STR(question->title));
     t->questions++;
+    if (note(t, TALK_CLIENT, "may it %.*s", STR(question->title)))
+        return;
     if (t->step == STEP_WAIT) {
         assert_int_equal(acp_client_cancel(session), 0);
     } else {
@@ -383,8 +412,8 @@ static void on_question_gone(struct acp_client_session *session, acp_call call, 
     struct talk *t = user;
     (void) session;
     (void) call;
-    note(t, TALK_CLIENT, "question gone");
     t->questions_settled++;
+    (void) note(t, TALK_CLIENT, "question gone");
 }
 
 static void on_request(struct acp_client *client, struct acp_client_session *session, acp_call call,
@@ -396,7 +425,8 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
     (void) message;
     assert_non_null(session);
     assert_int_equal(method->id, ACP_METHOD_FS_READ_TEXT_FILE);
-    note(user, TALK_CLIENT, "reads");
+    if (note(user, TALK_CLIENT, "reads"))
+        return;
     acp_read_text_file_response_init(&answer, acp_str("contents"));
     assert_int_equal(acp_client_answer(client, call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer), 0);
 }
@@ -413,12 +443,12 @@ static void on_trouble(struct acp_client *client, enum acp_trouble what, struct 
 static void on_client_session_end(struct acp_client_session *session, void *user)
 {
     struct talk *t = user;
-    note(t, TALK_CLIENT, "end of a session");
     t->client_sessions_ended++;
     if (session == t->fresh)
         t->fresh = NULL;
     if (session == t->old)
         t->old = NULL;
+    (void) note(t, TALK_CLIENT, "end of a session");
 }
 
 static void on_client_closed(struct acp_client *client, int reason, void *user)

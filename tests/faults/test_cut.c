@@ -100,11 +100,21 @@ static void any_message_is_cut(void **state)
             size_t len = undisturbed[v]->messages[at].text.len;
             size_t offsets[] = {1, len / 4, len / 2, len - 2, len - 1};
             for (size_t i = 0; i < COUNT(offsets); i++)
-                run_with(v,
-                         (struct talk_fault){.kind = FAULT_CUT, .at = at, .offset = offsets[i]},
+                run_with(v, (struct talk_fault){.kind = FAULT_CUT, .at = at, .offset = offsets[i]},
                          false);
         }
     }
+}
+
+/* A program may find at any time that it cannot go on. */
+static void either_side_closes_in_any_callback(void **state)
+{
+    (void) state;
+    for (size_t v = 0; v < 2; v++)
+        for (enum talk_side side = TALK_AGENT; side <= TALK_CLIENT; side++)
+            for (size_t at = 0; at < undisturbed[v]->callbacks[side]; at++)
+                run_with(v, (struct talk_fault){.kind = FAULT_CLOSE, .at = at, .side = side},
+                         false);
 }
 
 /* ---- Garbage ---------------------------------------------------------------------------------------- */
@@ -157,8 +167,8 @@ static void throw_garbage(size_t v, size_t g, size_t at, enum talk_side side)
     struct talk *t = begin(v);
     t->fault = (struct talk_fault){
         .kind = FAULT_GARBAGE, .at = at, .side = side, .garbage = garbage[g].text};
-    (void) snprintf(current, sizeof(current), "version %zu, %s to side %d before message %zu", v + 1,
-                    garbage[g].name, (int) side, at);
+    (void) snprintf(current, sizeof(current), "version %zu, %s to side %d before message %zu",
+                    v + 1, garbage[g].name, (int) side, at);
     talk_run(t);
     assert_true(t->fault_done);
     talk_check_same(t, undisturbed[v]);
@@ -252,6 +262,7 @@ int main(void)
         cmocka_unit_test(the_conversation_is_what_it_should_be),
         cmocka_unit_test_teardown(either_side_dies_between_any_two_messages, tell_where),
         cmocka_unit_test_teardown(any_message_is_cut, tell_where),
+        cmocka_unit_test_teardown(either_side_closes_in_any_callback, tell_where),
         cmocka_unit_test_teardown(garbage_between_any_two_messages_does_no_harm, tell_where),
         cmocka_unit_test_teardown(bytes_may_come_one_by_one, tell_where),
         cmocka_unit_test_teardown(bytes_may_come_in_any_pieces, tell_where),

@@ -49,7 +49,8 @@ static void an_agent_that_dies_ends_the_prompt_and_tells_why(void **state)
         {"exit", "exited with code 7", "opening the model\nthe disk is full", 1500},
         {"kill", "was ended by SIGKILL", "", 1500},
         {"half", "exited with code 3", "", 1500},
-        {"close output", "closed its output and was stopped by SIGTERM", "I have nothing more to say", 2500},
+        {"close output", "closed its output and was stopped by SIGTERM",
+         "I have nothing more to say", 2500},
         {"fork", "exited with code 0", "grandchild", 2500},
         {"fork away", "exited with code 0", "grandchild", 2500},
     };
@@ -325,7 +326,8 @@ static _Noreturn void be_plain_client(unsigned version)
         (void) execl(drive_program, drive_program, (char *) NULL);
         _exit(1);
     }
-    (void) dprintf(in[1], "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":%s}\n",
+    (void) dprintf(in[1],
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":%s}\n",
                    params[version == ACP_V2]);
     if (read(out[0], &byte, 1) == 1)
         (void) !write(STDOUT_FILENO, &pid, sizeof(pid));

@@ -90,7 +90,7 @@ static void check_simple(struct acp_str pattern, struct acp_str text)
 static void check_escape(struct acp_str text)
 {
     struct acp_buf out;
-    acp_buf_init(&out, 2 * MOST);
+    acp_buf_init(&out, (size_t) 2 * MOST);
     CHECK(acp_glob_escape(text, &out) == 0);
     CHECK(acp_glob_text(acp_buf_view(&out), text));
     CHECK(acp_glob_spells(acp_buf_view(&out), text));
@@ -110,7 +110,7 @@ static void check_command(struct acp_str pattern, struct acp_str line)
         CHECK(!has_any(acp_str_n(line.ptr, line.len), ";&|<>()`$"));
     /* As one argument of a command it is harmless, but for control characters. */
     struct acp_buf out;
-    acp_buf_init(&out, 4 * MOST + 100);
+    acp_buf_init(&out, (size_t) 5 * MOST);
     CHECK(acp_command_line(acp_str("run"), (struct acp_str_list){&line, 1}, &out) == 0);
     bool control = false;
     for (size_t i = 0; i < line.len; i++)

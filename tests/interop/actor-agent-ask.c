@@ -137,9 +137,8 @@ static bool failed(struct work *work, const struct acp_reply *reply)
         return true;
     if (!reply->err)
         return false;
-    sayf(work, "terminal: %s: %lld %.*s\n", acp_err_name(reply->err),
-         (long long) reply->error_code, (int) reply->error_message.len,
-         reply->error_message.ptr ? reply->error_message.ptr : "");
+    sayf(work, "terminal: %s: %lld %.*s\n", acp_err_name(reply->err), (long long) reply->error_code,
+         (int) reply->error_message.len, reply->error_message.ptr ? reply->error_message.ptr : "");
     go_on(work);
     return true;
 }
@@ -432,8 +431,8 @@ enum step do_custom(struct work *work, const char *argument)
     struct acp_raw params = acp_raw("{\"n\":1}");
     (void) argument;
     (void) acp_peer_notify(acp_agent_peer(agent), acp_str("_x/note"), params);
-    int err = acp_turn_request(work->turn, acp_str("_x/ping"), ACP_TYPE_ANY, &params, on_pong,
-                               work);
+    int err =
+        acp_turn_request(work->turn, acp_str("_x/ping"), ACP_TYPE_ANY, &params, on_pong, work);
     if (!err)
         return STEP_WAIT;
     sayf(work, "ping: %s\n", acp_err_name(err));

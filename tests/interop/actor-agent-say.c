@@ -21,7 +21,8 @@ static void make_blocks(struct acp_content_block blocks[BLOCKS])
         .last_modified = ACP_STR("2026-01-02T03:04:05Z"),
         .priority = {ACP_PRESENT, 0.5},
     };
-    acp_content_block_init_text(&blocks[0], acp_str("a \"text\" with \xc3\xa9 and \xf0\x9f\x98\x80"));
+    acp_content_block_init_text(&blocks[0],
+                                acp_str("a \"text\" with \xc3\xa9 and \xf0\x9f\x98\x80"));
     blocks[0].text.annotations = &notes;
     blocks[0].text.meta = acp_raw("{\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-"
                                   "b7ad6b7169203331-01\"}");
@@ -159,8 +160,8 @@ enum step do_diff(struct work *work, const char *argument)
 enum step do_statuses(struct work *work, const char *argument)
 {
     static const enum acp_tool_kind_is kinds[] = {
-        ACP_TOOL_KIND_READ,   ACP_TOOL_KIND_EDIT,    ACP_TOOL_KIND_DELETE, ACP_TOOL_KIND_MOVE,
-        ACP_TOOL_KIND_SEARCH, ACP_TOOL_KIND_EXECUTE, ACP_TOOL_KIND_THINK,  ACP_TOOL_KIND_FETCH,
+        ACP_TOOL_KIND_READ,   ACP_TOOL_KIND_EDIT,        ACP_TOOL_KIND_DELETE, ACP_TOOL_KIND_MOVE,
+        ACP_TOOL_KIND_SEARCH, ACP_TOOL_KIND_EXECUTE,     ACP_TOOL_KIND_THINK,  ACP_TOOL_KIND_FETCH,
         ACP_TOOL_KIND_OTHER,  ACP_TOOL_KIND_SWITCH_MODE,
     };
     static const enum acp_tool_call_status_is statuses[] = {
@@ -217,8 +218,7 @@ enum step do_compaction(struct work *work, const char *argument)
     struct acp_compaction_update update;
     struct acp_content_block summary;
     (void) argument;
-    acp_compaction_update_init(&update, acp_str("compaction-1"),
-                               ACP_COMPACTION_STATUS_IN_PROGRESS);
+    acp_compaction_update_init(&update, acp_str("compaction-1"), ACP_COMPACTION_STATUS_IN_PROGRESS);
     int err = acp_session_compaction(session, &update);
     if (err) {
         sayf(work, "compaction: %s\n", acp_err_name(err));
@@ -276,8 +276,8 @@ enum step do_info(struct work *work, const char *argument)
 static void say_v2(struct acp_session *session)
 {
     static const struct acp_terminal_size size = {.cols = 80, .rows = 24};
-    static const struct acp_terminal_exit_status exit_status = {
-        .exit_code = {ACP_PRESENT, 3}, .signal = {NULL, 0}};
+    static const struct acp_terminal_exit_status exit_status = {.exit_code = {ACP_PRESENT, 3},
+                                                                .signal = {NULL, 0}};
     struct acp_session_update update;
     struct acp_content_block block;
     struct acp_terminal_output output;
@@ -305,8 +305,7 @@ static void say_v2(struct acp_session *session)
     (void) acp_session_update(session, &update);
 
     acp_session_update_init_tool_call_content_chunk(&update, acp_str("tool-1"));
-    acp_tool_call_content_init_terminal(&update.tool_call_content_chunk.content,
-                                        acp_str("term-1"));
+    acp_tool_call_content_init_terminal(&update.tool_call_content_chunk.content, acp_str("term-1"));
     (void) acp_session_update(session, &update);
 }
 

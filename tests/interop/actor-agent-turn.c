@@ -174,21 +174,16 @@ static const struct {
     const char *name;
     line_fn *fn;
 } lines[] = {
-    {"abandon", do_abandon},   {"big", do_big},
-    {"blocks", do_blocks},     {"chunks", do_chunks},
-    {"commands", do_commands}, {"compaction", do_compaction},
-    {"custom", do_custom},     {"diff", do_diff},
-    {"elicit", do_elicit},     {"every", do_every},
-    {"fail", do_fail},         {"info", do_info},
-    {"kill", do_kill},         {"later", do_later},
-    {"mode", do_mode},         {"notice", do_notice},
-    {"options", do_options},   {"permission", do_permission},
-    {"plan", do_plan},         {"read", do_read},
-    {"say", do_say},           {"statuses", do_statuses},
-    {"stop", do_stop},         {"stream", do_stream},
-    {"stubborn", do_stubborn}, {"terminal", do_terminal},
-    {"think", do_think},       {"tool", do_tool},
-    {"usage", do_usage},       {"wait", do_wait},
+    {"abandon", do_abandon},   {"big", do_big},           {"blocks", do_blocks},
+    {"chunks", do_chunks},     {"commands", do_commands}, {"compaction", do_compaction},
+    {"custom", do_custom},     {"diff", do_diff},         {"elicit", do_elicit},
+    {"every", do_every},       {"fail", do_fail},         {"info", do_info},
+    {"kill", do_kill},         {"later", do_later},       {"mode", do_mode},
+    {"notice", do_notice},     {"options", do_options},   {"permission", do_permission},
+    {"plan", do_plan},         {"read", do_read},         {"say", do_say},
+    {"statuses", do_statuses}, {"stop", do_stop},         {"stream", do_stream},
+    {"stubborn", do_stubborn}, {"terminal", do_terminal}, {"think", do_think},
+    {"tool", do_tool},         {"usage", do_usage},       {"wait", do_wait},
     {"where", do_where},       {"write", do_write},
 };
 

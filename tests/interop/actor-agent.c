@@ -97,8 +97,8 @@ void say_session(struct work *work)
     sayf(work, "cwd=%.*s\n", (int) cwd.len, cwd.ptr);
     for (size_t i = 0; i < directories.count; i++)
         sayf(work, "also=%.*s\n", (int) directories.items[i].len, directories.items[i].ptr);
-    sayf(work, "servers=%s\nmode=%s\nmodel=%s\nverbose=%d\n", work->talk->servers,
-         work->talk->mode, work->talk->model, work->talk->verbose);
+    sayf(work, "servers=%s\nmode=%s\nmodel=%s\nverbose=%d\n", work->talk->servers, work->talk->mode,
+         work->talk->model, work->talk->verbose);
 }
 
 /* ---- Sessions ------------------------------------------------------------------------------------------ */
@@ -166,8 +166,8 @@ static void on_load(struct acp_session *session, const struct acp_resume_session
     open_old(session, request, true);
 }
 
-static void on_resume(struct acp_session *session,
-                      const struct acp_resume_session_request *request, void *user)
+static void on_resume(struct acp_session *session, const struct acp_resume_session_request *request,
+                      void *user)
 {
     (void) user;
     open_old(session, request, false);

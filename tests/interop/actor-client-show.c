@@ -34,8 +34,8 @@ static void write_raw(struct acp_json_writer *w, const char *key, struct acp_raw
     acp_json_write_raw(w, value);
 }
 
-static void write_value(struct acp_json_writer *w, const char *key, acp_type_id type,
-                        unsigned mode, const void *value)
+static void write_value(struct acp_json_writer *w, const char *key, acp_type_id type, unsigned mode,
+                        const void *value)
 {
     acp_json_write_key(w, acp_str(key));
     (void) acp_encode(type, mode, value, w, NULL);
@@ -131,11 +131,11 @@ static void write_event(struct acp_json_writer *w, const struct acp_event *e, un
 static void on_event(struct acp_client_session *session, const struct acp_event *e, void *user)
 {
     static const char *const kinds[] = {
-        [ACP_EVENT_CHUNK] = "chunk",     [ACP_EVENT_MESSAGE] = "message",
-        [ACP_EVENT_TOOL] = "tool",       [ACP_EVENT_TOOL_CONTENT] = "tool_content",
-        [ACP_EVENT_PLAN] = "plan",       [ACP_EVENT_COMMANDS] = "commands",
-        [ACP_EVENT_MODE] = "mode",       [ACP_EVENT_OPTIONS] = "options",
-        [ACP_EVENT_STATE] = "state",     [ACP_EVENT_OTHER] = "other",
+        [ACP_EVENT_CHUNK] = "chunk", [ACP_EVENT_MESSAGE] = "message",
+        [ACP_EVENT_TOOL] = "tool",   [ACP_EVENT_TOOL_CONTENT] = "tool_content",
+        [ACP_EVENT_PLAN] = "plan",   [ACP_EVENT_COMMANDS] = "commands",
+        [ACP_EVENT_MODE] = "mode",   [ACP_EVENT_OPTIONS] = "options",
+        [ACP_EVENT_STATE] = "state", [ACP_EVENT_OTHER] = "other",
     };
     static const char *const authors[] = {"agent", "thought", "user"};
     static const char *const states[] = {"idle", "running", "blocked"};
@@ -200,8 +200,8 @@ static struct {
 } calls[MAX_CALLS];
 static size_t next_call;
 
-static void on_request(struct acp_client *client, struct acp_client_session *session,
-                       acp_call call, const struct acp_method *method, const void *params,
+static void on_request(struct acp_client *client, struct acp_client_session *session, acp_call call,
+                       const struct acp_method *method, const void *params,
                        const struct acp_message *message, void *user)
 {
     (void) user;

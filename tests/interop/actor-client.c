@@ -417,11 +417,11 @@ static const struct {
     const char *name;
     int (*fn)(char *rest);
 } commands[] = {
-    {"answer", do_answer},   {"auth", do_auth},       {"cancel", do_cancel}, {"close", do_close},
-    {"delete", do_delete},   {"list", do_list},       {"load", do_load},     {"logout", do_logout},
-    {"mode", do_mode},       {"new", do_new},         {"notify", do_notify}, {"option", do_option},
-    {"permit", do_permit},   {"prompt", do_prompt},   {"refuse", do_refuse}, {"reject", do_reject},
-    {"request", do_request}, {"resume", do_resume},   {"start", do_start},   {"stop", do_stop},
+    {"answer", do_answer},   {"auth", do_auth},     {"cancel", do_cancel}, {"close", do_close},
+    {"delete", do_delete},   {"list", do_list},     {"load", do_load},     {"logout", do_logout},
+    {"mode", do_mode},       {"new", do_new},       {"notify", do_notify}, {"option", do_option},
+    {"permit", do_permit},   {"prompt", do_prompt}, {"refuse", do_refuse}, {"reject", do_reject},
+    {"request", do_request}, {"resume", do_resume}, {"start", do_start},   {"stop", do_stop},
     {"switch", do_switch},
 };
 

@@ -4,7 +4,8 @@
 import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
-import { WireCheck, lineSplitter } from "./wire.mjs";
+import { WireCheck } from "./wire.mjs";
+import { lineSplitter } from "./lines.mjs";
 import { CASE_MS, within } from "./cases.mjs";
 
 const sdk = {
@@ -31,7 +32,7 @@ export function promised() {
 }
 
 /** Commands that run for a version 1 agent. */
-class Terminals {
+export class Terminals {
   constructor() {
     this.all = new Map();
   }

@@ -230,15 +230,3 @@ export class WireCheck {
     return [...this.theirs.values()].map((request) => request.method);
   }
 }
-
-/** Splits a stream of bytes into lines, each given to the function without its end. */
-export function lineSplitter(each) {
-  let rest = Buffer.alloc(0);
-  return (bytes) => {
-    rest = Buffer.concat([rest, bytes]);
-    for (let at = rest.indexOf(10); at >= 0; at = rest.indexOf(10)) {
-      each(rest.subarray(0, at).toString("utf8"));
-      rest = rest.subarray(at + 1);
-    }
-  };
-}

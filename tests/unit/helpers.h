@@ -37,11 +37,11 @@ static uint64_t test_random_state;
 /* Starts from a fixed seed, or from ACP_TEST_SEED, and prints it. */
 static inline void test_seed(void)
 {
-    unsigned seed = 20261115;
+    unsigned long seed = 20261115;
     const char *text = getenv("ACP_TEST_SEED");
-    if (text && sscanf(text, "%u", &seed) != 1)
-        seed = 0;
-    printf("# seed %u (ACP_TEST_SEED)\n", seed);
+    if (text)
+        seed = strtoul(text, NULL, 10);
+    printf("# seed %lu (ACP_TEST_SEED)\n", seed);
     test_random_state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
 }
 

@@ -10,34 +10,7 @@
 
 #include "base/map.h"
 #include "base/utf8.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static size_t allocations;
-static bool no_memory;
-
-void *__wrap_malloc(size_t size)
-{
-    allocations++;
-    return no_memory ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    allocations++;
-    return no_memory ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    allocations++;
-    return no_memory ? NULL : __real_realloc(old, size);
-}
+#include "test_memory.h"
 
 /* ---- Errors and texts ----------------------------------------------------------------------- */
 
@@ -242,9 +215,9 @@ static void buffer_without_memory_keeps_its_content(void **state)
     struct acp_buf buf;
     acp_buf_init(&buf, 1 << 20);
     assert_int_equal(acp_buf_append(&buf, "abc", 3), 0);
-    no_memory = true;
+    test_no_memory = true;
     int err = acp_buf_reserve(&buf, 1 << 16);
-    no_memory = false;
+    test_no_memory = false;
     assert_int_equal(err, ACP_ERR_NOMEM);
     assert_text_equal(acp_buf_view(&buf), "abc");
     acp_buf_finish(&buf);
@@ -316,7 +289,7 @@ static void buffer_that_slides_is_seldom_moved(void **state)
         moves += buf.start < start;
     }
     assert_true(moves < 10);
-    assert_true(buf.cap <= 4 * HELD);
+    assert_true(buf.cap <= (size_t) 4 * HELD);
     acp_buf_finish(&buf);
 }
 
@@ -503,10 +476,10 @@ static void arena_without_memory_fails_and_lives_on(void **state)
     acp_arena_init(&arena, 0);
     char *memory = acp_arena_alloc(&arena, 4000);
     memset(memory, 'a', 4000);
-    no_memory = true;
+    test_no_memory = true;
     void *more = acp_arena_alloc(&arena, 4000);
     void *grown = acp_arena_grow(&arena, memory, 4000, 8000);
-    no_memory = false;
+    test_no_memory = false;
     assert_null(more);
     assert_null(grown);
     assert_int_equal(memory[3999], 'a');
@@ -521,12 +494,12 @@ static void arena_that_is_warm_calls_malloc_no_more(void **state)
     acp_arena_init(&arena, 0);
     for (int round = 0; round < 100; round++) {
         if (round == 5)
-            allocations = 0;
+            test_allocations = 0;
         for (int i = 0; i < 100; i++)
             assert_non_null(acp_arena_alloc(&arena, 500));
         acp_arena_reset(&arena);
     }
-    assert_int_equal(allocations, 0);
+    assert_int_equal(test_allocations, 0);
     acp_arena_finish(&arena);
 }
 
@@ -607,15 +580,15 @@ static void map_without_memory_stays_as_it_was(void **state)
     struct acp_map map;
     int value;
     acp_map_init(&map, 0);
-    no_memory = true;
+    test_no_memory = true;
     int err = acp_map_set(&map, acp_str("a"), &value);
-    no_memory = false;
+    test_no_memory = false;
     assert_int_equal(err, ACP_ERR_NOMEM);
     for (int i = 0; i < 12; i++)
         assert_int_equal(acp_map_set(&map, acp_str_n((char *) &i, sizeof(i)), &value), 0);
-    no_memory = true;
+    test_no_memory = true;
     err = acp_map_set(&map, acp_str("one more"), &value);
-    no_memory = false;
+    test_no_memory = false;
     assert_int_equal(err, ACP_ERR_NOMEM);
     assert_int_equal(map.count, 12);
     for (int i = 0; i < 12; i++)

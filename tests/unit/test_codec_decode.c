@@ -8,33 +8,7 @@
 
 #include "acp/scan.h"
 #include "acp/types.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static size_t allocations;
-
-void *__wrap_malloc(size_t size)
-{
-    allocations++;
-    return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    allocations++;
-    return __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    allocations++;
-    return __real_realloc(old, size);
-}
+#include "test_memory.h"
 
 enum { ROOM = 4096 };
 
@@ -338,8 +312,8 @@ static void layers_of_unions_lie_flat(void **state)
 {
     (void) state;
     static const char *const texts[] = {
-        "{'sessionUpdate':'state_update','state':'idle','stopReason':'error','error':{'code':1,"
-        "'message':'m'},'background':[{'type':'terminal','terminalId':'t'}]}",
+        ("{'sessionUpdate':'state_update','state':'idle','stopReason':'error','error':{'code':1,"
+         "'message':'m'},'background':[{'type':'terminal','terminalId':'t'}]}"),
         "{'sessionUpdate':'state_update','state':'idle'}",
         "{'sessionUpdate':'state_update','state':'running','background':[]}",
         "{'sessionUpdate':'state_update','state':'idle','stopReason':'end_turn','_meta':{}}",
@@ -600,7 +574,7 @@ static void dropped_items_cost_little(void **state)
     struct acp_arena small;
     struct acp_plan m;
     acp_buf_init(&buf, 1 << 20);
-    acp_arena_init(&small, 64 * 1024);
+    acp_arena_init(&small, 1 << 16);
     assert_int_equal(acp_buf_append_str(&buf, acp_str("{\"entries\":[")), 0);
     for (int i = 0; i < BAD; i++)
         assert_int_equal(acp_buf_append(&buf, "0,", 2), 0);
@@ -689,14 +663,14 @@ static void a_warm_codec_does_not_allocate(void **state)
         struct acp_session_notification m;
         struct acp_json_writer w;
         if (round == 3)
-            allocations = 0;
+            test_allocations = 0;
         acp_arena_reset(&arena);
         acp_buf_clear(&buf);
         acp_json_writer_init(&w, &buf);
         assert_int_equal(acp_session_notification_decode(ACP_V1, json, &arena, &m, NULL), 0);
         assert_int_equal(acp_session_notification_encode(ACP_V1, &m, &w, NULL), 0);
     }
-    assert_int_equal(allocations, 0);
+    assert_int_equal(test_allocations, 0);
     acp_buf_finish(&buf);
 }
 

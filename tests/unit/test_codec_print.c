@@ -110,23 +110,10 @@ static void no_control_character_gets_through(void **state)
 {
     (void) state;
     static const char *const evil[] = {
-        "\\u001b[2J",
-        "\\u0007",
-        "\\u009b31m",
-        "\x7F",
-        "\\u007f",
-        "\xC2\x9B"
-        "31m",
-        "\xC2\x80",
-        "\xC2\x9F",
-        "\\r\\n",
-        "\\b\\b",
-        "\\u0000",
-        "\\u0085",
-        "\xC2\x85",
-        "\xC2\x9B\xC2\x9B",
-        "\xC2\xA0",
-        "\xC3\x9B",
+        "\\u001b[2J",       "\\u0007",          "\\u009b31m", "\x7F",
+        "\\u007f",          "\xC2\x9B[m",       "\xC2\x80",   "\xC2\x9F",
+        "\\r\\n",           "\\b\\b",           "\\u0000",    "\\u0085",
+        "\xC2\x85",         "\xC2\x9B\xC2\x9B", "\xC2\xA0",   "\xC3\x9B",
         "\x7F\x7F\xC2\x90",
     };
     static const struct {

@@ -176,8 +176,9 @@ static void lines_are_the_same_wherever_blocks_end(void **state)
                                         acp_some_i64(3), NULL, &out, &got, NULL),
                          0);
         size_t from = ((size_t) lines[i] - 1) * LINE;
-        size_t want =
-            sizeof(text) - 1 - from < (size_t) 3 * LINE ? sizeof(text) - 1 - from : 3 * LINE;
+        size_t left = sizeof(text) - 1 - from;
+        size_t three = (size_t) 3 * LINE;
+        size_t want = left < three ? left : three;
         assert_true(acp_str_eq(got, acp_str_n(text + from, want)));
     }
 }
@@ -251,7 +252,7 @@ static void sizes_are_limited_to_what_is_returned(void **state)
 static void ten_mebibytes_are_the_default(void **state)
 {
     (void) state;
-    size_t n = 10 * 1024 * 1024;
+    size_t n = (size_t) 10 * 1024 * 1024;
     char *big = malloc(n + 1);
     assert_non_null(big);
     memset(big, 'x', n + 1);

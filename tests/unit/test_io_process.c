@@ -108,6 +108,14 @@ static int run_first_line(struct run *run, uv_loop_t *loop)
     return host_number(&text);
 }
 
+/* Runs the loop until the output holds a text. */
+static void run_await(struct run *run, uv_loop_t *loop, const char *text)
+{
+    for (int i = 0; i < 1000 && !strstr(test_cstr(&run->out), text); i++)
+        host_run_for(loop, 10);
+    assert_non_null(strstr(test_cstr(&run->out), text));
+}
+
 /* ---- Starting ------------------------------------------------------------------------------- */
 
 static void output_and_code_come_back(void **state)
@@ -260,8 +268,7 @@ static void input_is_written_and_its_end_is_seen(void **state)
     run_init(&run);
     run_child(&run, host_loop(state), "echo", NULL);
     assert_int_equal(acp_process_write(run.process, "hello", 5), 5);
-    host_run_for(host_loop(state), 50);
-    assert_string_equal(test_cstr(&run.out), "hello");
+    run_await(&run, host_loop(state), "hello");
     assert_true(acp_process_is_running(run.process));
     acp_process_close_input(run.process);
     assert_int_equal(acp_process_write(run.process, "x", 1), ACP_ERR_CLOSED);
@@ -308,12 +315,12 @@ static void a_program_that_stalls_is_waited_for(void **state)
     pair.to_send = MIB(4);
     run.options.endpoint = pair.endpoint;
     run.options.grace_ms = 10000;
-    run_child(&run, host_loop(state), "stall", "300");
+    run_child(&run, host_loop(state), "stall", "1500");
     host_run_for(host_loop(state), 100);
     assert_true(acp_link_is_stalled(acp_process_link(run.process)));
     assert_true(pair.sent < MIB(1));
     acp_process_stop(run.process); /* what is unsent is sent before the input is closed */
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 10000));
     assert_string_equal(test_cstr(&pair.in), "4194304\n");
     assert_int_equal(run.how.code, 0);
     run_finish(&run);
@@ -420,10 +427,11 @@ static void a_terminal_is_typed_on_and_resized(void **state)
               "trap 'stty size' WINCH; echo ready; read x; read y; echo $y");
     (void) run_first_line(&run, host_loop(state));
     assert_int_equal(acp_process_resize(run.process, 50, 132), 0);
-    host_run_for(host_loop(state), 50);
-    assert_int_equal(acp_process_write(run.process, "a\nb\n", 4), 4);
+    /* The shell serves the signal at the latest when it has read a line. */
+    assert_int_equal(acp_process_write(run.process, "a\n", 2), 2);
+    run_await(&run, host_loop(state), "50 132\n");
+    assert_int_equal(acp_process_write(run.process, "b\n", 2), 2);
     assert_true(host_run_until(host_loop(state), &run.exited, 5000));
-    assert_non_null(strstr(test_cstr(&run.out), "50 132\n"));
     run_finish(&run);
 }
 
@@ -606,8 +614,7 @@ static void what_left_the_group_ends_too(void **state)
         assert_true(host_run_until(host_loop(state), &run.exited, 5000));
         escaped = run_first_line(&run, host_loop(state));
         assert_true(escaped > 0);
-        host_run_for(host_loop(state), 20);
-        assert_false(host_is_alive(escaped));
+        host_await_death(host_loop(state), escaped);
         run_finish(&run);
         acp_reaper_free(reaper);
     }
@@ -664,11 +671,9 @@ static void what_is_left_may_be_kept_until_the_end(void **state)
     int rest = run_first_line(&run, host_loop(state));
     assert_true(host_is_alive(rest));
     assert_false(acp_process_is_running(run.process));
-    host_run_for(host_loop(state), 500);
-    assert_non_null(strstr(test_cstr(&run.out), "later\n"));
+    run_await(&run, host_loop(state), "later\n");
     acp_process_terminate(run.process);
-    host_run_for(host_loop(state), 100);
-    assert_false(host_is_alive(rest));
+    host_await_death(host_loop(state), rest);
     run_finish(&run);
     /* Freed instead of stopped. */
     run_init(&run);
@@ -681,8 +686,7 @@ static void what_is_left_may_be_kept_until_the_end(void **state)
     assert_true(host_is_alive(rest));
     acp_process_free(run.process);
     run.process = NULL;
-    host_run_for(host_loop(state), 100);
-    assert_false(host_is_alive(rest));
+    host_await_death(host_loop(state), rest);
     run_finish(&run);
 }
 
@@ -697,9 +701,7 @@ static void a_process_may_be_freed_at_any_time(void **state)
         host_run_for(host_loop(state), (uint64_t) ms);
         acp_process_free(run.process);
         run.process = NULL;
-        for (int i = 0; i < 100 && host_is_alive(pid); i++)
-            host_run_for(host_loop(state), 5);
-        assert_false(host_is_alive(pid));
+        host_await_death(host_loop(state), pid);
         assert_false(run.exited);
         run_finish(&run);
     }
@@ -748,7 +750,7 @@ static void start_and_stop_many(void **state)
     uint64_t start = uv_hrtime();
     for (int i = 0; i < MANY; i++) {
         run_init(&runs[i]);
-        runs[i].options.grace_ms = 20000; /* a busy machine takes its time */
+        runs[i].options.grace_ms = runs[i].options.term_ms = 60000; /* machines are busy */
         run_child(&runs[i], host_loop(state), i % 2 ? "echo" : "wait", NULL);
     }
     printf("# start of a process: %.2f ms\n", (double) (uv_hrtime() - start) / 1e6 / MANY);
@@ -761,7 +763,7 @@ static void start_and_stop_many(void **state)
             acp_process_terminate(runs[i].process);
     }
     for (int i = 0; i < MANY; i++)
-        assert_true(host_run_until(host_loop(state), &runs[i].exited, 20000));
+        assert_true(host_run_until(host_loop(state), &runs[i].exited, 60000));
     printf("# stop of a process: %.2f ms\n", (double) (uv_hrtime() - start) / 1e6 / MANY);
     for (int i = 0; i < MANY; i++) {
         /* The quick ones may be gone before they have set up anything. */
@@ -793,7 +795,7 @@ static void all_groups_end_at_once(void **state)
     }
     acp_process_kill_all();
     for (int i = 0; i < SOME; i++) {
-        assert_true(host_run_until(host_loop(state), &runs[i].exited, 20000));
+        assert_true(host_run_until(host_loop(state), &runs[i].exited, 60000));
         assert_int_equal(runs[i].how.signal, SIGKILL);
         assert_false(runs[i].how.stopped);
         run_finish(&runs[i]);

@@ -13,6 +13,7 @@ enum { TYPE = ACP_ERR_TYPE, RANGE = ACP_ERR_RANGE };
 
 /* ---- Integers ------------------------------------------------------------------------------- */
 
+/* In the order of reading.  NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct integer {
     const char *text;
     int signed_err;
@@ -88,6 +89,11 @@ static const struct integer integers[] = {
     {"1000e-18446744073709551619", TYPE, 0, TYPE, 0},
 };
 
+static bool stands_still(const struct acp_json_reader *r, const struct acp_json_reader *start)
+{
+    return r->at == start->at && r->err == start->err && r->depth == start->depth;
+}
+
 static void integers_are_exact(void **state)
 {
     (void) state;
@@ -102,11 +108,11 @@ static void integers_are_exact(void **state)
         CHECK_ROW(acp_json_read_i64(&r, &i) == row->signed_err, n, "%s", row->text);
         CHECK_ROW(i == (row->signed_err ? 77 : row->i), n, "%s", row->text);
         /* What does not fit neither moves nor is latched. */
-        CHECK_ROW(!row->signed_err || memcmp(&r, &start, sizeof(r)) == 0, n, "%s", row->text);
+        CHECK_ROW(!row->signed_err || stands_still(&r, &start), n, "%s", row->text);
         r = start;
         CHECK_ROW(acp_json_read_u64(&r, &u) == row->unsigned_err, n, "%s", row->text);
         CHECK_ROW(u == (row->unsigned_err ? 77 : row->u), n, "%s", row->text);
-        CHECK_ROW(!row->unsigned_err || memcmp(&r, &start, sizeof(r)) == 0, n, "%s", row->text);
+        CHECK_ROW(!row->unsigned_err || stands_still(&r, &start), n, "%s", row->text);
         r = start;
         CHECK_ROW(acp_json_skip(&r) == 0 && acp_json_read_end(&r) == 0, n, "%s", row->text);
         test_exact_free(text);
@@ -171,7 +177,11 @@ static void a_long_number_may_be_a_small_one(void **state)
 
 static bool same(double a, double b)
 {
-    return memcmp(&a, &b, sizeof(a)) == 0;
+    uint64_t x;
+    uint64_t y;
+    memcpy(&x, &a, sizeof(x));
+    memcpy(&y, &b, sizeof(y));
+    return x == y;
 }
 
 static int read_f64(struct acp_raw text, double *ret)

@@ -246,10 +246,10 @@ static void long_texts_are_written_whole(void **state)
     struct page p;
     char *text = malloc(LONG);
     memset(text, '\x01', LONG);
-    open_page(&p, 16 * LONG);
+    open_page(&p, 16 << 20);
     acp_json_write_str(&p.w, acp_str_n(text, LONG));
     assert_int_equal(p.w.err, 0);
-    assert_int_equal(p.buf.len, 6 * LONG + 2);
+    assert_int_equal(p.buf.len, (6 << 20) + 2);
     acp_buf_clear(&p.buf);
     memset(text, 'x', LONG);
     text[LONG - 1] = '"';

@@ -210,6 +210,7 @@ static void requests_tell_what_they_are_about(void **state)
     (void) state;
 #define CALL "{\"sessionId\":\"s\",\"toolCall\":{\"toolCallId\":\"t\","
 #define OPTIONS "\"options\":[{\"optionId\":\"a\",\"name\":\"A\",\"kind\":\"allow_once\"}]}"
+    /* In the order of reading.  NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
     static const struct {
         unsigned mode;
         const char *json;

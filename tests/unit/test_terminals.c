@@ -538,7 +538,7 @@ static void what_runs_in_the_background_ends_with_the_release(void **state)
         struct desk d;
         desk_init(&d, state, NULL);
         /* Hangup of the terminal does not end this one. */
-        struct acp_str id = create(&d, "nohup sleep 1000 >/dev/null 2>&1 & echo $!; sleep 0.3");
+        struct acp_str id = create(&d, "nohup sleep 1000 >/dev/null 2>&1 & echo $!; sleep 0.5");
         struct waiter w = wait_exit(&d, id);
         assert_int_equal(w.how.code, 0);
         int background = first_number(&d, id);
@@ -548,9 +548,7 @@ static void what_runs_in_the_background_ends_with_the_release(void **state)
             assert_int_equal(acp_terminals_kill(d.set, one, id), 0);
         else
             assert_int_equal(acp_terminals_release(d.set, one, id), 0);
-        for (int i = 0; i < 200 && host_is_alive(background); i++)
-            host_run_for(d.loop, 5);
-        assert_false(host_is_alive(background));
+        host_await_death(d.loop, background);
         desk_finish(&d);
     }
 }

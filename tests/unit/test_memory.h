@@ -1,0 +1,42 @@
+/*
+ * test_memory.h - malloc and its kin, counted and made to fail at will.
+ *
+ * For programs that are linked with -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
+ */
+#ifndef TESTS_UNIT_TEST_MEMORY_H
+#define TESTS_UNIT_TEST_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+static size_t test_allocations; /* how many there were */
+static bool test_no_memory;     /* all of them fail */
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): these names are the linker's. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    test_allocations++;
+    return test_no_memory ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    test_allocations++;
+    return test_no_memory ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    test_allocations++;
+    return test_no_memory ? NULL : __real_realloc(old, size);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+#endif
