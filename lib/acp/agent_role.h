@@ -35,7 +35,7 @@ enum speaker { SPEAKER_NONE, SPEAKER_USER, SPEAKER_AGENT, SPEAKER_THOUGHT };
 
 struct acp_session {
     struct acp_agent *agent;
-    char *id; /* NULL until it has one; then it is in agent->sessions, until then in agent->unnamed */
+    char *id; /* NULL until it has one: then it is in agent->sessions, else in agent->unnamed */
     struct acp_session *next_unnamed;
     char *cwd;
     struct acp_str *directories;

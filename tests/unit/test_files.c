@@ -27,6 +27,7 @@ enum { OUTSIDE = -32602, INVALID = -32602, MISSING = -32002, FAILED = -32603, PA
 static char base[64];
 static struct acp_roots *roots;
 static struct acp_buf out;
+static int descriptors; /* open when a case begins, and when it has ended */
 
 /* ---- The scratch folder --------------------------------------------------------------------- */
 
@@ -78,12 +79,22 @@ static const char *content(const char *path)
     return text;
 }
 
+/* How many descriptors are open. */
+static int open_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) != -1;
+    return n;
+}
+
 static int teardown(void **state)
 {
     (void) state;
     acp_roots_free(roots);
     roots = NULL;
     acp_buf_finish(&out);
+    assert_int_equal(open_descriptors(), descriptors);
     char command[200];
     (void) snprintf(command, sizeof(command), "chmod -R u+rwx '%s'; rm -rf '%s'", base, base);
     return system(command);
@@ -107,6 +118,7 @@ static int setup(void **state)
     assert_non_null(mkdtemp(real));
     (void) snprintf(base, sizeof(base), "%s", real);
     acp_buf_init(&out, 64u << 20);
+    descriptors = open_descriptors();
     static const char *const dirs[] = {"@/ws",          "@/extra",   "@/out",        "@/ws/sub",
                                        "@/ws/sub/deep", "@/out/dir", "@/ws/ünï cödé"};
     for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
