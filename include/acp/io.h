@@ -49,15 +49,6 @@ static inline int acp_err_errno(int err)
 /* Like acp_err_text(), and for errors of the system what the system says. */
 ACP_API const char *acp_io_err_text(int err);
 
-/* ---- Endpoints ------------------------------------------------------------------------------ */
-
-/*
- * A peer as an endpoint.  Its owner calls acp_link_wake() from the peer's `output` callback.  It
- * counts as paused above ACP_PEER_PAUSE unsent bytes, the default high-water mark of peers.
- */
-enum { ACP_PEER_PAUSE = 1024 * 1024 };
-ACP_API struct acp_endpoint acp_peer_endpoint(struct acp_peer *peer);
-
 /* ---- Standard input and output -------------------------------------------------------------- */
 
 /*

@@ -22,6 +22,7 @@
 #define ACP_RPC_H
 
 #include "acp/base.h"
+#include "acp/endpoint.h"
 #include "acp/json.h"
 #include "acp/wire.h"
 
@@ -124,6 +125,11 @@ ACP_API void acp_peer_free(struct acp_peer *peer);
 ACP_API int acp_peer_receive(struct acp_peer *peer, const void *bytes, size_t n, uint64_t now);
 /* No more bytes will come: serves a last line without an end, then closes with ACP_ERR_CLOSED. */
 ACP_API void acp_peer_receive_end(struct acp_peer *peer, uint64_t now);
+/*
+ * The peer as an endpoint; whoever drives it must be told of output (handler.output).  It is paused
+ * while output is above the high-water mark.
+ */
+ACP_API struct acp_endpoint acp_peer_endpoint(struct acp_peer *peer);
 /* What is to be sent; valid until the next call. */
 ACP_API struct acp_str acp_peer_output(const struct acp_peer *peer);
 ACP_API void acp_peer_sent(struct acp_peer *peer, size_t n);

@@ -604,7 +604,7 @@ void acp_agent_on_output(struct acp_agent *agent, void (*wake)(void *user), void
     agent->wake_user = user;
 }
 
-/* ---- The endpoint ------------------------------------------------------------------------------------- */
+/* ---- The endpoint: the peer's, with the time that text is due ---------------------------------------- */
 
 static int endpoint_receive(void *self, const void *bytes, size_t n, uint64_t now)
 {
@@ -650,7 +650,7 @@ static void endpoint_tick(void *self, uint64_t now)
 
 static bool endpoint_paused(void *self)
 {
-    return acp_peer_is_pressed(((struct acp_agent *) self)->peer);
+    return acp_agent_is_pressed(self);
 }
 
 struct acp_endpoint acp_agent_endpoint(struct acp_agent *agent)

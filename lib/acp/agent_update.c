@@ -397,7 +397,11 @@ int acp_session_options(struct acp_session *session,
     agent_kept_setup(session, &kept);
     list = agent_dialect_options(session->agent, list, kept.modes);
     acp_session_update_init_config_option_update(&update, list.items, list.count);
-    return agent_send_update(session, &update);
+    int err = agent_send_update(session, &update);
+    if (kept.modes)
+        (void) agent_keep_setup(session, kept.modes,
+                                (struct acp_session_config_option_list){options, count});
+    return err;
 }
 
 int acp_session_info(struct acp_session *session, const struct acp_session_info_update *info)

@@ -438,6 +438,11 @@ const struct acp_initialize_response *acp_client_agent(const struct acp_client *
     return client->mode ? &client->agent : NULL;
 }
 
+struct acp_endpoint acp_client_endpoint(struct acp_client *client)
+{
+    return acp_peer_endpoint(client->peer);
+}
+
 struct acp_peer *acp_client_peer(struct acp_client *client)
 {
     return client->peer;
@@ -452,55 +457,4 @@ void acp_client_on_output(struct acp_client *client, void (*wake)(void *user), v
 {
     client->wake = wake;
     client->wake_user = user;
-}
-
-/* ---- The endpoint -------------------------------------------------------------------------------------- */
-
-static int endpoint_receive(void *self, const void *bytes, size_t n, uint64_t now)
-{
-    return acp_peer_receive(((struct acp_client *) self)->peer, bytes, n, now);
-}
-
-static void endpoint_receive_end(void *self, uint64_t now)
-{
-    acp_peer_receive_end(((struct acp_client *) self)->peer, now);
-}
-
-static struct acp_str endpoint_output(void *self)
-{
-    return acp_peer_output(((struct acp_client *) self)->peer);
-}
-
-static void endpoint_sent(void *self, size_t n)
-{
-    acp_peer_sent(((struct acp_client *) self)->peer, n);
-}
-
-static uint64_t endpoint_deadline(void *self)
-{
-    return acp_peer_deadline(((struct acp_client *) self)->peer);
-}
-
-static void endpoint_tick(void *self, uint64_t now)
-{
-    acp_peer_tick(((struct acp_client *) self)->peer, now);
-}
-
-static bool endpoint_paused(void *self)
-{
-    return acp_peer_is_pressed(((struct acp_client *) self)->peer);
-}
-
-struct acp_endpoint acp_client_endpoint(struct acp_client *client)
-{
-    return (struct acp_endpoint){
-        .self = client,
-        .receive = endpoint_receive,
-        .receive_end = endpoint_receive_end,
-        .output = endpoint_output,
-        .sent = endpoint_sent,
-        .deadline = endpoint_deadline,
-        .tick = endpoint_tick,
-        .paused = endpoint_paused,
-    };
 }

@@ -70,7 +70,7 @@ int drive_count_fds(void);
 bool drive_is_alive(int pid);
 /* Resident memory of a process in KiB. */
 long drive_rss(int pid);
-/* How many living processes carry the text in their environment. */
-int drive_count_marked(const char *text);
+/* How many living processes carry the mark in their environment. */
+int drive_count_marked(const char *mark);
 
 #endif

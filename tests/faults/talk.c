@@ -49,7 +49,7 @@ void talk_free(struct talk *t)
     acp_client_free(t->client);
     acp_agent_free(t->agent);
     for (size_t i = 0; i < t->message_count; i++)
-        free((void *) (uintptr_t) t->messages[i].text.ptr);
+        free(t->messages[i].owned);
     free(t->messages);
     for (int i = 0; i < 2; i++) {
         acp_buf_finish(&t->pipes[i]);
@@ -121,7 +121,7 @@ static void record(struct talk *t, enum talk_side to, struct acp_str text)
     assert_non_null(copy);
     assert_true(t->message_count < MAX_MESSAGES);
     memcpy(copy, text.ptr, text.len);
-    t->messages[t->message_count++] = (struct talk_message){to, acp_str_n(copy, text.len)};
+    t->messages[t->message_count++] = (struct talk_message){to, copy, acp_str_n(copy, text.len)};
 }
 
 /* The fault of this run, when its time has come.  True when the message is not to be carried. */

@@ -54,7 +54,8 @@ enum talk_pieces { PIECES_MESSAGES, PIECES_BYTES, PIECES_RANDOM };
 
 struct talk_message {
     enum talk_side to;
-    struct acp_str text; /* with its newline */
+    char *owned;
+    struct acp_str text; /* all of it, with its newline */
 };
 
 struct talk_promise {
@@ -77,7 +78,7 @@ struct talk {
     struct acp_endpoint ends[2];
     struct acp_buf pipes[2]; /* on the way to that side */
 
-    /* The messages that arrived whole, in their order; texts are owned. */
+    /* The messages that arrived whole, in their order. */
     struct talk_message *messages;
     size_t message_count;
     struct acp_buf logs[2]; /* what each program saw */

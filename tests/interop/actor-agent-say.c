@@ -346,6 +346,10 @@ void say_history(struct acp_session *session)
     acp_plan_entry_init(&entry, acp_str("done"), ACP_PLAN_ENTRY_PRIORITY_LOW,
                         ACP_PLAN_ENTRY_STATUS_COMPLETED);
     (void) acp_session_plan(session, &entry, 1);
-    (void) acp_session_text(session, acp_str("what was "), acp_str("a-1"));
-    (void) acp_session_text(session, acp_str("answered"), acp_str("a-1"));
+    struct acp_str answer =
+        acp_str("an-id-that-is-longer-than-those-that-the-role-makes-up-itself");
+    (void) acp_session_text(session, acp_str("what was "), answer);
+    (void) acp_session_text(session, acp_str("answered"), answer);
+    /* Messages may be told in turns. */
+    (void) acp_session_user_block(session, &block, acp_str("u-1"));
 }

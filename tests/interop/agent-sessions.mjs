@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { kase } from "./cases.mjs";
 import { FULL_CAPABILITIES } from "./sdk-side.mjs";
 
+const LONG = "an-id-that-is-longer-than-those-that-the-role-makes-up-itself"; // of a message
+
 const ids = (answer) => answer.sessions.map((session) => session.sessionId);
 
 async function initialization(v, start) {
@@ -333,10 +335,11 @@ async function oldSessions(v, start) {
         ? ["tool_call", "tool_call_update", "tool_call_update", "plan"]
         : ["tool_call_update", "tool_call_update", "tool_call_update", "plan_update"]),
       ...wholeFirst("agent_message", ["agent_message_chunk", "agent_message_chunk"]),
+      "user_message_chunk",
       ...(v === 2 ? ["state_update"] : []),
     ]);
     const chunks = history.filter((update) => update.sessionUpdate.endsWith("_chunk"));
-    assert.deepEqual(chunks.map((chunk) => chunk.messageId), ["u-1", "u-1", "t-1", "a-1", "a-1"]);
+    assert.deepEqual(chunks.map((chunk) => chunk.messageId), ["u-1", "u-1", "t-1", LONG, LONG, "u-1"]);
     assert.equal(c.text("old-1"), "what was answered");
     if (v === 2) {
       const whole = history.filter((update) => Array.isArray(update.content) && update.messageId);
@@ -355,7 +358,7 @@ async function oldSessions(v, start) {
     assert.equal((await c.prompt("say again", "old-1")).stopReason, "end_turn");
     assert.equal(c.text("old-1"), "again");
     const [chunk] = c.of("old-1", "agent_message_chunk");
-    assert.notEqual(chunk.messageId, "a-1");
+    assert.notEqual(chunk.messageId, LONG);
   });
 
   await kase(name("resume opens without history"), async (keep) => {
@@ -459,12 +462,17 @@ async function options(v, start) {
   await kase(name("the agent changes mode and options by itself"), async (keep) => {
     const c = keep(start());
     await c.open();
-    await c.prompt("mode code\noptions");
+    await c.prompt("mode code\noptions\nmode ask");
     const changed = c.of(c.sessionId, "current_mode_update", "config_option_update");
-    if (v === 1) assert.equal(changed[0].currentModeId, "code");
-    else assert.equal(valueOf(changed[0], "mode"), "code");
     assert.equal(valueOf(changed[1], "verbose"), true);
-    if (v === 2) assert.equal(valueOf(changed[1], "mode"), "code");
+    if (v === 1) {
+      assert.equal(changed[0].currentModeId, "code");
+      assert.equal(changed[2].currentModeId, "ask");
+    } else {
+      // Always all options, each with what was last said of it.
+      const told = changed.map((update) => [valueOf(update, "mode"), valueOf(update, "verbose")]);
+      assert.deepEqual(told, [["code", false], ["code", true], ["ask", true]]);
+    }
   });
 
   await kase(name("options are set while a turn is at work"), async (keep) => {

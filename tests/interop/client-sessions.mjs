@@ -89,15 +89,22 @@ export async function negotiation(v, start) {
 
   if (v === 1) {
     await kase(name("both versions against an agent of version 1 speak version 1"), async (keep) => {
-      const c = keep(start([], ["--v1"]));
+      const c = keep(start([], ["--v1", "--router"]));
       await c.open();
       assert.equal(c.ready.version, 1);
       assert.equal((await c.prompt("say one")).stop, "end_turn");
       assert.equal(c.text(), "one");
     });
 
+    await kase(name("alone against an agent of both versions, it speaks version 1"), async (keep) => {
+      const c = keep(start(["--v1"], []));
+      await c.open();
+      assert.equal(c.ready.version, 1);
+      assert.equal((await c.prompt("say one")).stop, "end_turn");
+    });
+
     await kase(name("alone against an agent of version 2, it is told why not"), async (keep) => {
-      const c = keep(start(["--v1"], ["--v2"]));
+      const c = keep(start(["--v1"], ["--v2", "--router"]));
       const { err, code } = await c.do("start", "ready");
       assert.equal(err, "REMOTE");
       assert.equal(code, -32022);
@@ -111,7 +118,7 @@ export async function negotiation(v, start) {
   });
 
   await kase(name("alone against an agent of version 1, it is told why not"), async (keep) => {
-    const c = keep(start(["--v2"], ["--v1"]));
+    const c = keep(start(["--v2"], ["--v1", "--router"]));
     const { err, why, version } = await c.do("start", "ready");
     assert.equal(err, "VARIANT");
     assert.match(why, /version/);

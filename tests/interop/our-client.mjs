@@ -14,7 +14,7 @@ import { clientCancelCases } from "./client-cancel.mjs";
 
 const [version, actor] = [Number(process.argv[2]), process.argv[3]];
 const start = (clientFlags = [], agentFlags = []) =>
-  new OurClient(actor, [`--v${version}`, ...clientFlags], agentFlags);
+  new OurClient(actor, [`--v${version}`, ...clientFlags], [`--v${version}`, ...agentFlags]);
 
 /** The tests themselves must not have forgotten anything. */
 async function completeness(v) {

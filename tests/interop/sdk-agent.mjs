@@ -2,17 +2,27 @@
 // line, like actor-agent.  What it reads and writes is kept in the file INTEROP_LOG, one line each,
 // behind "<" and ">".
 //
-//     node sdk-agent.mjs [--v1 | --v2] [--bare]
+//     node sdk-agent.mjs [--v1 | --v2] [--router] [--bare] [--auth]
+//
+// --v1, --v2   only that version
+// --router     behind the SDK's router, which both versions together always are
+// --bare       offers nothing
+// --auth       no session before somebody has logged in
 
 import { appendFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
-import * as v1 from "@agentclientprotocol/sdk";
-import * as v2 from "@agentclientprotocol/sdk/experimental/v2";
 import { lineSplitter } from "./lines.mjs";
 import { allBlocks, allUpdates, diffTool, history, planUpdate, toolUpdates } from "./script.mjs";
 
 const flags = new Set(process.argv.slice(2));
 const bare = flags.has("--bare");
+
+// Half of the time that this program takes is reading the SDK: what is not needed is left out.
+const router = flags.has("--router") || !(flags.has("--v1") || flags.has("--v2"));
+const v1 = router || flags.has("--v1") ? await import("@agentclientprotocol/sdk") : undefined;
+const v2 =
+  router || flags.has("--v2") ? await import("@agentclientprotocol/sdk/experimental/v2") : undefined;
+
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const text = (words) => ({ type: "text", text: words });
 
@@ -508,68 +518,65 @@ const PROMPT = { 1: promptV1, 2: promptV2 };
 
 const info = { name: "sdk-agent", title: "SDK", version: "2.4.0" };
 
-const appV1 = common(v1.agent({ name: "sdk-agent" }), 1, v1).onRequest(
-  v1.methods.agent.initialize,
-  () => ({
+function makeV1() {
+  const { agent } = v1.methods;
+  const agentCapabilities = {
+    loadSession: true,
+    promptCapabilities: { image: true, audio: true, embeddedContext: true },
+    mcpCapabilities: { http: true, sse: true },
+    sessionCapabilities: {
+      list: {},
+      resume: {},
+      close: {},
+      delete: {},
+      additionalDirectories: {},
+    },
+    auth: { logout: {} },
+  };
+  const authMethods = [
+    { id: "token", name: "With a token" },
+    { id: "tui", name: "In a terminal", type: "terminal", args: ["--login"] },
+  ];
+  const app = common(v1.agent({ name: "sdk-agent" }), 1, v1).onRequest(agent.initialize, () => ({
     protocolVersion: 1,
     agentInfo: info,
-    ...(!bare && {
-      agentCapabilities: {
-        loadSession: true,
-        promptCapabilities: { image: true, audio: true, embeddedContext: true },
-        mcpCapabilities: { http: true, sse: true },
-        sessionCapabilities: {
-          list: {},
-          resume: {},
-          close: {},
-          delete: {},
-          additionalDirectories: {},
-        },
-        auth: { logout: {} },
-      },
-      authMethods: [
-        { id: "token", name: "With a token" },
-        { id: "tui", name: "In a terminal", type: "terminal", args: ["--login"] },
-      ],
-    }),
-  }),
-);
-if (!bare) {
-  appV1
-    .onRequest(v1.methods.agent.session.load, (context) => openOld(1, v1, context, true))
-    .onRequest(v1.methods.agent.session.setMode, ({ params }) => {
+    ...(!bare && { agentCapabilities, authMethods }),
+  }));
+  if (bare) return app;
+  return app
+    .onRequest(agent.session.load, (context) => openOld(1, v1, context, true))
+    .onRequest(agent.session.setMode, ({ params }) => {
       const session = find(v1, params);
       if (!/^(ask|code)$/.test(params.modeId)) throw new v1.RequestError(-32602, "No such mode");
       session.mode = params.modeId;
       return {};
     })
-    .onRequest(v1.methods.agent.authenticate, login(v1))
-    .onRequest(v1.methods.agent.logout, logout);
+    .onRequest(agent.authenticate, login(v1))
+    .onRequest(agent.logout, logout);
 }
 
-const appV2 = common(v2.agent({ name: "sdk-agent" }), 2, v2)
-  .onRequest(v2.methods.agent.initialize, () => ({
-    protocolVersion: 2,
-    info,
-    capabilities: {
-      session: bare
-        ? {}
-        : {
-            prompt: { image: {}, audio: {}, embeddedContext: {} },
-            mcp: { stdio: {}, http: {} },
-            delete: {},
-            additionalDirectories: {},
-          },
-    },
-    authMethods: bare
-      ? []
-      : [
-          { type: "agent", methodId: "token", name: "With a token" },
-          { type: "terminal", methodId: "tui", name: "In a terminal", args: ["--login"] },
-        ],
-  }))
-  .onRequest(v2.methods.agent.auth.login, login(v2))
-  .onRequest(v2.methods.agent.auth.logout, logout);
+function makeV2() {
+  const { agent } = v2.methods;
+  const session = {
+    prompt: { image: {}, audio: {}, embeddedContext: {} },
+    mcp: { stdio: {}, http: {} },
+    delete: {},
+    additionalDirectories: {},
+  };
+  const authMethods = [
+    { type: "agent", methodId: "token", name: "With a token" },
+    { type: "terminal", methodId: "tui", name: "In a terminal", args: ["--login"] },
+  ];
+  return common(v2.agent({ name: "sdk-agent" }), 2, v2)
+    .onRequest(agent.initialize, () => ({
+      protocolVersion: 2,
+      info,
+      capabilities: { session: bare ? {} : session },
+      authMethods: bare ? [] : authMethods,
+    }))
+    .onRequest(agent.auth.login, login(v2))
+    .onRequest(agent.auth.logout, logout);
+}
 
 // ---- Main ----
 
@@ -591,8 +598,12 @@ const output = new Writable({
     process.stdout.write(bytes, done);
   },
 });
-const stream = v2.ndJsonStream(Writable.toWeb(output), Readable.toWeb(input));
-const router = v2.agentProtocolRouter();
-if (!flags.has("--v2")) router.withV1(appV1);
-if (!flags.has("--v1")) router.withV2(appV2);
-router.connect(stream);
+const stream = (v1 ?? v2).ndJsonStream(Writable.toWeb(output), Readable.toWeb(input));
+if (router) {
+  const both = v2.agentProtocolRouter();
+  if (!flags.has("--v2")) both.withV1(makeV1());
+  if (!flags.has("--v1")) both.withV2(makeV2());
+  both.connect(stream);
+} else {
+  (v1 ? makeV1() : makeV2()).connect(stream);
+}

@@ -322,7 +322,7 @@ static void output_of_one_turn_is_written_at_once(void **state)
     prepare.data = &turns;
     assert_int_equal(uv_prepare_start(&prepare, count_prepares), 0);
     host_run_for(host_loop(state), 50);
-    assert_true(turns < 5);
+    assert_true(turns < 20);
     uv_close((uv_handle_t *) &prepare, NULL);
     acp_fd_close(&pipe_ends[0]);
     side_finish(&a);

@@ -123,7 +123,7 @@ static void output_and_code_come_back(void **state)
     struct run run;
     run_init(&run);
     run_shell(&run, host_loop(state), "echo out; echo err >&2; exit 7");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), "out\n");
     assert_string_equal(test_cstr(&run.err), "err\n");
     assert_int_equal(run.how.code, 7);
@@ -184,7 +184,7 @@ static void a_script_without_an_interpreter_runs_in_a_shell(void **state)
     run_init(&run);
     const char *argv[] = {path, "argument", NULL};
     assert_int_equal(run_start(&run, host_loop(state), argv), 0);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), "argument\n");
     run_finish(&run);
     assert_int_equal(unlink(path), 0);
@@ -204,14 +204,14 @@ static void the_environment_is_ours_with_changes(void **state)
     run.options.env = env;
     run.options.unset = unset;
     run_shell(&run, host_loop(state), line);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), getenv("HOME") ? "none none kept b home mark\n"
                                                             : "none none kept b mark\n");
     run_finish(&run);
     run_init(&run);
     run.options.keep_nesting = true;
     run_shell(&run, host_loop(state), "echo $CLAUDECODE");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), "1\n");
     run_finish(&run);
     assert_int_equal(unsetenv("CLAUDECODE"), 0);
@@ -235,7 +235,7 @@ static void path_and_folder_are_those_of_the_child(void **state)
     run.options.env = env;
     run.options.cwd = folder;
     assert_int_equal(run_start(&run, host_loop(state), argv), 0);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_memory_equal(acp_buf_view(&run.out).ptr, folder, strlen(folder));
     run_finish(&run);
     assert_int_equal(unlink(program), 0);
@@ -253,7 +253,7 @@ static void a_child_inherits_no_descriptor_and_no_signal(void **state)
     struct run run;
     run_init(&run);
     run_child(&run, host_loop(state), "inside", NULL);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), "0 1 2 odd 0 leader 1\n");
     run_finish(&run);
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
@@ -272,7 +272,7 @@ static void input_is_written_and_its_end_is_seen(void **state)
     assert_true(acp_process_is_running(run.process));
     acp_process_close_input(run.process);
     assert_int_equal(acp_process_write(run.process, "x", 1), ACP_ERR_CLOSED);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_int_equal(run.how.code, 0);
     run_finish(&run);
 }
@@ -297,7 +297,7 @@ static void an_endpoint_speaks_with_a_program(void **state)
     assert_true(pair.hash == pair.sent_hash);
     assert_true(host_resident() < before + MIB(16));
     acp_process_stop(run.process);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_true(run.unlinked && pair.ended);
     assert_int_equal(run.unlink_reason, 0);
     assert_int_equal(run.how.code, 0);
@@ -367,13 +367,13 @@ static void errors_come_by_line(void **state)
     run.options.err_by_line = true;
     run_shell(&run, host_loop(state),
               "printf 'one\\ntwo\\r\\n\\nfo' >&2; sleep 0.05; printf 'ur \\303\\244 \\377' >&2");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.err), "one|two||four \xC3\xA4 \xEF\xBF\xBD|");
     run_finish(&run);
     run_init(&run);
     run.options.err_by_line = true;
     run_shell(&run, host_loop(state), "head -c 100000 /dev/zero | tr '\\0' x >&2");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_int_equal(run.err_calls, (100000 + 8191) / 8192);
     assert_int_equal(run.err.len, 100000 + run.err_calls);
     run_finish(&run);
@@ -386,7 +386,7 @@ static void merged_errors_come_with_the_output(void **state)
     run.options.err = ACP_IO_MERGE;
     run.options.in = ACP_IO_NULL;
     run_shell(&run, host_loop(state), "echo one; echo two >&2; cat; echo three");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), "one\ntwo\nthree\n");
     assert_int_equal(run.err.len, 0);
     run_finish(&run);
@@ -402,7 +402,7 @@ static void a_terminal_is_one_in_every_way(void **state)
     run.options.rows = 33;
     run.options.columns = 99;
     run_child(&run, host_loop(state), "tty", NULL);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), "111 33x99 controlling foreground\r\n");
     assert_int_equal(run.how.code, 0);
     run_finish(&run);
@@ -412,7 +412,7 @@ static void a_terminal_is_one_in_every_way(void **state)
     run.options.err = ACP_IO_MERGE;
     run.options.plain_terminal = true;
     run_child(&run, host_loop(state), "tty", NULL);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_string_equal(test_cstr(&run.out), "011 24x80 controlling foreground\n");
     run_finish(&run);
 }
@@ -424,14 +424,15 @@ static void a_terminal_is_typed_on_and_resized(void **state)
     run.options.in = run.options.out = run.options.err = ACP_IO_PTY;
     run.options.plain_terminal = true;
     run_shell(&run, host_loop(state),
-              "trap 'stty size' WINCH; echo ready; read x; read y; echo $y");
-    (void) run_first_line(&run, host_loop(state));
+              "trap 'stty size' WINCH; echo ready; until [ \"$x\" = end ]; do read x; done");
+    run_await(&run, host_loop(state), "ready\n");
     assert_int_equal(acp_process_resize(run.process, 50, 132), 0);
     /* The shell serves the signal at the latest when it has read a line. */
     assert_int_equal(acp_process_write(run.process, "a\n", 2), 2);
     run_await(&run, host_loop(state), "50 132\n");
-    assert_int_equal(acp_process_write(run.process, "b\n", 2), 2);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_int_equal(acp_process_write(run.process, "end\n", 4), 4);
+    assert_true(host_run_until(host_loop(state), &run.exited, 10000));
+    assert_int_equal(run.how.code, 0);
     run_finish(&run);
 }
 
@@ -458,7 +459,7 @@ static void a_terminal_is_stopped_without_delay(void **state)
     (void) run_first_line(&run, host_loop(state));
     uint64_t start = host_now();
     acp_process_stop(run.process);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_true(host_now() - start < 1900);
     assert_int_equal(run.how.signal, SIGTERM);
     run_finish(&run);
@@ -472,7 +473,7 @@ static void a_crash_is_told_with_its_signal_and_last_words(void **state)
     run_init(&run);
     run.keep = true;
     run_child(&run, host_loop(state), "crash", "11");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_int_equal(run.how.code, -1);
     assert_int_equal(run.how.signal, SIGSEGV);
     assert_string_equal(run.how.signal_name, "SIGSEGV");
@@ -499,7 +500,7 @@ static void the_end_of_input_is_enough_for_the_willing(void **state)
     uint64_t start = host_now();
     acp_process_stop(run.process);
     acp_process_stop(run.process);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_true(host_now() - start < 1900);
     assert_int_equal(run.how.code, 0);
     assert_true(run.how.stopped);
@@ -515,7 +516,7 @@ static void who_ignores_the_end_of_input_gets_sigterm(void **state)
     (void) run_first_line(&run, host_loop(state));
     uint64_t start = host_now();
     acp_process_stop(run.process);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     uint64_t took = host_now() - start;
     assert_true(took >= 90 && took < 1900);
     assert_int_equal(run.how.signal, SIGTERM);
@@ -532,7 +533,7 @@ static void who_ignores_sigterm_gets_sigkill(void **state)
     (void) run_first_line(&run, host_loop(state));
     uint64_t start = host_now();
     acp_process_stop(run.process);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     uint64_t took = host_now() - start;
     assert_true(took >= 140 && took < 1900);
     assert_int_equal(run.how.signal, SIGKILL);
@@ -579,7 +580,7 @@ static void a_tree_ends_with_its_root(void **state)
     two_numbers(&run, host_loop(state), &a, &b);
     assert_true(host_is_alive(a) && host_is_alive(b));
     acp_process_kill(run.process);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_false(host_is_alive(a) || host_is_alive(b));
     run_finish(&run);
     /* The root exits by itself and leaves one behind, which holds the output open. */
@@ -605,13 +606,13 @@ static void what_left_the_group_ends_too(void **state)
         int escaped = run_first_line(&run, host_loop(state));
         assert_true(escaped > 0 && host_is_alive(escaped));
         acp_process_kill(run.process);
-        assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+        assert_true(host_run_until(host_loop(state), &run.exited, 20000));
         assert_false(host_is_alive(escaped));
         run_finish(&run);
         /* The same when the root has exited before. */
         run_init(&run);
         run_child(&run, host_loop(state), "escape", "0");
-        assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+        assert_true(host_run_until(host_loop(state), &run.exited, 20000));
         escaped = run_first_line(&run, host_loop(state));
         assert_true(escaped > 0);
         host_await_death(host_loop(state), escaped);
@@ -628,7 +629,7 @@ static void with_a_reaper_even_the_unmarked_end(void **state)
     run_init(&run);
     run.options.drain_ms = 100;
     run_child(&run, host_loop(state), "escape-bare", NULL);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     run_finish(&run);
     /* Killed as the last process went; reaped as it dies. */
     siginfo_t info;
@@ -648,7 +649,7 @@ static void an_orphan_of_one_does_not_end_with_another(void **state)
     run_child(&one, host_loop(state), "escape", "1");
     int escaped = run_first_line(&one, host_loop(state));
     run_child(&two, host_loop(state), "status", "0");
-    assert_true(host_run_until(host_loop(state), &two.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &two.exited, 20000));
     host_run_for(host_loop(state), 30);
     assert_true(host_is_alive(escaped));
     acp_process_stop(one.process);
@@ -667,7 +668,7 @@ static void what_is_left_may_be_kept_until_the_end(void **state)
     run.options.keep_rest = true;
     run.options.drain_ms = 50;
     run_shell(&run, host_loop(state), "(sleep 0.3; echo later; sleep 1000) & echo $!");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     int rest = run_first_line(&run, host_loop(state));
     assert_true(host_is_alive(rest));
     assert_false(acp_process_is_running(run.process));
@@ -681,7 +682,7 @@ static void what_is_left_may_be_kept_until_the_end(void **state)
     run.options.keep_rest = true;
     run.options.drain_ms = 50;
     run_shell(&run, host_loop(state), "sleep 1000 & echo $!");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     rest = run_first_line(&run, host_loop(state));
     assert_true(host_is_alive(rest));
     acp_process_free(run.process);
@@ -714,7 +715,7 @@ static void without_pidfds_it_is_the_same(void **state)
     run_init(&run);
     run.options.no_pidfd = true;
     run_shell(&run, host_loop(state), "echo out; exit 3");
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_int_equal(run.how.code, 3);
     assert_string_equal(test_cstr(&run.out), "out\n");
     run_finish(&run);
@@ -723,7 +724,7 @@ static void without_pidfds_it_is_the_same(void **state)
     run_child(&run, host_loop(state), "wait", NULL);
     host_run_for(host_loop(state), 20);
     acp_process_kill(run.process);
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_int_equal(run.how.signal, SIGKILL);
     run_finish(&run);
 }
@@ -735,7 +736,7 @@ static void a_child_that_somebody_else_reaps_is_over(void **state)
     run_child(&run, host_loop(state), "status", "5");
     int code = 0;
     assert_int_equal(waitpid(acp_process_pid(run.process), &code, 0), acp_process_pid(run.process));
-    assert_true(host_run_until(host_loop(state), &run.exited, 5000));
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_int_equal(run.how.code, -1);
     assert_int_equal(run.how.signal, 0);
     run_finish(&run);

@@ -68,24 +68,24 @@ static void carry(struct world *w)
 {
     bool moved = true;
     while (moved) {
-        struct acp_str out = w->a.output(w->agent);
+        struct acp_str out = w->a.output(w->a.self);
         moved = out.len > 0;
         if (out.len) {
             char *copy = malloc(out.len);
             size_t n = out.len;
             memcpy(copy, out.ptr, n);
             assert_int_equal(acp_buf_append(&w->wire, copy, n), 0);
-            w->a.sent(w->agent, n);
-            (void) w->c.receive(w->client, copy, n, w->now);
+            w->a.sent(w->a.self, n);
+            (void) w->c.receive(w->c.self, copy, n, w->now);
             free(copy);
         }
-        out = w->c.output(w->client);
+        out = w->c.output(w->c.self);
         if (out.len) {
             char *copy = malloc(out.len);
             size_t n = out.len;
             memcpy(copy, out.ptr, n);
-            w->c.sent(w->client, n);
-            (void) w->a.receive(w->agent, copy, n, w->now);
+            w->c.sent(w->c.self, n);
+            (void) w->a.receive(w->a.self, copy, n, w->now);
             free(copy);
             moved = true;
         }
@@ -95,8 +95,8 @@ static void carry(struct world *w)
 static void pass_time(struct world *w, uint64_t ms)
 {
     w->now += ms;
-    w->a.tick(w->agent, w->now);
-    w->c.tick(w->client, w->now);
+    w->a.tick(w->a.self, w->now);
+    w->c.tick(w->c.self, w->now);
     carry(w);
 }
 
@@ -572,12 +572,12 @@ static void a_second_prompt_does_not_touch_the_first(void **state)
                     "{\"sessionId\":\"%.*s\",\"prompt\":[]}}\n",
                     (int) acp_client_session_id(w->session).len,
                     acp_client_session_id(w->session).ptr);
-    assert_int_equal(w->a.receive(w->agent, second, strlen(second), 0), 0);
-    struct acp_str out = w->a.output(w->agent);
+    assert_int_equal(w->a.receive(w->a.self, second, strlen(second), 0), 0);
+    struct acp_str out = w->a.output(w->a.self);
     char *answer = strndup(out.ptr, out.len);
     assert_non_null(strstr(answer, "-32600"));
     free(answer);
-    w->a.sent(w->agent, out.len);
+    w->a.sent(w->a.self, out.len);
     assert_int_equal(acp_turn_end(w->turn, ACP_STOP_END_TURN), 0);
     carry(w);
     assert_int_equal(w->ends, 1);
@@ -654,10 +654,10 @@ static void closing_a_session_ends_its_turn_as_cancelled(void **state)
 static void die_once(struct world *w)
 {
     say(w, SCENE_WAIT, "wait");
-    w->c.receive_end(w->client, w->now); /* the agent is gone */
+    w->c.receive_end(w->c.self, w->now); /* the agent is gone */
     assert_int_equal(w->ends, 1);
     assert_int_equal(w->end_err, ACP_ERR_CLOSED);
-    w->a.receive_end(w->agent, w->now); /* and the client */
+    w->a.receive_end(w->a.self, w->now); /* and the client */
 }
 
 static void the_death_of_the_agent_ends_the_turn_once(void **state)
@@ -729,9 +729,9 @@ static void updates_before_the_session_is_known_are_kept(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sessionId\":\"s9\"}}\n";
     start(w);
     assert_int_equal(acp_client_new_session(w->client, &place, on_session, w), 0);
-    struct acp_str out = w->c.output(w->client);
-    w->c.sent(w->client, out.len);
-    assert_int_equal(w->c.receive(w->client, early, sizeof(early) - 1, 0), 0);
+    struct acp_str out = w->c.output(w->c.self);
+    w->c.sent(w->c.self, out.len);
+    assert_int_equal(w->c.receive(w->c.self, early, sizeof(early) - 1, 0), 0);
     assert_non_null(w->session);
     expect_log(w, "agent: early\nother: {\"sessionUpdate\":\"from_the_future\",\"x\":1}\n");
     free_world(w);
@@ -765,13 +765,13 @@ static void what_must_not_reach_the_program_is_refused(void **state)
         char line[500];
         (void) snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":\"q\",%s}\n",
                         cases[i].request);
-        assert_int_equal(w->a.receive(w->agent, line, strlen(line), 0), 0);
-        struct acp_str out = w->a.output(w->agent);
+        assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
+        struct acp_str out = w->a.output(w->a.self);
         char *answer = strndup(out.ptr, out.len);
         if (!strstr(answer, cases[i].answer))
             fail_msg("%s\n got %s instead of %s", cases[i].request, answer, cases[i].answer);
         free(answer);
-        w->a.sent(w->agent, out.len);
+        w->a.sent(w->a.self, out.len);
     }
     free_world(w);
 }
@@ -784,8 +784,8 @@ static void nothing_goes_before_initialize(void **state)
     (void) state;
     struct world *w = make_world(ACP_V1, ACP_V1);
     assert_int_equal(acp_client_new_session(w->client, &place, on_session, w), ACP_ERR_STATE);
-    assert_int_equal(w->a.receive(w->agent, line, sizeof(line) - 1, 0), 0);
-    struct acp_str out = w->a.output(w->agent);
+    assert_int_equal(w->a.receive(w->a.self, line, sizeof(line) - 1, 0), 0);
+    struct acp_str out = w->a.output(w->a.self);
     char *answer = strndup(out.ptr, out.len);
     assert_non_null(strstr(answer, "-32600"));
     free(answer);

@@ -1,7 +1,5 @@
-/* A peer as an endpoint, and the texts of errors that come from the system. */
-#include <string.h>
-
-#include "acp/io.h"
+/* A peer as an endpoint, for whoever carries its bytes. */
+#include "acp/rpc.h"
 
 static int receive(void *self, const void *bytes, size_t n, uint64_t now)
 {
@@ -35,7 +33,7 @@ static void tick(void *self, uint64_t now)
 
 static bool paused(void *self)
 {
-    return acp_peer_output(self).len > ACP_PEER_PAUSE;
+    return acp_peer_is_pressed(self);
 }
 
 struct acp_endpoint acp_peer_endpoint(struct acp_peer *peer)
@@ -51,10 +49,4 @@ struct acp_endpoint acp_peer_endpoint(struct acp_peer *peer)
         .paused = paused,
     };
     return endpoint;
-}
-
-const char *acp_io_err_text(int err)
-{
-    int number = acp_err_errno(err);
-    return number ? strerror(number) : acp_err_text(err);
 }
