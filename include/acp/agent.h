@@ -120,6 +120,9 @@ struct acp_agent_handler {
     void (*cancel_request)(struct acp_agent *agent, acp_call call, void *user);
     void (*notification)(struct acp_agent *agent, const struct acp_message *message, void *user);
 
+    /* What is wrong with the stream, for logs. */
+    void (*trouble)(struct acp_agent *agent, enum acp_trouble what, struct acp_str text,
+                    void *user);
     /* The client reads more slowly than we write (true): pause until it has caught up (false). */
     void (*pressure)(struct acp_agent *agent, bool high, void *user);
     /* The connection is closed; all sessions have ended before this. */

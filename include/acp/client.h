@@ -131,6 +131,8 @@ struct acp_client_handler {
     /* What is wrong with the stream, for logs. */
     void (*trouble)(struct acp_client *client, enum acp_trouble what, struct acp_str text,
                     void *user);
+    /* The agent reads more slowly than we write (true), or has caught up (false). */
+    void (*pressure)(struct acp_client *client, bool high, void *user);
     void (*end_session)(struct acp_client_session *session, void *user);
     /* The connection is closed; everything open has been failed before this. */
     void (*closed)(struct acp_client *client, int reason, void *user);

@@ -480,6 +480,15 @@ static void on_output(struct acp_peer *peer, void *user)
         agent->wake(agent->wake_user);
 }
 
+static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
+                       void *user)
+{
+    struct acp_agent *agent = user;
+    (void) peer;
+    if (agent->handler.trouble)
+        agent->handler.trouble(agent, what, text, agent->user);
+}
+
 static void on_pressure(struct acp_peer *peer, bool high, void *user)
 {
     struct acp_agent *agent = user;
@@ -519,6 +528,7 @@ int acp_agent_new(const struct acp_agent_options *options, const struct acp_agen
         .request = on_request,
         .notification = on_notification,
         .cancel = on_cancel,
+        .trouble = on_trouble,
         .output = on_output,
         .pressure = on_pressure,
         .closed = on_closed,

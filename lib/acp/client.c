@@ -345,6 +345,14 @@ static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_
         client->handler.trouble(client, what, text, client->user);
 }
 
+static void on_pressure(struct acp_peer *peer, bool high, void *user)
+{
+    struct acp_client *client = user;
+    (void) peer;
+    if (client->handler.pressure)
+        client->handler.pressure(client, high, client->user);
+}
+
 static void on_output(struct acp_peer *peer, void *user)
 {
     struct acp_client *client = user;
@@ -384,6 +392,7 @@ int acp_client_new(const struct acp_client_options *options,
         .cancel = on_cancel,
         .trouble = on_trouble,
         .output = on_output,
+        .pressure = on_pressure,
         .closed = on_closed,
     };
     struct acp_client *client = calloc(1, sizeof(*client));

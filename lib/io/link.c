@@ -26,7 +26,7 @@ enum { READ_SIZE = 64 * 1024, DEFAULT_LINGER_MS = 1000 };
  * when it is done writing is such a side.  So a paused link reads once in this time all the same.
  * Against one that floods us and never reads, the endpoint's own hard limit holds.
  */
-enum { BREATH_MS = 100 };
+enum { BREATH_MS = 20 };
 
 enum state {
     OPEN,
