@@ -130,7 +130,8 @@ int main(int argc, char **argv)
     struct bench_side ours = {.name = "echo-agent", .ns = measure_start(argv[1])};
     struct bench_side limit = {.name = "10 ms", .ns = 1e7};
     bench_row("start to the answer to initialize", &ours, &limit, 1);
-    struct bench_side sdk = {.name = "agent on the SDK", .ns = bench_script(argv[2], argv[3], "start")};
+    struct bench_side sdk = {.name = "agent on the SDK",
+                             .ns = bench_script(argv[2], argv[3], "start")};
     if (sdk.ns > 0)
         bench_row("start to the answer to initialize", &ours, &sdk, 20);
     else

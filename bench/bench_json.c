@@ -11,7 +11,7 @@
 
 static const struct acp_str no_key = {NULL, 0};
 
-/* ---- Routing ------------------------------------------------------------------------------------ */
+/* ---- Routing --------------------------------------------------------------------------------- */
 
 static size_t scan_all(void *user)
 {
@@ -85,7 +85,7 @@ static size_t cjson_rewrite_all(void *user)
     return m->count;
 }
 
-/* ---- Typed messages ------------------------------------------------------------------------------ */
+/* ---- Typed messages -------------------------------------------------------------------------- */
 
 /* The params alone, for decode_params. */
 struct params {

@@ -1,7 +1,7 @@
 /*
  * session/update from an agent process to a client process over pipes, typed on both ends: against
- * the official SDK on both ends, and against C programs that only write and read the same lines, one
- * at a time or (without a goal: it is the limit of the pipe) 64 of them in a write.
+ * the official SDK on both ends, and against C programs that only write and read the same lines,
+ * one at a time or (without a goal: it is the limit of the pipe) 64 of them in a write.
  *
  *     bench_stream STREAM-AGENT NODE SDK-STREAM.mjs
  */
@@ -24,7 +24,7 @@ static uint64_t begun;
 static double best_ns = 1e18;
 static int rounds;
 
-/* ---- Ours --------------------------------------------------------------------------------------- */
+/* ---- Ours ------------------------------------------------------------------------------------ */
 
 static void begin_round(void);
 
@@ -100,7 +100,7 @@ static double run_ours(const char *program)
     return best_ns;
 }
 
-/* ---- Bare ----------------------------------------------------------------------------------------- */
+/* ---- Bare ------------------------------------------------------------------------------------ */
 
 /* Writes lines as long as ours. */
 static void write_lines(int fd, size_t length, size_t at_once)
@@ -168,7 +168,8 @@ int main(int argc, char **argv)
     (void) snprintf(what, sizeof(what), "session/update over pipes (%zu B)", length);
     bench_row(what, &ours, &bare, 0.5);
     bench_row(what, &ours, &limit, 0);
-    struct bench_side sdk = {.name = "TypeScript SDK", .ns = bench_script(argv[2], argv[3], "client")};
+    struct bench_side sdk = {.name = "TypeScript SDK",
+                             .ns = bench_script(argv[2], argv[3], "client")};
     if (sdk.ns > 0)
         bench_row(what, &ours, &sdk, 20);
     else

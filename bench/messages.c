@@ -7,7 +7,7 @@
 enum { COUNT = 4000 };
 
 static const char *const words[] = {
-    "the",  "function", "reads", "every",  "line",   "of",    "a",      "file", "and",  "returns",
+    "the",  "function", "reads", "every",  "line",   "of",    "a",       "file", "and",  "returns",
     "what", "it",       "found", "before", "buffer", "parse", "session", "I",    "will", "check",
 };
 
@@ -29,7 +29,8 @@ static void put_code(struct acp_buf *out, unsigned *state, size_t bytes)
 {
     size_t from = out->len;
     while (out->len - from < bytes) {
-        (void) acp_buf_printf(out, "    if (n < %u)\\n        return \\\"", next_random(state) % 1000);
+        (void) acp_buf_printf(out, "    if (n < %u)\\n        return \\\"",
+                              next_random(state) % 1000);
         put_words(out, state, 12);
         (void) acp_buf_printf(out, "\\\";\\n");
         if (next_random(state) % 4 == 0)
@@ -64,19 +65,21 @@ static void put_tool_call(struct acp_buf *out, unsigned *state)
 
 static void put_permission(struct acp_buf *out, unsigned *state)
 {
-    (void) acp_buf_printf(out,
-                          "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"session/request_permission\","
-                          "\"params\":{\"sessionId\":\"sess_%08x%08x\",\"toolCall\":{\"toolCallId\":"
-                          "\"call_7\"},\"options\":[{\"optionId\":\"a\",\"name\":\"Allow\",\"kind\":"
-                          "\"allow_once\"}]}}",
-                          next_random(state), next_random(state), next_random(state));
+    (void) acp_buf_printf(
+        out,
+        "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"session/request_permission\","
+        "\"params\":{\"sessionId\":\"sess_%08x%08x\",\"toolCall\":{\"toolCallId\":"
+        "\"call_7\"},\"options\":[{\"optionId\":\"a\",\"name\":\"Allow\",\"kind\":"
+        "\"allow_once\"}]}}",
+        next_random(state), next_random(state), next_random(state));
 }
 
 static void put_diff(struct acp_buf *out, unsigned *state)
 {
     put_head(out, state, "tool_call_update");
-    (void) acp_buf_printf(out, "\"toolCallId\":\"call_%u\",\"content\":[{\"type\":\"diff\",\"path\":"
-                               "\"/home/me/src/main.c\",\"oldText\":\"",
+    (void) acp_buf_printf(out,
+                          "\"toolCallId\":\"call_%u\",\"content\":[{\"type\":\"diff\",\"path\":"
+                          "\"/home/me/src/main.c\",\"oldText\":\"",
                           next_random(state));
     put_code(out, state, 300);
     (void) acp_buf_printf(out, "\",\"newText\":\"");

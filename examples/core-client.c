@@ -22,8 +22,8 @@ struct client {
 
 static void stop(struct client *client, const char *what, const struct acp_reply *reply)
 {
-    struct acp_str why = reply->error_message.ptr ? reply->error_message
-                                                  : acp_str(acp_err_text(reply->err));
+    struct acp_str why =
+        reply->error_message.ptr ? reply->error_message : acp_str(acp_err_text(reply->err));
     (void) fprintf(stderr, "core-client: %s: %.*s\n", what, (int) why.len, why.ptr);
     client->status = 1;
 }

@@ -1,7 +1,7 @@
 /* mini-client - starts an agent, says one thing to it and prints what it answers. */
+#include "acp/run.h"
 #include <stdio.h>
 #include <unistd.h>
-#include "acp/run.h"
 
 static struct acp_agent_process *agent;
 static const char *message;

@@ -4,8 +4,8 @@
  * A program gives callbacks and works on turns; the role does the protocol.  What the program says
  * is the same whichever version the client speaks: the role writes it as version 1 or version 2.
  *
- *     static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
- *     {
+ *     static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void
+ *     *user) {
  *         acp_turn_text(turn, acp_str("Hello."));
  *         acp_turn_end(turn, ACP_STOP_END_TURN);
  *     }
@@ -73,13 +73,13 @@ struct acp_agent_options {
  * What the program does.  A callback that is left out means that the agent cannot do it, which is
  * what the client is then told; prompt must be there.
  *
- * Callbacks that take a session or a call answer later or at once: a session by acp_session_accept()
- * or acp_session_refuse(), a call by acp_agent_answer() or acp_agent_refuse().
+ * Callbacks that take a session or a call answer later or at once: a session by
+ * acp_session_accept() or acp_session_refuse(), a call by acp_agent_answer() or acp_agent_refuse().
  */
 struct acp_agent_handler {
     /* A new session.  Left out: accepted as it is. */
-    void (*new_session)(struct acp_session *session,
-                        const struct acp_new_session_request *request, void *user);
+    void (*new_session)(struct acp_session *session, const struct acp_new_session_request *request,
+                        void *user);
     /* An old one whose history is to be sent again (acp_session_* calls), then accepted. */
     void (*load_session)(struct acp_session *session,
                          const struct acp_resume_session_request *request, void *user);
@@ -143,8 +143,8 @@ ACP_API void acp_agent_close(struct acp_agent *agent, int reason);
 /* ACP_V1 or ACP_V2 once initialized (with ACP_UNSTABLE where that is on), 0 before. */
 ACP_API unsigned acp_agent_mode(const struct acp_agent *agent);
 /* What the client said it can do; NULL before it did. */
-ACP_API const struct acp_client_capabilities *
-acp_agent_client_capabilities(const struct acp_agent *agent);
+ACP_API const struct acp_client_capabilities *acp_agent_client_capabilities(
+    const struct acp_agent *agent);
 ACP_API void *acp_agent_user(const struct acp_agent *agent);
 /* Whether it is time to pause: see the pressure callback. */
 ACP_API bool acp_agent_is_pressed(const struct acp_agent *agent);

@@ -65,9 +65,9 @@ ACP_API int acp_err_rpc_code(int err);
 
 /* What went wrong and where.  Filled only on failure; every function that takes one takes NULL. */
 struct acp_failure {
-    int err;          /* enum acp_err */
-    size_t offset;    /* byte in the text where it was seen, where there is a text */
-    char path[120];   /* "update.content[2].text", empty at the root */
+    int err;           /* enum acp_err */
+    size_t offset;     /* byte in the text where it was seen, where there is a text */
+    char path[120];    /* "update.content[2].text", empty at the root */
     char message[200]; /* one sentence, without a final stop */
 };
 
@@ -111,7 +111,10 @@ struct acp_str_map {
 };
 
 /* Made from a literal; usable in static initialisers. */
-#define ACP_STR(literal) {(literal), sizeof(literal) - 1}
+#define ACP_STR(literal)                                                                           \
+    {                                                                                              \
+        (literal), sizeof(literal) - 1                                                             \
+    }
 
 static inline struct acp_str acp_str_n(const char *ptr, size_t len)
 {
@@ -297,8 +300,8 @@ ACP_API void acp_arena_reset(struct acp_arena *arena);
 /* Zeroed memory, aligned for any type; NULL when memory or the limit is exhausted. */
 ACP_API void *acp_arena_alloc(struct acp_arena *arena, size_t size);
 /*
- * Grows an allocation; in place when it was the last one.  The new part is zeroed.  NULL on failure,
- * and then the old one is still good.
+ * Grows an allocation; in place when it was the last one.  The new part is zeroed.  NULL on
+ * failure, and then the old one is still good.
  */
 ACP_API void *acp_arena_grow(struct acp_arena *arena, void *old, size_t old_size, size_t new_size);
 /* A NUL-terminated copy; ptr is NULL on failure. */

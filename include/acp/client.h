@@ -201,8 +201,8 @@ ACP_API int acp_client_delete_session(struct acp_client *client, struct acp_str 
                                       acp_client_fn *done, void *user);
 /* Any other request; its result is not decoded when type is ACP_TYPE_ANY. */
 ACP_API int acp_client_request(struct acp_client *client, struct acp_str method,
-                               acp_type_id params_type, const void *params,
-                               acp_type_id result_type, acp_client_fn *done, void *user);
+                               acp_type_id params_type, const void *params, acp_type_id result_type,
+                               acp_client_fn *done, void *user);
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 

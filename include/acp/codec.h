@@ -23,8 +23,8 @@ extern "C" {
 enum acp_mode {
     ACP_V1 = 1,
     ACP_V2 = 2,
-    ACP_UNSTABLE = 4,     /* the unstable schema of that version */
-    ACP_STRICT = 8,       /* decode: forgive nothing */
+    ACP_UNSTABLE = 4,      /* the unstable schema of that version */
+    ACP_STRICT = 8,        /* decode: forgive nothing */
     ACP_KEEP_UNKNOWN = 16, /* encode: also write the unknown keys that were read (for proxies) */
 };
 
@@ -72,16 +72,18 @@ enum acp_side { ACP_SIDE_ANY, ACP_SIDE_CLIENT, ACP_SIDE_AGENT, ACP_SIDE_PROXY };
 
 struct acp_method {
     struct acp_str name;
-    int id; /* enum acp_method_id in types.h */
+    int id;       /* enum acp_method_id in types.h */
     bool request; /* has a response */
     enum acp_side from;
     enum acp_side to;
     acp_type_id params;
-    acp_type_id result; /* -1 for a notification */
+    acp_type_id result;  /* -1 for a notification */
     struct acp_str gate; /* the capability that allows it; absent when it is baseline */
 };
 
-/* The method of that name which the side `from` may send in that version; false when there is none. */
+/*
+ * The method of that name which the side `from` may send in that version; false when there is none.
+ */
 ACP_API bool acp_method_find(struct acp_str name, enum acp_side from, unsigned mode,
                              struct acp_method *ret);
 /* All methods of a version: index from 0; false at the end. */

@@ -1,9 +1,9 @@
 /*
  * endpoint.h - what stands at the end of a stream of bytes: a peer, or a role that contains one.
  *
- * An endpoint does no I/O.  Whoever carries its bytes - a link of io.h, an editor's own loop, a test -
- * drives it through these functions.  `now` is milliseconds of any clock that only goes forward.
- * All functions must be set, and all are called from one thread.
+ * An endpoint does no I/O.  Whoever carries its bytes - a link of io.h, an editor's own loop, a
+ * test - drives it through these functions.  `now` is milliseconds of any clock that only goes
+ * forward. All functions must be set, and all are called from one thread.
  */
 #ifndef ACP_ENDPOINT_H
 #define ACP_ENDPOINT_H

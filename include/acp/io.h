@@ -1,12 +1,12 @@
 /*
- * io.h - the event loop's side of the world, on libuv: links that carry the bytes of an endpoint over
- * descriptors, and child processes that are owned.
+ * io.h - the event loop's side of the world, on libuv: links that carry the bytes of an endpoint
+ * over descriptors, and child processes that are owned.
  *
- * Everything belongs to one loop and its thread.  Callbacks run from the loop (never inside the call
- * that caused them, unless it is said) and may call any function here, also the free function of the
- * object they are about: it takes effect when they return.  Objects die in two steps, because libuv
- * needs a turn of the loop to close a handle: after a free function nothing is called back any more,
- * and the memory goes once the loop has run; so let the loop run until it is done.
+ * Everything belongs to one loop and its thread.  Callbacks run from the loop (never inside the
+ * call that caused them, unless it is said) and may call any function here, also the free function
+ * of the object they are about: it takes effect when they return.  Objects die in two steps,
+ * because libuv needs a turn of the loop to close a handle: after a free function nothing is called
+ * back any more, and the memory goes once the loop has run; so let the loop run until it is done.
  *
  * What is kept for the whole program, and why:
  *   - the list of process groups that are alive, so that acp_process_kill_all() can end them from a
@@ -66,8 +66,8 @@ ACP_API int acp_stdio_take(int *ret_in, int *ret_out);
  *
  *   - output is written once for each turn of the loop and never waits; what the other side does
  *     not take stays in the endpoint
- *   - input is not read while the endpoint is paused, except for a little now and then: otherwise two
- *     sides that both wait for the other to read would wait for ever
+ *   - input is not read while the endpoint is paused, except for a little now and then: otherwise
+ *     two sides that both wait for the other to read would wait for ever
  *   - at the end of the input the endpoint is told, its last output is sent, and the link closes
  *   - when nothing can be written any more the rest of the input is still read, for a moment, since
  *     the other side may have said why; then the link closes with that error
@@ -112,8 +112,8 @@ ACP_API bool acp_link_is_stalled(const struct acp_link *link);
 /* ---- Processes ------------------------------------------------------------------------------ */
 
 /*
- * A child process that is owned: it leads a session and a process group of its own, and it ends with
- * everything that it has started.
+ * A child process that is owned: it leads a session and a process group of its own, and it ends
+ * with everything that it has started.
  *
  *   - its standard output feeds an endpoint, which then also writes to its standard input, or comes
  *     as `output`; its standard error is always read, handed on, and kept to a tail
@@ -255,10 +255,10 @@ ACP_API void acp_process_kill_all(void);
 ACP_API size_t acp_process_count(void);
 
 /*
- * Makes this process the one that inherits orphans of its descendants (Linux), and reaps them.  Only
- * for programs that start all their children through acp_process_start(): any other child that ends
- * would be reaped here as well.  With it, stopping a process also waits for what had escaped, and
- * orphans that carry no mark are killed when the last process is gone.
+ * Makes this process the one that inherits orphans of its descendants (Linux), and reaps them.
+ * Only for programs that start all their children through acp_process_start(): any other child that
+ * ends would be reaped here as well.  With it, stopping a process also waits for what had escaped,
+ * and orphans that carry no mark are killed when the last process is gone.
  */
 struct acp_reaper;
 /* ACP_ERR_STATE where the system cannot. */

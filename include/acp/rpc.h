@@ -110,8 +110,7 @@ struct acp_request {
 
 /* options NULL takes the defaults; the handler is copied.  ACP_ERR_NOMEM. */
 ACP_API int acp_peer_new(const struct acp_peer_options *options,
-                         const struct acp_peer_handler *handler, void *user,
-                         struct acp_peer **ret);
+                         const struct acp_peer_handler *handler, void *user, struct acp_peer **ret);
 /* Takes NULL.  Open requests are failed with ACP_ERR_CLOSED first. */
 ACP_API void acp_peer_free(struct acp_peer *peer);
 
@@ -174,8 +173,7 @@ ACP_API int acp_peer_cancel(struct acp_peer *peer, uint64_t request);
  */
 ACP_API struct acp_json_writer *acp_peer_begin_request(struct acp_peer *peer,
                                                        const struct acp_request *request);
-ACP_API struct acp_json_writer *acp_peer_begin_notify(struct acp_peer *peer,
-                                                      struct acp_str method);
+ACP_API struct acp_json_writer *acp_peer_begin_notify(struct acp_peer *peer, struct acp_str method);
 ACP_API struct acp_json_writer *acp_peer_begin_result(struct acp_peer *peer, acp_call call);
 /* For a request, ret_request gets its number; may be NULL. */
 ACP_API int acp_peer_commit(struct acp_peer *peer, uint64_t *ret_request);

@@ -35,8 +35,9 @@ ACP_API void acp_agent_stdio_free(struct acp_agent_stdio *stdio);
 /* ---- An agent process ------------------------------------------------------------------------ */
 
 /*
- * An agent that we start, with the client that speaks to it.  Should it crash, everything open fails
- * with a sentence that names the program, how it ended and what it last wrote to standard error.
+ * An agent that we start, with the client that speaks to it.  Should it crash, everything open
+ * fails with a sentence that names the program, how it ended and what it last wrote to standard
+ * error.
  */
 struct acp_agent_process;
 

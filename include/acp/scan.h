@@ -12,12 +12,12 @@ extern "C" {
 #endif
 
 enum acp_scan_kind {
-    ACP_SCAN_INVALID = 0,   /* valid JSON, but no JSON-RPC message */
-    ACP_SCAN_REQUEST,       /* method and id */
-    ACP_SCAN_NOTIFICATION,  /* method, no id */
-    ACP_SCAN_RESPONSE,      /* id and exactly one of result and error */
-    ACP_SCAN_BAD_RESPONSE,  /* no method, but result or error: never to be answered */
-    ACP_SCAN_ARRAY,         /* a batch */
+    ACP_SCAN_INVALID = 0,  /* valid JSON, but no JSON-RPC message */
+    ACP_SCAN_REQUEST,      /* method and id */
+    ACP_SCAN_NOTIFICATION, /* method, no id */
+    ACP_SCAN_RESPONSE,     /* id and exactly one of result and error */
+    ACP_SCAN_BAD_RESPONSE, /* no method, but result or error: never to be answered */
+    ACP_SCAN_ARRAY,        /* a batch */
 };
 
 /*

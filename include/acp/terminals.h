@@ -3,20 +3,20 @@
  * conversation, whose output is kept, watched and asked for.
  *
  * This is the service behind `terminal/create`, `output`, `wait_for_exit`, `kill` and `release`,
- * without the messages: whoever speaks the protocol calls these functions.  A terminal belongs to the
- * session that created it; for every other it does not exist (ACP_ERR_UNKNOWN).
+ * without the messages: whoever speaks the protocol calls these functions.  A terminal belongs to
+ * the session that created it; for every other it does not exist (ACP_ERR_UNKNOWN).
  *
  * How a command runs:
- *   - `command` with `args` is executed as given.  Only a command without args that is a line (it has
- *     blanks or characters that mean something to a shell, and is no executable file) goes to
+ *   - `command` with `args` is executed as given.  Only a command without args that is a line (it
+ *     has blanks or characters that mean something to a shell, and is no executable file) goes to
  *     `/bin/sh -c`.
- *   - Standard output and error go to one pseudo-terminal, or one pipe.  Standard input is empty: an
- *     agent cannot type, and a program that waits for input would wait for ever.
+ *   - Standard output and error go to one pseudo-terminal, or one pipe.  Standard input is empty:
+ *     an agent cannot type, and a program that waits for input would wait for ever.
  *   - The terminal does not change line ends: a line ends with "\n" as in a pipe.
- *   - Its environment is that of this process without the flags of agents that may run around it and
- *     without what describes another terminal (TMUX, COLUMNS, ...), with TERM=xterm-256color (on
- *     pipes: dumb), with PAGER=cat and GIT_PAGER=cat, since nobody could leave a pager, and with
- *     `env` on top of all.
+ *   - Its environment is that of this process without the flags of agents that may run around it
+ *     and without what describes another terminal (TMUX, COLUMNS, ...), with TERM=xterm-256color
+ *     (on pipes: dumb), with PAGER=cat and GIT_PAGER=cat, since nobody could leave a pager, and
+ *     with `env` on top of all.
  *   - What it leaves in the background when it exits runs on until the terminal is killed or
  *     released, then it is killed too.
  *
@@ -82,8 +82,8 @@ ACP_API void acp_terminals_free(struct acp_terminals *set);
 
 /*
  * Starts a command and returns at once.  The id is valid as long as the terminal.  failure may be
- * NULL.  ACP_ERR_LIMIT: too many terminals; ACP_ERR_ARGUMENT: a relative cwd, no command, a NUL in a
- * text; otherwise why the program cannot be started (of the system).
+ * NULL.  ACP_ERR_LIMIT: too many terminals; ACP_ERR_ARGUMENT: a relative cwd, no command, a NUL in
+ * a text; otherwise why the program cannot be started (of the system).
  */
 ACP_API int acp_terminals_create(struct acp_terminals *set, struct acp_str session,
                                  const struct acp_terminal_request *request, struct acp_str *ret_id,
@@ -105,9 +105,9 @@ typedef void acp_terminal_wait_fn(struct acp_terminals *set, int err,
                                   const struct acp_terminal_exit *how, void *user);
 
 /*
- * Calls fn once when the command has exited: inside of this call when it has already.  Released while
- * it runs, the command is killed, and fn hears of that.  ret_wait may be NULL and gets 0 when fn was
- * called.  ACP_ERR_UNKNOWN, ACP_ERR_LIMIT, ACP_ERR_NOMEM, and then fn is not called.
+ * Calls fn once when the command has exited: inside of this call when it has already.  Released
+ * while it runs, the command is killed, and fn hears of that.  ret_wait may be NULL and gets 0 when
+ * fn was called.  ACP_ERR_UNKNOWN, ACP_ERR_LIMIT, ACP_ERR_NOMEM, and then fn is not called.
  */
 ACP_API int acp_terminals_wait(struct acp_terminals *set, struct acp_str session, struct acp_str id,
                                acp_terminal_wait_fn *fn, void *user, uint64_t *ret_wait);

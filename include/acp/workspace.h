@@ -1,9 +1,9 @@
 /*
- * workspace.h - what a client offers an agent, put together: files inside of the session's roots and
- * terminals, both under one policy.
+ * workspace.h - what a client offers an agent, put together: files inside of the session's roots
+ * and terminals, both under one policy.
  *
- * A client program makes one workspace, opens it for each session, and hands it the requests that its
- * role receives:
+ * A client program makes one workspace, opens it for each session, and hands it the requests that
+ * its role receives:
  *
  *     static void on_request(client, session, call, method, params, message, me)
  *     {

@@ -13,7 +13,7 @@
 static const struct acp_str no_name = ACP_STR("unnamed");
 static const struct acp_str no_version = ACP_STR("0");
 
-/* ---- Refusing ------------------------------------------------------------------------------------ */
+/* ---- Refusing -------------------------------------------------------------------------------- */
 
 char *agent_copy(struct acp_str text)
 {
@@ -36,8 +36,7 @@ int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const cha
     return acp_peer_error(agent->peer, call, code, acp_str(message), acp_raw(NULL));
 }
 
-int agent_refuse_failure(struct acp_agent *agent, acp_call call,
-                         const struct acp_failure *failure)
+int agent_refuse_failure(struct acp_agent *agent, acp_call call, const struct acp_failure *failure)
 {
     return agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "Invalid params: %s%s%s",
                         failure->path, *failure->path ? " " : "", failure->message);
@@ -90,7 +89,7 @@ int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, c
     return acp_peer_commit(agent->peer, NULL);
 }
 
-/* ---- initialize ----------------------------------------------------------------------------------- */
+/* ---- initialize ------------------------------------------------------------------------------ */
 
 /* The version to speak, or 0 when there is none in common. */
 static unsigned choose_version(const struct acp_agent *agent, int64_t requested)
@@ -136,7 +135,9 @@ static struct acp_auth_method dialect_terminal(struct acp_agent *agent, struct a
     return m;
 }
 
-/* Terminal methods are only for clients that can run them; ids are named differently in version 2. */
+/*
+ * Terminal methods are only for clients that can run them; ids are named differently in version 2.
+ */
 static struct acp_auth_method_list offered_methods(struct acp_agent *agent, unsigned mode,
                                                    bool terminal)
 {
@@ -168,8 +169,7 @@ static const void *acp_zeroed(void)
     return acp_null_block + 1;
 }
 
-static void answer_v1(struct acp_agent *agent, acp_call call,
-                      const struct acp_implementation *info)
+static void answer_v1(struct acp_agent *agent, acp_call call, const struct acp_implementation *info)
 {
     const struct acp_agent_handler *h = &agent->handler;
     const struct acp_agent_options *o = &agent->options;
@@ -202,8 +202,7 @@ static void answer_v1(struct acp_agent *agent, acp_call call,
     (void) acp_agent_answer(agent, call, ACP_TYPE_INITIALIZE_RESPONSE, &answer);
 }
 
-static void answer_v2(struct acp_agent *agent, acp_call call,
-                      const struct acp_implementation *info)
+static void answer_v2(struct acp_agent *agent, acp_call call, const struct acp_implementation *info)
 {
     const struct acp_agent_handler *h = &agent->handler;
     const struct acp_agent_options *o = &agent->options;
@@ -291,7 +290,7 @@ static void serve_initialize(struct acp_agent *agent, acp_call call, struct acp_
         answer_v1(agent, call, &info);
 }
 
-/* ---- Authentication -------------------------------------------------------------------------------- */
+/* ---- Authentication -------------------------------------------------------------------------- */
 
 static bool knows_method(const struct acp_agent *agent, struct acp_str id)
 {
@@ -324,7 +323,7 @@ static void serve_authenticate(struct acp_agent *agent, acp_call call, struct ac
         agent->handler.authenticate(agent, call, method, agent->user);
 }
 
-/* ---- Dispatch --------------------------------------------------------------------------------------- */
+/* ---- Dispatch -------------------------------------------------------------------------------- */
 
 static bool is_custom(struct acp_str method)
 {
@@ -519,7 +518,7 @@ static void on_closed(struct acp_peer *peer, int reason, void *user)
         agent->handler.closed(agent, reason, agent->user);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 int acp_agent_new(const struct acp_agent_options *options, const struct acp_agent_handler *handler,
                   void *user, struct acp_agent **ret)
@@ -614,7 +613,7 @@ void acp_agent_on_output(struct acp_agent *agent, void (*wake)(void *user), void
     agent->wake_user = user;
 }
 
-/* ---- The endpoint: the peer's, with the time that text is due ---------------------------------------- */
+/* ---- The endpoint: the peer's, with the time that text is due -------------------------------- */
 
 static int endpoint_receive(void *self, const void *bytes, size_t n, uint64_t now)
 {

@@ -97,7 +97,7 @@ static struct ask *make_ask(void (*settle)(struct ask *, const struct acp_reply 
     return ask;
 }
 
-/* ---- Permission ------------------------------------------------------------------------------------ */
+/* ---- Permission ------------------------------------------------------------------------------ */
 
 /* Only an option that was offered is an approval; everything else is none. */
 static struct acp_permission read_permission(struct ask *ask, const struct acp_reply *reply)
@@ -116,8 +116,8 @@ static struct acp_permission read_permission(struct ask *ask, const struct acp_r
         return answer;
     for (size_t i = 0; i < ask->option_count; i++) {
         if (acp_str_eq(ask->options[i].option_id, response.outcome.selected.option_id)) {
-            answer = (struct acp_permission){
-                .option = ask->options[i].option_id, .kind = ask->options[i].kind.is};
+            answer = (struct acp_permission){.option = ask->options[i].option_id,
+                                             .kind = ask->options[i].kind.is};
             break;
         }
     }
@@ -201,7 +201,7 @@ int acp_turn_ask_permission(struct acp_turn *turn, const struct acp_tool_call_up
     return 0;
 }
 
-/* ---- Files ------------------------------------------------------------------------------------------ */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static void settle_text(struct ask *ask, const struct acp_reply *reply)
 {
@@ -270,7 +270,7 @@ int acp_turn_write_file(struct acp_turn *turn, struct acp_str path, struct acp_s
                     ACP_TYPE_WRITE_TEXT_FILE_RESPONSE, answer, user);
 }
 
-/* ---- Anything ----------------------------------------------------------------------------------------- */
+/* ---- Anything -------------------------------------------------------------------------------- */
 
 static void settle_result(struct ask *ask, const struct acp_reply *reply)
 {

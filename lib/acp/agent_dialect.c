@@ -7,7 +7,7 @@
 #include "acp/agent_role.h"
 #include "base/diff.h"
 
-/* ---- Options and modes ----------------------------------------------------------------------------- */
+/* ---- Options and modes ----------------------------------------------------------------------- */
 
 /* The modes of version 1 as an option of version 2. */
 static int mode_option(struct acp_agent *agent, const struct acp_session_mode_state *modes,
@@ -65,9 +65,9 @@ bool agent_has_mode_option(struct acp_session_config_option_list options)
     return false;
 }
 
-struct acp_session_config_option_list
-agent_dialect_options(struct acp_agent *agent, struct acp_session_config_option_list options,
-                      const struct acp_session_mode_state *modes)
+struct acp_session_config_option_list agent_dialect_options(
+    struct acp_agent *agent, struct acp_session_config_option_list options,
+    const struct acp_session_mode_state *modes)
 {
     struct acp_session_config_option_list list = {NULL, 0};
     struct acp_session_config_option *copies =
@@ -127,10 +127,10 @@ void agent_kept_setup(const struct acp_session *session, struct acp_new_session_
                                                NULL);
 }
 
-/* ---- Commands ---------------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
-struct acp_available_command_v2_list
-agent_dialect_commands(struct acp_agent *agent, struct acp_available_command_list commands)
+struct acp_available_command_v2_list agent_dialect_commands(
+    struct acp_agent *agent, struct acp_available_command_list commands)
 {
     struct acp_available_command_v2_list list = {NULL, 0};
     struct acp_available_command_v2 *copies =
@@ -154,7 +154,7 @@ agent_dialect_commands(struct acp_agent *agent, struct acp_available_command_lis
     return list;
 }
 
-/* ---- Tool calls -------------------------------------------------------------------------------------- */
+/* ---- Tool calls ------------------------------------------------------------------------------ */
 
 /* Version 2 has changed files and a patch instead of old and new text. */
 static int dialect_diff(struct acp_agent *agent, struct acp_diff *diff)
@@ -178,7 +178,8 @@ static int dialect_diff(struct acp_agent *agent, struct acp_diff *diff)
         .old_path = is_new ? acp_str(NULL) : diff->path, .new_path = diff->path, .context = 3};
     struct acp_buf text;
     acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
-    int err = acp_diff_patch(&options, is_new ? acp_str("") : diff->old_text, diff->new_text, &text);
+    int err =
+        acp_diff_patch(&options, is_new ? acp_str("") : diff->old_text, diff->new_text, &text);
     struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&agent->arena, acp_buf_view(&text));
     acp_buf_finish(&text);
     if (!copy.ptr)
@@ -198,8 +199,8 @@ static int dialect_content(struct acp_agent *agent, struct acp_tool_call_content
         return ACP_ERR_NOMEM;
     for (size_t i = 0; i < content->count; i++) {
         items[i] = content->items[i];
-        int err = items[i].is == ACP_TOOL_CALL_CONTENT_DIFF ? dialect_diff(agent, &items[i].diff)
-                                                            : 0;
+        int err =
+            items[i].is == ACP_TOOL_CALL_CONTENT_DIFF ? dialect_diff(agent, &items[i].diff) : 0;
         if (err)
             return err;
     }

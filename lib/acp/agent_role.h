@@ -41,11 +41,11 @@ struct acp_session {
     struct acp_str *directories;
     size_t directory_count;
     enum session_state state;
-    acp_call opening;  /* the request that waits for it to be accepted */
+    acp_call opening;   /* the request that waits for it to be accepted */
     int opening_method; /* enum acp_method_id */
     void *user;
     struct acp_turn *turn;
-    uint64_t turns; /* so many have begun */
+    uint64_t turns;           /* so many have begun */
     struct held_prompt *held; /* oldest first */
     enum speaker speaker;     /* whose message is open */
     char *message;            /* its id */
@@ -55,14 +55,14 @@ struct acp_session {
     struct acp_session *next_merging;
     struct acp_map tools;    /* ids of tool calls that have begun */
     struct acp_map replayed; /* messages of the history that have begun (version 2) */
-    struct acp_buf waiting; /* updates kept for the next prompt: a length and the text of each */
-    char *setup;            /* modes and options, as the JSON of a version 1 answer; NULL: none */
+    struct acp_buf waiting;  /* updates kept for the next prompt: a length and the text of each */
+    char *setup;             /* modes and options, as the JSON of a version 1 answer; NULL: none */
 };
 
 struct acp_turn {
     struct acp_session *session;
     uint64_t number; /* tells it from a later turn at the same address */
-    acp_call call; /* the prompt; 0 once it is answered (version 2) */
+    acp_call call;   /* the prompt; 0 once it is answered (version 2) */
     bool cancelled;
     unsigned open_permissions;
     struct ask *asks;
@@ -91,8 +91,8 @@ struct acp_agent {
     struct acp_agent_handler handler;
     void *user;
     struct acp_peer *peer;
-    unsigned mode;      /* 0 before initialize */
-    bool served;        /* a request other than initialize was taken */
+    unsigned mode; /* 0 before initialize */
+    bool served;   /* a request other than initialize was taken */
     bool closing;
     struct acp_arena arena; /* for the message at hand */
     struct acp_arena kept;  /* for what initialize said */
@@ -125,8 +125,7 @@ char *agent_copy(struct acp_str text);
 /* agent.c */
 int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *format, ...)
     ACP_PRINTF(4, 5);
-int agent_refuse_failure(struct acp_agent *agent, acp_call call,
-                         const struct acp_failure *failure);
+int agent_refuse_failure(struct acp_agent *agent, acp_call call, const struct acp_failure *failure);
 int agent_refuse_session(struct acp_agent *agent, acp_call call, struct acp_str id);
 int agent_refuse_missing(struct acp_agent *agent, acp_call call, struct acp_str id,
                          struct acp_str message);
@@ -143,16 +142,18 @@ void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_r
 void agent_end_session(struct acp_session *session);
 
 /* agent_dialect.c: what the program says, as the version at hand has it; in the message's arena */
-struct acp_session_config_option_list
-agent_dialect_options(struct acp_agent *agent, struct acp_session_config_option_list options,
-                      const struct acp_session_mode_state *modes);
+struct acp_session_config_option_list agent_dialect_options(
+    struct acp_agent *agent, struct acp_session_config_option_list options,
+    const struct acp_session_mode_state *modes);
 /* Whether the program offers its modes as an option itself. */
 bool agent_has_mode_option(struct acp_session_config_option_list options);
-struct acp_available_command_v2_list
-agent_dialect_commands(struct acp_agent *agent, struct acp_available_command_list commands);
+struct acp_available_command_v2_list agent_dialect_commands(
+    struct acp_agent *agent, struct acp_available_command_list commands);
 int agent_dialect_tool(struct acp_agent *agent, const struct acp_tool_call_update *update,
                        struct acp_tool_call_update *ret);
-/* Version 2 has no modes, only options: what a session was set up with is kept to make one of them. */
+/*
+ * Version 2 has no modes, only options: what a session was set up with is kept to make one of them.
+ */
 int agent_keep_setup(struct acp_session *session, const struct acp_session_mode_state *modes,
                      struct acp_session_config_option_list options);
 void agent_kept_setup(const struct acp_session *session, struct acp_new_session_response *ret);

@@ -7,7 +7,7 @@
 
 #include "acp/agent_role.h"
 
-/* ---- Checking ------------------------------------------------------------------------------------ */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
 static bool is_absolute(struct acp_str path)
 {
@@ -49,7 +49,7 @@ static const char *bad_servers(const struct acp_agent *agent, struct acp_mcp_ser
     return NULL;
 }
 
-/* ---- Life ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* It has got an id, or goes without ever having had one. */
 static void leave_unnamed(struct acp_session *session)
@@ -185,7 +185,7 @@ void agent_end_session(struct acp_session *session)
     free_session(session);
 }
 
-/* ---- Opening --------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 void agent_serve_new(struct acp_agent *agent, acp_call call, struct acp_raw params)
 {
@@ -290,8 +290,7 @@ void agent_serve_resume(struct acp_agent *agent, acp_call call, struct acp_raw p
 {
     struct acp_resume_session_request request;
     struct acp_failure failure;
-    if (acp_resume_session_request_decode(agent->mode, params, &agent->arena, &request,
-                                          &failure)) {
+    if (acp_resume_session_request_decode(agent->mode, params, &agent->arena, &request, &failure)) {
         (void) agent_refuse_failure(agent, call, &failure);
         return;
     }
@@ -304,7 +303,7 @@ void agent_serve_resume(struct acp_agent *agent, acp_call call, struct acp_raw p
     open_old(agent, call, ACP_METHOD_SESSION_RESUME, &request, replay);
 }
 
-/* ---- Accepting --------------------------------------------------------------------------------------- */
+/* ---- Accepting ------------------------------------------------------------------------------- */
 
 static void answer_new(struct acp_session *session, const struct acp_session_setup *setup,
                        const struct acp_session_mode_state *modes)
@@ -337,8 +336,7 @@ static void answer_old(struct acp_session *session, const struct acp_session_set
     }
     /* Version 2 tells the state of a resumed session before the answer. */
     if (agent_is_v2(agent))
-        (void) agent_send_state(session, ACP_STATE_UPDATE_IDLE, ACP_IDLE_STATE_UPDATE_ABSENT,
-                                NULL);
+        (void) agent_send_state(session, ACP_STATE_UPDATE_IDLE, ACP_IDLE_STATE_UPDATE_ABSENT, NULL);
     (void) acp_agent_answer(agent, session->opening, ACP_TYPE_RESUME_SESSION_RESPONSE, &resume);
 }
 
@@ -391,7 +389,7 @@ int acp_session_refuse(struct acp_session *session, int64_t code, struct acp_str
     return err;
 }
 
-/* ---- The other requests ------------------------------------------------------------------------------- */
+/* ---- The other requests ---------------------------------------------------------------------- */
 
 /* Without a store of the program's, version 2 still lists what is open. */
 static void list_open(struct acp_agent *agent, acp_call call,
@@ -454,8 +452,7 @@ void agent_serve_delete(struct acp_agent *agent, acp_call call, struct acp_raw p
 {
     struct acp_delete_session_request request;
     struct acp_failure failure;
-    if (acp_delete_session_request_decode(agent->mode, params, &agent->arena, &request,
-                                          &failure)) {
+    if (acp_delete_session_request_decode(agent->mode, params, &agent->arena, &request, &failure)) {
         (void) agent_refuse_failure(agent, call, &failure);
         return;
     }
@@ -546,7 +543,7 @@ int acp_session_options_set(struct acp_session *session, acp_call call,
     return err;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 struct acp_str acp_session_id(const struct acp_session *session)
 {

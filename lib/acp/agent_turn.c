@@ -1,12 +1,13 @@
 /*
- * Turns: a prompt from its arrival to its one end.  In version 1 the prompt's response is the end; in
- * version 2 the response says that the message was taken, and the session's state tells the rest.
+ * Turns: a prompt from its arrival to its one end.  In version 1 the prompt's response is the end;
+ * in version 2 the response says that the message was taken, and the session's state tells the
+ * rest.
  */
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
 
-/* ---- Beginning ------------------------------------------------------------------------------------ */
+/* ---- Beginning ------------------------------------------------------------------------------- */
 
 static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_block_list prompt)
 {
@@ -122,7 +123,7 @@ void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw p
     serve_checked(agent, call, params, true);
 }
 
-/* ---- Ending --------------------------------------------------------------------------------------- */
+/* ---- Ending ---------------------------------------------------------------------------------- */
 
 /* Settles what the turn has asked for and sends its last words.  False when it is over already. */
 static bool close_turn(struct acp_turn *turn)
@@ -203,7 +204,7 @@ int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message)
     return 0;
 }
 
-/* ---- Cancelling ----------------------------------------------------------------------------------- */
+/* ---- Cancelling ------------------------------------------------------------------------------ */
 
 /* Prompts that were never begun are not answered with a stop reason: nothing stopped. */
 static void drop_held(struct acp_session *session)
@@ -253,7 +254,7 @@ void agent_drop_work(struct acp_session *session)
         (void) acp_turn_end(session->turn, ACP_STOP_CANCELLED);
 }
 
-/* ---- Saying and looking ---------------------------------------------------------------------------- */
+/* ---- Saying and looking ---------------------------------------------------------------------- */
 
 struct acp_session *acp_turn_session(const struct acp_turn *turn)
 {

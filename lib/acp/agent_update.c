@@ -7,7 +7,7 @@
 
 #include "acp/agent_role.h"
 
-/* ---- Sending ------------------------------------------------------------------------------------ */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 static bool may_send(const struct acp_session *session)
 {
@@ -98,7 +98,7 @@ int agent_send_state(struct acp_session *session, enum acp_state_update_is state
     return agent_send_update(session, &update);
 }
 
-/* ---- Text ----------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 void agent_make_message_id(struct acp_session *session, char id[48])
 {
@@ -205,8 +205,7 @@ static int begin_replayed(struct acp_session *session)
 }
 
 /* The message that the next chunk belongs to: the one given, the open one, or a new one. */
-static int choose_message(struct acp_session *session, enum speaker speaker,
-                          struct acp_str message)
+static int choose_message(struct acp_session *session, enum speaker speaker, struct acp_str message)
 {
     bool same = session->speaker == speaker &&
                 (!message.len || acp_str_eq(message, acp_str(session->message)));
@@ -288,7 +287,7 @@ int acp_session_user_block(struct acp_session *session, const struct acp_content
     return say_block(session, SPEAKER_USER, block, message);
 }
 
-/* ---- The other updates ------------------------------------------------------------------------------ */
+/* ---- The other updates ----------------------------------------------------------------------- */
 
 /* The arena is of the message being served; outside of one it is free to use. */
 static int send_and_reset(struct acp_session *session, const struct acp_session_update *update)
@@ -301,9 +300,8 @@ static int send_and_reset(struct acp_session *session, const struct acp_session_
 /* A call that is new to a version 1 client is announced, with all that is known of it. */
 static void announce(const struct acp_tool_call_update *from, struct acp_session_update *update)
 {
-    acp_session_update_init_tool_call(update, from->tool_call_id,
-                                      acp_is_set(from->title.ptr) ? from->title
-                                                                  : from->tool_call_id);
+    acp_session_update_init_tool_call(
+        update, from->tool_call_id, acp_is_set(from->title.ptr) ? from->title : from->tool_call_id);
     update->tool_call.name = from->name;
     update->tool_call.kind = from->kind;
     update->tool_call.status = from->status;

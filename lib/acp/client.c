@@ -21,8 +21,8 @@ char *client_copy(struct acp_str text)
 struct acp_outcome client_failed(const struct acp_client *client, int err)
 {
     bool told = err == ACP_ERR_CLOSED && client->close_words;
-    return (struct acp_outcome){
-        .err = err, .why = acp_str(told ? client->close_words : acp_err_text(err))};
+    return (struct acp_outcome){.err = err,
+                                .why = acp_str(told ? client->close_words : acp_err_text(err))};
 }
 
 void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
@@ -43,7 +43,7 @@ static struct acp_outcome outcome_of(const struct acp_client *client, const stru
         .err = reply->err, .code = reply->error_code, .why = reply->error_message};
 }
 
-/* ---- Requests ------------------------------------------------------------------------------------ */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 struct client_call *client_call_new(struct acp_client *client,
                                     void (*settle)(struct client_call *, const struct acp_reply *),
@@ -108,10 +108,10 @@ struct acp_outcome client_outcome(struct client_call *call, const struct acp_rep
     void *value = acp_arena_alloc(&client->arena, acp_type_size(call->result_type));
     /* Some agents answer null where nothing is to be said. */
     bool empty = reply->result.len == 4 && memcmp(reply->result.ptr, "null", 4) == 0;
-    outcome.err = !value ? ACP_ERR_NOMEM
-                         : acp_decode(call->result_type, client->mode,
-                                      empty ? acp_raw("{}") : reply->result, &client->arena, value,
-                                      NULL);
+    outcome.err =
+        !value ? ACP_ERR_NOMEM
+               : acp_decode(call->result_type, client->mode, empty ? acp_raw("{}") : reply->result,
+                            &client->arena, value, NULL);
     if (outcome.err)
         return client_failed(client, ACP_ERR_MALFORMED);
     outcome.value = value;
@@ -125,7 +125,7 @@ void client_settle_done(struct client_call *call, const struct acp_reply *reply)
         call->then.done(call->client, &outcome, call->user);
 }
 
-/* ---- initialize ----------------------------------------------------------------------------------- */
+/* ---- initialize ------------------------------------------------------------------------------ */
 
 /* An object without fields, which is how the protocol says yes. */
 static const void *yes(bool condition)
@@ -238,7 +238,7 @@ int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user
     return err;
 }
 
-/* ---- Authentication and anything else -------------------------------------------------------------- */
+/* ---- Authentication and anything else -------------------------------------------------------- */
 
 static int send_done(struct acp_client *client, const char *method, acp_type_id params_type,
                      const void *params, acp_type_id result_type, acp_client_fn *done, void *user)
@@ -308,7 +308,7 @@ int acp_client_request(struct acp_client *client, struct acp_str method, acp_typ
     return send_done(client, name, params_type, params, result_type, done, user);
 }
 
-/* ---- What comes in --------------------------------------------------------------------------------- */
+/* ---- What comes in --------------------------------------------------------------------------- */
 
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
                        void *user)
@@ -381,7 +381,7 @@ static void on_closed(struct acp_peer *peer, int reason, void *user)
         client->handler.closed(client, reason, client->user);
 }
 
-/* ---- Life -------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 int acp_client_new(const struct acp_client_options *options,
                    const struct acp_client_handler *handler, void *user, struct acp_client **ret)

@@ -31,7 +31,7 @@ static void refuse_failure(struct acp_client *client, acp_call call,
                           acp_raw(NULL));
 }
 
-/* ---- Permission ------------------------------------------------------------------------------------ */
+/* ---- Permission ------------------------------------------------------------------------------ */
 
 /* Takes the question out of whichever session has it; NULL when it is settled. */
 static struct acp_client_session *take_question(struct acp_client *client, acp_call call)
@@ -126,9 +126,8 @@ static void ask(struct acp_client_session *session, acp_call call,
         read_subject(request->subject, &question);
     } else {
         question.tool = &request->tool_call;
-        question.title = acp_is_set(request->tool_call.title.ptr)
-                             ? request->tool_call.title
-                             : request->tool_call.tool_call_id;
+        question.title = acp_is_set(request->tool_call.title.ptr) ? request->tool_call.title
+                                                                  : request->tool_call.tool_call_id;
     }
     client->handler.permission(session, call, &question, client->user);
 }
@@ -148,7 +147,9 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
                                  acp_str("No such session"), acp_raw(NULL));
         return;
     }
-    /* Without a person to ask, the answer is no; and one who has cancelled is not asked any more. */
+    /*
+     * Without a person to ask, the answer is no; and one who has cancelled is not asked any more.
+     */
     if (!client->handler.permission || (session->end && session->cancelled)) {
         (void) answer_outcome(client, call, acp_str(NULL));
         return;
@@ -164,7 +165,7 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
     ask(session, call, &request);
 }
 
-/* ---- The rest ----------------------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 static bool is_offered(const struct acp_client *client, int method)
 {

@@ -22,10 +22,10 @@ void client_emit_state(struct acp_client_session *session, enum acp_work_state s
     emit(session, &event);
 }
 
-/* ---- Words of version 2 that programs know by those of version 1 ----------------------------------- */
+/* ---- Words of version 2 that programs know by those of version 1 ----------------------------- */
 
-static void read_commands(struct acp_client *client, const struct acp_available_commands_update *from,
-                          struct acp_event *event)
+static void read_commands(struct acp_client *client,
+                          const struct acp_available_commands_update *from, struct acp_event *event)
 {
     event->kind = ACP_EVENT_COMMANDS;
     event->commands = from->available_commands;
@@ -52,7 +52,8 @@ static void read_commands(struct acp_client *client, const struct acp_available_
     }
 }
 
-static void name_groups(struct acp_client *client, struct acp_session_config_select_options *options)
+static void name_groups(struct acp_client *client,
+                        struct acp_session_config_select_options *options)
 {
     if (options->is != ACP_SESSION_CONFIG_SELECT_OPTIONS_GROUPED)
         return;
@@ -122,7 +123,7 @@ static struct acp_tool_call_update announced(const struct acp_tool_call *call)
     return tool;
 }
 
-/* ---- Updates ------------------------------------------------------------------------------------------ */
+/* ---- Updates --------------------------------------------------------------------------------- */
 
 static void emit_chunk(struct acp_client_session *session, struct acp_event *event,
                        enum acp_author author, const struct acp_content_chunk *chunk)
@@ -251,7 +252,7 @@ static void emit_update(struct acp_client_session *session, const struct acp_ses
     }
 }
 
-/* ---- Where they come from -------------------------------------------------------------------------------- */
+/* ---- Where they come from -------------------------------------------------------------------- */
 
 /* The text of a string as it stands in a message; absent when it is none. */
 static struct acp_str read_text(struct acp_client *client, struct acp_raw span)

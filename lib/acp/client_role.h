@@ -38,10 +38,10 @@ struct acp_client_session {
     /* The prompt at work. */
     acp_turn_fn *end; /* NULL when there is none */
     void *end_user;
-    bool accepted; /* version 2: its response has come */
-    bool worked;   /* version 2: the agent has begun since it was sent */
+    bool accepted;  /* version 2: its response has come */
+    bool worked;    /* version 2: the agent has begun since it was sent */
     bool cancelled; /* we have asked for its end */
-    char *stop;    /* version 2: why it stopped, should that be told before the response */
+    char *stop;     /* version 2: why it stopped, should that be told before the response */
     struct question *questions;
 };
 
@@ -56,8 +56,8 @@ struct client_call {
     void *user;
     acp_type_id result_type;
     struct acp_client_session *session; /* that it is about, or NULL */
-    char *id;  /* of a session that is being opened */
-    char *cwd; /* likewise */
+    char *id;                           /* of a session that is being opened */
+    char *cwd;                          /* likewise */
 };
 
 struct acp_client {

@@ -10,7 +10,7 @@ static bool is_absolute(struct acp_str path)
     return path.len > 0 && path.ptr[0] == '/';
 }
 
-/* ---- What the agent offers -------------------------------------------------------------------------- */
+/* ---- What the agent offers ------------------------------------------------------------------- */
 
 static const struct acp_session_capabilities *session_capabilities(const struct acp_client *client)
 {
@@ -34,9 +34,9 @@ static bool agent_takes_servers(const struct acp_client *client, struct acp_mcp_
 {
     const struct acp_session_capabilities *session = session_capabilities(client);
     const struct acp_agent_capabilities *can = client->agent.agent_capabilities;
-    const struct acp_mcp_capabilities *mcp =
-        client_is_v2(client) ? (session ? session->mcp : NULL)
-                             : (acp_is_set(can) ? can->mcp_capabilities : NULL);
+    const struct acp_mcp_capabilities *mcp = client_is_v2(client)
+                                                 ? (session ? session->mcp : NULL)
+                                                 : (acp_is_set(can) ? can->mcp_capabilities : NULL);
     static const struct acp_mcp_capabilities none = {0};
     if (!acp_is_set(mcp))
         mcp = &none;
@@ -76,7 +76,7 @@ static int check_place(const struct acp_client *client, const struct acp_session
     return agent_takes_servers(client, place->mcp_servers) ? 0 : ACP_ERR_STATE;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct acp_client_session *add_session(struct acp_client *client, struct acp_str id,
                                               const char *cwd)
@@ -121,7 +121,7 @@ void client_end_session(struct acp_client_session *session, int reason)
     free_session(session);
 }
 
-/* ---- Opening -------------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static void settle_open(struct client_call *call, const struct acp_reply *reply)
 {
@@ -174,8 +174,8 @@ int acp_client_new_session(struct acp_client *client, const struct acp_session_p
     int err = check_place(client, place);
     if (err)
         return err;
-    struct client_call *call = open_call(client, acp_str(NULL), place->cwd,
-                                         ACP_TYPE_NEW_SESSION_RESPONSE, done, user);
+    struct client_call *call =
+        open_call(client, acp_str(NULL), place->cwd, ACP_TYPE_NEW_SESSION_RESPONSE, done, user);
     if (!call)
         return ACP_ERR_NOMEM;
     acp_new_session_request_init(&request, place->cwd);
@@ -215,10 +215,9 @@ static int open_old(struct acp_client *client, struct acp_str id,
 {
     bool v1_load = replay && !client_is_v2(client);
     bool known = acp_map_get(&client->sessions, id) != NULL;
-    struct client_call *call =
-        open_call(client, id, place->cwd,
-                  v1_load ? ACP_TYPE_LOAD_SESSION_RESPONSE : ACP_TYPE_RESUME_SESSION_RESPONSE, done,
-                  user);
+    struct client_call *call = open_call(
+        client, id, place->cwd,
+        v1_load ? ACP_TYPE_LOAD_SESSION_RESPONSE : ACP_TYPE_RESUME_SESSION_RESPONSE, done, user);
     if (!call)
         return ACP_ERR_NOMEM;
     struct acp_client_session *session = add_session(client, id, call->cwd);
@@ -257,7 +256,7 @@ int acp_client_resume_session(struct acp_client *client, struct acp_str id,
     return err ? err : open_old(client, id, place, false, done, user);
 }
 
-/* ---- Listing, deleting, closing ------------------------------------------------------------------------ */
+/* ---- Listing, deleting, closing -------------------------------------------------------------- */
 
 static int send_done(struct acp_client *client, const char *method, acp_type_id params_type,
                      const void *params, acp_type_id result_type, acp_client_fn *done, void *user)
@@ -281,8 +280,8 @@ int acp_client_list_sessions(struct acp_client *client, struct acp_str cwd, stru
 static void settle_gone(struct client_call *call, const struct acp_reply *reply)
 {
     struct acp_reply fine = {.result = acp_raw("{}")};
-    bool unknown = reply->err == ACP_ERR_REMOTE &&
-                   reply->error_code == ACP_ERROR_CODE_RESOURCE_NOT_FOUND;
+    bool unknown =
+        reply->err == ACP_ERR_REMOTE && reply->error_code == ACP_ERROR_CODE_RESOURCE_NOT_FOUND;
     struct acp_client_session *session =
         call->id ? acp_map_get(&call->client->sessions, acp_str(call->id)) : NULL;
     if (session && (!reply->err || unknown))
@@ -322,12 +321,11 @@ int acp_client_close_session(struct acp_client_session *session, acp_client_fn *
     if (!can || !(client_is_v2(client) || acp_is_set(can->close)))
         return ACP_ERR_STATE;
     acp_close_session_request_init(&request, acp_str(session->id));
-    return send_gone(client, acp_str(session->id), "session/close",
-                     ACP_TYPE_CLOSE_SESSION_REQUEST, &request, ACP_TYPE_CLOSE_SESSION_RESPONSE,
-                     done, user);
+    return send_gone(client, acp_str(session->id), "session/close", ACP_TYPE_CLOSE_SESSION_REQUEST,
+                     &request, ACP_TYPE_CLOSE_SESSION_RESPONSE, done, user);
 }
 
-/* ---- Prompts -------------------------------------------------------------------------------------------- */
+/* ---- Prompts --------------------------------------------------------------------------------- */
 
 void client_end_turn(struct acp_client_session *session, struct acp_str stop,
                      const struct acp_outcome *outcome)
@@ -348,8 +346,7 @@ void client_end_turn(struct acp_client_session *session, struct acp_str stop,
 /* Version 1: the response is the end.  Version 2: it says that the message was taken. */
 static void settle_prompt(struct client_call *call, const struct acp_reply *reply)
 {
-    struct acp_client_session *session =
-        acp_map_get(&call->client->sessions, acp_str(call->id));
+    struct acp_client_session *session = acp_map_get(&call->client->sessions, acp_str(call->id));
     struct acp_outcome outcome = client_outcome(call, reply);
     if (!session || !session->end)
         return; /* it ended with its session */
@@ -405,7 +402,8 @@ void client_note_state(struct acp_client_session *session, const struct acp_stat
     }
 }
 
-static bool agent_takes_block(const struct acp_client *client, const struct acp_content_block *block)
+static bool agent_takes_block(const struct acp_client *client,
+                              const struct acp_content_block *block)
 {
     const struct acp_session_capabilities *session = session_capabilities(client);
     const struct acp_agent_capabilities *can = client->agent.agent_capabilities;
@@ -478,7 +476,7 @@ int acp_client_cancel(struct acp_client_session *session)
     return err;
 }
 
-/* ---- Modes and options ----------------------------------------------------------------------------------- */
+/* ---- Modes and options ----------------------------------------------------------------------- */
 
 int acp_client_set_mode(struct acp_client_session *session, struct acp_str mode,
                         acp_client_fn *done, void *user)
@@ -522,7 +520,7 @@ int acp_client_set_switch(struct acp_client_session *session, struct acp_str opt
     return set_config_option(session, &request, done, user);
 }
 
-/* ---- Looking ----------------------------------------------------------------------------------------------- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 struct acp_str acp_client_session_id(const struct acp_client_session *session)
 {

@@ -19,11 +19,11 @@ struct decoder {
 
 struct layer {
     const struct acp_type *type;
-    char *base;      /* its struct */
+    char *base;         /* its struct */
     struct acp_str tag; /* of a union: what chose the variant; absent when nothing did */
-    uint64_t seen;   /* fields that occurred, by index */
-    unsigned expect; /* the field that probably comes next */
-    bool untagged;   /* a union: its tag is none of ours, so it is a key like any other */
+    uint64_t seen;      /* fields that occurred, by index */
+    unsigned expect;    /* the field that probably comes next */
+    bool untagged;      /* a union: its tag is none of ours, so it is a key like any other */
 };
 
 /* The JSON value that the layers are filled from, mostly an object. */
@@ -38,7 +38,7 @@ struct object {
 static int decode_type(struct decoder *d, const struct acp_type *type, char *dst);
 static int decode_layers(struct decoder *d, struct object *o, struct layer *layers, int count);
 
-/* ---- Failing ----------------------------------------------------------------------------------- */
+/* ---- Failing --------------------------------------------------------------------------------- */
 
 /* Malformed JSON and lack of memory end the message; everything else may be forgiven. */
 static bool is_fatal(const struct decoder *d)
@@ -89,7 +89,7 @@ static void to_body(struct decoder *d, const struct object *o)
     d->r.first = o->body_first;
 }
 
-/* ---- One value --------------------------------------------------------------------------------- */
+/* ---- One value ------------------------------------------------------------------------------- */
 
 static int decode_i64(struct decoder *d, const struct acp_field *f, char *dst)
 {
@@ -166,8 +166,8 @@ static int decode_enum(struct decoder *d, const struct acp_field *f, char *dst)
         value.is = ACP_IS_UNLISTED;
     else
         return acp_failure_set(d->failure, ACP_ERR_VARIANT, "'%.*s' is not a value of %.*s",
-                               shown(value.text), value.text.ptr,
-                               shown(acp_text_at(type->name)), acp_text_at(type->name).ptr);
+                               shown(value.text), value.text.ptr, shown(acp_text_at(type->name)),
+                               acp_text_at(type->name).ptr);
     memcpy(dst, &value, sizeof(value));
     return 0;
 }
@@ -215,7 +215,7 @@ static int decode_value(struct decoder *d, const struct acp_field *f, char *dst)
     return acp_json_skip(&d->r);
 }
 
-/* ---- Lists and maps ---------------------------------------------------------------------------- */
+/* ---- Lists and maps -------------------------------------------------------------------------- */
 
 /* Room for one more element; a fresh one is zeroed. */
 static char *next_element(struct decoder *d, char **items, size_t count, size_t *room, size_t size)
@@ -287,7 +287,7 @@ static int decode_container(struct decoder *d, const struct acp_field *f, char *
     return 0;
 }
 
-/* ---- One field: presence and forgiveness -------------------------------------------------------- */
+/* ---- One field: presence and forgiveness ----------------------------------------------------- */
 
 static int decode_by_pointer(struct decoder *d, const struct acp_field *f, char *dst)
 {
@@ -377,7 +377,7 @@ static int decode_field(struct decoder *d, const struct acp_field *f, char *dst)
     return err;
 }
 
-/* ---- Objects ------------------------------------------------------------------------------------ */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 /* The field of this name, looked for from the expected one on; its index, or -1. */
 static int find_field(struct layer *layer, struct acp_str key, uint8_t profile)
@@ -447,8 +447,8 @@ static int keep_unknown(struct decoder *d, struct layer *layers, int count, stru
     return 0;
 }
 
-static int keep_tag(struct decoder *d, struct layer *layers, int count,
-                    const struct layer *tagged, struct acp_unknown **last)
+static int keep_tag(struct decoder *d, struct layer *layers, int count, const struct layer *tagged,
+                    struct acp_unknown **last)
 {
     struct acp_json_reader start = d->r;
     int err = decode_tag(d, tagged);
@@ -534,7 +534,7 @@ static int decode_members(struct decoder *d, const struct object *o, struct laye
     return check_required(d, layers, count);
 }
 
-/* ---- Unions and choices -------------------------------------------------------------------------- */
+/* ---- Unions and choices ---------------------------------------------------------------------- */
 
 /* The tag anywhere in the object: see find_tag. */
 static int search_tag(struct decoder *d, const struct object *o, const struct acp_type *type,
@@ -552,8 +552,7 @@ static int search_tag(struct decoder *d, const struct object *o, const struct ac
         } else if (acp_pull_peek(&d->r) == ACP_JSON_STRING) {
             (void) acp_pull_str(&d->r, ret);
             found = 1;
-        } else if (type->tag_optional &&
-                   (!d->strict || acp_pull_peek(&d->r) == ACP_JSON_NULL)) {
+        } else if (type->tag_optional && (!d->strict || acp_pull_peek(&d->r) == ACP_JSON_NULL)) {
             (void) acp_json_skip(&d->r);
         } else {
             int err = wrong_type(d, "a string");

@@ -49,15 +49,15 @@ enum acp_profile_bit {
 };
 
 struct acp_field {
-    uint16_t name;     /* number of the text */
+    uint16_t name; /* number of the text */
     uint16_t flags;
-    uint16_t type;     /* for ENUM and TYPE */
-    uint16_t offset;   /* in the struct */
+    uint16_t type;   /* for ENUM and TYPE */
+    uint16_t offset; /* in the struct */
     uint8_t kind;
     uint8_t shape;
     uint8_t profiles;
-    uint8_t bounds;    /* number of the bounds of a value, 0 for none */
-    uint8_t least;     /* items of a list, at least */
+    uint8_t bounds; /* number of the bounds of a value, 0 for none */
+    uint8_t least;  /* items of a list, at least */
 };
 
 struct acp_variant {
@@ -94,7 +94,7 @@ struct acp_type {
     uint8_t variant_count;
     uint8_t form;
     uint8_t profiles;
-    uint8_t open; /* an enum: the profiles in which other values are allowed */
+    uint8_t open;      /* an enum: the profiles in which other values are allowed */
     bool tag_optional; /* absent, null and malformed tags read as none */
 };
 

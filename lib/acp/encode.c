@@ -24,7 +24,7 @@ static char *encode_type(struct encoder *e, char *p, const struct acp_type *type
 static char *encode_members(struct encoder *e, char *p, const struct acp_type *type,
                             const char *value);
 
-/* ---- Failing ------------------------------------------------------------------------------------ */
+/* ---- Failing --------------------------------------------------------------------------------- */
 
 static char *fail(struct encoder *e, int err, const char *message)
 {
@@ -47,7 +47,7 @@ static char *not_in_version(struct encoder *e)
     return fail(e, ACP_ERR_VARIANT, "is not part of this version");
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------ */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 /* The place to write at, after out has changed. */
 static char *resume(struct encoder *e)
@@ -159,7 +159,7 @@ static char *put_own_key(struct encoder *e, char *p, struct acp_str key)
     return p ? put_char(e, p, ':') : NULL;
 }
 
-/* ---- One value ---------------------------------------------------------------------------------- */
+/* ---- One value ------------------------------------------------------------------------------- */
 
 static char *encode_enum(struct encoder *e, char *p, const struct acp_field *f, const char *src)
 {
@@ -267,8 +267,8 @@ static char *encode_value(struct encoder *e, char *p, const struct acp_field *f,
 }
 
 /* An item of a list, or an entry of a map. */
-static char *encode_element(struct encoder *e, char *p, const struct acp_field *f,
-                            const char *item, size_t index)
+static char *encode_element(struct encoder *e, char *p, const struct acp_field *f, const char *item,
+                            size_t index)
 {
     if (f->shape == ACP_SHAPE_MAP) {
         struct acp_str key;
@@ -305,7 +305,7 @@ static char *encode_container(struct encoder *e, char *p, const struct acp_field
     return p ? put_char(e, p, map ? '}' : ']') : NULL;
 }
 
-/* ---- One field ----------------------------------------------------------------------------------- */
+/* ---- One field ------------------------------------------------------------------------------- */
 
 /* Whether the struct says anything for the field. */
 static enum acp_presence presence(const struct acp_field *f, const char *src)
@@ -403,7 +403,7 @@ static inline bool plainly_absent(const struct acp_field *f, const char *src)
     return !ptr;
 }
 
-/* ---- Objects ------------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 static bool is_layer(const struct acp_field *f)
 {
@@ -484,8 +484,7 @@ static char *encode_unlisted(struct encoder *e, size_t at)
     return put_raw(e, e->out->data + at, raw);
 }
 
-static char *encode_type(struct encoder *e, char *p, const struct acp_type *type,
-                         const char *value)
+static char *encode_type(struct encoder *e, char *p, const struct acp_type *type, const char *value)
 {
     if (type->form == ACP_FORM_CHOICE) {
         const struct acp_variant *v = variant_of(e, type, value);

@@ -44,8 +44,7 @@ static int compare(struct acp_str a, struct acp_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-bool acp_method_find(struct acp_str name, enum acp_side from, unsigned mode,
-                     struct acp_method *ret)
+bool acp_method_find(struct acp_str name, enum acp_side from, unsigned mode, struct acp_method *ret)
 {
     uint8_t profile = acp_profile_of(mode);
     int low = 0;

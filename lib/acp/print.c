@@ -157,7 +157,7 @@ static void print_container(struct printer *p, const struct acp_field *f, const 
             put_text(p, ": ");
         } else {
             put_text(p, f->kind == ACP_KIND_TYPE && acp_type_of(f)->form == ACP_FORM_STRUCT ? "-"
-                                                                                             : "- ");
+                                                                                            : "- ");
         }
         print_value(p, f, item + (map ? ACP_ENTRY_VALUE : 0));
     }

@@ -69,8 +69,7 @@ static inline const struct acp_variant *acp_variant_by_id(const struct acp_type 
 bool acp_in_bounds(const struct acp_field *f, double value);
 
 /* Records what went wrong; failure may be NULL.  Returns err. */
-int acp_failure_set(struct acp_failure *failure, int err, const char *format, ...)
-    ACP_PRINTF(3, 4);
+int acp_failure_set(struct acp_failure *failure, int err, const char *format, ...) ACP_PRINTF(3, 4);
 /* On the way out: puts a key, or an index, before the path. */
 void acp_failure_in_key(struct acp_failure *failure, struct acp_str key);
 void acp_failure_in_item(struct acp_failure *failure, size_t index);

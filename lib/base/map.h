@@ -19,7 +19,7 @@ struct acp_map_slot {
 struct acp_map {
     struct acp_map_slot *slots;
     size_t count;
-    size_t cap; /* 0 or a power of two */
+    size_t cap;    /* 0 or a power of two */
     uint64_t seed; /* keeps peers from choosing colliding keys */
 };
 

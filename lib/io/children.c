@@ -1,7 +1,7 @@
 /*
  * The list of children that are alive.  Entering and leaving are done under a lock or by the owner
- * of the slot; reading is lock-free, since acp_process_kill_all() runs in signal handlers: slots are
- * atomics in blocks that are never given back.
+ * of the slot; reading is lock-free, since acp_process_kill_all() runs in signal handlers: slots
+ * are atomics in blocks that are never given back.
  */
 #include "io/children.h"
 

@@ -83,7 +83,9 @@ static size_t escape_length(const char *p, const char *end)
     return n < left ? n + 1 : n;
 }
 
-/* What is to be read must not steer the terminal it is read on: colours and controls are left out. */
+/*
+ * What is to be read must not steer the terminal it is read on: colours and controls are left out.
+ */
 static int append_plain(struct acp_buf *out, struct acp_str text)
 {
     int err = 0;

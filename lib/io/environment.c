@@ -1,7 +1,7 @@
 /*
- * The environment of a child.  It has all of ours, HOME and PATH above all, except for the flags that
- * agents set for the commands they run: an agent that finds its own flag believes that it runs inside
- * of itself, and refuses to start or talks to the wrong session.
+ * The environment of a child.  It has all of ours, HOME and PATH above all, except for the flags
+ * that agents set for the commands they run: an agent that finds its own flag believes that it runs
+ * inside of itself, and refuses to start or talks to the wrong session.
  */
 #include "io/environment.h"
 

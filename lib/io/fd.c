@@ -2,8 +2,8 @@
  * Descriptors.  The one delicate thing here is O_NONBLOCK: it belongs to the open file description,
  * which our standard input and output share with the shell that started us and with every other
  * program on that terminal.  Who sets it there makes their reads and writes fail.  So pipes and
- * terminals are opened a second time through /proc, which gives a description of our own; where that
- * is not possible, the flag is set and taken back at the end.
+ * terminals are opened a second time through /proc, which gives a description of our own; where
+ * that is not possible, the flag is set and taken back at the end.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include "io/fd.h"

@@ -2,13 +2,13 @@
  * The link: an endpoint bound to two descriptors on a loop.
  *
  * Reading is pushed by a source (source.c).  Everything else happens in one place, on_turn(), which
- * runs from a prepare handle just before the loop waits: output of the whole turn is written at once,
- * reading is paused or resumed, the timer is set for the next deadline, and the link closes when its
- * time has come.  Whatever changes something only asks for that turn.
+ * runs from a prepare handle just before the loop waits: output of the whole turn is written at
+ * once, reading is paused or resumed, the timer is set for the next deadline, and the link closes
+ * when its time has come.  Whatever changes something only asks for that turn.
  *
  * Writing is done here and not by uv_write(), which would need a copy of the output until it is
- * through: what is not taken stays in the endpoint, where it counts against its high-water mark, and
- * a poll handle tells when there is room again.
+ * through: what is not taken stays in the endpoint, where it counts against its high-water mark,
+ * and a poll handle tells when there is room again.
  */
 #include <assert.h>
 #include <errno.h>

@@ -36,7 +36,9 @@ static bool may_continue(const char *p, const char *end)
     size_t have = (size_t) (end - p);
     if (have == 0 || have > 3)
         return false;
-    /* Any one continuation that completes it will do: their ranges matter in the second byte only. */
+    /*
+     * Any one continuation that completes it will do: their ranges matter in the second byte only.
+     */
     char whole[4] = {p[0], (char) 0x80, (char) 0x80, (char) 0x80};
     memcpy(whole, p, have);
     if (have > 1)
@@ -56,7 +58,9 @@ static void emit(acp_mend_fn *text, void *self, const char *p, const char *end)
         text(self, acp_str_n(p, (size_t) (end - p)));
 }
 
-/* Bytes that begin no character, from p on; a run of them becomes one piece.  Returns what follows. */
+/*
+ * Bytes that begin no character, from p on; a run of them becomes one piece.  Returns what follows.
+ */
 static const char *emit_bad(const char *p, const char *end, acp_mend_fn *text, void *self)
 {
     char out[MOST_BAD * REPLACEMENT_LEN];

@@ -1,6 +1,6 @@
 /*
- * mend.h - bytes that should be UTF-8, made so as they come: what is not becomes U+FFFD, one for each
- * byte that fits nowhere.  A character that is cut by the end of a piece waits for the next.
+ * mend.h - bytes that should be UTF-8, made so as they come: what is not becomes U+FFFD, one for
+ * each byte that fits nowhere.  A character that is cut by the end of a piece waits for the next.
  */
 #ifndef LIB_IO_MEND_H
 #define LIB_IO_MEND_H

@@ -69,8 +69,8 @@ static bool read_file(const char *path, struct acp_buf *out)
 }
 
 /*
- * "pid (name) state parent group session ...", the start being the 22nd; the name may hold anything,
- * also parentheses.
+ * "pid (name) state parent group session ...", the start being the 22nd; the name may hold
+ * anything, also parentheses.
  */
 static bool read_stat(pid_t pid, struct proc *ret)
 {
@@ -193,8 +193,8 @@ static void visit_child(const struct proc *p, void *user)
 }
 
 /*
- * Every child of this process that it did not start: orphans that it has taken in.  Linux keeps lists
- * of children; where they are missing all processes are asked.
+ * Every child of this process that it did not start: orphans that it has taken in.  Linux keeps
+ * lists of children; where they are missing all processes are asked.
  */
 static void each_orphan(visit_fn *visit, void *user)
 {
@@ -282,8 +282,8 @@ static void count_living(const struct proc *p, void *user)
 }
 
 /*
- * Whatever has left a process that is dead hangs, through those between them, on a child of ours that
- * we did not start.  When there is none the search through all processes can be spared.
+ * Whatever has left a process that is dead hangs, through those between them, on a child of ours
+ * that we did not start.  When there is none the search through all processes can be spared.
  */
 static bool nothing_escaped(const struct acp_family *family)
 {

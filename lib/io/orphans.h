@@ -1,6 +1,6 @@
 /*
- * orphans.h - what a process has started and left behind: found by session, by group, or by the mark
- * that it carries in its environment, and ended.
+ * orphans.h - what a process has started and left behind: found by session, by group, or by the
+ * mark that it carries in its environment, and ended.
  */
 #ifndef LIB_IO_ORPHANS_H
 #define LIB_IO_ORPHANS_H

@@ -1,6 +1,6 @@
 /*
- * The input, output and standard error of a process.  Standard error is always read, whether anybody
- * listens or not: a program whose pipe is full would wait for ever.
+ * The input, output and standard error of a process.  Standard error is always read, whether
+ * anybody listens or not: a program whose pipe is full would wait for ever.
  */
 #include "io/process.h"
 

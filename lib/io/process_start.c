@@ -1,6 +1,6 @@
 /*
- * Starting a process: options are checked, descriptors made for both sides, the program started, and
- * its ends bound to the loop.  All or nothing.
+ * Starting a process: options are checked, descriptors made for both sides, the program started,
+ * and its ends bound to the loop.  All or nothing.
  */
 #define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "io/process.h"

@@ -26,7 +26,7 @@ static void give_up(struct acp_agent_process *agent, const char *what_it_did)
     acp_process_stop(agent->process);
 }
 
-/* ---- The endpoint: the client's, but for the end --------------------------------------------------- */
+/* ---- The endpoint: the client's, but for the end --------------------------------------------- */
 
 static int receive(void *self, const void *bytes, size_t n, uint64_t now)
 {
@@ -71,7 +71,7 @@ static bool paused(void *self)
     return agent->inner.paused(agent->inner.self);
 }
 
-/* ---- The process ------------------------------------------------------------------------------------- */
+/* ---- The process ----------------------------------------------------------------------------- */
 
 static void wake(void *user)
 {

@@ -1,7 +1,7 @@
 /*
  * A descriptor that is read on the loop.  What can be waited for is waited for with uv_poll rather
- * than read through uv_stream: that takes pipes, sockets and both sides of terminals alike, needs no
- * allocation for each read, and the bytes go from the kernel to the endpoint through one buffer.
+ * than read through uv_stream: that takes pipes, sockets and both sides of terminals alike, needs
+ * no allocation for each read, and the bytes go from the kernel to the endpoint through one buffer.
  * Regular files and /dev/null cannot be waited for; they are read from an idle handle.
  *
  * One read for each turn: with a buffer as large as a pipe that empties it, and no writer, however

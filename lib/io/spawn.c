@@ -1,8 +1,8 @@
 /*
- * Starting a program.  We fork ourselves instead of using uv_spawn(), for three things that it cannot
- * do: a controlling terminal, a death signal, and leaving the dead child unreaped until its group is
- * killed.  Between fork and exec only what is safe after a fork in a process with threads is called;
- * everything that needs memory is made before.
+ * Starting a program.  We fork ourselves instead of using uv_spawn(), for three things that it
+ * cannot do: a controlling terminal, a death signal, and leaving the dead child unreaped until its
+ * group is killed.  Between fork and exec only what is safe after a fork in a process with threads
+ * is called; everything that needs memory is made before.
  *
  * A pipe that closes on exec tells the parent: nothing comes when the program runs, otherwise the
  * step that failed and why.

@@ -16,8 +16,8 @@ struct acp_spawn {
 };
 
 /*
- * Returns once the program runs.  slot is reserved and holds the child then.  Otherwise an error, the
- * slot is given back, and failure, which may be NULL, says it with the name of the program.
+ * Returns once the program runs.  slot is reserved and holds the child then.  Otherwise an error,
+ * the slot is given back, and failure, which may be NULL, says it with the name of the program.
  */
 int acp_spawn(const struct acp_spawn *spawn, acp_child_slot *slot, pid_t *ret_pid,
               struct acp_failure *failure);

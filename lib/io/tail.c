@@ -1,4 +1,6 @@
-/* The tail: a ring of bytes.  Terminals keep their output in one, processes their standard error. */
+/*
+ * The tail: a ring of bytes.  Terminals keep their output in one, processes their standard error.
+ */
 #include "io/tail.h"
 
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include <math.h>
 
 static const char *const type_names[] = {
-    [ACP_JSON_NONE] = "nothing",  [ACP_JSON_NULL] = "null",     [ACP_JSON_BOOL] = "a boolean",
-    [ACP_JSON_NUMBER] = "a number", [ACP_JSON_STRING] = "a string", [ACP_JSON_ARRAY] = "an array",
+    [ACP_JSON_NONE] = "nothing",     [ACP_JSON_NULL] = "null",       [ACP_JSON_BOOL] = "a boolean",
+    [ACP_JSON_NUMBER] = "a number",  [ACP_JSON_STRING] = "a string", [ACP_JSON_ARRAY] = "an array",
     [ACP_JSON_OBJECT] = "an object",
 };
 

@@ -209,8 +209,7 @@ struct acp_str acp_scan_plain(struct acp_raw span)
 int acp_scan_splice(struct acp_raw message, struct acp_raw span, struct acp_raw by,
                     struct acp_buf *out)
 {
-    if (!span.ptr || span.ptr < message.ptr ||
-        span.ptr + span.len > message.ptr + message.len)
+    if (!span.ptr || span.ptr < message.ptr || span.ptr + span.len > message.ptr + message.len)
         return ACP_ERR_ARGUMENT;
     int err = acp_buf_reserve(out, message.len - span.len + by.len);
     if (err)

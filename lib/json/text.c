@@ -43,7 +43,9 @@ const char *acp_json_plain_more(const char *p, const char *end)
 
 const char *acp_json_plain_any(const char *p, const char *end)
 {
-    /* Eight bytes at a time; each term has the top bit set in (at least) the first byte it is for. */
+    /*
+     * Eight bytes at a time; each term has the top bit set in (at least) the first byte it is for.
+     */
     const uint64_t ones = 0x0101010101010101u;
     const uint64_t tops = 0x8080808080808080u;
     for (; end - p >= 8; p += 8) {
@@ -87,9 +89,9 @@ static const char *non_ascii(struct acp_json_cursor *c, const char *p)
 
 #if ACP_JSON_SSE2
 /*
- * Of sixteen bytes, those that are escaped by a backslash before them.  A run of backslashes escapes
- * the byte after it when the run is odd; adding the starts of runs to the runs carries a bit to that
- * byte.  *carry says whether the byte before the sixteen escapes the first of them.
+ * Of sixteen bytes, those that are escaped by a backslash before them.  A run of backslashes
+ * escapes the byte after it when the run is odd; adding the starts of runs to the runs carries a
+ * bit to that byte.  *carry says whether the byte before the sixteen escapes the first of them.
  */
 static inline unsigned escaped_bytes(unsigned backslashes, unsigned *carry)
 {
@@ -102,7 +104,9 @@ static inline unsigned escaped_bytes(unsigned backslashes, unsigned *carry)
     return (even ^ (sums << 1)) & follows & 0xFFFF;
 }
 
-/* Of sixteen bytes, those that may stand after a backslash, but for u, which wants a closer look. */
+/*
+ * Of sixteen bytes, those that may stand after a backslash, but for u, which wants a closer look.
+ */
 static inline unsigned escapable_bytes(__m128i v)
 {
     static const char letters[] = {'"', '\\', '/', 'b', 'f', 'n', 'r', 't'};
@@ -121,8 +125,7 @@ static const char *string_blocks(struct acp_json_cursor *c, const char *p)
     unsigned carry = 0;
     for (; c->end - p >= 16; p += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *) (const void *) p);
-        unsigned backslashes =
-            (unsigned) _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+        unsigned backslashes = (unsigned) _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
         unsigned quotes = (unsigned) _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
         /* Control characters and, the comparison being signed, non-ASCII. */
         unsigned others = (unsigned) _mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));

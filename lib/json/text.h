@@ -22,7 +22,7 @@
 /* State of one pass over a text. */
 struct acp_json_cursor {
     const char *end;
-    const char *where;  /* the byte that an error is about */
+    const char *where; /* the byte that an error is about */
     uint32_t max_depth;
     int err;
     bool escaped; /* the last string had an escape in it */
@@ -43,7 +43,9 @@ static inline const char *acp_json_space(const char *p, const char *end)
     return p;
 }
 
-/* A byte that cannot simply be passed over inside a string: quote, backslash, control, non-ASCII. */
+/*
+ * A byte that cannot simply be passed over inside a string: quote, backslash, control, non-ASCII.
+ */
 static inline bool acp_json_special(char c)
 {
     return c == '"' || c == '\\' || (signed char) c < 0x20;

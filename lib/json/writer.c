@@ -227,7 +227,8 @@ static int pretty_container(struct pretty *p, bool object)
         err = acp_buf_append(p->out, object ? "{" : "[", 1);
     p->indent++;
     bool any = false;
-    while (!err && (more = object ? acp_json_next_key(&p->r, &key) : acp_json_next_item(&p->r)) > 0) {
+    while (!err &&
+           (more = object ? acp_json_next_key(&p->r, &key) : acp_json_next_item(&p->r)) > 0) {
         err = any ? acp_buf_append(p->out, ",", 1) : 0;
         any = true;
         if (!err)

@@ -1,7 +1,7 @@
 /*
- * The terminals of a client.  A set owns its terminals, a terminal owns a process and the tail of its
- * output.  Released while somebody waits for it, a terminal has no id any more but stays until its
- * process is dead, so that the wait ends with the truth.
+ * The terminals of a client.  A set owns its terminals, a terminal owns a process and the tail of
+ * its output.  Released while somebody waits for it, a terminal has no id any more but stays until
+ * its process is dead, so that the wait ends with the truth.
  *
  * Callbacks may free anything: memory goes when the outermost callback has returned (depth).
  */
@@ -242,8 +242,8 @@ void acp_terminals_free(struct acp_terminals *set)
 }
 
 /*
- * An id has a number that is never used again, and a hash of its session: so it can be told, without
- * remembering them all, that an id was given to this session once.
+ * An id has a number that is never used again, and a hash of its session: so it can be told,
+ * without remembering them all, that an id was given to this session once.
  */
 static void make_id(char *ret, uint64_t number, struct acp_str session)
 {

@@ -1,6 +1,6 @@
 /*
- * Files and terminals for agents, under one policy.  A request is decoded, described as an action and
- * decided on; what a person must decide is kept as its text and served when the word has come.
+ * Files and terminals for agents, under one policy.  A request is decoded, described as an action
+ * and decided on; what a person must decide is kept as its text and served when the word has come.
  */
 #include "acp/workspace.h"
 
@@ -46,7 +46,7 @@ struct waiter {
     acp_call call;
 };
 
-/* ---- Answers ------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static void refuse(const struct job *job, int64_t code, const char *message)
 {
@@ -73,7 +73,7 @@ static void refuse_terminal(const struct job *job, int err)
         refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, acp_io_err_text(err));
 }
 
-/* ---- Files --------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static void read_file(const struct job *job)
 {
@@ -106,7 +106,7 @@ static void write_file(const struct job *job)
                                  &answer);
 }
 
-/* ---- Terminals ----------------------------------------------------------------------------------- */
+/* ---- Terminals ------------------------------------------------------------------------------- */
 
 static struct acp_str_map environment(struct acp_arena *arena, struct acp_env_variable_list env)
 {
@@ -125,8 +125,8 @@ static void create_terminal(const struct job *job)
 {
     const struct acp_create_terminal_request *request = job->value;
     struct acp_workspace *workspace = job->workspace;
-    struct acp_str cwd = acp_is_set(request->cwd.ptr) ? request->cwd
-                                                      : acp_roots_path(job->room->roots, 0);
+    struct acp_str cwd =
+        acp_is_set(request->cwd.ptr) ? request->cwd : acp_roots_path(job->room->roots, 0);
     struct acp_failure failure = {0};
     struct acp_str id;
     if (!acp_roots_hold(job->room->roots, cwd)) {
@@ -143,8 +143,9 @@ static void create_terminal(const struct job *job)
     };
     int err = acp_terminals_create(workspace->terminals, job->session, &start, &id, &failure);
     if (err) {
-        refuse(job, err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
-                                            : ACP_ERROR_CODE_INTERNAL_ERROR,
+        refuse(job,
+               err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
+                                       : ACP_ERROR_CODE_INTERNAL_ERROR,
                *failure.message ? failure.message : acp_io_err_text(err));
         return;
     }
@@ -257,7 +258,7 @@ static void perform(const struct job *job)
     }
 }
 
-/* ---- Deciding ------------------------------------------------------------------------------------ */
+/* ---- Deciding -------------------------------------------------------------------------------- */
 
 /* False when the request is nothing that a policy decides on. */
 static bool describe(const struct job *job, struct acp_str *path, struct acp_buf *command,
@@ -321,9 +322,8 @@ static void decide(const struct job *job)
         acp_buf_finish(&command);
         return;
     }
-    struct acp_decision decision =
-        acp_policy_decide(options->policy, options->ledger, &action, (int64_t) time(NULL),
-                          options->ask != NULL);
+    struct acp_decision decision = acp_policy_decide(options->policy, options->ledger, &action,
+                                                     (int64_t) time(NULL), options->ask != NULL);
     if (decision.verdict == ACP_VERDICT_ALLOW) {
         perform(job);
     } else if (decision.verdict == ACP_VERDICT_ASK) {
@@ -373,7 +373,7 @@ void acp_workspace_decide(struct acp_pending_action *pending, bool allow)
     forget_pending(pending);
 }
 
-/* ---- Life ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void free_room(struct room *room)
 {

@@ -14,7 +14,7 @@ enum { WATCHDOG_MS = 20000 };
 
 const char *drive_program;
 
-/* ---- Looking at processes --------------------------------------------------------------------------- */
+/* ---- Looking at processes -------------------------------------------------------------------- */
 
 int drive_count_fds(void)
 {
@@ -82,7 +82,7 @@ int drive_count_marked(const char *mark)
     return count;
 }
 
-/* ---- The client ------------------------------------------------------------------------------------- */
+/* ---- The client ------------------------------------------------------------------------------ */
 
 uint64_t drive_ms(struct drive *d)
 {
@@ -202,7 +202,7 @@ static void on_exited(struct acp_agent_process *agent, const struct acp_process_
     stop_timers(d);
 }
 
-/* ---- The run ---------------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static void on_watchdog(uv_timer_t *timer)
 {

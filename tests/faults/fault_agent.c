@@ -26,7 +26,7 @@ static struct {
 
 static struct acp_turn *waiting;
 
-/* ---- Ways to go wrong ------------------------------------------------------------------------------- */
+/* ---- Ways to go wrong ------------------------------------------------------------------------ */
 
 /* The next descriptor from `from` on for that pipe, or -1. */
 static int find_pipe(const struct stat *which, int from)
@@ -112,7 +112,9 @@ static void do_half(struct acp_turn *turn)
     _exit(3);
 }
 
-/* It holds on to all descriptors, and in a session of its own signals to the group do not reach it. */
+/*
+ * It holds on to all descriptors, and in a session of its own signals to the group do not reach it.
+ */
 static void leave_grandchild(bool own_session)
 {
     pid_t pid = fork();
@@ -153,7 +155,7 @@ static void do_wait(struct acp_turn *turn)
     (void) acp_turn_text(turn, acp_str("waiting"));
 }
 
-/* ---- Streaming, no faster than it is read ----------------------------------------------------------- */
+/* ---- Streaming, no faster than it is read ---------------------------------------------------- */
 
 static void go_on(void)
 {
@@ -187,7 +189,7 @@ static void on_pressure(struct acp_agent *agent, bool high, void *user)
         go_on();
 }
 
-/* ---- The agent -------------------------------------------------------------------------------------- */
+/* ---- The agent ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

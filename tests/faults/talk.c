@@ -18,7 +18,7 @@ enum {
     MAX_MESSAGES = 400,
 };
 
-/* ---- Life ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct talk *talk_new(unsigned version)
 {
@@ -89,7 +89,7 @@ static void kill_side(struct talk *t, enum talk_side side)
     t->ends[survivor].receive_end(t->ends[survivor].self, t->now);
 }
 
-/* ---- Carrying --------------------------------------------------------------------------------------- */
+/* ---- Carrying -------------------------------------------------------------------------------- */
 
 /* From a block of its own, so that the sanitizer sees who reads beyond it. */
 static void hand_over(struct talk *t, enum talk_side to, const char *bytes, size_t n)
@@ -230,7 +230,7 @@ void talk_finish(struct talk *t)
     }
 }
 
-/* ---- The books -------------------------------------------------------------------------------------- */
+/* ---- The books ------------------------------------------------------------------------------- */
 
 /* How many messages to that side answer this request. */
 static int count_answers(const struct talk *t, enum talk_side to, struct acp_raw id)

@@ -1,10 +1,10 @@
 /*
- * talk.h - one long conversation between an agent and a client in memory, every byte of it carried by
- * the test, with at most one fault on the way.
+ * talk.h - one long conversation between an agent and a client in memory, every byte of it carried
+ * by the test, with at most one fault on the way.
  *
  * Both programs are written like real ones: they do their next thing from the callback of the last,
- * answer some things at once and others later, and forget what they are told is gone.  They count what
- * was promised to them and what came.
+ * answer some things at once and others later, and forget what they are told is gone.  They count
+ * what was promised to them and what came.
  */
 #ifndef TESTS_FAULTS_TALK_H
 #define TESTS_FAULTS_TALK_H

@@ -45,7 +45,7 @@ static bool note(struct talk *t, enum talk_side side, const char *format, ...)
 
 #define STR(s) (int) (s).len, (s).ptr ? (s).ptr : ""
 
-/* ---- The agent ------------------------------------------------------------------------------------ */
+/* ---- The agent ------------------------------------------------------------------------------- */
 
 static void end_later(struct talk *t, struct acp_turn *turn)
 {
@@ -240,7 +240,7 @@ bool talk_agent_work(struct talk *t)
     return turn != NULL;
 }
 
-/* ---- The client ----------------------------------------------------------------------------------- */
+/* ---- The client ------------------------------------------------------------------------------ */
 
 static bool contains(struct acp_str text, const char *part)
 {

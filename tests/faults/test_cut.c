@@ -1,6 +1,7 @@
 /*
  * A long conversation with one fault, for every place where it can happen: either side dies between
- * any two messages, any message is cut, garbage comes between any two, the bytes come in any pieces.
+ * any two messages, any message is cut, garbage comes between any two, the bytes come in any
+ * pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +62,7 @@ static void run_with(size_t version, struct talk_fault fault, bool harmless)
     end(t);
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------------ */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void the_conversation_is_what_it_should_be(void **state)
 {
@@ -117,7 +118,7 @@ static void either_side_closes_in_any_callback(void **state)
                          false);
 }
 
-/* ---- Garbage ---------------------------------------------------------------------------------------- */
+/* ---- Garbage --------------------------------------------------------------------------------- */
 
 static char huge[100 * 1024];
 
@@ -188,7 +189,7 @@ static void garbage_between_any_two_messages_does_no_harm(void **state)
                     throw_garbage(v, g, at, side);
 }
 
-/* ---- Pieces ----------------------------------------------------------------------------------------- */
+/* ---- Pieces ---------------------------------------------------------------------------------- */
 
 static void carry_in(size_t v, enum talk_pieces pieces, uint64_t seed)
 {
@@ -224,7 +225,7 @@ static void bytes_may_come_in_any_pieces(void **state)
             carry_in(v, PIECES_RANDOM, (uint64_t) seed * 1000 + i);
 }
 
-/* ---- Group ------------------------------------------------------------------------------------------ */
+/* ---- Group ----------------------------------------------------------------------------------- */
 
 static int converse(void **state)
 {

@@ -63,7 +63,7 @@ static void drop(struct edge *e)
     free(taken(e));
 }
 
-/* ---- The agent -------------------------------------------------------------------------------------- */
+/* ---- The agent ------------------------------------------------------------------------------- */
 
 static void end_again(struct acp_turn *turn, const struct acp_permission *answer, void *user)
 {
@@ -164,7 +164,7 @@ static void a_session_may_be_closed_while_it_is_loaded(void **state)
     assert_int_equal(e.session_ends, 2);
 }
 
-/* ---- The client ------------------------------------------------------------------------------------- */
+/* ---- The client ------------------------------------------------------------------------------ */
 
 static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {

@@ -1,7 +1,7 @@
 /*
- * Faults of real processes: the agent crashes, hangs, floods or stops reading, the client stops reading
- * or is killed.  The prompt ends once, with an error that tells what happened; nothing hangs, grows
- * without bound or is left behind.
+ * Faults of real processes: the agent crashes, hangs, floods or stops reading, the client stops
+ * reading or is killed.  The prompt ends once, with an error that tells what happened; nothing
+ * hangs, grows without bound or is left behind.
  */
 #include "drive.h"
 
@@ -30,7 +30,7 @@ static void sleep_ms(unsigned ms)
         ;
 }
 
-/* ---- The agent goes ----------------------------------------------------------------------------------- */
+/* ---- The agent goes -------------------------------------------------------------------------- */
 
 /* The prompt has ended once, with an error in words: which program, how, and its last words. */
 static void check_end(struct drive *d, const char *how, const char *last_words)
@@ -120,7 +120,7 @@ static void an_agent_that_closes_its_input_is_stopped(void **state)
     }
 }
 
-/* ---- The agent is slow -------------------------------------------------------------------------------- */
+/* ---- The agent is slow ----------------------------------------------------------------------- */
 
 static void a_flood_on_standard_error_holds_nobody_up(void **state)
 {
@@ -152,7 +152,7 @@ static void an_agent_that_stalls_answers_in_the_end(void **state)
     }
 }
 
-/* ---- A reader that is stopped ------------------------------------------------------------------------- */
+/* ---- A reader that is stopped ---------------------------------------------------------------- */
 
 enum { MANY = 64, PROMPT_SIZE = 100 * 1024, MAX_OUTPUT = 4 * 1024 * 1024 };
 
@@ -286,7 +286,7 @@ static void a_client_that_does_not_read_stops_the_agent(void **state)
     }
 }
 
-/* ---- The client is killed ----------------------------------------------------------------------------- */
+/* ---- The client is killed -------------------------------------------------------------------- */
 
 /* How long it takes until the process is gone, in ms; more than the limit when it is not. */
 static unsigned time_until_gone(int pid, unsigned limit)

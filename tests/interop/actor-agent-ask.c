@@ -13,7 +13,7 @@ static bool is_lost(const struct work *work)
     return acp_turn_is_cancelled(work->turn);
 }
 
-/* ---- Permission ------------------------------------------------------------------------------------- */
+/* ---- Permission ----------------------------------------------------------------------------- */
 
 static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
 {
@@ -69,7 +69,7 @@ enum step do_abandon(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-/* ---- Files ------------------------------------------------------------------------------------------- */
+/* ---- Files ---------------------------------------------------------------------------------- */
 
 static void on_read(struct acp_turn *turn, int err, struct acp_str text, void *user)
 {
@@ -129,7 +129,7 @@ enum step do_write(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-/* ---- Terminals of a version 1 client ------------------------------------------------------------------- */
+/* ---- Terminals of a version 1 client -------------------------------------------------------- */
 
 static bool failed(struct work *work, const struct acp_reply *reply)
 {
@@ -287,7 +287,7 @@ enum step do_kill(struct work *work, const char *argument)
     return start_terminal(work, argument, true);
 }
 
-/* ---- Elicitation ------------------------------------------------------------------------------------------ */
+/* ---- Elicitation ---------------------------------------------------------------------------- */
 
 static void say_content(struct work *work, const struct acp_elicitation_accept_action *accept)
 {
@@ -410,7 +410,7 @@ enum step do_elicit(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-/* ---- Methods of one's own ----------------------------------------------------------------------------------- */
+/* ---- Methods of one's own ------------------------------------------------------------------- */
 
 static void on_pong(struct acp_turn *turn, const struct acp_reply *reply, void *user)
 {

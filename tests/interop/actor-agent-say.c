@@ -8,7 +8,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- Content --------------------------------------------------------------------------------------- */
+/* ---- Content -------------------------------------------------------------------------------- */
 
 enum { BLOCKS = 6 };
 
@@ -81,7 +81,7 @@ enum step do_chunks(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-/* ---- Plans and tools --------------------------------------------------------------------------------- */
+/* ---- Plans and tools ------------------------------------------------------------------------ */
 
 enum step do_plan(struct work *work, const char *argument)
 {
@@ -187,7 +187,7 @@ enum step do_statuses(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-/* ---- The rest ------------------------------------------------------------------------------------------ */
+/* ---- The rest ------------------------------------------------------------------------------- */
 
 enum step do_usage(struct work *work, const char *argument)
 {

@@ -7,7 +7,7 @@
 
 #include "actor-agent.h"
 
-/* ---- Timers --------------------------------------------------------------------------------------- */
+/* ---- Timers --------------------------------------------------------------------------------- */
 
 static void on_timer_closed(uv_handle_t *handle)
 {
@@ -32,7 +32,7 @@ void drop_timer(uv_timer_t **timer)
     *timer = NULL;
 }
 
-/* ---- Ending ---------------------------------------------------------------------------------------- */
+/* ---- Ending --------------------------------------------------------------------------------- */
 
 static struct acp_turn *finish(struct work *work)
 {
@@ -60,7 +60,7 @@ void sayf(struct work *work, const char *format, ...)
     (void) acp_turn_text(work->turn, acp_str(text));
 }
 
-/* ---- Lines of a few words ---------------------------------------------------------------------------- */
+/* ---- Lines of a few words ------------------------------------------------------------------- */
 
 static enum step do_say(struct work *work, const char *argument)
 {
@@ -168,7 +168,7 @@ static enum step do_where(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-/* ---- Going through them ------------------------------------------------------------------------------ */
+/* ---- Going through them --------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

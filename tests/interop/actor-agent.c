@@ -22,7 +22,7 @@ uv_loop_t actor_loop;
 static bool must_log_in;
 static bool logged_in;
 
-/* ---- What sessions are set up with ------------------------------------------------------------------ */
+/* ---- What sessions are set up with ---------------------------------------------------------- */
 
 struct acp_session_setup make_setup(const struct talk *talk)
 {
@@ -101,7 +101,7 @@ void say_session(struct work *work)
          work->talk->model, work->talk->verbose);
 }
 
-/* ---- Sessions ------------------------------------------------------------------------------------------ */
+/* ---- Sessions ------------------------------------------------------------------------------- */
 
 /* What was talked about before; listed in pages of three. */
 static struct {
@@ -222,7 +222,7 @@ static void on_end_session(struct acp_session *session, void *user)
     free(talk);
 }
 
-/* ---- Modes and options ---------------------------------------------------------------------------------- */
+/* ---- Modes and options ---------------------------------------------------------------------- */
 
 static void on_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
 {
@@ -274,7 +274,7 @@ static void on_set_option(struct acp_session *session, acp_call call,
     (void) acp_session_options_set(session, call, setup.options);
 }
 
-/* ---- Logging in, and methods of one's own ----------------------------------------------------------------- */
+/* ---- Logging in, and methods of one's own --------------------------------------------------- */
 
 static void on_authenticate(struct acp_agent *agent, acp_call call, struct acp_str method,
                             void *user)
@@ -320,7 +320,7 @@ static void on_notification(struct acp_agent *agent, const struct acp_message *m
         (void) acp_peer_notify(acp_agent_peer(agent), acp_str("_x/noted"), message->params);
 }
 
-/* ---- Main --------------------------------------------------------------------------------------------------- */
+/* ---- Main ----------------------------------------------------------------------------------- */
 
 static void make_auth_methods(struct acp_auth_method methods[2])
 {

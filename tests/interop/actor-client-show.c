@@ -8,7 +8,7 @@
 static struct acp_buf text;
 static struct acp_json_writer writer;
 
-/* ---- Writing ---------------------------------------------------------------------------------------- */
+/* ---- Writing -------------------------------------------------------------------------------- */
 
 void write_text(struct acp_json_writer *w, const char *key, const char *words)
 {
@@ -70,7 +70,7 @@ void finish_events(void)
     acp_buf_finish(&text);
 }
 
-/* ---- Events ------------------------------------------------------------------------------------------- */
+/* ---- Events --------------------------------------------------------------------------------- */
 
 static void write_options(struct acp_json_writer *w, struct acp_session_config_option_list options)
 {
@@ -158,7 +158,7 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
     end_event(w);
 }
 
-/* ---- What the agent asks --------------------------------------------------------------------------------- */
+/* ---- What the agent asks -------------------------------------------------------------------- */
 
 static void on_permission(struct acp_client_session *session, acp_call call,
                           const struct acp_permission_question *question, void *user)

@@ -39,7 +39,7 @@ static struct acp_agent_process *process;
 static uv_pipe_t input;
 static struct acp_buf pending; /* what was read of a line that is not complete */
 
-/* ---- Sessions by name ------------------------------------------------------------------------------- */
+/* ---- Sessions by name ----------------------------------------------------------------------- */
 
 enum { MAX_NAMES = 16 };
 
@@ -89,7 +89,7 @@ static void on_end_session(struct acp_client_session *session, void *user)
             names[i].session = NULL;
 }
 
-/* ---- How calls end ------------------------------------------------------------------------------------ */
+/* ---- How calls end -------------------------------------------------------------------------- */
 
 /* What a call was, for its outcome: the event's name and the type of the value. */
 struct expected {
@@ -195,7 +195,7 @@ static void on_end(struct acp_client_session *session, struct acp_str stop,
     end_event(w);
 }
 
-/* ---- Lines ---------------------------------------------------------------------------------------------- */
+/* ---- Lines ---------------------------------------------------------------------------------- */
 
 /* The next word of the rest of a line, which is left behind it; the last one takes all of it. */
 static char *take_word(char **rest)
@@ -443,7 +443,7 @@ static void do_line(char *line)
     end_event(w);
 }
 
-/* ---- Main -------------------------------------------------------------------------------------------------- */
+/* ---- Main ----------------------------------------------------------------------------------- */
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {

@@ -6,50 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { kase, sleep } from "./cases.mjs";
 import { FULL_CAPABILITIES } from "./sdk-side.mjs";
+import { allBlocks } from "./script.mjs";
 import { updateKindsOf } from "./wire.mjs";
 
-const ANNOTATIONS = {
-  audience: ["user", "assistant"],
-  lastModified: "2026-01-02T03:04:05Z",
-  priority: 0.5,
-};
-
 /** One content block of each kind, as actor-agent makes them. */
-const BLOCKS = [
-  {
-    type: "text",
-    text: 'a "text" with é and 😀',
-    annotations: ANNOTATIONS,
-    _meta: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
-  },
-  {
-    type: "image",
-    data: "aW1hZ2U=",
-    mimeType: "image/png",
-    uri: "file:///w/a.png",
-    annotations: ANNOTATIONS,
-  },
-  { type: "audio", data: "YXVkaW8=", mimeType: "audio/wav", annotations: ANNOTATIONS },
-  {
-    type: "resource_link",
-    name: "a.txt",
-    uri: "file:///w/a.txt",
-    title: "A",
-    description: "a file",
-    mimeType: "text/plain",
-    size: 12,
-    annotations: ANNOTATIONS,
-  },
-  {
-    type: "resource",
-    resource: { text: "contents", uri: "file:///w/b.txt", mimeType: "text/plain" },
-    annotations: ANNOTATIONS,
-  },
-  {
-    type: "resource",
-    resource: { blob: "AAEC", uri: "file:///w/b.bin", mimeType: "application/octet-stream" },
-  },
-];
+const BLOCKS = allBlocks();
 
 async function saying(v, start) {
   const name = (what) => `v${v} agent: ${what}`;

@@ -1,4 +1,5 @@
-// What sdk-agent says: content blocks and updates of every kind, in either version.
+// What sdk-agent says (and actor-agent, as far as content goes): content blocks and updates of
+// every kind, in either version.
 
 const ANNOTATIONS = {
   audience: ["user", "assistant"],

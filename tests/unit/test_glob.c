@@ -291,9 +291,9 @@ static void mistakes_in_patterns_are_told(void **state)
                 {"\\[", true},    {"[\\]", false}, {"[a\\]]", true}, {"x[!]", false},
                 {"**/*.c", true}, {"[a][b", false}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if ((acp_glob_complaint(acp_str(rows[i].pattern)) == NULL) != rows[i].good)
-            print_error("%s\n", rows[i].pattern);
-        assert_int_equal(acp_glob_complaint(acp_str(rows[i].pattern)) == NULL, rows[i].good);
+        bool good = acp_glob_complaint(acp_str(rows[i].pattern)) == NULL;
+        if (good != rows[i].good)
+            fail_msg("row %zu", i);
     }
     assert_non_null(acp_glob_complaint(acp_str_n("a\0b", 3)));
     assert_true(acp_glob_is_wild(acp_str("a?")));

@@ -83,7 +83,7 @@ static inline uv_loop_t *host_loop(void **state)
     return &host->loop;
 }
 
-/* ---- Running the loop until something is so --------------------------------------------------- */
+/* ---- Running the loop until something is so -------------------------------------------------- */
 
 static inline void host_on_timer(uv_timer_t *timer)
 {
@@ -189,7 +189,7 @@ static inline const char *host_child(void)
     return path;
 }
 
-/* ---- An endpoint that is two buffers ---------------------------------------------------------- */
+/* ---- An endpoint that is two buffers --------------------------------------------------------- */
 
 struct pair {
     struct acp_endpoint endpoint;

@@ -14,7 +14,7 @@
 #include "acp/agent.h"
 #include "acp/client.h"
 
-/* ---- A conversation ------------------------------------------------------------------------------ */
+/* ---- A conversation -------------------------------------------------------------------------- */
 
 struct world {
     struct acp_agent *agent;
@@ -100,7 +100,7 @@ static void pass_time(struct world *w, uint64_t ms)
     carry(w);
 }
 
-/* ---- The agent ------------------------------------------------------------------------------------ */
+/* ---- The agent ------------------------------------------------------------------------------- */
 
 static void on_permission_answer(struct acp_turn *turn, const struct acp_permission *answer,
                                  void *user)
@@ -232,7 +232,7 @@ static void on_set_mode(struct acp_session *session, acp_call call, struct acp_s
         (void) acp_agent_refuse(acp_session_agent(session), call, -32602, acp_str("No such mode"));
 }
 
-/* ---- The client ----------------------------------------------------------------------------------- */
+/* ---- The client ------------------------------------------------------------------------------ */
 
 static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
 {
@@ -336,7 +336,17 @@ static void on_end(struct acp_client_session *session, struct acp_str stop,
     note(w, "end %s%s", w->stop, outcome->err ? " with an error" : "");
 }
 
-/* ---- Setting up ------------------------------------------------------------------------------------ */
+/* As a C string, for strstr; to be freed. */
+static char *copy_of(struct acp_str text)
+{
+    char *copy = calloc(1, text.len + 1);
+    assert_non_null(copy);
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    return copy;
+}
+
+/* ---- Setting up ------------------------------------------------------------------------------ */
 
 static struct world *make_world(unsigned agent_versions, unsigned client_versions)
 {
@@ -417,7 +427,7 @@ static void in_both(void (*test)(struct world *w))
     }
 }
 
-/* ---- Tests ----------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void negotiation(void **state)
 {
@@ -574,7 +584,7 @@ static void a_second_prompt_does_not_touch_the_first(void **state)
                     acp_client_session_id(w->session).ptr);
     assert_int_equal(w->a.receive(w->a.self, second, strlen(second), 0), 0);
     struct acp_str out = w->a.output(w->a.self);
-    char *answer = strndup(out.ptr, out.len);
+    char *answer = copy_of(out);
     assert_non_null(strstr(answer, "-32600"));
     free(answer);
     w->a.sent(w->a.self, out.len);
@@ -619,7 +629,8 @@ static void files_are_served_where_the_client_offers_them(void **state)
 static void load_once(struct world *w)
 {
     static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
-    assert_int_equal(acp_client_load_session(w->client, acp_str("old-1"), &place, on_session, w), 0);
+    assert_int_equal(acp_client_load_session(w->client, acp_str("old-1"), &place, on_session, w),
+                     0);
     carry(w);
     assert_int_equal(w->err, 0);
     assert_true(acp_str_is(acp_client_session_id(w->session), "old-1"));
@@ -743,7 +754,8 @@ static void what_must_not_reach_the_program_is_refused(void **state)
         const char *request;
         const char *answer;
     } cases[] = {
-        {"\"method\":\"session/new\",\"params\":{\"cwd\":\"relative\",\"mcpServers\":[]}", "-32602"},
+        {"\"method\":\"session/new\",\"params\":{\"cwd\":\"relative\",\"mcpServers\":[]}",
+         "-32602"},
         {"\"method\":\"session/new\",\"params\":{\"cwd\":\"/w\",\"mcpServers\":[],"
          "\"additionalDirectories\":[\"/x\"]}",
          "-32602"},
@@ -751,7 +763,8 @@ static void what_must_not_reach_the_program_is_refused(void **state)
          "\"name\":\"n\",\"url\":\"u\",\"headers\":[]}]}",
          "-32602"},
         {"\"method\":\"session/new\",\"params\":{}", "-32602"},
-        {"\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"nope\",\"prompt\":[]}", "-32002"},
+        {"\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"nope\",\"prompt\":[]}",
+         "-32002"},
         {"\"method\":\"session/list\",\"params\":{}", "-32601"},
         {"\"method\":\"session/resume\",\"params\":{}", "-32601"},
         {"\"method\":\"authenticate\",\"params\":{\"methodId\":\"x\"}", "-32601"},
@@ -767,7 +780,7 @@ static void what_must_not_reach_the_program_is_refused(void **state)
                         cases[i].request);
         assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
         struct acp_str out = w->a.output(w->a.self);
-        char *answer = strndup(out.ptr, out.len);
+        char *answer = copy_of(out);
         if (!strstr(answer, cases[i].answer))
             fail_msg("%s\n got %s instead of %s", cases[i].request, answer, cases[i].answer);
         free(answer);
@@ -778,15 +791,16 @@ static void what_must_not_reach_the_program_is_refused(void **state)
 
 static void nothing_goes_before_initialize(void **state)
 {
-    static const char line[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":"
-                               "{\"cwd\":\"/w\",\"mcpServers\":[]}}\n";
+    static const char line[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":"
+        "{\"cwd\":\"/w\",\"mcpServers\":[]}}\n";
     static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
     (void) state;
     struct world *w = make_world(ACP_V1, ACP_V1);
     assert_int_equal(acp_client_new_session(w->client, &place, on_session, w), ACP_ERR_STATE);
     assert_int_equal(w->a.receive(w->a.self, line, sizeof(line) - 1, 0), 0);
     struct acp_str out = w->a.output(w->a.self);
-    char *answer = strndup(out.ptr, out.len);
+    char *answer = copy_of(out);
     assert_non_null(strstr(answer, "-32600"));
     free(answer);
     free_world(w);

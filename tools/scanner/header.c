@@ -57,7 +57,7 @@ static uint8_t member_profiles(const struct def *def, const char *member)
     return profiles;
 }
 
-/* ---- Numbers and enums ------------------------------------------------------------------------- */
+/* ---- Numbers and enums ----------------------------------------------------------------------- */
 
 static void put_type_numbers(const struct model *model, FILE *out)
 {
@@ -116,7 +116,7 @@ static void put_codes(const struct def *def, FILE *out)
     (void) fputs("};\n\n", out);
 }
 
-/* ---- Structs ----------------------------------------------------------------------------------- */
+/* ---- Structs --------------------------------------------------------------------------------- */
 
 static void put_containers(const struct def *def, FILE *out)
 {
@@ -246,14 +246,15 @@ static void put_structs(const struct model *model, FILE *out)
                            model->defs[i]->cname, model->defs[i]->cname);
 }
 
-/* ---- Functions --------------------------------------------------------------------------------- */
+/* ---- Functions ------------------------------------------------------------------------------- */
 
 /* Whether every version that has the type requires the member: then init asks for it. */
 static bool always_required(const struct def *def, size_t index)
 {
     uint8_t required = 0;
     for (size_t i = 0; i < def->field_count; i++)
-        if (def->fields[i].required && strcmp(def->fields[i].member, def->fields[index].member) == 0)
+        if (def->fields[i].required &&
+            strcmp(def->fields[i].member, def->fields[index].member) == 0)
             required |= def->fields[i].spec.profiles;
     return required == def->profiles;
 }
@@ -366,13 +367,14 @@ static void put_functions(const struct model *model, FILE *out)
 
 void emit_header(const struct model *model, FILE *out)
 {
-    (void) fputs("/*\n * types.h - every message of the Agent Client Protocol as a C struct.\n"
-                 " *\n * Written by acp-scanner from protocol/; do not edit.  Notes in brackets say\n"
-                 " * in which version a thing exists, where it does not in all.\n */\n"
-                 "#ifndef ACP_TYPES_H\n#define ACP_TYPES_H\n\n#include \"acp/codec.h\"\n\n"
-                 "#ifdef __cplusplus\nextern \"C\" {\n#define _Static_assert static_assert\n"
-                 "#endif\n\n",
-                 out);
+    (void) fputs(
+        "/*\n * types.h - every message of the Agent Client Protocol as a C struct.\n"
+        " *\n * Written by acp-scanner from protocol/; do not edit.  Notes in brackets say\n"
+        " * in which version a thing exists, where it does not in all.\n */\n"
+        "#ifndef ACP_TYPES_H\n#define ACP_TYPES_H\n\n#include \"acp/codec.h\"\n\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#define _Static_assert static_assert\n"
+        "#endif\n\n",
+        out);
     put_type_numbers(model, out);
     put_method_numbers(model, out);
     for (size_t i = 0; i < model->def_count; i++) {

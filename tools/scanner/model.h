@@ -23,8 +23,8 @@ _Noreturn void fail(struct place where, const char *format, ...) ACP_PRINTF(2, 3
 
 /* A type expression such as ToolCallContent[]? ~error ~items @1. */
 struct spec {
-    const char *name;   /* built-in or defined */
-    const char *bounds; /* "(1..)" as written, or "" */
+    const char *name;         /* built-in or defined */
+    const char *bounds;       /* "(1..)" as written, or "" */
     const char *default_text; /* after the equals sign, or NULL */
     unsigned least;           /* items */
     uint8_t profiles;
@@ -35,7 +35,7 @@ struct spec {
     bool forgive_null;
     /* worked out by resolve.c: */
     enum acp_kind kind;
-    struct def *def;     /* for ENUM and TYPE */
+    struct def *def; /* for ENUM and TYPE */
     int bounds_number;
 };
 

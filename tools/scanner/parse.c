@@ -114,7 +114,7 @@ static void check_identifier(const struct line *line, const char *name)
         fail(line->where, "'%s' is not a name", name);
 }
 
-/* ---- Marks and type expressions --------------------------------------------------------------- */
+/* ---- Marks and type expressions -------------------------------------------------------------- */
 
 /* Version marks up to the first other word; all profiles when there is none. */
 static uint8_t take_marks(struct line *line)
@@ -203,7 +203,7 @@ static struct spec take_spec(struct line *line, uint8_t within)
     return spec;
 }
 
-/* ---- What stands inside of definitions -------------------------------------------------------- */
+/* ---- What stands inside of definitions ------------------------------------------------------- */
 
 static void add_field(struct def *def, struct line *line)
 {
@@ -376,7 +376,7 @@ static void parse_inside_method(struct method *m, struct line *line)
     expect_end(line);
 }
 
-/* ---- Definitions ------------------------------------------------------------------------------- */
+/* ---- Definitions ----------------------------------------------------------------------------- */
 
 static enum acp_side take_side(struct line *line)
 {

@@ -48,7 +48,7 @@ struct def *find_def(const struct model *model, const char *name, uint8_t profil
     return NULL;
 }
 
-/* ---- Bounds ------------------------------------------------------------------------------------ */
+/* ---- Bounds ---------------------------------------------------------------------------------- */
 
 enum { MAX_BOUNDS = 255 };
 static struct acp_bounds bounds[MAX_BOUNDS + 1];
@@ -111,7 +111,7 @@ static void set_bounds(struct place where, struct spec *spec, const struct built
         spec->bounds_number = bounds_number(b);
 }
 
-/* ---- Specs ------------------------------------------------------------------------------------- */
+/* ---- Specs ----------------------------------------------------------------------------------- */
 
 bool is_composite(const struct def *def)
 {
@@ -235,18 +235,19 @@ char *storage(const struct spec *spec, bool required)
     return type ? format_text("%s ", type) : NULL;
 }
 
-/* ---- Names ------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 static char *member_name(const char *name)
 {
     static const char *const reserved[] = {
-        "auto",     "bool",   "break",  "case",     "catch",  "char",   "class",  "const",
-        "continue", "default", "delete", "do",      "double", "else",   "enum",   "export",
-        "extern",   "float",  "for",    "friend",   "goto",   "if",     "inline", "int",
-        "long",     "namespace", "new", "operator", "private", "public", "register", "return",
-        "short",    "signed", "sizeof", "static",   "struct", "switch", "template", "this",
-        "throw",    "try",    "typedef", "typename", "union", "unsigned", "using", "virtual",
-        "void",     "volatile", "while", "is",      "raw",    "tag",    "unknown",
+        "auto",     "bool",     "break",    "case",     "catch",     "char",    "class",
+        "const",    "continue", "default",  "delete",   "do",        "double",  "else",
+        "enum",     "export",   "extern",   "float",    "for",       "friend",  "goto",
+        "if",       "inline",   "int",      "long",     "namespace", "new",     "operator",
+        "private",  "public",   "register", "return",   "short",     "signed",  "sizeof",
+        "static",   "struct",   "switch",   "template", "this",      "throw",   "try",
+        "typedef",  "typename", "union",    "unsigned", "using",     "virtual", "void",
+        "volatile", "while",    "is",       "raw",      "tag",       "unknown",
     };
     char *snake = snake_case(name);
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
@@ -339,7 +340,7 @@ static void name_variants(struct def *def)
     }
 }
 
-/* ---- All of it --------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static void check_values(const struct def *def)
 {

@@ -3,7 +3,7 @@
 
 #include "model.h"
 
-/* ---- Texts: each stands once, numbered in order of first use ---------------------------------- */
+/* ---- Texts: each stands once, numbered in order of first use --------------------------------- */
 
 static const char **texts;
 static size_t text_count;
@@ -33,7 +33,7 @@ static void put_texts(FILE *out)
     (void) fputs("};\n\n", out);
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static bool begins_with_pointer(const struct spec *spec, bool required)
 {
@@ -77,8 +77,8 @@ static size_t put_fields(const struct def *def, FILE *out)
     }
     if (!def->meta)
         return def->field_count;
-    struct spec meta = {.kind = ACP_KIND_OBJECT, .profiles = def->meta, .nullable = true,
-                        .forgive_error = true};
+    struct spec meta = {
+        .kind = ACP_KIND_OBJECT, .profiles = def->meta, .nullable = true, .forgive_error = true};
     (void) fputs("    ", out);
     put_row("_meta", field_flags(&meta, false), &meta, offset_of(def, "meta"), out);
     (void) fputs(",\n", out);
@@ -127,7 +127,7 @@ static void put_type(const struct def *def, size_t first_field, size_t field_cou
                    def->profiles, def->open, def->tag_optional);
 }
 
-/* ---- Methods ----------------------------------------------------------------------------------- */
+/* ---- Methods --------------------------------------------------------------------------------- */
 
 struct row {
     const char *name;
@@ -208,7 +208,7 @@ static void put_methods(const struct model *model, FILE *out)
     (void) fprintf(out, "};\nconst int acp_method_count = %zu;\n\n", count);
 }
 
-/* ---- All of it --------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 void emit_tables(const struct model *model, FILE *out)
 {
