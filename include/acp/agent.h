@@ -60,6 +60,7 @@ struct acp_agent_options {
     bool mcp_http; /* transports of MCP servers besides stdio */
     bool mcp_sse;
     bool additional_directories;
+    struct acp_raw capabilities_meta; /* an object: the _meta of our capabilities, for extensions */
     struct acp_auth_method_list auth_methods; /* terminal ones are offered only where they work */
     uint32_t merge_chars; /* join chunks of one message up to so many bytes; 0: 100 */
     uint32_t merge_ms;    /* or up to so long; 0: 50 */
@@ -223,6 +224,8 @@ ACP_API int acp_session_update(struct acp_session *session,
 
 ACP_API struct acp_session *acp_turn_session(const struct acp_turn *turn);
 ACP_API bool acp_turn_is_cancelled(const struct acp_turn *turn);
+/* The _meta that came with the prompt, such as a trace context; absent when there was none. */
+ACP_API struct acp_raw acp_turn_meta(const struct acp_turn *turn);
 ACP_API void acp_turn_set_user(struct acp_turn *turn, void *user);
 ACP_API void *acp_turn_user(const struct acp_turn *turn);
 

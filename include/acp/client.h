@@ -95,6 +95,7 @@ struct acp_client_options {
     bool terminal_login;
     bool no_notices;
     bool no_compaction;
+    struct acp_raw capabilities_meta; /* an object: the _meta of our capabilities, for extensions */
     uint64_t timeout_ms; /* for answers other than a turn's end; 0: none */
     struct acp_peer_options peer;
 };
@@ -237,7 +238,10 @@ ACP_API int acp_client_close_session(struct acp_client_session *session, acp_cli
 
 /* ---- Answering the agent --------------------------------------------------------------------- */
 
-/* option must be the id of one that was offered.  ACP_ERR_UNKNOWN when it is settled already. */
+/*
+ * option is the id of one that was offered: ACP_ERR_ARGUMENT otherwise, and the question stays open.
+ * ACP_ERR_UNKNOWN when it is settled already.
+ */
 ACP_API int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option);
 /* No answer: the outcome is "cancelled". */
 ACP_API int acp_client_reject(struct acp_client *client, acp_call call);

@@ -192,6 +192,7 @@ static void answer_v1(struct acp_agent *agent, acp_call call, const struct acp_i
         .mcp_capabilities = &mcp,
         .session_capabilities = &session,
         .auth = &auth,
+        .meta = o->capabilities_meta,
     };
     struct acp_initialize_response answer = {
         .protocol_version = 1,
@@ -223,7 +224,8 @@ static void answer_v2(struct acp_agent *agent, acp_call call, const struct acp_i
         .additional_directories =
             MARKER(session_additional_directories_capabilities, o->additional_directories),
     };
-    struct acp_agent_capabilities capabilities = {.session = &session};
+    struct acp_agent_capabilities capabilities = {.session = &session,
+                                                  .meta = o->capabilities_meta};
     struct acp_initialize_response answer = {
         .protocol_version = 2,
         .capabilities = &capabilities,

@@ -312,7 +312,9 @@ int acp_turn_request(struct acp_turn *turn, struct acp_str method, acp_type_id t
 {
     struct acp_agent *agent = turn->session->agent;
     struct acp_method known;
-    if (turn->cancelled)
+    /* What was begun may be ended also after a cancellation. */
+    bool cleans_up = acp_str_is(method, "terminal/kill") || acp_str_is(method, "terminal/release");
+    if (turn->cancelled && !cleans_up)
         return ACP_ERR_CANCELLED;
     bool custom = method.len > 0 && method.ptr[0] == '_';
     if (!custom && (!acp_method_find(method, ACP_SIDE_AGENT, agent->mode, &known) ||

@@ -66,6 +66,7 @@ struct acp_turn {
     bool cancelled;
     unsigned open_permissions;
     struct ask *asks;
+    char *meta; /* the prompt's, or NULL */
     void *user;
 };
 

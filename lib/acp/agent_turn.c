@@ -53,7 +53,7 @@ static void acknowledge(struct acp_turn *turn, struct acp_content_block_list pro
 }
 
 static void begin_turn(struct acp_session *session, acp_call call,
-                       struct acp_content_block_list prompt)
+                       struct acp_content_block_list prompt, struct acp_raw meta)
 {
     struct acp_agent *agent = session->agent;
     struct acp_turn *turn = calloc(1, sizeof(*turn));
@@ -64,6 +64,8 @@ static void begin_turn(struct acp_session *session, acp_call call,
     turn->session = session;
     turn->number = ++session->turns;
     turn->call = call;
+    if (meta.ptr)
+        turn->meta = agent_copy(acp_str_n(meta.ptr, meta.len));
     session->turn = turn;
     agent_release_waiting(session);
     /* What was said between turns is a message of its own. */
@@ -115,7 +117,7 @@ static void serve_checked(struct acp_agent *agent, acp_call call, struct acp_raw
     else if (session->turn && may_hold)
         hold(session, call, params);
     else
-        begin_turn(session, call, request.prompt);
+        begin_turn(session, call, request.prompt, request.meta);
 }
 
 void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw params)
@@ -141,6 +143,7 @@ static void finish_turn(struct acp_turn *turn)
     struct acp_session *session = turn->session;
     struct held_prompt *held = session->held;
     session->turn = NULL;
+    free(turn->meta);
     free(turn);
     if (!held || session->agent->closing)
         return;
@@ -264,6 +267,11 @@ struct acp_session *acp_turn_session(const struct acp_turn *turn)
 bool acp_turn_is_cancelled(const struct acp_turn *turn)
 {
     return turn->cancelled;
+}
+
+struct acp_raw acp_turn_meta(const struct acp_turn *turn)
+{
+    return acp_raw(turn->meta);
 }
 
 void acp_turn_set_user(struct acp_turn *turn, void *user)

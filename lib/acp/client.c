@@ -191,6 +191,7 @@ static int send_v1(struct client_call *call, const struct acp_implementation *in
         .terminal = o->terminals,
         .auth = &auth,
         .elicitation = o->forms || o->urls ? &elicitation : NULL,
+        .meta = o->capabilities_meta,
         .session = &session,
     };
     struct acp_initialize_request request = {
@@ -206,6 +207,7 @@ static int send_v2(struct client_call *call, const struct acp_implementation *in
     struct acp_client_capabilities capabilities = {
         .auth_v2 = o->terminal_login ? &auth : NULL,
         .elicitation = o->forms || o->urls ? &elicitation : NULL,
+        .meta = o->capabilities_meta,
     };
     struct acp_initialize_request request = {
         .protocol_version = 2, .capabilities = &capabilities, .info = *info};

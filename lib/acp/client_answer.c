@@ -33,22 +33,70 @@ static void refuse_failure(struct acp_client *client, acp_call call,
 
 /* ---- Permission ------------------------------------------------------------------------------ */
 
-/* Takes the question out of whichever session has it; NULL when it is settled. */
-static struct acp_client_session *take_question(struct acp_client *client, acp_call call)
+static void free_question(struct question *question)
+{
+    for (size_t i = 0; i < question->option_count; i++)
+        free((void *) (uintptr_t) question->options[i].ptr);
+    free(question->options);
+    free(question);
+}
+
+static struct question *make_question(acp_call call, struct acp_permission_option_list options)
+{
+    struct question *question = calloc(1, sizeof(*question));
+    if (!question)
+        return NULL;
+    question->call = call;
+    question->options = calloc(options.count + 1, sizeof(*question->options));
+    for (size_t i = 0; question->options && i < options.count; i++) {
+        char *copy = client_copy(options.items[i].option_id);
+        if (!copy)
+            break;
+        question->options[i] = acp_str_n(copy, options.items[i].option_id.len);
+        question->option_count++;
+    }
+    if (question->option_count == options.count && question->options)
+        return question;
+    free_question(question);
+    return NULL;
+}
+
+static bool was_offered(const struct question *question, struct acp_str option)
+{
+    for (size_t i = 0; i < question->option_count; i++)
+        if (acp_str_eq(question->options[i], option))
+            return true;
+    return false;
+}
+
+/* Where the question stands, in whichever session has it; NULL when it is settled. */
+static struct question **find_question(struct acp_client *client, acp_call call,
+                                       struct acp_client_session **ret_session)
 {
     struct acp_client_session *session;
     size_t cursor = 0;
     while ((session = acp_map_next(&client->sessions, &cursor, NULL))) {
         for (struct question **at = &session->questions; *at; at = &(*at)->next) {
-            if ((*at)->call != call)
-                continue;
-            struct question *question = *at;
-            *at = question->next;
-            free(question);
-            return session;
+            if ((*at)->call == call) {
+                *ret_session = session;
+                return at;
+            }
         }
     }
     return NULL;
+}
+
+/* Takes the question out of its session, which is returned; NULL when it is settled. */
+static struct acp_client_session *take_question(struct acp_client *client, acp_call call)
+{
+    struct acp_client_session *session = NULL;
+    struct question **at = find_question(client, call, &session);
+    if (!at)
+        return NULL;
+    struct question *question = *at;
+    *at = question->next;
+    free_question(question);
+    return session;
 }
 
 static int answer_outcome(struct acp_client *client, acp_call call, struct acp_str option)
@@ -64,14 +112,21 @@ static int answer_outcome(struct acp_client *client, acp_call call, struct acp_s
 
 int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option)
 {
-    if (!take_question(client, call))
+    struct acp_client_session *session;
+    struct question **at = find_question(client, call, &session);
+    if (!at)
         return ACP_ERR_UNKNOWN;
+    if (!was_offered(*at, option))
+        return ACP_ERR_ARGUMENT;
+    (void) take_question(client, call);
     return answer_outcome(client, call, option);
 }
 
 int acp_client_reject(struct acp_client *client, acp_call call)
 {
-    return acp_client_permit(client, call, acp_str(NULL));
+    if (!take_question(client, call))
+        return ACP_ERR_UNKNOWN;
+    return answer_outcome(client, call, acp_str(NULL));
 }
 
 void client_drop_questions(struct acp_client_session *session)
@@ -82,7 +137,7 @@ void client_drop_questions(struct acp_client_session *session)
         struct question *question = session->questions;
         acp_call call = question->call;
         session->questions = question->next;
-        free(question);
+        free_question(question);
         (void) answer_outcome(client, call, acp_str(NULL));
         if (client->handler.permission_gone)
             client->handler.permission_gone(session, call, client->user);
@@ -154,12 +209,11 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
         (void) answer_outcome(client, call, acp_str(NULL));
         return;
     }
-    struct question *question = calloc(1, sizeof(*question));
+    struct question *question = make_question(call, request.options);
     if (!question) {
         (void) acp_peer_error_for(client->peer, call, ACP_ERR_NOMEM);
         return;
     }
-    question->call = call;
     question->next = session->questions;
     session->questions = question;
     ask(session, call, &request);

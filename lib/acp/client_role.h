@@ -26,6 +26,8 @@ struct early_update {
 struct question {
     struct question *next;
     acp_call call;
+    size_t option_count; /* ids of the options that were offered, each a copy */
+    struct acp_str *options;
 };
 
 struct acp_client_session {

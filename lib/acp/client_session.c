@@ -381,8 +381,8 @@ void client_note_state(struct acp_client_session *session, const struct acp_stat
     }
     const struct acp_idle_state_update *idle = &state->idle;
     bool told = idle->is != ACP_IDLE_STATE_UPDATE_ABSENT;
-    if (!session->worked && !told)
-        return; /* a state of before the prompt */
+    if (!session->worked && !(told && session->accepted))
+        return; /* a state of before the prompt, told again */
     struct acp_str stop = told ? idle->tag : acp_str("end_turn");
     struct acp_outcome outcome = {.why = acp_str("")};
     if (idle->is == ACP_IDLE_STATE_UPDATE_ERROR) {

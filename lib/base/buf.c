@@ -69,18 +69,17 @@ int acp_buf_append_str(struct acp_buf *buf, struct acp_str text)
 int acp_buf_printf(struct acp_buf *buf, const char *format, ...)
 {
     va_list args;
-    va_list again;
     va_start(args, format);
-    va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
     va_end(args);
     int err = n < 0 ? ACP_ERR_ARGUMENT : acp_buf_reserve(buf, (size_t) n + 1);
-    if (!err) {
-        (void) vsnprintf(buf->data + buf->start + buf->len, (size_t) n + 1, format, again);
-        buf->len += (size_t) n;
-    }
-    va_end(again);
-    return err;
+    if (err)
+        return err;
+    va_start(args, format);
+    (void) vsnprintf(buf->data + buf->start + buf->len, (size_t) n + 1, format, args);
+    va_end(args);
+    buf->len += (size_t) n;
+    return 0;
 }
 
 void acp_buf_consume(struct acp_buf *buf, size_t n)

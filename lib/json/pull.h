@@ -5,10 +5,13 @@
 #ifndef LIB_JSON_PULL_H
 #define LIB_JSON_PULL_H
 
+#include <assert.h>
+
 #include "json/text.h"
 
 static inline int acp_pull_latch(struct acp_json_reader *r, const char *where, int err)
 {
+    assert(err != 0); /* whoever gets it takes it for a failure */
     r->at = where;
     r->err = err;
     return err;

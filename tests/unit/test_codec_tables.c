@@ -204,6 +204,38 @@ static void tables_are_sound(void **state)
     }
 }
 
+/* Only _meta begins otherwise than with a small letter; a dash stands in one format's name. */
+static bool is_spelt(struct acp_str name, bool camel)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        bool upper = c >= 'A' && c <= 'Z';
+        if (!letter && !(camel ? upper && i > 0 : c == '_' || c == '-'))
+            return false;
+    }
+    return name.len > 0;
+}
+
+static void com_rpc_23_keys_are_camel_case_and_values_snake_case(void **state)
+{
+    (void) state;
+    for (int t = 0; t < acp_type_count; t++) {
+        const struct acp_type *type = &acp_types[t];
+        for (unsigned n = 0; n < type->field_count; n++) {
+            struct acp_str key = acp_text_at(acp_fields[type->first_field + n].name);
+            assert_true(acp_str_is(key, "_meta") || is_spelt(key, true));
+        }
+        for (unsigned n = 0; n < type->variant_count; n++) {
+            unsigned at = type->first_variant + n;
+            if (type->form == ACP_FORM_ENUM)
+                assert_true(is_spelt(acp_text_at(acp_enumerators[at].name), false));
+            else if (type->form == ACP_FORM_UNION && acp_variants[at].id > 0)
+                assert_true(is_spelt(acp_text_at(acp_variants[at].value.name), false));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +245,7 @@ int main(void)
         cmocka_unit_test(gates_are_those_of_the_version),
         cmocka_unit_test(types_differ_between_versions_where_names_do_not),
         cmocka_unit_test(tables_are_sound),
+        cmocka_unit_test(com_rpc_23_keys_are_camel_case_and_values_snake_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,10 +259,10 @@ static void a_reader_that_stalls_stops_the_writer_and_not_the_loop(void **state)
     host_run_for(host_loop(state), 400);
     assert_true(acp_link_is_stalled(a.link));
     /*
-     * What a pipe holds, and one breath each tenth of a second: so that two who wait for each other
-     * do not for ever.
+     * What a pipe holds, and one breath every 20 ms: so that two who wait for each other do not for
+     * ever.
      */
-    uint64_t breaths = (host_now() - start) / 100 + 1;
+    uint64_t breaths = (host_now() - start) / 20 + 1;
     assert_true(b.pair.received > 0 && b.pair.received <= breaths * KIB(64));
     assert_true(a.pair.sent <= (breaths + 1) * KIB(64));
     b.pair.hold = false;

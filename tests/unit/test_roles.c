@@ -532,8 +532,16 @@ static void permission_is_granted_by_an_offered_option(void **state)
 
 static void made_up_option(struct world *w)
 {
+    struct acp_request_permission_response answer;
     say(w, SCENE_ASK, "may I");
-    assert_int_equal(acp_client_permit(w->client, w->question, acp_str("made up")), 0);
+    assert_int_equal(acp_client_permit(w->client, w->question, acp_str("made up")),
+                     ACP_ERR_ARGUMENT);
+    /* A client that says it all the same permits nothing. */
+    acp_request_permission_response_init(&answer);
+    acp_request_permission_outcome_init_selected(&answer.outcome, acp_str("made up"));
+    assert_int_equal(acp_client_answer(w->client, w->question, ACP_TYPE_REQUEST_PERMISSION_RESPONSE,
+                                       &answer),
+                     0);
     carry(w);
     assert_int_equal(w->answers, 1);
     assert_int_not_equal(w->answer_err, 0);
@@ -806,9 +814,110 @@ static void nothing_goes_before_initialize(void **state)
     free_world(w);
 }
 
+/* Sends the agent a line and returns what it answers; to be freed. */
+static char *answer_to(struct world *w, const char *line)
+{
+    assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
+    struct acp_str out = w->a.output(w->a.self);
+    char *answer = copy_of(out);
+    w->a.sent(w->a.self, out.len);
+    return answer;
+}
+
+static void com_rpc_15_absent_params_are_an_empty_object(void **state)
+{
+    (void) state;
+    struct world *w = open_world(ACP_V2);
+    char *answer = answer_to(w, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"session/list\"}\n");
+    assert_non_null(strstr(answer, "\"sessions\":["));
+    free(answer);
+    free_world(w);
+}
+
+static void com_rpc_24_relative_paths_go_nowhere(void **state)
+{
+    static const struct acp_session_place place = {.cwd = ACP_STR("w")};
+    (void) state;
+    struct world *w = open_world(ACP_V1);
+    assert_int_equal(acp_client_new_session(w->client, &place, on_session, w), ACP_ERR_ARGUMENT);
+    say(w, SCENE_WAIT, "x");
+    assert_int_equal(acp_turn_read_file(w->turn, acp_str("a.txt"), 1, 0, on_file_answer, w),
+                     ACP_ERR_ARGUMENT);
+    (void) acp_turn_end(w->turn, ACP_STOP_END_TURN);
+    free_world(w);
+}
+
+static void com_ext_06_the_trace_context_of_a_prompt_reaches_the_program(void **state)
+{
+    static const char trace[] = "{\"traceparent\":\"00-80e1afed08e019fc1110464cfa66635c-01\"}";
+    char line[500];
+    (void) state;
+    struct world *w = open_world(ACP_V1);
+    struct acp_str id = acp_client_session_id(w->session);
+    (void) snprintf(line, sizeof(line),
+                    "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"session/prompt\",\"params\":"
+                    "{\"sessionId\":\"%.*s\",\"prompt\":[],\"_meta\":%s}}\n",
+                    (int) id.len, id.ptr, trace);
+    w->scene = SCENE_WAIT;
+    assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
+    struct acp_raw meta = acp_turn_meta(w->turn);
+    assert_int_equal(meta.len, strlen(trace));
+    assert_memory_equal(meta.ptr, trace, meta.len);
+    (void) acp_turn_end(w->turn, ACP_STOP_END_TURN);
+    free_world(w);
+}
+
+static void com_ext_12_extensions_are_advertised_in_the_capabilities(void **state)
+{
+    static const unsigned versions[] = {ACP_V1, ACP_V2};
+    static const struct acp_agent_handler handler = {.prompt = on_prompt};
+    (void) state;
+    for (size_t i = 0; i < 2; i++) {
+        struct world *w = make_world(versions[i], versions[i]);
+        struct acp_agent_options options = {.versions = versions[i],
+                                            .capabilities_meta = acp_raw("{\"x.example\":1}")};
+        acp_agent_free(w->agent);
+        assert_int_equal(acp_agent_new(&options, &handler, w, &w->agent), 0);
+        w->a = acp_agent_endpoint(w->agent);
+        start(w);
+        const struct acp_initialize_response *agent = acp_client_agent(w->client);
+        const struct acp_agent_capabilities *can =
+            versions[i] == ACP_V1 ? agent->agent_capabilities : agent->capabilities;
+        assert_int_equal(can->meta.len, strlen("{\"x.example\":1}"));
+        free_world(w);
+    }
+}
+
+static void v2_state_08_a_state_told_again_is_no_end(void **state)
+{
+    (void) state;
+    struct world *w = open_world(ACP_V2);
+    struct acp_content_block block;
+    char idle[300];
+    (void) snprintf(idle, sizeof(idle),
+                    "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":"
+                    "\"%.*s\",\"update\":{\"sessionUpdate\":\"state_update\",\"state\":\"idle\","
+                    "\"stopReason\":\"end_turn\"}}}\n",
+                    (int) acp_client_session_id(w->session).len,
+                    acp_client_session_id(w->session).ptr);
+    acp_content_block_init_text(&block, acp_str("x"));
+    w->scene = SCENE_ECHO;
+    assert_int_equal(acp_client_prompt(w->session, &block, 1, on_end, w), 0);
+    assert_int_equal(w->c.receive(w->c.self, idle, strlen(idle), 0), 0);
+    assert_int_equal(w->ends, 0);
+    carry(w);
+    assert_int_equal(w->ends, 1);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(com_rpc_15_absent_params_are_an_empty_object),
+        cmocka_unit_test(com_rpc_24_relative_paths_go_nowhere),
+        cmocka_unit_test(com_ext_06_the_trace_context_of_a_prompt_reaches_the_program),
+        cmocka_unit_test(com_ext_12_extensions_are_advertised_in_the_capabilities),
+        cmocka_unit_test(v2_state_08_a_state_told_again_is_no_end),
         cmocka_unit_test(negotiation),
         cmocka_unit_test(nothing_goes_before_initialize),
         cmocka_unit_test(a_prompt_is_echoed_and_ends_once),
