@@ -96,7 +96,7 @@ struct acp_client_options {
     bool no_notices;
     bool no_compaction;
     struct acp_raw capabilities_meta; /* an object: the _meta of our capabilities, for extensions */
-    uint64_t timeout_ms; /* for answers other than a turn's end; 0: none */
+    uint64_t timeout_ms;              /* for answers other than a turn's end; 0: none */
     struct acp_peer_options peer;
 };
 

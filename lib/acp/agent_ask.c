@@ -2,6 +2,7 @@
  * What a turn asks of the client: permission, files, anything.  An answer comes exactly once; what
  * the client says after that is ignored.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
@@ -18,8 +19,10 @@ static void free_ask(struct ask *ask)
 static void detach(struct ask *ask)
 {
     struct ask **at = &ask->turn->asks;
-    while (*at != ask)
+    while (*at != ask) {
+        assert(*at); /* it is in the list of its turn */
         at = &(*at)->next;
+    }
     *at = ask->next;
 }
 

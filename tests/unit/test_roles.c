@@ -539,9 +539,9 @@ static void made_up_option(struct world *w)
     /* A client that says it all the same permits nothing. */
     acp_request_permission_response_init(&answer);
     acp_request_permission_outcome_init_selected(&answer.outcome, acp_str("made up"));
-    assert_int_equal(acp_client_answer(w->client, w->question, ACP_TYPE_REQUEST_PERMISSION_RESPONSE,
-                                       &answer),
-                     0);
+    assert_int_equal(
+        acp_client_answer(w->client, w->question, ACP_TYPE_REQUEST_PERMISSION_RESPONSE, &answer),
+        0);
     carry(w);
     assert_int_equal(w->answers, 1);
     assert_int_not_equal(w->answer_err, 0);
