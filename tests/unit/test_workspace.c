@@ -1,0 +1,320 @@
+/*
+ * The workspace: what an agent asks of a client, served under one policy.  Both roles are in memory;
+ * the files and terminals are real.
+ */
+#define _GNU_SOURCE /* mkdtemp */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "acp/agent.h"
+#include "acp/workspace.h"
+
+struct world {
+    uv_loop_t loop;
+    struct acp_agent *agent;
+    struct acp_client *client;
+    struct acp_endpoint a;
+    struct acp_endpoint c;
+    struct acp_policy *policy;
+    struct acp_workspace *workspace;
+    struct acp_client_session *session;
+    struct acp_turn *turn;
+    struct acp_pending_action *pending;
+    char dir[64];
+    char text[4096]; /* what was answered last */
+    int64_t code;    /* of an error */
+    int err;
+    int answers;
+};
+
+/* ---- Both sides ---------------------------------------------------------------------------------- */
+
+static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
+{
+    (void) prompt;
+    ((struct world *) user)->turn = turn;
+}
+
+static void on_request(struct acp_client *client, struct acp_client_session *session, acp_call call,
+                       const struct acp_method *method, const void *params,
+                       const struct acp_message *message, void *user)
+{
+    struct world *w = user;
+    (void) params;
+    assert_true(acp_workspace_serve(w->workspace, client, session, call, method, message));
+}
+
+static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *pending,
+                   const struct acp_action *action, void *user)
+{
+    struct world *w = user;
+    (void) workspace;
+    assert_int_equal(action->kind, ACP_TOOL_KIND_EDIT);
+    w->pending = pending;
+}
+
+static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+{
+    (void) client;
+    (void) user;
+    assert_int_equal(outcome->err, 0);
+}
+
+static void on_session(struct acp_client *client, struct acp_client_session *session,
+                       const struct acp_outcome *outcome, void *user)
+{
+    struct world *w = user;
+    (void) client;
+    assert_int_equal(outcome->err, 0);
+    w->session = session;
+}
+
+static void on_end(struct acp_client_session *session, struct acp_str stop,
+                   const struct acp_outcome *outcome, void *user)
+{
+    (void) session;
+    (void) stop;
+    (void) outcome;
+    (void) user;
+}
+
+static void move_bytes(struct acp_endpoint *from, struct acp_endpoint *to)
+{
+    struct acp_str out = from->output(from->self);
+    if (out.len == 0)
+        return;
+    char *copy = malloc(out.len);
+    size_t n = out.len;
+    memcpy(copy, out.ptr, n);
+    from->sent(from->self, n);
+    (void) to->receive(to->self, copy, n, 0);
+    free(copy);
+}
+
+/* Until an answer is there, or for two seconds. */
+static void carry(struct world *w, int answers)
+{
+    for (int i = 0; i < 2000 && w->answers < answers; i++) {
+        for (int k = 0; k < 3; k++) {
+            move_bytes(&w->a, &w->c);
+            move_bytes(&w->c, &w->a);
+        }
+        (void) uv_run(&w->loop, UV_RUN_NOWAIT);
+        if (w->answers < answers)
+            (void) usleep(1000);
+    }
+}
+
+static int make_world(void **state)
+{
+    static const struct acp_agent_handler agent_handler = {.prompt = on_prompt};
+    static const struct acp_client_handler client_handler = {.request = on_request};
+    struct acp_client_options options = {
+        .read_files = true, .write_files = true, .terminals = true};
+    struct world *w = calloc(1, sizeof(*w));
+    (void) snprintf(w->dir, sizeof(w->dir), "/tmp/acp-workspace-XXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    assert_int_equal(uv_loop_init(&w->loop), 0);
+    assert_int_equal(acp_policy_new(&w->policy), 0);
+    acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
+    struct acp_workspace_options place = {.policy = w->policy, .ask = on_ask, .user = w};
+    assert_int_equal(acp_workspace_new(&w->loop, &place, &w->workspace), 0);
+    assert_int_equal(acp_agent_new(NULL, &agent_handler, w, &w->agent), 0);
+    assert_int_equal(acp_client_new(&options, &client_handler, w, &w->client), 0);
+    w->a = acp_agent_endpoint(w->agent);
+    w->c = acp_client_endpoint(w->client);
+    assert_int_equal(acp_client_start(w->client, on_done, w), 0);
+    w->answers = -1;
+    carry(w, 0);
+    w->answers = 0;
+    struct acp_session_place where = {.cwd = acp_str(w->dir)};
+    assert_int_equal(acp_client_new_session(w->client, &where, on_session, w), 0);
+    for (int k = 0; k < 4; k++) {
+        move_bytes(&w->c, &w->a);
+        move_bytes(&w->a, &w->c);
+    }
+    assert_int_equal(acp_workspace_open(w->workspace, acp_client_session_id(w->session),
+                                        acp_str(w->dir), (struct acp_str_list){NULL, 0}, NULL),
+                     0);
+    assert_int_equal(acp_client_prompt(w->session, NULL, 0, on_end, w), 0);
+    move_bytes(&w->c, &w->a);
+    assert_non_null(w->turn);
+    *state = w;
+    return 0;
+}
+
+static int free_world(void **state)
+{
+    struct world *w = *state;
+    char command[128];
+    acp_client_free(w->client);
+    acp_agent_free(w->agent);
+    acp_workspace_free(w->workspace);
+    acp_policy_free(w->policy);
+    (void) uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    (void) snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
+    assert_int_equal(system(command), 0);
+    free(w);
+    return 0;
+}
+
+/* ---- What the agent does --------------------------------------------------------------------------- */
+
+static void on_text(struct acp_turn *turn, int err, struct acp_str text, void *user)
+{
+    struct world *w = user;
+    (void) turn;
+    w->answers++;
+    w->err = err;
+    (void) snprintf(w->text, sizeof(w->text), "%.*s", (int) text.len, text.ptr ? text.ptr : "");
+}
+
+static void on_result(struct acp_turn *turn, const struct acp_reply *reply, void *user)
+{
+    struct world *w = user;
+    (void) turn;
+    w->answers++;
+    w->err = reply->err;
+    w->code = reply->error_code;
+    (void) snprintf(w->text, sizeof(w->text), "%.*s", (int) reply->result.len,
+                    reply->result.ptr ? reply->result.ptr : "");
+}
+
+/* A name is taken to be in the session's directory unless it is absolute. */
+static void write_file(struct world *w, const char *name, const char *text)
+{
+    char path[200];
+    int before = w->answers;
+    if (*name == '/')
+        (void) snprintf(path, sizeof(path), "%s", name);
+    else
+        (void) snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+    assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str(text), on_text, w), 0);
+    carry(w, before + 1);
+}
+
+static void read_file(struct world *w, const char *name)
+{
+    char path[200];
+    int before = w->answers;
+    (void) snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+    assert_int_equal(acp_turn_read_file(w->turn, acp_str(path), 0, 0, on_text, w), 0);
+    carry(w, before + 1);
+}
+
+static void ask_terminal(struct world *w, const char *method, acp_type_id type, const void *params)
+{
+    int before = w->answers;
+    assert_int_equal(acp_turn_request(w->turn, acp_str(method), type, params, on_result, w), 0);
+    carry(w, before + 1);
+    assert_int_equal(w->answers, before + 1);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------- */
+
+static void files_are_written_and_read(void **state)
+{
+    struct world *w = *state;
+    write_file(w, "new/a.txt", "hello\n");
+    assert_int_equal(w->err, 0);
+    read_file(w, "new/a.txt");
+    assert_int_equal(w->err, 0);
+    assert_string_equal(w->text, "hello\n");
+    read_file(w, "none.txt");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+}
+
+static void v1_fs_07_the_roots_are_the_border(void **state)
+{
+    struct world *w = *state;
+    write_file(w, "../acp-outside.txt", "x");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_not_equal(access("/tmp/acp-outside.txt", F_OK), 0);
+    write_file(w, "/etc/acp-test", "x");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+}
+
+static void the_policy_denies_and_asks(void **state)
+{
+    struct world *w = *state;
+    acp_policy_set_mode(w->policy, ACP_POLICY_READ_ONLY);
+    write_file(w, "a.txt", "x");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
+    int before = w->answers;
+    char path[200];
+    (void) snprintf(path, sizeof(path), "%s/a.txt", w->dir);
+    for (int allowed = 0; allowed < 2; allowed++) {
+        w->pending = NULL;
+        assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
+        move_bytes(&w->a, &w->c);
+        assert_non_null(w->pending);
+        assert_int_equal(w->answers, before + allowed);
+        acp_workspace_decide(w->pending, allowed);
+        carry(w, before + allowed + 1);
+        assert_int_equal(w->err, allowed ? 0 : ACP_ERR_REMOTE);
+    }
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+static void v1_term_02_terminals_run_and_are_asked_for(void **state)
+{
+    struct world *w = *state;
+    struct acp_str session = acp_client_session_id(w->session);
+    struct acp_create_terminal_request create;
+    struct acp_str args[] = {ACP_STR("-c"), ACP_STR("pwd; exit 3")};
+    acp_create_terminal_request_init(&create, session, acp_str("sh"));
+    create.args.items = args;
+    create.args.count = 2;
+    ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
+    assert_int_equal(w->err, 0);
+    char id[128] = "";
+    assert_int_equal(sscanf(w->text, "{\"terminalId\":\"%127[^\"]", id), 1);
+    struct acp_wait_for_terminal_exit_request wait;
+    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str(id));
+    ask_terminal(w, "terminal/wait_for_exit", ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, &wait);
+    assert_non_null(strstr(w->text, "\"exitCode\":3"));
+    struct acp_terminal_output_request output;
+    acp_terminal_output_request_init(&output, session, acp_str(id));
+    ask_terminal(w, "terminal/output", ACP_TYPE_TERMINAL_OUTPUT_REQUEST, &output);
+    assert_non_null(strstr(w->text, w->dir));
+    struct acp_release_terminal_request release;
+    acp_release_terminal_request_init(&release, session, acp_str(id));
+    ask_terminal(w, "terminal/release", ACP_TYPE_RELEASE_TERMINAL_REQUEST, &release);
+    assert_int_equal(w->err, 0);
+    ask_terminal(w, "terminal/output", ACP_TYPE_TERMINAL_OUTPUT_REQUEST, &output);
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_equal(w->code, ACP_ERROR_CODE_RESOURCE_NOT_FOUND);
+}
+
+static void a_terminal_outside_of_the_roots_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct acp_create_terminal_request create;
+    acp_create_terminal_request_init(&create, acp_client_session_id(w->session), acp_str("true"));
+    create.cwd = acp_str("/");
+    ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
+    assert_int_equal(w->code, ACP_ERROR_CODE_INVALID_PARAMS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_are_written_and_read, make_world, free_world),
+        cmocka_unit_test_setup_teardown(v1_fs_07_the_roots_are_the_border, make_world, free_world),
+        cmocka_unit_test_setup_teardown(the_policy_denies_and_asks, make_world, free_world),
+        cmocka_unit_test_setup_teardown(v1_term_02_terminals_run_and_are_asked_for, make_world,
+                                        free_world),
+        cmocka_unit_test_setup_teardown(a_terminal_outside_of_the_roots_is_refused, make_world,
+                                        free_world),
+    };
+    return cmocka_run_group_tests_name("workspace", tests, NULL, NULL);
+}
