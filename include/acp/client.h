@@ -239,8 +239,8 @@ ACP_API int acp_client_close_session(struct acp_client_session *session, acp_cli
 /* ---- Answering the agent --------------------------------------------------------------------- */
 
 /*
- * option is the id of one that was offered: ACP_ERR_ARGUMENT otherwise, and the question stays open.
- * ACP_ERR_UNKNOWN when it is settled already.
+ * option is the id of one that was offered: ACP_ERR_ARGUMENT otherwise, and the question stays
+ * open. ACP_ERR_UNKNOWN when it is settled already.
  */
 ACP_API int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option);
 /* No answer: the outcome is "cancelled". */

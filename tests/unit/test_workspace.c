@@ -1,6 +1,6 @@
 /*
- * The workspace: what an agent asks of a client, served under one policy.  Both roles are in memory;
- * the files and terminals are real.
+ * The workspace: what an agent asks of a client, served under one policy.  Both roles are in
+ * memory; the files and terminals are real.
  */
 #define _GNU_SOURCE /* mkdtemp */
 #include <setjmp.h>
@@ -34,7 +34,7 @@ struct world {
     int answers;
 };
 
-/* ---- Both sides ---------------------------------------------------------------------------------- */
+/* ---- Both sides ------------------------------------------------------------------------------ */
 
 static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
 {
@@ -166,7 +166,7 @@ static int free_world(void **state)
     return 0;
 }
 
-/* ---- What the agent does --------------------------------------------------------------------------- */
+/* ---- What the agent does --------------------------------------------------------------------- */
 
 static void on_text(struct acp_turn *turn, int err, struct acp_str text, void *user)
 {
@@ -218,7 +218,7 @@ static void ask_terminal(struct world *w, const char *method, acp_type_id type, 
     assert_int_equal(w->answers, before + 1);
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void files_are_written_and_read(void **state)
 {
