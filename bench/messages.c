@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COUNT = 4000 };
+/* Few enough to stay in the cache, as a message that was just received does. */
+enum { COUNT = 500 };
 
 static const char *const words[] = {
     "the",  "function", "reads", "every",  "line",   "of",    "a",       "file", "and",  "returns",
@@ -25,16 +26,23 @@ static void put_words(struct acp_buf *out, unsigned *state, size_t bytes)
         (void) acp_buf_printf(out, "%s ", words[next_random(state) % 20]);
 }
 
+/* Lines of a program: each ends in an escape, some hold quotes, a few a comment that is no ASCII. */
 static void put_code(struct acp_buf *out, unsigned *state, size_t bytes)
 {
     size_t from = out->len;
     while (out->len - from < bytes) {
-        (void) acp_buf_printf(out, "    if (n < %u)\\n        return \\\"",
+        unsigned dice = next_random(state) % 6;
+        (void) acp_buf_printf(out, "    if (length < %u && !found)\\n        ",
                               next_random(state) % 1000);
-        put_words(out, state, 12);
-        (void) acp_buf_printf(out, "\\\";\\n");
-        if (next_random(state) % 4 == 0)
-            (void) acp_buf_printf(out, "\\t// \xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E\\n");
+        if (dice == 0) {
+            (void) acp_buf_printf(out, "return \\\"");
+            put_words(out, state, 12);
+            (void) acp_buf_printf(out, "\\\";\\n");
+        } else if (dice == 1) {
+            (void) acp_buf_printf(out, "// \xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E\\n");
+        } else {
+            (void) acp_buf_printf(out, "return count_words(line, length);\\n");
+        }
     }
 }
 
@@ -81,9 +89,9 @@ static void put_diff(struct acp_buf *out, unsigned *state)
                           "\"toolCallId\":\"call_%u\",\"content\":[{\"type\":\"diff\",\"path\":"
                           "\"/home/me/src/main.c\",\"oldText\":\"",
                           next_random(state));
-    put_code(out, state, 300);
+    put_code(out, state, 380);
     (void) acp_buf_printf(out, "\",\"newText\":\"");
-    put_code(out, state, 400);
+    put_code(out, state, 520);
     (void) acp_buf_printf(out, "\"}]}}}");
 }
 

@@ -62,14 +62,16 @@ const char *acp_json_plain_any(const char *p, const char *end)
     return p;
 }
 
-/* How many bytes the escape at p takes, whose backslash has been seen; 0 when it is none. */
+/* How many bytes an escape takes, by what stands after its backslash; 0: it is none. */
+static const unsigned char escape_lengths[256] = {
+    ['"'] = 2, ['\\'] = 2, ['/'] = 2, ['b'] = 2, ['f'] = 2,
+    ['n'] = 2, ['r'] = 2,  ['t'] = 2, ['u'] = 6,
+};
+
+/* The same for the escape at p, whose backslash has been seen; 0 when it is none. */
 static inline size_t escape_length(const char *p, const char *end)
 {
-    static const unsigned char lengths[256] = {
-        ['"'] = 2, ['\\'] = 2, ['/'] = 2, ['b'] = 2, ['f'] = 2,
-        ['n'] = 2, ['r'] = 2,  ['t'] = 2, ['u'] = 6,
-    };
-    size_t n = end - p >= 2 ? lengths[(unsigned char) p[1]] : 0;
+    size_t n = end - p >= 2 ? escape_lengths[(unsigned char) p[1]] : 0;
     if (n == 6 && hex_quad(p + 2, end) < 0)
         return 0;
     return n;
@@ -105,20 +107,21 @@ static inline unsigned escaped_bytes(unsigned backslashes, unsigned *carry)
 }
 
 /*
- * Of sixteen bytes, those that may stand after a backslash, but for u, which wants a closer look.
+ * Of the sixteen bytes at p, the escaped ones that want a closer look: u and what is no escape.
+ * There is seldom more than one, so they are looked up one by one.
  */
-static inline unsigned escapable_bytes(__m128i v)
+static inline unsigned odd_escapes(const char *p, unsigned escaped)
 {
-    static const char letters[] = {'"', '\\', '/', 'b', 'f', 'n', 'r', 't'};
-    __m128i hit = _mm_setzero_si128();
-    for (size_t i = 0; i < sizeof(letters); i++)
-        hit = _mm_or_si128(hit, _mm_cmpeq_epi8(v, _mm_set1_epi8(letters[i])));
-    return (unsigned) _mm_movemask_epi8(hit);
+    unsigned odd = 0;
+    for (unsigned left = escaped; left; left &= left - 1) {
+        unsigned at = (unsigned) __builtin_ctz(left);
+        odd |= (unsigned) (escape_lengths[(unsigned char) p[at]] != 2) << at;
+    }
+    return odd;
 }
 
 /*
- * Passes over a string, simple escapes included, sixteen bytes at a time and without a branch for
- * each escape.  Returns the closing quote or the first byte that needs a closer look.
+ * Passes over a string, simple escapes included, sixteen bytes at a time.  Returns the closing quote or the first byte that needs a closer look.
  */
 static const char *string_blocks(struct acp_json_cursor *c, const char *p)
 {
@@ -132,7 +135,7 @@ static const char *string_blocks(struct acp_json_cursor *c, const char *p)
         unsigned escaped = 0;
         if (backslashes | carry) {
             escaped = escaped_bytes(backslashes, &carry);
-            others |= escaped & ~escapable_bytes(v);
+            others |= odd_escapes(p, escaped);
         }
         unsigned stops = (quotes & ~escaped) | others;
         /* What stands behind the end of the string is none of its escapes. */
