@@ -26,7 +26,7 @@ static void put_words(struct acp_buf *out, unsigned *state, size_t bytes)
         (void) acp_buf_printf(out, "%s ", words[next_random(state) % 20]);
 }
 
-/* Lines of a program: each ends in an escape, some hold quotes, a few a comment that is no ASCII. */
+/* Lines of a program: each ends in an escape, some hold quotes, a few a comment in CJK. */
 static void put_code(struct acp_buf *out, unsigned *state, size_t bytes)
 {
     size_t from = out->len;

@@ -121,7 +121,8 @@ static inline unsigned odd_escapes(const char *p, unsigned escaped)
 }
 
 /*
- * Passes over a string, simple escapes included, sixteen bytes at a time.  Returns the closing quote or the first byte that needs a closer look.
+ * Passes over a string, simple escapes included, sixteen bytes at a time.  Returns the closing
+ * quote or the first byte that needs a closer look.
  */
 static const char *string_blocks(struct acp_json_cursor *c, const char *p)
 {
