@@ -82,8 +82,8 @@ static long resident(const struct agent *agent)
     (void) snprintf(path, sizeof(path), "/proc/%d/status", (int) agent->pid);
     FILE *status = fopen(path, "r");
     while (status && fgets(line, sizeof(line), status))
-        if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-            break;
+        if (strncmp(line, "VmRSS:", 6) == 0)
+            kib = strtol(line + 6, NULL, 10);
     if (status)
         (void) fclose(status);
     return kib;

@@ -258,6 +258,7 @@ static inline int acp_buf_append(struct acp_buf *buf, const void *bytes, size_t 
     int err = acp_buf_reserve(buf, n);
     if (err)
         return err;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): with room there is data */
     memcpy(buf->data + buf->start + buf->len, bytes, n);
     buf->len += n;
     return 0;

@@ -19,8 +19,9 @@ static void free_ask(struct ask *ask)
 static void detach(struct ask *ask)
 {
     struct ask **at = &ask->turn->asks;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in the list of its turn */
     while (*at != ask) {
-        assert(*at); /* it is in the list of its turn */
+        assert(*at);
         at = &(*at)->next;
     }
     *at = ask->next;

@@ -448,7 +448,7 @@ static char *encode_unknown(struct encoder *e, char *p, const struct acp_type *t
                             const char *value)
 {
     const struct acp_unknown *u;
-    memcpy(&u, value + type->unknown, sizeof(u));
+    memcpy(&u, value + type->unknown, sizeof(void *));
     for (; p && u; u = u->next) {
         p = put_own_key(e, p, u->key);
         if (p)

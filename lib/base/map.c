@@ -109,6 +109,7 @@ int acp_map_set(struct acp_map *map, struct acp_str key, void *value)
     copy[key.len] = '\0';
     *slot = (struct acp_map_slot){copy, key.len, hash, value};
     map->count++;
+    /* cppcheck-suppress memleak ; the slot has the copy */
     return 0;
 }
 

@@ -326,7 +326,7 @@ static void decide(const struct job *job)
                                                      (int64_t) time(NULL), options->ask != NULL);
     if (decision.verdict == ACP_VERDICT_ALLOW) {
         perform(job);
-    } else if (decision.verdict == ACP_VERDICT_ASK) {
+    } else if (decision.verdict == ACP_VERDICT_ASK && options->ask) {
         ask(job, &action);
     } else {
         struct acp_buf why;

@@ -282,11 +282,9 @@ static void put_assignment(const struct spec *spec, const char *where, const cha
     if (spec->shape == ACP_SHAPE_LIST)
         (void) fprintf(out, "    self->%s.items = %s;\n    self->%s.count = %s_count;\n", where,
                        name, where, name);
-    else if (spec->shape == ACP_SHAPE_MAP)
-        (void) fprintf(out, "    self->%s = %s;\n", where, name);
-    else if (spec->kind == ACP_KIND_ENUM)
+    else if (spec->shape != ACP_SHAPE_MAP && spec->kind == ACP_KIND_ENUM)
         (void) fprintf(out, "    self->%s.is = %s;\n", where, name);
-    else if (spec->kind != ACP_KIND_TYPE && value_type(spec))
+    else if (spec->shape == ACP_SHAPE_MAP || (spec->kind != ACP_KIND_TYPE && value_type(spec)))
         (void) fprintf(out, "    self->%s = %s;\n", where, name);
 }
 

@@ -265,7 +265,7 @@ static struct def *own_def(struct parser *p, struct line *line, enum def_form fo
             .parent = p->def,
         };
         v->own = def;
-        p->model->defs = grown(p->model->defs, p->model->def_count, sizeof(*p->model->defs));
+        p->model->defs = grown(p->model->defs, p->model->def_count, sizeof(struct def *));
         p->model->defs[p->model->def_count++] = def;
     }
     if (v->own->form != form)
@@ -447,7 +447,7 @@ static void parse_def(struct parser *p, struct line *line, enum def_form form)
     check_identifier(line, def->name);
     def->profiles = take_marks(line);
     parse_def_rest(def, line);
-    p->model->defs = grown(p->model->defs, p->model->def_count, sizeof(*p->model->defs));
+    p->model->defs = grown(p->model->defs, p->model->def_count, sizeof(struct def *));
     p->model->defs[p->model->def_count++] = def;
     p->def = def;
 }

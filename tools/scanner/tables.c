@@ -198,7 +198,8 @@ static void put_methods(const struct model *model, FILE *out)
             rows[count++] = row_for(model, &model->methods[i], profiles);
         }
     }
-    qsort(rows, count, sizeof(*rows), by_name);
+    if (rows)
+        qsort(rows, count, sizeof(*rows), by_name);
     (void) fputs("const struct acp_method_row acp_methods[] = {\n", out);
     for (size_t i = 0; i < count; i++)
         (void) fprintf(out, "    {%u, %u, %d, %d, %d, %d, %d, %u, %d},\n",
