@@ -58,6 +58,8 @@ ACP_API int acp_agent_process_start(uv_loop_t *loop,
                                     struct acp_agent_process **ret, struct acp_failure *failure);
 ACP_API struct acp_client *acp_agent_process_client(const struct acp_agent_process *agent);
 ACP_API struct acp_process *acp_agent_process_process(const struct acp_agent_process *agent);
+/* Stops reading what it says (true), so that it waits when we are slow; and goes on (false). */
+ACP_API void acp_agent_process_pause(struct acp_agent_process *agent, bool pause);
 /* Closes its input, then TERM, then KILL, each with its deadline; exited is called. */
 ACP_API void acp_agent_process_stop(struct acp_agent_process *agent);
 /* Kills what is left of it; calls nothing back.  Takes NULL. */

@@ -16,6 +16,7 @@ struct acp_agent_process {
     struct acp_process *process;
     const char *stopped_for; /* what it did that we stop it, or NULL */
     bool told_to_stop;       /* by our owner */
+    bool pause;              /* our owner has no room for more */
 };
 
 /* It can be talked to no more; if it does not leave by itself it is made to. */
@@ -68,7 +69,7 @@ static void tick(void *self, uint64_t now)
 static bool paused(void *self)
 {
     struct acp_agent_process *agent = self;
-    return agent->inner.paused(agent->inner.self);
+    return agent->pause || agent->inner.paused(agent->inner.self);
 }
 
 /* ---- The process ----------------------------------------------------------------------------- */
@@ -177,6 +178,12 @@ struct acp_client *acp_agent_process_client(const struct acp_agent_process *agen
 struct acp_process *acp_agent_process_process(const struct acp_agent_process *agent)
 {
     return agent->process;
+}
+
+void acp_agent_process_pause(struct acp_agent_process *agent, bool pause)
+{
+    agent->pause = pause;
+    wake(agent);
 }
 
 void acp_agent_process_stop(struct acp_agent_process *agent)

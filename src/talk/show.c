@@ -1,0 +1,315 @@
+/*
+ * show.c - records as text, JSON, or the answer alone.
+ *
+ * Words and progress may go to the same terminal.  So that neither tears the other apart, the shown
+ * text is either at the beginning of a line or in the middle of one that is the agent's words or
+ * its thoughts; whatever comes in between begins with a line end.
+ */
+#include "talk/show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "acp/io.h"
+#include "acp/types.h"
+#include "talk/show_inside.h"
+
+/* What a message may grow to while we wait to know whether it is the answer. */
+enum { MAX_ANSWER = 64 * 1024 * 1024 };
+
+int show_new(const struct show_options *options, struct show **ret)
+{
+    struct show *show = calloc(1, sizeof(*show));
+    if (!show)
+        return ACP_ERR_NOMEM;
+    show->options = *options;
+    show->mode = ACP_V1;
+    acp_arena_init(&show->arena, 0);
+    acp_map_init(&show->tools, (uint64_t) (uintptr_t) show);
+    acp_buf_init(&show->answer, MAX_ANSWER);
+    acp_buf_init(&show->message_id, 0);
+    acp_buf_init(&show->out, 0);
+    acp_buf_init(&show->progress, 0);
+    *ret = show;
+    return 0;
+}
+
+void show_free(struct show *show)
+{
+    if (!show)
+        return;
+    size_t cursor = 0;
+    void *title;
+    while ((title = acp_map_next(&show->tools, &cursor, NULL)) != NULL)
+        free(title);
+    acp_map_finish(&show->tools);
+    acp_arena_finish(&show->arena);
+    acp_buf_finish(&show->answer);
+    acp_buf_finish(&show->message_id);
+    acp_buf_finish(&show->out);
+    acp_buf_finish(&show->progress);
+    free(show);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void put(struct show *show, struct acp_buf *buf, struct acp_str text)
+{
+    if (!show->err)
+        show->err = acp_buf_append_str(buf, text);
+}
+
+/* Appends text that somebody else chose; on a terminal its controls are shown, not obeyed. */
+static void put_harmless(struct show *show, struct acp_buf *buf, struct acp_str text)
+{
+    size_t from = buf->len;
+    put(show, buf, text);
+    if (show->err)
+        return;
+    unsigned char *bytes = (unsigned char *) buf->data + buf->start;
+    for (size_t i = from; i < buf->len; i++) {
+        if ((bytes[i] < 0x20 && bytes[i] != '\n' && bytes[i] != '\t') || bytes[i] == 0x7F)
+            bytes[i] = '?';
+        else if (bytes[i] == 0xC2 && i + 1 < buf->len && bytes[i + 1] < 0xA0)
+            (void) memcpy(bytes + i, "??", 2);
+    }
+}
+
+/* Where words and progress share a terminal, the order of the two must be kept. */
+static int write_all(struct show *show, int fd, struct acp_buf *buf)
+{
+    while (buf->len) {
+        ssize_t n = write(fd, buf->data + buf->start, buf->len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            acp_buf_clear(buf);
+            return show->err = acp_err_from_errno(errno);
+        }
+        acp_buf_consume(buf, (size_t) n);
+    }
+    return 0;
+}
+
+int show_flush(struct show *show)
+{
+    if (!show->err)
+        (void) write_all(show, show->options.out, &show->out);
+    if (!show->err && show->options.progress >= 0)
+        (void) write_all(show, show->options.progress, &show->progress);
+    return show->err;
+}
+
+static struct acp_buf *choose(struct show *show, enum show_line line)
+{
+    struct acp_buf *buf = line == LINE_WORDS ? &show->out : &show->progress;
+    struct acp_buf *other = line == LINE_WORDS ? &show->progress : &show->out;
+    if (other->len)
+        (void) show_flush(show);
+    return buf;
+}
+
+static void colour(struct show *show, const char *code)
+{
+    if (show->options.colour)
+        put(show, &show->progress, acp_str(code));
+}
+
+void show_end_line(struct show *show)
+{
+    if (show->line == LINE_NONE)
+        return;
+    struct acp_buf *buf = choose(show, show->line);
+    if (show->line == LINE_THOUGHT)
+        colour(show, "\033[0m");
+    if (!show->at_line_start)
+        put(show, buf, acp_str("\n"));
+    show->line = LINE_NONE;
+    show->at_line_start = true;
+}
+
+static void put_words(struct show *show, enum show_line line, struct acp_str text)
+{
+    if (!text.len)
+        return;
+    if (show->line != line) {
+        show_end_line(show);
+        show->line = line;
+        if (line == LINE_THOUGHT) {
+            (void) choose(show, line);
+            colour(show, "\033[2m");
+            put(show, &show->progress, acp_str("[thinking] "));
+        }
+    }
+    struct acp_buf *buf = choose(show, line);
+    if (line == LINE_THOUGHT || show->options.out_terminal)
+        put_harmless(show, buf, text);
+    else
+        put(show, buf, text);
+    show->at_line_start = text.ptr[text.len - 1] == '\n';
+}
+
+void show_progress(struct show *show, const char *label, struct acp_str text)
+{
+    if (show->options.progress < 0)
+        return;
+    show_end_line(show);
+    (void) choose(show, LINE_NONE);
+    colour(show, "\033[36m");
+    put(show, &show->progress, acp_str(label));
+    colour(show, "\033[0m");
+    put_harmless(show, &show->progress, text);
+    put(show, &show->progress, acp_str("\n"));
+}
+
+int show_note(struct show *show, struct acp_str line)
+{
+    show_progress(show, "", line);
+    return show->err;
+}
+
+/* ---- The answer ------------------------------------------------------------------------------ */
+
+/* A piece of a message; another message, when the id says so or something came in between. */
+static void note_answer(struct show *show, struct acp_str id, struct acp_str text, bool whole)
+{
+    bool same = show->in_message &&
+                (!id.ptr || acp_str_eq(id, acp_buf_view(&show->message_id)));
+    if (!same) {
+        show->in_message = true;
+        acp_buf_clear(&show->message_id);
+        put(show, &show->message_id, id);
+    }
+    if (!same || whole)
+        acp_buf_clear(&show->answer);
+    /* What is longer than an answer can be is shown all the same; only the answer is cut. */
+    if (!show->err && show->answer.len + text.len <= MAX_ANSWER)
+        put(show, &show->answer, text);
+}
+
+struct acp_str show_answer(const struct show *show)
+{
+    return acp_buf_view(&show->answer);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+struct acp_str show_block(struct show *show, const struct acp_content_block *block)
+{
+    struct acp_str what = block->tag;
+    struct acp_str name = {0};
+    if (block->is == ACP_CONTENT_BLOCK_TEXT)
+        return block->text.text;
+    if (block->is == ACP_CONTENT_BLOCK_RESOURCE_LINK)
+        name = block->resource_link.uri;
+    else if (block->is == ACP_CONTENT_BLOCK_IMAGE)
+        name = block->image.mime_type;
+    else if (block->is == ACP_CONTENT_BLOCK_AUDIO)
+        name = block->audio.mime_type;
+    size_t size = what.len + name.len + 4;
+    char *words = acp_arena_alloc(&show->arena, size);
+    if (!words)
+        return (struct acp_str){0};
+    int n = snprintf(words, size, "[%.*s%s%.*s]", (int) what.len, what.ptr, name.len ? " " : "",
+                     (int) name.len, name.ptr ? name.ptr : "");
+    return acp_str_n(words, (size_t) n);
+}
+
+static void show_said(struct show *show, enum record_kind kind, struct acp_str id,
+                      const struct acp_content_block *block, bool whole)
+{
+    struct acp_str text = show_block(show, block);
+    bool is_text = show->options.format == SHOW_TEXT;
+    if (kind == RECORD_MESSAGE) {
+        note_answer(show, id, text, whole);
+        if (is_text)
+            put_words(show, LINE_WORDS, text);
+    } else if (kind == RECORD_THOUGHT && is_text && show->options.progress >= 0) {
+        put_words(show, LINE_THOUGHT, text);
+    } else if (kind == RECORD_USER && is_text && show->options.prompts) {
+        show_progress(show, "> ", text);
+    }
+}
+
+static void show_whole(struct show *show, enum record_kind kind, struct acp_str id,
+                       struct acp_content_block_list content)
+{
+    for (size_t i = 0; i < content.count; i++)
+        show_said(show, kind, id, &content.items[i], i == 0);
+}
+
+/* Those of the updates that are words; everything else separates messages. */
+static bool show_words(struct show *show, const struct acp_session_update *u)
+{
+    switch (u->is) {
+    case ACP_SESSION_UPDATE_AGENT_MESSAGE_CHUNK:
+        show_said(show, RECORD_MESSAGE, u->agent_message_chunk.message_id,
+                  &u->agent_message_chunk.content, false);
+        return true;
+    case ACP_SESSION_UPDATE_AGENT_THOUGHT_CHUNK:
+        show_said(show, RECORD_THOUGHT, u->agent_thought_chunk.message_id,
+                  &u->agent_thought_chunk.content, false);
+        return true;
+    case ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK:
+        show_said(show, RECORD_USER, u->user_message_chunk.message_id,
+                  &u->user_message_chunk.content, false);
+        return true;
+    case ACP_SESSION_UPDATE_AGENT_MESSAGE:
+        show_whole(show, RECORD_MESSAGE, u->agent_message.message_id, u->agent_message.content);
+        return true;
+    case ACP_SESSION_UPDATE_AGENT_THOUGHT:
+        show_whole(show, RECORD_THOUGHT, u->agent_thought.message_id, u->agent_thought.content);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void show_update(struct show *show, const struct record *record)
+{
+    struct acp_session_update update;
+    acp_arena_reset(&show->arena);
+    if (acp_decode(ACP_TYPE_SESSION_UPDATE, show->mode | ACP_UNSTABLE, record->body, &show->arena,
+                   &update, NULL))
+        return; /* it is in the log as it came */
+    if (show_words(show, &update))
+        return;
+    if (record->kind == RECORD_TOOL || record->kind == RECORD_PLAN)
+        show->in_message = false;
+    if (show->options.format == SHOW_TEXT && show->options.progress >= 0)
+        show_doing(show, &update);
+}
+
+int show_turn_end(struct show *show)
+{
+    show_end_line(show);
+    show->in_message = false;
+    if (show->options.format == SHOW_QUIET && show->answer.len) {
+        put(show, &show->out, show_answer(show));
+        if (show->answer.data[show->answer.start + show->answer.len - 1] != '\n')
+            put(show, &show->out, acp_str("\n"));
+    }
+    return show->err;
+}
+
+int show_record(struct show *show, const struct record *record)
+{
+    if (show->err)
+        return show->err;
+    if (record->kind == RECORD_PROMPT) {
+        show->in_message = false;
+        acp_buf_clear(&show->answer);
+    }
+    if (show->options.format == SHOW_JSON) {
+        show->err = record_write(record, show->options.session, &show->out);
+        if (record->kind != RECORD_MESSAGE && record->kind != RECORD_OPEN &&
+            record->kind != RECORD_TOOL && record->kind != RECORD_PLAN)
+            return show->err;
+    }
+    if (record_is_update(record->kind))
+        show_update(show, record);
+    else
+        show_own(show, record);
+    return show->err;
+}

@@ -1,0 +1,241 @@
+/* show_doing.c - what an agent does beside talking, and what we do, in a line each. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "acp/json.h"
+#include "acp/types.h"
+#include "talk/show_inside.h"
+
+static void show_line(struct show *show, const char *label, const char *format, ...)
+    ACP_PRINTF(3, 4);
+
+/* A line; longer ones are cut: the log has them whole. */
+static void show_line(struct show *show, const char *label, const char *format, ...)
+{
+    char line[1000];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    if (n > 0)
+        show_progress(show, label, acp_str(line));
+}
+
+/* ---- Tools ----------------------------------------------------------------------------------- */
+
+/* The title that the tool call has by now; remembers a new one. */
+static const char *title_of(struct show *show, struct acp_str id, struct acp_str title)
+{
+    const char *known = acp_map_get(&show->tools, id);
+    if (!title.len)
+        return known;
+    char *copy = malloc(title.len + 1);
+    if (!copy)
+        return known;
+    (void) memcpy(copy, title.ptr, title.len);
+    copy[title.len] = '\0';
+    for (char *c = copy; *c; c++)
+        if (*c == '\n')
+            *c = ' ';
+    free(acp_map_remove(&show->tools, id));
+    if (acp_map_set(&show->tools, id, copy)) {
+        free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static const char *status_words(enum acp_tool_call_status_is status)
+{
+    switch (status) {
+    case ACP_TOOL_CALL_STATUS_COMPLETED:
+        return "done";
+    case ACP_TOOL_CALL_STATUS_FAILED:
+        return "failed";
+    case ACP_TOOL_CALL_STATUS_CANCELLED:
+        return "cancelled";
+    case ACP_TOOL_CALL_STATUS_PAUSED:
+        return "paused";
+    default:
+        return NULL;
+    }
+}
+
+static void show_change(struct show *show, const struct acp_diff_change *change)
+{
+    struct acp_str path = {0};
+    switch (change->is) {
+    case ACP_DIFF_CHANGE_ADD:
+    case ACP_DIFF_CHANGE_DELETE:
+    case ACP_DIFF_CHANGE_MODIFY:
+        path = change->add.path;
+        break;
+    case ACP_DIFF_CHANGE_MOVE:
+    case ACP_DIFF_CHANGE_COPY:
+        path = change->move.path;
+        break;
+    default:
+        return;
+    }
+    show_line(show, "  ", "%.*s %.*s", (int) change->tag.len, change->tag.ptr, (int) path.len,
+              path.ptr);
+}
+
+static void show_changes(struct show *show, struct acp_tool_call_content_list content)
+{
+    for (size_t i = 0; i < content.count; i++) {
+        const struct acp_tool_call_content *item = &content.items[i];
+        if (item->is != ACP_TOOL_CALL_CONTENT_DIFF)
+            continue;
+        const struct acp_diff *diff = &item->diff;
+        if (diff->path.len)
+            show_line(show, "  ", "%s %.*s", diff->old_text.ptr ? "changes" : "writes",
+                      (int) diff->path.len, diff->path.ptr);
+        for (size_t c = 0; c < diff->changes.count; c++)
+            show_change(show, &diff->changes.items[c]);
+    }
+}
+
+static void show_tool(struct show *show, struct acp_str id, struct acp_str title,
+                      enum acp_tool_call_status_is status,
+                      struct acp_tool_call_content_list content)
+{
+    bool is_new = acp_map_get(&show->tools, id) == NULL;
+    const char *name = title_of(show, id, title);
+    const char *ended = status_words(status);
+    if (is_new && name)
+        show_line(show, "[tool] ", "%s", name);
+    if (ended)
+        show_line(show, "[tool] ", "%s: %s", name ? name : "(without a title)", ended);
+    if (status == ACP_TOOL_CALL_STATUS_COMPLETED)
+        show_changes(show, content);
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+static const char *entry_mark(enum acp_plan_entry_status_is status)
+{
+    switch (status) {
+    case ACP_PLAN_ENTRY_STATUS_COMPLETED:
+        return "[x] ";
+    case ACP_PLAN_ENTRY_STATUS_IN_PROGRESS:
+        return "[>] ";
+    case ACP_PLAN_ENTRY_STATUS_CANCELLED:
+        return "[-] ";
+    default:
+        return "[ ] ";
+    }
+}
+
+static void show_plan(struct show *show, struct acp_plan_entry_list entries)
+{
+    show_progress(show, "[plan]", acp_str(""));
+    for (size_t i = 0; i < entries.count; i++)
+        show_line(show, "  ", "%s%.*s", entry_mark(entries.items[i].status.is),
+                  (int) entries.items[i].content.len, entries.items[i].content.ptr);
+}
+
+void show_doing(struct show *show, const struct acp_session_update *u)
+{
+    switch (u->is) {
+    case ACP_SESSION_UPDATE_TOOL_CALL:
+        show_tool(show, u->tool_call.tool_call_id, u->tool_call.title, u->tool_call.status.is,
+                  u->tool_call.content);
+        break;
+    case ACP_SESSION_UPDATE_TOOL_CALL_UPDATE:
+        show_tool(show, u->tool_call_update.tool_call_id, u->tool_call_update.title,
+                  u->tool_call_update.status.is, u->tool_call_update.content);
+        break;
+    case ACP_SESSION_UPDATE_PLAN:
+        show_plan(show, u->plan.entries);
+        break;
+    case ACP_SESSION_UPDATE_PLAN_UPDATE:
+        if (u->plan_update.plan.is == ACP_PLAN_UPDATE_CONTENT_ITEMS)
+            show_plan(show, u->plan_update.plan.items.entries);
+        break;
+    case ACP_SESSION_UPDATE_CURRENT_MODE_UPDATE:
+        show_progress(show, "[mode] ", u->current_mode_update.current_mode_id);
+        break;
+    case ACP_SESSION_UPDATE_NOTICE:
+        show_progress(show, "[notice] ", u->notice.title);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Records of ours ------------------------------------------------------------------------- */
+
+/* A member of a body, as text; what is none is shown as its JSON. */
+static struct acp_str member(struct show *show, struct acp_raw body, const char *name)
+{
+    struct acp_json_reader r;
+    struct acp_str key;
+    struct acp_str text = {0};
+    struct acp_raw raw;
+    acp_json_reader_init(&r, body, &show->arena, 0);
+    if (acp_json_enter_object(&r))
+        return text;
+    while (acp_json_next_key(&r, &key) > 0) {
+        if (!acp_str_is(key, name)) {
+            (void) acp_json_skip(&r);
+            continue;
+        }
+        if (acp_json_read_str(&r, &text) == 0)
+            return text;
+        if (acp_json_read_raw(&r, &raw) == 0)
+            return acp_str_n(raw.ptr, raw.len);
+    }
+    return text;
+}
+
+static void show_prompt(struct show *show, struct acp_raw body)
+{
+    struct acp_content_block_list blocks;
+    if (!show->options.prompts || record_read_prompt(body, &show->arena, &blocks, NULL))
+        return;
+    for (size_t i = 0; i < blocks.count; i++)
+        show_progress(show, "> ", show_block(show, &blocks.items[i]));
+}
+
+void show_own(struct show *show, const struct record *record)
+{
+    struct acp_raw body = record->body;
+    acp_arena_reset(&show->arena);
+    if (record->kind == RECORD_OPEN)
+        show->mode = acp_str_is(member(show, body, "protocol"), "2") ? ACP_V2 : ACP_V1;
+    if (show->options.format != SHOW_TEXT)
+        return;
+    switch (record->kind) {
+    case RECORD_PROMPT:
+        show_prompt(show, body);
+        break;
+    case RECORD_PERMISSION: {
+        struct acp_str title = member(show, body, "title");
+        struct acp_str verdict = member(show, body, "verdict");
+        struct acp_str by = member(show, body, "by");
+        show_line(show, "[permission] ", "%.*s: %s (%.*s)", (int) title.len, title.ptr,
+                  acp_str_is(verdict, "allow") ? "allowed" : "denied", (int) by.len, by.ptr);
+        break;
+    }
+    case RECORD_SETTING: {
+        struct acp_str name = member(show, body, "name");
+        struct acp_str value = member(show, body, "value");
+        show_line(show, "[set] ", "%.*s = %.*s", (int) name.len, name.ptr, (int) value.len,
+                  value.ptr);
+        break;
+    }
+    case RECORD_NOTICE:
+    case RECORD_CLOSED:
+        show_progress(show, "[acp] ", member(show, body, "message"));
+        break;
+    case RECORD_ERROR:
+        show_progress(show, "[error] ", member(show, body, "message"));
+        break;
+    case RECORD_STOP:
+        show_progress(show, "[done] ", member(show, body, "stopReason"));
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,176 @@
+/*
+ * talk_inside.h - the inside of a talk.
+ *
+ *   talk.c           making one; prompts and their queue; stopping
+ *   talk_show.c      records on their way into the log and to the owner
+ *   talk_open.c      the agent's process, initialize, and the session
+ *   talk_settings.c  mode, model and options
+ *   talk_permit.c    what the agent asks, and what it wants of the workspace
+ *
+ * A talk moves in steps: whatever happened, talk_step() is called from the loop and does the next
+ * thing that is due.  So no callback of the owner ever runs inside of a call of the owner.
+ */
+#ifndef SRC_TALK_TALK_INSIDE_H
+#define SRC_TALK_TALK_INSIDE_H
+
+#include "acp/run.h"
+#include "acp/workspace.h"
+#include "base/map.h"
+#include "store/log.h"
+#include "talk/talk.h"
+
+/* So many lines that are no messages are shown; the others are counted. */
+enum { TALK_MAX_NOISE = 3 };
+
+enum talk_state {
+    TALK_DOWN,     /* no agent */
+    TALK_STARTING, /* initialize */
+    TALK_OPENING,  /* the session */
+    TALK_SETTING,  /* mode, model and options, as the owner wants them */
+    TALK_READY,
+    TALK_ENDING, /* the agent was told to go, or has to be */
+};
+
+/* A prompt: the first in the list is at work, or will be next. */
+struct talk_prompt {
+    struct talk_prompt *next;
+    uint64_t request;
+    uint64_t timeout_ms;
+    bool given;     /* to the agent */
+    bool cancelled; /* by the owner */
+    bool timed_out;
+    bool denied; /* something was not permitted */
+    struct acp_buf body;
+};
+
+/* A record on its way to the owner, or the end of a prompt. */
+struct talk_item {
+    struct talk_item *next;
+    bool is_end;
+    bool is_kept; /* or never will be: it may be shown */
+    struct record record;
+    struct talk_end end;
+    char bytes[]; /* the record's body, or the end's texts */
+};
+
+/* Something that the owner wants set. */
+struct talk_setting {
+    struct talk_setting *next;
+    bool sent;
+    talk_set_fn *done; /* may be NULL: from the talk's options */
+    void *user;
+    char *name;
+    char *value;
+};
+
+/* A question that waits for the person. */
+struct talk_pending {
+    struct talk_pending *next;
+    uint64_t number;
+    acp_call call;                      /* of a permission request, or */
+    struct acp_pending_action *pending; /* of the workspace */
+    struct acp_arena arena;             /* of what follows */
+    struct acp_action action;
+    struct acp_permission_option_list options;
+};
+
+/* An option of the session, as far as setting it needs. */
+struct talk_option {
+    struct talk_option *next;
+    bool is_switch;
+    char *category; /* NULL: none */
+    char *id;
+};
+
+struct talk {
+    uv_loop_t *loop;
+    struct talk_options options;
+    struct talk_handler handler;
+    void *user;
+
+    enum talk_state state;
+    uv_timer_t *step;    /* fires at once, from the loop */
+    uv_timer_t *patience; /* the agent has so long for what is at hand */
+    bool stopping;
+    bool told_stopped;
+
+    struct store_writer *writer; /* NULL: no log is kept */
+    struct store_log *log;
+    bool log_opening;
+
+    struct acp_agent_process *process;
+    struct acp_client_session *session;
+    struct acp_workspace *workspace;
+    char *agent_session; /* the agent's name for it; NULL before the first */
+    bool replaying;      /* the agent repeats what we have in the log */
+    char *failure;       /* why it could not be opened; NULL: it could, or was not tried */
+    enum record_whose whose;
+    int64_t code; /* of the agent's error, or 0 */
+
+    struct talk_prompt *prompts;
+    struct talk_prompt *last_prompt;
+    uint64_t requests;
+
+    struct talk_setting *settings;
+    struct talk_option *known_options;
+    bool has_models; /* the agent has models of its own way: session/set_model */
+
+    struct acp_map tool_kinds; /* of this turn: id -> kind + 1 */
+    struct talk_pending *pendings;
+    uint64_t questions;
+
+    struct talk_item *items; /* oldest first */
+    struct talk_item *last_item;
+    uint64_t sequence; /* of the last record */
+    uint64_t shown;    /* records up to this one may be shown */
+    unsigned noise;    /* lines of the agent that are no messages */
+};
+
+/* talk.c */
+/* Something has happened: the next step is due. */
+void talk_wake(struct talk *talk);
+/* The first prompt is over: stop says why, or, where that is absent, whose fault and message. */
+void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str stop,
+                     enum record_whose whose, struct acp_str message);
+char *talk_copy(struct acp_str text);
+
+/* talk_show.c */
+int talk_open_log(struct talk *talk);
+void talk_record(struct talk *talk, enum record_kind kind, uint64_t request, struct acp_raw body);
+/* A record with the members given as pairs of name and text, NULL at the end. */
+void talk_record_texts(struct talk *talk, enum record_kind kind, ...);
+void talk_notice(struct talk *talk, const char *format, ...) ACP_PRINTF(2, 3);
+void talk_event(struct talk *talk, const struct acp_event *event);
+void talk_show_end(struct talk *talk, uint64_t request, const struct talk_end *end);
+/* Hands the owner what may be shown; false when something still waits for the log. */
+bool talk_show(struct talk *talk);
+void talk_forget_items(struct talk *talk);
+
+/* talk_open.c */
+void talk_start_agent(struct talk *talk);
+void talk_stop_agent(struct talk *talk);
+/* No session is to be had; what waits for it fails. */
+void talk_fail(struct talk *talk, enum record_whose whose, int64_t code, const char *format, ...)
+    ACP_PRINTF(4, 5);
+
+/* talk_settings.c */
+void talk_note_models(struct talk *talk, const struct acp_unknown *unknown);
+void talk_note_options(struct talk *talk, struct acp_session_config_option_list options);
+void talk_forget_options(struct talk *talk);
+/* Sets the next thing that is wanted; false when there is none. */
+bool talk_apply_setting(struct talk *talk);
+void talk_want_settings(struct talk *talk);
+void talk_forget_settings(struct talk *talk);
+/* Nothing can be set: who waits for it is told why. */
+void talk_refuse_settings(struct talk *talk, struct acp_str why);
+
+/* talk_permit.c */
+extern const struct acp_client_handler talk_client_handler;
+int talk_make_workspace(struct talk *talk);
+void talk_drop_questions(struct talk *talk);
+/* Agents tell the kind of a tool call once, and need not repeat it when they ask about it. */
+void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool);
+enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id);
+void talk_forget_tools(struct talk *talk);
+
+#endif

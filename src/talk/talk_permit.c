@@ -1,0 +1,395 @@
+/*
+ * talk_permit.c - what the agent asks for: permissions, files and terminals, decided by the policy
+ * or by the person.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "acp/types.h"
+#include "talk/talk_inside.h"
+
+/* ---- What is recorded of it ------------------------------------------------------------------ */
+
+static void record_verdict(struct talk *talk, const struct acp_action *action, bool allow,
+                           struct acp_str option, struct acp_str by)
+{
+    struct acp_buf body;
+    struct acp_json_writer w;
+    struct acp_str title = action->title.len ? action->title : action->command;
+    acp_buf_init(&body, 0);
+    acp_json_writer_init(&w, &body);
+    acp_json_begin_object(&w);
+    acp_json_write_key(&w, acp_str("title"));
+    acp_json_write_str(&w, title.len ? title : acp_str(acp_kind_name(action->kind)));
+    acp_json_write_key(&w, acp_str("kind"));
+    acp_json_write_str(&w, acp_str(acp_kind_name(action->kind)));
+    if (action->command.len) {
+        acp_json_write_key(&w, acp_str("command"));
+        acp_json_write_str(&w, action->command);
+    }
+    acp_json_write_key(&w, acp_str("paths"));
+    acp_json_begin_array(&w);
+    for (size_t i = 0; i < action->paths.count; i++)
+        acp_json_write_str(&w, action->paths.items[i]);
+    acp_json_end_array(&w);
+    acp_json_write_key(&w, acp_str("verdict"));
+    acp_json_write_str(&w, acp_str(allow ? "allow" : "deny"));
+    if (option.len) {
+        acp_json_write_key(&w, acp_str("option"));
+        acp_json_write_str(&w, option);
+    }
+    acp_json_write_key(&w, acp_str("by"));
+    acp_json_write_str(&w, by);
+    acp_json_end_object(&w);
+    if (!w.err)
+        talk_record(talk, RECORD_PERMISSION, talk_request(talk),
+                    acp_raw_n(body.data + body.start, body.len));
+    acp_buf_finish(&body);
+    if (!allow && talk->prompts)
+        talk->prompts->denied = true;
+}
+
+/* ---- Questions for the person ---------------------------------------------------------------- */
+
+static struct talk_pending *find_pending(const struct talk *talk, uint64_t number)
+{
+    struct talk_pending *pending = talk->pendings;
+    while (pending && pending->number != number)
+        pending = pending->next;
+    return pending;
+}
+
+static void drop_pending(struct talk *talk, struct talk_pending *pending)
+{
+    struct talk_pending **at = &talk->pendings;
+    while (*at != pending)
+        at = &(*at)->next;
+    *at = pending->next;
+    acp_arena_finish(&pending->arena);
+    free(pending);
+}
+
+void talk_drop_questions(struct talk *talk)
+{
+    while (talk->pendings) {
+        struct talk_pending *pending = talk->pendings;
+        uint64_t number = pending->number;
+        if (pending->pending)
+            acp_workspace_decide(pending->pending, false);
+        drop_pending(talk, pending);
+        if (talk->handler.question_gone)
+            talk->handler.question_gone(talk, number, talk->user);
+    }
+}
+
+/* Everything that the question needs once its message is gone. */
+static bool copy_action(struct talk_pending *pending, const struct acp_action *action)
+{
+    struct acp_arena *arena = &pending->arena;
+    struct acp_str *paths = acp_arena_alloc(arena, (action->paths.count + 1) * sizeof(*paths));
+    if (!paths)
+        return false;
+    pending->action = *action;
+    pending->action.title = acp_arena_copy(arena, action->title);
+    pending->action.command = acp_arena_copy(arena, action->command);
+    pending->action.tool = acp_arena_copy(arena, action->tool);
+    for (size_t i = 0; i < action->paths.count; i++)
+        paths[i] = acp_arena_copy(arena, action->paths.items[i]);
+    pending->action.paths.items = paths;
+    return true;
+}
+
+static bool copy_options(struct talk_pending *pending, struct acp_permission_option_list options)
+{
+    struct acp_permission_option *copies =
+        acp_arena_alloc(&pending->arena, (options.count + 1) * sizeof(*copies));
+    if (!copies)
+        return false;
+    for (size_t i = 0; i < options.count; i++) {
+        acp_permission_option_init(&copies[i],
+                                   acp_arena_copy(&pending->arena, options.items[i].option_id),
+                                   acp_arena_copy(&pending->arena, options.items[i].name),
+                                   options.items[i].kind.is);
+    }
+    pending->options = (struct acp_permission_option_list){copies, options.count};
+    return true;
+}
+
+static bool ask(struct talk *talk, acp_call call, struct acp_pending_action *waiting,
+                const struct acp_action *action, struct acp_permission_option_list options,
+                struct acp_str title, struct acp_str description)
+{
+    struct talk_pending *pending = calloc(1, sizeof(*pending));
+    if (!pending)
+        return false;
+    acp_arena_init(&pending->arena, 0);
+    if (!copy_action(pending, action) || !copy_options(pending, options)) {
+        acp_arena_finish(&pending->arena);
+        free(pending);
+        return false;
+    }
+    pending->number = ++talk->questions;
+    pending->call = call;
+    pending->pending = waiting;
+    pending->next = talk->pendings;
+    talk->pendings = pending;
+    struct talk_question question = {
+        .number = pending->number,
+        .title = title,
+        .description = description,
+        .action = &pending->action,
+        .options = pending->options,
+    };
+    talk->handler.question(talk, &question, talk->user);
+    return true;
+}
+
+/* "Always" is remembered by us as well: the agent may forget, and another may ask the same. */
+static void remember(struct talk *talk, const struct acp_action *action,
+                     enum acp_permission_option_kind_is kind)
+{
+    struct acp_grant how = {
+        .allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS,
+        .scope = ACP_GRANT_PROJECT,
+        .who = acp_str("user"),
+        .granted = (int64_t) time(NULL),
+    };
+    struct acp_failure failure = {0};
+    bool always = how.allow || kind == ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
+    if (!always || !talk->options.ledger)
+        return;
+    if (acp_ledger_remember(talk->options.ledger, action, &how, &failure))
+        return; /* nothing to know it by again: the answer holds once */
+    if (talk->options.ledger_path &&
+        acp_ledger_save_file(talk->options.ledger, talk->options.ledger_path, NULL, NULL,
+                             &failure) < 0)
+        talk_notice(talk, "the answer is not remembered: %s", failure.message);
+}
+
+static const struct acp_permission_option *find_offered(const struct talk_pending *pending,
+                                                        struct acp_str id)
+{
+    for (size_t i = 0; i < pending->options.count; i++)
+        if (acp_str_eq(pending->options.items[i].option_id, id))
+            return &pending->options.items[i];
+    return NULL;
+}
+
+bool talk_answer(struct talk *talk, uint64_t number, struct acp_str option)
+{
+    struct talk_pending *pending = find_pending(talk, number);
+    if (!pending)
+        return false;
+    if (pending->pending)
+        return talk_allow(talk, number, option.len > 0);
+    struct acp_client *client = acp_agent_process_client(talk->process);
+    const struct acp_permission_option *chosen = find_offered(pending, option);
+    enum acp_permission_option_kind_is kind =
+        chosen ? chosen->kind.is : ACP_PERMISSION_OPTION_KIND_ABSENT;
+    bool allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
+                 kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS;
+    if (chosen)
+        (void) acp_client_permit(client, pending->call, option);
+    else
+        (void) acp_client_reject(client, pending->call);
+    record_verdict(talk, &pending->action, allow, option, acp_str("the user"));
+    remember(talk, &pending->action, kind);
+    drop_pending(talk, pending);
+    return true;
+}
+
+bool talk_allow(struct talk *talk, uint64_t number, bool allow)
+{
+    struct talk_pending *pending = find_pending(talk, number);
+    if (!pending || !pending->pending)
+        return false;
+    record_verdict(talk, &pending->action, allow, (struct acp_str){0}, acp_str("the user"));
+    acp_workspace_decide(pending->pending, allow);
+    drop_pending(talk, pending);
+    return true;
+}
+
+/* ---- Tool calls ------------------------------------------------------------------------------ */
+
+void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool)
+{
+    if (tool->kind.is > 0)
+        (void) acp_map_set(&talk->tool_kinds, tool->tool_call_id,
+                           (void *) ((uintptr_t) tool->kind.is + 1));
+}
+
+enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id)
+{
+    uintptr_t kind = (uintptr_t) acp_map_get(&talk->tool_kinds, id);
+    return kind ? (enum acp_tool_kind_is) (kind - 1) : ACP_TOOL_KIND_ABSENT;
+}
+
+void talk_forget_tools(struct talk *talk)
+{
+    acp_map_finish(&talk->tool_kinds);
+    acp_map_init(&talk->tool_kinds, (uint64_t) uv_hrtime());
+}
+
+/* ---- Permission requests --------------------------------------------------------------------- */
+
+static void answer_permission(struct talk *talk, acp_call call, const struct acp_action *action,
+                              struct acp_permission_option_list options,
+                              const struct acp_decision *decision)
+{
+    struct acp_client *client = acp_agent_process_client(talk->process);
+    struct acp_request_permission_outcome outcome;
+    struct acp_buf by;
+    struct acp_str option = {0};
+    acp_buf_init(&by, 2000);
+    (void) acp_decision_print(decision, &by);
+    if (acp_policy_answer(decision->verdict, false, options, &outcome)) {
+        option = outcome.selected.option_id;
+        (void) acp_client_permit(client, call, option);
+    } else {
+        (void) acp_client_reject(client, call);
+    }
+    record_verdict(talk, action, decision->verdict == ACP_VERDICT_ALLOW, option,
+                   acp_buf_view(&by));
+    acp_buf_finish(&by);
+}
+
+/* The question as the policy knows it.  What was said of the tool call before counts as well. */
+static int read_action(struct talk *talk, const struct acp_permission_question *question,
+                       struct acp_arena *arena, struct acp_action *ret)
+{
+    struct acp_request_permission_request request = {
+        .title = question->title, .subject = question->subject, .options = question->options};
+    if (question->tool)
+        request.tool_call = *question->tool;
+    int err = acp_action_from_request(&request, arena, ret);
+    if (err)
+        return err;
+    if (question->command.len)
+        ret->command = question->command;
+    if (!ret->title.len)
+        ret->title = question->title;
+    if (question->tool && question->tool->kind.is <= 0)
+        ret->kind = talk_tool_kind(talk, question->tool->tool_call_id);
+    ret->session_id = acp_client_session_id(talk->session);
+    ret->cwd = talk->options.place.cwd;
+    ret->additional = talk->options.place.directories;
+    return 0;
+}
+
+static void on_permission(struct acp_client_session *session, acp_call call,
+                          const struct acp_permission_question *question, void *user)
+{
+    struct talk *talk = user;
+    struct acp_arena arena;
+    struct acp_action action = {0};
+    (void) session;
+    acp_arena_init(&arena, 0);
+    int err = read_action(talk, question, &arena, &action);
+    struct acp_decision decision = {.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_TROUBLE};
+    if (!err)
+        decision = acp_policy_decide(talk->options.policy, talk->options.ledger, &action,
+                                     (int64_t) time(NULL), talk->handler.question != NULL);
+    if (decision.verdict != ACP_VERDICT_ASK ||
+        !ask(talk, call, NULL, &action, question->options, question->title, question->description))
+        answer_permission(talk, call, &action, question->options, &decision);
+    acp_arena_finish(&arena);
+}
+
+static void on_permission_gone(struct acp_client_session *session, acp_call call, void *user)
+{
+    struct talk *talk = user;
+    (void) session;
+    for (struct talk_pending *p = talk->pendings; p; p = p->next) {
+        if (p->pending || p->call != call)
+            continue;
+        uint64_t number = p->number;
+        drop_pending(talk, p);
+        if (talk->handler.question_gone)
+            talk->handler.question_gone(talk, number, talk->user);
+        return;
+    }
+}
+
+/* ---- The workspace --------------------------------------------------------------------------- */
+
+static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *pending,
+                   const struct acp_action *action, void *user)
+{
+    struct talk *talk = user;
+    struct acp_str title = action->title.len ? action->title : action->command;
+    (void) workspace;
+    if (talk->handler.question &&
+        ask(talk, 0, pending, action, (struct acp_permission_option_list){0}, title,
+            (struct acp_str){0}))
+        return;
+    record_verdict(talk, action, false, (struct acp_str){0}, acp_str("nobody is there to ask"));
+    acp_workspace_decide(pending, false);
+}
+
+int talk_make_workspace(struct talk *talk)
+{
+    struct acp_workspace_options options = {
+        .policy = talk->options.policy,
+        .ledger = talk->options.ledger,
+        .ask = on_ask,
+        .user = talk,
+    };
+    return acp_workspace_new(talk->loop, &options, &talk->workspace);
+}
+
+static void on_request(struct acp_client *client, struct acp_client_session *session, acp_call call,
+                       const struct acp_method *method, const void *params,
+                       const struct acp_message *message, void *user)
+{
+    struct talk *talk = user;
+    (void) params;
+    if (!acp_workspace_serve(talk->workspace, client, session, call, method, message))
+        (void) acp_client_refuse(client, call, -32601, acp_str("Method not found"), acp_raw(NULL));
+}
+
+/* ---- Everything else that comes from the agent ----------------------------------------------- */
+
+static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
+{
+    (void) session;
+    talk_event(user, event);
+}
+
+static const char *trouble_words(enum acp_trouble what)
+{
+    switch (what) {
+    case ACP_TROUBLE_NOISE:
+        return "wrote to its standard output what is no message";
+    case ACP_TROUBLE_TOO_LARGE:
+        return "sent a message that is larger than we take; it was dropped";
+    case ACP_TROUBLE_INVALID:
+        return "sent JSON that is no message";
+    case ACP_TROUBLE_STRAY:
+        return "answered something that was not asked, or twice";
+    case ACP_TROUBLE_DUPLICATE_ID:
+        return "asked two things under the same id";
+    }
+    return "sent something strange";
+}
+
+static void on_trouble(struct acp_client *client, enum acp_trouble what, struct acp_str text,
+                       void *user)
+{
+    struct talk *talk = user;
+    enum { MOST = 120 };
+    (void) client;
+    if (talk->noise++ >= TALK_MAX_NOISE)
+        return;
+    talk_notice(talk, "%.*s %s: %.*s%s", (int) talk->options.agent.len, talk->options.agent.ptr,
+                trouble_words(what), (int) (text.len < MOST ? text.len : MOST), text.ptr,
+                text.len > MOST ? "..." : "");
+}
+
+const struct acp_client_handler talk_client_handler = {
+    .event = on_event,
+    .permission = on_permission,
+    .permission_gone = on_permission_gone,
+    .request = on_request,
+    .trouble = on_trouble,
+};
