@@ -49,6 +49,10 @@ ACP_API int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_option
 /* Ends all terminals.  Takes NULL. */
 ACP_API void acp_workspace_free(struct acp_workspace *workspace);
 
+/* Other rules from now on; what waits for a person is not touched. */
+ACP_API void acp_workspace_set_policy(struct acp_workspace *workspace,
+                                      const struct acp_policy *policy);
+
 /* A session begins: its roots are opened.  Errors as acp_roots_new(). */
 ACP_API int acp_workspace_open(struct acp_workspace *workspace, struct acp_str session,
                                struct acp_str cwd, struct acp_str_list directories,

@@ -419,6 +419,11 @@ void acp_workspace_free(struct acp_workspace *workspace)
     free(workspace);
 }
 
+void acp_workspace_set_policy(struct acp_workspace *workspace, const struct acp_policy *policy)
+{
+    workspace->options.policy = policy;
+}
+
 int acp_workspace_open(struct acp_workspace *workspace, struct acp_str session, struct acp_str cwd,
                        struct acp_str_list directories, struct acp_failure *failure)
 {

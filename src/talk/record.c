@@ -1,7 +1,6 @@
-/* record.c - records and their lines. */
+/* record.c - records, and how they are written and read. */
 #include "talk/record.h"
 
-#include "acp/json.h"
 #include "acp/types.h"
 
 static const char *const kind_names[RECORD_KINDS] = {
@@ -140,7 +139,7 @@ int record_read_prompt(struct acp_raw body, struct acp_arena *arena,
     return more ? more : ACP_ERR_MISSING;
 }
 
-/* ---- Lines ----------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------- */
 
 static void write_number(struct acp_json_writer *w, const char *key, uint64_t value)
 {
@@ -148,27 +147,25 @@ static void write_number(struct acp_json_writer *w, const char *key, uint64_t va
     acp_json_write_u64(w, value);
 }
 
-int record_write(const struct record *record, struct acp_str session, struct acp_buf *out)
+int record_write(const struct record *record, struct acp_str session, struct acp_json_writer *w)
 {
-    struct acp_json_writer w;
-    acp_json_writer_init(&w, out);
-    acp_json_begin_object(&w);
-    write_number(&w, "version", ENVELOPE_VERSION);
-    acp_json_write_key(&w, acp_str("session"));
-    acp_json_write_str(&w, session);
-    write_number(&w, "request", record->request);
-    write_number(&w, "sequence", record->sequence);
-    acp_json_write_key(&w, acp_str("time"));
-    acp_json_write_i64(&w, record->time);
-    acp_json_write_key(&w, acp_str("kind"));
-    acp_json_write_str(&w, acp_str(record_kind_name(record->kind)));
-    acp_json_write_key(&w, acp_str("body"));
-    acp_json_write_raw(&w, record->body);
-    acp_json_end_object(&w);
-    return w.err ? w.err : acp_buf_append_str(out, acp_str("\n"));
+    acp_json_begin_object(w);
+    write_number(w, "version", ENVELOPE_VERSION);
+    acp_json_write_key(w, acp_str("session"));
+    acp_json_write_str(w, session);
+    write_number(w, "request", record->request);
+    write_number(w, "sequence", record->sequence);
+    acp_json_write_key(w, acp_str("time"));
+    acp_json_write_i64(w, record->time);
+    acp_json_write_key(w, acp_str("kind"));
+    acp_json_write_str(w, acp_str(record_kind_name(record->kind)));
+    acp_json_write_key(w, acp_str("body"));
+    acp_json_write_raw(w, record->body);
+    acp_json_end_object(w);
+    return w->err;
 }
 
-/* What a line must have; a reader of another version cannot know what it misses. */
+/* What an object must have; a reader of another version cannot know what it misses. */
 enum {
     HAS_VERSION = 1,
     HAS_SESSION = 2,
@@ -221,7 +218,7 @@ static int read_member(struct acp_json_reader *r, struct acp_str key, struct rec
     return acp_json_skip(r);
 }
 
-int record_read(struct acp_str line, struct acp_arena *arena, struct record *ret,
+int record_read(struct acp_raw object, struct acp_arena *arena, struct record *ret,
                 struct acp_str *ret_session, struct acp_failure *failure)
 {
     struct acp_json_reader r;
@@ -229,7 +226,7 @@ int record_read(struct acp_str line, struct acp_arena *arena, struct record *ret
     struct acp_str session = {0};
     struct acp_str key;
     unsigned has = 0;
-    acp_json_reader_init(&r, (struct acp_raw){line.ptr, line.len}, arena, 0);
+    acp_json_reader_init(&r, object, arena, 0);
     int more = acp_json_enter_object(&r);
     while (!more && (more = acp_json_next_key(&r, &key)) > 0)
         more = read_member(&r, key, &record, &session, &has);

@@ -21,6 +21,7 @@
 
 #include "acp/base.h"
 #include "acp/client.h"
+#include "acp/json.h"
 
 enum record_kind {
     RECORD_OPEN,
@@ -71,14 +72,12 @@ int record_read_prompt(struct acp_raw body, struct acp_arena *arena,
                        struct acp_content_block_list *ret, struct acp_failure *failure);
 
 /*
- * One line of JSON with its end, as `--format json` prints it and the owner of a session sends it:
+ * One object of JSON, as `--format json` prints it and the owner of a session sends it:
  * {"version":1,"session":ID,"request":N,"sequence":N,"time":N,"kind":KIND,"body":{...}}
  */
-int record_write(const struct record *record, struct acp_str session, struct acp_buf *out);
-/*
- * Reads such a line.  Everything in ret points into the line, or into the arena.
- */
-int record_read(struct acp_str line, struct acp_arena *arena, struct record *ret,
+int record_write(const struct record *record, struct acp_str session, struct acp_json_writer *w);
+/* Reads such an object.  Everything in ret points into it, or into the arena. */
+int record_read(struct acp_raw object, struct acp_arena *arena, struct record *ret,
                 struct acp_str *ret_session, struct acp_failure *failure);
 
 #endif

@@ -302,7 +302,10 @@ int show_record(struct show *show, const struct record *record)
         acp_buf_clear(&show->answer);
     }
     if (show->options.format == SHOW_JSON) {
-        show->err = record_write(record, show->options.session, &show->out);
+        struct acp_json_writer w;
+        acp_json_writer_init(&w, &show->out);
+        show->err = record_write(record, show->options.session, &w);
+        put(show, &show->out, acp_str("\n"));
         if (record->kind != RECORD_MESSAGE && record->kind != RECORD_OPEN &&
             record->kind != RECORD_TOOL && record->kind != RECORD_PLAN)
             return show->err;

@@ -29,21 +29,20 @@ static void free_prompt(struct talk_prompt *prompt)
     free(prompt);
 }
 
-int talk_prompt(struct talk *talk, const struct acp_content_block *blocks, size_t count,
-                uint64_t timeout_ms, uint64_t *ret_request)
+int talk_prompt(struct talk *talk, struct acp_raw body, const struct talk_prompt_options *options,
+                uint64_t *ret_request)
 {
     struct talk_prompt *prompt = calloc(1, sizeof(*prompt));
     if (!prompt)
         return ACP_ERR_NOMEM;
     acp_buf_init(&prompt->body, 0);
-    int err = talk->stopping ? ACP_ERR_CLOSED
-                             : record_write_prompt(blocks, count, &prompt->body, NULL);
+    int err = talk->stopping ? ACP_ERR_CLOSED : acp_buf_append(&prompt->body, body.ptr, body.len);
     if (err) {
         free_prompt(prompt);
         return err;
     }
     prompt->request = ++talk->requests;
-    prompt->timeout_ms = timeout_ms;
+    prompt->options = *options;
     if (talk->last_prompt)
         talk->last_prompt->next = prompt;
     else
@@ -162,6 +161,7 @@ static void give_prompt(struct talk *talk, struct talk_prompt *prompt)
     struct store_change change = {.running = acp_some_bool(true)};
     acp_arena_init(&arena, 0);
     prompt->given = true;
+    acp_workspace_set_policy(talk->workspace, talk_policy(talk));
     if (talk->log)
         (void) store_log_change(talk->log, &change);
     talk_record(talk, RECORD_PROMPT, prompt->request, body);
@@ -173,8 +173,8 @@ static void give_prompt(struct talk *talk, struct talk_prompt *prompt)
         talk->code = 0;
         talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, WHOSE_USER,
                         why.len ? why : acp_str(acp_err_text(err)));
-    } else if (prompt->timeout_ms) {
-        (void) uv_timer_start(talk->patience, on_patience, prompt->timeout_ms, 0);
+    } else if (prompt->options.timeout_ms) {
+        (void) uv_timer_start(talk->patience, on_patience, prompt->options.timeout_ms, 0);
     }
     acp_arena_finish(&arena);
 }
@@ -305,6 +305,12 @@ static void on_step(uv_timer_t *timer)
 void talk_wake(struct talk *talk)
 {
     (void) uv_timer_start(talk->step, on_step, 0, 0);
+}
+
+void talk_pause(struct talk *talk, bool pause)
+{
+    talk->paused = pause;
+    talk_regulate(talk);
 }
 
 void talk_stop(struct talk *talk)

@@ -99,9 +99,15 @@ int talk_new(uv_loop_t *loop, const struct talk_options *options,
 /* Kills what is left of the agent, and calls nothing back.  Takes NULL. */
 void talk_free(struct talk *talk);
 
-/* Waits behind the prompts before it; blocks are copied.  timeout_ms 0: none. */
-int talk_prompt(struct talk *talk, const struct acp_content_block *blocks, size_t count,
-                uint64_t timeout_ms, uint64_t *ret_request);
+struct talk_prompt_options {
+    uint64_t timeout_ms;             /* 0: none */
+    const struct acp_policy *policy; /* instead of the talk's; must outlive the talk; may be NULL */
+    bool nobody;                     /* there is no person to ask */
+};
+
+/* body is that of a prompt record, and copied.  Waits behind the prompts before it. */
+int talk_prompt(struct talk *talk, struct acp_raw body, const struct talk_prompt_options *options,
+                uint64_t *ret_request);
 /*
  * Ends the prompt at work: asks the agent, and after grace_ms ends it and the agent.  Prompts that
  * wait are not touched.  False when there is none.
@@ -120,6 +126,8 @@ bool talk_answer(struct talk *talk, uint64_t number, struct acp_str option);
 /* The same for a question without options. */
 bool talk_allow(struct talk *talk, uint64_t number, bool allow);
 
+/* Who is shown the records cannot keep up (true): the agent is made to wait. */
+void talk_pause(struct talk *talk, bool pause);
 /* Ends what is at work and the agent; `stopped` is called. */
 void talk_stop(struct talk *talk);
 

@@ -35,7 +35,7 @@ enum talk_state {
 struct talk_prompt {
     struct talk_prompt *next;
     uint64_t request;
-    uint64_t timeout_ms;
+    struct talk_prompt_options options;
     bool given;     /* to the agent */
     bool cancelled; /* by the owner */
     bool timed_out;
@@ -97,6 +97,8 @@ struct talk {
     struct store_writer *writer; /* NULL: no log is kept */
     struct store_log *log;
     bool log_opening;
+    bool log_pressed; /* the log cannot keep up */
+    bool paused;      /* the owner cannot */
 
     struct acp_agent_process *process;
     struct acp_client_session *session;
@@ -147,6 +149,8 @@ bool talk_show(struct talk *talk);
 void talk_forget_items(struct talk *talk);
 
 /* talk_open.c */
+/* Reads from the agent, or not, as the log and the owner can take it. */
+void talk_regulate(struct talk *talk);
 void talk_start_agent(struct talk *talk);
 void talk_stop_agent(struct talk *talk);
 /* No session is to be had; what waits for it fails. */
@@ -167,6 +171,9 @@ void talk_refuse_settings(struct talk *talk, struct acp_str why);
 /* talk_permit.c */
 extern const struct acp_client_handler talk_client_handler;
 int talk_make_workspace(struct talk *talk);
+/* The rules of the prompt at work, and whether there is a person to ask. */
+const struct acp_policy *talk_policy(const struct talk *talk);
+bool talk_has_person(const struct talk *talk);
 void talk_drop_questions(struct talk *talk);
 /* Agents tell the kind of a tool call once, and need not repeat it when they ask about it. */
 void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool);

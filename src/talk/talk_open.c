@@ -65,6 +65,12 @@ static void on_exited(struct acp_agent_process *process, const struct acp_proces
     talk_wake(talk);
 }
 
+void talk_regulate(struct talk *talk)
+{
+    if (talk->process)
+        acp_agent_process_pause(talk->process, talk->log_pressed || talk->paused);
+}
+
 void talk_stop_agent(struct talk *talk)
 {
     if (!talk->process)
@@ -308,6 +314,7 @@ void talk_start_agent(struct talk *talk)
         return;
     }
     talk->state = TALK_STARTING;
+    talk_regulate(talk);
     (void) uv_timer_start(talk->patience, on_too_slow,
                           options->start_ms ? options->start_ms : START_DEFAULT_MS, 0);
     err = acp_client_start(acp_agent_process_client(talk->process), on_ready, talk);

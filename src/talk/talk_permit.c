@@ -233,6 +233,17 @@ void talk_forget_tools(struct talk *talk)
 
 /* ---- Permission requests --------------------------------------------------------------------- */
 
+const struct acp_policy *talk_policy(const struct talk *talk)
+{
+    const struct talk_prompt *prompt = talk->prompts;
+    return prompt && prompt->options.policy ? prompt->options.policy : talk->options.policy;
+}
+
+bool talk_has_person(const struct talk *talk)
+{
+    return talk->handler.question && !(talk->prompts && talk->prompts->options.nobody);
+}
+
 static void answer_permission(struct talk *talk, acp_call call, const struct acp_action *action,
                               struct acp_permission_option_list options,
                               const struct acp_decision *decision)
@@ -288,8 +299,8 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     int err = read_action(talk, question, &arena, &action);
     struct acp_decision decision = {.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_TROUBLE};
     if (!err)
-        decision = acp_policy_decide(talk->options.policy, talk->options.ledger, &action,
-                                     (int64_t) time(NULL), talk->handler.question != NULL);
+        decision = acp_policy_decide(talk_policy(talk), talk->options.ledger, &action,
+                                     (int64_t) time(NULL), talk_has_person(talk));
     if (decision.verdict != ACP_VERDICT_ASK ||
         !ask(talk, call, NULL, &action, question->options, question->title, question->description))
         answer_permission(talk, call, &action, question->options, &decision);
@@ -319,7 +330,7 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
     struct talk *talk = user;
     struct acp_str title = action->title.len ? action->title : action->command;
     (void) workspace;
-    if (talk->handler.question &&
+    if (talk_has_person(talk) &&
         ask(talk, 0, pending, action, (struct acp_permission_option_list){0}, title,
             (struct acp_str){0}))
         return;

@@ -28,8 +28,8 @@ static void on_pressure(struct store_writer *writer, bool high, void *user)
 {
     struct talk *talk = user;
     (void) writer;
-    if (talk->process)
-        acp_agent_process_pause(talk->process, high);
+    talk->log_pressed = high;
+    talk_regulate(talk);
 }
 
 static void on_failed(struct store_writer *writer, const char *sentence, void *user)
