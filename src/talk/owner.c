@@ -1,0 +1,526 @@
+/*
+ * owner.c - the process that owns a session: one talk, and the visitors who use it.
+ *
+ * A visitor is a link with a peer.  A prompt of a visitor who leaves goes on: the log keeps what
+ * comes of it.  What only that visitor could have answered is answered with no.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "acp/io.h"
+#include "acp/rpc.h"
+#include "talk/owner_run.h"
+#include "talk/owner_wire.h"
+
+enum { MAX_WAITING_DEFAULT = 100, MAX_VISITORS = 64, OWNER_SIGNALS = 3 };
+
+/* JSON-RPC codes that visitors are told. */
+enum { CODE_BUSY = -32000, CODE_METHOD = -32601, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
+
+/* A prompt that a visitor waits for. */
+struct waited {
+    struct waited *next;
+    struct visitor *visitor;
+    acp_call call;
+    uint64_t request;
+};
+
+/* A question that a visitor has been asked. */
+struct asked {
+    struct asked *next;
+    struct visitor *visitor;
+    uint64_t number;  /* of the talk's question */
+    uint64_t request; /* of ours to the visitor */
+};
+
+/* Lives until the visitor has left and nothing of its is at work any more. */
+struct visitor {
+    struct visitor *next;
+    struct owner *owner;
+    struct acp_peer *peer; /* NULL when it has left */
+    struct acp_link *link;
+    unsigned uses;
+};
+
+struct owner {
+    const struct owner_options *options;
+    uv_loop_t *loop;
+    struct talk *talk;
+    uv_poll_t door;
+    int door_fd;
+    uv_timer_t idle;
+    uint64_t idle_since;
+    uv_signal_t signals[OWNER_SIGNALS];
+    struct acp_reaper *reaper;
+    struct visitor *visitors;
+    size_t visitor_count; /* of those who are here */
+    struct waited *waited;
+    struct asked *asked;
+    bool ending;
+};
+
+static void release(struct visitor *visitor)
+{
+    struct visitor **at = &visitor->owner->visitors;
+    if (--visitor->uses)
+        return;
+    while (*at != visitor)
+        at = &(*at)->next;
+    *at = visitor->next;
+    free(visitor);
+}
+
+/* ---- Idleness -------------------------------------------------------------------------------- */
+
+static void end(struct owner *owner)
+{
+    if (owner->ending)
+        return;
+    owner->ending = true;
+    (void) unlink(owner->options->socket);
+    (void) uv_poll_stop(&owner->door);
+    (void) uv_timer_stop(&owner->idle);
+    talk_stop(owner->talk);
+}
+
+static void on_idle(uv_timer_t *timer)
+{
+    end(timer->data);
+}
+
+/* Called whenever something has begun or ended. */
+static void note_work(struct owner *owner)
+{
+    bool busy = talk_request(owner->talk) || talk_waiting(owner->talk);
+    owner->idle_since = uv_now(owner->loop);
+    (void) uv_timer_stop(&owner->idle);
+    if (!busy && owner->options->ttl_ms && !owner->ending)
+        (void) uv_timer_start(&owner->idle, on_idle, owner->options->ttl_ms, 0);
+}
+
+/* ---- What the talk tells --------------------------------------------------------------------- */
+
+static struct visitor *visitor_of(const struct owner *owner, uint64_t request)
+{
+    for (struct waited *w = owner->waited; w; w = w->next)
+        if (w->request == request)
+            return w->visitor;
+    return NULL;
+}
+
+/* What belongs to no prompt is for everybody who waits for one. */
+static bool is_for(const struct owner *owner, const struct visitor *visitor, uint64_t request)
+{
+    for (struct waited *w = owner->waited; w; w = w->next)
+        if (w->visitor == visitor && (!request || w->request == request))
+            return true;
+    return false;
+}
+
+static void on_record(struct talk *talk, const struct record *record, void *user)
+{
+    struct owner *owner = user;
+    (void) talk;
+    for (struct visitor *v = owner->visitors; v; v = v->next) {
+        if (!v->peer || !is_for(owner, v, record->request))
+            continue;
+        struct acp_json_writer *w = acp_peer_begin_notify(v->peer, acp_str("owner/record"));
+        if (!w)
+            continue;
+        (void) record_write(record, owner->options->talk.session, w);
+        (void) acp_peer_commit(v->peer, NULL);
+    }
+}
+
+static void on_ended(struct talk *talk, uint64_t request, const struct talk_end *how, void *user)
+{
+    struct owner *owner = user;
+    (void) talk;
+    struct waited **at = &owner->waited;
+    while (*at) {
+        struct waited *waited = *at;
+        if (waited->request != request) {
+            at = &waited->next;
+            continue;
+        }
+        *at = waited->next;
+        struct acp_json_writer *w =
+            waited->visitor->peer ? acp_peer_begin_result(waited->visitor->peer, waited->call)
+                                  : NULL;
+        if (w) {
+            wire_write_end(w, request, how);
+            (void) acp_peer_commit(waited->visitor->peer, NULL);
+        }
+        release(waited->visitor);
+        free(waited);
+    }
+    note_work(owner);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+static struct asked *take_asked(struct owner *owner, const struct asked *wanted)
+{
+    struct asked **at = &owner->asked;
+    while (*at && *at != wanted)
+        at = &(*at)->next;
+    struct asked *found = *at;
+    if (found)
+        *at = found->next;
+    return found;
+}
+
+static void on_answered(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
+                        void *user)
+{
+    struct asked *asked = user;
+    struct owner *owner = asked->visitor->owner;
+    struct acp_arena arena;
+    struct acp_str option = {0};
+    bool allow = false;
+    (void) peer;
+    (void) request;
+    acp_arena_init(&arena, 0);
+    if (!reply->err) {
+        (void) wire_read_text(reply->result, "option", &arena, &option);
+        (void) wire_read_flag(reply->result, "allow", &allow);
+    }
+    if (take_asked(owner, asked) && !talk_allow(owner->talk, asked->number, allow))
+        (void) talk_answer(owner->talk, asked->number, option);
+    free(asked);
+    acp_arena_finish(&arena);
+}
+
+static void on_question(struct talk *talk, const struct talk_question *question, void *user)
+{
+    struct owner *owner = user;
+    struct visitor *visitor = visitor_of(owner, talk_request(talk));
+    struct asked *asked = visitor && visitor->peer ? calloc(1, sizeof(*asked)) : NULL;
+    struct acp_request request = {
+        .method = acp_str("owner/ask"), .reply = on_answered, .user = asked};
+    struct acp_json_writer *w = asked ? acp_peer_begin_request(visitor->peer, &request) : NULL;
+    if (w)
+        wire_write_question(w, question);
+    if (!w || acp_peer_commit(visitor->peer, &asked->request)) {
+        free(asked);
+        if (!talk_allow(talk, question->number, false))
+            (void) talk_answer(talk, question->number, (struct acp_str){0});
+        return;
+    }
+    asked->visitor = visitor;
+    asked->number = question->number;
+    asked->next = owner->asked;
+    owner->asked = asked;
+}
+
+static void on_question_gone(struct talk *talk, uint64_t number, void *user)
+{
+    struct owner *owner = user;
+    (void) talk;
+    for (struct asked *a = owner->asked; a; a = a->next) {
+        if (a->number != number)
+            continue;
+        /* Its answer still comes, and finds nothing to answer. */
+        (void) take_asked(owner, a);
+        if (a->visitor->peer)
+            (void) acp_peer_cancel(a->visitor->peer, a->request);
+        return;
+    }
+}
+
+/* ---- What visitors want ---------------------------------------------------------------------- */
+
+static void refuse(struct visitor *visitor, acp_call call, int64_t code, const char *sentence)
+{
+    (void) acp_peer_error(visitor->peer, call, code, acp_str(sentence), acp_raw(NULL));
+}
+
+static void tell_place(struct visitor *visitor, acp_call call, uint64_t request, size_t ahead,
+                       bool wait)
+{
+    struct acp_json_writer *w = wait ? acp_peer_begin_notify(visitor->peer, acp_str("owner/queued"))
+                                     : acp_peer_begin_result(visitor->peer, call);
+    if (!w)
+        return;
+    acp_json_begin_object(w);
+    acp_json_write_key(w, acp_str("request"));
+    acp_json_write_u64(w, request);
+    acp_json_write_key(w, acp_str("ahead"));
+    acp_json_write_u64(w, ahead);
+    acp_json_end_object(w);
+    (void) acp_peer_commit(visitor->peer, NULL);
+}
+
+static void serve_prompt(struct visitor *visitor, acp_call call, struct acp_raw params)
+{
+    struct owner *owner = visitor->owner;
+    size_t most = owner->options->max_waiting ? owner->options->max_waiting : MAX_WAITING_DEFAULT;
+    size_t ahead = talk_waiting(owner->talk) + (talk_request(owner->talk) ? 1 : 0);
+    struct wire_prompt prompt;
+    struct acp_arena arena;
+    struct waited *waited = NULL;
+    uint64_t request;
+    acp_arena_init(&arena, 0);
+    int err = wire_read_prompt(params, &arena, &prompt);
+    if (err) {
+        refuse(visitor, call, CODE_PARAMS, acp_err_text(err));
+    } else if (ahead > most) {
+        refuse(visitor, call, CODE_BUSY, "too many prompts wait already");
+    } else if (owner->ending) {
+        refuse(visitor, call, CODE_BUSY, "the session is being closed");
+    } else {
+        struct talk_prompt_options options = {
+            .timeout_ms = prompt.timeout_ms,
+            .policy = owner->options->policies[prompt.permit],
+            .nobody = !prompt.ask,
+        };
+        waited = calloc(1, sizeof(*waited));
+        err = waited ? talk_prompt(owner->talk, prompt.body, &options, &request) : ACP_ERR_NOMEM;
+        if (err) {
+            free(waited);
+            refuse(visitor, call, CODE_INTERNAL, acp_err_text(err));
+        }
+    }
+    acp_arena_finish(&arena);
+    if (err || !waited)
+        return;
+    if (prompt.wait) {
+        *waited = (struct waited){owner->waited, visitor, call, request};
+        owner->waited = waited;
+        visitor->uses++;
+    } else {
+        free(waited);
+    }
+    if (ahead || !prompt.wait)
+        tell_place(visitor, call, request, ahead, prompt.wait);
+    note_work(owner);
+}
+
+static void serve_cancel(struct visitor *visitor, acp_call call)
+{
+    enum { GRACE_MS = 5000 };
+    bool cancelled = talk_cancel(visitor->owner->talk, GRACE_MS);
+    (void) acp_peer_result(visitor->peer, call,
+                           acp_raw(cancelled ? "{\"cancelled\":true}" : "{\"cancelled\":false}"));
+}
+
+/* A setting that a visitor waits for. */
+struct setting {
+    struct visitor *visitor;
+    acp_call call;
+};
+
+static void on_set(struct talk *talk, const struct acp_outcome *outcome, void *user)
+{
+    struct setting *setting = user;
+    struct visitor *visitor = setting->visitor;
+    (void) talk;
+    if (visitor->peer && outcome->err)
+        (void) acp_peer_error(visitor->peer, setting->call,
+                              outcome->code ? outcome->code : CODE_INTERNAL, outcome->why,
+                              acp_raw(NULL));
+    else if (visitor->peer)
+        (void) acp_peer_result(visitor->peer, setting->call, acp_raw(NULL));
+    free(setting);
+    note_work(visitor->owner);
+    release(visitor);
+}
+
+static void serve_set(struct visitor *visitor, acp_call call, struct acp_raw params)
+{
+    struct acp_arena arena;
+    struct acp_str name = {0};
+    struct acp_str value = {0};
+    struct setting *setting = calloc(1, sizeof(*setting));
+    acp_arena_init(&arena, 0);
+    int err = setting ? wire_read_text(params, "name", &arena, &name) : ACP_ERR_NOMEM;
+    if (!err)
+        err = wire_read_text(params, "value", &arena, &value);
+    if (!err && (!name.len || !value.ptr))
+        err = ACP_ERR_MISSING;
+    if (!err) {
+        *setting = (struct setting){visitor, call};
+        err = talk_set(visitor->owner->talk, name, value, on_set, setting);
+    }
+    if (!err) {
+        visitor->uses++;
+    } else {
+        free(setting);
+        refuse(visitor, call, CODE_PARAMS, acp_err_text(err));
+    }
+    acp_arena_finish(&arena);
+}
+
+static void serve_status(struct visitor *visitor, acp_call call)
+{
+    const struct owner *owner = visitor->owner;
+    struct wire_status status = {
+        .pid = (uint64_t) getpid(),
+        .agent_pid = (uint64_t) talk_agent_pid(owner->talk),
+        .request = talk_request(owner->talk),
+        .waiting = talk_waiting(owner->talk),
+        .idle_ms = uv_now(owner->loop) - owner->idle_since,
+        .agent_session = talk_agent_session(owner->talk),
+    };
+    struct acp_json_writer *w = acp_peer_begin_result(visitor->peer, call);
+    if (!w)
+        return;
+    wire_write_status(w, &status);
+    (void) acp_peer_commit(visitor->peer, NULL);
+}
+
+static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
+                       void *user)
+{
+    struct visitor *visitor = user;
+    (void) peer;
+    if (acp_str_is(message->method, "owner/prompt")) {
+        serve_prompt(visitor, call, message->params);
+    } else if (acp_str_is(message->method, "owner/cancel")) {
+        serve_cancel(visitor, call);
+    } else if (acp_str_is(message->method, "owner/set")) {
+        serve_set(visitor, call, message->params);
+    } else if (acp_str_is(message->method, "owner/status")) {
+        serve_status(visitor, call);
+    } else if (acp_str_is(message->method, "owner/stop")) {
+        (void) acp_peer_result(visitor->peer, call, acp_raw(NULL));
+        end(visitor->owner);
+    } else {
+        refuse(visitor, call, CODE_METHOD, "Method not found");
+    }
+}
+
+/* ---- Coming and going ------------------------------------------------------------------------ */
+
+static void on_left(struct acp_link *link, int reason, void *user)
+{
+    struct visitor *visitor = user;
+    (void) reason;
+    struct acp_peer *peer = visitor->peer;
+    visitor->peer = NULL;
+    visitor->link = NULL;
+    acp_link_free(link);
+    acp_peer_free(peer); /* what it was asked is answered with no, here */
+    talk_pause(visitor->owner->talk, false);
+    visitor->owner->visitor_count--;
+    release(visitor);
+}
+
+static void on_output(struct acp_peer *peer, void *user)
+{
+    struct visitor *visitor = user;
+    (void) peer;
+    if (visitor->link)
+        acp_link_wake(visitor->link);
+}
+
+static void on_pressure(struct acp_peer *peer, bool high, void *user)
+{
+    struct visitor *visitor = user;
+    (void) peer;
+    talk_pause(visitor->owner->talk, high);
+}
+
+static void welcome(struct owner *owner, int fd)
+{
+    static const struct acp_peer_handler handler = {
+        .request = on_request, .output = on_output, .pressure = on_pressure};
+    static const struct acp_link_handler link_handler = {.closed = on_left};
+    struct acp_link_options link = {.in = fd, .out = fd};
+    struct visitor *visitor = calloc(1, sizeof(*visitor));
+    if (!visitor || acp_peer_new(NULL, &handler, visitor, &visitor->peer)) {
+        (void) close(fd);
+        free(visitor);
+        return;
+    }
+    visitor->owner = owner;
+    struct acp_endpoint endpoint = acp_peer_endpoint(visitor->peer);
+    if (acp_link_new(owner->loop, &link, &endpoint, &link_handler, visitor, &visitor->link)) {
+        acp_peer_free(visitor->peer);
+        free(visitor);
+        return;
+    }
+    visitor->uses = 1;
+    visitor->next = owner->visitors;
+    owner->visitors = visitor;
+    owner->visitor_count++;
+}
+
+static void on_knock(uv_poll_t *door, int status, int events)
+{
+    struct owner *owner = door->data;
+    (void) status;
+    (void) events;
+    int fd = accept4(owner->door_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (owner->visitor_count >= MAX_VISITORS)
+        (void) close(fd);
+    else
+        welcome(owner, fd);
+    note_work(owner);
+}
+
+/* ---- Its life -------------------------------------------------------------------------------- */
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    (void) number;
+    end(signal->data);
+}
+
+/* Visitors who still wait are told by the end of the connection. */
+static void on_stopped(struct talk *talk, void *user)
+{
+    struct owner *owner = user;
+    talk_free(talk);
+    for (struct visitor *v = owner->visitors; v; v = v->next)
+        if (v->link)
+            acp_link_close(v->link);
+    acp_reaper_free(owner->reaper);
+    uv_close((uv_handle_t *) &owner->door, NULL);
+    uv_close((uv_handle_t *) &owner->idle, NULL);
+    for (size_t i = 0; i < OWNER_SIGNALS; i++)
+        uv_close((uv_handle_t *) &owner->signals[i], NULL);
+    (void) close(owner->door_fd);
+}
+
+int owner_run(const struct owner_options *options, int door_fd, void (*ready)(void *user),
+              void *user)
+{
+    static const struct talk_handler handler = {
+        .record = on_record,
+        .question = on_question,
+        .question_gone = on_question_gone,
+        .ended = on_ended,
+        .stopped = on_stopped,
+    };
+    static const int numbers[OWNER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    struct owner owner = {.options = options, .door_fd = door_fd};
+    uv_loop_t loop;
+    int err = uv_loop_init(&loop) ? ACP_ERR_NOMEM : 0;
+    if (err)
+        return err;
+    owner.loop = &loop;
+    err = talk_new(&loop, &options->talk, &handler, &owner, &owner.talk);
+    if (err)
+        return err;
+    (void) acp_reaper_new(&loop, &owner.reaper);
+    (void) uv_timer_init(&loop, &owner.idle);
+    owner.idle.data = &owner;
+    for (size_t i = 0; i < OWNER_SIGNALS; i++) {
+        (void) uv_signal_init(&loop, &owner.signals[i]);
+        owner.signals[i].data = &owner;
+        (void) uv_signal_start(&owner.signals[i], on_signal, numbers[i]);
+    }
+    (void) uv_poll_init(&loop, &owner.door, door_fd);
+    owner.door.data = &owner;
+    (void) uv_poll_start(&owner.door, UV_READABLE, on_knock);
+    note_work(&owner);
+    ready(user);
+    (void) uv_run(&loop, UV_RUN_DEFAULT);
+    (void) uv_loop_close(&loop);
+    return 0;
+}
