@@ -37,7 +37,10 @@ struct store_writer_handler {
      * latest number, not for each; also once for a new session without events, with 0.
      */
     void (*durable)(struct store_log *log, uint64_t seq, bool kept, void *user);
-    /* More waits than the high mark (true): stop reading from the agent.  False: go on. */
+    /*
+     * More waits than the high mark (true): stop reading from the agent.  False: go on.  True may
+     * come out of store_log_append().
+     */
     void (*pressure)(struct store_writer *writer, bool high, void *user);
     /* Why nothing is kept from now on: one sentence, without a final stop.  Comes at most once. */
     void (*failed)(struct store_writer *writer, const char *sentence, void *user);
@@ -87,17 +90,15 @@ int store_log_append(struct store_log *log, uint64_t turn, struct acp_str kind, 
                      uint64_t *ret_seq);
 /* Changes the row, in order with the events.  Copies everything. */
 int store_log_change(struct store_log *log, const struct store_change *change);
-/* Lets go of the session when all of it is kept; the log is not to be used any more. */
+/*
+ * Lets go of the session when all of it is kept.  The log is not to be used any more, and no
+ * callback names it again.
+ */
 void store_log_close(struct store_log *log);
 
 struct acp_str store_log_id(const struct store_log *log);
 uint64_t store_log_last_seq(const struct store_log *log);
 uint64_t store_log_durable_seq(const struct store_log *log);
 void *store_log_user(const struct store_log *log);
-
-/*
- * The process that has claimed a session, 0: nobody; without opening the database.
- */
-int64_t store_owner(const char *path, struct acp_str id);
 
 #endif

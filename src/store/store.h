@@ -8,8 +8,8 @@
  * same database open.
  *
  * Functions return 0 or a negative enum acp_err, and then a sentence for people in the failure
- * (which may be NULL).  ACP_ERR_MISSING: there is no such database or session.  Times are
- * milliseconds since 1970.
+ * (which may be NULL).  ACP_ERR_MISSING: there is no such database or session.  A callback may use
+ * the store, except for the function that called it.  Times are milliseconds since 1970.
  */
 #ifndef SRC_STORE_STORE_H
 #define SRC_STORE_STORE_H
@@ -27,6 +27,12 @@ enum store_open_flags {
 int store_open(const char *path, unsigned flags, struct store **ret, struct acp_failure *failure);
 /* Takes NULL. */
 void store_close(struct store *store);
+
+/*
+ * The pid of the process that has claimed a session for writing; 0: nobody, -1: one that has not
+ * written its number yet.  Needs no open database.
+ */
+int64_t store_owner(const char *path, struct acp_str id);
 
 /* A new id for a session: UUID version 7, so that ids sort by age. */
 enum { STORE_ID_SIZE = 37 };
@@ -55,7 +61,7 @@ struct store_session {
     int64_t closed;  /* 0: open */
     uint64_t last_seq;
     bool running;  /* a prompt is being answered, and the process that asked is alive */
-    int64_t owner; /* pid of the process that has claimed it for writing, 0: nobody */
+    int64_t owner; /* pid of the process that has claimed it for writing; see store_owner() */
 };
 
 /* What is to change; absent is unchanged, acp_str_null() and ACP_NULL remove. */
@@ -95,13 +101,16 @@ struct store_filter {
     uint64_t offset;
 };
 
-/* Called for one row after the other; texts hold until it returns.  Not 0 ends it with that. */
+/*
+ * Called for one after the other; texts hold until it returns.  What is not 0 ends it, and is
+ * returned.
+ */
 typedef int store_session_fn(const struct store_session *session, void *user);
 /* Latest activity first. */
 int store_list(struct store *store, const struct store_filter *filter, store_session_fn *each,
                void *user, struct acp_failure *failure);
 
-/* For a session that nobody has claimed; otherwise ACP_ERR_STATE names the owner. */
+/* By whole id; for a session that nobody has claimed, otherwise ACP_ERR_STATE names the owner. */
 int store_change(struct store *store, struct acp_str id, const struct store_change *change,
                  struct acp_failure *failure);
 int store_delete(struct store *store, struct acp_str id, struct acp_failure *failure);
@@ -111,7 +120,7 @@ struct store_prune {
     struct acp_str scope; /* absent: any */
     int64_t older_than;   /* last active before this time; 0: any */
     bool closed_only;
-    uint64_t keep;          /* the newest so many of those that match stay */
+    uint64_t keep;          /* the newest so many of that agent and scope stay in any case */
     bool dry_run;           /* count only */
     store_session_fn *each; /* may be NULL; told of each before it goes */
     void *user;
