@@ -29,16 +29,18 @@ struct jsonc_place jsonc_place(struct acp_str text, size_t offset);
  * Appends the text with one member changed.  path names it by keys from the outermost object in.
  * What is there under that name is replaced, else the member is added behind the others, with
  * objects above it made where they are missing.  An empty text counts as an empty object.  value is
- * JSON; it is laid out in lines like what is around it.
+ * JSON, on one line or in lines with two spaces a level; it gets the indentation of what is around
+ * it, and is put on one line where that is.
  *
- * ACP_ERR_SYNTAX when the text is not an object in JSON with comments, ACP_ERR_TYPE when something
- * on the path is no object, ACP_ERR_LIMIT, ACP_ERR_NOMEM.  failure may be NULL.
+ * ACP_ERR_SYNTAX and the like when the text is not JSON with comments, ACP_ERR_TYPE when it, or
+ * something on the path, is no object, ACP_ERR_LIMIT, ACP_ERR_NOMEM.  failure may be NULL.
  */
 int jsonc_set(struct acp_str text, const struct acp_str *path, size_t depth, struct acp_raw value,
               struct acp_buf *out, struct acp_failure *failure);
 /*
- * Appends the text without that member, together with the comment at the end of its last line, and
- * a line that was its alone.  ACP_ERR_UNKNOWN when it is not there, others as above.
+ * Appends the text without that member; where its lines were its alone, they go too, with a comment
+ * at the end of the last.  Of several with the same name the last one goes.  ACP_ERR_UNKNOWN when
+ * it is not there, others as above.
  */
 int jsonc_remove(struct acp_str text, const struct acp_str *path, size_t depth, struct acp_buf *out,
                  struct acp_failure *failure);
