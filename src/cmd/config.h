@@ -80,7 +80,7 @@ enum config_project {
 /* One row of the table that everything here walks. */
 struct config_key {
     const char *name;  /* "format"; "log.path" is path in the object log */
-    const char *alias; /* as other programs call it, or NULL */
+    const char *aliases; /* as other programs call it, with spaces between; or NULL */
     enum config_type type;
     enum config_project project;
     const char *fallback;    /* the default, as text for config_set(); NULL: not set */
@@ -103,7 +103,7 @@ struct config_options {
     const char *const *environment; /* NULL: ours */
     const char *user_file;          /* instead of the user's own; must be there */
     bool no_project;
-    bool strict; /* unknown keys and what a project may not set are errors */
+    bool strict; /* unknown keys are errors, not notices */
 };
 
 /*
