@@ -104,9 +104,9 @@ struct invocation {
     size_t agent_command_count;
     const char *const *arguments; /* ended by NULL */
     size_t argument_count;
-    bool help;    /* print help on the command instead of running it */
-    bool version; /* print the version instead */
-    struct invocation_memory *memory;
+    bool help;              /* print help on the command instead of running it */
+    bool version;           /* print the version instead */
+    struct acp_arena arena; /* holds all of it but the words of the command line */
 };
 
 /*
@@ -124,7 +124,19 @@ int program_run(const struct program *program, int argc, char **argv);
 /* The command, or subcommand, of that name in a list that NULL ends (or is NULL); or NULL. */
 const struct command *command_find(const struct command *const *commands, const char *name);
 
-/* What every command has besides its own options: --help. */
+/* The ways in which a command can be written. */
+enum synopsis_form {
+    SYNOPSIS_PLAIN,         /* acp COMMAND ... */
+    SYNOPSIS_AGENT_FIRST,   /* acp AGENT COMMAND ... */
+    SYNOPSIS_AGENT_COMMAND, /* acp COMMAND ... -- agent's command line */
+    SYNOPSIS_FORMS,         /* how many there are */
+};
+bool command_has_form(const struct command *command, enum synopsis_form form);
+/* Appends one of them as prose. */
+int command_synopsis(const struct program *program, const struct command *parent,
+                     const struct command *command, enum synopsis_form form, struct acp_buf *out);
+
+/* What every command has besides its own options: --help, and unseen --version. */
 extern const struct option_group command_common_options[];
 /* What may stand before any command, or alone: --help and --version. */
 extern const struct option_group program_options[];

@@ -42,6 +42,7 @@ enum option_kind {
     OPTION_DIRECTORY,  /* the name of a folder; const char * */
     OPTION_AGENT,      /* the command line of an agent; const char * */
     OPTION_SESSION,    /* the name of a session; const char * */
+    OPTION_COMMAND,    /* the name of a command or, behind one, of its subcommand; const char * */
     OPTION_PAIR,       /* KEY=VALUE; const char *, the whole of it */
     OPTION_NUMBER,     /* digits, from .min to .max; struct option_number */
     OPTION_DURATION,   /* seconds, maybe with a fraction; struct option_number in milliseconds */
@@ -107,27 +108,36 @@ struct option_result {
     size_t after_count;
     const struct option **given; /* each option once, in the order of their first appearance */
     size_t given_count;
-    bool help;    /* an OPTION_HELP or OPTION_VERSION was met, and parsing ended there */
-    bool version; /* which of the two */
+    bool help;    /* an OPTION_HELP was met, and parsing ended there */
+    bool version; /* an OPTION_VERSION was met, and parsing ended there */
 };
 
 /*
  * Parses words[0..count), where words[count] is NULL, into values: a zeroed struct of the kind that
- * the groups were written for.  The texts stay those of words.  Negative on failure: ACP_ERR_ARGUMENT
- * with *error set, ACP_ERR_NOMEM.  Whatever it returns, options_finish() frees what it allocated.
+ * the groups were written for.  The texts stay those of words; lists and the result are allocated
+ * from the arena.  Negative on failure: ACP_ERR_ARGUMENT with *error set, ACP_ERR_NOMEM; values and
+ * result then hold what was read before it.
  */
 int options_parse(const struct option_group *groups, const char *const *words, size_t count,
-                  void *values, struct option_result *result, struct usage_error *error);
-void options_finish(const struct option_group *groups, void *values, struct option_result *result);
+                  struct acp_arena *arena, void *values, struct option_result *result,
+                  struct usage_error *error);
 
 /* Whether a value must follow it. */
 bool option_takes_value(const struct option *option);
 
-/* The row that a word such as "--name", "--name=x" or "-n" means, or NULL. */
-const struct option *option_find(const struct option_group *groups, const char *word);
+/* The row that a name without its dashes means (or the letter), or NULL. */
+const struct option *option_find(const struct option_group *groups, struct acp_str name);
+const struct option *option_find_letter(const struct option_group *groups, char letter);
 
-/* Checks a value as the parser does; what a positional argument is checked with as well. */
-int option_check(const struct option *option, const char *label, const char *value,
-                 struct usage_error *error);
+/* Offers the names of all rows that are not hidden to a search for the nearest one. */
+struct suggestion;
+void option_suggest(const struct option_group *groups, struct suggestion *suggestion);
+
+/*
+ * Reads a value; label is what the message about a wrong one calls it.  A number, a duration in
+ * milliseconds or the place of a choice goes to ret_number, of texts nothing does.
+ */
+int option_read(const struct option *option, const char *label, const char *value,
+                uint64_t *ret_number, struct usage_error *error);
 
 #endif
