@@ -1,61 +1,39 @@
-/* acp - the command.  Finds the subcommand and runs it. */
-#include <stdio.h>
-#include <string.h>
-
+/* acp - the command.  What it is as a whole, and the list of its commands; the rest is in the tables. */
 #include "cmd/cmd.h"
 
-struct command {
-    const char *name;
-    const char *arguments;
-    const char *summary;
-    int (*run)(int argc, char **argv);
+/* In the order in which help shows them. */
+static const struct command *const commands[] = {
+    &command_trace, &command_completion, &command_help, &command_version, &command_complete, NULL,
 };
 
-static int cmd_help(int argc, char **argv);
-static int cmd_version(int argc, char **argv);
-
-static const struct command commands[] = {
-    {"trace", "[FILE]", "print a recorded conversation for people", cmd_trace},
-    {"version", "", "print the version", cmd_version},
-    {"help", "", "print this", cmd_help},
+static const struct exit_status statuses[] = {
+#define STATUS_ROW(name, number, meaning) {meaning, number},
+    EXIT_STATUS_MAP(STATUS_ROW)
+#undef STATUS_ROW
+        {0},
 };
 
-static void print_usage(FILE *out)
-{
-    (void) fputs("usage: acp COMMAND [ARGUMENT...]\n\n", out);
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        (void) fprintf(out, "  acp %-8s %-10s %s\n", commands[i].name, commands[i].arguments,
-                       commands[i].summary);
-}
+static const struct term environment[] = {
+    {"*COLUMNS*", "How wide help may be, where it is not to be the width of the terminal."},
+    {0},
+};
 
-static int cmd_help(int argc, char **argv)
-{
-    (void) argc;
-    (void) argv;
-    print_usage(stdout);
-    return EXIT_OK;
-}
-
-static int cmd_version(int argc, char **argv)
-{
-    (void) argc;
-    (void) argv;
-    (void) puts("acp " ACP_VERSION ", protocol versions 1 and 2");
-    return EXIT_OK;
-}
+static const struct program program = {
+    .name = "acp",
+    .version = ACP_VERSION ", protocol versions 1 and 2",
+    .summary = "the Agent Client Protocol on the command line",
+    .description =
+        "*acp* works with the Agent Client Protocol (ACP), the JSON-RPC protocol between "
+        "code editors and AI coding agents, in its versions 1 and 2.\n\n"
+        "What a command writes to its standard output is its result, or the protocol; "
+        "everything that is said to people goes to the standard error.",
+    .commands = commands,
+    .statuses = statuses,
+    .environment = environment,
+    .see_also = "*libacp*(3)",
+};
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "--version") == 0)
-        name = "version";
-    else if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-        name = "help";
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    if (*name)
-        (void) fprintf(stderr, "acp: there is no command '%s'\n\n", name);
-    print_usage(stderr);
-    return EXIT_USAGE;
+    return program_run(&program, argc, argv);
 }

@@ -5,6 +5,7 @@
  * line.  What is no message is shown as what it is.  The version is taken from the answer to
  * initialize; responses are named after their requests.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,17 +161,13 @@ static void print_recording(struct trace *t, FILE *in)
     acp_deframer_finish(&d);
 }
 
-int cmd_trace(int argc, char **argv)
+static int run_trace(const struct invocation *invocation)
 {
-    if (argc > 2 || (argc == 2 && argv[1][0] == '-' && argv[1][1])) {
-        (void) fputs("usage: acp trace [FILE]\n", stderr);
-        return EXIT_USAGE;
-    }
-    bool from_file = argc == 2 && strcmp(argv[1], "-") != 0;
-    FILE *in = from_file ? fopen(argv[1], "rb") : stdin;
+    const char *name = invocation->argument_count ? invocation->arguments[0] : "-";
+    bool from_file = strcmp(name, "-") != 0;
+    FILE *in = from_file ? fopen(name, "rb") : stdin;
     if (!in) {
-        (void) fprintf(stderr, "acp trace: cannot open ");
-        perror(argv[1]);
+        (void) fprintf(stderr, "acp trace: cannot open %s: %s\n", name, strerror(errno));
         return EXIT_FAILED;
     }
     struct trace t = {.mode = ACP_V1};
@@ -179,8 +176,8 @@ int cmd_trace(int argc, char **argv)
     acp_map_init(&t.methods, (uintptr_t) &t);
     print_recording(&t, in);
     size_t cursor = 0;
-    for (char *name; (name = acp_map_next(&t.methods, &cursor, NULL));)
-        free(name);
+    for (char *method; (method = acp_map_next(&t.methods, &cursor, NULL));)
+        free(method);
     acp_map_finish(&t.methods);
     acp_buf_finish(&t.out);
     acp_arena_finish(&t.arena);
@@ -190,3 +187,39 @@ int cmd_trace(int argc, char **argv)
                    t.bad);
     return t.bad ? EXIT_FAILED : EXIT_OK;
 }
+
+static const struct argument arguments[] = {
+    {.name = "FILE", .kind = OPTION_FILE, .optional = true},
+    {0},
+};
+
+static const struct example examples[] = {
+    {"acp trace session.log", "Read a recording"},
+    {"tee to-agent.log | my-agent | tee from-agent.log\n"
+     "cat to-agent.log from-agent.log | acp trace",
+     "Record what an agent is told and what it says, then read it"},
+    {0},
+};
+
+static const struct exit_status statuses[] = {
+    {"Every message was good.", EXIT_OK},
+    {"The recording could not be read, or a message in it was bad.", EXIT_FAILED},
+    {0},
+};
+
+const struct command command_trace = {
+    .name = "trace",
+    .summary = "print a recorded conversation for people",
+    .description =
+        "Prints a recorded conversation for people.  The recording is what went over the wire, one "
+        "message a line (or with Content-Length headers), both directions in one file or one of "
+        "them; without _FILE_, or with *-*, it is read from the standard input.\n\n"
+        "Each message is shown with its fields; what is not as the protocol wants it is shown with "
+        "the place and the reason, and what is no message at all as what it is.  Responses are "
+        "named after their requests, and the version is taken from the answer to *initialize*.  "
+        "Control characters in messages are shown, never obeyed.",
+    .arguments = arguments,
+    .examples = examples,
+    .statuses = statuses,
+    .run = run_trace,
+};

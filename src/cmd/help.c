@@ -1,0 +1,298 @@
+/*
+ * help.c - help for people, wrapped at the width of their terminal; and the commands help and version.
+ */
+#include "cmd/help.h"
+
+#include "cmd/cmd.h"
+#include "cmd/manual.h"
+#include "cmd/prose.h"
+#include "cmd/suggest.h"
+
+enum {
+    INDENT = 2,
+    WIDEST_LABEL = 26, /* a longer one stands on a line of its own */
+    TEXT_MAX = 4096,
+};
+
+/* ---- Lists of two columns ------------------------------------------------------------------- */
+
+/* "-f, --file FILE"; what has no letter is indented as if it had one. */
+static size_t put_option_label(FILE *out, const struct option *option)
+{
+    char label[120];
+    const char *no = option->kind == OPTION_TOGGLE ? "[no-]" : "";
+    const char *glue = option->argument ? " " : "";
+    const char *argument = option->argument ? option->argument : "";
+    int n = option->letter ? snprintf(label, sizeof(label), "-%c, --%s%s%s%s", option->letter, no,
+                                      option->name, glue, argument)
+                           : snprintf(label, sizeof(label), "    --%s%s%s%s", no, option->name,
+                                      glue, argument);
+    if (out)
+        (void) fprintf(out, "%*s%s", INDENT, "", label);
+    return (size_t) n;
+}
+
+/* Where the second column begins: behind the widest label that is not too wide. */
+struct columns {
+    size_t text;
+    size_t width;
+};
+
+static void widen(struct columns *columns, size_t label)
+{
+    size_t text = INDENT + label + 2;
+    if (label <= WIDEST_LABEL && text > columns->text)
+        columns->text = text;
+}
+
+static void put_text(FILE *out, const struct columns *columns, size_t label, const char *prose)
+{
+    size_t column = INDENT + label;
+    if (column + 2 > columns->text) {
+        (void) fputc('\n', out);
+        column = 0;
+    }
+    prose_print(out, prose, columns->text, column, columns->width);
+}
+
+static void put_row(FILE *out, const struct columns *columns, const char *label, const char *prose)
+{
+    (void) fprintf(out, "%*s%s", INDENT, "", label);
+    put_text(out, columns, strlen(label), prose);
+}
+
+/* ---- Parts ---------------------------------------------------------------------------------- */
+
+static void measure_options(struct columns *columns, const struct option_group *groups)
+{
+    for (; groups && groups->options; groups++)
+        for (const struct option *row = groups->options; row->name; row++)
+            if (!row->hidden)
+                widen(columns, put_option_label(NULL, row));
+}
+
+/* A row's help with its choices: "what is printed: text, json or quiet". */
+static void put_option(FILE *out, const struct columns *columns, const struct option *option)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, TEXT_MAX);
+    int err = acp_buf_printf(&text, "%s", option->help);
+    for (size_t i = 0; option->choices && option->choices[i] && !err; i++) {
+        const char *glue = i == 0 ? ": " : option->choices[i + 1] ? ", " : " or ";
+        err = acp_buf_printf(&text, "%s%s", glue, option->choices[i]);
+    }
+    if (!err)
+        err = acp_buf_append(&text, "", 1);
+    size_t label = put_option_label(out, option);
+    put_text(out, columns, label, err ? option->help : acp_buf_view(&text).ptr);
+    acp_buf_finish(&text);
+}
+
+/* Options under the headings that their tables give; heading is what stands above the others. */
+static void put_options(FILE *out, const struct columns *columns, const struct option_group *groups,
+                        const char *heading)
+{
+    const char *due = heading;
+    for (; groups && groups->options; groups++)
+        for (const struct option *row = groups->options; row->name; row++) {
+            due = row->heading ? row->heading : due;
+            if (row->hidden)
+                continue;
+            if (due)
+                (void) fprintf(out, "\n%s:\n", due);
+            due = NULL;
+            put_option(out, columns, row);
+        }
+}
+
+static void put_commands(FILE *out, size_t width, const struct command *const *commands,
+                         const char *heading)
+{
+    struct columns columns = {0, width};
+    if (!commands)
+        return;
+    for (const struct command *const *c = commands; *c; c++)
+        if (!(*c)->hidden)
+            widen(&columns, strlen((*c)->name));
+    (void) fprintf(out, "\n%s:\n", heading);
+    for (const struct command *const *c = commands; *c; c++)
+        if (!(*c)->hidden)
+            put_row(out, &columns, (*c)->name, (*c)->summary);
+}
+
+static void put_synopses(FILE *out, size_t width, const struct program *program,
+                         const struct command *parent, const struct command *command)
+{
+    (void) fputs("\nUsage:\n", out);
+    for (enum synopsis_form form = SYNOPSIS_PLAIN; form < SYNOPSIS_FORMS; form++) {
+        struct acp_buf text;
+        acp_buf_init(&text, TEXT_MAX);
+        if (command_has_form(command, form) &&
+            command_synopsis(program, parent, command, form, &text) == 0 &&
+            acp_buf_append(&text, "", 1) == 0)
+            prose_print(out, acp_buf_view(&text).ptr, INDENT, 0, width);
+        acp_buf_finish(&text);
+    }
+}
+
+static void put_examples(FILE *out, size_t width, const struct example *examples)
+{
+    if (!examples)
+        return;
+    (void) fputs("\nExamples:\n", out);
+    for (; examples->line; examples++) {
+        for (const char *line = examples->line; *line;) {
+            size_t n = strcspn(line, "\n");
+            (void) fprintf(out, "%*s%.*s\n", INDENT, "", (int) n, line);
+            line += n + (line[n] == '\n');
+        }
+        prose_print(out, examples->meaning, (size_t) INDENT * 3, 0, width);
+    }
+}
+
+/* ---- Whole pages ---------------------------------------------------------------------------- */
+
+static void print_command(FILE *out, const struct program *program, const struct command *parent,
+                          const struct command *command)
+{
+    size_t width = prose_width(out);
+    struct columns columns = {0, width};
+    (void) fprintf(out, "%s%s%s %s - %s\n", program->name, parent ? " " : "",
+                   parent ? parent->name : "", command->name, command->summary);
+    put_synopses(out, width, program, parent, command);
+    if (command->description) {
+        (void) fputc('\n', out);
+        prose_print(out, command->description, 0, 0, width);
+    }
+    put_commands(out, width, command->subcommands, "Subcommands");
+    measure_options(&columns, command->options);
+    measure_options(&columns, command_common_options);
+    put_options(out, &columns, command->options, "Options");
+    put_options(out, &columns, command_common_options, "Help");
+    put_examples(out, width, command->examples);
+}
+
+static void print_program(FILE *out, const struct program *program)
+{
+    size_t width = prose_width(out);
+    struct columns columns = {0, width};
+    (void) fprintf(out, "%s - %s\n\nUsage:\n  %s COMMAND [OPTION...] [ARGUMENT...]\n",
+                   program->name, program->summary, program->name);
+    if (program->default_command)
+        (void) fprintf(out, "  %s AGENT [COMMAND] [OPTION...] [ARGUMENT...]\n", program->name);
+    put_commands(out, width, program->commands, "Commands");
+    measure_options(&columns, program_options);
+    put_options(out, &columns, program_options, "Options");
+    (void) fprintf(out, "\n'%s help COMMAND' tells more about a command.\n", program->name);
+}
+
+void help_print(FILE *out, const struct program *program, const struct command *parent,
+                const struct command *command)
+{
+    if (command)
+        print_command(out, program, parent, command);
+    else
+        print_program(out, program);
+}
+
+/* ---- The commands help and version ---------------------------------------------------------- */
+
+struct help_options {
+    bool manual;
+    const char *sections;
+};
+
+static const struct option help_rows[] = {
+    {.name = "man",
+     .kind = OPTION_SWITCH,
+     .hidden = true,
+     .offset = offsetof(struct help_options, manual),
+     .help = "print the man page's source for *scdoc*(1); the build uses it"},
+    {.name = "sections",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .hidden = true,
+     .offset = offsetof(struct help_options, sections),
+     .help = "put the sections in _FILE_ into that page"},
+    {0},
+};
+
+/* Finds the command that words[0..count) name; a message and false where they name none. */
+static bool find_command(const struct invocation *invocation, const struct command **ret_parent,
+                         const struct command **ret_command)
+{
+    const struct command *const *list = invocation->program->commands;
+    const struct command *command = NULL;
+    *ret_parent = NULL;
+    for (size_t i = 0; i < invocation->argument_count; i++) {
+        const char *word = invocation->arguments[i];
+        struct suggestion near = {.wrong = word};
+        *ret_parent = command;
+        command = command_find(list, word);
+        if (!command) {
+            for (; list && *list; list++)
+                if (!(*list)->hidden)
+                    suggest_try(&near, (*list)->name);
+            struct usage_error error;
+            usage_error_set(&error, "there is no %s '%.60s'%s%s%s", i ? "subcommand" : "command",
+                            word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
+                            near.best ? "'?" : "");
+            (void) fprintf(stderr, "%s help: %s\n", invocation->program->name, error.message);
+            return false;
+        }
+        list = command->subcommands;
+    }
+    *ret_command = command;
+    return true;
+}
+
+static int run_help(const struct invocation *invocation)
+{
+    const struct help_options *options = invocation->options;
+    const struct command *parent;
+    const struct command *command;
+    if (!find_command(invocation, &parent, &command))
+        return EXIT_USAGE;
+    if (options->manual)
+        return manual_print(stdout, invocation->program, command, options->sections);
+    help_print(stdout, invocation->program, parent, command);
+    return EXIT_OK;
+}
+
+static const struct argument help_arguments[] = {
+    {.name = "COMMAND", .kind = OPTION_COMMAND, .optional = true},
+    {.name = "SUBCOMMAND", .kind = OPTION_COMMAND, .optional = true},
+    {0},
+};
+
+static const struct example help_examples[] = {
+    {"acp help trace", "Print what *acp trace* does and what it takes"},
+    {0},
+};
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "print what a command does and what it takes",
+    .description =
+        "Prints help on _COMMAND_, or on one of its subcommands; without one, the list of "
+        "commands.  *acp* _COMMAND_ *--help* prints the same.",
+    .arguments = help_arguments,
+    .options = (const struct option_group[]){{help_rows, 0}, {0}},
+    .options_size = sizeof(struct help_options),
+    .examples = help_examples,
+    .run = run_help,
+};
+
+static int run_version(const struct invocation *invocation)
+{
+    (void) printf("%s %s\n", invocation->program->name, invocation->program->version);
+    return EXIT_OK;
+}
+
+const struct command command_version = {
+    .name = "version",
+    .summary = "print the version",
+    .description = "Prints the version of the program and the versions of the protocol that it "
+                   "speaks.  *acp --version* prints the same.",
+    .run = run_version,
+};

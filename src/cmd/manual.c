@@ -1,0 +1,250 @@
+/*
+ * manual.c - man pages from the tables, as source for scdoc.
+ *
+ * The texts of the tables are scdoc's markup already, so a page is those texts in the order that
+ * readers of man pages expect.
+ */
+#include "cmd/manual.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#include "cmd/cmd.h"
+
+enum { SYNOPSIS_MAX = 4096 };
+
+/* ---- Pieces --------------------------------------------------------------------------------- */
+
+/* A fragment such as a row's help as a sentence. */
+static void put_sentence(FILE *out, const char *fragment)
+{
+    (void) fputc(toupper((unsigned char) *fragment), out);
+    (void) fputs(fragment + 1, out);
+    (void) fputc('.', out);
+}
+
+/* A term's text may be a paragraph only; its lines go behind one tab. */
+static void put_term(FILE *out, const char *term, const char *meaning)
+{
+    (void) fprintf(out, "%s\n\t%s\n\n", term, meaning);
+}
+
+static void put_option_label(FILE *out, const struct option *option)
+{
+    if (option->letter)
+        (void) fprintf(out, "*-%c*, ", option->letter);
+    (void) fprintf(out, "*--%s*", option->name);
+    if (option->kind == OPTION_TOGGLE)
+        (void) fprintf(out, ", *--no-%s*", option->name);
+    if (option->argument)
+        (void) fprintf(out, " _%s_", option->argument);
+}
+
+static void put_choices(FILE *out, const char *const *choices)
+{
+    (void) fputs(" One of ", out);
+    for (size_t i = 0; choices[i]; i++)
+        (void) fprintf(out, "%s*%s*", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+    (void) fputc('.', out);
+}
+
+static void put_option(FILE *out, const struct option *option)
+{
+    put_option_label(out, option);
+    (void) fputs("\n\t", out);
+    put_sentence(out, option->help);
+    if (option->choices)
+        put_choices(out, option->choices);
+    if (option->details)
+        (void) fprintf(out, " %s", option->details);
+    if (option->repeated)
+        (void) fputs(" It may be given more than once.", out);
+    if (option->alias)
+        (void) fprintf(out, " *--%s* means the same.", option->alias);
+    if (option->environment)
+        (void) fprintf(out, " Without it, the environment variable *%s* counts.",
+                       option->environment);
+    (void) fputs("\n\n", out);
+}
+
+static void put_groups(FILE *out, const struct option_group *groups)
+{
+    for (; groups && groups->options; groups++)
+        for (const struct option *row = groups->options; row->name; row++) {
+            if (row->heading)
+                (void) fprintf(out, "## %s\n\n", row->heading);
+            if (!row->hidden)
+                put_option(out, row);
+        }
+}
+
+static bool has_visible(const struct option_group *groups)
+{
+    for (; groups && groups->options; groups++)
+        for (const struct option *row = groups->options; row->name; row++)
+            if (!row->hidden)
+                return true;
+    return false;
+}
+
+static void put_synopses(FILE *out, const struct program *program, const struct command *parent,
+                         const struct command *command)
+{
+    for (enum synopsis_form form = SYNOPSIS_PLAIN; form < SYNOPSIS_FORMS; form++) {
+        struct acp_buf text;
+        acp_buf_init(&text, SYNOPSIS_MAX);
+        if (command_has_form(command, form) &&
+            command_synopsis(program, parent, command, form, &text) == 0)
+            (void) fprintf(out, "%.*s\n\n", (int) text.len, acp_buf_view(&text).ptr);
+        acp_buf_finish(&text);
+    }
+}
+
+static void put_examples(FILE *out, const struct example *examples)
+{
+    if (!examples)
+        return;
+    (void) fputs("# EXAMPLES\n\n", out);
+    for (; examples->line; examples++)
+        (void) fprintf(out, "%s:\n\n```\n%s\n```\n\n", examples->meaning, examples->line);
+}
+
+/* ---- Exit statuses -------------------------------------------------------------------------- */
+
+static const struct exit_status *find_status(const struct exit_status *statuses, int number)
+{
+    for (; statuses && statuses->meaning; statuses++)
+        if (statuses->number == number)
+            return statuses;
+    return NULL;
+}
+
+static void put_status(FILE *out, const struct exit_status *status)
+{
+    char term[16];
+    (void) snprintf(term, sizeof(term), "*%d*", status->number);
+    put_term(out, term, status->meaning);
+}
+
+/* The command's own statuses, and those of the program that every command has, by number. */
+static void put_statuses(FILE *out, const struct program *program, const struct command *command)
+{
+    (void) fputs("# EXIT STATUS\n\n", out);
+    for (const struct exit_status *s = program->statuses; s && s->meaning; s++) {
+        const struct exit_status *own = command ? find_status(command->statuses, s->number) : s;
+        if (own || s->number <= EXIT_USAGE)
+            put_status(out, own ? own : s);
+    }
+}
+
+/* ---- Pages ---------------------------------------------------------------------------------- */
+
+static void put_subcommands(FILE *out, const struct program *program, const struct command *command)
+{
+    if (!command->subcommands)
+        return;
+    (void) fputs("# SUBCOMMANDS\n\n", out);
+    for (const struct command *const *sub = command->subcommands; *sub; sub++) {
+        if ((*sub)->hidden)
+            continue;
+        (void) fprintf(out, "## %s\n\n", (*sub)->name);
+        put_synopses(out, program, command, *sub);
+        put_sentence(out, (*sub)->summary);
+        (void) fprintf(out, "\n\n%s%s", (*sub)->description ? (*sub)->description : "",
+                       (*sub)->description ? "\n\n" : "");
+        for (const struct option_group *g = (*sub)->options; g && g->options; g++)
+            for (const struct option *row = g->options; row->name; row++)
+                if (!row->hidden)
+                    put_option(out, row);
+        for (const struct example *e = (*sub)->examples; e && e->line; e++)
+            (void) fprintf(out, "%s:\n\n```\n%s\n```\n\n", e->meaning, e->line);
+    }
+}
+
+static int put_file(FILE *out, const char *name)
+{
+    char bytes[4096];
+    size_t n;
+    FILE *in = fopen(name, "r");
+    if (!in) {
+        (void) fprintf(stderr, "acp help: cannot open %s: %s\n", name, strerror(errno));
+        return EXIT_FAILED;
+    }
+    while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
+        (void) fwrite(bytes, 1, n, out);
+    (void) fputc('\n', out);
+    bool failed = ferror(in);
+    (void) fclose(in);
+    return failed ? EXIT_FAILED : EXIT_OK;
+}
+
+static int print_command(FILE *out, const struct program *program, const struct command *command,
+                         const char *sections)
+{
+    int status = EXIT_OK;
+    (void) fprintf(out, "%s-%s(1)\n\n# NAME\n\n%s-%s - %s\n\n# SYNOPSIS\n\n", program->name,
+                   command->name, program->name, command->name, command->summary);
+    put_synopses(out, program, NULL, command);
+    (void) fprintf(out, "# DESCRIPTION\n\n%s\n\n", command->description);
+    put_subcommands(out, program, command);
+    (void) fputs("# OPTIONS\n\n", out);
+    if (has_visible(command->options))
+        put_groups(out, command->options);
+    put_option(out, &command_common_options->options[0]);
+    if (sections)
+        status = put_file(out, sections);
+    put_statuses(out, program, command);
+    put_examples(out, command->examples);
+    (void) fprintf(out, "# SEE ALSO\n\n*%s*(1)\n", program->name);
+    return status;
+}
+
+static void put_commands(FILE *out, const struct program *program)
+{
+    (void) fputs("# COMMANDS\n\n", out);
+    for (const struct command *const *c = program->commands; *c; c++) {
+        if ((*c)->hidden)
+            continue;
+        (void) fprintf(out, "*%s-%s*(1)\n\t", program->name, (*c)->name);
+        put_sentence(out, (*c)->summary);
+        (void) fputs("\n\n", out);
+    }
+}
+
+static void put_terms(FILE *out, const char *heading, const struct term *terms)
+{
+    if (!terms || !terms->name)
+        return;
+    (void) fprintf(out, "# %s\n\n", heading);
+    for (; terms->name; terms++)
+        put_term(out, terms->name, terms->meaning);
+}
+
+static int print_program(FILE *out, const struct program *program, const char *sections)
+{
+    int status = EXIT_OK;
+    (void) fprintf(out, "%s(1)\n\n# NAME\n\n%s - %s\n\n# SYNOPSIS\n\n", program->name,
+                   program->name, program->summary);
+    (void) fprintf(out, "*%s* _COMMAND_ [_OPTION_...] [_ARGUMENT_...]\n\n", program->name);
+    if (program->default_command)
+        (void) fprintf(out, "*%s* _AGENT_ [_COMMAND_] [_OPTION_...] [_ARGUMENT_...]\n\n",
+                       program->name);
+    (void) fprintf(out, "# DESCRIPTION\n\n%s\n\n", program->description);
+    put_commands(out, program);
+    (void) fputs("# OPTIONS\n\n", out);
+    put_groups(out, program_options);
+    if (sections)
+        status = put_file(out, sections);
+    put_statuses(out, program, NULL);
+    put_terms(out, "ENVIRONMENT", program->environment);
+    put_terms(out, "FILES", program->files);
+    (void) fprintf(out, "# SEE ALSO\n\n%s\n", program->see_also);
+    return status;
+}
+
+int manual_print(FILE *out, const struct program *program, const struct command *command,
+                 const char *sections)
+{
+    return command ? print_command(out, program, command, sections)
+                   : print_program(out, program, sections);
+}

@@ -1,0 +1,17 @@
+/* manual.h - man pages from the tables. */
+#ifndef SRC_CMD_MANUAL_H
+#define SRC_CMD_MANUAL_H
+
+#include <stdio.h>
+
+#include "cmd/command.h"
+
+/*
+ * Prints the page of a command, with its subcommands, or of the program where command is NULL, as
+ * source for scdoc(1).  sections names a file of further sections, which go behind the options, or
+ * is NULL.  Gives an exit status, after a message on stderr when it is not EXIT_OK.
+ */
+int manual_print(FILE *out, const struct program *program, const struct command *command,
+                 const char *sections);
+
+#endif

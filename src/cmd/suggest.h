@@ -1,0 +1,23 @@
+/* suggest.h - which known word somebody may have meant. */
+#ifndef SRC_CMD_SUGGEST_H
+#define SRC_CMD_SUGGEST_H
+
+#include <stddef.h>
+
+/*
+ * How many insertions, deletions, replacements and exchanges of neighbours lead from one word to the
+ * other; most + 1 as soon as it is more than most.
+ */
+size_t suggest_distance(const char *a, const char *b, size_t most);
+
+/* The best word so far, for candidates that come one by one. */
+struct suggestion {
+    const char *wrong;
+    const char *best; /* NULL: nothing is near enough */
+    size_t distance;
+};
+
+/* Starts with a zeroed struct of which .wrong is set. */
+void suggest_try(struct suggestion *suggestion, const char *candidate);
+
+#endif
