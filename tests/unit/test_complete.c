@@ -81,7 +81,7 @@ static void test_answers(void **state)
         {"--format json can", "words() cancel"},
         {"--timeout 3 claude can", "words() cancel"},
         {"nonsense ", "words()"},
-        {"--nonsense ", "words()"},
+        {"--nonsense s", "words() sessions"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char answer[8192] = "";
