@@ -212,7 +212,8 @@ static void complete_word(struct completion *c)
         complete_argument(c);
         /* acp AGENT and no command yet: one may follow instead of a prompt. */
         if (c->names.agent_at < c->walk.count && c->names.command_at == c->walk.count &&
-            c->argument_count == 0)
+            c->argument_count == 0 && !c->walk.ended &&
+            line_is_agent(&c->invocation, c->walk.words[c->names.agent_at]))
             offer_commands(c, program->commands, true);
     }
 }
