@@ -78,7 +78,9 @@ struct talk_options {
     struct acp_str mode;          /* wanted; absent: as the agent has it */
     struct acp_str model;
     struct acp_str_map settings; /* other options and their values */
-    uint64_t max_turns;          /* 0: as many as the agent likes */
+    struct acp_raw session_meta; /* the _meta of session/new, an object; absent: none */
+    struct acp_str auth_method;  /* to log in with before the session is opened; absent: none */
+    bool fail_without_login;     /* an agent that offers a login and got none is refused */
     uint64_t start_ms; /* for the agent to start and to open the session; 0: two minutes */
     bool no_files;     /* do not offer files and terminals */
     bool no_terminals;

@@ -83,6 +83,15 @@ void talk_stop_agent(struct talk *talk)
 
 static void open_session(struct talk *talk, const char *how);
 
+/* A call of ours that the client role did not even send. */
+static void fail_for_us(struct talk *talk, int err)
+{
+    struct acp_str why = acp_client_why(acp_agent_process_client(talk->process));
+    if (!why.len)
+        why = acp_str(acp_err_text(err));
+    talk_fail(talk, WHOSE_USER, 0, "%.*s", (int) why.len, why.ptr);
+}
+
 static struct acp_str method_name(const struct acp_auth_method *method)
 {
     switch (method->is) {
@@ -193,11 +202,12 @@ static void on_new(struct acp_client *client, struct acp_client_session *session
 static void new_session(struct talk *talk)
 {
     struct acp_client *client = acp_agent_process_client(talk->process);
-    int err = acp_client_new_session(client, &talk->options.place, on_new, talk);
-    if (err) {
-        struct acp_str why = acp_client_why(client);
-        talk_fail(talk, WHOSE_USER, 0, "%s", why.len ? why.ptr : acp_err_text(err));
-    }
+    int err = acp_client_set_meta(client, talk->options.session_meta);
+    if (!err)
+        err = acp_client_new_session(client, &talk->options.place, on_new, talk);
+    (void) acp_client_set_meta(client, (struct acp_raw){0});
+    if (err)
+        fail_for_us(talk, err);
 }
 
 static void on_loaded(struct acp_client *client, struct acp_client_session *session,
@@ -260,19 +270,45 @@ static void open_session(struct talk *talk, const char *tried)
     new_session(talk);
 }
 
+static void on_logged_in(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+{
+    struct talk *talk = user;
+    (void) client;
+    if (talk->state != TALK_STARTING)
+        return;
+    if (outcome->err)
+        talk_fail(talk, WHOSE_USER, outcome->code, "%.*s did not take the login: %.*s",
+                  (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
+                  outcome->why.ptr);
+    else
+        open_session(talk, NULL);
+}
+
+static void log_in(struct talk *talk)
+{
+    struct acp_client *client = acp_agent_process_client(talk->process);
+    int err = acp_client_authenticate(client, talk->options.auth_method, on_logged_in, talk);
+    if (err)
+        fail_for_us(talk, err);
+}
+
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
     struct talk *talk = user;
     (void) client;
     if (talk->state != TALK_STARTING)
         return;
-    if (outcome->err) {
+    const struct acp_initialize_response *agent = outcome->value;
+    if (outcome->err)
         talk_fail(talk, WHOSE_AGENT, outcome->code, "%.*s did not agree on the protocol: %.*s",
                   (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
                   outcome->why.ptr);
-        return;
-    }
-    open_session(talk, NULL);
+    else if (talk->options.auth_method.len)
+        log_in(talk);
+    else if (talk->options.fail_without_login && agent->auth_methods.count)
+        fail_for_login(talk);
+    else
+        open_session(talk, NULL);
 }
 
 static void on_too_slow(uv_timer_t *timer)

@@ -1,0 +1,33 @@
+/*
+ * answer.h - what becomes of the answer: --schema, which wants it as JSON of a certain form and has
+ * the agent asked again when it is not, and --output.
+ */
+#ifndef SRC_CMD_ANSWER_H
+#define SRC_CMD_ANSWER_H
+
+#include "acp/base.h"
+
+struct answer;
+
+/*
+ * Reads the schema.  ret_wish is what the agent is told about it with the prompt; it lives as long
+ * as the answer.  Prints what is wrong and returns the exit status.
+ */
+int answer_new(const char *schema_file, struct answer **ret, struct acp_str *ret_wish);
+/* Takes NULL. */
+void answer_free(struct answer *answer);
+
+/*
+ * Looks at what the agent said.  True when it is to be asked again: the body of that prompt is
+ * appended then.  False when the answer is good, or when it was asked often enough.
+ */
+bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf *body);
+/* EXIT_OK when the answer is good; otherwise says what is wrong with it. */
+int answer_status(const struct answer *answer);
+/* The JSON, without what was said around it. */
+struct acp_str answer_value(const struct answer *answer);
+
+/* Replaces the file in one step. */
+int answer_write(const char *path, struct acp_str text);
+
+#endif

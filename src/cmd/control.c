@@ -1,0 +1,373 @@
+/*
+ * acp cancel, set-mode, set, status - what reaches a session while its owner runs.
+ *
+ * set-mode and set start the owner when there is none, for the setting is the agent's to make.
+ */
+#include <stdio.h>
+
+#include "acp/json.h"
+#include "cmd/cmd.h"
+#include "cmd/owner_visit.h"
+
+struct control_options {
+    struct agent_options agent;
+    struct session_options session;
+};
+
+struct control {
+    const struct control_options *options;
+    struct conversation conversation;
+    char socket[OWNER_PATH_SIZE];
+    uv_loop_t loop;
+    struct visit *visit;
+    const char *name;
+    const char *value;
+    int status;
+};
+
+/* ---- What all of them do --------------------------------------------------------------------- */
+
+static void ignore_record(struct visit *visit, const struct record *record, void *user)
+{
+    (void) visit;
+    (void) record;
+    (void) user;
+}
+
+static void leave(struct control *control)
+{
+    visit_free(control->visit);
+    control->visit = NULL;
+}
+
+static void on_gone(struct visit *visit, void *user)
+{
+    (void) visit;
+    leave(user);
+}
+
+/* One line of JSON for programs: the action, the session, and whatever write adds. */
+static void print_json(const struct control *control, const char *action,
+                       void (*write)(struct acp_json_writer *w, const void *more), const void *more)
+{
+    struct acp_buf line;
+    struct acp_json_writer w;
+    acp_buf_init(&line, 0);
+    acp_json_writer_init(&w, &line);
+    acp_json_begin_object(&w);
+    acp_json_write_key(&w, acp_str("action"));
+    acp_json_write_str(&w, acp_str(action));
+    acp_json_write_key(&w, acp_str("session"));
+    acp_json_write_str(&w, control->conversation.talk.in_store ? control->conversation.talk.session
+                                                               : acp_str("unknown"));
+    if (write)
+        write(&w, more);
+    acp_json_end_object(&w);
+    if (!w.err)
+        (void) printf("%.*s\n", (int) line.len, line.data + line.start);
+    acp_buf_finish(&line);
+}
+
+/* Prepares, finds the session and its owner; starts one when ttl_ms is given. */
+static int open_visit(struct control *control, const struct invocation *invocation, bool start)
+{
+    static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct conversation_options nothing;
+    struct conversation *c = &control->conversation;
+    struct acp_failure failure = {0};
+    int64_t configured;
+    control->options = invocation->options;
+    int status = conversation_prepare(c, invocation, &control->options->agent,
+                                      start ? &nothing : NULL);
+    if (!status)
+        status = owner_find(c, control->options->session.session, control->socket);
+    if (status)
+        return status;
+    configured = config_number(c->config, CONFIG_TTL);
+    uint64_t ttl_ms = configured >= 0 ? (uint64_t) configured : 300000;
+    int err = owner_visit(c, control->socket, start ? &ttl_ms : NULL, &control->loop, &handler,
+                          control, &control->visit, &failure);
+    if (err && err != ACP_ERR_CLOSED) {
+        complain("%s", failure.message);
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+static int say_no_session(const struct control *control)
+{
+    complain("%s has no open session here%s%s; `acp prompt %s` begins one",
+             control->conversation.agent.name, control->options->session.session ? " called " : "",
+             control->options->session.session ? control->options->session.session : "",
+             control->conversation.agent.name);
+    return EXIT_NO_SESSION;
+}
+
+/* Runs one of them: open, ask, and the loop until the answer is there. */
+static int run_control(struct control *control, const struct invocation *invocation, bool start,
+                       int (*ask)(struct control *control))
+{
+    if (uv_loop_init(&control->loop))
+        return EXIT_FAILED;
+    control->status = open_visit(control, invocation, start);
+    if (control->status == EXIT_NO_SESSION && start)
+        control->status = say_no_session(control);
+    if (control->status == EXIT_OK || (control->status == EXIT_NO_SESSION && !start))
+        control->status = ask(control);
+    (void) uv_run(&control->loop, UV_RUN_DEFAULT);
+    (void) uv_loop_close(&control->loop);
+    conversation_finish(&control->conversation);
+    return control->status;
+}
+
+static const struct option_group groups[] = {
+    {session_option_rows, offsetof(struct control_options, session)},
+    {agent_option_rows, offsetof(struct control_options, agent)},
+    {0},
+};
+
+/* ---- cancel ---------------------------------------------------------------------------------- */
+
+static void write_cancelled(struct acp_json_writer *w, const void *more)
+{
+    const bool *cancelled = more;
+    acp_json_write_key(w, acp_str("cancelled"));
+    acp_json_write_bool(w, *cancelled);
+}
+
+static void print_cancelled(const struct control *control, bool cancelled)
+{
+    if (control->conversation.format == FORMAT_JSON)
+        print_json(control, "cancel_result", write_cancelled, &cancelled);
+    else
+        (void) puts(cancelled ? "cancel requested" : "nothing to cancel");
+}
+
+static void on_cancelled(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
+                         void *user)
+{
+    struct control *control = user;
+    bool cancelled = false;
+    (void) visit;
+    if (err) {
+        complain("%.*s", (int) why.len, why.ptr);
+        control->status = EXIT_FAILED;
+    } else {
+        (void) wire_read_flag(result, "cancelled", &cancelled);
+        print_cancelled(control, cancelled);
+    }
+    leave(control);
+}
+
+static int ask_cancel(struct control *control)
+{
+    if (!control->visit) {
+        print_cancelled(control, false);
+        return EXIT_OK;
+    }
+    return visit_ask(control->visit, "owner/cancel", on_cancelled, control) ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run_cancel(const struct invocation *invocation)
+{
+    struct control control = {0};
+    return run_control(&control, invocation, false, ask_cancel);
+}
+
+const struct command command_cancel = {
+    .name = "cancel",
+    .summary = "stop the prompt that a session is working on",
+    .description = "Asks the agent to stop. The prompt ends as cancelled, the session stays usable, "
+                   "and prompts that wait are worked on next.",
+    .options = groups,
+    .options_size = sizeof(struct control_options),
+    .agent = AGENT_ARGUMENT,
+    .run = run_cancel,
+};
+
+/* ---- set-mode and set ------------------------------------------------------------------------ */
+
+static void write_setting(struct acp_json_writer *w, const void *more)
+{
+    const struct control *control = more;
+    acp_json_write_key(w, acp_str("name"));
+    acp_json_write_str(w, acp_str(control->name));
+    acp_json_write_key(w, acp_str("value"));
+    acp_json_write_str(w, acp_str(control->value));
+}
+
+static void on_set(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
+                   void *user)
+{
+    struct control *control = user;
+    bool is_mode = strcmp(control->name, "mode") == 0;
+    (void) visit;
+    (void) result;
+    if (err) {
+        complain("%s cannot be set to %s: %.*s", control->name, control->value, (int) why.len,
+                 why.ptr);
+        control->status = EXIT_FAILED;
+    } else if (control->conversation.format == FORMAT_JSON) {
+        print_json(control, is_mode ? "mode_set" : "config_set", write_setting, control);
+    } else if (control->conversation.format == FORMAT_QUIET) {
+        (void) puts(control->value);
+    } else {
+        (void) printf(is_mode ? "%s set: %s\n" : "config set: %s=%s\n", control->name,
+                      control->value);
+    }
+    leave(control);
+}
+
+static int ask_set(struct control *control)
+{
+    return visit_set(control->visit, acp_str(control->name), acp_str(control->value), on_set,
+                     control)
+               ? EXIT_FAILED
+               : EXIT_OK;
+}
+
+static int run_set_mode(const struct invocation *invocation)
+{
+    struct control control = {.name = "mode", .value = invocation->arguments[0]};
+    return run_control(&control, invocation, true, ask_set);
+}
+
+static int run_set(const struct invocation *invocation)
+{
+    struct control control = {.name = invocation->arguments[0], .value = invocation->arguments[1]};
+    return run_control(&control, invocation, true, ask_set);
+}
+
+static const struct argument mode_arguments[] = {{.name = "MODE", .kind = OPTION_TEXT}, {0}};
+static const struct argument set_arguments[] = {
+    {.name = "NAME", .kind = OPTION_TEXT}, {.name = "VALUE", .kind = OPTION_TEXT}, {0}};
+
+static const struct exit_status set_statuses[] = {
+    {"There is no such session.", EXIT_NO_SESSION},
+    {0},
+};
+
+const struct command command_set_mode = {
+    .name = "set-mode",
+    .summary = "change the mode that a session works in",
+    .description = "Tells the agent, and starts it when it does not run. The mode is remembered: a "
+                   "session that is opened again gets it again.",
+    .arguments = mode_arguments,
+    .options = groups,
+    .options_size = sizeof(struct control_options),
+    .statuses = set_statuses,
+    .agent = AGENT_ARGUMENT,
+    .run = run_set_mode,
+};
+
+const struct command command_set = {
+    .name = "set",
+    .summary = "change an option of a session, such as the model",
+    .description = "_NAME_ is the id of one of the agent's options, or *model*; an option that is "
+                   "on or off takes *true* and *false*. It is remembered like the mode.",
+    .arguments = set_arguments,
+    .options = groups,
+    .options_size = sizeof(struct control_options),
+    .statuses = set_statuses,
+    .agent = AGENT_ARGUMENT,
+    .run = run_set,
+};
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+struct snapshot {
+    const char *state;
+    struct wire_status status;
+};
+
+static void write_snapshot(struct acp_json_writer *w, const void *more)
+{
+    const struct snapshot *snapshot = more;
+    const struct wire_status *status = &snapshot->status;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"pid", status->pid},
+                   {"agentPid", status->agent_pid},
+                   {"request", status->request},
+                   {"waiting", status->waiting},
+                   {"idleMs", status->idle_ms}};
+    acp_json_write_key(w, acp_str("status"));
+    acp_json_write_str(w, acp_str(snapshot->state));
+    for (size_t i = 0; status->pid && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        acp_json_write_key(w, acp_str(numbers[i].name));
+        acp_json_write_u64(w, numbers[i].value);
+    }
+    if (status->agent_session.len) {
+        acp_json_write_key(w, acp_str("agentSession"));
+        acp_json_write_str(w, status->agent_session);
+    }
+}
+
+static void print_snapshot(const struct control *control, const struct snapshot *snapshot)
+{
+    const struct conversation *c = &control->conversation;
+    const struct wire_status *status = &snapshot->status;
+    if (c->format == FORMAT_JSON) {
+        print_json(control, "status_snapshot", write_snapshot, snapshot);
+        return;
+    }
+    if (c->format == FORMAT_QUIET) {
+        (void) puts(snapshot->state);
+        return;
+    }
+    (void) printf("session: %.*s\nagent: %s\nstatus: %s\n",
+                  c->talk.in_store ? (int) c->talk.session.len : 1,
+                  c->talk.in_store ? c->talk.session.ptr : "-", c->agent.name, snapshot->state);
+    if (!status->pid)
+        return;
+    (void) printf("pid: %llu\nagent pid: %llu\nprompts waiting: %llu\nidle: %llu s\n",
+                  (unsigned long long) status->pid, (unsigned long long) status->agent_pid,
+                  (unsigned long long) status->waiting,
+                  (unsigned long long) status->idle_ms / 1000);
+}
+
+static void on_status(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
+                      void *user)
+{
+    struct control *control = user;
+    struct snapshot snapshot = {.state = "dead"};
+    struct acp_arena arena;
+    (void) visit;
+    (void) why;
+    acp_arena_init(&arena, 0);
+    if (!err && wire_read_status(result, &arena, &snapshot.status) == 0)
+        snapshot.state = snapshot.status.request ? "running" : "ready";
+    print_snapshot(control, &snapshot);
+    acp_arena_finish(&arena);
+    leave(control);
+}
+
+static int ask_status(struct control *control)
+{
+    struct snapshot snapshot = {
+        .state = control->status == EXIT_NO_SESSION ? "no-session" : "idle"};
+    if (control->visit)
+        return visit_ask(control->visit, "owner/status", on_status, control) ? EXIT_FAILED
+                                                                             : EXIT_OK;
+    print_snapshot(control, &snapshot);
+    return EXIT_OK;
+}
+
+static int run_status(const struct invocation *invocation)
+{
+    struct control control = {0};
+    return run_control(&control, invocation, false, ask_status);
+}
+
+const struct command command_status = {
+    .name = "status",
+    .summary = "tell what a session is doing",
+    .description =
+        "One word says it: *running* (a prompt is worked on), *ready* (the agent runs and waits), "
+        "*idle* (there is a session, and no process for it), *no-session*.",
+    .options = groups,
+    .options_size = sizeof(struct control_options),
+    .agent = AGENT_ARGUMENT,
+    .run = run_status,
+};

@@ -1,0 +1,47 @@
+/*
+ * conversation.h - what exec and prompt make of the command line and the configuration: which agent,
+ * where, under which rules, and where it is kept.
+ */
+#ifndef SRC_CMD_CONVERSATION_H
+#define SRC_CMD_CONVERSATION_H
+
+#include "cmd/agents.h"
+#include "cmd/command.h"
+#include "cmd/config.h"
+#include "cmd/conversation_options.h"
+#include "talk/owner.h"
+
+/* Everything in it belongs to it. */
+struct conversation {
+    struct config *config;
+    struct agent_command agent;
+    struct acp_policy *policies[PERMIT_COUNT];
+    struct acp_ledger *ledger;
+    enum permit permit;
+    enum output_format format;
+    bool fail_unasked; /* where nobody can be asked, the run fails */
+    const char *cwd;   /* absolute */
+    struct talk_options talk;
+    char id[40]; /* a new one, for a session that is made */
+    struct acp_arena arena;
+};
+
+/*
+ * Loads the configuration and puts the flags on top.  What is wrong is printed to the standard
+ * error, and the exit status is returned; EXIT_OK when all is well.  conversation_finish() is due in
+ * any case.  options may be NULL: only the agent, the place and the log are prepared then.
+ */
+int conversation_prepare(struct conversation *conversation, const struct invocation *invocation,
+                         const struct agent_options *agent,
+                         const struct conversation_options *options);
+void conversation_finish(struct conversation *conversation);
+
+/* The configuration alone, with --cwd and --registry. */
+int conversation_configure(struct conversation *conversation, const struct agent_options *agent);
+/* The session log, for commands that only read it; NULL when it is switched off. */
+const char *conversation_store_path(struct conversation *conversation);
+
+/* A line on the standard error: "acp: ..." */
+ACP_PRINTF(1, 2) void complain(const char *format, ...);
+
+#endif

@@ -1,0 +1,149 @@
+/* session_find.c - the session that a command is about. */
+#include "cmd/session_find.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "acp/json.h"
+#include "cmd/cmd.h"
+
+static bool is_git_root(const char *folder)
+{
+    char path[PATH_MAX + 8];
+    (void) snprintf(path, sizeof(path), "%s/.git", folder);
+    return access(path, F_OK) == 0;
+}
+
+/* The folder above, in place; false at the top. */
+static bool go_up(char *folder)
+{
+    char *slash = strrchr(folder, '/');
+    if (!slash || !folder[1])
+        return false;
+    slash[slash == folder] = '\0';
+    return true;
+}
+
+/* How far up a session may lie: the git root, or nowhere but here. */
+static void find_top(const char *cwd, char top[PATH_MAX])
+{
+    (void) snprintf(top, PATH_MAX, "%s", cwd);
+    do {
+        if (is_git_root(top))
+            return;
+    } while (go_up(top));
+    (void) snprintf(top, PATH_MAX, "%s", cwd);
+}
+
+static int find_in(struct conversation *c, struct store *store, const char *name,
+                   struct store_session *ret, struct acp_failure *failure)
+{
+    char folder[PATH_MAX];
+    char top[PATH_MAX];
+    int err;
+    find_top(c->cwd, top);
+    (void) snprintf(folder, sizeof(folder), "%s", c->cwd);
+    do {
+        err = store_find_named(store, acp_str(c->agent.name), acp_str(folder),
+                               name ? acp_str(name) : (struct acp_str){0}, &c->arena, ret, failure);
+    } while (err == ACP_ERR_MISSING && strcmp(folder, top) != 0 && go_up(folder));
+    return err;
+}
+
+int session_find(struct conversation *c, const char *name, struct store_session *ret,
+                 struct acp_failure *failure)
+{
+    struct store *store;
+    const char *path = conversation_store_path(c);
+    if (!path) {
+        *failure = (struct acp_failure){.err = ACP_ERR_STATE};
+        (void) snprintf(failure->message, sizeof(failure->message),
+                        "sessions need the log, and that is switched off (log.enabled)");
+        return ACP_ERR_STATE;
+    }
+    int err = store_open(path, 0, &store, failure);
+    if (err)
+        return err;
+    err = find_in(c, store, name, ret, failure);
+    store_close(store);
+    return err;
+}
+
+int session_find_word(struct conversation *c, struct store *store, const char *word,
+                      struct store_session *ret, struct acp_failure *failure)
+{
+    int err = ACP_ERR_MISSING;
+    if (c->agent.name)
+        err = find_in(c, store, word, ret, failure);
+    if (err == ACP_ERR_MISSING && word)
+        err = store_find(store, acp_str(word), &c->arena, ret, failure);
+    return err;
+}
+
+/* ---- Going on -------------------------------------------------------------------------------- */
+
+static int read_directories(struct conversation *c, struct acp_str json)
+{
+    struct acp_json_reader r;
+    struct acp_str *items = NULL;
+    size_t count = 0;
+    acp_json_reader_init(&r, acp_raw_n(json.ptr, json.len), &c->arena, 0);
+    int more = acp_json_enter_array(&r);
+    while (!more && (more = acp_json_next_item(&r)) > 0) {
+        size_t size = count * sizeof(*items);
+        items = acp_arena_grow(&c->arena, items, size, size + sizeof(*items));
+        if (!items)
+            return ACP_ERR_NOMEM;
+        more = acp_json_read_str(&r, &items[count++]);
+    }
+    if (!more)
+        c->talk.place.directories = (struct acp_str_list){items, count};
+    return more;
+}
+
+/* What was set before comes first, so that flags of now win. */
+static int read_settings(struct conversation *c, struct acp_str json)
+{
+    struct acp_json_reader r;
+    struct acp_str_map flags = c->talk.settings;
+    struct acp_str_entry *items = NULL;
+    struct acp_str key;
+    size_t count = 0;
+    acp_json_reader_init(&r, acp_raw_n(json.ptr, json.len), &c->arena, 0);
+    int more = acp_json_enter_object(&r);
+    while (!more && (more = acp_json_next_key(&r, &key)) > 0) {
+        size_t size = count * sizeof(*items);
+        items = acp_arena_grow(&c->arena, items, size, size + sizeof(*items));
+        if (!items)
+            return ACP_ERR_NOMEM;
+        items[count].key = key;
+        more = acp_json_read_str(&r, &items[count++].value);
+    }
+    if (more)
+        return more;
+    size_t size = count * sizeof(*items);
+    items = acp_arena_grow(&c->arena, items, size, size + (flags.count + 1) * sizeof(*items));
+    if (!items)
+        return ACP_ERR_NOMEM;
+    for (size_t i = 0; i < flags.count; i++)
+        items[count++] = flags.items[i];
+    c->talk.settings = (struct acp_str_map){items, count};
+    return 0;
+}
+
+int session_continue(struct conversation *c, const struct store_session *session)
+{
+    struct talk_options *talk = &c->talk;
+    talk->session = session->id;
+    talk->agent_session = session->agent_session;
+    talk->place.cwd = session->cwd;
+    talk->in_store = true;
+    int err = 0;
+    if (session->directories.len && !talk->place.directories.count)
+        err = read_directories(c, session->directories);
+    if (!err && session->settings.len)
+        err = read_settings(c, session->settings);
+    return err;
+}
