@@ -180,19 +180,20 @@ int line_find_names(struct line_walk *walk, struct line_names *ret_names, struct
     *ret_names = (struct line_names){NULL, NULL, none, none, none};
     if (walk->unknown)
         return refuse_unknown_option(walk, error);
-    if (at == none)
-        return 0;
-    ret_names->command = command_find(walk->program->commands, walk->words[at]);
+    if (at < none)
+        ret_names->command = command_find(walk->program->commands, walk->words[at]);
     if (ret_names->command) {
         ret_names->command_at = at;
         return find_subcommand(walk, ret_names, error);
     }
     if (walk->program->default_command && walk->names_agent) {
-        /* acp --agent COMMAND PROMPT: the word is the first argument already. */
+        /* acp --agent COMMAND [PROMPT]: a word is the first argument already. */
         *walk = begin;
         ret_names->command = walk->program->default_command;
         return 0;
     }
+    if (at == none)
+        return 0;
     ret_names->agent_at = at;
     return walk->program->default_command ? find_command_after_agent(walk, ret_names, error) : 0;
 }
@@ -431,12 +432,15 @@ int invocation_parse(struct invocation *invocation, const struct program *progra
         invocation->command = NULL;
         return refuse_first_word(invocation, words[names.agent_at], error);
     }
-    if (err || invocation->help || invocation->version)
-        return err;
+    if (invocation->help || invocation->version)
+        return 0;
+    /* The options are known to some command, or the first pass had refused them. */
     if (!names.command) {
         usage_error_set(error, "a command is missing");
         return ACP_ERR_ARGUMENT;
     }
+    if (err)
+        return err;
     invocation->agent = names.agent_at < count ? words[names.agent_at] : NULL;
     return take_words(invocation, &result, error);
 }
