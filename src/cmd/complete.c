@@ -192,8 +192,10 @@ static void complete_word(struct completion *c)
 {
     const struct program *program = c->walk.program;
     const struct command *command = c->names.command;
-    bool option = c->typed[0] == '-' && !c->walk.ended;
-    if (option) {
+    size_t agent_at = c->names.agent_at;
+    if (agent_at < c->walk.count && !line_is_agent(&c->invocation, c->walk.words[agent_at])) {
+        head(c, "words", acp_str(NULL)); /* nothing can follow what is neither command nor agent */
+    } else if (c->typed[0] == '-' && !c->walk.ended) {
         head(c, "words", acp_str(NULL));
         if (command)
             offer_options(c, command->options);
@@ -211,9 +213,8 @@ static void complete_word(struct completion *c)
     } else {
         complete_argument(c);
         /* acp AGENT and no command yet: one may follow instead of a prompt. */
-        if (c->names.agent_at < c->walk.count && c->names.command_at == c->walk.count &&
-            c->argument_count == 0 && !c->walk.ended &&
-            line_is_agent(&c->invocation, c->walk.words[c->names.agent_at]))
+        if (agent_at < c->walk.count && c->names.command_at == c->walk.count &&
+            c->argument_count == 0 && !c->walk.ended)
             offer_commands(c, program->commands, true);
     }
 }

@@ -152,13 +152,21 @@ static void put_examples(FILE *out, size_t width, const struct example *examples
 
 /* ---- Whole pages ---------------------------------------------------------------------------- */
 
+/* The summary behind "acp trace -", in line with it where it goes on. */
+static void put_rest_of_title(FILE *out, int column, size_t width, const char *summary)
+{
+    size_t begin = column > 0 ? (size_t) column : 0;
+    prose_print(out, summary, begin + 1, begin, width);
+}
+
 static void print_command(FILE *out, const struct program *program, const struct command *parent,
                           const struct command *command)
 {
     size_t width = prose_width(out);
     struct columns columns = {0, width};
-    (void) fprintf(out, "%s%s%s %s - %s\n", program->name, parent ? " " : "",
-                   parent ? parent->name : "", command->name, command->summary);
+    int column = fprintf(out, "%s%s%s %s -", program->name, parent ? " " : "",
+                         parent ? parent->name : "", command->name);
+    put_rest_of_title(out, column, width, command->summary);
     put_synopses(out, width, program, parent, command);
     if (command->description) {
         (void) fputc('\n', out);
@@ -176,8 +184,8 @@ static void print_program(FILE *out, const struct program *program)
 {
     size_t width = prose_width(out);
     struct columns columns = {0, width};
-    (void) fprintf(out, "%s - %s\n\nUsage:\n  %s COMMAND [OPTION...] [ARGUMENT...]\n",
-                   program->name, program->summary, program->name);
+    put_rest_of_title(out, fprintf(out, "%s -", program->name), width, program->summary);
+    (void) fprintf(out, "\nUsage:\n  %s COMMAND [OPTION...] [ARGUMENT...]\n", program->name);
     if (program->default_command)
         (void) fprintf(out, "  %s AGENT [COMMAND] [OPTION...] [ARGUMENT...]\n", program->name);
     put_commands(out, width, program->commands, "Commands");

@@ -78,12 +78,20 @@ static void put_groups(FILE *out, const struct option_group *groups)
         }
 }
 
-static bool has_visible(const struct option_group *groups)
+static bool has_headings(const struct option_group *groups)
 {
     for (; groups && groups->options; groups++)
         for (const struct option *row = groups->options; row->name; row++)
-            if (!row->hidden)
+            if (row->heading)
                 return true;
+    return false;
+}
+
+static bool has_table(const struct option_group *groups, const struct option *options)
+{
+    for (; groups && groups->options; groups++)
+        if (groups->options == options)
+            return true;
     return false;
 }
 
@@ -100,13 +108,17 @@ static void put_synopses(FILE *out, const struct program *program, const struct 
     }
 }
 
+static void put_example_lines(FILE *out, const struct example *examples)
+{
+    for (; examples && examples->line; examples++)
+        (void) fprintf(out, "%s:\n\n```\n%s\n```\n\n", examples->meaning, examples->line);
+}
+
 static void put_examples(FILE *out, const struct example *examples)
 {
-    if (!examples)
-        return;
-    (void) fputs("# EXAMPLES\n\n", out);
-    for (; examples->line; examples++)
-        (void) fprintf(out, "%s:\n\n```\n%s\n```\n\n", examples->meaning, examples->line);
+    if (examples)
+        (void) fputs("# EXAMPLES\n\n", out);
+    put_example_lines(out, examples);
 }
 
 /* ---- Exit statuses -------------------------------------------------------------------------- */
@@ -139,26 +151,31 @@ static void put_statuses(FILE *out, const struct program *program, const struct 
 
 /* ---- Pages ---------------------------------------------------------------------------------- */
 
+/* A table that the command itself has as well stands once in the page, under its own options. */
+static void put_subcommand(FILE *out, const struct program *program, const struct command *parent,
+                           const struct command *command)
+{
+    (void) fprintf(out, "## %s\n\n", command->name);
+    put_synopses(out, program, parent, command);
+    put_sentence(out, command->summary);
+    (void) fputs("\n\n", out);
+    if (command->description)
+        (void) fprintf(out, "%s\n\n", command->description);
+    for (const struct option_group *g = command->options; g && g->options; g++)
+        for (const struct option *row = g->options; row->name; row++)
+            if (!row->hidden && !has_table(parent->options, g->options))
+                put_option(out, row);
+    put_example_lines(out, command->examples);
+}
+
 static void put_subcommands(FILE *out, const struct program *program, const struct command *command)
 {
     if (!command->subcommands)
         return;
     (void) fputs("# SUBCOMMANDS\n\n", out);
-    for (const struct command *const *sub = command->subcommands; *sub; sub++) {
-        if ((*sub)->hidden)
-            continue;
-        (void) fprintf(out, "## %s\n\n", (*sub)->name);
-        put_synopses(out, program, command, *sub);
-        put_sentence(out, (*sub)->summary);
-        (void) fprintf(out, "\n\n%s%s", (*sub)->description ? (*sub)->description : "",
-                       (*sub)->description ? "\n\n" : "");
-        for (const struct option_group *g = (*sub)->options; g && g->options; g++)
-            for (const struct option *row = g->options; row->name; row++)
-                if (!row->hidden)
-                    put_option(out, row);
-        for (const struct example *e = (*sub)->examples; e && e->line; e++)
-            (void) fprintf(out, "%s:\n\n```\n%s\n```\n\n", e->meaning, e->line);
-    }
+    for (const struct command *const *sub = command->subcommands; *sub; sub++)
+        if (!(*sub)->hidden)
+            put_subcommand(out, program, command, *sub);
 }
 
 static int put_file(FILE *out, const char *name)
@@ -188,8 +205,9 @@ static int print_command(FILE *out, const struct program *program, const struct 
     (void) fprintf(out, "# DESCRIPTION\n\n%s\n\n", command->description);
     put_subcommands(out, program, command);
     (void) fputs("# OPTIONS\n\n", out);
-    if (has_visible(command->options))
-        put_groups(out, command->options);
+    put_groups(out, command->options);
+    if (has_headings(command->options))
+        (void) fputs("## Help\n\n", out);
     put_option(out, &command_common_options->options[0]);
     if (sections)
         status = put_file(out, sections);

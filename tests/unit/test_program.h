@@ -137,6 +137,7 @@ static const char *const *test_session_names(const struct invocation *invocation
 static const struct program test_program = {
     .name = "acp",
     .version = "1",
+    .summary = "a made-up program",
     .commands = (const struct command *const[]){&test_prompt, &test_cancel, &test_sessions,
                                                 &test_config, &test_secret, NULL},
     .default_command = &test_prompt,
