@@ -258,7 +258,9 @@ static void test_prefix_and_phrase(void **state)
     assert_found("\"brown quick\"", "");
     assert_found("\"quick bro\"*", hit);
     assert_found("\"quick brown", hit);
-    assert_found("THE Qu\xc3\xaf" "ck", hit);
+    assert_found("THE Qu\xc3\xaf"
+                 "ck",
+                 hit);
     assert_found("fox the", hit);
 }
 
