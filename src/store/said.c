@@ -26,7 +26,7 @@ static void add_words(struct reading *reading, struct acp_str text, const char *
     struct acp_buf *words = reading->words;
     size_t gap = words->len > 0 ? strlen(between) : 0;
     size_t room = words->max - words->len;
-    if (room <= gap)
+    if (text.len == 0 || room <= gap)
         return;
     size_t n = text.len < room - gap ? text.len : room - gap;
     int err = acp_buf_append(words, between, gap);

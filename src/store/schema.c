@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "acp/io.h"
@@ -134,18 +133,22 @@ static int copy_into(struct store *store, const char *target, struct acp_failure
 
 static int back_up(struct store *store, int64_t version, struct acp_failure *failure)
 {
-    size_t size = strlen(store->path) + 48;
-    char *unfinished = malloc(2 * size);
-    if (!unfinished)
-        return store_fail(failure, ACP_ERR_NOMEM, "out of memory");
-    char *target = unfinished + size;
-    (void) snprintf(target, size, "%s.v%lld.backup", store->path, (long long) version);
-    (void) snprintf(unfinished, size, "%s.unfinished", target);
-    int err = copy_into(store, unfinished, failure);
-    if (!err && rename(unfinished, target) != 0)
+    struct acp_buf target;
+    struct acp_buf unfinished;
+    acp_buf_init(&target, SIZE_MAX / 2);
+    acp_buf_init(&unfinished, SIZE_MAX / 2);
+    int err = acp_buf_printf(&target, "%s.v%lld.backup%c", store->path, (long long) version, 0);
+    if (!err)
+        err = acp_buf_printf(&unfinished, "%s.unfinished%c", target.data, 0);
+    if (err)
+        err = store_fail(failure, err, "%s", acp_err_text(err));
+    else
+        err = copy_into(store, unfinished.data, failure);
+    if (!err && rename(unfinished.data, target.data) != 0)
         err = store_fail(failure, acp_err_from_errno(errno), "cannot keep the copy %s: %s",
-                         store_shown(target), acp_io_err_text(acp_err_from_errno(errno)));
-    free(unfinished);
+                         store_shown(target.data), acp_io_err_text(acp_err_from_errno(errno)));
+    acp_buf_finish(&target);
+    acp_buf_finish(&unfinished);
     return err;
 }
 
