@@ -449,5 +449,9 @@ int acp_session_compaction(struct acp_session *session,
 
 int acp_session_update(struct acp_session *session, const struct acp_session_update *update)
 {
+    /* What a terminal prints goes beside what is said, and does not cut a message in two. */
+    if (update->is == ACP_SESSION_UPDATE_TERMINAL_UPDATE ||
+        update->is == ACP_SESSION_UPDATE_TERMINAL_OUTPUT_CHUNK)
+        return agent_send_update(session, update);
     return send_and_reset(session, update);
 }
