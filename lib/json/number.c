@@ -12,53 +12,52 @@
 /* No text is so long that its digits could make up for an exponent beyond this. */
 #define SATURATED ((int64_t) 1000000000000000)
 
-/* A decimal number taken apart: digits times ten to the power of exponent. */
-struct decimal {
-    bool negative;
-    const char *whole; /* digits before the point */
-    size_t whole_len;
-    const char *fraction; /* digits after it */
-    size_t fraction_len;
-    int64_t exponent; /* as written, saturated */
-};
+/* The number behind an "e", and where it is absent 0. */
+static int64_t exponent_of(const char *p, const char *end)
+{
+    int64_t exponent = 0;
+    if (p >= end)
+        return 0;
+    p++;
+    bool minus = p < end && *p == '-';
+    if (p < end && (*p == '-' || *p == '+'))
+        p++;
+    for (; p < end; p++)
+        if (exponent < SATURATED)
+            exponent = exponent * 10 + (*p - '0');
+    return minus ? -exponent : exponent;
+}
 
-static struct decimal take_apart(struct acp_raw number)
+struct acp_json_decimal acp_json_take_apart(struct acp_raw number)
 {
     const char *p = number.ptr;
     const char *end = p + number.len;
-    struct decimal d = {0};
-    if (p < end && *p == '-') {
-        d.negative = true;
+    struct acp_json_decimal d = {0};
+    bool minus = p < end && *p == '-';
+    if (minus)
         p++;
-    }
-    d.whole = p;
+    d.digits = p;
     while (p < end && *p >= '0' && *p <= '9')
         p++;
-    d.whole_len = (size_t) (p - d.whole);
-    d.fraction = p;
+    d.point = d.count = (size_t) (p - d.digits);
     if (p < end && *p == '.') {
-        d.fraction = ++p;
+        const char *fraction = ++p;
         while (p < end && *p >= '0' && *p <= '9')
             p++;
-        d.fraction_len = (size_t) (p - d.fraction);
+        d.count += (size_t) (p - fraction);
     }
-    if (p < end) {
-        p++;
-        bool minus = p < end && *p == '-';
-        if (p < end && (*p == '-' || *p == '+'))
-            p++;
-        for (; p < end; p++)
-            if (d.exponent < SATURATED)
-                d.exponent = d.exponent * 10 + (*p - '0');
-        if (minus)
-            d.exponent = -d.exponent;
+    d.power = exponent_of(p, end) - (int64_t) (d.count - d.point);
+    while (d.count > 0 && acp_json_digit(&d, d.count - 1) == '0') {
+        d.count--;
+        d.power++;
     }
+    while (d.count > 0 && acp_json_digit(&d, 0) == '0') {
+        d.digits++;
+        d.point -= d.point > 0;
+        d.count--;
+    }
+    d.negative = minus && d.count > 0;
     return d;
-}
-
-static char digit_at(const struct decimal *d, size_t i)
-{
-    return i < d->whole_len ? d->whole[i] : d->fraction[i - d->whole_len];
 }
 
 static bool add_digit(uint64_t *value, unsigned digit)
@@ -71,54 +70,41 @@ static bool add_digit(uint64_t *value, unsigned digit)
 
 int acp_json_integer(struct acp_raw number, bool *ret_negative, uint64_t *ret_magnitude)
 {
-    struct decimal d = take_apart(number);
-    size_t count = d.whole_len + d.fraction_len;
-    size_t first = 0;
-    while (first < count && digit_at(&d, first) == '0')
-        first++;
-    while (count > first && digit_at(&d, count - 1) == '0')
-        count--;
+    struct acp_json_decimal d = acp_json_take_apart(number);
     uint64_t value = 0;
-    if (count > first) {
-        /* The power of ten that the last digit that is not zero stands for. */
-        int64_t power = d.exponent + (int64_t) d.whole_len - (int64_t) count;
-        if (power < 0)
+    if (d.count > 0) {
+        if (d.power < 0)
             return ACP_ERR_TYPE;
-        for (size_t i = first; i < count; i++)
-            if (!add_digit(&value, (unsigned) (digit_at(&d, i) - '0')))
+        for (size_t i = 0; i < d.count; i++)
+            if (!add_digit(&value, (unsigned) (acp_json_digit(&d, i) - '0')))
                 return ACP_ERR_RANGE;
-        for (; power > 0; power--)
+        for (; d.power > 0; d.power--)
             if (!add_digit(&value, 0))
                 return ACP_ERR_RANGE;
     }
-    *ret_negative = d.negative && value != 0;
+    *ret_negative = d.negative;
     *ret_magnitude = value;
     return 0;
 }
 
 /*
  * The digits without a point and with the exponent moved accordingly: what strtod reads alike in
- * every locale.  Of digits after the 800th it only matters whether one of them is not zero: that
- * decides a number which otherwise lies exactly between two doubles.
+ * every locale.  Of digits after the 800th it only matters that there are some, the last of which
+ * is not zero: that decides a number which otherwise lies exactly between two doubles.
  */
 double acp_json_double(struct acp_raw number)
 {
     enum { DIGITS = 800 };
-    struct decimal d = take_apart(number);
+    struct acp_json_decimal d = acp_json_take_apart(number);
     char text[DIGITS + 32];
     size_t n = 0;
-    size_t count = d.whole_len + d.fraction_len;
-    size_t first = 0;
-    while (first < count && digit_at(&d, first) == '0')
-        first++;
-    for (size_t i = first; i < count && n < DIGITS; i++)
-        text[n++] = digit_at(&d, i);
-    if (n == 0)
-        return d.negative ? -0.0 : 0.0;
-    for (size_t i = first + n; i < count && n == DIGITS; i++)
-        if (digit_at(&d, i) != '0')
-            text[n++] = '1';
-    int64_t power = d.exponent + (int64_t) d.whole_len - (int64_t) (first + n);
+    if (d.count == 0)
+        return number.len > 0 && number.ptr[0] == '-' ? -0.0 : 0.0;
+    for (; n < d.count && n < DIGITS; n++)
+        text[n] = acp_json_digit(&d, n);
+    if (n < d.count)
+        text[n++] = '1';
+    int64_t power = d.power + (int64_t) (d.count - n);
     (void) snprintf(text + n, sizeof(text) - n, "e%lld", (long long) power);
     double value = strtod(text, NULL);
     return d.negative ? -value : value;

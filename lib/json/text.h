@@ -116,6 +116,25 @@ size_t acp_json_unescape(const char *p, const char *end, char *out);
 /* Whether the inside of a checked string, unfolded, is this text. */
 bool acp_json_escaped_is(const char *p, const char *end, struct acp_str text);
 
+/*
+ * A checked number taken apart: its digits without zeros at either end, times ten to the power.
+ * Equal numbers have equal parts, however they are written.
+ */
+struct acp_json_decimal {
+    bool negative;      /* never for zero */
+    const char *digits; /* the first that is not zero; a point may stand among them */
+    size_t point;       /* how many of the digits stand before that point */
+    size_t count;       /* 0: the number is zero */
+    int64_t power;      /* of the last digit; exact up to a million million, then only huge */
+};
+
+struct acp_json_decimal acp_json_take_apart(struct acp_raw number);
+
+static inline char acp_json_digit(const struct acp_json_decimal *d, size_t i)
+{
+    return d->digits[i < d->point ? i : i + 1];
+}
+
 /* The value of a checked number. */
 int acp_json_integer(struct acp_raw number, bool *ret_negative, uint64_t *ret_magnitude);
 double acp_json_double(struct acp_raw number);
