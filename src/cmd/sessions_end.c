@@ -1,0 +1,228 @@
+/* acp sessions close, delete, prune - sessions that are done with. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cmd/cmd.h"
+#include "cmd/owner_visit.h"
+#include "cmd/sessions.h"
+
+static const struct argument session_argument[] = {
+    {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
+    {0},
+};
+
+/* ---- The owner goes first -------------------------------------------------------------------- */
+
+static void ignore_record(struct visit *visit, const struct record *record, void *user)
+{
+    (void) visit;
+    (void) record;
+    (void) user;
+}
+
+/* It hangs up when everything is in the log and the agent is gone. */
+static void on_gone(struct visit *visit, void *user)
+{
+    (void) user;
+    visit_free(visit);
+}
+
+/* Ends the owner of a session, if there is one, and waits for it. */
+static int stop_owner(struct conversation *c, const struct store_session *session)
+{
+    static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
+    /* The claim ends a moment after the connection. */
+    enum { TRIES = 250, PAUSE_MS = 20 };
+    const struct timespec pause = {0, PAUSE_MS * 1000000L};
+    char socket[OWNER_PATH_SIZE];
+    struct acp_failure failure = {0};
+    struct visit *visit;
+    uv_loop_t loop;
+    if (!session->owner)
+        return EXIT_OK;
+    if (owner_socket_path(session->id, socket, &failure) || uv_loop_init(&loop)) {
+        complain("%s", failure.message);
+        return EXIT_FAILED;
+    }
+    int err = visit_new(&loop, socket, &handler, NULL, &visit);
+    if (!err)
+        err = visit_ask(visit, "owner/stop", NULL, NULL);
+    if (err)
+        complain("the session is in use by process %lld", (long long) session->owner);
+    (void) uv_run(&loop, UV_RUN_DEFAULT);
+    (void) uv_loop_close(&loop);
+    for (int i = 0; !err && i < TRIES && store_owner(conversation_store_path(c), session->id); i++)
+        (void) nanosleep(&pause, NULL);
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- close and delete ------------------------------------------------------------------------ */
+
+static int close_it(struct store *store, struct acp_str id, struct acp_failure *failure)
+{
+    struct store_change change = {.closed = acp_some_i64(store_now())};
+    return store_change(store, id, &change, failure);
+}
+
+static int end_session(const struct invocation *invocation, const char *action,
+                       int (*finish)(struct store *store, struct acp_str id,
+                                     struct acp_failure *failure))
+{
+    struct sessions s;
+    struct store_session session;
+    struct acp_failure failure = {0};
+    int status = sessions_open(&s, invocation, invocation->options, false);
+    if (!status)
+        status = sessions_find(&s, invocation, &session);
+    if (!status)
+        status = stop_owner(&s.conversation, &session);
+    if (!status && finish(s.store, session.id, &failure)) {
+        complain("%s", failure.message);
+        status = EXIT_FAILED;
+    }
+    if (!status && s.conversation.format == FORMAT_JSON)
+        (void) printf("{\"action\":\"%s\",\"session\":\"%.*s\"}\n", action, (int) session.id.len,
+                      session.id.ptr);
+    else if (!status && s.conversation.format == FORMAT_TEXT)
+        (void) printf("%.*s\n", (int) session.id.len, session.id.ptr);
+    sessions_finish(&s);
+    return status;
+}
+
+static int run_close(const struct invocation *invocation)
+{
+    return end_session(invocation, "session_closed", close_it);
+}
+
+static int run_delete(const struct invocation *invocation)
+{
+    return end_session(invocation, "session_deleted", store_delete);
+}
+
+static const struct option_group agent_groups[] = {
+    {agent_option_rows, 0},
+    {0},
+};
+
+const struct command command_sessions_close = {
+    .name = "close",
+    .summary = "end a session, and keep what was said",
+    .description = "A prompt at work is cancelled, the agent ends. The next *acp prompt* begins a "
+                   "new session.",
+    .arguments = session_argument,
+    .options = agent_groups,
+    .options_size = sizeof(struct agent_options),
+    .agent = AGENT_BEFORE,
+    .run = run_close,
+};
+
+const struct command command_sessions_delete = {
+    .name = "delete",
+    .summary = "end a session and forget what was said",
+    .description = "What the agent itself keeps of the session is not touched.",
+    .arguments = session_argument,
+    .options = agent_groups,
+    .options_size = sizeof(struct agent_options),
+    .agent = AGENT_BEFORE,
+    .run = run_delete,
+};
+
+/* ---- prune ----------------------------------------------------------------------------------- */
+
+struct prune_options {
+    struct agent_options agent;
+    struct option_number older_than;
+    struct option_number keep;
+    bool open_too;
+    bool dry_run;
+};
+
+static int print_pruned(const struct store_session *session, void *user)
+{
+    const enum output_format *format = user;
+    char when[SESSIONS_TIME_SIZE];
+    sessions_time(session->updated, when);
+    if (*format == FORMAT_TEXT)
+        (void) printf("%.*s  %s  %.*s\n", (int) session->id.len, session->id.ptr, when,
+                      (int) session->title.len, session->title.len ? session->title.ptr : "");
+    else if (*format == FORMAT_QUIET)
+        (void) printf("%.*s\n", (int) session->id.len, session->id.ptr);
+    return 0;
+}
+
+static int run_prune(const struct invocation *invocation)
+{
+    const struct prune_options *options = invocation->options;
+    const int64_t day_ms = 24LL * 3600 * 1000;
+    struct sessions s;
+    struct acp_failure failure = {0};
+    uint64_t count = 0;
+    int status = sessions_open(&s, invocation, &options->agent, true);
+    struct store_prune prune = {
+        .closed_only = !options->open_too,
+        .keep = options->keep.value,
+        .dry_run = options->dry_run,
+        .each = print_pruned,
+        .user = &s.conversation.format,
+    };
+    if (options->older_than.given)
+        prune.older_than = store_now() - (int64_t) options->older_than.value * day_ms;
+    if (!status && s.has_agent)
+        prune.agent = acp_str(s.conversation.agent.name);
+    if (!status && s.store && store_prune(s.store, &prune, &count, &failure)) {
+        complain("%s", failure.message);
+        status = EXIT_FAILED;
+    }
+    if (!status && s.store && count && !options->dry_run)
+        (void) store_compact(s.store, &failure);
+    if (!status && s.conversation.format == FORMAT_JSON)
+        (void) printf("{\"action\":\"%s\",\"dryRun\":%s,\"count\":%llu}\n",
+                      options->dry_run ? "sessions_prune_dry_run" : "sessions_pruned",
+                      options->dry_run ? "true" : "false", (unsigned long long) count);
+    else if (!status && s.conversation.format == FORMAT_TEXT)
+        (void) printf("%llu session%s %s\n", (unsigned long long) count, count == 1 ? "" : "s",
+                      options->dry_run ? "would be removed" : "removed");
+    sessions_finish(&s);
+    return status;
+}
+
+static const struct option prune_rows[] = {
+    {.heading = "Which",
+     .name = "older-than",
+     .argument = "DAYS",
+     .kind = OPTION_NUMBER,
+     .max = 36500,
+     .offset = offsetof(struct prune_options, older_than),
+     .help = "those in which nothing has happened for so long"},
+    {.name = "keep",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct prune_options, keep),
+     .help = "all but the latest so many"},
+    {.name = "open-too",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct prune_options, open_too),
+     .help = "also those that are not closed"},
+    {.name = "dry-run",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct prune_options, dry_run),
+     .help = "only tell which"},
+    {0},
+};
+
+static const struct option_group prune_groups[] = {
+    {prune_rows, 0},
+    {agent_option_rows, offsetof(struct prune_options, agent)},
+    {0},
+};
+
+const struct command command_sessions_prune = {
+    .name = "prune",
+    .summary = "remove closed sessions from the log",
+    .description = "Sessions that are in use are never removed.",
+    .options = prune_groups,
+    .options_size = sizeof(struct prune_options),
+    .agent = AGENT_BEFORE,
+    .run = run_prune,
+};

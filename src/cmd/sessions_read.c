@@ -1,0 +1,253 @@
+/* acp sessions history, search - what was said. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "acp/json.h"
+#include "cmd/cmd.h"
+#include "cmd/sessions.h"
+#include "talk/show.h"
+
+static const struct argument session_argument[] = {
+    {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
+    {0},
+};
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+struct history_options {
+    struct agent_options agent;
+    struct option_number limit;
+    struct option_number from;
+};
+
+/* An event of the log is a record; one of a kind that we do not know is passed over. */
+static int show_event(const struct store_event *event, void *user)
+{
+    struct record record = {
+        .sequence = event->seq, .request = event->turn, .time = event->time, .body = event->body};
+    if (!record_kind_find(event->kind, &record.kind))
+        return 0;
+    int err = show_record(user, &record);
+    return err ? err : show_flush(user);
+}
+
+static int run_history(const struct invocation *invocation)
+{
+    static const enum show_format formats[] = {
+        [FORMAT_TEXT] = SHOW_TEXT, [FORMAT_JSON] = SHOW_JSON, [FORMAT_QUIET] = SHOW_QUIET};
+    const struct history_options *options = invocation->options;
+    struct sessions s;
+    struct store_session session;
+    struct acp_failure failure = {0};
+    struct show *show = NULL;
+    int status = sessions_open(&s, invocation, &options->agent, false);
+    if (!status)
+        status = sessions_find(&s, invocation, &session);
+    struct show_options how = {
+        .format = formats[s.conversation.format],
+        .session = session.id,
+        .out = STDOUT_FILENO,
+        .progress = STDOUT_FILENO,
+        .out_terminal = isatty(STDOUT_FILENO),
+        .prompts = true,
+    };
+    if (!status && show_new(&how, &show))
+        status = EXIT_FAILED;
+    uint64_t from = options->from.given ? options->from.value : 1;
+    if (!status && options->limit.given && !options->from.given &&
+        session.last_seq > options->limit.value)
+        from = session.last_seq - options->limit.value + 1;
+    if (!status && store_events(s.store, session.id, from,
+                                options->limit.given ? options->limit.value : 0, show_event, show,
+                                &failure)) {
+        if (*failure.message)
+            complain("%s", failure.message);
+        status = EXIT_FAILED;
+    }
+    if (show) {
+        (void) show_turn_end(show);
+        (void) show_flush(show);
+    }
+    show_free(show);
+    sessions_finish(&s);
+    return status;
+}
+
+static const struct option history_rows[] = {
+    {.heading = "Which events",
+     .name = "limit",
+     .alias = "tail",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct history_options, limit),
+     .help = "the last so many, or with *--from* the first"},
+    {.name = "from",
+     .argument = "SEQUENCE",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct history_options, from),
+     .help = "begin at the event of that number"},
+    {0},
+};
+
+static const struct option_group history_groups[] = {
+    {history_rows, 0},
+    {agent_option_rows, offsetof(struct history_options, agent)},
+    {0},
+};
+
+const struct command command_sessions_history = {
+    .name = "history",
+    .summary = "show what was said and done in a session",
+    .description = "As text, as it was shown; with *--format json* one event a line, as *acp exec* "
+                   "prints them; with *--format quiet* the last answer.",
+    .arguments = session_argument,
+    .options = history_groups,
+    .options_size = sizeof(struct history_options),
+    .agent = AGENT_BEFORE,
+    .run = run_history,
+};
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+struct search_options {
+    struct agent_options agent;
+    struct option_number limit;
+    const char *session;
+    bool newest;
+};
+
+static void print_hit_json(const struct store_hit *hit)
+{
+    struct acp_buf line;
+    struct acp_json_writer w;
+    const struct {
+        const char *name;
+        struct acp_str text;
+    } texts[] = {{"session", hit->session},
+                 {"agent", hit->agent},
+                 {"title", hit->title},
+                 {"author", hit->author},
+                 {"snippet", hit->snippet}};
+    acp_buf_init(&line, 0);
+    acp_json_writer_init(&w, &line);
+    acp_json_begin_object(&w);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (!texts[i].text.ptr)
+            continue;
+        acp_json_write_key(&w, acp_str(texts[i].name));
+        acp_json_write_str(&w, texts[i].text);
+    }
+    acp_json_write_key(&w, acp_str("sequence"));
+    acp_json_write_u64(&w, hit->seq);
+    acp_json_write_key(&w, acp_str("time"));
+    acp_json_write_i64(&w, hit->time);
+    acp_json_end_object(&w);
+    if (!w.err)
+        (void) printf("%.*s\n", (int) line.len, line.data + line.start);
+    acp_buf_finish(&line);
+}
+
+static int print_hit(const struct store_hit *hit, void *user)
+{
+    const enum output_format *format = user;
+    char when[SESSIONS_TIME_SIZE];
+    if (*format == FORMAT_JSON) {
+        print_hit_json(hit);
+        return 0;
+    }
+    if (*format == FORMAT_QUIET) {
+        (void) printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
+        return 0;
+    }
+    sessions_time(hit->time, when);
+    (void) printf("%.*s:%llu  %s  %.*s\n  ", (int) hit->session.len, hit->session.ptr,
+                  (unsigned long long) hit->seq, when, (int) hit->author.len, hit->author.ptr);
+    for (size_t i = 0; i < hit->snippet.len; i++) {
+        char c = hit->snippet.ptr[i];
+        (void) putchar((unsigned char) c < 0x20 && c != 0x1B ? ' ' : c);
+    }
+    (void) putchar('\n');
+    return 0;
+}
+
+static int run_search(const struct invocation *invocation)
+{
+    const struct search_options *options = invocation->options;
+    struct sessions s;
+    struct acp_buf words;
+    struct acp_failure failure = {0};
+    bool terminal = isatty(STDOUT_FILENO);
+    acp_buf_init(&words, 64 * 1024);
+    for (size_t i = 0; i < invocation->argument_count; i++)
+        (void) acp_buf_printf(&words, "%s%s", i ? " " : "", invocation->arguments[i]);
+    int status = sessions_open(&s, invocation, &options->agent, true);
+    struct store_query query = {
+        .words = acp_buf_view(&words),
+        .newest_first = options->newest,
+        .limit = options->limit.given ? options->limit.value : 20,
+    };
+    if (terminal && s.conversation.format == FORMAT_TEXT) {
+        query.mark = "\033[1m";
+        query.end_mark = "\033[0m";
+    }
+    if (!status && s.has_agent)
+        query.agent = acp_str(s.conversation.agent.name);
+    if (options->session)
+        query.session = acp_str(options->session);
+    if (!status && s.store &&
+        store_search(s.store, &query, print_hit, &s.conversation.format, &failure)) {
+        complain("%s", failure.message);
+        status = EXIT_FAILED;
+    }
+    acp_buf_finish(&words);
+    sessions_finish(&s);
+    return status;
+}
+
+static const struct argument search_arguments[] = {
+    {.name = "WORD", .kind = OPTION_TEXT, .repeated = true},
+    {0},
+};
+
+static const struct option search_rows[] = {
+    {.heading = "Which",
+     .name = "limit",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct search_options, limit),
+     .help = "at most so many; 20 unless told"},
+    {.name = "newest",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct search_options, newest),
+     .help = "the newest first, not the best"},
+    {.name = "session",
+     .letter = 's',
+     .argument = "ID",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct search_options, session),
+     .help = "in that session only"},
+    {0},
+};
+
+static const struct option_group search_groups[] = {
+    {search_rows, 0},
+    {agent_option_rows, offsetof(struct search_options, agent)},
+    {0},
+};
+
+const struct command command_sessions_search = {
+    .name = "search",
+    .summary = "find words in everything that was said",
+    .description = "Finds messages in which all the words occur: of the user, of the agent, its "
+                   "thoughts, titles of tool calls, plans. A word may end in *\\** (its beginning), "
+                   "and words in double quotes must follow each other. Behind the id stands the "
+                   "number of the event, for *acp sessions history --from*.",
+    .arguments = search_arguments,
+    .options = search_groups,
+    .options_size = sizeof(struct search_options),
+    .agent = AGENT_BEFORE,
+    .run = run_search,
+};
