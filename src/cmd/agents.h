@@ -20,7 +20,7 @@ struct agent_known {
     const char *title;
     const char *aliases; /* other names, with spaces between */
     const char *command; /* what it is when installed: words with spaces between */
-    const char *fetched; /* what fetches and runs it (npx, uvx), or NULL */
+    const char *fetched; /* the same through npx or uvx, which fetch it; or NULL */
     const char *install; /* how to install it: a command, or a few words */
     const char *login;   /* how to log in */
 };
@@ -79,9 +79,15 @@ int agents_from_argv(struct config *config, const char *const *argv, struct agen
 int agents_from_line(struct config *config, const char *line, struct agent_command *ret,
                      struct acp_buf *why);
 
-/* All of them, by name, each once; those of the registry too.  Negative with a sentence in why. */
+/*
+ * All of them, each name once: of the configuration, built in, of the registry.  Negative with a
+ * sentence in why.
+ */
 typedef void agents_visit(const struct agent_command *command, void *user);
 int agents_list(struct config *config, agents_visit *visit, void *user, struct acp_buf *why);
+
+/* All their names, ended by NULL; never NULL.  A registry that cannot be read has none. */
+const char *const *agents_names(struct config *config);
 
 /* "your configuration", "built in", "the registry", "the command line". */
 const char *agents_source_name(enum agent_source source);

@@ -24,6 +24,8 @@ enum {
 };
 
 /* One file for each; main.c lists them in the order in which help shows them. */
+extern const struct command command_agents;
+extern const struct command command_config;
 extern const struct command command_trace;
 extern const struct command command_help;
 extern const struct command command_version;

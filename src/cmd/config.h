@@ -79,7 +79,7 @@ enum config_project {
 
 /* One row of the table that everything here walks. */
 struct config_key {
-    const char *name;  /* "format"; "log.path" is path in the object log */
+    const char *name;    /* "format"; "log.path" is path in the object log */
     const char *aliases; /* as other programs call it, with spaces between; or NULL */
     enum config_type type;
     enum config_project project;
@@ -148,8 +148,7 @@ bool config_bool(const struct config *config, enum config_id id);
 /* For maps that several layers add to, the last one that did. */
 struct config_origin config_origin(const struct config *config, enum config_id id);
 /* "built in", "ACP_FORMAT", "~/.config/acp/config.json:3". */
-int config_print_origin(const struct config *config, struct config_origin origin,
-                        struct acp_buf *out);
+int config_print_origin(struct config_origin origin, struct acp_buf *out);
 
 /* `env`, as "NAME=value" with NULL at the end; never NULL. */
 const char *const *config_env(const struct config *config);
@@ -189,6 +188,13 @@ int config_policy(const struct config *config, struct acp_policy **ret);
 
 /* ---- Places --------------------------------------------------------------------------------- */
 
+/* Where the user's file is or would be, and the folder of the project that cwd is in; or NULL. */
+const char *config_find_user_file(const char *const *environment, struct acp_arena *arena);
+const char *config_find_project(const char *const *environment, const char *cwd,
+                                struct acp_arena *arena);
+/* The file in such a folder; NULL without memory. */
+const char *config_file_of_project(const char *folder, struct acp_arena *arena);
+
 /* As given in the options, or the process's own. */
 const char *const *config_environment(const struct config *config);
 const char *config_cwd(const struct config *config);
@@ -200,6 +206,8 @@ const char *config_user_file(const struct config *config);
 const char *config_project_file(const struct config *config);
 /* The folder that has .acp in it. */
 const char *config_project_folder(const struct config *config);
+/* For what shall live as long as the configuration. */
+struct acp_arena *config_arena(struct config *config);
 
 /* ---- For people ----------------------------------------------------------------------------- */
 

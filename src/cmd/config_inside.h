@@ -54,13 +54,14 @@ bool config_word_in(const char *words, char separator, struct acp_str word, size
 /* ---- config_value.c ------------------------------------------------------------------------- */
 
 /*
- * Makes a value of a text, for a key of a plain type; base is what relative paths are below.  On
- * ACP_ERR_RANGE, wanted gets what would have been right ("a number is wanted").  ACP_ERR_NOMEM.
+ * Makes a value of a text, for a key of a plain type; base is what relative paths are below.
+ * ACP_ERR_RANGE when the text is none (see config_wanted()), ACP_ERR_NOMEM.
  */
 int config_parse(struct config *config, enum config_id id, struct acp_str text, const char *base,
-                 struct config_value *ret, struct acp_buf *wanted);
-/* What a value of that key is, for messages: "a number", "text, json or quiet". */
-int config_print_wanted(enum config_id id, struct acp_buf *out);
+                 struct config_value *ret);
+/* What a value of that key is, for messages: "a whole number", "text, json or quiet". */
+enum { CONFIG_WANTED_SIZE = 120 };
+void config_wanted(enum config_id id, char *out, size_t size);
 
 /* ---- config_read.c -------------------------------------------------------------------------- */
 
@@ -78,7 +79,7 @@ struct config_reader {
     bool failed;  /* an error was reported */
     bool discard; /* what is read now is checked, not kept */
     size_t path_len;
-    char path[160]; /* "agent_servers.claude.args" */
+    char path[160];       /* "agent_servers.claude.args" */
     struct acp_buf aside; /* what a project may not say, as a list for people */
 };
 
@@ -113,8 +114,11 @@ int config_read_pairs(struct config_reader *reader, struct acp_str_map *ret);
 /* Those as variables, "NAME=value". */
 int config_read_variables(struct config_reader *reader, const char *const **ret);
 
-/* Reads a whole file as that layer.  Negative when it could not be; errors in it set failed. */
+/* Reads a whole file as that layer.  Negative without memory; errors in it set failed. */
 int config_read_file(struct config_reader *reader, struct acp_str text);
+/* The same with another idea of what is in it: read is called with the cursor at the value. */
+int config_read_with(struct config_reader *reader, struct acp_str text,
+                     int (*read)(struct config_reader *reader));
 
 /* ---- config_agents.c, config_mcp.c, config_policy.c ------------------------------------------ */
 
@@ -123,6 +127,12 @@ int config_read_agents(struct config_reader *reader);
 int config_read_env(struct config_reader *reader);
 int config_read_mcp(struct config_reader *reader);
 int config_read_policy(struct config_reader *reader);
+
+/* The name of a server, whichever kind it is. */
+struct acp_str config_mcp_name(const struct acp_mcp_server *server);
+
+/* A list of no texts. */
+extern const char *const config_no_texts[];
 
 /* A command as it is written, with ~ and relative paths made absolute; names stay names. */
 const char *config_command(struct config_reader *reader, const char *command);

@@ -1,14 +1,13 @@
 /* The table of keys.  Reading, `acp config show` and `init`, acp-config(5) and ACP_... walk it. */
-#include "cmd/config.h"
+#include "cmd/config_inside.h"
 
 static const struct config_key keys[] = {
-    [CONFIG_DEFAULT_AGENT] =
-        {.name = "default_agent",
-         .type = CONFIG_TYPE_TEXT,
-         .project = CONFIG_PROJECT_TRUSTED,
-         .environment = "ACP_AGENT",
-         .help = "The agent that is used where none is named.",
-         .example = "\"claude\""},
+    [CONFIG_DEFAULT_AGENT] = {.name = "default_agent",
+                              .type = CONFIG_TYPE_TEXT,
+                              .project = CONFIG_PROJECT_TRUSTED,
+                              .environment = "ACP_AGENT",
+                              .help = "The agent that is used where none is named.",
+                              .example = "\"claude\""},
     [CONFIG_AGENT_SERVERS] =
         {.name = "agent_servers",
          .type = CONFIG_TYPE_AGENTS,
@@ -129,13 +128,12 @@ static const struct config_key keys[] = {
          .environment = "ACP_TTL",
          .help = "How long *acp prompt* keeps an agent running after the last prompt. 0: for "
                  "ever."},
-    [CONFIG_QUEUE] =
-        {.name = "queue",
-         .type = CONFIG_TYPE_NUMBER,
-         .project = CONFIG_PROJECT_FREE,
-         .fallback = "16",
-         .environment = "ACP_QUEUE",
-         .help = "How many prompts may wait behind the one that runs."},
+    [CONFIG_QUEUE] = {.name = "queue",
+                      .type = CONFIG_TYPE_NUMBER,
+                      .project = CONFIG_PROJECT_FREE,
+                      .fallback = "16",
+                      .environment = "ACP_QUEUE",
+                      .help = "How many prompts may wait behind the one that runs."},
     [CONFIG_PROTOCOL] =
         {.name = "protocol",
          .type = CONFIG_TYPE_NUMBER,
@@ -145,20 +143,18 @@ static const struct config_key keys[] = {
          .environment = "ACP_PROTOCOL",
          .help = "The version of the protocol that is asked for. Agents that do not know it answer "
                  "with the one they know."},
-    [CONFIG_LOG_ENABLED] =
-        {.name = "log.enabled",
-         .type = CONFIG_TYPE_BOOL,
-         .project = CONFIG_PROJECT_TRUSTED,
-         .fallback = "true",
-         .environment = "ACP_LOG",
-         .help = "Whether sessions are kept in the log."},
-    [CONFIG_LOG_PATH] =
-        {.name = "log.path",
-         .type = CONFIG_TYPE_PATH,
-         .project = CONFIG_PROJECT_TRUSTED,
-         .environment = "ACP_LOG_PATH",
-         .help = "The log's file, where it shall not be in the usual place.",
-         .example = "\"~/sessions.db\""},
+    [CONFIG_LOG_ENABLED] = {.name = "log.enabled",
+                            .type = CONFIG_TYPE_BOOL,
+                            .project = CONFIG_PROJECT_TRUSTED,
+                            .fallback = "true",
+                            .environment = "ACP_LOG",
+                            .help = "Whether sessions are kept in the log."},
+    [CONFIG_LOG_PATH] = {.name = "log.path",
+                         .type = CONFIG_TYPE_PATH,
+                         .project = CONFIG_PROJECT_TRUSTED,
+                         .environment = "ACP_LOG_PATH",
+                         .help = "The log's file, where it shall not be in the usual place.",
+                         .example = "\"~/sessions.db\""},
     [CONFIG_LOG_SYNC] =
         {.name = "log.sync",
          .type = CONFIG_TYPE_BOOL,

@@ -51,8 +51,8 @@ const char *places_find_upwards(struct acp_arena *arena, const char *cwd, const 
 const char *places_find_program(struct acp_arena *arena, const char *command, const char *path);
 
 /*
- * Appends a whole regular file.  0, or -errno; -ENOENT when there is none, -EFBIG over
- * PLACES_MAX_FILE.
+ * Appends a whole regular file.  0, or -errno; -ENOENT when there is none, -EFBIG when it is more
+ * than the buffer takes.
  */
 int places_read_file(const char *path, struct acp_buf *out);
 /*

@@ -14,10 +14,10 @@ enum { BLOCK = 16 * 1024, LOCK_TRIES = 200, LOCK_PAUSE_MS = 10 };
 
 static int read_all(int fd, struct acp_buf *out)
 {
-    size_t before = out->len;
     for (;;) {
-        if (acp_buf_reserve(out, BLOCK))
-            return -ENOMEM;
+        int err = acp_buf_reserve(out, BLOCK);
+        if (err)
+            return err == ACP_ERR_LIMIT ? -EFBIG : -ENOMEM;
         ssize_t n = read(fd, out->data + out->start + out->len, BLOCK);
         if (n > 0)
             out->len += (size_t) n;
@@ -25,8 +25,6 @@ static int read_all(int fd, struct acp_buf *out)
             return 0;
         else if (errno != EINTR)
             return -errno;
-        if (out->len - before > PLACES_MAX_FILE)
-            return -EFBIG;
     }
 }
 

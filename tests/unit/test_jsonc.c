@@ -80,8 +80,8 @@ static void places_count_lines_and_characters_from_one(void **state)
         size_t line;
         size_t column;
     } rows[] = {
-        {"", 0, 1, 1},          {"abc", 2, 1, 3},  {"a\nb", 2, 2, 1},    {"a\r\nb", 3, 2, 1},
-        {"a\rb", 2, 2, 1},      {"a\n\n", 3, 3, 1}, {"\xc3\xa4x", 2, 1, 2}, {"ab", 99, 1, 3},
+        {"", 0, 1, 1},     {"abc", 2, 1, 3},   {"a\nb", 2, 2, 1},      {"a\r\nb", 3, 2, 1},
+        {"a\rb", 2, 2, 1}, {"a\n\n", 3, 3, 1}, {"\xc3\xa4x", 2, 1, 2}, {"ab", 99, 1, 3},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct jsonc_place place = jsonc_place(acp_str(rows[i].text), rows[i].offset);
@@ -156,8 +156,9 @@ static void members_are_added_behind_the_others(void **state)
                "{\n    \"a\": 1, /* one\n */\n    \"b\": 2,\n}");
     check_edit("{\r\n  \"a\": {\r\n  }\r\n}\r\n", "a/b", "[\n  1\n]",
                "{\r\n  \"a\": {\r\n    \"b\": [\r\n      1\r\n    ]\r\n  }\r\n}\r\n");
-    check_edit("{\n  \"s\": {\n    \"x\": {\"y\": 1}\n  }\n}\n", "s/z", "{\n  \"y\": 2\n}",
-               "{\n  \"s\": {\n    \"x\": {\"y\": 1},\n    \"z\": {\n      \"y\": 2\n    }\n  }\n}\n");
+    check_edit(
+        "{\n  \"s\": {\n    \"x\": {\"y\": 1}\n  }\n}\n", "s/z", "{\n  \"y\": 2\n}",
+        "{\n  \"s\": {\n    \"x\": {\"y\": 1},\n    \"z\": {\n      \"y\": 2\n    }\n  }\n}\n");
     check_edit("{\"s\": {\"x\": 1}}", "s/z", "{\n  \"y\": 2\n}",
                "{\"s\": {\"x\": 1, \"z\": { \"y\": 2 }}}");
     check_edit("{\n  \"a\": 1\n}", "q\"\n", "1", "{\n  \"a\": 1,\n  \"q\\\"\\n\": 1\n}");

@@ -1,0 +1,406 @@
+/* The configuration for people: what it is and who said so, a file to start from, the manual. */
+#include <stdio.h>
+
+#include "cmd/config_inside.h"
+#include "cmd/prose.h"
+
+/* ---- Origins -------------------------------------------------------------------------------- */
+
+int config_print_origin(struct config_origin origin, struct acp_buf *out)
+{
+    if (!origin.where)
+        return acp_buf_printf(out, "built in");
+    return origin.line ? acp_buf_printf(out, "%s:%zu", origin.where, origin.line)
+                       : acp_buf_printf(out, "%s", origin.where);
+}
+
+/* ---- Showing -------------------------------------------------------------------------------- */
+
+/*
+ * Everything is shown as rows of a name, a value in JSON and an origin; the two forms differ in how
+ * a row is written.
+ */
+struct shower {
+    const struct config *config;
+    struct acp_buf *out;
+    bool json;
+    int err;
+};
+
+static const char *const layer_names[] = {
+    [CONFIG_LAYER_DEFAULT] = "built in", [CONFIG_LAYER_USER] = "user",
+    [CONFIG_LAYER_PROJECT] = "project",  [CONFIG_LAYER_ENVIRONMENT] = "environment",
+    [CONFIG_LAYER_FLAG] = "flag",
+};
+
+static void show_row(struct shower *s, const char *name, struct acp_str value,
+                     struct config_origin origin)
+{
+    struct acp_buf *out = s->out;
+    if (!s->err && s->json) {
+        struct acp_json_writer w;
+        acp_json_writer_init(&w, out);
+        acp_json_begin_object(&w);
+        acp_json_write_key(&w, acp_str("key"));
+        acp_json_write_str(&w, acp_str(name));
+        acp_json_write_key(&w, acp_str("value"));
+        acp_json_write_raw(&w, acp_raw_n(value.ptr, value.len));
+        acp_json_write_key(&w, acp_str("from"));
+        acp_json_write_str(&w, acp_str(layer_names[origin.layer]));
+        if (origin.where) {
+            acp_json_write_key(&w, acp_str("where"));
+            acp_json_write_str(&w, acp_str(origin.where));
+        }
+        if (origin.line) {
+            acp_json_write_key(&w, acp_str("line"));
+            acp_json_write_u64(&w, origin.line);
+        }
+        acp_json_end_object(&w);
+        s->err = w.err ? w.err : acp_buf_append(out, "\n", 1);
+    } else if (!s->err) {
+        s->err = acp_buf_printf(out, "%s = %.*s  (", name, (int) value.len, value.ptr);
+        if (!s->err)
+            s->err = config_print_origin(origin, out);
+        if (!s->err)
+            s->err = acp_buf_append_str(out, acp_str(")\n"));
+    }
+}
+
+static void show_plain(struct shower *s, enum config_id id, struct acp_json_writer *w)
+{
+    const struct config_value *value = &s->config->values[id];
+    switch (config_key(id)->type) {
+    case CONFIG_TYPE_NUMBER:
+        acp_json_write_i64(w, value->number);
+        break;
+    case CONFIG_TYPE_BOOL:
+        acp_json_write_bool(w, value->number > 0);
+        break;
+    case CONFIG_TYPE_DURATION:
+        acp_json_write_f64(w, (double) value->number / 1000);
+        break;
+    default:
+        acp_json_write_str(w, acp_str(value->text));
+        break;
+    }
+}
+
+/* {"NAME": "(set)"}: tokens and passwords live in such places. */
+static void show_secrets(struct acp_json_writer *w, const char *key, const char *const *variables)
+{
+    if (!variables[0])
+        return;
+    acp_json_write_key(w, acp_str(key));
+    acp_json_begin_object(w);
+    for (size_t i = 0; variables[i]; i++) {
+        const char *end = strchr(variables[i], '=');
+        acp_json_write_key(w, acp_str_n(variables[i], (size_t) (end - variables[i])));
+        acp_json_write_str(w, acp_str("(set)"));
+    }
+    acp_json_end_object(w);
+}
+
+static void write_texts(struct acp_json_writer *w, const char *key, const char *const *texts)
+{
+    if (!texts[0])
+        return;
+    acp_json_write_key(w, acp_str(key));
+    acp_json_begin_array(w);
+    for (size_t i = 0; texts[i]; i++)
+        acp_json_write_str(w, acp_str(texts[i]));
+    acp_json_end_array(w);
+}
+
+static void write_text(struct acp_json_writer *w, const char *key, const char *text)
+{
+    if (!text)
+        return;
+    acp_json_write_key(w, acp_str(key));
+    acp_json_write_str(w, acp_str(text));
+}
+
+static void write_agent(struct acp_json_writer *w, const struct config_agent *agent)
+{
+    acp_json_begin_object(w);
+    write_text(w, "command", agent->command);
+    write_texts(w, "args", agent->args);
+    show_secrets(w, "env", agent->env);
+    write_text(w, "default_model", agent->model);
+    write_text(w, "default_mode", agent->mode);
+    write_text(w, "auth_method", agent->auth_method);
+    acp_json_end_object(w);
+}
+
+static void write_remote(struct acp_json_writer *w, struct acp_str url,
+                         struct acp_http_header_list headers)
+{
+    acp_json_write_key(w, acp_str("url"));
+    acp_json_write_str(w, url);
+    if (headers.count == 0)
+        return;
+    acp_json_write_key(w, acp_str("headers"));
+    acp_json_begin_object(w);
+    for (size_t i = 0; i < headers.count; i++) {
+        acp_json_write_key(w, headers.items[i].name);
+        acp_json_write_str(w, acp_str("(set)"));
+    }
+    acp_json_end_object(w);
+}
+
+static void write_local(struct acp_json_writer *w, const struct acp_mcp_server_stdio *server)
+{
+    acp_json_write_key(w, acp_str("command"));
+    acp_json_write_str(w, server->command);
+    acp_json_write_key(w, acp_str("args"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < server->args.count; i++)
+        acp_json_write_str(w, server->args.items[i]);
+    acp_json_end_array(w);
+    if (server->env.count == 0)
+        return;
+    acp_json_write_key(w, acp_str("env"));
+    acp_json_begin_object(w);
+    for (size_t i = 0; i < server->env.count; i++) {
+        acp_json_write_key(w, server->env.items[i].name);
+        acp_json_write_str(w, acp_str("(set)"));
+    }
+    acp_json_end_object(w);
+}
+
+static void write_server(struct acp_json_writer *w, const struct acp_mcp_server *server)
+{
+    acp_json_begin_object(w);
+    if (server->is == ACP_MCP_SERVER_HTTP) {
+        write_remote(w, server->http.url, server->http.headers);
+    } else if (server->is == ACP_MCP_SERVER_SSE) {
+        write_text(w, "type", "sse");
+        write_remote(w, server->sse.url, server->sse.headers);
+    } else {
+        write_local(w, &server->stdio);
+    }
+    acp_json_end_object(w);
+}
+
+static void write_policy(struct acp_json_writer *w, const struct acp_policy *policy)
+{
+    const struct acp_policy_rule *rule;
+    acp_json_begin_object(w);
+    write_text(w, "mode", acp_policy_mode_name(acp_policy_mode(policy)));
+    acp_json_write_key(w, acp_str("rules"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; (rule = acp_policy_rule_at(policy, i)); i++) {
+        acp_json_begin_object(w);
+        write_text(w, "verdict", acp_verdict_name(rule->verdict));
+        if (rule->kinds) {
+            acp_json_write_key(w, acp_str("kinds"));
+            acp_json_begin_array(w);
+            for (unsigned kind = 0; kind < 32; kind++)
+                if (rule->kinds & (1u << kind))
+                    acp_json_write_str(w, acp_str(acp_kind_name((enum acp_tool_kind_is) kind)));
+            acp_json_end_array(w);
+        }
+        const struct acp_str_entry conditions[] = {{acp_str("path"), rule->path},
+                                                   {acp_str("command"), rule->command},
+                                                   {acp_str("tool"), rule->tool}};
+        for (size_t c = 0; c < sizeof(conditions) / sizeof(conditions[0]); c++) {
+            if (!conditions[c].value.ptr)
+                continue;
+            acp_json_write_key(w, conditions[c].key);
+            acp_json_write_str(w, conditions[c].value);
+        }
+        acp_json_end_object(w);
+    }
+    acp_json_end_array(w);
+    acp_json_end_object(w);
+}
+
+/* One entry of a map as a row: "agent_servers.claude". */
+static void show_entry(struct shower *s, enum config_id id, size_t index)
+{
+    const struct config *config = s->config;
+    struct acp_buf value;
+    struct acp_json_writer w;
+    char name[160];
+    struct acp_str entry;
+    struct config_origin origin;
+    acp_buf_init(&value, CONFIG_MAX_REPORT);
+    acp_json_writer_init(&w, &value);
+    switch (id) {
+    case CONFIG_AGENT_SERVERS:
+        entry = acp_str(config->agents[index].name);
+        origin = config->agents[index].origin;
+        write_agent(&w, &config->agents[index]);
+        break;
+    case CONFIG_MCP_SERVERS:
+        entry = config_mcp_name(&config->mcp[index]);
+        origin = config->mcp_origins[index];
+        write_server(&w, &config->mcp[index]);
+        break;
+    default:
+        entry = acp_str(config->variables[index].name);
+        origin = config->variables[index].origin;
+        acp_json_write_str(&w, acp_str("(set)"));
+        break;
+    }
+    (void) snprintf(name, sizeof(name), "%s.%.*s", config_key(id)->name,
+                    (int) (entry.len < 100 ? entry.len : 100), entry.ptr);
+    if (w.err)
+        s->err = w.err;
+    show_row(s, name, acp_buf_view(&value), origin);
+    acp_buf_finish(&value);
+}
+
+static void show_key(struct shower *s, enum config_id id)
+{
+    const struct config *config = s->config;
+    const struct config_key *key = config_key(id);
+    size_t entries = id == CONFIG_AGENT_SERVERS ? config->agent_count
+                     : id == CONFIG_MCP_SERVERS ? config->mcp_count
+                     : id == CONFIG_ENV         ? config->variable_count
+                                                : 0;
+    for (size_t i = 0; i < entries; i++)
+        show_entry(s, id, i);
+    bool is_map = key->type >= CONFIG_TYPE_ENV && key->type != CONFIG_TYPE_POLICY;
+    if (is_map || (!config->values[id].set && key->type != CONFIG_TYPE_POLICY))
+        return;
+    struct acp_buf value;
+    struct acp_json_writer w;
+    acp_buf_init(&value, (size_t) CONFIG_MAX_REPORT * 16);
+    acp_json_writer_init(&w, &value);
+    if (key->type == CONFIG_TYPE_POLICY)
+        write_policy(&w, config->policy);
+    else
+        show_plain(s, id, &w);
+    if (w.err)
+        s->err = w.err;
+    show_row(s, key->name, acp_buf_view(&value), config->values[id].origin);
+    acp_buf_finish(&value);
+}
+
+static int show(const struct config *config, bool json, struct acp_buf *out)
+{
+    struct shower s = {.config = config, .out = out, .json = json};
+    for (int i = 0; i < CONFIG_COUNT; i++)
+        show_key(&s, (enum config_id) i);
+    return s.err;
+}
+
+int config_show(const struct config *config, struct acp_buf *out)
+{
+    return show(config, false, out);
+}
+
+int config_show_json(const struct config *config, struct acp_buf *out)
+{
+    return show(config, true, out);
+}
+
+/* ---- The template --------------------------------------------------------------------------- */
+
+/* Help as comment lines, without its markup. */
+static int print_comment(const char *prose, const char *indent, struct acp_buf *out)
+{
+    struct acp_buf plain;
+    acp_buf_init(&plain, 4096);
+    int err = prose_plain(prose, &plain);
+    struct acp_str text = acp_buf_view(&plain);
+    while (!err && text.len > 0) {
+        size_t n = text.len;
+        if (n > 90) {
+            for (n = 90; n > 0 && text.ptr[n] != ' ';)
+                n--;
+            n = n ? n : 90;
+        }
+        err = acp_buf_printf(out, "%s// %.*s\n", indent, (int) n, text.ptr);
+        while (n < text.len && text.ptr[n] == ' ')
+            n++;
+        text = acp_str_n(text.ptr + n, text.len - n);
+    }
+    acp_buf_finish(&plain);
+    return err;
+}
+
+/* The default or the example as JSON. */
+static int print_example(const struct config_key *key, struct acp_buf *out)
+{
+    const char *text = key->example ? key->example : key->fallback;
+    bool plain = key->example || key->type == CONFIG_TYPE_NUMBER || key->type == CONFIG_TYPE_BOOL ||
+                 key->type == CONFIG_TYPE_DURATION;
+    return acp_buf_printf(out, plain ? "%s" : "\"%s\"", text);
+}
+
+int config_print_template(struct acp_buf *out)
+{
+    int err = acp_buf_printf(
+        out, "// Configuration of acp; see acp-config(5).  Take the // away from what you want to\n"
+             "// change.  `acp config show` tells what holds, `acp config check` "
+             "what is wrong.\n{\n");
+    const char *group = "";
+    for (int i = 0; i < CONFIG_COUNT && !err; i++) {
+        const struct config_key *key = config_key((enum config_id) i);
+        const char *dot = strchr(key->name, '.');
+        size_t n = dot ? (size_t) (dot - key->name) : 0;
+        bool same = n > 0 && strncmp(group, key->name, n + 1) == 0;
+        if (*group && !same)
+            err = acp_buf_printf(out, "  },\n");
+        if (!err && n > 0 && !same)
+            err = acp_buf_printf(out, "\n  \"%.*s\": {\n", (int) n, key->name);
+        else if (!err)
+            err = acp_buf_printf(out, "\n");
+        group = n > 0 ? key->name : "";
+        const char *indent = n > 0 ? "    " : "  ";
+        if (!err)
+            err = print_comment(key->help, indent, out);
+        bool is_object = key->type >= CONFIG_TYPE_ENV;
+        if (!err)
+            err = acp_buf_printf(out, "%s%s\"%s\": ", indent, is_object ? "" : "// ",
+                                 n > 0 ? dot + 1 : key->name);
+        if (!err)
+            err = print_example(key, out);
+        if (!err)
+            err = acp_buf_printf(out, ",\n");
+    }
+    if (!err && *group)
+        err = acp_buf_printf(out, "  },\n");
+    return err ? err : acp_buf_printf(out, "}\n");
+}
+
+/* ---- The manual ----------------------------------------------------------------------------- */
+
+static const char *const type_names[] = {
+    [CONFIG_TYPE_TEXT] = "text",     [CONFIG_TYPE_PATH] = "path",
+    [CONFIG_TYPE_CHOICE] = "text",   [CONFIG_TYPE_NUMBER] = "number",
+    [CONFIG_TYPE_DURATION] = "time", [CONFIG_TYPE_BOOL] = "true or false",
+    [CONFIG_TYPE_ENV] = "object",    [CONFIG_TYPE_AGENTS] = "object",
+    [CONFIG_TYPE_MCP] = "object",    [CONFIG_TYPE_POLICY] = "object",
+};
+static const char *const project_notes[] = {
+    [CONFIG_PROJECT_FREE] = "",
+    [CONFIG_PROJECT_STRICTER] = " A project that is not trusted can only make it stricter.",
+    [CONFIG_PROJECT_TRUSTED] = " A project must be trusted to set it.",
+};
+
+/* Underscores inside of words are plain in scdoc; nothing else in names needs care. */
+static int print_key(const struct config_key *key, struct acp_buf *out)
+{
+    int err = acp_buf_printf(out, "*%s* (%s)\n\t%s%s\n", key->name, type_names[key->type],
+                             key->help, project_notes[key->project]);
+    if (!err && key->choices) {
+        char wanted[CONFIG_WANTED_SIZE];
+        config_wanted(config_find_key(acp_str(key->name)), wanted, sizeof(wanted));
+        err = acp_buf_printf(out, "\n\tOne of: %s.\n", wanted);
+    }
+    if (!err && key->fallback)
+        err = acp_buf_printf(out, "\n\tDefault: %s.\n", key->fallback);
+    if (!err && key->environment)
+        err = acp_buf_printf(out, "\n\tEnvironment: *%s*.\n", key->environment);
+    return err ? err : acp_buf_printf(out, "\n");
+}
+
+int config_print_manual(struct acp_buf *out)
+{
+    int err = 0;
+    for (int i = 0; i < CONFIG_COUNT && !err; i++)
+        err = print_key(config_key((enum config_id) i), out);
+    return err;
+}
