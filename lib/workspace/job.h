@@ -104,7 +104,8 @@ struct acp_job {
     struct acp_str local_id;
 
     /* job_client.c */
-    uint64_t creating; /* the request for a terminal; 0: none is open */
+    bool is_creating; /* the request for a terminal is open */
+    uint64_t creating;
 };
 
 static inline bool job_is_over(const struct acp_job *job)

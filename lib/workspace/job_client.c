@@ -161,7 +161,7 @@ static void on_created(struct acp_peer *peer, uint64_t request, const struct acp
     struct acp_job *job = user;
     struct acp_create_terminal_response response;
     (void) request;
-    job->creating = 0;
+    job->is_creating = false;
     int err = reply->err ? reply->err
                          : acp_create_terminal_response_decode(ACP_V1, reply->result, &job->arena,
                                                                &response, NULL);
@@ -219,9 +219,11 @@ static int start(struct acp_job *job, const struct acp_job_options *options,
     request.output_byte_limit = acp_some_u64(job->limit);
     int err = ask(peer_of(job), "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &request,
                   on_created, job, &job->creating);
-    if (!err)
-        job->holds++;
-    return err;
+    if (err)
+        return err;
+    job->is_creating = true;
+    job->holds++;
+    return 0;
 }
 
 /* ---- The place ------------------------------------------------------------------------------ */
@@ -242,7 +244,7 @@ static void stop(struct acp_job *job)
 
 static void drop(struct acp_job *job)
 {
-    if (job->creating)
+    if (job->is_creating)
         (void) acp_peer_cancel(peer_of(job), job->creating);
     if (job->terminal_id.len)
         release(job, peer_of(job));

@@ -398,6 +398,9 @@ static void what_makes_no_sense_is_refused(void **state)
 
 int main(void)
 {
+    static struct variant with_terminals = {.kind = WITH_TERMINALS};
+    static struct variant with_text = {.kind = WITH_TEXT};
+    static struct variant with_stream = {.kind = WITH_STREAM};
     static struct variant few[] = {
         {.kind = WITH_TEXT, .options = {.terminals = {.max_per_session = 2}}},
         {.kind = WITH_STREAM, .options = {.terminals = {.max_per_session = 2}}},

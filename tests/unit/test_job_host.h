@@ -7,6 +7,8 @@
 
 #include "test_io_host.h"
 
+#include <poll.h>
+
 #include "acp/job.h"
 #include "acp/workspace.h"
 
@@ -151,8 +153,9 @@ static inline void world_step(struct world *w)
     bool moved = world_move(w, &w->a, &w->c);
     moved = world_move(w, &w->c, &w->a) || moved;
     (void) uv_run(w->loop, UV_RUN_NOWAIT);
+    struct pollfd events = {.fd = uv_backend_fd(w->loop), .events = POLLIN};
     if (!moved)
-        (void) usleep(500);
+        (void) poll(&events, 1, 1);
 }
 
 #define UNTIL(w, condition)                                                                        \
@@ -326,15 +329,9 @@ static inline int world_teardown(void **state)
         words, test, world_setup, world_teardown, &(variant)                                       \
     }
 #define EACH_KIND(test)                                                                            \
-    WORLD_TEST(#test " (terminals of the client)", test, world_kinds[WITH_TERMINALS]),             \
-        WORLD_TEST(#test " (text)", test, world_kinds[WITH_TEXT]),                                 \
-        WORLD_TEST(#test " (stream)", test, world_kinds[WITH_STREAM])
-
-static struct variant world_kinds[KINDS] = {
-    {.kind = WITH_TERMINALS},
-    {.kind = WITH_TEXT},
-    {.kind = WITH_STREAM},
-};
+    WORLD_TEST(#test " (terminals of the client)", test, with_terminals),                          \
+        WORLD_TEST(#test " (text)", test, with_text),                                              \
+        WORLD_TEST(#test " (stream)", test, with_stream)
 
 /* ---- Running -------------------------------------------------------------------------------- */
 
