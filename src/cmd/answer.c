@@ -32,9 +32,9 @@ int answer_new(const char *schema_file, struct answer **ret, struct acp_str *ret
         return EXIT_FAILED;
     *ret = answer;
     acp_buf_init(&text, PLACES_MAX_FILE);
-    acp_buf_init(&answer->wish, 0);
+    acp_buf_init(&answer->wish, RECORD_MAX);
     acp_buf_init(&answer->faults, 64 * 1024);
-    acp_buf_init(&answer->value, 0);
+    acp_buf_init(&answer->value, RECORD_MAX);
     int status = EXIT_OK;
     int err = places_read_file(schema_file, &text);
     if (err) {
@@ -70,8 +70,11 @@ void answer_free(struct answer *answer)
 static void note_fault(struct acp_str path, struct acp_str message, void *user)
 {
     struct answer *answer = user;
-    (void) acp_buf_printf(&answer->faults, "- %.*s%s%.*s\n", (int) path.len, path.ptr,
-                          path.len ? ": " : "", (int) message.len, message.ptr);
+    (void) acp_buf_append_str(&answer->faults, acp_str("- "));
+    (void) acp_buf_append_str(&answer->faults, path);
+    (void) acp_buf_append_str(&answer->faults, acp_str(path.len ? ": " : ""));
+    (void) acp_buf_append_str(&answer->faults, message);
+    (void) acp_buf_append_str(&answer->faults, acp_str("\n"));
 }
 
 /* Finds the JSON and what is wrong with it. */
@@ -87,7 +90,7 @@ static void judge(struct answer *answer, struct acp_str said)
         err = schema_check(answer->schema, value, note_fault, answer);
     }
     if (err < 0)
-        note_fault((struct acp_str){0},
+        note_fault(acp_str(""),
                    acp_str(*failure.message ? failure.message : acp_err_text(err)), answer);
 }
 
@@ -98,7 +101,7 @@ bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf
     judge(answer, said);
     if (!answer->faults.len || ++answer->asks >= MAX_ASKS)
         return false;
-    acp_buf_init(&text, 0);
+    acp_buf_init(&text, RECORD_MAX);
     int err = acp_buf_printf(&text,
                              "That answer cannot be used:\n%.*sGive the whole answer again, as "
                              "JSON alone that is valid by the schema.",
@@ -127,7 +130,7 @@ struct acp_str answer_value(const struct answer *answer)
 int answer_write(const char *path, struct acp_str text)
 {
     struct acp_buf whole;
-    acp_buf_init(&whole, 0);
+    acp_buf_init(&whole, RECORD_MAX);
     int err = acp_buf_append_str(&whole, text);
     if (!err && text.len && text.ptr[text.len - 1] != '\n')
         err = acp_buf_append_str(&whole, acp_str("\n"));

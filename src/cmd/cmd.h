@@ -24,6 +24,13 @@ enum {
 };
 
 /* One file for each; main.c lists them in the order in which help shows them. */
+extern const struct command command_exec;
+extern const struct command command_prompt;
+extern const struct command command_cancel;
+extern const struct command command_set_mode;
+extern const struct command command_set;
+extern const struct command command_status;
+extern const struct command command_sessions;
 extern const struct command command_agents;
 extern const struct command command_config;
 extern const struct command command_trace;

@@ -52,7 +52,7 @@ static void print_json(const struct control *control, const char *action,
 {
     struct acp_buf line;
     struct acp_json_writer w;
-    acp_buf_init(&line, 0);
+    acp_buf_init(&line, RECORD_MAX);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str("action"));

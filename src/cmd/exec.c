@@ -218,7 +218,7 @@ static int run(const struct invocation *invocation)
     struct exec exec = {.options = invocation->options};
     const struct conversation_options *options = &exec.options->conversation;
     struct acp_str extra = {0};
-    acp_buf_init(&exec.body, 0);
+    acp_buf_init(&exec.body, RECORD_MAX);
     int status =
         conversation_prepare(&exec.conversation, invocation, &exec.options->agent, options);
     if (!status && options->schema)

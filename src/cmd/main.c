@@ -1,9 +1,13 @@
 /* acp - the command.  What it is as a whole, and the list of its commands; the rest is in the tables. */
+#include "cmd/agent_names.h"
 #include "cmd/cmd.h"
 
 /* In the order in which help shows them. */
 static const struct command *const commands[] = {
-    &command_agents, &command_config, &command_trace, &command_completion, &command_help, &command_version, &command_complete, NULL,
+    &command_exec,       &command_prompt,  &command_cancel,  &command_set_mode,
+    &command_set,        &command_status,  &command_sessions, &command_agents,
+    &command_config,     &command_trace,   &command_completion, &command_help,
+    &command_version,    &command_complete, NULL,
 };
 
 static const struct exit_status statuses[] = {
@@ -28,6 +32,8 @@ static const struct program program = {
         "What a command writes to its standard output is its result, or the protocol; "
         "everything that is said to people goes to the standard error.",
     .commands = commands,
+    .default_command = &command_prompt,
+    .agent_names = agent_names,
     .statuses = statuses,
     .environment = environment,
     .see_also = "*libacp*(3)",

@@ -255,7 +255,7 @@ static int run(const struct invocation *invocation)
     struct prompt prompt = {.options = invocation->options};
     const struct conversation_options *options = &prompt.options->conversation;
     struct acp_str extra = {0};
-    acp_buf_init(&prompt.body, 0);
+    acp_buf_init(&prompt.body, RECORD_MAX);
     int status =
         conversation_prepare(&prompt.conversation, invocation, &prompt.options->agent, options);
     if (!status && options->schema)

@@ -85,7 +85,7 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     struct acp_buf body;
     struct acp_failure failure = {0};
     struct acp_content_block_list blocks;
-    acp_buf_init(&body, 0);
+    acp_buf_init(&body, RECORD_MAX);
     int err = acp_buf_printf(&body, "{\"prompt\":%.*s}", (int) text.len, text.ptr);
     struct acp_str copy = err ? (struct acp_str){0}
                               : acp_arena_copy(&parts->arena, acp_buf_view(&body));
@@ -121,7 +121,7 @@ static int add_file(struct parts *parts, const char *name)
 {
     struct acp_buf text;
     const char *shown = strcmp(name, "-") == 0 ? "the standard input" : name;
-    acp_buf_init(&text, 0);
+    acp_buf_init(&text, RECORD_MAX);
     int err = read_file(name, PROMPT_MAX_TEXT, &text);
     struct acp_str copy =
         err ? (struct acp_str){0} : acp_arena_copy(&parts->arena, trim(acp_buf_view(&text)));
@@ -166,8 +166,8 @@ static int add_image(struct parts *parts, const char *name)
 {
     struct acp_buf bytes;
     struct acp_buf text;
-    acp_buf_init(&bytes, 0);
-    acp_buf_init(&text, 0);
+    acp_buf_init(&bytes, RECORD_MAX);
+    acp_buf_init(&text, RECORD_MAX);
     int err = read_file(name, PROMPT_MAX_IMAGE, &bytes);
     const char *type = err ? NULL : image_type(acp_buf_view(&bytes));
     int status = EXIT_OK;

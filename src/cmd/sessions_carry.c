@@ -104,7 +104,7 @@ static int run_export(const struct invocation *invocation)
     struct export export = {.fd = STDOUT_FILENO};
     struct acp_failure failure = {0};
     bool json = options->as == AS_JSON || (!options->as && options->agent.format == FORMAT_JSON);
-    acp_buf_init(&export.line, 0);
+    acp_buf_init(&export.line, RECORD_MAX);
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
         status = sessions_find(&s, invocation, &export.session);

@@ -130,7 +130,7 @@ static void print_hit_json(const struct store_hit *hit)
                  {"title", hit->title},
                  {"author", hit->author},
                  {"snippet", hit->snippet}};
-    acp_buf_init(&line, 0);
+    acp_buf_init(&line, RECORD_MAX);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

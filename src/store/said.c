@@ -206,11 +206,8 @@ int store_said(const struct store_event *event, struct acp_arena *arena, struct 
     struct reading reading = {.arena = arena, .words = words};
     struct store_said said = {.author = STORE_USER};
     acp_buf_clear(words);
-    int some = 0;
-    if (acp_str_is(event->kind, "update"))
-        some = say_update(&reading, event->body, &said);
-    else if (acp_str_is(event->kind, "prompt"))
-        some = say_prompt(&reading, event->body, &said);
+    int some = acp_str_is(event->kind, "prompt") ? say_prompt(&reading, event->body, &said)
+                                                 : say_update(&reading, event->body, &said);
     if (reading.err)
         return reading.err;
     if (some) {

@@ -136,8 +136,9 @@ int store_compact(struct store *store, struct acp_failure *failure);
 
 /*
  * What the store itself understands, for the search: the body of "prompt" is an array of content
- * blocks (or an object with one as "prompt"), the body of "update" is what session/update has as
- * "update".  "stop" and "error" end a turn.  Other kinds are the writer's own.
+ * blocks (or an object with one as "prompt"); any other body with a member "sessionUpdate" is what
+ * session/update has as "update".  "stop" and "error" end a turn.  Kinds are otherwise the writer's
+ * own.
  */
 struct store_event {
     uint64_t seq;

@@ -45,6 +45,9 @@ enum record_kind {
     RECORD_KINDS,
 };
 
+/* Larger than any message that we take from an agent. */
+enum { RECORD_MAX = 256 * 1024 * 1024 };
+
 struct record {
     enum record_kind kind;
     uint64_t sequence; /* in its session, from 1; 0 when it has none yet */

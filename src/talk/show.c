@@ -28,9 +28,9 @@ int show_new(const struct show_options *options, struct show **ret)
     acp_arena_init(&show->arena, 0);
     acp_map_init(&show->tools, (uint64_t) (uintptr_t) show);
     acp_buf_init(&show->answer, MAX_ANSWER);
-    acp_buf_init(&show->message_id, 0);
-    acp_buf_init(&show->out, 0);
-    acp_buf_init(&show->progress, 0);
+    acp_buf_init(&show->message_id, RECORD_MAX);
+    acp_buf_init(&show->out, RECORD_MAX);
+    acp_buf_init(&show->progress, RECORD_MAX);
     *ret = show;
     return 0;
 }
@@ -129,12 +129,27 @@ void show_end_line(struct show *show)
     show->at_line_start = true;
 }
 
+bool show_is_text(const struct show *show)
+{
+    return show->options.format == SHOW_TEXT || show->options.format == SHOW_MARKDOWN;
+}
+
+void show_heading(struct show *show, bool agent)
+{
+    if (show->options.format != SHOW_MARKDOWN || (agent && show->agent_section))
+        return;
+    show_end_line(show);
+    put(show, choose(show, LINE_WORDS), acp_str(agent ? "\n## Agent\n\n" : "\n## User\n\n"));
+    show->agent_section = agent;
+}
+
 static void put_words(struct show *show, enum show_line line, struct acp_str text)
 {
     if (!text.len)
         return;
     if (show->line != line) {
         show_end_line(show);
+        show_heading(show, true);
         show->line = line;
         if (line == LINE_THOUGHT) {
             (void) choose(show, line);
@@ -156,6 +171,8 @@ void show_progress(struct show *show, const char *label, struct acp_str text)
         return;
     show_end_line(show);
     (void) choose(show, LINE_NONE);
+    if (show->options.format == SHOW_MARKDOWN && *label != '>')
+        put(show, &show->progress, acp_str("- "));
     colour(show, "\033[36m");
     put(show, &show->progress, acp_str(label));
     colour(show, "\033[0m");
@@ -220,7 +237,7 @@ static void show_said(struct show *show, enum record_kind kind, struct acp_str i
                       const struct acp_content_block *block, bool whole)
 {
     struct acp_str text = show_block(show, block);
-    bool is_text = show->options.format == SHOW_TEXT;
+    bool is_text = show_is_text(show);
     if (kind == RECORD_MESSAGE) {
         note_answer(show, id, text, whole);
         if (is_text)
@@ -277,7 +294,7 @@ static void show_update(struct show *show, const struct record *record)
         return;
     if (record->kind == RECORD_TOOL || record->kind == RECORD_PLAN)
         show->in_message = false;
-    if (show->options.format == SHOW_TEXT && show->options.progress >= 0)
+    if (show_is_text(show) && show->options.progress >= 0)
         show_doing(show, &update);
 }
 

@@ -194,6 +194,7 @@ static void show_prompt(struct show *show, struct acp_raw body)
     struct acp_content_block_list blocks;
     if (!show->options.prompts || record_read_prompt(body, &show->arena, &blocks, NULL))
         return;
+    show_heading(show, false);
     for (size_t i = 0; i < blocks.count; i++)
         show_progress(show, "> ", show_block(show, &blocks.items[i]));
 }
@@ -204,7 +205,7 @@ void show_own(struct show *show, const struct record *record)
     acp_arena_reset(&show->arena);
     if (record->kind == RECORD_OPEN)
         show->mode = acp_str_is(member(show, body, "protocol"), "2") ? ACP_V2 : ACP_V1;
-    if (show->options.format != SHOW_TEXT)
+    if (!show_is_text(show))
         return;
     switch (record->kind) {
     case RECORD_PROMPT:

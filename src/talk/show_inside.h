@@ -21,6 +21,7 @@ struct show {
     int err;       /* the first one: nothing is shown behind it */
     enum show_line line;
     bool at_line_start;
+    bool agent_section; /* Markdown: we are below the agent's heading */
     bool in_message; /* what comes without an id goes on with the message */
     struct acp_buf message_id;
     struct acp_buf answer;
@@ -30,8 +31,12 @@ struct show {
     struct acp_buf progress;
 };
 
+/* Whether people read it, in whole. */
+bool show_is_text(const struct show *show);
 /* Ends the line that words are in the middle of. */
 void show_end_line(struct show *show);
+/* Markdown: a heading, when we are not below it already. */
+void show_heading(struct show *show, bool agent);
 /* One line of progress; the text may have line ends. */
 void show_progress(struct show *show, const char *label, struct acp_str text);
 /* The text of a block; of one that is none, what it is, in the arena. */

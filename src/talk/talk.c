@@ -35,7 +35,7 @@ int talk_prompt(struct talk *talk, struct acp_raw body, const struct talk_prompt
     struct talk_prompt *prompt = calloc(1, sizeof(*prompt));
     if (!prompt)
         return ACP_ERR_NOMEM;
-    acp_buf_init(&prompt->body, 0);
+    acp_buf_init(&prompt->body, RECORD_MAX);
     int err = talk->stopping ? ACP_ERR_CLOSED : acp_buf_append(&prompt->body, body.ptr, body.len);
     if (err) {
         free_prompt(prompt);
@@ -74,7 +74,7 @@ static void record_end(struct talk *talk, const struct talk_prompt *prompt, stru
         [WHOSE_ACP] = "acp", [WHOSE_AGENT] = "agent", [WHOSE_USER] = "user"};
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, 0);
+    acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str(stop.ptr ? "stopReason" : "whose"));

@@ -54,8 +54,8 @@ static void on_exited(struct acp_agent_process *process, const struct acp_proces
         talk_record_texts(talk, RECORD_CLOSED, "message", sentence, (const char *) NULL);
     if (!expected && talk->state != TALK_READY && !talk->failure)
         talk_fail(talk, WHOSE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
-    if (talk->session)
-        acp_workspace_close(talk->workspace, acp_client_session_id(talk->session));
+    if (talk->agent_session)
+        acp_workspace_close(talk->workspace, acp_str(talk->agent_session));
     talk->session = NULL;
     talk->process = NULL;
     talk->replaying = false;
@@ -131,7 +131,7 @@ static void record_open(struct talk *talk, const char *how)
     unsigned mode = acp_client_mode(client);
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, 0);
+    acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str("agent"));

@@ -17,7 +17,7 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
     struct acp_buf body;
     struct acp_json_writer w;
     struct acp_str title = action->title.len ? action->title : action->command;
-    acp_buf_init(&body, 0);
+    acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str("title"));
@@ -397,10 +397,18 @@ static void on_trouble(struct acp_client *client, enum acp_trouble what, struct 
                 text.len > MOST ? "..." : "");
 }
 
+static void on_end_session(struct acp_client_session *session, void *user)
+{
+    struct talk *talk = user;
+    if (talk->session == session)
+        talk->session = NULL;
+}
+
 const struct acp_client_handler talk_client_handler = {
     .event = on_event,
     .permission = on_permission,
     .permission_gone = on_permission_gone,
     .request = on_request,
     .trouble = on_trouble,
+    .end_session = on_end_session,
 };

@@ -173,7 +173,7 @@ static int set_old_model(struct talk *talk, struct acp_str model)
         .method = acp_str("session/set_model"), .reply = on_model_set, .user = talk};
     struct acp_buf params;
     struct acp_json_writer w;
-    acp_buf_init(&params, 0);
+    acp_buf_init(&params, RECORD_MAX);
     acp_json_writer_init(&w, &params);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str("sessionId"));

@@ -73,8 +73,8 @@ static int create_session(struct talk *talk, struct acp_failure *failure)
     const struct talk_options *options = &talk->options;
     struct acp_buf command;
     struct acp_buf directories;
-    acp_buf_init(&command, 0);
-    acp_buf_init(&directories, 0);
+    acp_buf_init(&command, RECORD_MAX);
+    acp_buf_init(&directories, RECORD_MAX);
     int err = write_list(&command, options->argv, (struct acp_str_list){0});
     if (!err)
         err = write_list(&directories, NULL, options->place.directories);
@@ -211,7 +211,7 @@ void talk_record_texts(struct talk *talk, enum record_kind kind, ...)
     struct acp_json_writer w;
     const char *name;
     va_list args;
-    acp_buf_init(&body, 0);
+    acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     va_start(args, kind);
@@ -247,7 +247,7 @@ static void record_unsaid(struct talk *talk, const struct acp_event *event, enum
     unsigned mode = acp_client_mode(acp_agent_process_client(talk->process));
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, 0);
+    acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     int err = ACP_ERR_STATE;
     if (event->kind == ACP_EVENT_MODES) {
