@@ -51,8 +51,6 @@ static int take_items(struct schema_compiler *c, const struct schema_value *valu
     if (value->type != ACP_JSON_ARRAY)
         return take_schema(c, value, node, offset);
     node->items_listed = true;
-    if (value->is.array.count == 0)
-        return 0;
     return take_schemas(c, value, node, offsetof(struct schema_node, prefix_items));
 }
 

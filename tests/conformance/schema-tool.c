@@ -26,14 +26,19 @@ static struct acp_str next_part(struct acp_str *line)
     return part;
 }
 
+/* Texts of a value may be in it; an answer stays on its line all the same. */
 static void put(struct acp_str text)
 {
-    (void) fwrite(text.ptr, 1, text.len, stdout);
+    for (size_t i = 0; i < text.len; i++)
+        (void) fputc((unsigned char) text.ptr[i] < ' ' ? '?' : text.ptr[i], stdout);
 }
 
 static void answer_refused(const struct acp_failure *failure)
 {
-    (void) printf("refused %s: %s", failure->path, failure->message);
+    (void) fputs("refused ", stdout);
+    put(acp_str(failure->path));
+    (void) fputs(": ", stdout);
+    put(acp_str(failure->message));
 }
 
 static void collect(struct acp_str path, struct acp_str message, void *user)
