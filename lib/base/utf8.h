@@ -33,6 +33,16 @@ static inline size_t acp_utf8_length(const char *text, const char *end)
     return 4;
 }
 
+/* The code point of the well-formed sequence of n bytes at text. */
+static inline uint32_t acp_utf8_code(const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *) text;
+    uint32_t code = n == 1 ? p[0] : p[0] & (0xFFu >> (n + 1));
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (p[i] & 0x3Fu);
+    return code;
+}
+
 /* Writes a code point (not a surrogate, at most U+10FFFF) as 1 to 4 bytes and returns how many. */
 static inline size_t acp_utf8_put(char *out, uint32_t code)
 {

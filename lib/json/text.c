@@ -3,14 +3,6 @@
 
 #include "base/utf8.h"
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char) (c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Four hex digits at p, or -1. */
 static int32_t hex_quad(const char *p, const char *end)
 {
@@ -18,7 +10,7 @@ static int32_t hex_quad(const char *p, const char *end)
         return -1;
     int32_t value = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
+        int digit = acp_json_hex_digit(p[i]);
         if (digit < 0)
             return -1;
         value = value << 4 | digit;

@@ -111,6 +111,15 @@ const char *acp_json_word(struct acp_json_cursor *c, const char *p);
 /* Any value that starts at p, inside of depth containers. */
 const char *acp_json_value(struct acp_json_cursor *c, const char *p, uint32_t depth);
 
+/* The value of a hexadecimal digit, or -1. */
+static inline int acp_json_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char) (c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Unfolds the inside of a checked string; out has room for as many bytes.  Returns the length. */
 size_t acp_json_unescape(const char *p, const char *end, char *out);
 /* Whether the inside of a checked string, unfolded, is this text. */

@@ -1,11 +1,13 @@
-// The codec-tool as a child process: many commands are in flight at once, answers come in order.
+// A tool of ours (codec-tool, schema-tool) as a child process: many commands are in flight at once, answers come in order.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { once } from "node:events";
+import { basename } from "node:path";
 
 /** @returns {{ask(lines: string[]): Promise<string[]>, close(): Promise<void>}} */
 export function startTool(path) {
+  const name = basename(path);
   const child = spawn(path, { stdio: ["pipe", "pipe", "inherit"] });
   const waiting = []; // { answers, left, resolve, reject }
   let ended;
@@ -13,12 +15,12 @@ export function startTool(path) {
   const failAll = () => {
     for (const batch of waiting.splice(0)) {
       const command = batch.lines[batch.answers.length];
-      batch.reject(new Error(`codec-tool ended (${ended}) at: ${command.slice(0, 2000)}`));
+      batch.reject(new Error(`${name} ended (${ended}) at: ${command.slice(0, 2000)}`));
     }
   };
   createInterface({ input: child.stdout, crlfDelay: Infinity }).on("line", (line) => {
     const batch = waiting[0];
-    if (!batch) throw new Error(`codec-tool says more than it was asked: ${line}`);
+    if (!batch) throw new Error(`${name} says more than it was asked: ${line}`);
     batch.answers.push(line);
     if (batch.answers.length === batch.lines.length) waiting.shift().resolve(batch.answers);
   });
@@ -40,7 +42,7 @@ export function startTool(path) {
     async close() {
       child.stdin.end();
       if (ended === undefined) await once(child, "close");
-      if (ended !== "status 0") throw new Error(`codec-tool ended with ${ended}`);
+      if (ended !== "status 0") throw new Error(`${name} ended with ${ended}`);
     },
   };
 }
