@@ -8,8 +8,8 @@
 #include "cmd/complete.h"
 
 /*
- * Bash cuts words at '=' and ':' too, so the words are put together again; of a candidate bash wants
- * only what follows its own last cut.
+ * Bash cuts words at '=' and ':' too, so the words are put together again; of a candidate bash
+ * wants only what follows its own last cut.
  */
 static const char bash[] =
     "# bash completion for acp; `acp completion bash` prints it.\n"
@@ -59,7 +59,8 @@ static const char zsh[] =
     "_acp() {\n"
     "    local -a lines candidates\n"
     "    local kind kept line word\n"
-    "    lines=(\"${(@f)$(\"${words[1]}\" __complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)}\")\n"
+    "    lines=(\"${(@f)$(\"${words[1]}\" __complete -- \"${(@)words[2,CURRENT]}\" \\\n"
+    "        2>/dev/null)}\")\n"
     "    kind=${lines[1]%%$'\\t'*}\n"
     "    kept=${lines[1]#*$'\\t'}\n"
     "    for line in \"${(@)lines[2,-1]}\"; do\n"

@@ -1,5 +1,6 @@
 /*
- * help.c - help for people, wrapped at the width of their terminal; and the commands help and version.
+ * help.c - help for people, wrapped at the width of their terminal; and the commands help and
+ * version.
  */
 #include "cmd/help.h"
 

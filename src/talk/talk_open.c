@@ -83,6 +83,17 @@ void talk_stop_agent(struct talk *talk)
 
 static void open_session(struct talk *talk, const char *how);
 
+/* What the agent answered; when it has gone instead, the sentence tells all that is to be said. */
+static void fail_for_agent(struct talk *talk, const struct acp_outcome *outcome, const char *what)
+{
+    struct acp_str agent = talk->options.agent;
+    if (outcome->err == ACP_ERR_CLOSED)
+        talk_fail(talk, WHOSE_AGENT, 0, "%.*s", (int) outcome->why.len, outcome->why.ptr);
+    else
+        talk_fail(talk, WHOSE_AGENT, outcome->code, "%.*s %s: %.*s", (int) agent.len, agent.ptr,
+                  what, (int) outcome->why.len, outcome->why.ptr);
+}
+
 /* A call of ours that the client role did not even send. */
 static void fail_for_us(struct talk *talk, int err)
 {
@@ -193,9 +204,7 @@ static void on_new(struct acp_client *client, struct acp_client_session *session
     } else if (outcome->code == CODE_AUTH_REQUIRED) {
         fail_for_login(talk);
     } else {
-        talk_fail(talk, WHOSE_AGENT, outcome->code, "%.*s opened no session: %.*s",
-                  (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
-                  outcome->why.ptr);
+        fail_for_agent(talk, outcome, "opened no session");
     }
 }
 
@@ -300,9 +309,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         return;
     const struct acp_initialize_response *agent = outcome->value;
     if (outcome->err)
-        talk_fail(talk, WHOSE_AGENT, outcome->code, "%.*s did not agree on the protocol: %.*s",
-                  (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
-                  outcome->why.ptr);
+        fail_for_agent(talk, outcome, "does not agree on the protocol");
     else if (talk->options.auth_method.len)
         log_in(talk);
     else if (talk->options.fail_without_login && agent->auth_methods.count)
@@ -311,14 +318,27 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         open_session(talk, NULL);
 }
 
+/* How long it may take until a prompt can be given; the first prompt may have less time than that. */
+static uint64_t start_time(const struct talk *talk)
+{
+    uint64_t ms = talk->options.start_ms ? talk->options.start_ms : START_DEFAULT_MS;
+    const struct talk_prompt *prompt = talk->prompts;
+    return prompt && prompt->options.timeout_ms && prompt->options.timeout_ms < ms
+               ? prompt->options.timeout_ms
+               : ms;
+}
+
 static void on_too_slow(uv_timer_t *timer)
 {
     struct talk *talk = timer->data;
-    talk_fail(talk, WHOSE_AGENT, 0, "%.*s %s within %.0f seconds", (int) talk->options.agent.len,
+    uint64_t ms = start_time(talk);
+    if (talk->prompts)
+        talk->prompts->timed_out = ms == talk->prompts->options.timeout_ms;
+    talk_fail(talk, WHOSE_AGENT, 0, "%.*s %s within %g seconds", (int) talk->options.agent.len,
               talk->options.agent.ptr,
               talk->state == TALK_STARTING ? "has not answered initialize"
                                            : "has not opened a session",
-              (double) (talk->options.start_ms ? talk->options.start_ms : START_DEFAULT_MS) / 1000);
+              (double) ms / 1000);
 }
 
 void talk_start_agent(struct talk *talk)
@@ -351,8 +371,7 @@ void talk_start_agent(struct talk *talk)
     }
     talk->state = TALK_STARTING;
     talk_regulate(talk);
-    (void) uv_timer_start(talk->patience, on_too_slow,
-                          options->start_ms ? options->start_ms : START_DEFAULT_MS, 0);
+    (void) uv_timer_start(talk->patience, on_too_slow, start_time(talk), 0);
     err = acp_client_start(acp_agent_process_client(talk->process), on_ready, talk);
     if (err)
         talk_fail(talk, WHOSE_ACP, 0, "%s", acp_err_text(err));

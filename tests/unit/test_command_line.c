@@ -1,4 +1,4 @@
-/* What a command line means: which command, which agent, which words are left, and what is refused. */
+/* What a command line means: which command, which agent, what is left, and what is refused. */
 #include "helpers.h"
 
 #include "test_program.h"
