@@ -15,17 +15,6 @@ static const struct acp_str no_version = ACP_STR("0");
 
 /* ---- Refusing -------------------------------------------------------------------------------- */
 
-char *agent_copy(struct acp_str text)
-{
-    char *copy = malloc(text.len + 1);
-    if (!copy)
-        return NULL;
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
 int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *format, ...)
 {
     char message[400];

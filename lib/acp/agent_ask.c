@@ -147,7 +147,7 @@ static int copy_options(struct ask *ask, const struct acp_permission_option *opt
         return ACP_ERR_NOMEM;
     for (; ask->option_count < count; ask->option_count++) {
         struct acp_str id = options[ask->option_count].option_id;
-        char *copy = agent_copy(id);
+        char *copy = acp_str_copy(id);
         if (!copy)
             return ACP_ERR_NOMEM;
         ask->options[ask->option_count].option_id = acp_str_n(copy, id.len);

@@ -106,7 +106,7 @@ int agent_keep_setup(struct acp_session *session, const struct acp_session_mode_
     acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
     acp_json_writer_init(&w, &text);
     int err = acp_new_session_response_encode(ACP_V1, &setup, &w, NULL);
-    char *copy = err ? NULL : agent_copy(acp_buf_view(&text));
+    char *copy = err ? NULL : acp_str_copy(acp_buf_view(&text));
     acp_buf_finish(&text);
     if (!copy)
         return err ? err : ACP_ERR_NOMEM;

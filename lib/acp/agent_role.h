@@ -12,6 +12,7 @@
 #define LIB_ACP_AGENT_ROLE_H
 
 #include "acp/agent.h"
+#include "base/copy.h"
 #include "base/map.h"
 
 /* Prompts that a version 2 client sends while one is at work wait; more than these are refused. */
@@ -119,9 +120,6 @@ static inline bool agent_turn_goes_on(const struct acp_session *session, uint64_
 {
     return session->turn && session->turn->number == number;
 }
-
-/* Takes a copy that ends in NUL; NULL when memory is out. */
-char *agent_copy(struct acp_str text);
 
 /* agent.c */
 int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *format, ...)

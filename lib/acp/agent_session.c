@@ -89,7 +89,7 @@ static int copy_directories(struct acp_session *session, struct acp_str_list dir
         return ACP_ERR_NOMEM;
     for (; session->directory_count < directories.count; session->directory_count++) {
         struct acp_str from = directories.items[session->directory_count];
-        char *copy = agent_copy(from);
+        char *copy = acp_str_copy(from);
         if (!copy)
             return ACP_ERR_NOMEM;
         session->directories[session->directory_count] = acp_str_n(copy, from.len);
@@ -110,7 +110,7 @@ static struct acp_session *make_session(struct acp_agent *agent, acp_call call, 
     acp_buf_init(&session->waiting, (size_t) ACP_WIRE_DEFAULT_MAX);
     acp_map_init(&session->tools, agent->options.seed[1]);
     acp_map_init(&session->replayed, agent->options.seed[1]);
-    session->cwd = agent_copy(cwd);
+    session->cwd = acp_str_copy(cwd);
     if (!session->cwd || copy_directories(session, directories)) {
         free_session(session);
         return NULL;
@@ -127,7 +127,7 @@ int acp_session_set_id(struct acp_session *session, struct acp_str id)
         return ACP_ERR_STATE;
     if (acp_map_get(&agent->sessions, id))
         return ACP_ERR_ARGUMENT;
-    char *copy = agent_copy(id);
+    char *copy = acp_str_copy(id);
     int err = copy ? acp_map_set(&agent->sessions, id, session) : ACP_ERR_NOMEM;
     if (err) {
         free(copy);

@@ -65,7 +65,7 @@ static void begin_turn(struct acp_session *session, acp_call call,
     turn->number = ++session->turns;
     turn->call = call;
     if (meta.ptr)
-        turn->meta = agent_copy(acp_str_n(meta.ptr, meta.len));
+        turn->meta = acp_str_copy(acp_str_n(meta.ptr, meta.len));
     session->turn = turn;
     agent_release_waiting(session);
     /* What was said between turns is a message of its own. */

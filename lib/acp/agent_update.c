@@ -217,7 +217,7 @@ static int choose_message(struct acp_session *session, enum speaker speaker, str
         agent_make_message_id(session, made);
         message = acp_str(made);
     }
-    char *copy = agent_copy(message);
+    char *copy = acp_str_copy(message);
     if (!copy)
         return ACP_ERR_NOMEM;
     free(session->message);
