@@ -295,9 +295,11 @@ static void on_logout(struct acp_agent *agent, acp_call call, void *user)
 }
 
 /* _x/echo gives back what it got; _x/slow is answered when it is cancelled. */
-static void on_request(struct acp_agent *agent, acp_call call, const struct acp_message *message,
-                       void *user)
+static void on_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                       const void *params, const struct acp_message *message, void *user)
 {
+    (void) method;
+    (void) params;
     (void) user;
     if (acp_str_is(message->method, "_x/echo"))
         (void) acp_peer_result(acp_agent_peer(agent), call, message->params);
@@ -317,7 +319,7 @@ static void on_notification(struct acp_agent *agent, const struct acp_message *m
 {
     (void) user;
     if (acp_str_is(message->method, "_x/note"))
-        (void) acp_peer_notify(acp_agent_peer(agent), acp_str("_x/noted"), message->params);
+        (void) acp_agent_notify(agent, acp_str("_x/noted"), ACP_TYPE_ANY, &message->params);
 }
 
 /* ---- Main ----------------------------------------------------------------------------------- */
