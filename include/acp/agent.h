@@ -42,13 +42,13 @@ extern "C" {
  * and served, only with ACP_UNSTABLE in the versions; the handler's request callback serves them.
  */
 enum acp_agent_service {
-    ACP_SERVICE_ARCHIVE = 1,              /* session/archive and session/unarchive */
-    ACP_SERVICE_STATUS = 2,               /* session/status */
-    ACP_SERVICE_TITLE = 4,                /* session/set_title */
-    ACP_SERVICE_PROVIDERS = 8,            /* providers/list, providers/set, providers/disable */
-    ACP_SERVICE_AUTH_STATUS = 16,         /* auth/status, and telling auth/status_update */
-    ACP_SERVICE_MCP = 32,                 /* MCP servers behind the client, by mcp/message */
-    ACP_SERVICE_SYSTEM_PROMPT = 64,       /* systemPrompt of sessions that are opened */
+    ACP_SERVICE_ARCHIVE = 1,                  /* session/archive and session/unarchive */
+    ACP_SERVICE_STATUS = 2,                   /* session/status */
+    ACP_SERVICE_TITLE = 4,                    /* session/set_title */
+    ACP_SERVICE_PROVIDERS = 8,                /* providers/list, providers/set, providers/disable */
+    ACP_SERVICE_AUTH_STATUS = 16,             /* auth/status, and telling auth/status_update */
+    ACP_SERVICE_MCP = 32,                     /* MCP servers behind the client, by mcp/message */
+    ACP_SERVICE_SYSTEM_PROMPT = 64,           /* systemPrompt of sessions that are opened */
     ACP_SERVICE_OVERRIDE_SYSTEM_PROMPT = 128, /* the same, instead of the agent's own */
 };
 

@@ -261,8 +261,8 @@ int agent_check_request(const struct acp_agent *agent, struct acp_str method, ac
 }
 
 /* Updates and cancellations have their own ways, which keep their order. */
-int agent_check_notification(const struct acp_agent *agent, struct acp_str method,
-                             acp_type_id type, const void *params)
+int agent_check_notification(const struct acp_agent *agent, struct acp_str method, acp_type_id type,
+                             const void *params)
 {
     if (acp_str_is(method, "session/update") || acp_str_is(method, "$/cancel_request"))
         return ACP_ERR_STATE;

@@ -68,10 +68,10 @@ struct acp_session {
     uint64_t text_due;        /* when it must be */
     bool is_merging;          /* text is in agent->merging */
     struct acp_session *next_merging;
-    struct acp_map tools;    /* ids of tool calls that have begun, and which can be cancelled */
-    struct acp_map terminals; /* ids of terminals that can be cancelled */
-    struct acp_map replayed; /* messages of the history that have begun (version 2) */
-    struct acp_buf waiting;  /* updates kept for the next prompt: a length and the text of each */
+    struct acp_map tools;      /* ids of tool calls that have begun, and which can be cancelled */
+    struct acp_map terminals;  /* ids of terminals that can be cancelled */
+    struct acp_map replayed;   /* messages of the history that have begun (version 2) */
+    struct acp_buf waiting;    /* updates kept for the next prompt: a length and the text of each */
     struct shared_text *setup; /* what a version 2 client was told, as JSON; NULL: nothing */
     bool made_mode;            /* one of its options stands for the modes */
     char *background;          /* as the JSON of a state; NULL: never told */
@@ -89,8 +89,8 @@ struct acp_turn {
     bool has_usage;
     struct acp_usage usage;
     struct ask *asks;
-    char *meta;     /* the prompt's, or NULL */
-    char *own_meta; /* what goes beside the updates, or NULL */
+    char *meta;                  /* the prompt's, or NULL */
+    char *own_meta;              /* what goes beside the updates, or NULL */
     char message[AGENT_ID_SIZE]; /* the id of the user's message */
     void *user;
 };
@@ -226,8 +226,8 @@ int agent_check_update(const struct acp_session *session, const struct acp_sessi
 int agent_check_tool(const struct acp_agent *agent, const struct acp_tool_call_update *tool);
 int agent_check_request(const struct acp_agent *agent, struct acp_str method, acp_type_id type,
                         const void *params);
-int agent_check_notification(const struct acp_agent *agent, struct acp_str method,
-                             acp_type_id type, const void *params);
+int agent_check_notification(const struct acp_agent *agent, struct acp_str method, acp_type_id type,
+                             const void *params);
 
 /* agent_update.c */
 bool agent_may_send(const struct acp_session *session);

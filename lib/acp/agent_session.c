@@ -422,9 +422,9 @@ static void answer_opening(struct acp_session *session, const struct acp_session
     struct acp_session_config_option mode;
     acp_session_mode_state_init(&modes, setup->current_mode, setup->modes.items,
                                 setup->modes.count);
-    session->made_mode =
-        agent_is_v2(agent) && setup->modes.count && !agent_has_mode_option(setup->options) &&
-        agent_dialect_modes(agent, setup->modes, setup->current_mode, &mode) == 0;
+    session->made_mode = agent_is_v2(agent) && setup->modes.count &&
+                         !agent_has_mode_option(setup->options) &&
+                         agent_dialect_modes(agent, setup->modes, setup->current_mode, &mode) == 0;
     struct acp_resume_session_response told = {
         .modes = setup->modes.count ? &modes : NULL,
         .config_options =

@@ -65,8 +65,8 @@ struct acp_resume_session_response agent_kept_setup(const struct acp_session *se
     struct acp_resume_session_response told = {.modes = NULL};
     if (!session->setup)
         return told;
-    struct acp_str copy = acp_arena_copy(
-        &agent->arena, acp_str_n(session->setup->text, session->setup->len));
+    struct acp_str copy =
+        acp_arena_copy(&agent->arena, acp_str_n(session->setup->text, session->setup->len));
     if (copy.ptr)
         (void) acp_resume_session_response_decode(agent->mode, acp_raw_n(copy.ptr, copy.len),
                                                   &agent->arena, &told, NULL);
@@ -235,8 +235,8 @@ int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_
 int acp_session_options_set(struct acp_session *session, acp_call call,
                             struct acp_session_config_option_list options)
 {
-    struct acp_set_session_config_option_response answer = {
-        .config_options = change_options(session, options)};
+    struct acp_set_session_config_option_response answer = {.config_options =
+                                                                change_options(session, options)};
     return acp_agent_answer(session->agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE,
                             &answer);
 }

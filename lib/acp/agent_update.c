@@ -93,7 +93,8 @@ void agent_release_waiting(struct acp_session *session)
 
 void agent_make_message_id(struct acp_session *session, char id[AGENT_ID_SIZE])
 {
-    (void) snprintf(id, AGENT_ID_SIZE, "msg_%llx_%llu", (unsigned long long) session->agent->options.seed[1],
+    (void) snprintf(id, AGENT_ID_SIZE, "msg_%llx_%llu",
+                    (unsigned long long) session->agent->options.seed[1],
                     (unsigned long long) session->agent->next_message++);
 }
 

@@ -369,6 +369,8 @@ int main(int argc, char **argv)
         handler.resume_session = on_resume;
         handler.list_sessions = on_list;
         handler.delete_session = on_delete;
+        handler.cancel_tool = on_cancel_tool;
+        handler.cancel_terminal = on_cancel_terminal;
         handler.set_mode = on_set_mode;
         handler.set_option = on_set_option;
         handler.authenticate = on_authenticate;

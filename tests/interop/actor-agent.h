@@ -5,6 +5,7 @@
  *   actor-agent-turn.c    the lines of a prompt, one after the other
  *   actor-agent-say.c     lines that report something
  *   actor-agent-ask.c     lines that ask the client for something
+ *   actor-agent-work.c    lines about the work itself: what can be cancelled, states, ids
  */
 #ifndef TESTS_INTEROP_ACTOR_AGENT_H
 #define TESTS_INTEROP_ACTOR_AGENT_H
@@ -33,6 +34,7 @@ struct work {
     bool stubborn; /* takes its time when it is cancelled */
     bool killing;  /* a terminal whose command is killed */
     char terminal[64];
+    bool long_work; /* a tool call or terminal runs until it is cancelled by itself */
 };
 
 /* How a line ends. */
@@ -65,5 +67,10 @@ void say_history(struct acp_session *session);
 
 /* actor-agent-ask.c */
 line_fn do_permission, do_abandon, do_read, do_write, do_terminal, do_kill, do_elicit, do_custom;
+
+/* actor-agent-work.c */
+line_fn do_long_tool, do_long_terminal, do_background, do_busy, do_ids, do_trace, do_relative;
+void on_cancel_tool(struct acp_session *session, struct acp_str tool_call, void *user);
+void on_cancel_terminal(struct acp_session *session, struct acp_str terminal, void *user);
 
 #endif

@@ -68,7 +68,9 @@ static void a_form_and_a_page_are_asked_for(void **state)
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, "{'elicitation':{'form':{},'url':{}}}");
         assert_int_equal(ask_form(&h), 0);
-        expect_wrote(&h, "'method':'elicitation/create','params':{'mode':'form','sessionId':'s','toolCallId':'t1',");
+        expect_wrote(
+            &h,
+            "'method':'elicitation/create','params':{'mode':'form','sessionId':'s','toolCallId':'t1',");
         expect_wrote(&h, "'requestedSchema':{'type':'object','properties':{'name':");
         expect_wrote(&h, "'message':'Who?'");
         feed(&h, "{'jsonrpc':'2.0','id':0,'result':{'action':'accept','content':{'name':'x'}}}");
@@ -234,9 +236,9 @@ static void com_rpc_24_relative_paths_are_not_asked_about(void **state)
     acp_request_permission_subject_init_command(&subject, acp_str("make"), acp_str("here"));
     request.subject = &subject;
     struct acp_str method = acp_str("session/request_permission");
-    assert_int_equal(acp_turn_request(h.turn, method, ACP_TYPE_REQUEST_PERMISSION_REQUEST, &request,
-                                      NULL, NULL),
-                     ACP_ERR_ARGUMENT);
+    assert_int_equal(
+        acp_turn_request(h.turn, method, ACP_TYPE_REQUEST_PERMISSION_REQUEST, &request, NULL, NULL),
+        ACP_ERR_ARGUMENT);
     expect_silence(&h);
     host_finish(&h);
 }
@@ -284,9 +286,9 @@ static void a_request_has_the_params_of_its_method(void **state)
     (void) state;
     open_host(&h, 1, "{'elicitation':{'form':{}}}");
     forget(&h);
-    assert_int_equal(acp_turn_request(h.turn, acp_str("elicitation/create"), ACP_TYPE_ANY, &raw,
-                                      on_result, &h),
-                     ACP_ERR_ARGUMENT);
+    assert_int_equal(
+        acp_turn_request(h.turn, acp_str("elicitation/create"), ACP_TYPE_ANY, &raw, on_result, &h),
+        ACP_ERR_ARGUMENT);
     assert_int_equal(
         acp_turn_request(h.turn, acp_str("no/such"), ACP_TYPE_ANY, &raw, on_result, &h),
         ACP_ERR_STATE);

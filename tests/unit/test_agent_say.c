@@ -192,8 +192,11 @@ static void v1_sess_15_commands_of_servers_are_absolute(void **state)
         const char *command;
         bool good[2]; /* by version */
     } rows[] = {
-        {"/bin/x", {true, true}},   {"./x", {false, false}}, {"bin/x", {false, false}},
-        {"../x", {false, false}},   {"", {false, false}},
+        {"/bin/x", {true, true}},
+        {"./x", {false, false}},
+        {"bin/x", {false, false}},
+        {"../x", {false, false}},
+        {"", {false, false}},
         {"npx", {true, false}}, /* clients of version 1 send names, to be looked up */
     };
     struct host h;

@@ -146,8 +146,8 @@ static void params_are_decoded_and_answers_typed(void **state)
 static void what_is_offered_is_told(void **state)
 {
     static const char *const parts[] = {
-        "'archive':{}", "'status':{}", "'title':{}", "'fork':{}", "'providers':{}",
-        "'systemPrompt':{'mode':{'override':{}}}",
+        "'archive':{}", "'status':{}",    "'title':{}",
+        "'fork':{}",    "'providers':{}", "'systemPrompt':{'mode':{'override':{}}}",
     };
     struct host h;
     (void) state;
@@ -284,14 +284,13 @@ static void the_state_of_the_login_is_told_where_it_is_offered(void **state)
     acp_auth_status_update_notification_init(&note, ACP_AUTH_STATE_AUTHENTICATED);
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, ACP_UNSTABLE, 0, "{}");
-        assert_int_equal(acp_agent_notify(h.agent, method,
-                                          ACP_TYPE_AUTH_STATUS_UPDATE_NOTIFICATION, &note),
-                         ACP_ERR_STATE);
+        assert_int_equal(
+            acp_agent_notify(h.agent, method, ACP_TYPE_AUTH_STATUS_UPDATE_NOTIFICATION, &note),
+            ACP_ERR_STATE);
         host_finish(&h);
         open_host(&h, version, ACP_UNSTABLE, ACP_SERVICE_AUTH_STATUS, "{}");
-        assert_int_equal(acp_agent_notify(h.agent, method,
-                                          ACP_TYPE_AUTH_STATUS_UPDATE_NOTIFICATION, &note),
-                         0);
+        assert_int_equal(
+            acp_agent_notify(h.agent, method, ACP_TYPE_AUTH_STATUS_UPDATE_NOTIFICATION, &note), 0);
         expect_wrote(&h, "'method':'auth/status_update','params':{'state':'authenticated'");
         host_finish(&h);
     }
@@ -312,8 +311,7 @@ static void subagents_and_plans_need_the_markers_of_version_1(void **state)
     expect_silence(&h);
     host_finish(&h);
     for (int version = 1; version <= 2; version++) {
-        open_host(&h, version, ACP_UNSTABLE, 0,
-                  version == 1 ? "{'subagents':{},'plan':{}}" : "{}");
+        open_host(&h, version, ACP_UNSTABLE, 0, version == 1 ? "{'subagents':{},'plan':{}}" : "{}");
         open_session(&h);
         assert_int_equal(acp_session_update(h.session, &child), 0);
         expect_wrote(&h, "'sessionUpdate':'subagent_update','sessionId':'child'");
