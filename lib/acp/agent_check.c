@@ -225,13 +225,11 @@ static int check_params(const struct acp_agent *agent, int method, const void *p
     }
 }
 
-/* A message of one's own: the params are JSON of the program's, an object. */
+/* A message of one's own: where the program gives JSON it is an object; without any it is {}. */
 static int check_custom(acp_type_id type, const void *params)
 {
     const struct acp_raw *raw = params;
-    if (type != ACP_TYPE_ANY)
-        return 0;
-    if (!raw)
+    if (type != ACP_TYPE_ANY || !raw)
         return 0;
     if (!raw->ptr || !raw->len || *raw->ptr != '{')
         return ACP_ERR_ARGUMENT;

@@ -202,6 +202,8 @@ void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_r
  */
 int agent_keep_setup(struct acp_session *session, const struct acp_resume_session_response *told);
 struct acp_resume_session_response agent_kept_setup(const struct acp_session *session);
+/* The same for an update that the program made itself. */
+void agent_note_setup(struct acp_session *session, const struct acp_session_update *update);
 void agent_forget_setup(struct acp_session *session);
 
 /* agent_dialect.c: what the program says, as the version at hand has it; in the message's arena */

@@ -73,6 +73,16 @@ struct acp_resume_session_response agent_kept_setup(const struct acp_session *se
     return told;
 }
 
+void agent_note_setup(struct acp_session *session, const struct acp_session_update *update)
+{
+    struct acp_resume_session_response told = agent_kept_setup(session);
+    if (update->is == ACP_SESSION_UPDATE_CONFIG_OPTION_UPDATE)
+        told.config_options = update->config_option_update.config_options;
+    else
+        told.available_commands = update->available_commands_update.available_commands_v2;
+    (void) agent_keep_setup(session, &told);
+}
+
 void agent_forget_setup(struct acp_session *session)
 {
     release(session->agent, session->setup);

@@ -358,6 +358,10 @@ static int note_update(struct acp_session *session, struct acp_session_update *u
     case ACP_SESSION_UPDATE_STATE_UPDATE:
         agent_note_state(session, &update->state_update);
         return 0;
+    case ACP_SESSION_UPDATE_CONFIG_OPTION_UPDATE:
+    case ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE:
+        agent_note_setup(session, update);
+        return 0;
     default:
         return 0;
     }

@@ -412,7 +412,6 @@ static void v2_sess_17_a_session_at_work_is_resumed_as_it_is(void **state)
     expect_wrote(&h, "'state':'idle'");
     forget(&h);
     host_prompt(&h);
-    assert_int_equal(acp_turn_text(h.turn, acp_str("half")), 0);
     assert_int_equal(acp_session_mode(h.session, acp_str("code")), 0);
     struct acp_available_command commands[2];
     acp_available_command_init(&commands[0], acp_str("test"), acp_str("Tests"));
@@ -429,10 +428,25 @@ static void v2_sess_17_a_session_at_work_is_resumed_as_it_is(void **state)
     const char *all = test_cstr(&h.wire);
     assert_true(strstr(all, "running") < strstr(all, "configOptions"));
     forget(&h);
-    /* The turn was not touched. */
+    /* Commands that were told as any update count too. */
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE};
+    struct acp_available_command_v2 other;
+    acp_available_command_v2_init_command(&other, acp_str("other"), acp_str("Other"));
+    update.available_commands_update.available_commands_v2.items = &other;
+    update.available_commands_update.available_commands_v2.count = 1;
+    assert_int_equal(acp_session_update(h.session, &update), 0);
+    forget(&h);
+    feed(&h, RESUME);
+    expect_wrote(&h,
+                 "'availableCommands':[{'type':'command','name':'other','description':'Other'}]");
+    expect_wrote(&h, "'currentValue':'code'");
+    forget(&h);
+    /* The turn is not touched: its message goes on. */
+    assert_int_equal(acp_turn_text(h.turn, acp_str("half")), 0);
     struct acp_str message = acp_session_message(h.session);
     char id[64];
     (void) snprintf(id, sizeof(id), "%.*s", (int) message.len, message.ptr);
+    feed(&h, RESUME);
     assert_int_equal(acp_turn_text(h.turn, acp_str(" and half")), 0);
     assert_true(acp_str_is(acp_session_message(h.session), id));
     feed(&h, "{'jsonrpc':'2.0','id':8,'method':'session/resume','params':{"
