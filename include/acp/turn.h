@@ -145,8 +145,8 @@ struct acp_elicitation_answer {
 typedef void acp_elicitation_fn(struct acp_turn *turn, const struct acp_elicitation_answer *answer,
                                 void *user);
 /*
- * Asks the user by a form.  tool_call is the id of the call it is for; absent: the session.  Secrets
- * are never asked for by a form.  form->type need not be set.
+ * Asks the user by a form, which never asks for secrets.  tool_call is the id of the call it is
+ * for; absent: the session.  form->type need not be set.
  */
 ACP_API int acp_turn_ask_form(struct acp_turn *turn, struct acp_str tool_call,
                               struct acp_str message, const struct acp_elicitation_schema *form,

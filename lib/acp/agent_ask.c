@@ -1,6 +1,6 @@
 /*
- * What a turn asks of the client: permission, forms, files, anything.  An answer comes exactly once; what
- * the client says after that is ignored.
+ * What a turn asks of the client: permission, forms, files, anything.  An answer comes exactly
+ * once; what the client says after that is ignored.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -74,7 +74,7 @@ void on_cancel_terminal(struct acp_session *session, struct acp_str terminal, vo
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
-/* background [ID]: a terminal of that id goes on beside the conversation; without one nothing does. */
+/* background [ID]: the terminal of that id goes on beside the conversation; without one nothing. */
 enum step do_background(struct work *work, const char *argument)
 {
     struct acp_background_work item;

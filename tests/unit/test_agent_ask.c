@@ -68,9 +68,8 @@ static void a_form_and_a_page_are_asked_for(void **state)
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, "{'elicitation':{'form':{},'url':{}}}");
         assert_int_equal(ask_form(&h), 0);
-        expect_wrote(
-            &h,
-            "'method':'elicitation/create','params':{'mode':'form','sessionId':'s','toolCallId':'t1',");
+        expect_wrote(&h, "'method':'elicitation/create','params':{'mode':'form',");
+        expect_wrote(&h, "'sessionId':'s','toolCallId':'t1',");
         expect_wrote(&h, "'requestedSchema':{'type':'object','properties':{'name':");
         expect_wrote(&h, "'message':'Who?'");
         feed(&h, "{'jsonrpc':'2.0','id':0,'result':{'action':'accept','content':{'name':'x'}}}");
