@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { skip } from "../conformance/tap.mjs";
-import { sleep, within } from "./cases.mjs";
+import { within } from "./cases.mjs";
+import { gone, isAlive } from "./processes.mjs";
 import { WireCheck, askedOf } from "./wire.mjs";
 
 const NEEDED = [22, 13]; // the Node that acpx asks for
@@ -31,31 +32,6 @@ function findNode() {
 
 if (!existsSync(program)) skip("tests/peers is not installed; scripts/setup-npm tries to");
 const node = findNode();
-
-/** Whether there is such a process, one that is dead and only not yet reaped aside. */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  const status = `/proc/${pid}/stat`;
-  return !existsSync(status) || !readFileSync(status, "utf8").includes(") Z ");
-}
-
-/** Waits until the function gives something true. */
-export async function until(what, look) {
-  const late = Date.now() + COMMAND_MS;
-  while (!look()) {
-    if (Date.now() > late) throw new Error(`${what} took longer than ${COMMAND_MS} ms`);
-    await sleep(20);
-  }
-}
-
-/** Waits until there is no such process any more. */
-export function gone(pid) {
-  return until(`the end of process ${pid}`, () => !isAlive(pid));
-}
 
 /** The lines that are JSON-RPC messages, parsed. */
 function messagesIn(text) {

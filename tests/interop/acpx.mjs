@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
-import { Acpx, gone, until } from "./acpx-side.mjs";
+import { Acpx } from "./acpx-side.mjs";
 import { kase } from "./cases.mjs";
+import { gone, until } from "./processes.mjs";
 import { allBlocks } from "./script.mjs";
 
 const [echo, actor] = process.argv.slice(2);
