@@ -1,6 +1,6 @@
 /*
- * roles_world.h - an agent and a client in memory, for tests of the two roles: both play a part that
- * is short enough to be known by heart, and everything that the client is shown is written to a log.
+ * roles_world.h - an agent and a client in memory, for tests of the two roles: both play a part
+ * that is short enough to be known by heart, and what the client is shown is written to a log.
  */
 #ifndef TESTS_UNIT_ROLES_WORLD_H
 #define TESTS_UNIT_ROLES_WORLD_H

@@ -1,4 +1,4 @@
-/* The ends of processes: stopped with all they have started, alone and in numbers, and explained. */
+/* The ends of processes: stopped with all they have started, one or many, and explained. */
 #define _GNU_SOURCE /* usleep */
 #include "test_io_run.h"
 
