@@ -1,6 +1,6 @@
-// acpx, a client that others have written, with one of our agents.  Every command of it is a process;
-// prompts to a session go to one more that it leaves running, the owner of the session's queue.  All
-// of it lives in a home folder that is made for the case and removed with it.
+// acpx, a client that others have written, with one of our agents.  Every command of it is a
+// process; prompts to a session go to one more that it leaves running, the owner of the session's
+// queue.  All of it lives in a home folder that is made for the case and removed with it.
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -71,8 +71,9 @@ export class Acpx {
     const ended = new Promise((done) =>
       child.on("close", (code, signal) => {
         this.running.delete(child);
-        this.said += `acpx ${args.join(" ")}: ${signal ?? code}\n${out.slice(-600)}${err.slice(-600)}`;
-        done({ code: signal ?? code, out, err });
+        const how = signal ?? code;
+        this.said += `acpx ${args.join(" ")}: ${how}\n${out.slice(-600)}${err.slice(-600)}`;
+        done({ code: how, out, err });
       }),
     );
     return { ended: within(COMMAND_MS, `acpx ${args[0]}`, ended), output: () => out };

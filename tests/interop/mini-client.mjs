@@ -43,7 +43,8 @@ await kase("prints what the agent answers and how the turn ended", async () => {
 await kase("leaves when the agent refuses", async () => {
   const refusal = '{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"not today"}}';
   const agent = `read line; echo '${refusal}'; cat`;
-  assert.deepEqual(await run("hello", "sh", "-c", agent), { code: 1, out: "\n[not today]\n", err: "" });
+  const result = await run("hello", "sh", "-c", agent);
+  assert.deepEqual(result, { code: 1, out: "\n[not today]\n", err: "" });
 });
 
 await kase("tells how an agent died", async () => {
