@@ -89,7 +89,8 @@ static int send_v1(struct client_call *call, const struct acp_implementation *in
     };
     struct acp_initialize_request request = {
         .protocol_version = 1, .client_capabilities = &capabilities, .client_info = info};
-    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request, o->timeout_ms);
+    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+                       o->timeout_ms);
 }
 
 static int send_v2(struct client_call *call, const struct acp_implementation *info)
@@ -104,7 +105,8 @@ static int send_v2(struct client_call *call, const struct acp_implementation *in
     };
     struct acp_initialize_request request = {
         .protocol_version = 2, .capabilities = &capabilities, .info = *info};
-    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request, o->timeout_ms);
+    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+                       o->timeout_ms);
 }
 
 int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user)

@@ -77,8 +77,7 @@ static void settle_gone(struct client_call *call, const struct acp_reply *reply)
     struct acp_reply fine = {.result = acp_raw("{}")};
     bool unknown =
         reply->err == ACP_ERR_REMOTE && reply->error_code == ACP_ERROR_CODE_RESOURCE_NOT_FOUND;
-    struct acp_client_session *session =
-        acp_map_get(&call->client->sessions, acp_str(call->id));
+    struct acp_client_session *session = acp_map_get(&call->client->sessions, acp_str(call->id));
     if (session && (!reply->err || unknown))
         client_end_session(session, ACP_ERR_CANCELLED);
     client_settle_done(call, unknown ? &fine : reply);

@@ -158,8 +158,8 @@ int acp_client_cancel(struct acp_client_session *session)
     if (!session->end && session->state == ACP_WORK_IDLE)
         return 0;
     acp_close_session_request_init(&note, acp_str(session->id));
-    int err = client_send_note(client, acp_str("session/cancel"), ACP_TYPE_CLOSE_SESSION_REQUEST,
-                               &note);
+    int err =
+        client_send_note(client, acp_str("session/cancel"), ACP_TYPE_CLOSE_SESSION_REQUEST, &note);
     session->cancelled = true;
     client_drop_questions(session);
     return err;

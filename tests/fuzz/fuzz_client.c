@@ -105,15 +105,17 @@ static void open_session(struct program *p, struct acp_endpoint *e)
     struct acp_content_block block;
     acp_content_block_init_text(&block, acp_str("go"));
     p->begun += acp_client_start(p->client, on_done, p) == 0;
-    tell(e, p->does & V2
-                ? "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":2,\"info\":{\"name\":"
-                  "\"a\",\"version\":\"1\"},\"capabilities\":{\"session\":{\"fork\":{}}}}}\n"
-                : "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1,"
-                  "\"agentCapabilities\":{\"loadSession\":true}}}\n");
+    tell(e,
+         p->does & V2
+             ? "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":2,\"info\":{\"name\":"
+               "\"a\",\"version\":\"1\"},\"capabilities\":{\"session\":{\"fork\":{}}}}}\n"
+             : "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":1,"
+               "\"agentCapabilities\":{\"loadSession\":true}}}\n");
     p->begun += acp_client_new_session(p->client, &place, on_opened, p) == 0;
-    tell(e, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sessionId\":\"s\",\"configOptions\":[{"
-            "\"id\":\"o\",\"configId\":\"o\",\"name\":\"O\",\"category\":\"mode\",\"type\":"
-            "\"select\",\"currentValue\":\"a\",\"options\":[{\"value\":\"a\",\"name\":\"A\"}]}]}}\n");
+    tell(e,
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sessionId\":\"s\",\"configOptions\":[{"
+         "\"id\":\"o\",\"configId\":\"o\",\"name\":\"O\",\"category\":\"mode\",\"type\":"
+         "\"select\",\"currentValue\":\"a\",\"options\":[{\"value\":\"a\",\"name\":\"A\"}]}]}}\n");
     struct acp_client_session *session = acp_client_session(p->client, acp_str("s"));
     if (session)
         p->begun += acp_client_prompt(session, &block, 1, on_turn_end, p) == 0;

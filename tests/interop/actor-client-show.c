@@ -143,12 +143,12 @@ static void write_event(struct acp_json_writer *w, const struct acp_event *e, un
 static void on_event(struct acp_client_session *session, const struct acp_event *e, void *user)
 {
     static const char *const kinds[] = {
-        [ACP_EVENT_CHUNK] = "chunk", [ACP_EVENT_MESSAGE] = "message",
-        [ACP_EVENT_TOOL] = "tool",   [ACP_EVENT_TOOL_CONTENT] = "tool_content",
-        [ACP_EVENT_PLAN] = "plan",   [ACP_EVENT_COMMANDS] = "commands",
-        [ACP_EVENT_MODES] = "modes", [ACP_EVENT_MODE] = "mode",
-        [ACP_EVENT_OPTIONS] = "options",
-        [ACP_EVENT_STATE] = "state", [ACP_EVENT_OTHER] = "other",
+        [ACP_EVENT_CHUNK] = "chunk",     [ACP_EVENT_MESSAGE] = "message",
+        [ACP_EVENT_TOOL] = "tool",       [ACP_EVENT_TOOL_CONTENT] = "tool_content",
+        [ACP_EVENT_PLAN] = "plan",       [ACP_EVENT_COMMANDS] = "commands",
+        [ACP_EVENT_MODES] = "modes",     [ACP_EVENT_MODE] = "mode",
+        [ACP_EVENT_OPTIONS] = "options", [ACP_EVENT_STATE] = "state",
+        [ACP_EVENT_OTHER] = "other",
     };
     static const char *const authors[] = {"agent", "thought", "user"};
     static const char *const states[] = {"idle", "running", "blocked"};

@@ -56,9 +56,10 @@ static void v1_cancel_03_a_cancelled_turn_settles_all_its_questions(void **state
         begin_turn(t);
         ask(t, "s", 101, "");
         ask(t, "s", 102, "");
-        const char *asked = version == ACP_V1 ? "may it in s: May I? (1) tool\n"
-                                                "may it in s: May I? (1) tool\n"
-                                              : "may it in s: May I? (1)\nmay it in s: May I? (1)\n";
+        const char *asked = version == ACP_V1
+                                ? "may it in s: May I? (1) tool\n"
+                                  "may it in s: May I? (1) tool\n"
+                                : "may it in s: May I? (1)\nmay it in s: May I? (1)\n";
         expect_log(t, asked);
         expect_said(t, NULL);
         acp_call last = t->call;
@@ -102,8 +103,10 @@ static void questions_of_many_sessions_are_kept_apart(void **state)
         int at = (i * 7) % MANY;
         assert_int_equal(acp_client_permit(t->client, calls[at], acp_str("n")), ACP_ERR_ARGUMENT);
         assert_int_equal(acp_client_permit(t->client, calls[at], acp_str("y")), 0);
-        (void) snprintf(text, sizeof(text), "\"id\":%d,\"result\":{\"outcome\":{\"outcome\":"
-                        "\"selected\",\"optionId\":\"y\"}}", 1000 + at);
+        (void) snprintf(text, sizeof(text),
+                        "\"id\":%d,\"result\":{\"outcome\":{\"outcome\":"
+                        "\"selected\",\"optionId\":\"y\"}}",
+                        1000 + at);
         expect_said(t, text);
         assert_int_equal(acp_client_reject(t->client, calls[at]), ACP_ERR_UNKNOWN);
     }
@@ -114,7 +117,8 @@ static void v2_perm_04_a_subject_of_no_known_kind_is_shown_as_it_is(void **state
 {
     struct talk *t = begin(ACP_V2);
     (void) state;
-    ask(t, "s", 1, ",\"subject\":{\"type\":\"_door\",\"door\":7},\"_meta\":{\"traceparent\":\"00\"}");
+    ask(t, "s", 1,
+        ",\"subject\":{\"type\":\"_door\",\"door\":7},\"_meta\":{\"traceparent\":\"00\"}");
     expect_log(t, "may it in s: May I? (1) subject\nabout {\"type\":\"_door\",\"door\":7}\n"
                   "meta {\"traceparent\":\"00\"}\n");
     assert_int_equal(acp_client_permit(t->client, t->call, acp_str("y")), 0);
@@ -181,8 +185,9 @@ static void v2_state_09_an_unknown_state_is_busy(void **state)
     update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"_dreaming\"}");
     expect_log(t, "[running]\n");
     assert_int_equal(acp_client_session_state(t->session), ACP_WORK_RUNNING);
-    update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"idle\","
-                   "\"stopReason\":\"_bored\"}");
+    update(t, "s",
+           "{\"sessionUpdate\":\"state_update\",\"state\":\"idle\","
+           "\"stopReason\":\"_bored\"}");
     expect_log(t, "[idle]\nend _bored\n");
     /* Also where nothing is at work. */
     update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"resting\"}");
@@ -194,13 +199,14 @@ static void v1_tool_07_a_change_of_an_unseen_call_is_shown(void **state)
 {
     struct talk *t = begin(ACP_V1);
     (void) state;
-    update(t, "s", "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"never-seen\","
-                   "\"status\":\"completed\"}");
+    update(t, "s",
+           "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"never-seen\","
+           "\"status\":\"completed\"}");
     expect_log(t, "tool never-seen\n");
     talk_free(t);
 }
 
-#define CHUNK                                                                                      \
+#define CHUNK                                                                                        \
     "{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":\"m\",\"content\":{\"type\":\"text\"," \
     "\"text\":\"hi\"}}"
 #define NOTE(params) "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":" params "}"
@@ -247,8 +253,8 @@ static void com_ext_07_the_meta_beside_an_update_reaches_the_program(void **stat
 static int open_old(struct talk *t, const char *id, bool load)
 {
     struct acp_session_place place = {.cwd = acp_str("/w")};
-    return (load ? acp_client_load_session : acp_client_resume_session)(
-        t->client, acp_str(id), &place, on_opened, t);
+    return (load ? acp_client_load_session : acp_client_resume_session)(t->client, acp_str(id),
+                                                                        &place, on_opened, t);
 }
 
 static void a_session_that_is_open_outlives_a_refused_load(void **state)
