@@ -36,7 +36,7 @@ struct early_update {
     char bytes[];    /* the session's id, the update, the _meta */
 };
 
-/* A permission request that waits for the program: in its session's list and in client->questions. */
+/* A permission request that waits for the program: in its session's list, and by its call. */
 struct question {
     struct question *next;
     struct question **link; /* what points to it */

@@ -1,7 +1,7 @@
 /*
- * What may be set in a session: modes, options and commands.  They are told by the answer that opens
- * it, by updates, and by the answers to the calls that set them; version 2 has no modes, but an
- * option that is one.  Programs see all of it in the words of version 1.
+ * What may be set in a session: modes, options and commands.  They are told by the answer that
+ * opens it, by updates, and by the answers to the calls that set them; version 2 has no modes, but
+ * an option that is one.  Programs see all of it in the words of version 1.
  */
 #include <stdlib.h>
 

@@ -165,7 +165,7 @@ int acp_client_cancel(struct acp_client_session *session)
     return err;
 }
 
-/* ---- Cancelling one thing alone (version 2) --------------------------------------------------- */
+/* ---- Cancelling one thing alone (version 2) -------------------------------------------------- */
 
 /* An id is in the set exactly while its latest update says so. */
 static void note_cancellable(struct acp_client_session *session, struct acp_map *set,

@@ -1,6 +1,6 @@
 /*
- * Fuzzes the command line that is made from a method of logging in: whatever the agent says, what is
- * given to exec is a list of texts, and names of the environment are names.
+ * Fuzzes the command line that is made from a method of logging in: whatever the agent says, what
+ * is given to exec is a list of texts, and names of the environment are names.
  */
 #include <stdlib.h>
 

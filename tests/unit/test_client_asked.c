@@ -1,6 +1,6 @@
 /*
- * What an agent asks and reports, seen from the client, where the agent is one that the official SDK
- * would not be: it does not take its questions back, says words that nobody knows, answers null,
+ * What an agent asks and reports, seen from the client, where the agent is one that the official
+ * SDK would not be: it does not take its questions back, says words that nobody knows, answers null,
  * and speaks of sessions that are not there.
  */
 #include "test_client_host.h"
@@ -206,9 +206,9 @@ static void v1_tool_07_a_change_of_an_unseen_call_is_shown(void **state)
     talk_free(t);
 }
 
-#define CHUNK                                                                                        \
-    "{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":\"m\",\"content\":{\"type\":\"text\"," \
-    "\"text\":\"hi\"}}"
+#define CHUNK                                                                                      \
+    "{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":\"m\","                              \
+    "\"content\":{\"type\":\"text\",\"text\":\"hi\"}}"
 #define NOTE(params) "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":" params "}"
 
 static void com_ext_07_the_meta_beside_an_update_reaches_the_program(void **state)

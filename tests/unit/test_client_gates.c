@@ -1,6 +1,6 @@
 /*
- * What a client may send: only what the version has and the agent offers.  The rest is refused here,
- * with a sentence, and never reaches the agent.
+ * What a client may send: only what the version has and the agent offers.  The rest is refused
+ * here, with a sentence, and never reaches the agent.
  */
 #include "test_client_host.h"
 

@@ -192,7 +192,7 @@ static void who_gives_up_has_not_logged_in(void **state)
     assert_int_equal(
         start(&host->loop, "trap 'exit 0' TERM; while :; do sleep 0.05; done", "x", &end, &login),
         0);
-    /* Once the shell has set its trap; should it not have, the signal ends it, which is the same. */
+    /* Once the shell has set its trap; if it has not, the signal ends it, which is the same. */
     uv_sleep(50);
     acp_login_cancel(login);
     assert_int_equal(uv_run(&host->loop, UV_RUN_DEFAULT), 0);
@@ -240,8 +240,7 @@ enum finding {
 };
 
 /*
- * A program of its own at the terminal: it logs in, and says what it found.  keys are typed once the
- * login program, which changes the terminal, waits for them.
+ * A program of its own at the terminal: it logs in, and says what it found.
  */
 static int at_terminal(int slave, const char *script, int expected)
 {
