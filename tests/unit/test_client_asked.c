@@ -1,7 +1,7 @@
 /*
  * What an agent asks and reports, seen from the client, where the agent is one that the official
- * SDK would not be: it does not take its questions back, says words that nobody knows, answers null,
- * and speaks of sessions that are not there.
+ * SDK would not be: it does not take its questions back, says words that nobody knows, answers
+ * null, and speaks of sessions that are not there.
  */
 #include "test_client_host.h"
 
