@@ -13,7 +13,8 @@
  *   - nothing is sent that the agent did not offer: such calls fail at once with ACP_ERR_STATE
  *   - a prompt ends exactly once, after all its events
  *   - a cancelled turn leaves no question open: permission requests are answered for the program
- *   - updates that come before the session they belong to are held and delivered then
+ *   - updates that come before the session they belong to are held and delivered then, before what
+ *     the answer that opened it says of modes, options and commands: the newest comes last
  *
  * The role does no I/O: whoever carries its bytes drives acp_client_endpoint().
  * Sessions belong to the role and are valid until the end_session callback returns.
@@ -41,6 +42,7 @@ enum acp_event_kind {
     ACP_EVENT_TOOL_CONTENT, /* tool_content, to be appended to tool_id (version 2) */
     ACP_EVENT_PLAN,         /* plan: all of it */
     ACP_EVENT_COMMANDS,     /* commands: all of them */
+    ACP_EVENT_MODES,        /* modes: all of them, and mode, which is the current one */
     ACP_EVENT_MODE,         /* mode is now the current one */
     ACP_EVENT_OPTIONS,      /* options: all of them, with their values */
     ACP_EVENT_STATE,        /* state of the session has changed */
@@ -57,8 +59,12 @@ enum acp_work_state {
 
 /*
  * What happened in a session; valid during the callback.  Only the members that the kind names are
- * set, and update, which is the message as it came; it is NULL for what the role found out itself.
- * In a tool call, absent fields are unchanged and null ones are reset.
+ * set, and update, which is the message as it came; it is NULL for what the role found out itself
+ * and for what an answer said.  In a tool call, absent fields are unchanged, null ones are reset.
+ *
+ * A session's modes, options and commands come right after it was opened, and again when they
+ * change, whoever changed them.  Where the modes are an option (version 2), a change of it comes
+ * both as OPTIONS and as MODE.
  */
 struct acp_event {
     enum acp_event_kind kind;
@@ -73,10 +79,12 @@ struct acp_event {
     struct acp_plan_entry_list plan;
     struct acp_available_command_list commands;
     struct acp_str mode;
+    struct acp_session_mode_list modes;
     struct acp_session_config_option_list options; /* id and group are set in both versions */
     enum acp_work_state state;
     const struct acp_session_update *update;
-    struct acp_raw raw; /* the update as its bytes, also when it is of no known kind */
+    struct acp_raw raw;  /* the update as its bytes, also when it is of no known kind */
+    struct acp_raw meta; /* the _meta beside the update, such as a trace context; or absent */
 };
 
 /* ---- Making one ------------------------------------------------------------------------------ */
@@ -85,7 +93,8 @@ struct acp_client_options {
     struct acp_str name;
     struct acp_str title;
     struct acp_str version;
-    unsigned versions; /* ACP_V1, ACP_V2 or both: the highest is asked for; 0: ACP_V1 */
+    /* ACP_V1, ACP_V2 or both: the highest is asked for; 0: ACP_V1.  ACP_UNSTABLE opens the rest. */
+    unsigned versions;
     /* What the program serves; the handler's request callback gets such requests. */
     bool read_files;
     bool write_files;
@@ -95,6 +104,7 @@ struct acp_client_options {
     bool terminal_login;
     bool no_notices;
     bool no_compaction;
+    bool subagents; /* unstable: sessions that the agent starts by itself may be shown */
     struct acp_raw capabilities_meta; /* an object: the _meta of our capabilities, for extensions */
     uint64_t timeout_ms;              /* for answers other than a turn's end; 0: none */
     struct acp_peer_options peer;
@@ -107,6 +117,9 @@ struct acp_permission_question {
     const struct acp_tool_call_update *tool; /* may be NULL in version 2 */
     struct acp_str command;                  /* where it is about a command; else absent */
     struct acp_permission_option_list options;
+    /* What it is about, also when that is of no known kind; NULL: not told, or version 1. */
+    const struct acp_request_permission_subject *subject;
+    struct acp_raw meta; /* the _meta of the request; or absent */
 };
 
 struct acp_client_handler {
@@ -119,9 +132,10 @@ struct acp_client_handler {
     /* The question of that call is settled: the agent took it back, or the turn was cancelled. */
     void (*permission_gone)(struct acp_client_session *session, acp_call call, void *user);
     /*
-     * A request that was offered in the options (files, terminals, elicitation), with its params
-     * decoded, or one of the agent's own (method->id is then -1, params NULL).  Answer with
-     * acp_client_answer() or acp_client_refuse().  session is NULL when it names none.
+     * A request that was offered in the options (files, terminals, elicitation) or is for an MCP
+     * server that lives in the client (unstable), with its params decoded; or one of the agent's
+     * own (method->id is then -1, params NULL).  Answer with acp_client_answer() or
+     * acp_client_refuse().  session is NULL when it names none.
      */
     void (*request)(struct acp_client *client, struct acp_client_session *session, acp_call call,
                     const struct acp_method *method, const void *params,
@@ -160,13 +174,27 @@ struct acp_outcome {
     int err;            /* 0, or one of enum acp_err; ACP_ERR_REMOTE when the agent refused */
     int64_t code;       /* the JSON-RPC code then */
     struct acp_str why; /* one sentence, for every error */
-    const void *value;  /* what the agent answered: the struct of the result's type */
+    /* What the agent answered: the struct of the result's type, struct acp_raw for ACP_TYPE_ANY. */
+    const void *value;
 };
 typedef void acp_client_fn(struct acp_client *client, const struct acp_outcome *outcome,
                            void *user);
 /* session is NULL when err is not 0. */
 typedef void acp_session_fn(struct acp_client *client, struct acp_client_session *session,
                             const struct acp_outcome *outcome, void *user);
+
+/*
+ * Calls that fail at once return ACP_ERR_STATE (not offered, or not now), ACP_ERR_ARGUMENT or what
+ * the connection says, and call nothing back.  This is the sentence that tells people why the last
+ * one did; empty when there is none, valid until the next call.
+ */
+ACP_API struct acp_str acp_client_why(const struct acp_client *client);
+/*
+ * The _meta that requests and notifications carry from now on, such as a trace context; it is
+ * copied.  Absent: none.  Params that have their own keep it.  ACP_ERR_ARGUMENT when it is no
+ * object.
+ */
+ACP_API int acp_client_set_meta(struct acp_client *client, struct acp_raw meta);
 
 /* initialize.  value is struct acp_initialize_response. */
 ACP_API int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user);
@@ -175,7 +203,7 @@ ACP_API unsigned acp_client_mode(const struct acp_client *client);
 /* What the agent answered to it; NULL before. */
 ACP_API const struct acp_initialize_response *acp_client_agent(const struct acp_client *client);
 
-/* The agent's methods of logging in; terminal ones are run by the program, not by this. */
+/* The agent's methods of logging in; terminal ones are run: acp_login_start() in acp/run.h. */
 ACP_API int acp_client_authenticate(struct acp_client *client, struct acp_str method,
                                     acp_client_fn *done, void *user);
 ACP_API int acp_client_logout(struct acp_client *client, acp_client_fn *done, void *user);
@@ -183,27 +211,48 @@ ACP_API int acp_client_logout(struct acp_client *client, acp_client_fn *done, vo
 struct acp_session_place {
     struct acp_str cwd; /* absolute */
     struct acp_str_list directories;
+    /* The command of one that is started must be an absolute path, too. */
     struct acp_mcp_server_list mcp_servers;
+    const struct acp_system_prompt *system_prompt; /* unstable; NULL: none */
 };
-/* value is struct acp_new_session_response, or the response to load or resume. */
+/*
+ * value is struct acp_new_session_response, or the response to load, resume or fork.  What it says
+ * of modes, options and commands also comes as events, after done.
+ */
 ACP_API int acp_client_new_session(struct acp_client *client, const struct acp_session_place *place,
                                    acp_session_fn *done, void *user);
-/* With its history, as events before done is called. */
+/*
+ * With its history, as events before done is called.  A session that is open already stays so when
+ * this is refused; the same holds for acp_client_resume_session().
+ */
 ACP_API int acp_client_load_session(struct acp_client *client, struct acp_str id,
                                     const struct acp_session_place *place, acp_session_fn *done,
                                     void *user);
 ACP_API int acp_client_resume_session(struct acp_client *client, struct acp_str id,
                                       const struct acp_session_place *place, acp_session_fn *done,
                                       void *user);
+/* Unstable: a new session that knows what the one of that id knew. */
+ACP_API int acp_client_fork_session(struct acp_client *client, struct acp_str id,
+                                    const struct acp_session_place *place, acp_session_fn *done,
+                                    void *user);
 /* cwd and cursor may be absent.  value is struct acp_list_sessions_response. */
 ACP_API int acp_client_list_sessions(struct acp_client *client, struct acp_str cwd,
                                      struct acp_str cursor, acp_client_fn *done, void *user);
 ACP_API int acp_client_delete_session(struct acp_client *client, struct acp_str id,
                                       acp_client_fn *done, void *user);
-/* Any other request; its result is not decoded when type is ACP_TYPE_ANY. */
+/*
+ * Any other request: one of one's own, whose name begins with an underscore, or one that the
+ * version has and that the agent offers by a capability; unstable ones only with ACP_UNSTABLE.
+ * ACP_ERR_STATE otherwise, and for methods that have a call of their own for a reason: they open a
+ * session or a turn, or depend on what a session has told.  params is a struct acp_raw when its
+ * type is ACP_TYPE_ANY, and so is the outcome's value when the result's type is.
+ */
 ACP_API int acp_client_request(struct acp_client *client, struct acp_str method,
                                acp_type_id params_type, const void *params, acp_type_id result_type,
                                acp_client_fn *done, void *user);
+/* A notification, under the same conditions. */
+ACP_API int acp_client_notify(struct acp_client *client, struct acp_str method,
+                              acp_type_id params_type, const void *params);
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
@@ -215,19 +264,42 @@ ACP_API void *acp_client_session_user(const struct acp_client_session *session);
 ACP_API struct acp_client_session *acp_client_session(const struct acp_client *client,
                                                       struct acp_str id);
 ACP_API enum acp_work_state acp_client_session_state(const struct acp_client_session *session);
+/*
+ * What may be set, as last told, in the words of version 1: known from the moment that the callback
+ * of the call that opened the session is called.  Valid until the next event of the session.
+ */
+ACP_API struct acp_session_mode_list acp_client_session_modes(
+    const struct acp_client_session *session);
+/* The current one; absent when there are no modes. */
+ACP_API struct acp_str acp_client_session_mode(const struct acp_client_session *session);
+ACP_API struct acp_session_config_option_list acp_client_session_options(
+    const struct acp_client_session *session);
 
 /* stop is the reason's text ("end_turn"), absent when err is not 0. */
 typedef void acp_turn_fn(struct acp_client_session *session, struct acp_str stop,
                          const struct acp_outcome *outcome, void *user);
-/* One at a time: ACP_ERR_STATE while another is at work. */
+/* One at a time: ACP_ERR_STATE while another is at work, and before the session is opened. */
 ACP_API int acp_client_prompt(struct acp_client_session *session,
                               const struct acp_content_block *blocks, size_t count,
                               acp_turn_fn *end, void *user);
 /* Nothing happens when nothing is at work. */
 ACP_API int acp_client_cancel(struct acp_client_session *session);
+/*
+ * Stops one tool call, or the command of one of the agent's terminals, while the turn goes on
+ * (version 2).  ACP_ERR_STATE when the agent does not say, as of now, that it can be stopped.  done
+ * tells that the wish was taken; that it came true comes as an event.
+ */
+ACP_API int acp_client_cancel_tool(struct acp_client_session *session, struct acp_str tool,
+                                   acp_client_fn *done, void *user);
+ACP_API int acp_client_cancel_terminal(struct acp_client_session *session, struct acp_str terminal,
+                                       acp_client_fn *done, void *user);
+/*
+ * Of the modes that the session has told of, in either version: a mode, or the option that stands
+ * for it.  ACP_ERR_STATE when it has told of none.
+ */
 ACP_API int acp_client_set_mode(struct acp_client_session *session, struct acp_str mode,
                                 acp_client_fn *done, void *user);
-/* An option that is a choice, or one that is on or off. */
+/* An option that is a choice, or one that is on or off.  ACP_ERR_STATE when there are none. */
 ACP_API int acp_client_set_option(struct acp_client_session *session, struct acp_str option,
                                   struct acp_str value, acp_client_fn *done, void *user);
 ACP_API int acp_client_set_switch(struct acp_client_session *session, struct acp_str option,

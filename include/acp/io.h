@@ -157,6 +157,13 @@ struct acp_process_options {
     unsigned short columns;
     /* The terminal leaves line ends as the program writes them, and does not echo. */
     bool plain_terminal;
+    /*
+     * It works with the user at the terminal that we run at, if we are in the foreground there:
+     * it stays in our session, its group is in the foreground until it ends, so that keys like ^C
+     * reach it and not us; then the terminal is ours again and as it was.  ^Z is ignored, since
+     * nobody could make it go on.
+     */
+    bool foreground;
 
     /* When set (self is not NULL), what speaks over standard input and output; both are pipes. */
     struct acp_endpoint endpoint;

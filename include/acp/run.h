@@ -63,6 +63,54 @@ ACP_API void acp_agent_process_stop(struct acp_agent_process *agent);
 /* Kills what is left of it; calls nothing back.  Takes NULL. */
 ACP_API void acp_agent_process_free(struct acp_agent_process *agent);
 
+/* ---- Logging in at a terminal ---------------------------------------------------------------- */
+
+/*
+ * A method of logging in that is of the kind terminal: the agent's own program is run once more,
+ * with the method's arguments behind its usual ones and the method's environment on top, at the
+ * terminal that we run at.  There the user talks to it; its exit status 0 means that it worked, and
+ * nothing that it prints means anything to us.
+ *
+ * The agent that runs meanwhile knows nothing of it.  After a success stop it, start it anew, and
+ * begin with acp_client_start():
+ *
+ *     acp_login_start(loop, &login, on_done, me, &running, &failure);
+ *     on_done: acp_agent_process_free(old); acp_agent_process_start(...); acp_client_start(...)
+ */
+struct acp_login;
+
+struct acp_login_options {
+    /* How the agent is started: argv, cwd, env, unset and keep_nesting are taken from it. */
+    const struct acp_process_options *agent;
+    const struct acp_auth_method *method; /* one of acp_client_agent()->auth_methods */
+    /*
+     * Agents of before there was such a kind of method put a whole command line into the _meta of
+     * one, under "terminal-auth", when the client's capabilities have a _meta that says
+     * {"terminal-auth": true}.  Such a command is the agent's choice and runs outside of whatever
+     * holds the agent itself, so it is run only when this says that it may.
+     */
+    bool agents_command;
+};
+
+/*
+ * err is 0 after exit status 0, ACP_ERR_CANCELLED after acp_login_cancel(), ACP_ERR_REMOTE for any
+ * other end; sentence says how it ended, for people.  acp_login_free() may be called here.
+ */
+typedef void acp_login_fn(struct acp_login *login, int err, const struct acp_process_exit *how,
+                          struct acp_str sentence, void *user);
+
+/*
+ * ACP_ERR_STATE when the method is none that is run at a terminal, ACP_ERR_ARGUMENT when its
+ * arguments or environment are nothing that can be given to a program; failure says why in words.
+ */
+ACP_API int acp_login_start(uv_loop_t *loop, const struct acp_login_options *options,
+                            acp_login_fn *done, void *user, struct acp_login **ret,
+                            struct acp_failure *failure);
+/* Ends the program; done is called. */
+ACP_API void acp_login_cancel(struct acp_login *login);
+/* Ends what is left of it; calls nothing back.  Takes NULL. */
+ACP_API void acp_login_free(struct acp_login *login);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,18 +1,10 @@
 /*
- * The client's side of a connection: initialize, the requests it sends and how they end.
+ * The client's side of a connection: initialize, what comes in, and the end.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "acp/client_role.h"
 #include "acp/walk.h"
-
-struct acp_outcome client_failed(const struct acp_client *client, int err)
-{
-    bool told = err == ACP_ERR_CLOSED && client->close_words;
-    return (struct acp_outcome){.err = err,
-                                .why = acp_str(told ? client->close_words : acp_err_text(err))};
-}
 
 void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
 {
@@ -21,97 +13,6 @@ void acp_client_explain_close(struct acp_client *client, struct acp_str sentence
         return;
     free(client->close_words);
     client->close_words = copy;
-}
-
-/* What a reply says, before its value is looked at. */
-static struct acp_outcome outcome_of(const struct acp_client *client, const struct acp_reply *reply)
-{
-    if (reply->err != ACP_ERR_REMOTE)
-        return client_failed(client, reply->err);
-    return (struct acp_outcome){
-        .err = reply->err, .code = reply->error_code, .why = reply->error_message};
-}
-
-/* ---- Requests -------------------------------------------------------------------------------- */
-
-struct client_call *client_call_new(struct acp_client *client,
-                                    void (*settle)(struct client_call *, const struct acp_reply *),
-                                    acp_type_id result_type, void *user)
-{
-    struct client_call *call = calloc(1, sizeof(*call));
-    if (!call)
-        return NULL;
-    call->client = client;
-    call->settle = settle;
-    call->result_type = result_type;
-    call->user = user;
-    return call;
-}
-
-static void free_call(struct client_call *call)
-{
-    free(call->id);
-    free(call->cwd);
-    free(call);
-}
-
-static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
-                     void *user)
-{
-    struct client_call *call = user;
-    (void) peer;
-    (void) request;
-    acp_arena_reset(&call->client->arena);
-    call->settle(call, reply);
-    free_call(call);
-}
-
-int client_send(struct client_call *call, const char *method, acp_type_id type, const void *params,
-                uint64_t timeout_ms)
-{
-    struct acp_client *client = call->client;
-    struct acp_request request = {
-        .method = acp_str(method), .timeout_ms = timeout_ms, .reply = on_reply, .user = call};
-    /* Before initialize has agreed on a version, messages are of the one that is asked for. */
-    unsigned mode = client->mode ? client->mode : client->options.versions;
-    struct acp_json_writer *w = acp_peer_begin_request(client->peer, &request);
-    int err = acp_peer_is_closed(client->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
-    if (w) {
-        if (type == ACP_TYPE_ANY)
-            acp_json_write_raw(w, *(const struct acp_raw *) params);
-        else
-            (void) acp_encode(type, mode, params, w, NULL);
-        err = acp_peer_commit(client->peer, NULL);
-    }
-    if (err)
-        free_call(call);
-    return err;
-}
-
-struct acp_outcome client_outcome(struct client_call *call, const struct acp_reply *reply)
-{
-    struct acp_client *client = call->client;
-    struct acp_outcome outcome = outcome_of(client, reply);
-    if (reply->err || call->result_type == ACP_TYPE_ANY)
-        return outcome;
-    void *value = acp_arena_alloc(&client->arena, acp_type_size(call->result_type));
-    /* Some agents answer null where nothing is to be said. */
-    bool empty = reply->result.len == 4 && memcmp(reply->result.ptr, "null", 4) == 0;
-    outcome.err =
-        !value ? ACP_ERR_NOMEM
-               : acp_decode(call->result_type, client->mode, empty ? acp_raw("{}") : reply->result,
-                            &client->arena, value, NULL);
-    if (outcome.err)
-        return client_failed(client, ACP_ERR_MALFORMED);
-    outcome.value = value;
-    return outcome;
-}
-
-void client_settle_done(struct client_call *call, const struct acp_reply *reply)
-{
-    struct acp_outcome outcome = client_outcome(call, reply);
-    if (call->then.done)
-        call->then.done(call->client, &outcome, call->user);
 }
 
 /* ---- initialize ------------------------------------------------------------------------------ */
@@ -149,7 +50,7 @@ static int agree(struct acp_client *client, struct acp_raw result)
 static void settle_start(struct client_call *call, const struct acp_reply *reply)
 {
     struct acp_client *client = call->client;
-    struct acp_outcome outcome = outcome_of(client, reply);
+    struct acp_outcome outcome = client_reply_outcome(client, reply);
     client->starting = false;
     if (!reply->err) {
         outcome.err = agree(client, reply->result);
@@ -175,8 +76,11 @@ static int send_v1(struct client_call *call, const struct acp_implementation *in
         .notices = yes(!o->no_notices),
         .compaction = yes(!o->no_compaction),
     };
+    /* Left out when what is unstable is off: version 1 has neither without it. */
     struct acp_client_capabilities capabilities = {
         .fs = &fs,
+        .plan = yes(true),
+        .subagents = yes(o->subagents),
         .terminal = o->terminals,
         .auth = &auth,
         .elicitation = o->forms || o->urls ? &elicitation : NULL,
@@ -185,7 +89,8 @@ static int send_v1(struct client_call *call, const struct acp_implementation *in
     };
     struct acp_initialize_request request = {
         .protocol_version = 1, .client_capabilities = &capabilities, .client_info = info};
-    return client_send(call, "initialize", ACP_TYPE_INITIALIZE_REQUEST, &request, o->timeout_ms);
+    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+                       o->timeout_ms);
 }
 
 static int send_v2(struct client_call *call, const struct acp_implementation *info)
@@ -200,13 +105,14 @@ static int send_v2(struct client_call *call, const struct acp_implementation *in
     };
     struct acp_initialize_request request = {
         .protocol_version = 2, .capabilities = &capabilities, .info = *info};
-    return client_send(call, "initialize", ACP_TYPE_INITIALIZE_REQUEST, &request, o->timeout_ms);
+    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+                       o->timeout_ms);
 }
 
 int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user)
 {
     if (client->mode || client->starting)
-        return ACP_ERR_STATE;
+        return client_decline(client, ACP_ERR_STATE, "initialize was sent already");
     struct acp_implementation info = {
         .name = client->options.name.len ? client->options.name : acp_str("unnamed"),
         .version = client->options.version.len ? client->options.version : acp_str("0"),
@@ -227,76 +133,6 @@ int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user
     if (err)
         client->starting = false;
     return err;
-}
-
-/* ---- Authentication and anything else -------------------------------------------------------- */
-
-static int send_done(struct acp_client *client, const char *method, acp_type_id params_type,
-                     const void *params, acp_type_id result_type, acp_client_fn *done, void *user)
-{
-    struct client_call *call = client_call_new(client, client_settle_done, result_type, user);
-    if (!call)
-        return ACP_ERR_NOMEM;
-    call->then.done = done;
-    return client_send(call, method, params_type, params, client->options.timeout_ms);
-}
-
-/* The method of that id, if it is one that the protocol drives. */
-static bool has_agent_method(const struct acp_client *client, struct acp_str id)
-{
-    for (size_t i = 0; i < client->agent.auth_methods.count; i++) {
-        const struct acp_auth_method *m = &client->agent.auth_methods.items[i];
-        if (m->is == ACP_AUTH_METHOD_AGENT &&
-            acp_str_eq(client_is_v2(client) ? m->agent.method_id : m->agent.id, id))
-            return true;
-    }
-    return false;
-}
-
-int acp_client_authenticate(struct acp_client *client, struct acp_str method, acp_client_fn *done,
-                            void *user)
-{
-    if (!client->mode || !has_agent_method(client, method))
-        return ACP_ERR_STATE;
-    if (client_is_v2(client)) {
-        struct acp_login_auth_request request;
-        acp_login_auth_request_init(&request, method);
-        return send_done(client, "auth/login", ACP_TYPE_LOGIN_AUTH_REQUEST, &request,
-                         ACP_TYPE_LOGIN_AUTH_RESPONSE, done, user);
-    }
-    struct acp_authenticate_request request;
-    acp_authenticate_request_init(&request, method);
-    return send_done(client, "authenticate", ACP_TYPE_AUTHENTICATE_REQUEST, &request,
-                     ACP_TYPE_AUTHENTICATE_RESPONSE, done, user);
-}
-
-int acp_client_logout(struct acp_client *client, acp_client_fn *done, void *user)
-{
-    if (client_is_v2(client)) {
-        struct acp_logout_auth_request request = {0};
-        if (client->agent.auth_methods.count == 0)
-            return ACP_ERR_STATE;
-        return send_done(client, "auth/logout", ACP_TYPE_LOGOUT_AUTH_REQUEST, &request,
-                         ACP_TYPE_LOGOUT_AUTH_RESPONSE, done, user);
-    }
-    const struct acp_agent_capabilities *can = client->agent.agent_capabilities;
-    struct acp_logout_request request = {0};
-    if (!client->mode || !acp_is_set(can) || !acp_is_set(can->auth) ||
-        !acp_is_set(can->auth->logout))
-        return ACP_ERR_STATE;
-    return send_done(client, "logout", ACP_TYPE_LOGOUT_REQUEST, &request, ACP_TYPE_LOGOUT_RESPONSE,
-                     done, user);
-}
-
-int acp_client_request(struct acp_client *client, struct acp_str method, acp_type_id params_type,
-                       const void *params, acp_type_id result_type, acp_client_fn *done, void *user)
-{
-    char name[128];
-    if (!client->mode || method.len >= sizeof(name))
-        return ACP_ERR_STATE;
-    memcpy(name, method.ptr, method.len);
-    name[method.len] = '\0';
-    return send_done(client, name, params_type, params, result_type, done, user);
 }
 
 /* ---- What comes in --------------------------------------------------------------------------- */
@@ -398,6 +234,8 @@ int acp_client_new(const struct acp_client_options *options,
     acp_arena_init(&client->arena, 0);
     acp_arena_init(&client->kept, 0);
     acp_map_init(&client->sessions, (uintptr_t) client);
+    acp_map_init(&client->questions, (uintptr_t) client);
+    client->early_end = &client->early;
     client->options.peer.key = acp_str("update");
     int err = acp_peer_new(&client->options.peer, &peer_handler, client, &client->peer);
     if (err) {
@@ -417,7 +255,9 @@ void acp_client_free(struct acp_client *client)
     end_all_sessions(client, ACP_ERR_CLOSED);
     client_forget_early(client);
     free(client->close_words);
+    free(client->meta);
     acp_map_finish(&client->sessions);
+    acp_map_finish(&client->questions);
     acp_arena_finish(&client->arena);
     acp_arena_finish(&client->kept);
     free(client);

@@ -33,6 +33,11 @@ static void refuse_failure(struct acp_client *client, acp_call call,
 
 /* ---- Permission ------------------------------------------------------------------------------ */
 
+static struct acp_str key_of(const acp_call *call)
+{
+    return acp_str_n((const char *) call, sizeof(*call));
+}
+
 static void free_question(struct question *question)
 {
     for (size_t i = 0; i < question->option_count; i++)
@@ -61,42 +66,42 @@ static struct question *make_question(acp_call call, struct acp_permission_optio
     return NULL;
 }
 
+/* Puts the question where it is found again; takes it, also when it fails. */
+static int add_question(struct acp_client_session *session, struct question *question)
+{
+    if (acp_map_set(&session->client->questions, key_of(&question->call), question)) {
+        free_question(question);
+        return ACP_ERR_NOMEM;
+    }
+    question->session = session;
+    question->next = session->questions;
+    question->link = &session->questions;
+    if (question->next)
+        question->next->link = &question->next;
+    session->questions = question;
+    return 0;
+}
+
+/* Takes the question of that call; its session is returned, or NULL when it is settled. */
+static struct acp_client_session *take_question(struct acp_client *client, acp_call call)
+{
+    struct question *question = acp_map_remove(&client->questions, key_of(&call));
+    if (!question)
+        return NULL;
+    struct acp_client_session *session = question->session;
+    *question->link = question->next;
+    if (question->next)
+        question->next->link = question->link;
+    free_question(question);
+    return session;
+}
+
 static bool was_offered(const struct question *question, struct acp_str option)
 {
     for (size_t i = 0; i < question->option_count; i++)
         if (acp_str_eq(question->options[i], option))
             return true;
     return false;
-}
-
-/* Where the question stands, in whichever session has it; NULL when it is settled. */
-static struct question **find_question(struct acp_client *client, acp_call call,
-                                       struct acp_client_session **ret_session)
-{
-    struct acp_client_session *session;
-    size_t cursor = 0;
-    while ((session = acp_map_next(&client->sessions, &cursor, NULL))) {
-        for (struct question **at = &session->questions; *at; at = &(*at)->next) {
-            if ((*at)->call == call) {
-                *ret_session = session;
-                return at;
-            }
-        }
-    }
-    return NULL;
-}
-
-/* Takes the question out of its session, which is returned; NULL when it is settled. */
-static struct acp_client_session *take_question(struct acp_client *client, acp_call call)
-{
-    struct acp_client_session *session = NULL;
-    struct question **at = find_question(client, call, &session);
-    if (!at)
-        return NULL;
-    struct question *question = *at;
-    *at = question->next;
-    free_question(question);
-    return session;
 }
 
 static int answer_outcome(struct acp_client *client, acp_call call, struct acp_str option)
@@ -112,11 +117,10 @@ static int answer_outcome(struct acp_client *client, acp_call call, struct acp_s
 
 int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option)
 {
-    struct acp_client_session *session;
-    struct question **at = find_question(client, call, &session);
-    if (!at)
+    const struct question *question = acp_map_get(&client->questions, key_of(&call));
+    if (!question)
         return ACP_ERR_UNKNOWN;
-    if (!was_offered(*at, option))
+    if (!was_offered(question, option))
         return ACP_ERR_ARGUMENT;
     (void) take_question(client, call);
     return answer_outcome(client, call, option);
@@ -134,10 +138,8 @@ void client_drop_questions(struct acp_client_session *session)
     struct acp_client *client = session->client;
     bool was_closing = client->closing || session->gone;
     while (session->questions) {
-        struct question *question = session->questions;
-        acp_call call = question->call;
-        session->questions = question->next;
-        free_question(question);
+        acp_call call = session->questions->call;
+        (void) take_question(client, call);
         (void) answer_outcome(client, call, acp_str(NULL));
         if (client->handler.permission_gone)
             client->handler.permission_gone(session, call, client->user);
@@ -164,6 +166,7 @@ static void read_subject(const struct acp_request_permission_subject *subject,
 {
     if (!acp_is_set(subject))
         return;
+    question->subject = subject;
     if (subject->is == ACP_REQUEST_PERMISSION_SUBJECT_TOOL_CALL)
         question->tool = &subject->tool_call.tool_call;
     else if (subject->is == ACP_REQUEST_PERMISSION_SUBJECT_COMMAND)
@@ -174,11 +177,13 @@ static void ask(struct acp_client_session *session, acp_call call,
                 const struct acp_request_permission_request *request)
 {
     struct acp_client *client = session->client;
-    struct acp_permission_question question = {.options = request->options};
+    struct acp_permission_question question = {.options = request->options, .meta = request->meta};
     if (client_is_v2(client)) {
         question.title = request->title;
         question.description = request->description;
         read_subject(request->subject, &question);
+        if (question.tool)
+            client_note_tool(session, question.tool);
     } else {
         question.tool = &request->tool_call;
         question.title = acp_is_set(request->tool_call.title.ptr) ? request->tool_call.title
@@ -210,12 +215,10 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
         return;
     }
     struct question *question = make_question(call, request.options);
-    if (!question) {
+    if (!question || add_question(session, question)) {
         (void) acp_peer_error_for(client->peer, call, ACP_ERR_NOMEM);
         return;
     }
-    question->next = session->questions;
-    session->questions = question;
     ask(session, call, &request);
 }
 
@@ -237,8 +240,10 @@ static bool is_offered(const struct acp_client *client, int method)
         return o->terminals;
     case ACP_METHOD_ELICITATION_CREATE:
         return o->forms || o->urls;
+    case ACP_METHOD_MCP_MESSAGE:
+        return client->serves_mcp;
     default:
-        return client->mode & ACP_UNSTABLE;
+        return false;
     }
 }
 

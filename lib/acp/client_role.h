@@ -1,10 +1,15 @@
 /*
  * client_role.h - the inside of the client's role.
  *
- *   client.c          the connection: initialize, requests and their outcomes
- *   client_session.c  sessions: opening, prompts, cancellation, the end
- *   client_event.c    what the agent reports, as events of either version
- *   client_answer.c   what the agent asks
+ *   client.c           the connection: initialize, what comes in, the end
+ *   client_request.c   requests and their outcomes, what may be sent, logging in
+ *   client_open.c      opening sessions
+ *   client_session.c   sessions: their life, listing and closing them
+ *   client_turn.c      prompts, cancellation, the one end of a turn
+ *   client_settings.c  modes, options and commands
+ *   client_event.c     what the agent reports, as events of either version
+ *   client_early.c     reports on sessions that are not known yet
+ *   client_answer.c    what the agent asks
  */
 #ifndef LIB_ACP_CLIENT_ROLE_H
 #define LIB_ACP_CLIENT_ROLE_H
@@ -15,20 +20,42 @@
 
 /* Updates for sessions that are not known yet are held; so much of them, then the oldest go. */
 enum { CLIENT_MAX_EARLY = 1024 * 1024 };
+/* So many tool calls, and so many terminals, of a session are known to be cancellable. */
+enum { CLIENT_MAX_CANCELLABLE = 4096 };
+
+/* An update as it came, with the _meta beside it, which may be absent. */
+struct client_update {
+    struct acp_raw update;
+    struct acp_raw meta;
+};
 
 struct early_update {
     struct early_update *next;
     size_t session_len;
-    size_t len;
-    char bytes[]; /* the session's id, then the params */
+    size_t update_len;
+    size_t meta_len; /* 0: absent */
+    char bytes[];    /* the session's id, the update, the _meta */
 };
 
-/* A permission request that waits for the program. */
+/* A permission request that waits for the program: in its session's list, and by its call. */
 struct question {
     struct question *next;
+    struct question **link; /* what points to it */
+    struct acp_client_session *session;
     acp_call call;
     size_t option_count; /* ids of the options that were offered, each a copy */
     struct acp_str *options;
+};
+
+/* What may be set in a session, as last told, in the words of version 1. */
+struct settings {
+    struct acp_arena modes_arena;
+    struct acp_arena options_arena;
+    struct acp_session_mode_list modes;
+    struct acp_session_config_option_list options;
+    struct acp_str mode_option; /* the id of the option that is the mode; absent: none */
+    bool by_set_mode;           /* modes are set by session/set_mode, not by an option */
+    char *mode;                 /* the current one; NULL: none */
 };
 
 struct acp_client_session {
@@ -36,7 +63,9 @@ struct acp_client_session {
     char *id;
     char *cwd;
     void *user;
-    bool gone; /* it is being ended, and no longer among client->sessions */
+    bool gone;        /* it is being ended, and no longer among client->sessions */
+    bool open;        /* the agent has said so */
+    unsigned openers; /* requests to open it that wait for their answer */
     enum acp_work_state state;
     /* The prompt at work. */
     acp_turn_fn *end; /* NULL when there is none */
@@ -46,6 +75,10 @@ struct acp_client_session {
     bool cancelled; /* we have asked for its end */
     char *stop;     /* version 2: why it stopped, should that be told before the response */
     struct question *questions;
+    struct settings settings;
+    /* Ids of what can be cancelled by itself, as of now. */
+    struct acp_map cancellable_tools;
+    struct acp_map cancellable_terminals;
 };
 
 /* A request of ours. */
@@ -58,9 +91,9 @@ struct client_call {
     } then;
     void *user;
     acp_type_id result_type;
-    struct acp_client_session *session; /* that it is about, or NULL */
-    char *id;                           /* of a session that is being opened */
-    char *cwd;                          /* likewise */
+    char *id;   /* of the session that it is about, or NULL */
+    char *cwd;  /* of a session that is being opened */
+    char *mode; /* that is being set */
 };
 
 struct acp_client {
@@ -71,13 +104,18 @@ struct acp_client {
     unsigned mode;
     bool starting;
     bool closing;
+    bool serves_mcp;        /* an MCP server that lives in the client was handed over */
     struct acp_arena arena; /* for the message at hand */
     struct acp_arena kept;  /* for what initialize answered */
     struct acp_initialize_response agent;
     struct acp_map sessions;
+    struct acp_map questions;   /* by their calls */
     struct early_update *early; /* oldest first */
+    struct early_update **early_end;
     size_t early_bytes;
+    char *meta;        /* that requests carry; NULL: none */
     char *close_words; /* why the connection is closed, for people; may be NULL */
+    char why[240];     /* the last call failed at once */
     void (*wake)(void *user);
     void *wake_user;
 };
@@ -87,33 +125,80 @@ static inline bool client_is_v2(const struct acp_client *client)
     return client->mode & ACP_V2;
 }
 
+/* client_request.c */
 /* An error of ours as an outcome. */
 struct acp_outcome client_failed(const struct acp_client *client, int err);
-
-/* client.c */
+/* What a reply says, before its value is looked at. */
+struct acp_outcome client_reply_outcome(const struct acp_client *client,
+                                        const struct acp_reply *reply);
+/* Notes why a call fails at once; returns err. */
+int client_decline(struct acp_client *client, int err, const char *format, ...) ACP_PRINTF(3, 4);
+/* Whether the agent has the capability of that path: of version 1, of version 2. */
+bool client_has(const struct acp_client *client, const char *v1, const char *v2);
+/* 0 when the version has the method and the agent offers it; otherwise ACP_ERR_STATE. */
+int client_may(struct acp_client *client, const char *method);
 struct client_call *client_call_new(struct acp_client *client,
                                     void (*settle)(struct client_call *, const struct acp_reply *),
                                     acp_type_id result_type, void *user);
+void client_call_free(struct client_call *call);
 /* Sends the request; takes the call, also when it fails. */
-int client_send(struct client_call *call, const char *method, acp_type_id type, const void *params,
-                uint64_t timeout_ms);
+int client_send(struct client_call *call, struct acp_str method, acp_type_id type,
+                const void *params, uint64_t timeout_ms);
+/* Sends a request whose outcome goes to done. */
+int client_send_done(struct acp_client *client, struct acp_str method, acp_type_id params_type,
+                     const void *params, acp_type_id result_type, acp_client_fn *done, void *user);
+int client_send_note(struct acp_client *client, struct acp_str method, acp_type_id type,
+                     const void *params);
 /* The outcome of a reply, with its value decoded into the message's arena. */
 struct acp_outcome client_outcome(struct client_call *call, const struct acp_reply *reply);
 /* Settles by calling then.done. */
 void client_settle_done(struct client_call *call, const struct acp_reply *reply);
 
 /* client_session.c */
+struct acp_client_session *client_add_session(struct acp_client *client, struct acp_str id,
+                                              struct acp_str cwd);
 void client_end_session(struct acp_client_session *session, int reason);
+/* Takes back what client_add_session() did, when nobody has heard of it. */
+void client_remove_session(struct acp_client_session *session);
+
+/* client_turn.c */
 void client_note_state(struct acp_client_session *session, const struct acp_state_update *state);
 void client_end_turn(struct acp_client_session *session, struct acp_str stop,
                      const struct acp_outcome *outcome);
+/* What an update says of whether something can be cancelled by itself. */
+void client_note_tool(struct acp_client_session *session, const struct acp_tool_call_update *tool);
+void client_note_terminal(struct acp_client_session *session,
+                          const struct acp_terminal_update *terminal);
+
+/* client_settings.c */
+/* Keeps what the answer that opened a session says; from is its text.  ACP_ERR_NOMEM. */
+int client_take_settings(struct acp_client_session *session, acp_type_id type, const void *answer,
+                         struct acp_raw from);
+/* Shows it. */
+void client_emit_settings(struct acp_client_session *session, acp_type_id type, const void *answer);
+/* Updates; the event has the update, and gets its kind. */
+void client_emit_options(struct acp_client_session *session, struct acp_event *event,
+                         acp_type_id type, struct acp_raw from);
+void client_emit_mode(struct acp_client_session *session, struct acp_event *event,
+                      struct acp_str mode);
+void client_emit_commands(struct acp_client_session *session, struct acp_event *event,
+                          struct acp_available_command_list commands,
+                          struct acp_available_command_v2_list commands_v2);
+void client_forget_settings(struct acp_client_session *session);
 
 /* client_event.c */
+void client_emit(struct acp_client_session *session, const struct acp_event *event);
 void client_serve_update(struct acp_client *client, const struct acp_message *message);
-void client_deliver_early(struct acp_client_session *session);
-void client_forget_early(struct acp_client *client);
+void client_deliver(struct acp_client_session *session, const struct client_update *from);
 void client_emit_state(struct acp_client_session *session, enum acp_work_state state,
-                       const struct acp_session_update *update, struct acp_raw raw);
+                       const struct acp_event *from);
+
+/* client_early.c */
+void client_hold_early(struct acp_client *client, struct acp_str session,
+                       const struct client_update *update);
+/* Delivers what was held for the session; false when there was nothing. */
+bool client_deliver_early(struct acp_client_session *session);
+void client_forget_early(struct acp_client *client);
 
 /* client_answer.c */
 void client_serve_request(struct acp_client *client, acp_call call,

@@ -94,6 +94,7 @@ static void reap(struct acp_process *p)
 
 static void tell_exit(struct acp_process *p)
 {
+    acp_foreground_take_back(&p->foreground);
     if (p->told)
         return;
     p->told = true;
@@ -291,6 +292,7 @@ void acp_process_free(struct acp_process *p)
     p->freed = true;
     p->told = true;
     p->handler = (struct acp_process_handler){0};
+    acp_foreground_take_back(&p->foreground);
     acp_process_close_io(p);
     acp_process_kill(p);
     if (p->phase == PROCESS_EXITED)

@@ -10,6 +10,7 @@
 
 #include "acp/io.h"
 #include "io/children.h"
+#include "io/foreground.h"
 #include "io/mend.h"
 #include "io/orphans.h"
 #include "io/source.h"
@@ -51,6 +52,7 @@ struct acp_process {
     bool keep_rest;
     bool err_by_line;
     bool on_terminal;
+    struct acp_foreground foreground; /* that was lent to it */
 
     uv_timer_t timer;
     uint64_t drain_until; /* these three while EXITED */

@@ -137,6 +137,8 @@ static bool is_valid(const struct acp_process_options *o)
         return false;
     if (o->in == ACP_IO_MERGE || o->out == ACP_IO_MERGE)
         return false;
+    if (o->foreground && (o->out == ACP_IO_PTY || o->endpoint.self))
+        return false;
     bool terminal = o->in == ACP_IO_PTY || o->err == ACP_IO_PTY;
     if (terminal && o->out != ACP_IO_PTY)
         return false;
@@ -172,6 +174,8 @@ static int run(struct acp_process *p, const struct acp_process_options *o, const
         .cwd = o->cwd,
         .fds = {ends->child[0], ends->child[1], ends->child[2]},
         .terminal = ends->terminal,
+        .in_our_session = o->foreground,
+        .foreground = p->foreground.tty,
     };
     int err = acp_spawn(&spawn, p->slot, &p->pid, failure);
     free(environment);
@@ -201,6 +205,7 @@ static struct acp_process *make(uv_loop_t *loop, const struct acp_process_option
     p->err_by_line = o->err_by_line;
     p->on_terminal = o->out == ACP_IO_PTY;
     p->in = -1;
+    p->foreground.tty = -1;
     acp_tail_init(&p->err_tail, o->err_tail ? o->err_tail : DEFAULT_ERR_TAIL);
     acp_buf_init(&p->err_line, PROCESS_MAX_LINE);
     p->watch.ended = acp_process_on_ended;
@@ -249,11 +254,14 @@ int acp_process_start(uv_loop_t *loop, const struct acp_process_options *o,
         return acp_spawn_failed(failure, program, "", ACP_ERR_NOMEM);
     struct ends ends = no_ends;
     int err = make_ends(o, &ends);
+    if (o->foreground)
+        acp_foreground_init(&p->foreground);
     if (err)
         (void) acp_spawn_failed(failure, program, "its input and output", err);
     else
         err = run(p, o, &ends, failure);
     if (err) {
+        acp_foreground_take_back(&p->foreground);
         close_all_ends(&ends);
         free(p->program);
         free(p->buffer);

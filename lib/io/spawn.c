@@ -138,11 +138,22 @@ static void run(const struct plan *plan)
     errno = number;
 }
 
+/* A group of its own in our session.  All signals are blocked, so that the terminal lets us. */
+static void join_session(int terminal)
+{
+    (void) setpgid(0, 0);
+    if (terminal >= 0)
+        (void) tcsetpgrp(terminal, getpid());
+}
+
 static _Noreturn void child(const struct plan *plan)
 {
     const struct acp_spawn *spawn = plan->spawn;
     int report = plan->report;
-    (void) setsid();
+    if (spawn->in_our_session)
+        join_session(spawn->foreground);
+    else
+        (void) setsid();
     if (spawn->terminal >= 0 && ioctl(spawn->terminal, TIOCSCTTY, 0) < 0)
         give_up(report, STEP_TERMINAL);
     if (place_fds(plan, &report) < 0)
@@ -151,6 +162,8 @@ static _Noreturn void child(const struct plan *plan)
     if (spawn->cwd && chdir(spawn->cwd) < 0)
         give_up(report, STEP_CWD);
     reset_signals();
+    if (spawn->in_our_session)
+        (void) signal(SIGTSTP, SIG_IGN); /* nobody could make it go on */
     die_with_parent(plan->parent);
     run(plan);
     give_up(report, STEP_EXEC);

@@ -13,6 +13,9 @@ struct acp_spawn {
     const char *cwd; /* NULL: ours */
     int fds[3];      /* what becomes 0, 1 and 2; any numbers, all open */
     int terminal;    /* becomes the controlling terminal; -1: none */
+    /* Stays in our session, with its group in the foreground of this terminal; -1: just that. */
+    bool in_our_session;
+    int foreground;
 };
 
 /*
