@@ -517,6 +517,26 @@ static void v1_init_04_the_client_says_who_it_is(void **state)
     }
 }
 
+static void an_agent_of_either_version_learns_what_is_offered(void **state)
+{
+    static const struct acp_client_handler handler = {0};
+    struct acp_client_options options = {
+        .versions = ACP_V1 | ACP_V2, .name = acp_str("me"), .read_files = true, .forms = true};
+    struct acp_client *client;
+    (void) state;
+    assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
+    assert_int_equal(acp_client_start(client, NULL, NULL), 0);
+    struct acp_str out = acp_client_endpoint(client).output(acp_client_endpoint(client).self);
+    char *text = strndup(out.ptr, out.len);
+    assert_non_null(strstr(text, "\"protocolVersion\":2"));
+    assert_non_null(strstr(text, "\"capabilities\":{\"elicitation\":{\"form\":{}}}"));
+    assert_non_null(strstr(text, "\"info\":{\"name\":\"me\",\"version\":\"0\"}"));
+    assert_non_null(strstr(text, "\"clientCapabilities\":{\"fs\":{\"readTextFile\":true"));
+    assert_non_null(strstr(text, "\"clientInfo\":{\"name\":\"me\",\"version\":\"0\"}"));
+    free(text);
+    acp_client_free(client);
+}
+
 static void unstable_capabilities_are_told_only_when_wanted(void **state)
 {
     static const struct acp_client_handler handler = {0};
@@ -554,6 +574,7 @@ int main(void)
         cmocka_unit_test(the_subject_of_a_question_can_be_cancelled_too),
         cmocka_unit_test(com_ext_06_requests_carry_the_trace_context),
         cmocka_unit_test(v1_init_04_the_client_says_who_it_is),
+        cmocka_unit_test(an_agent_of_either_version_learns_what_is_offered),
         cmocka_unit_test(unstable_capabilities_are_told_only_when_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
