@@ -174,6 +174,8 @@ static const struct {
     const char *name;
     line_fn *fn;
 } lines[] = {
+    {"run", do_run},           {"run-for", do_run_for},   {"background", do_background},
+    {"poll", do_poll},         {"end-background", do_end_background},
     {"abandon", do_abandon},   {"big", do_big},           {"blocks", do_blocks},
     {"chunks", do_chunks},     {"commands", do_commands}, {"compaction", do_compaction},
     {"custom", do_custom},     {"diff", do_diff},         {"elicit", do_elicit},
@@ -251,6 +253,6 @@ void on_cancel(struct acp_turn *turn, void *user)
     (void) user;
     if (work->stubborn)
         work->timer = make_timer(30, 0, on_stubborn_end, work);
-    else
+    else if (!work->running)
         (void) end(work, ACP_STOP_CANCELLED);
 }

@@ -5,10 +5,12 @@
  *   actor-agent-turn.c    the lines of a prompt, one after the other
  *   actor-agent-say.c     lines that report something
  *   actor-agent-ask.c     lines that ask the client for something
+ *   actor-agent-command.c lines that run commands
  */
 #ifndef TESTS_INTEROP_ACTOR_AGENT_H
 #define TESTS_INTEROP_ACTOR_AGENT_H
 
+#include "acp/job.h"
 #include "acp/run.h"
 
 /* What the program keeps of a session. */
@@ -20,6 +22,7 @@ struct talk {
     char servers[256]; /* names of the MCP servers it was given */
     uv_timer_t *later; /* speaks when no turn is at work; NULL: does not */
     char words[128];   /* what it says then */
+    struct acp_job *background; /* NULL: none was started */
 };
 
 /* A turn that is at work on its lines. */
@@ -32,6 +35,7 @@ struct work {
     int64_t left;  /* chunks that a stream still has to say */
     bool stubborn; /* takes its time when it is cancelled */
     bool killing;  /* a terminal whose command is killed */
+    bool running;  /* a command, whose result ends the turn when it is cancelled */
     char terminal[64];
 };
 
@@ -45,6 +49,7 @@ enum step {
 typedef enum step line_fn(struct work *work, const char *argument);
 
 extern uv_loop_t actor_loop;
+extern struct acp_jobs *actor_jobs;
 
 /* actor-agent.c */
 struct acp_session_setup make_setup(const struct talk *talk);
@@ -65,5 +70,8 @@ void say_history(struct acp_session *session);
 
 /* actor-agent-ask.c */
 line_fn do_permission, do_abandon, do_read, do_write, do_terminal, do_kill, do_elicit, do_custom;
+
+/* actor-agent-command.c */
+line_fn do_run, do_run_for, do_background, do_poll, do_end_background;
 
 #endif
