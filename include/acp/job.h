@@ -1,6 +1,6 @@
 /*
- * job.h - running a command as a step of an agent's turn, written once for both versions.  A command
- * that runs, or has run, is a job.
+ * job.h - running a command as a step of an agent's turn, written once for both versions.  A job is
+ * a command that runs or has run.
  *
  *     static void on_done(struct acp_job *job, const struct acp_job_result *result, void *user)
  *     {
@@ -55,7 +55,7 @@ struct acp_jobs;
 
 struct acp_jobs_options {
     struct acp_terminals_options terminals; /* limits, sizes, from SIGTERM to SIGKILL */
-    uint64_t merge_ms;     /* version 2: output is gathered for so long; 0: 20 */
+    uint64_t merge_ms;                      /* version 2: output is gathered for so long; 0: 20 */
     uint64_t refresh_ms;   /* how often the end of the output is shown anew; 0: 500 */
     uint64_t stream_bytes; /* version 2: sent of one command before only its end is; 0: 8 MiB */
     uint64_t settle_ms;    /* how long the client may take to end a command; 0: 3000 */
@@ -63,7 +63,7 @@ struct acp_jobs_options {
 
 /* options may be NULL.  ACP_ERR_STATE when the agent has such a set already, ACP_ERR_NOMEM. */
 ACP_API int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent,
-                             const struct acp_jobs_options *options, struct acp_jobs **ret);
+                         const struct acp_jobs_options *options, struct acp_jobs **ret);
 /* Ends all commands without a result.  Before or after the agent is freed.  Takes NULL. */
 ACP_API void acp_jobs_free(struct acp_jobs *jobs);
 
@@ -75,7 +75,7 @@ struct acp_job_options {
     struct acp_str_list args;
     struct acp_str_map env;
     struct acp_str cwd;         /* absolute; absent: the session's */
-    uint64_t output_byte_limit; /* so much of the output's end is kept; 0: terminals.default_bytes */
+    uint64_t output_byte_limit; /* kept of the output's end; 0: terminals.default_bytes */
     uint64_t timeout_ms;        /* 0: none */
     bool pipes;                 /* a process of ours gets no pseudo-terminal */
     bool background;
@@ -102,8 +102,7 @@ struct acp_job_result {
  * The texts are valid inside of the call only.  A command in the foreground is gone when this
  * returns.
  */
-typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result,
-                            void *user);
+typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result, void *user);
 
 /*
  * Starts the command.  done, which may be NULL, is called once if this returns 0, and not before it
@@ -119,14 +118,14 @@ ACP_API int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *jobs,
 ACP_API void acp_job_kill(struct acp_job *job);
 
 struct acp_job_output {
-    int err;                      /* 0, or why it cannot be told; then there is no text */
-    struct acp_str text;          /* as in a result */
+    int err;             /* 0, or why it cannot be told; then there is no text */
+    struct acp_str text; /* as in a result */
     bool truncated;
     bool running;
     struct acp_terminal_exit how; /* when it is not running */
 };
-typedef void acp_job_output_fn(struct acp_job *job,
-                                   const struct acp_job_output *output, void *user);
+typedef void acp_job_output_fn(struct acp_job *job, const struct acp_job_output *output,
+                               void *user);
 
 /*
  * Asks for what it has printed so far.  fn is called once if this returns 0: inside of this call,

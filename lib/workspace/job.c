@@ -88,7 +88,7 @@ static size_t output_limit(const struct acp_jobs *set, uint64_t asked)
 }
 
 static struct acp_job *make(struct acp_jobs *set, struct acp_turn *turn,
-                                const struct acp_job_options *options)
+                            const struct acp_job_options *options)
 {
     struct acp_job *job = calloc(1, sizeof(*job));
     if (!job)
@@ -150,7 +150,7 @@ static void explain(struct acp_job *job)
     switch (job->result.end) {
     case ACP_JOB_TIMED_OUT:
         job_say(job, "the command took longer than %llu ms and was ended",
-                    (unsigned long long) job->timeout_ms);
+                (unsigned long long) job->timeout_ms);
         break;
     case ACP_JOB_KILLED:
         job_say(job, "the command was ended");
@@ -332,9 +332,9 @@ static void on_turn_cancelled(struct acp_agent_watch *watch, struct acp_turn *tu
             stop(job, ACP_JOB_CANCELLED);
 }
 
-/* Those of the turn when one is given, otherwise all of the session; results may change the list. */
-static struct acp_job *find_open(const struct acp_jobs *set,
-                                     const struct acp_session *session, const struct acp_turn *turn)
+/* One of the turn when it is given, otherwise of the session; results may change the list. */
+static struct acp_job *find_open(const struct acp_jobs *set, const struct acp_session *session,
+                                 const struct acp_turn *turn)
 {
     for (struct acp_job *job = set->first; job; job = job->next)
         if (job->session == session && !job_is_over(job) && (!turn || job->turn == turn))
@@ -406,8 +406,8 @@ static struct acp_jobs_options with_defaults(const struct acp_jobs_options *opti
     return o;
 }
 
-int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent,
-                     const struct acp_jobs_options *options, struct acp_jobs **ret)
+int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent, const struct acp_jobs_options *options,
+                 struct acp_jobs **ret)
 {
     struct acp_jobs *set = calloc(1, sizeof(*set));
     if (!set)
@@ -457,8 +457,8 @@ static bool is_misuse(int err)
 }
 
 int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *set,
-                         const struct acp_job_options *options, acp_job_fn *done,
-                         void *user, struct acp_job **ret)
+                         const struct acp_job_options *options, acp_job_fn *done, void *user,
+                         struct acp_job **ret)
 {
     struct acp_session *session = acp_turn_session(turn);
     if (set->freed)

@@ -52,8 +52,7 @@ static void release(const struct acp_job *job, struct acp_peer *peer)
     (void) ask_about(job, peer, "terminal/release", NULL, NULL);
 }
 
-static void say_reply(struct acp_job *job, const char *what, int err,
-                      const struct acp_reply *reply)
+static void say_reply(struct acp_job *job, const char *what, int err, const struct acp_reply *reply)
 {
     if (err == ACP_ERR_REMOTE && reply->error_message.len)
         job_say(job, "%s: %.*s", what, (int) reply->error_message.len, reply->error_message.ptr);
@@ -127,9 +126,8 @@ static void on_waited(struct acp_peer *peer, uint64_t request, const struct acp_
     (void) request;
     if (!job_is_over(job)) {
         int err = reply->err ? reply->err
-                             : acp_wait_for_terminal_exit_response_decode(ACP_V1, reply->result,
-                                                                          &job->arena, &response,
-                                                                          NULL);
+                             : acp_wait_for_terminal_exit_response_decode(
+                                   ACP_V1, reply->result, &job->arena, &response, NULL);
         if (!err) {
             note_status(job, response.exit_code, response.signal);
         } else if (!job->result.end) {
@@ -263,8 +261,8 @@ static void on_read(struct acp_peer *peer, uint64_t request, const struct acp_re
     if (job) {
         struct acp_job_output output = {.err = reply->err, .running = true};
         if (!output.err)
-            output.err = acp_terminal_output_response_decode(ACP_V1, reply->result, &arena,
-                                                             &response, NULL);
+            output.err =
+                acp_terminal_output_response_decode(ACP_V1, reply->result, &arena, &response, NULL);
         if (!output.err) {
             output.text = job_end_of(response.output, job->limit);
             output.truncated = response.truncated || output.text.len < response.output.len;

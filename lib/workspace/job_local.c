@@ -2,7 +2,7 @@
 #include "workspace/job.h"
 
 int job_local_output(const struct acp_job *job, struct acp_buf *out,
-                         struct acp_terminal_snapshot *ret)
+                     struct acp_terminal_snapshot *ret)
 {
     return acp_terminals_output(job->set->terminals, job->session_id, job->local_id, out, ret);
 }

@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 enum {
-    CHUNK_BYTES = 32 * 1024,      /* enough to be sent at once */
-    LIVE_TEXT_BYTES = 4 * 1024,   /* shown as text while it runs */
-    LAST_TEXT_BYTES = 64 * 1024,  /* and at the end */
-    LIVE_TAIL_BYTES = 64 * 1024,  /* the same for a stream that has become too long */
+    CHUNK_BYTES = 32 * 1024,     /* enough to be sent at once */
+    LIVE_TEXT_BYTES = 4 * 1024,  /* shown as text while it runs */
+    LAST_TEXT_BYTES = 64 * 1024, /* and at the end */
+    LIVE_TAIL_BYTES = 64 * 1024, /* the same for a stream that has become too long */
     LAST_TAIL_BYTES = 1024 * 1024,
     ID_SIZE = 64,
 };

@@ -1,4 +1,7 @@
-/* Lines that run commands: in the foreground, with a time limit, in the background. */
+/*
+ * Lines that run commands: `run` in the foreground, `run-for` with a time limit, `launch` in the
+ * background, where `poll` reads what there is and `land` ends it.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,14 +100,14 @@ static enum step run(struct work *work, const struct acp_job_options *options)
     return STEP_NEXT;
 }
 
-enum step do_run(struct work *work, const char *argument)
+static enum step do_run(struct work *work, const char *argument)
 {
     struct acp_job_options options = make_options(work, argument);
     return run(work, &options);
 }
 
 /* run-for MS LINE */
-enum step do_run_for(struct work *work, const char *argument)
+static enum step do_run_for(struct work *work, const char *argument)
 {
     unsigned ms = 0;
     int at = 0;
@@ -125,7 +128,7 @@ static void on_background_result(struct acp_job *job, const struct acp_job_resul
     say_result(talk->session, result);
 }
 
-enum step do_background(struct work *work, const char *argument)
+static enum step do_launch(struct work *work, const char *argument)
 {
     struct acp_job_options options = make_options(work, argument);
     options.background = true;
@@ -133,7 +136,7 @@ enum step do_background(struct work *work, const char *argument)
     work->talk->background = NULL;
     int err = acp_turn_run_command(work->turn, actor_jobs, &options, on_background_result,
                                    work->talk, &work->talk->background);
-    sayf(work, "background: %s\n", acp_err_name(err));
+    sayf(work, "launch: %s\n", acp_err_name(err));
     return STEP_NEXT;
 }
 
@@ -154,7 +157,7 @@ static void on_poll(struct acp_job *job, const struct acp_job_output *output, vo
     work->timer = make_timer(0, 0, on_polled, work);
 }
 
-enum step do_poll(struct work *work, const char *argument)
+static enum step do_poll(struct work *work, const char *argument)
 {
     (void) argument;
     struct acp_job *job = work->talk->background;
@@ -165,10 +168,27 @@ enum step do_poll(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-enum step do_end_background(struct work *work, const char *argument)
+static enum step do_land(struct work *work, const char *argument)
 {
     (void) argument;
     if (work->talk->background)
         acp_job_kill(work->talk->background);
     return STEP_NEXT;
+}
+
+/* ---- Finding them --------------------------------------------------------------------------- */
+
+line_fn *find_command_line(const char *line, size_t len)
+{
+    static const struct {
+        const char *name;
+        line_fn *fn;
+    } lines[] = {
+        {"run", do_run},   {"run-for", do_run_for}, {"launch", do_launch},
+        {"poll", do_poll}, {"land", do_land},
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (strlen(lines[i].name) == len && memcmp(lines[i].name, line, len) == 0)
+            return lines[i].fn;
+    return NULL;
 }

@@ -174,8 +174,6 @@ static const struct {
     const char *name;
     line_fn *fn;
 } lines[] = {
-    {"run", do_run},           {"run-for", do_run_for},   {"background", do_background},
-    {"poll", do_poll},         {"end-background", do_end_background},
     {"abandon", do_abandon},   {"big", do_big},           {"blocks", do_blocks},
     {"chunks", do_chunks},     {"commands", do_commands}, {"compaction", do_compaction},
     {"custom", do_custom},     {"diff", do_diff},         {"elicit", do_elicit},
@@ -196,7 +194,7 @@ static line_fn *find_line(const char *line, const char **ret_argument)
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (strlen(lines[i].name) == len && memcmp(lines[i].name, line, len) == 0)
             return lines[i].fn;
-    return NULL;
+    return find_command_line(line, len);
 }
 
 static enum step do_line(struct work *work, const char *line)

@@ -19,9 +19,9 @@ struct talk {
     char mode[32];
     char model[32];
     bool verbose;
-    char servers[256]; /* names of the MCP servers it was given */
-    uv_timer_t *later; /* speaks when no turn is at work; NULL: does not */
-    char words[128];   /* what it says then */
+    char servers[256];          /* names of the MCP servers it was given */
+    uv_timer_t *later;          /* speaks when no turn is at work; NULL: does not */
+    char words[128];            /* what it says then */
     struct acp_job *background; /* NULL: none was started */
 };
 
@@ -72,6 +72,7 @@ void say_history(struct acp_session *session);
 line_fn do_permission, do_abandon, do_read, do_write, do_terminal, do_kill, do_elicit, do_custom;
 
 /* actor-agent-command.c */
-line_fn do_run, do_run_for, do_background, do_poll, do_end_background;
+/* What does such a line, by its first word; NULL when it is none of them. */
+line_fn *find_command_line(const char *line, size_t len);
 
 #endif

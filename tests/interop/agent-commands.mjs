@@ -76,14 +76,14 @@ async function everywhere(start, name) {
   await kase(name("a command in the background outlives turns and is polled"), async (keep) => {
     const c = keep(start());
     await c.open();
-    await c.prompt("background echo one; sleep 30; echo two\nsay on");
-    assert.equal(c.text(), "background: OK\non");
+    await c.prompt("launch echo one; sleep 30; echo two\nsay on");
+    assert.equal(c.text(), "launch: OK\non");
     for (let i = 0; i < 50 && !/so far: one\n/.test(c.text()); i++) {
       await c.prompt("poll");
       await sleep(20);
     }
     assert.match(c.text(), /so far: one\n/);
-    await c.prompt("end-background");
+    await c.prompt("land");
     await c.heard("killed");
     await c.prompt("poll");
     assert.match(c.text(), /killed SIG(TERM|KILL) \(the command was ended\): one\n.*in all: one\n/s);
@@ -93,7 +93,7 @@ async function everywhere(start, name) {
   await kase(name("a cancellation leaves the background alone"), async (keep) => {
     const c = keep(start());
     await c.open();
-    await c.prompt("background sleep 0.5; echo finished");
+    await c.prompt("launch sleep 0.5; echo finished");
     const end = c.prompt("wait");
     await sleep(50);
     await c.cancel();
@@ -116,7 +116,7 @@ async function inProcesses(start, name) {
   await kase(name("commands end when the client goes"), async (keep) => {
     const c = keep(start());
     await c.open();
-    await c.prompt("background echo $$; exec sleep 30");
+    await c.prompt("launch echo $$; exec sleep 30");
     while (!/so far: \d+\n/.test(c.text())) await c.prompt("poll");
     const [, pid] = /so far: (\d+)\n/.exec(c.text());
     assert.equal(isAlive(Number(pid)), true);

@@ -20,12 +20,10 @@ static void the_requests_come_in_their_order(void **state)
     struct acp_job_options options = world_line(w, "echo one two");
     world_run(w, &options);
     UNTIL(w, world_said(w, "terminal/release"));
+    /* The terminal is on the tool call before it is released: V1-TOOL-10. */
     static const char *const order[] = {
-        "\"terminal/create\"",
-        "\"type\":\"terminal\"", /* on the tool call, before it is released: V1-TOOL-10 */
-        "\"terminal/wait_for_exit\"",
-        "\"terminal/output\"",
-        "\"terminal/release\"",
+        "\"terminal/create\"", "\"type\":\"terminal\"", "\"terminal/wait_for_exit\"",
+        "\"terminal/output\"", "\"terminal/release\"",
     };
     const char *at = test_cstr(&w->log);
     for (size_t i = 0; i < COUNT(order); i++) {

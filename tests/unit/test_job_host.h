@@ -255,9 +255,8 @@ static inline void world_end_turn(struct world *w)
 
 static inline void world_make_sides(struct world *w, const struct acp_jobs_options *options)
 {
-    static const struct acp_agent_handler agent_handler = {.prompt = world_on_prompt,
-                                                           .cancel = world_on_cancel,
-                                                           .end_session = world_on_end_session};
+    static const struct acp_agent_handler agent_handler = {
+        .prompt = world_on_prompt, .cancel = world_on_cancel, .end_session = world_on_end_session};
     static const struct acp_client_handler client_handler = {.request = world_on_request};
     unsigned version = w->kind == WITH_STREAM ? ACP_V2 : ACP_V1;
     struct acp_agent_options agent_options = {.versions = version};
@@ -310,9 +309,9 @@ static inline int world_teardown(void **state)
 {
     struct world *w = *state;
     acp_jobs_free(w->jobs);
+    acp_workspace_free(w->workspace);
     acp_client_free(w->client);
     acp_agent_free(w->agent);
-    acp_workspace_free(w->workspace);
     acp_policy_free(w->policy);
     acp_buf_finish(&w->log);
     acp_buf_finish(&w->line);
