@@ -35,7 +35,8 @@
  *   - a terminal of the client is always released, also one whose creation was cancelled
  *
  * A command in the background does not belong to the turn that has started it: it may outlive it,
- * is not ended by a cancellation, and can be read at any time.
+ * is not ended by a cancellation, and can be read at any time.  That it goes on, a version 2 client
+ * is told by acp_session_background(), with acp_job_terminal().
  *
  * Callbacks come from the loop or, when the turn or the session ends, from within that; they may
  * call anything here.
@@ -135,6 +136,12 @@ ACP_API int acp_job_read(struct acp_job *job, acp_job_output_fn *fn, void *user)
 ACP_API bool acp_job_is_running(const struct acp_job *job);
 /* The id of its terminal, as the client knows it; empty before it has one, and without any. */
 ACP_API struct acp_str acp_job_terminal(const struct acp_job *job);
+/*
+ * The job whose terminal a version 2 client knows by that id, or NULL: what the handler's
+ * cancel_terminal kills.  Where the program has that callback, clients are told that they may.
+ */
+ACP_API struct acp_job *acp_jobs_find(const struct acp_jobs *jobs,
+                                      const struct acp_session *session, struct acp_str terminal);
 /*
  * For a command in the background, which stays after its result so that it can be read, until this
  * or the end of its session: forgets it, and ends it without a result if it runs.  Takes NULL.

@@ -7,17 +7,6 @@
 #include "acp/client_role.h"
 #include "acp/walk.h"
 
-char *client_copy(struct acp_str text)
-{
-    char *copy = malloc(text.len + 1);
-    if (!copy)
-        return NULL;
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
 struct acp_outcome client_failed(const struct acp_client *client, int err)
 {
     bool told = err == ACP_ERR_CLOSED && client->close_words;
@@ -27,7 +16,7 @@ struct acp_outcome client_failed(const struct acp_client *client, int err)
 
 void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
 {
-    char *copy = client_copy(sentence);
+    char *copy = acp_str_copy(sentence);
     if (!copy)
         return;
     free(client->close_words);

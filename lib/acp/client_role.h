@@ -10,6 +10,7 @@
 #define LIB_ACP_CLIENT_ROLE_H
 
 #include "acp/client.h"
+#include "base/copy.h"
 #include "base/map.h"
 
 /* Updates for sessions that are not known yet are held; so much of them, then the oldest go. */
@@ -86,7 +87,6 @@ static inline bool client_is_v2(const struct acp_client *client)
     return client->mode & ACP_V2;
 }
 
-char *client_copy(struct acp_str text);
 /* An error of ours as an outcome. */
 struct acp_outcome client_failed(const struct acp_client *client, int err);
 

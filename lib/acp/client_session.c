@@ -88,8 +88,8 @@ static struct acp_client_session *add_session(struct acp_client *client, struct 
     if (!session)
         return NULL;
     session->client = client;
-    session->id = client_copy(id);
-    session->cwd = client_copy(acp_str(cwd));
+    session->id = acp_str_copy(id);
+    session->cwd = acp_str_copy(acp_str(cwd));
     if (!session->id || !session->cwd || acp_map_set(&client->sessions, id, session)) {
         free(session->id);
         free(session->cwd);
@@ -130,7 +130,7 @@ static void settle_open(struct client_call *call, const struct acp_reply *reply)
     struct acp_client_session *session = NULL;
     if (!outcome.err && call->result_type == ACP_TYPE_NEW_SESSION_RESPONSE) {
         const struct acp_new_session_response *response = outcome.value;
-        call->id = client_copy(response->session_id);
+        call->id = acp_str_copy(response->session_id);
         session = call->id ? add_session(client, response->session_id, call->cwd) : NULL;
     } else if (!outcome.err) {
         session = acp_map_get(&client->sessions, acp_str(call->id));
@@ -156,8 +156,8 @@ static struct client_call *open_call(struct acp_client *client, struct acp_str i
     if (!call)
         return NULL;
     call->then.session = done;
-    call->cwd = client_copy(cwd);
-    call->id = id.ptr ? client_copy(id) : NULL;
+    call->cwd = acp_str_copy(cwd);
+    call->id = id.ptr ? acp_str_copy(id) : NULL;
     if (!call->cwd || (id.ptr && !call->id)) {
         free(call->cwd);
         free(call->id);
@@ -297,7 +297,7 @@ static int send_gone(struct acp_client *client, struct acp_str id, const char *m
     if (!call)
         return ACP_ERR_NOMEM;
     call->then.done = done;
-    call->id = client_copy(id);
+    call->id = acp_str_copy(id);
     return client_send(call, method, params_type, params, client->options.timeout_ms);
 }
 
@@ -398,7 +398,7 @@ void client_note_state(struct acp_client_session *session, const struct acp_stat
         client_end_turn(session, stop, &outcome);
     } else {
         free(session->stop);
-        session->stop = client_copy(stop);
+        session->stop = acp_str_copy(stop);
     }
 }
 
@@ -441,7 +441,7 @@ int acp_client_prompt(struct acp_client_session *session, const struct acp_conte
         client_call_new(client, settle_prompt, ACP_TYPE_PROMPT_RESPONSE, NULL);
     if (!call)
         return ACP_ERR_NOMEM;
-    call->id = client_copy(acp_str(session->id));
+    call->id = acp_str_copy(acp_str(session->id));
     session->end = end;
     session->end_user = user;
     session->accepted = false;

@@ -95,6 +95,7 @@ static struct acp_job *make(struct acp_jobs *set, struct acp_turn *turn,
         return NULL;
     job->set = set;
     job->place = job_client_serves(set->watch.agent) ? &job_client : &job_local;
+    job->agent = set->watch.agent;
     job->session = acp_turn_session(turn);
     job->background = options->background;
     job->turn = options->background ? NULL : turn;
@@ -316,6 +317,16 @@ bool acp_job_is_running(const struct acp_job *job)
 struct acp_str acp_job_terminal(const struct acp_job *job)
 {
     return job->terminal_id.ptr ? job->terminal_id : acp_str("");
+}
+
+struct acp_job *acp_jobs_find(const struct acp_jobs *set, const struct acp_session *session,
+                              struct acp_str terminal)
+{
+    for (struct acp_job *job = set->first; job; job = job->next)
+        if (job->session == session && job->terminal_id.len &&
+            acp_str_eq(job->terminal_id, terminal))
+            return job;
+    return NULL;
 }
 
 /* ---- What the role tells -------------------------------------------------------------------- */

@@ -72,6 +72,7 @@ struct acp_job {
     enum job_phase phase;
     bool background;
     bool gone; /* nobody outside knows it; the memory waits for handles and replies */
+    struct acp_agent *agent;
     struct acp_session *session;
     struct acp_turn *turn; /* NULL in the background */
     acp_job_fn *done;
@@ -111,11 +112,6 @@ struct acp_job {
 static inline bool job_is_over(const struct acp_job *job)
 {
     return job->phase == JOB_OVER;
-}
-
-static inline struct acp_agent *job_agent(const struct acp_job *job)
-{
-    return job->set->watch.agent;
 }
 
 /* ---- job.c     ------------------------------------------------------------------------------ */

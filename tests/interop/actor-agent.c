@@ -296,9 +296,11 @@ static void on_logout(struct acp_agent *agent, acp_call call, void *user)
 }
 
 /* _x/echo gives back what it got; _x/slow is answered when it is cancelled. */
-static void on_request(struct acp_agent *agent, acp_call call, const struct acp_message *message,
-                       void *user)
+static void on_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                       const void *params, const struct acp_message *message, void *user)
 {
+    (void) method;
+    (void) params;
     (void) user;
     if (acp_str_is(message->method, "_x/echo"))
         (void) acp_peer_result(acp_agent_peer(agent), call, message->params);
@@ -318,7 +320,7 @@ static void on_notification(struct acp_agent *agent, const struct acp_message *m
 {
     (void) user;
     if (acp_str_is(message->method, "_x/note"))
-        (void) acp_peer_notify(acp_agent_peer(agent), acp_str("_x/noted"), message->params);
+        (void) acp_agent_notify(agent, acp_str("_x/noted"), ACP_TYPE_ANY, &message->params);
 }
 
 /* ---- Main ----------------------------------------------------------------------------------- */
@@ -368,6 +370,8 @@ int main(int argc, char **argv)
         handler.resume_session = on_resume;
         handler.list_sessions = on_list;
         handler.delete_session = on_delete;
+        handler.cancel_tool = on_cancel_tool;
+        handler.cancel_terminal = on_cancel_terminal;
         handler.set_mode = on_set_mode;
         handler.set_option = on_set_option;
         handler.authenticate = on_authenticate;

@@ -5,6 +5,7 @@
  *   actor-agent-turn.c    the lines of a prompt, one after the other
  *   actor-agent-say.c     lines that report something
  *   actor-agent-ask.c     lines that ask the client for something
+ *   actor-agent-work.c    lines about the work itself: what can be cancelled, states, ids
  *   actor-agent-command.c lines that run commands
  */
 #ifndef TESTS_INTEROP_ACTOR_AGENT_H
@@ -37,6 +38,7 @@ struct work {
     bool killing;  /* a terminal whose command is killed */
     bool running;  /* a command, whose result ends the turn when it is cancelled */
     char terminal[64];
+    bool long_work; /* a tool call or terminal runs until it is cancelled by itself */
 };
 
 /* How a line ends. */
@@ -70,6 +72,11 @@ void say_history(struct acp_session *session);
 
 /* actor-agent-ask.c */
 line_fn do_permission, do_abandon, do_read, do_write, do_terminal, do_kill, do_elicit, do_custom;
+
+/* actor-agent-work.c */
+line_fn do_long_tool, do_long_terminal, do_background, do_busy, do_ids, do_trace, do_relative;
+void on_cancel_tool(struct acp_session *session, struct acp_str tool_call, void *user);
+void on_cancel_terminal(struct acp_session *session, struct acp_str terminal, void *user);
 
 /* actor-agent-command.c */
 /* What does such a line, by its first word; NULL when it is none of them. */

@@ -191,6 +191,14 @@ static inline void world_on_cancel(struct acp_turn *turn, void *user)
     ((struct world *) user)->cancelled = true;
 }
 
+static inline void world_on_cancel_terminal(struct acp_session *session, struct acp_str terminal,
+                                            void *user)
+{
+    struct acp_job *job = acp_jobs_find(((struct world *) user)->jobs, session, terminal);
+    assert_non_null(job);
+    acp_job_kill(job);
+}
+
 static inline void world_on_end_session(struct acp_session *session, void *user)
 {
     (void) session;
@@ -255,8 +263,11 @@ static inline void world_end_turn(struct world *w)
 
 static inline void world_make_sides(struct world *w, const struct acp_jobs_options *options)
 {
-    static const struct acp_agent_handler agent_handler = {
-        .prompt = world_on_prompt, .cancel = world_on_cancel, .end_session = world_on_end_session};
+    static const struct acp_agent_handler agent_handler = {.prompt = world_on_prompt,
+                                                           .cancel = world_on_cancel,
+                                                           .cancel_terminal =
+                                                               world_on_cancel_terminal,
+                                                           .end_session = world_on_end_session};
     static const struct acp_client_handler client_handler = {.request = world_on_request};
     unsigned version = w->kind == WITH_STREAM ? ACP_V2 : ACP_V1;
     struct acp_agent_options agent_options = {.versions = version};

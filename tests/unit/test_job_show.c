@@ -157,6 +157,27 @@ static void a_flood_is_shown_by_its_end(void **state)
     assert_memory_equal(acp_buf_view(&w->shown).ptr, acp_buf_view(&w->told.output).ptr, KIB(100));
 }
 
+static void a_client_may_cancel_the_terminal_alone(void **state)
+{
+    struct world *w = *state;
+    struct acp_job_options options = world_line(w, "sleep 300");
+    struct acp_job *job = world_start(w, &options);
+    world_run_for(w, 20);
+    assert_true(world_said(w, "\"capabilities\":{\"cancel\":{}}"));
+    struct acp_cancel_terminal_request request;
+    acp_cancel_terminal_request_init(&request, acp_client_session_id(w->session),
+                                     acp_job_terminal(job));
+    assert_int_equal(acp_client_request(w->client, acp_str("terminal/cancel"),
+                                        ACP_TYPE_CANCEL_TERMINAL_REQUEST, &request, ACP_TYPE_ANY,
+                                        world_on_done, w),
+                     0);
+    UNTIL(w, w->told.count);
+    assert_int_equal(w->told.end, ACP_JOB_KILLED);
+    UNTIL(w, world_said(w, "\"exitStatus\":{\"signal\":\"SIGTERM\"}"));
+    assert_int_equal(w->ends, 0); /* the turn goes on */
+    assert_null(acp_jobs_find(w->jobs, acp_turn_session(w->turn), acp_str("term_0_0")));
+}
+
 /* ---- Text ----------------------------------------------------------------------------------- */
 
 static void text_is_shown_while_it_runs_and_at_the_end(void **state)
@@ -233,6 +254,7 @@ int main(void)
         STREAM_TEST(what_is_said_is_not_cut_by_what_is_printed),
         STREAM_TEST(a_slow_client_makes_the_command_wait),
         STREAM_TEST(a_slow_client_does_not_keep_a_command_from_its_end),
+        STREAM_TEST(a_client_may_cancel_the_terminal_alone),
         EACH_KIND(a_flood_is_shown_by_its_end),
         TEXT_TEST(text_is_shown_while_it_runs_and_at_the_end),
         TEXT_TEST(text_is_fenced_whatever_is_in_it),
