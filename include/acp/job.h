@@ -108,8 +108,8 @@ typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result
 /*
  * Starts the command.  done, which may be NULL, is called once if this returns 0, and not before it
  * has returned; a command that cannot be started has a result too.  ret may be NULL.
- * ACP_ERR_CANCELLED when the turn is; ACP_ERR_ARGUMENT: no command, a relative cwd; ACP_ERR_CLOSED,
- * ACP_ERR_LIMIT and _NOMEM.
+ * ACP_ERR_CANCELLED when the turn is; ACP_ERR_ARGUMENT: no command, a relative cwd; ACP_ERR_CLOSED
+ * and ACP_ERR_NOMEM.
  */
 ACP_API int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *jobs,
                                  const struct acp_job_options *options, acp_job_fn *done,

@@ -118,12 +118,23 @@ static struct acp_job *make(struct acp_jobs *set, struct acp_turn *turn,
 
 /* ---- What is known -------------------------------------------------------------------------- */
 
+/* A sentence that is too long ends with a whole character. */
+static void cut_message(struct acp_job *job)
+{
+    size_t len = sizeof(job->message) - 1;
+    while (len && ((unsigned char) job->message[len - 1] & 0xC0) == 0x80)
+        len--;
+    job->message[len ? len - 1 : 0] = '\0';
+}
+
 void job_say(struct acp_job *job, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void) vsnprintf(job->message, sizeof(job->message), format, args);
+    int len = vsnprintf(job->message, sizeof(job->message), format, args);
     va_end(args);
+    if (len >= (int) sizeof(job->message))
+        cut_message(job);
 }
 
 void job_note_exit(struct acp_job *job, const struct acp_terminal_exit *how)

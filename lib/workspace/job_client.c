@@ -3,9 +3,9 @@
  *
  *     terminal/create, wait_for_exit, [kill], output, release
  *
- * The requests are the agent's, not the turn's: the answer to terminal/create must be heard
- * also when the turn was cancelled meanwhile, or the terminal would never be released, and commands
- * in the background are asked about between turns.
+ * The requests are the agent's, not the turn's: the answer to terminal/create must be heard also
+ * when the turn was cancelled meanwhile, or the terminal would never be released, and commands in
+ * the background are asked about between turns.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +21,7 @@ bool job_client_serves(const struct acp_agent *agent)
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
-/*
- * The four requests about a terminal that exists hold the same, so that one struct serves for all.
- */
+/* The four requests about a terminal that exists hold the same: one struct serves for all. */
 _Static_assert(sizeof(struct acp_terminal_output_request) ==
                        sizeof(struct acp_wait_for_terminal_exit_request) &&
                    sizeof(struct acp_terminal_output_request) ==

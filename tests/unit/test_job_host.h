@@ -59,6 +59,7 @@ struct world {
 
     /* What the client does wrong. */
     const char *refuses; /* this method */
+    const char *reason;  /* NULL: "not today" */
     const char *ignores;
     bool reads_nothing;
     bool says_nothing;
@@ -215,8 +216,10 @@ static inline void world_on_request(struct acp_client *client, struct acp_client
     if (w->ignores && acp_str_is(message->method, w->ignores))
         return;
     if (w->refuses && acp_str_is(message->method, w->refuses))
-        assert_int_equal(
-            acp_client_refuse(client, call, -32000, acp_str("not today"), acp_raw(NULL)), 0);
+        assert_int_equal(acp_client_refuse(client, call, -32000,
+                                           acp_str(w->reason ? w->reason : "not today"),
+                                           acp_raw(NULL)),
+                         0);
     else
         assert_true(acp_workspace_serve(w->workspace, client, session, call, method, message));
 }
