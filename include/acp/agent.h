@@ -233,6 +233,29 @@ ACP_API int acp_session_mode_set(struct acp_session *session, acp_call call, str
 ACP_API int acp_session_options_set(struct acp_session *session, acp_call call,
                                     struct acp_session_config_option_list options);
 
+/* ---- Watching -------------------------------------------------------------------------------- */
+
+/*
+ * For a part that works on turns beside the program, such as job.h: it hears what it must know
+ * without the program passing it on.  The struct belongs to the watcher, who sets the functions.
+ */
+struct acp_agent_watch {
+    /* The program hears of it after this.  The turn must not be ended from here. */
+    void (*turn_cancelled)(struct acp_agent_watch *watch, struct acp_turn *turn);
+    /* The last moment for what belongs to the turn. */
+    void (*turn_ends)(struct acp_agent_watch *watch, struct acp_turn *turn);
+    /* The program hears of it after this. */
+    void (*session_ends)(struct acp_agent_watch *watch, struct acp_session *session);
+    /* The client has caught up: see the pressure callback. */
+    void (*relieved)(struct acp_agent_watch *watch);
+    struct acp_agent *agent; /* set by the role; NULL when it watches none, also once it is freed */
+};
+
+/* ACP_ERR_STATE when the agent has one already. */
+ACP_API int acp_agent_set_watch(struct acp_agent *agent, struct acp_agent_watch *watch);
+/* Without effect when it watches none. */
+ACP_API void acp_agent_remove_watch(struct acp_agent_watch *watch);
+
 #ifdef __cplusplus
 }
 #endif

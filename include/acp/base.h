@@ -1,6 +1,6 @@
 /*
  * base.h - the few plain things everything else is made of: text spans, error codes, a bounded
- * buffer and an arena.
+ * buffer, base64 and an arena.
  *
  * Nothing here does I/O, reads a clock, keeps global state or prints.
  */
@@ -276,6 +276,23 @@ static inline struct acp_str acp_buf_view(const struct acp_buf *buf)
 {
     return acp_str_n(buf->data ? buf->data + buf->start : "", buf->len);
 }
+
+/* ---- Base64 --------------------------------------------------------------------------------- */
+
+/*
+ * RFC 4648, section 4, with its padding: what the data of images, sounds and terminals is written
+ * as.  Encoding appends; ACP_ERR_LIMIT, ACP_ERR_NOMEM, and then nothing was appended.
+ */
+ACP_API int acp_base64_encode(struct acp_buf *out, const void *bytes, size_t n);
+/* How many bytes the text stands for, if it is valid. */
+ACP_API size_t acp_base64_decoded_size(struct acp_str text);
+/*
+ * Appends what the text stands for, or nothing.  Strict: nothing but the alphabet, no
+ * line ends, all of the padding and no bits behind the end; so there is one text for each sequence
+ * of bytes.  ACP_ERR_RANGE, and failure, which may be NULL, tells where; ACP_ERR_LIMIT, _NOMEM.
+ */
+ACP_API int acp_base64_decode(struct acp_buf *out, struct acp_str text,
+                              struct acp_failure *failure);
 
 /* ---- Arena ---------------------------------------------------------------------------------- */
 

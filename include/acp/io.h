@@ -229,7 +229,10 @@ ACP_API int acp_process_signal(struct acp_process *process, int signal_number);
  */
 ACP_API int64_t acp_process_write(struct acp_process *process, const void *bytes, size_t n);
 ACP_API void acp_process_close_input(struct acp_process *process);
-/* Stops and resumes reading the standard output, so that the process waits when we are slow. */
+/*
+ * Stops and resumes reading the standard output, so that the process waits when we are slow.  From
+ * its exit on the rest is read in any case.
+ */
 ACP_API void acp_process_pause(struct acp_process *process, bool pause);
 /* The size of its terminal; it is told.  ACP_ERR_STATE without one. */
 ACP_API int acp_process_resize(struct acp_process *process, unsigned short rows,

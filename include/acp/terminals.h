@@ -62,10 +62,14 @@ struct acp_terminal_request {
     struct acp_str cwd;     /* absolute; absent: ours */
     bool has_limit;
     uint64_t output_byte_limit;
+    bool pipes; /* this one, also when the others have pseudo-terminals */
 };
 
 /* For who shows terminals; all may be left out. */
 struct acp_terminals_handler {
+    /* New output as the bytes it came in. */
+    void (*bytes)(struct acp_terminals *set, struct acp_str session, struct acp_str id,
+                  struct acp_str bytes, void *user);
     /* New output, as it comes, valid UTF-8.  It may come after the exit, from the background. */
     void (*output)(struct acp_terminals *set, struct acp_str session, struct acp_str id,
                    struct acp_str text, void *user);
@@ -128,6 +132,12 @@ ACP_API int acp_terminals_release(struct acp_terminals *set, struct acp_str sess
                                   struct acp_str id);
 /* The session is over: releases all its terminals. */
 ACP_API void acp_terminals_end_session(struct acp_terminals *set, struct acp_str session);
+/*
+ * Stops and resumes reading the output, so that the command waits when it is shown slowly.  From
+ * its exit on the rest is read in any case.  ACP_ERR_UNKNOWN.
+ */
+ACP_API int acp_terminals_pause(struct acp_terminals *set, struct acp_str session,
+                                struct acp_str id, bool pause);
 /* For who shows it in a window of another size.  ACP_ERR_UNKNOWN, ACP_ERR_STATE on pipes. */
 ACP_API int acp_terminals_resize(struct acp_terminals *set, struct acp_str session,
                                  struct acp_str id, unsigned short rows, unsigned short columns);

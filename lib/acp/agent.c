@@ -375,6 +375,8 @@ static void on_pressure(struct acp_peer *peer, bool high, void *user)
 {
     struct acp_agent *agent = user;
     (void) peer;
+    if (agent->watch && !high)
+        agent->watch->relieved(agent->watch);
     if (agent->handler.pressure)
         agent->handler.pressure(agent, high, agent->user);
 }
@@ -451,6 +453,8 @@ void acp_agent_free(struct acp_agent *agent)
     acp_peer_close(agent->peer, ACP_ERR_CLOSED);
     acp_peer_free(agent->peer);
     end_all_sessions(agent);
+    if (agent->watch)
+        acp_agent_remove_watch(agent->watch);
     acp_map_finish(&agent->sessions);
     acp_map_finish(&agent->texts);
     acp_arena_finish(&agent->arena);
@@ -461,6 +465,22 @@ void acp_agent_free(struct acp_agent *agent)
 void acp_agent_close(struct acp_agent *agent, int reason)
 {
     acp_peer_close(agent->peer, reason);
+}
+
+int acp_agent_set_watch(struct acp_agent *agent, struct acp_agent_watch *watch)
+{
+    if (agent->watch)
+        return ACP_ERR_STATE;
+    agent->watch = watch;
+    watch->agent = agent;
+    return 0;
+}
+
+void acp_agent_remove_watch(struct acp_agent_watch *watch)
+{
+    if (watch->agent)
+        watch->agent->watch = NULL;
+    watch->agent = NULL;
 }
 
 unsigned acp_agent_mode(const struct acp_agent *agent)

@@ -137,6 +137,7 @@ struct acp_agent {
     struct acp_session *last_merging;
     void (*wake)(void *user);
     void *wake_user;
+    struct acp_agent_watch *watch; /* or NULL */
 };
 
 static inline bool agent_is_v2(const struct acp_agent *agent)

@@ -224,6 +224,8 @@ void agent_end_session(struct acp_session *session)
     /* One that the program still has to accept is as much its own as an open one. */
     acp_call opening = session->opening;
     session->opening = 0;
+    if (agent->watch)
+        agent->watch->session_ends(agent->watch, session);
     if ((session->state == SESSION_READY || opening) && agent->handler.end_session)
         agent->handler.end_session(session, agent->user);
     agent_drop_work(session);

@@ -125,10 +125,22 @@ void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw p
 
 /* ---- Ending ---------------------------------------------------------------------------------- */
 
+/* False when the program has meanwhile ended the turn, or closed the connection. */
+static bool tell_turn_ends(struct acp_turn *turn)
+{
+    struct acp_session *session = turn->session;
+    struct acp_agent *agent = session->agent;
+    uint64_t number = turn->number;
+    bool was_closing = agent->closing;
+    if (agent->watch)
+        agent->watch->turn_ends(agent->watch, turn);
+    return agent->closing == was_closing && agent_turn_goes_on(session, number);
+}
+
 /* Settles what the turn has asked for and sends its last words.  False when it is over already. */
 static bool close_turn(struct acp_turn *turn)
 {
-    if (!agent_settle_asks(turn, ACP_ERR_CANCELLED))
+    if (!agent_settle_asks(turn, ACP_ERR_CANCELLED) || !tell_turn_ends(turn))
         return false;
     (void) agent_flush_text(turn->session);
     agent_end_message(turn->session);
@@ -225,7 +237,11 @@ void agent_cancel_turn(struct acp_turn *turn)
     if (turn->cancelled)
         return;
     turn->cancelled = true;
-    if (agent_settle_asks(turn, ACP_ERR_CANCELLED) && agent->handler.cancel)
+    if (!agent_settle_asks(turn, ACP_ERR_CANCELLED))
+        return;
+    if (agent->watch)
+        agent->watch->turn_cancelled(agent->watch, turn);
+    if (agent->handler.cancel)
         agent->handler.cancel(turn, agent->user);
 }
 

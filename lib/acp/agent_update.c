@@ -375,5 +375,11 @@ int acp_session_update(struct acp_session *session, const struct acp_session_upd
     int err = agent_check_update(session, update);
     if (!err)
         err = note_update(session, &said);
-    return err ? err : agent_send_between(session, &said);
+    if (err)
+        return err;
+    /* What a terminal prints goes beside what is said, and does not cut a message in two. */
+    if (said.is == ACP_SESSION_UPDATE_TERMINAL_UPDATE ||
+        said.is == ACP_SESSION_UPDATE_TERMINAL_OUTPUT_CHUNK)
+        return agent_send_update(session, &said);
+    return agent_send_between(session, &said);
 }

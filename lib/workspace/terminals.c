@@ -149,6 +149,8 @@ static void on_output(struct acp_process *process, struct acp_str bytes, void *u
     struct acp_terminals *set = t->set;
     enter(set);
     acp_mend_feed(&t->mend, bytes, take_text, t);
+    if (t->state == LISTED && set->handler.bytes)
+        set->handler.bytes(set, t->session, acp_str(t->id), bytes, set->user);
     leave(set);
 }
 
@@ -336,7 +338,8 @@ static int start(struct terminal *t, const struct acp_terminal_request *request,
 {
     const struct acp_terminals_options *o = &t->set->options;
     struct acp_terminal_command command;
-    int err = acp_terminal_command_init(&command, request, o->pipes, failure);
+    bool pipes = o->pipes || request->pipes;
+    int err = acp_terminal_command_init(&command, request, pipes, failure);
     if (!err) {
         struct acp_process_options options = {
             .argv = command.argv,
@@ -344,7 +347,7 @@ static int start(struct terminal *t, const struct acp_terminal_request *request,
             .env = command.env,
             .unset = command.unset,
             .in = ACP_IO_NULL,
-            .out = o->pipes ? ACP_IO_PIPE : ACP_IO_PTY,
+            .out = pipes ? ACP_IO_PIPE : ACP_IO_PTY,
             .err = ACP_IO_MERGE,
             .rows = o->rows,
             .columns = o->columns,
@@ -433,6 +436,16 @@ int acp_terminals_kill(struct acp_terminals *set, struct acp_str session, struct
     if (!t)
         return ACP_ERR_UNKNOWN;
     acp_process_terminate(t->process);
+    return 0;
+}
+
+int acp_terminals_pause(struct acp_terminals *set, struct acp_str session, struct acp_str id,
+                        bool pause)
+{
+    const struct terminal *t = find(set, session, id);
+    if (!t)
+        return ACP_ERR_UNKNOWN;
+    acp_process_pause(t->process, pause);
     return 0;
 }
 

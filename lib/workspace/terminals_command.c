@@ -70,10 +70,21 @@ static bool is_program(struct acp_arena *arena, const char *command, const char 
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* A line for a shell: blanks, or anything that only a shell gives a meaning to. */
-static bool is_line(const char *command)
+/* Blanks, or anything that only a shell gives a meaning to. */
+static bool has_shell_characters(const char *command)
 {
     return strpbrk(command, " \t\r\n|&;<>()$`\\\"'*?[]{}~!#") != NULL;
+}
+
+bool acp_terminal_is_line(struct acp_str command, struct acp_str cwd)
+{
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    const char *text = acp_arena_copy(&arena, command).ptr;
+    const char *folder = cwd.len ? acp_arena_copy(&arena, cwd).ptr : NULL;
+    bool line = text && has_shell_characters(text) && !is_program(&arena, text, folder);
+    acp_arena_finish(&arena);
+    return line;
 }
 
 static const char *copy(struct acp_arena *arena, struct acp_str text, int *err)
@@ -92,7 +103,7 @@ static int make_argv(struct acp_terminal_command *c, const struct acp_terminal_r
     if (!c->argv || err)
         return ACP_ERR_NOMEM;
     size_t n = 0;
-    if (r->args.count == 0 && is_line(command) && !is_program(&c->arena, command, c->cwd)) {
+    if (r->args.count == 0 && acp_terminal_is_line(r->command, r->cwd)) {
         c->argv[n++] = "/bin/sh";
         c->argv[n++] = "-c";
     }

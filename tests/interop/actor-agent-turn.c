@@ -222,7 +222,7 @@ static line_fn *find_line(const char *line, const char **ret_argument)
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (strlen(lines[i].name) == len && memcmp(lines[i].name, line, len) == 0)
             return lines[i].fn;
-    return NULL;
+    return find_command_line(line, len);
 }
 
 static enum step do_line(struct work *work, const char *line)
@@ -279,6 +279,6 @@ void on_cancel(struct acp_turn *turn, void *user)
     (void) user;
     if (work->stubborn)
         work->timer = make_timer(30, 0, on_stubborn_end, work);
-    else
+    else if (!work->running)
         (void) end(work, ACP_STOP_CANCELLED);
 }

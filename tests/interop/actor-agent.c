@@ -18,6 +18,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 uv_loop_t actor_loop;
+struct acp_jobs *actor_jobs;
 
 static bool must_log_in;
 static bool logged_in;
@@ -390,9 +391,11 @@ int main(int argc, char **argv)
     }
     /* What acp_agent_run() does, on a loop that has timers too. */
     if (uv_loop_init(&actor_loop) != 0 ||
-        acp_agent_stdio_new(&actor_loop, &options, &handler, NULL, NULL, &stdio))
+        acp_agent_stdio_new(&actor_loop, &options, &handler, NULL, NULL, &stdio) ||
+        acp_jobs_new(&actor_loop, acp_agent_stdio_agent(stdio), NULL, &actor_jobs))
         return 1;
     (void) uv_run(&actor_loop, UV_RUN_DEFAULT);
+    acp_jobs_free(actor_jobs);
     acp_agent_stdio_free(stdio);
     (void) uv_run(&actor_loop, UV_RUN_DEFAULT);
     return uv_loop_close(&actor_loop) != 0;

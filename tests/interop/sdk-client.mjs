@@ -12,6 +12,7 @@ import { sessionCases } from "./agent-sessions.mjs";
 import { turnCases } from "./agent-turns.mjs";
 import { cancelCases } from "./agent-cancel.mjs";
 import { workCases } from "./agent-work.mjs";
+import { commandCases } from "./agent-commands.mjs";
 
 const [actor, echo] = process.argv.slice(3);
 const version = Number(process.argv[2]);
@@ -55,6 +56,7 @@ await sessionCases(version, start);
 await turnCases(version, start);
 await cancelCases(version, start);
 await workCases(version, start);
+await commandCases(version, start);
 await echoCases(version);
 await completeness(version);
 end();

@@ -41,7 +41,7 @@ static void on_exited(struct acp_terminals *set, struct acp_str session, struct 
         assert_int_equal(acp_terminals_release(set, session, id), 0);
 }
 
-static const struct acp_terminals_handler handler = {on_output, on_exited};
+static const struct acp_terminals_handler handler = {.output = on_output, .exited = on_exited};
 
 static void desk_init(struct desk *d, void **state, const struct acp_terminals_options *options)
 {
