@@ -164,13 +164,8 @@ static void a_client_may_cancel_the_terminal_alone(void **state)
     struct acp_job *job = world_start(w, &options);
     world_run_for(w, 20);
     assert_true(world_said(w, "\"capabilities\":{\"cancel\":{}}"));
-    struct acp_cancel_terminal_request request;
-    acp_cancel_terminal_request_init(&request, acp_client_session_id(w->session),
-                                     acp_job_terminal(job));
-    assert_int_equal(acp_client_request(w->client, acp_str("terminal/cancel"),
-                                        ACP_TYPE_CANCEL_TERMINAL_REQUEST, &request, ACP_TYPE_ANY,
-                                        world_on_done, w),
-                     0);
+    assert_int_equal(
+        acp_client_cancel_terminal(w->session, acp_job_terminal(job), world_on_done, w), 0);
     UNTIL(w, w->told.count);
     assert_int_equal(w->told.end, ACP_JOB_KILLED);
     UNTIL(w, world_said(w, "\"exitStatus\":{\"signal\":\"SIGTERM\"}"));
