@@ -9,17 +9,6 @@
 #include "acp/client_role.h"
 #include "acp/gate.h"
 
-char *client_copy(struct acp_str text)
-{
-    char *copy = malloc(text.len + 1);
-    if (!copy)
-        return NULL;
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
 /* ---- Outcomes -------------------------------------------------------------------------------- */
 
 struct acp_outcome client_failed(const struct acp_client *client, int err)
@@ -276,7 +265,7 @@ int acp_client_set_meta(struct acp_client *client, struct acp_raw meta)
         acp_json_reader_init(&r, meta, NULL, 0);
         if (acp_json_peek(&r) != ACP_JSON_OBJECT || acp_json_skip(&r) || acp_json_read_end(&r))
             return client_decline(client, ACP_ERR_ARGUMENT, "_meta must be a JSON object");
-        copy = client_copy(acp_str_n(meta.ptr, meta.len));
+        copy = acp_str_copy(acp_str_n(meta.ptr, meta.len));
         if (!copy)
             return ACP_ERR_NOMEM;
     }
