@@ -374,8 +374,29 @@ static const struct command trusted = {
     .run = run_trusted,
 };
 
+/* ---- manual --------------------------------------------------------------------------------- */
+
+static int run_manual(const struct invocation *invocation)
+{
+    (void) invocation;
+    struct acp_buf out;
+    acp_buf_init(&out, CONFIG_MAX_REPORT);
+    int err = config_print_manual(&out);
+    (void) fwrite(acp_buf_view(&out).ptr, 1, out.len, stdout);
+    acp_buf_finish(&out);
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
+static const struct command manual = {
+    .name = "manual",
+    .summary = "print the source of acp-config(5); the build uses it",
+    .description = "Prints the source of *acp-config*(5) for *scdoc*(1).",
+    .hidden = true,
+    .run = run_manual,
+};
+
 static const struct command *const subcommands[] = {
-    &show, &path, &init, &check, &trust, &untrust, &trusted, NULL,
+    &show, &path, &init, &check, &trust, &untrust, &trusted, &manual, NULL,
 };
 
 static const struct example examples[] = {

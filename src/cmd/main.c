@@ -30,7 +30,7 @@ static const struct program program = {
     .commands = commands,
     .statuses = statuses,
     .environment = environment,
-    .see_also = "*libacp*(3)",
+    .see_also = "*acp-config*(5), *libacp*(3)",
 };
 
 int main(int argc, char **argv)

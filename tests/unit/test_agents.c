@@ -207,8 +207,9 @@ static void the_users_agents_go_before_those_that_are_built_in(void **state)
     check_words(command.argv, "npx -y @agentclientprotocol/codex-acp --more");
     check_words(command.env, "ALL=1 K=0 OPENAI_API_KEY=k");
     check_words(resolve("gemini").env, "ALL=1 K=0");
-    check_failure("lost", ACP_ERR_UNKNOWN, "agent_servers.lost (~/.config/acp/config.json:5) has "
-                                           "no command");
+    check_failure("lost", ACP_ERR_UNKNOWN,
+                  "agent_servers.lost (~/.config/acp/config.json:5) has "
+                  "no command");
     check_failure("gone", ACP_ERR_MISSING,
                   "'not-here' is not installed (~/.config/acp/config.json:5)");
     check_failure("minne", ACP_ERR_UNKNOWN, "there is no agent 'minne'");
@@ -221,9 +222,10 @@ static void a_path_of_the_agents_own_counts(void **state)
     (void) state;
     char text[200];
     test_write("other/tool", "#!/bin/sh\n", 0755);
-    (void) snprintf(text, sizeof(text),
-                    "{\"agent_servers\": {\"a\": {\"command\": \"tool\", \"env\": {\"PATH\": \"%s\"}}}}",
-                    test_path("other"));
+    (void) snprintf(
+        text, sizeof(text),
+        "{\"agent_servers\": {\"a\": {\"command\": \"tool\", \"env\": {\"PATH\": \"%s\"}}}}",
+        test_path("other"));
     configure(text);
     assert_string_equal(resolve("a").program, test_path("other/tool"));
 }

@@ -121,8 +121,7 @@ static void later_layers_win(void **state)
     assert_int_equal(config_set(config, CONFIG_FORMAT, "--format", "json", &report), 0);
     assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
     assert_int_equal(config_origin(config, CONFIG_FORMAT).layer, CONFIG_LAYER_FLAG);
-    assert_int_equal(config_set(config, CONFIG_FORMAT, "--format", "jsno", &report),
-                     ACP_ERR_RANGE);
+    assert_int_equal(config_set(config, CONFIG_FORMAT, "--format", "jsno", &report), ACP_ERR_RANGE);
     assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
     assert_non_null(
         strstr(test_cstr(&report), "--format: text, json or quiet is wanted, not 'jsno'\n"));
@@ -153,7 +152,7 @@ static void a_project_is_found_up_to_the_git_root_or_home(void **state)
     /* Above the home nothing is looked for: there it could be anybody's. */
     test_write("x/home/.keep", "", 0600);
     test_write("x/.acp/config.json", "{}", 0600);
-    char variable[128];
+    char variable[140];
     char home[128];
     (void) snprintf(home, sizeof(home), "%s", test_path("x/home"));
     (void) snprintf(variable, sizeof(variable), "HOME=%s", home);
@@ -170,9 +169,16 @@ static void values_may_be_written_in_several_ways(void **state)
         const char *text;
         int64_t ms;
     } rows[] = {
-        {"0", 0},         {"1.5", 1500},      {"\"90\"", 90000},   {"\"90s\"", 90000},
-        {"\"5m\"", 300000}, {"\"2h\"", 7200000}, {"\"1d\"", 86400000}, {"\"250ms\"", 250},
-        {"\"0.25m\"", 15000}, {"0.0015", 1},
+        {"0", 0},
+        {"1.5", 1500},
+        {"\"90\"", 90000},
+        {"\"90s\"", 90000},
+        {"\"5m\"", 300000},
+        {"\"2h\"", 7200000},
+        {"\"1d\"", 86400000},
+        {"\"250ms\"", 250},
+        {"\"0.25m\"", 15000},
+        {"0.0015", 1},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[64];
@@ -227,7 +233,8 @@ static void mistakes_are_told_with_file_line_column_and_key(void **state)
         {"{\"env\": {\"A\": 1}}", ":1:15: env.A: a text is wanted, not a number"},
         {"{\"env\": {\"A=B\": \"1\"}}", "env: 'A=B' cannot be the name of a variable"},
         {"{\"env\": [{\"name\": \"A\"}]}", "env[0]: an object here has name and value"},
-        {"{\"agent_servers\": []}", "agent_servers: an object of agents by name is wanted, not a list"},
+        {"{\"agent_servers\": []}",
+         "agent_servers: an object of agents by name is wanted, not a list"},
         {"{\"agent_servers\": {\"claude\":\n {\"args\": 3}}}",
          ":2:11: agent_servers.claude.args: a list of texts is wanted, not a number"},
         {"{\"agent_servers\": {\"x\": {\"args\": [\"a\", null]}}}",
@@ -266,7 +273,8 @@ static void all_mistakes_are_told_at_once(void **state)
 {
     (void) state;
     struct config *config = NULL;
-    write_user("{\"format\": 1, \"ttl\": true, \"agent_servers\": {\"a\": 1, \"b\": {\"args\": 1}}}");
+    write_user(
+        "{\"format\": 1, \"ttl\": true, \"agent_servers\": {\"a\": 1, \"b\": {\"args\": 1}}}");
     write_project("{\"queue\": \"x\"}");
     test_add_variable("ACP_TIMEOUT=never");
     assert_int_equal(load_with((struct config_options){0}, &config), ACP_ERR_RANGE);
@@ -393,15 +401,16 @@ static void servers_are_read_as_editors_write_them(void **state)
     char path[128];
     (void) snprintf(path, sizeof(path), "PATH=/nowhere:%s", test_path("bin"));
     test_add_variable(path);
-    write_user("{\"mcpServers\": {\n"
-               "\"files\": {\"command\": \"mcp-files\", \"args\": [\"-r\"], \"env\": {\"K\": \"v\"}},\n"
-               "\"gone\": {\"command\": \"not-there\"},\n"
-               "\"web\": {\"url\": \"https://x/\", \"headers\": {\"Auth\": \"s\"}},\n"
-               "\"old\": {\"type\": \"sse\", \"url\": \"https://y/\"},\n"
-               "\"off\": {\"command\": \"z\", \"disabled\": true},\n"
-               "\"zed\": {\"source\": \"custom\", \"enabled\": true, "
-               "\"command\": {\"path\": \"/bin/sh\", \"args\": []}}\n"
-               "}}");
+    write_user(
+        "{\"mcpServers\": {\n"
+        "\"files\": {\"command\": \"mcp-files\", \"args\": [\"-r\"], \"env\": {\"K\": \"v\"}},\n"
+        "\"gone\": {\"command\": \"not-there\"},\n"
+        "\"web\": {\"url\": \"https://x/\", \"headers\": {\"Auth\": \"s\"}},\n"
+        "\"old\": {\"type\": \"sse\", \"url\": \"https://y/\"},\n"
+        "\"off\": {\"command\": \"z\", \"disabled\": true},\n"
+        "\"zed\": {\"source\": \"custom\", \"enabled\": true, "
+        "\"command\": {\"path\": \"/bin/sh\", \"args\": []}}\n"
+        "}}");
     struct config *config = load();
     assert_int_equal(report.len, 0);
     struct acp_mcp_server_list list = config_mcp_servers(config);
@@ -518,11 +527,16 @@ static void projects_can_choose_stricter_modes_and_approval(void **state)
         const char *project;
         const char *holds;
     } rows[] = {
-        {"safe", "read-only", "read-only"}, {"safe", "sandbox", "safe"},
-        {"safe", "full", "safe"},           {"read-only", "safe", "read-only"},
-        {"read-only", "sandbox", "read-only"}, {"sandbox", "read-only", "sandbox"},
-        {"sandbox", "safe", "sandbox"},     {"full", "safe", "safe"},
-        {"full", "sandbox", "sandbox"},     {"full", "read-only", "read-only"},
+        {"safe", "read-only", "read-only"},
+        {"safe", "sandbox", "safe"},
+        {"safe", "full", "safe"},
+        {"read-only", "safe", "read-only"},
+        {"read-only", "sandbox", "read-only"},
+        {"sandbox", "read-only", "sandbox"},
+        {"sandbox", "safe", "sandbox"},
+        {"full", "safe", "safe"},
+        {"full", "sandbox", "sandbox"},
+        {"full", "read-only", "read-only"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[100];
@@ -567,7 +581,8 @@ static void secrets_are_not_shown(void **state)
     assert_null(strstr(text, "sesame"));
     assert_non_null(strstr(text, "env.A = \"(set)\"  (~/.config/acp/config.json:1)\n"));
     assert_non_null(strstr(text, "timeout = 1.5  (~/.config/acp/config.json:1)\n"));
-    assert_non_null(strstr(text, "agent_servers.a = {\"command\":\"c\",\"env\":{\"B\":\"(set)\"}}"));
+    assert_non_null(
+        strstr(text, "agent_servers.a = {\"command\":\"c\",\"env\":{\"B\":\"(set)\"}}"));
     assert_non_null(strstr(text, "mcp_servers.r = {\"url\":\"u\",\"headers\":{\"D\":\"(set)\"}}"));
     assert_non_null(strstr(text, "queue = 3  (ACP_QUEUE)\n"));
     assert_non_null(strstr(text, "format = \"text\"  (built in)\n"));

@@ -85,8 +85,9 @@ static void count_folder(struct acp_str folder, struct acp_str content, void *us
 static void lines_that_are_not_ours_stay_and_trust_nothing(void **state)
 {
     (void) state;
-    static const char odd[] = "{\"folder\": \"/x\", \"config\": 1}\nnonsense\n{\"folder\": \"/y\"}\n"
-                              "{\"new\": [], \"folder\": \"/z\", \"config\": \"c\"}\n";
+    static const char odd[] =
+        "{\"folder\": \"/x\", \"config\": 1}\nnonsense\n{\"folder\": \"/y\"}\n"
+        "{\"new\": [], \"folder\": \"/z\", \"config\": \"c\"}\n";
     test_write(".local/state/acp/trusted.jsonl", odd, 0600);
     size_t count = 0;
     assert_int_equal(trust_list(list, count_folder, &count, &why), 0);
