@@ -351,9 +351,9 @@ static const struct command trust = {
     .name = "trust",
     .summary = "let a project's file name commands and allow things",
     .description =
-        "Trusts the *.acp/config.json* of _DIR_ (here, or the nearest above it) as it is now.  Until "
-        "then it may make things stricter, but neither name commands to start nor allow what you "
-        "have not allowed.  Read the file first: what it says then runs as you.  When it changes, "
+        "Trusts the *.acp/config.json* of _DIR_ (here, or the nearest above it) as it is now.  "
+        "Until then it may make things stricter, but neither name commands to start nor allow what "
+        "you have not allowed.  Read the file first: what it says then runs as you.  When it changes, "
         "it is not trusted any more.",
     .arguments = folder_arguments,
     .run = run_trust,
@@ -410,8 +410,8 @@ const struct command command_config = {
     .name = "config",
     .summary = "show, make and check the configuration",
     .description =
-        "Settings come from the defaults, from the user's file, from the file *.acp/config.json* of "
-        "the project, from variables *ACP_...* and from options, and the last one counts.  "
+        "Settings come from the defaults, from the user's file, from the file *.acp/config.json* "
+        "of the project, from variables *ACP_...* and from options, and the last one counts.  "
         "*acp-config*(5) has all keys.",
     .subcommands = subcommands,
     .examples = examples,

@@ -133,9 +133,9 @@ static const char beginning[] =
     "A project's file comes with the project, from whoever wrote it. Until you have said *acp "
     "config trust* in that folder, it can set what does no harm and make things stricter: add "
     "rules that deny or ask, choose a stricter mode or approval. Everything that would start a "
-    "command, allow something, or change how an agent is started is left aside, with a notice. What is "
-    "trusted is the file as it is at that moment: when it changes, it has to be trusted again. "
-    "Rules by which you deny something hold against every project.\n\n"
+    "command, allow something, or change how an agent is started is left aside, with a notice. "
+    "What is trusted is the file as it is at that moment: when it changes, it has to be trusted "
+    "again. Rules by which you deny something hold against every project.\n\n"
     "# KEYS\n\n";
 
 static const char ending[] =

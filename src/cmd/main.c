@@ -3,7 +3,8 @@
 
 /* In the order in which help shows them. */
 static const struct command *const commands[] = {
-    &command_agents, &command_config, &command_trace, &command_completion, &command_help, &command_version, &command_complete, NULL,
+    &command_agents, &command_config,  &command_trace,    &command_completion,
+    &command_help,   &command_version, &command_complete, NULL,
 };
 
 static const struct exit_status statuses[] = {

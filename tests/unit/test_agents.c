@@ -315,15 +315,19 @@ static void write_registry(void)
         "{\"id\": \"pack\", \"name\": \"Pack\", \"version\": \"1.0.0\", \"new\": {\"x\": [1]},\n"
         " \"distribution\": {\"npx\": {\"package\": \"@x/pack@1.2.3\", \"args\": [\"--acp\"],\n"
         "  \"env\": {\"P\": \"1\"}, \"other\": 1}, \"wasm\": {}}},\n"
-        "{\"id\": \"snake\", \"distribution\": {\"uvx\": {\"package\": \"snake\", \"cmd\": \"hiss\"}}},\n"
+        "{\"id\": \"snake\", \"distribution\": {\"uvx\": "
+        "{\"package\": \"snake\", \"cmd\": \"hiss\"}}},\n"
         "{\"id\": \"named\", \"distribution\": {\"npx\": {\"package\": \"p\", \"cmd\": \"c\", "
         "\"args\": [\"a\"]}}},\n"
-        "{\"id\": \"bin\", \"distribution\": {\"binary\": {\"%s\": {\"archive\": \"https://x/a.tgz\",\n"
+        "{\"id\": \"bin\", \"distribution\": {\"binary\": {\"%s\": "
+        "{\"archive\": \"https://x/a.tgz\",\n"
         "  \"cmd\": \"./dir/prog\", \"args\": [\"serve\"], \"env\": {\"B\": \"2\"}}}}},\n"
-        "{\"id\": \"elsewhere\", \"distribution\": {\"binary\": {\"plan9-mips\": {\"cmd\": \"x\"}}}},\n"
+        "{\"id\": \"elsewhere\", \"distribution\": {\"binary\": "
+        "{\"plan9-mips\": {\"cmd\": \"x\"}}}},\n"
         "{\"id\": \"empty\", \"distribution\": {}}, {\"id\": \"Bad_Name\", \"distribution\": "
         "{\"npx\": {\"package\": \"x\"}}},\n"
-        "{\"id\": \"wrong\", \"distribution\": {\"npx\": {\"package\": \"x\", \"args\": \"a\"}}}, 7,\n"
+        "{\"id\": \"wrong\", \"distribution\": {\"npx\": "
+        "{\"package\": \"x\", \"args\": \"a\"}}}, 7,\n"
         "{\"id\": \"claude-acp\", \"distribution\": {\"npx\": {\"package\": \"other\"}}}]}",
         platform);
     test_write("registry.json", text, 0600);
