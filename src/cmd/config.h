@@ -216,7 +216,7 @@ int config_show(const struct config *config, struct acp_buf *out);
 int config_show_json(const struct config *config, struct acp_buf *out);
 /* A commented file to start from. */
 int config_print_template(struct acp_buf *out);
-/* The list of keys for acp-config(5), in scdoc. */
+/* acp-config(5), as source for scdoc. */
 int config_print_manual(struct acp_buf *out);
 
 #endif

@@ -36,7 +36,7 @@ static const struct program program = {
     .agent_names = agent_names,
     .statuses = statuses,
     .environment = environment,
-    .see_also = "*libacp*(3)",
+    .see_also = "*acp-config*(5), *libacp*(3)",
 };
 
 int main(int argc, char **argv)
