@@ -169,8 +169,8 @@ static int take_count(struct schema_compiler *c, const struct schema_value *valu
     uint64_t count = 0;
     int err = ACP_ERR_TYPE;
     if (value->type == ACP_JSON_NUMBER)
-        err = acp_json_integer(acp_raw_n(value->is.text.ptr, value->is.text.len), &negative,
-                               &count);
+        err =
+            acp_json_integer(acp_raw_n(value->is.text.ptr, value->is.text.len), &negative, &count);
     if (err == ACP_ERR_RANGE) { /* more than anything can have */
         negative = value->is.text.ptr[0] == '-';
         count = UINT64_MAX;
@@ -262,8 +262,9 @@ static int add_type(struct schema_compiler *c, const struct schema_value *value,
             *types |= known[i].types;
             return 0;
         }
-    return schema_refuse(c, value, "there is no such type; types are null, boolean, integer, "
-                                   "number, string, array and object");
+    return schema_refuse(c, value,
+                         "there is no such type; types are null, boolean, integer, "
+                         "number, string, array and object");
 }
 
 static int take_type(struct schema_compiler *c, const struct schema_value *value,

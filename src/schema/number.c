@@ -72,7 +72,7 @@ bool schema_number_is_multiple(const struct schema_value *number,
     uint64_t rest = 0;
     for (size_t i = 0; i < n.count; i++)
         rest = (rest * 10 + (uint64_t) (acp_json_digit(&n, i) - '0')) % by;
-    /* Each power of ten brings a two and a five; once those of the divisor are met, no more help. */
+    /* A power of ten brings a two and a five; when the divisor has no more of them, none helps. */
     int64_t powers = n.power - d.power;
     for (int64_t i = 0; i < powers && i < DIVISOR_FACTORS && rest; i++)
         rest = rest * 10 % by;

@@ -22,8 +22,8 @@ static int parse_choice(struct parser *p, struct regex_piece **ret);
 static int refuse(struct parser *p, const char *sentence)
 {
     if (p->failure) {
-        *p->failure = (struct acp_failure){.err = ACP_ERR_ARGUMENT,
-                                           .offset = (size_t) (p->at - p->begin)};
+        *p->failure =
+            (struct acp_failure){.err = ACP_ERR_ARGUMENT, .offset = (size_t) (p->at - p->begin)};
         (void) snprintf(p->failure->message, sizeof(p->failure->message), "%s", sentence);
     }
     return ACP_ERR_ARGUMENT;

@@ -74,8 +74,8 @@ static void violations_say_where_and_what_is_wanted(void **state)
          ": all items must differ, but items 0 and 2 are equal"},
         {"{\"contains\":{\"const\":1}}", "[2]",
          ": at least 1 item like that of contains is wanted, not 0"},
-        {"{\"items\":{\"properties\":{\"price\":{\"type\":\"number\"}}}}",
-         "[{},{\"price\":\"5\"}]", "/1/price: a number is wanted, not a string"},
+        {"{\"items\":{\"properties\":{\"price\":{\"type\":\"number\"}}}}", "[{},{\"price\":\"5\"}]",
+         "/1/price: a number is wanted, not a string"},
         {"{\"properties\":{\"a/b\":{\"properties\":{\"~\":false}}}}", "{\"a/b\":{\"~\":1}}",
          "/a~1b/~0: no value is allowed here; leave it out"},
         {"{\"required\":[\"a\",\"b\"]}", "{}",
@@ -281,8 +281,7 @@ static void depth_is_limited(void **state)
     acp_buf_init(&out, 1 << 20);
     assert_int_equal(acp_buf_printf(&schema, "{\"$ref\":\"#/$defs/0\",\"$defs\":{"), 0);
     for (int i = 0; i < 200; i++)
-        assert_int_equal(
-            acp_buf_printf(&schema, "\"%d\":{\"$ref\":\"#/$defs/%d\"},", i, i + 1), 0);
+        assert_int_equal(acp_buf_printf(&schema, "\"%d\":{\"$ref\":\"#/$defs/%d\"},", i, i + 1), 0);
     assert_int_equal(
         acp_buf_printf(&schema, "\"200\":{\"items\":{\"$ref\":\"#/$defs/0\"}}}}%c", '\0'), 0);
     repeat(&value, "[", 100);
@@ -295,14 +294,13 @@ static void depth_is_limited(void **state)
     acp_buf_clear(&schema);
     assert_int_equal(acp_buf_printf(&schema, "{\"$ref\":\"#/$defs/0\",\"$defs\":{"), 0);
     for (int i = 0; i < 20000; i++)
-        assert_int_equal(
-            acp_buf_printf(&schema, "\"%d\":{\"$ref\":\"#/$defs/%d\"},", i, i + 1), 0);
+        assert_int_equal(acp_buf_printf(&schema, "\"%d\":{\"$ref\":\"#/$defs/%d\"},", i, i + 1), 0);
     assert_int_equal(acp_buf_printf(&schema, "\"20000\":{}}}"), 0);
     struct schema *compiled = NULL;
     struct acp_failure failure = {0};
-    assert_int_equal(schema_compile(acp_raw_n(acp_buf_view(&schema).ptr, schema.len), &compiled,
-                                    &failure),
-                     ACP_ERR_ARGUMENT);
+    assert_int_equal(
+        schema_compile(acp_raw_n(acp_buf_view(&schema).ptr, schema.len), &compiled, &failure),
+        ACP_ERR_ARGUMENT);
     assert_string_equal(failure.message, "more than 250 references in a row");
     acp_buf_finish(&schema);
     acp_buf_finish(&value);
