@@ -2,6 +2,8 @@
  * Numbers as schemas compare them: by their decimal digits, so that neither size nor fraction loses
  * anything, and 0.3 is a multiple of 0.1.
  */
+#include <assert.h>
+
 #include "json/text.h"
 #include "schema/value.h"
 
@@ -69,6 +71,7 @@ bool schema_number_is_multiple(const struct schema_value *number,
     uint64_t by = 0;
     for (size_t i = 0; i < d.count; i++)
         by = by * 10 + (uint64_t) (acp_json_digit(&d, i) - '0');
+    assert(by > 0); /* schema_number_can_divide() has seen to it */
     uint64_t rest = 0;
     for (size_t i = 0; i < n.count; i++)
         rest = (rest * 10 + (uint64_t) (acp_json_digit(&n, i) - '0')) % by;
