@@ -33,6 +33,7 @@ extern const struct command command_status;
 extern const struct command command_sessions;
 extern const struct command command_agents;
 extern const struct command command_config;
+extern const struct command command_doctor;
 extern const struct command command_trace;
 extern const struct command command_help;
 extern const struct command command_version;

@@ -99,8 +99,8 @@ void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str 
 {
     struct talk_prompt *prompt = talk->prompts;
     struct talk_end end = {
-        .kind = kind, .stop = stop, .message = message, .denied = prompt->denied};
-    end.cancelled = prompt->cancelled;
+        .kind = kind, .stop = stop, .message = message, .cancelled = prompt->cancelled};
+    end.denied = prompt->denied && !prompt->approved;
     if (prompt->timed_out)
         end.kind = TALK_TIMEOUT;
     (void) uv_timer_stop(talk->patience);
@@ -153,19 +153,46 @@ static void on_patience(uv_timer_t *timer)
     }
 }
 
+/* The beginning of the first prompt names a session until the agent does. */
+static struct acp_str first_words(struct acp_content_block_list blocks)
+{
+    enum { MOST = 80 };
+    struct acp_str text = {0};
+    for (size_t i = 0; i < blocks.count && !text.len; i++)
+        if (blocks.items[i].is == ACP_CONTENT_BLOCK_TEXT)
+            text = blocks.items[i].text.text;
+    const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
+    if (end)
+        text.len = (size_t) (end - text.ptr);
+    if (text.len > MOST)
+        text.len = MOST;
+    while (text.len && ((unsigned char) text.ptr[text.len] & 0xC0) == 0x80 && text.len == MOST)
+        text.len--;
+    return text;
+}
+
+static void note_beginning(struct talk *talk, const struct talk_prompt *prompt,
+                           struct acp_content_block_list blocks)
+{
+    struct store_change change = {.running = acp_some_bool(true)};
+    if (!talk->log)
+        return;
+    if (prompt->request == 1 && !talk->options.in_store)
+        change.title = first_words(blocks);
+    (void) store_log_change(talk->log, &change);
+}
+
 static void give_prompt(struct talk *talk, struct talk_prompt *prompt)
 {
     struct acp_arena arena;
-    struct acp_content_block_list blocks;
+    struct acp_content_block_list blocks = {0};
     struct acp_raw body = acp_raw_n(prompt->body.data + prompt->body.start, prompt->body.len);
-    struct store_change change = {.running = acp_some_bool(true)};
     acp_arena_init(&arena, 0);
     prompt->given = true;
     acp_workspace_set_policy(talk->workspace, talk_policy(talk));
-    if (talk->log)
-        (void) store_log_change(talk->log, &change);
-    talk_record(talk, RECORD_PROMPT, prompt->request, body);
     int err = record_read_prompt(body, &arena, &blocks, NULL);
+    note_beginning(talk, prompt, blocks);
+    talk_record(talk, RECORD_PROMPT, prompt->request, body);
     if (!err)
         err = acp_client_prompt(talk->session, blocks.items, blocks.count, on_turn_end, talk);
     if (err) {

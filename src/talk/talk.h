@@ -38,7 +38,7 @@ struct talk_end {
     enum talk_end_kind kind;
     struct acp_str stop;    /* "end_turn", ...; absent when it did not stop by itself */
     struct acp_str message; /* one sentence, when it failed */
-    bool denied;            /* something was not permitted on the way */
+    bool denied;            /* permissions were asked for on the way, and none was given */
     bool cancelled;         /* the user's wish */
 };
 

@@ -39,7 +39,8 @@ struct talk_prompt {
     bool given;     /* to the agent */
     bool cancelled; /* by the owner */
     bool timed_out;
-    bool denied; /* something was not permitted */
+    bool denied;   /* something was not permitted */
+    bool approved; /* something was */
     struct acp_buf body;
 };
 
@@ -114,6 +115,7 @@ struct talk {
     uint64_t requests;
 
     struct talk_setting *settings;
+    struct talk_setting *made; /* what was set, to be set again in a session that is opened anew */
     struct talk_option *known_options;
     bool has_models; /* the agent has models of its own way: session/set_model */
 

@@ -46,7 +46,9 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
         talk_record(talk, RECORD_PERMISSION, talk_request(talk),
                     acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
-    if (!allow && talk->prompts)
+    if (talk->prompts && allow)
+        talk->prompts->approved = true;
+    else if (talk->prompts)
         talk->prompts->denied = true;
 }
 

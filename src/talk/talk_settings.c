@@ -69,40 +69,58 @@ static void free_setting(struct talk_setting *setting)
     free(setting);
 }
 
-void talk_forget_settings(struct talk *talk)
+static void free_settings(struct talk_setting **settings)
 {
-    while (talk->settings) {
-        struct talk_setting *setting = talk->settings;
-        talk->settings = setting->next;
+    while (*settings) {
+        struct talk_setting *setting = *settings;
+        *settings = setting->next;
         free_setting(setting);
     }
+}
+
+void talk_forget_settings(struct talk *talk)
+{
+    free_settings(&talk->settings);
+    free_settings(&talk->made);
+}
+
+static struct talk_setting *add_setting(struct talk_setting **list, struct acp_str name,
+                                        struct acp_str value)
+{
+    struct talk_setting *setting = calloc(1, sizeof(*setting));
+    if (!setting)
+        return NULL;
+    setting->name = talk_copy(name);
+    setting->value = talk_copy(value);
+    if (!setting->name || !setting->value) {
+        free_setting(setting);
+        return NULL;
+    }
+    while (*list)
+        list = &(*list)->next;
+    return *list = setting;
 }
 
 int talk_set(struct talk *talk, struct acp_str name, struct acp_str value, talk_set_fn *done,
              void *user)
 {
-    struct talk_setting *setting = calloc(1, sizeof(*setting));
-    struct talk_setting **at = &talk->settings;
+    struct talk_setting *setting = add_setting(&talk->settings, name, value);
     if (!setting)
         return ACP_ERR_NOMEM;
-    setting->name = talk_copy(name);
-    setting->value = talk_copy(value);
     setting->done = done;
     setting->user = user;
-    if (!setting->name || !setting->value) {
-        free_setting(setting);
-        return ACP_ERR_NOMEM;
-    }
-    while (*at)
-        at = &(*at)->next;
-    *at = setting;
     talk_wake(talk);
     return 0;
 }
 
+/* At first what the options say; after that, what was really set. */
 void talk_want_settings(struct talk *talk)
 {
     const struct talk_options *options = &talk->options;
+    for (const struct talk_setting *made = talk->made; made; made = made->next)
+        (void) talk_set(talk, acp_str(made->name), acp_str(made->value), NULL, NULL);
+    if (talk->made)
+        return;
     if (options->mode.len)
         (void) talk_set(talk, acp_str("mode"), options->mode, NULL, NULL);
     if (options->model.len)
@@ -114,14 +132,46 @@ void talk_want_settings(struct talk *talk)
 
 /* ---- Setting --------------------------------------------------------------------------------- */
 
+/* Remembers what was set: a session that is opened again gets it again. */
+static void note_made(struct talk *talk, const struct talk_setting *setting)
+{
+    struct talk_setting **at = &talk->made;
+    while (*at && strcmp((*at)->name, setting->name) != 0)
+        at = &(*at)->next;
+    if (*at) {
+        struct talk_setting *old = *at;
+        *at = old->next;
+        free_setting(old);
+    }
+    (void) add_setting(&talk->made, acp_str(setting->name), acp_str(setting->value));
+    if (!talk->log)
+        return;
+    struct acp_buf text;
+    struct acp_json_writer w;
+    acp_buf_init(&text, RECORD_MAX);
+    acp_json_writer_init(&w, &text);
+    acp_json_begin_object(&w);
+    for (const struct talk_setting *made = talk->made; made; made = made->next) {
+        acp_json_write_key(&w, acp_str(made->name));
+        acp_json_write_str(&w, acp_str(made->value));
+    }
+    acp_json_end_object(&w);
+    struct store_change change = {.settings = acp_buf_view(&text)};
+    if (!w.err)
+        (void) store_log_change(talk->log, &change);
+    acp_buf_finish(&text);
+}
+
 /* The first setting is settled.  What the owner's options want and cannot have ends the start. */
 static void settle(struct talk *talk, const struct acp_outcome *outcome)
 {
     struct talk_setting *setting = talk->settings;
     talk->settings = setting->next;
-    if (!outcome->err)
+    if (!outcome->err) {
         talk_record_texts(talk, RECORD_SETTING, "name", acp_str(setting->name), "value",
                           acp_str(setting->value), (const char *) NULL);
+        note_made(talk, setting);
+    }
     if (setting->done)
         setting->done(talk, outcome, setting->user);
     else if (outcome->err)
