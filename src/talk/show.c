@@ -214,6 +214,12 @@ struct acp_str show_answer(const struct show *show)
     return acp_buf_view(&show->answer);
 }
 
+void show_set_answer(struct show *show, struct acp_str text)
+{
+    acp_buf_clear(&show->answer);
+    put(show, &show->answer, text);
+}
+
 /* ---- Records --------------------------------------------------------------------------------- */
 
 struct acp_str show_block(struct show *show, const struct acp_content_block *block)

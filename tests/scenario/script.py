@@ -70,9 +70,11 @@ def read_lines(path):
 def read_agent(step):
     """The script in an agent's block."""
     script = []
+    begun = ""
     for line, text in step.block:
-        text = text.strip()
-        if not text or text.startswith("#"):
+        text = begun + text.strip()
+        begun = text[:-1].rstrip() + " " if text.endswith("\\") else ""
+        if not text or begun or text.startswith("#"):
             continue
         for part in OPENING if text == "open" else [text]:
             script.append(Step(line, *split_word(part)))
