@@ -103,6 +103,8 @@ class Agent:
                     self.prompt = self.request
                     patterns = [{"prompt": [{"type": "text", "text": p}]} if isinstance(p, str) else p
                                 for p in patterns]
+        if isinstance(got, dict) and "terminalId" in got:
+            os.environ["TERMINAL"] = str(got["terminalId"])
         if not fits or not all(contains(got, pattern) for pattern in patterns):
             raise Deviation(f"received instead: {line[:2000]}")
 
@@ -127,8 +129,9 @@ class Agent:
         if extra and extra[0] == 2:
             self.version, extra = 2, extra[1:]
         info = {"name": "scripted", "version": "1.0"}
-        self.answer(merged({"protocolVersion": self.version,
-                            "info" if self.version == 2 else "agentInfo": info}, extra))
+        more = {"info": info, "capabilities": {"session": {}}} if self.version == 2 else \
+            {"agentInfo": info}
+        self.answer(merged({"protocolVersion": self.version, **more}, extra))
 
     def send_session(self, name, *extra):
         self.session = name
@@ -142,7 +145,7 @@ class Agent:
             self.answer(merged({"stopReason": reason}, extra), self.prompt)
 
     def send_accept(self):
-        self.answer({}, self.prompt)
+        self.answer({"messageId": "u1"}, self.prompt)
         self.update({"sessionUpdate": "state_update", "state": "running"})
 
     def send_tool(self, name, title, kind, *extra):
