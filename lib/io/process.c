@@ -162,6 +162,7 @@ static void begin_end(struct acp_process *p)
     p->drain_until = uv_now(p->loop) + p->drain_ms;
     /* Who paused it wanted the process to wait; now there is only what it has left in the pipe. */
     acp_process_pause(p, false);
+    acp_process_close_ended(p);
     if (!p->keep_rest || p->how.stopped || p->freed)
         end_family(p);
     else if (acp_family_signal(&p->family, 0) == 0)

@@ -89,6 +89,8 @@ int acp_process_read_output(struct acp_process *process, int out, int err);
 /* Binds the endpoint to both; owns the descriptors. */
 int acp_process_make_link(struct acp_process *process, const struct acp_endpoint *endpoint, int in,
                           int out);
+/* The process is dead: a terminal that had ended before is closed now. */
+void acp_process_close_ended(struct acp_process *process);
 /* Everything was read. */
 bool acp_process_is_drained(const struct acp_process *process);
 /* There is something to be read at once. */

@@ -98,11 +98,27 @@ static void on_errors(struct acp_source *source, struct acp_str bytes)
     acp_mend_feed(&p->err_mend, bytes, take_errors, p);
 }
 
+/*
+ * A program may close its terminal a while before it ends, as many do to see whether all was
+ * written.  If we closed our side then, that would hang up, and SIGHUP would kill the program.
+ */
+static bool must_stay(const struct acp_process *p, const struct acp_source *source)
+{
+    return p->on_terminal && source == &p->out && p->phase < PROCESS_EXITED;
+}
+
+void acp_process_close_ended(struct acp_process *p)
+{
+    if (p->out.open && p->out.ended)
+        acp_source_close(&p->out);
+}
+
 static void on_end(struct acp_source *source, int err)
 {
     (void) err; /* the end of the process tells more */
     struct acp_process *p = source->self;
-    acp_source_close(source);
+    if (!must_stay(p, source))
+        acp_source_close(source);
     if (source == &p->err)
         end_errors(p);
     acp_process_output_ended(p);

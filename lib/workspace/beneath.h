@@ -31,8 +31,9 @@ int acp_path_normal(struct acp_str path, char *out, bool *ret_directory);
 bool acp_path_within(const char *path, const char *directory, const char **ret_rest);
 
 /*
- * The path after all symbolic links, also of one that is not there yet.  Not possible (-errno)
- * where a link dangles, because it is not known what will be there.
+ * The path after all symbolic links, also of one that is not there yet; a relative one is taken to
+ * be below the working directory.  Not possible (-errno) where a link dangles, because it is not
+ * known what will be there.
  */
 int acp_path_real(const char *path, char *out);
 

@@ -73,11 +73,14 @@ bool acp_path_within(const char *path, const char *directory, const char **ret_r
 
 int acp_path_real(const char *path, char *out)
 {
+    /* With a slash in it, so that there always is a folder to go up to. */
+    char whole[ACP_PATH_SIZE];
     char head[ACP_PATH_SIZE];
-    size_t len = strlen(path);
-    if (len >= sizeof(head))
+    int printed = snprintf(whole, sizeof(whole), "%s%s", *path == '/' ? "" : "./", path);
+    if (printed < 0 || (size_t) printed >= sizeof(whole))
         return -ENAMETOOLONG;
-    memcpy(head, path, len + 1);
+    size_t len = (size_t) printed;
+    memcpy(head, whole, len + 1);
     size_t cut = len;
     for (;;) {
         char *real = realpath(head, NULL);
@@ -87,7 +90,7 @@ int acp_path_real(const char *path, char *out)
             bool fits = n + (len - cut) < ACP_PATH_SIZE;
             if (fits) {
                 memcpy(out, real, n);
-                memcpy(out + n, path + cut, len - cut + 1);
+                memcpy(out + n, whole + cut, len - cut + 1);
             }
             free(real);
             if (fits && !*out)
@@ -98,8 +101,7 @@ int acp_path_real(const char *path, char *out)
         struct stat st;
         if ((reason != ENOENT && reason != ENOTDIR) || lstat(head, &st) == 0)
             return -reason;
-        char *slash = strrchr(head, '/');
-        cut = slash ? (size_t) (slash - head) : 0;
+        cut = (size_t) (strrchr(head, '/') - head);
         head[cut > 0 ? cut : 1] = '\0';
     }
 }

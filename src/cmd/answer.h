@@ -24,7 +24,7 @@ void answer_free(struct answer *answer);
 bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf *body);
 /* EXIT_OK when the answer is good; otherwise says what is wrong with it. */
 int answer_status(const struct answer *answer);
-/* The JSON, without what was said around it. */
+/* The JSON, without what was said around it; empty when the answer is not good. */
 struct acp_str answer_value(const struct answer *answer);
 
 /* Replaces the file in one step. */

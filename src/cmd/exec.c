@@ -102,6 +102,8 @@ static void on_ended(struct talk *talk, uint64_t request, const struct talk_end 
         acp_buf_clear(&exec->body);
         again = answer_ask_again(exec->answer, said, &exec->body);
         exec->status = again ? EXIT_OK : answer_status(exec->answer);
+        if (!again)
+            show_set_answer(front_show(exec->front), answer_value(exec->answer));
     }
     if (again && prompt(exec) == 0)
         return;
@@ -182,13 +184,10 @@ static int start(struct exec *exec)
     return err;
 }
 
-/* --output, and the answer that --schema wants instead of all that was said. */
 static int write_answer(struct exec *exec)
 {
     const char *path = exec->options->conversation.output;
-    struct acp_str text = exec->answer ? answer_value(exec->answer)
-                                       : show_answer(front_show(exec->front));
-    return path ? answer_write(path, text) : EXIT_OK;
+    return path ? answer_write(path, show_answer(front_show(exec->front))) : EXIT_OK;
 }
 
 static int run_loop(struct exec *exec)

@@ -101,6 +101,8 @@ static void on_done(struct visit *visit, int err, struct acp_raw result, struct 
         acp_buf_clear(&prompt->body);
         again = answer_ask_again(prompt->answer, said, &prompt->body);
         prompt->status = again ? EXIT_OK : answer_status(prompt->answer);
+        if (!again)
+            show_set_answer(front_show(prompt->front), answer_value(prompt->answer));
     }
     acp_arena_finish(&arena);
     if (again && send_prompt(prompt) == 0)
@@ -225,8 +227,7 @@ static int run_loop(struct prompt *prompt)
         prompt->status = EXIT_FAILED;
     if (!err && prompt->status == EXIT_OK && prompt->options->conversation.output)
         prompt->status = answer_write(prompt->options->conversation.output,
-                                      prompt->answer ? answer_value(prompt->answer)
-                                                     : show_answer(front_show(prompt->front)));
+                                      show_answer(front_show(prompt->front)));
     front_free(prompt->front);
     (void) uv_loop_close(&prompt->loop);
     return prompt->status;

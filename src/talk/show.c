@@ -188,12 +188,16 @@ int show_note(struct show *show, struct acp_str line)
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-/* A piece of a message; another message, when the id says so or something came in between. */
+/*
+ * A piece of a message; another message, when the id says so or something came in between.  That
+ * begins a line of its own, also where nobody is shown what came in between.
+ */
 static void note_answer(struct show *show, struct acp_str id, struct acp_str text, bool whole)
 {
     bool same = show->in_message &&
                 (!id.ptr || acp_str_eq(id, acp_buf_view(&show->message_id)));
     if (!same) {
+        show_end_line(show);
         show->in_message = true;
         acp_buf_clear(&show->message_id);
         put(show, &show->message_id, id);
@@ -208,6 +212,12 @@ static void note_answer(struct show *show, struct acp_str id, struct acp_str tex
 struct acp_str show_answer(const struct show *show)
 {
     return acp_buf_view(&show->answer);
+}
+
+void show_set_answer(struct show *show, struct acp_str text)
+{
+    acp_buf_clear(&show->answer);
+    put(show, &show->answer, text);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */

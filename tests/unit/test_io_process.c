@@ -354,6 +354,20 @@ static void a_terminal_is_stopped_without_delay(void **state)
     run_finish(&run);
 }
 
+static void who_closes_its_terminal_is_not_hung_up(void **state)
+{
+    struct run run;
+    run_init(&run);
+    run.options.in = ACP_IO_NULL;
+    run.options.out = ACP_IO_PTY;
+    run.options.err = ACP_IO_MERGE;
+    run_shell(&run, host_loop(state), "echo bye; exec >&- 2>&-; sleep 0.2; exit 7");
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
+    assert_string_equal(test_cstr(&run.out), "bye\r\n");
+    assert_int_equal(run.how.code, 7);
+    run_finish(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +388,7 @@ int main(void)
         host_test(a_terminal_is_typed_on_and_resized),
         host_test(all_output_on_a_terminal_comes_before_the_exit),
         host_test(a_terminal_is_stopped_without_delay),
+        host_test(who_closes_its_terminal_is_not_hung_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
