@@ -501,6 +501,7 @@ int main(int argc, char **argv)
 {
     struct acp_agent_process_options options = {.errors = on_errors, .exited = on_exited};
     struct acp_client_options *client = &options.client;
+    struct acp_reaper *reaper = NULL;
     struct acp_failure failure;
     bool bare = false;
     int at = 1;
@@ -526,6 +527,7 @@ int main(int argc, char **argv)
     options.process.argv = (const char *const *) argv + at;
     acp_buf_init(&pending, 64 << 20);
     (void) uv_pipe_init(uv_default_loop(), &input, 0);
+    (void) acp_reaper_new(uv_default_loop(), &reaper);
     if (acp_agent_process_start(uv_default_loop(), &options, &process, &failure)) {
         (void) fprintf(stderr, "%s\n", failure.message);
         return 1;
@@ -535,6 +537,7 @@ int main(int argc, char **argv)
         return 1;
     (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
     acp_agent_process_free(process);
+    acp_reaper_free(reaper);
     (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
     acp_buf_finish(&pending);
     finish_events();
