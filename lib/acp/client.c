@@ -86,7 +86,9 @@ static void make_offer_v1(const struct acp_client_options *o, struct offer_v1 *o
         .notices = yes(!o->no_notices),
         .compaction = yes(!o->no_compaction),
     };
-    /* Left out when what is unstable is off: version 1 has neither plan nor subagents without it. */
+    /*
+     * Left out when what is unstable is off: version 1 has neither plan nor subagents without it.
+     */
     offer->all = (struct acp_client_capabilities){
         .fs = &offer->fs,
         .plan = yes(true),

@@ -119,15 +119,14 @@ static int load_policy_flag(struct acp_policy *policy, const char *flag)
     struct acp_buf text;
     struct acp_failure failure = {0};
     acp_buf_init(&text, PLACES_MAX_FILE);
-    int err = *flag == '{' ? acp_buf_append_str(&text, acp_str(flag))
-                           : places_read_file(flag, &text);
+    int err =
+        *flag == '{' ? acp_buf_append_str(&text, acp_str(flag)) : places_read_file(flag, &text);
     if (err) {
         complain("--policy %s: %s", flag, *flag == '{' ? acp_err_text(err) : strerror(-err));
     } else {
         err = acp_policy_load(policy, acp_raw_n(text.data + text.start, text.len), &failure);
         if (err)
-            complain("--policy: %s%s%s", failure.path, *failure.path ? ": " : "",
-                     failure.message);
+            complain("--policy: %s%s%s", failure.path, *failure.path ? ": " : "", failure.message);
     }
     acp_buf_finish(&text);
     return err;
@@ -335,9 +334,8 @@ static int make_session(struct conversation *c, const struct conversation_option
     int64_t start_ms = config_number(c->config, CONFIG_START_TIMEOUT);
     talk->start_ms = start_ms > 0 ? (uint64_t) start_ms : 0;
     const char *unasked = config_text(c->config, CONFIG_NON_INTERACTIVE);
-    c->fail_unasked = options->without_terminal
-                          ? options->without_terminal == WITHOUT_TERMINAL_FAIL
-                          : unasked && strcmp(unasked, "fail") == 0;
+    c->fail_unasked = options->without_terminal ? options->without_terminal == WITHOUT_TERMINAL_FAIL
+                                                : unasked && strcmp(unasked, "fail") == 0;
     return status;
 }
 

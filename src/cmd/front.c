@@ -2,8 +2,8 @@
  * front.c - what the person sees and says.
  *
  * Questions are asked one at a time, on the terminal itself (the standard input may be the prompt).
- * An answer is the number of an option, or the first letter of what it means; nothing, or the end of
- * input, is no.
+ * An answer is the number of an option, or the first letter of what it means; nothing, or the end
+ * of input, is no.
  */
 #include "cmd/front.h"
 
@@ -244,8 +244,8 @@ bool front_interrupted(const struct front *front)
 
 int front_status(struct front *front, const struct talk_end *end)
 {
-    bool told = front->options.format == FORMAT_TEXT &&
-                (front->options.verbose || isatty(STDERR_FILENO));
+    bool told =
+        front->options.format == FORMAT_TEXT && (front->options.verbose || isatty(STDERR_FILENO));
     if (end->message.len && !told && front->options.format != FORMAT_JSON)
         complain("%.*s", (int) end->message.len, end->message.ptr);
     if (front->interrupts)

@@ -308,12 +308,13 @@ const struct command command_prompt = {
     .summary = "give an agent a prompt in a session that lasts",
     .description =
         "Goes on with the session of this agent that belongs to the current folder or to one above "
-        "it, up to the root of the git repository; where there is none, one is begun in the current "
-        "folder. A session may have a name (*--session*), so that there can be several.\n\n"
-        "The agent is kept running for a time (*--ttl*) after the answer, by a small process of its "
-        "own, so that the next prompt finds it warm. Prompts of several commands wait for one "
-        "another. When the agent has died it is started again and the session is resumed or loaded; "
-        "where the agent cannot do that you are told, and what was said is still in the log.\n\n"
+        "it, up to the root of the git repository; where there is none, one is begun in the "
+        "current folder. A session may have a name (*--session*), so that there can be several.\n\n"
+        "The agent is kept running for a time (*--ttl*) after the answer, by a small process of "
+        "its own, so that the next prompt finds it warm. Prompts of several commands wait for one "
+        "another. When the agent has died it is started again and the session is resumed or "
+        "loaded; where the agent cannot do that you are told, and what was said is still in the "
+        "log.\n\n"
         "*acp-cancel*(1), *acp-set-mode*(1), *acp-set*(1) and *acp-status*(1) reach the session "
         "while it runs.",
     .arguments = arguments,

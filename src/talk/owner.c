@@ -146,9 +146,9 @@ static void on_ended(struct talk *talk, uint64_t request, const struct talk_end 
             continue;
         }
         *at = waited->next;
-        struct acp_json_writer *w =
-            waited->visitor->peer ? acp_peer_begin_result(waited->visitor->peer, waited->call)
-                                  : NULL;
+        struct acp_json_writer *w = waited->visitor->peer
+                                        ? acp_peer_begin_result(waited->visitor->peer, waited->call)
+                                        : NULL;
         if (w) {
             wire_write_end(w, request, how);
             (void) acp_peer_commit(waited->visitor->peer, NULL);

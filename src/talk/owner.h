@@ -47,9 +47,9 @@ int owner_socket_path(struct acp_str session, char ret[OWNER_PATH_SIZE],
 
 /*
  * Starts the owner as a process of its own that outlives this one, and returns when it can be
- * visited.  It is made by fork, so everything in the options stays valid there; the caller must have
- * no threads and no loop at work.  ACP_ERR_STATE with a sentence when it could not be started, or
- * when somebody else owns the session.
+ * visited.  It is made by fork, so everything in the options stays valid there; the caller must
+ * have no threads and no loop at work.  ACP_ERR_STATE with a sentence when it could not be started,
+ * or when somebody else owns the session.
  */
 int owner_launch(const struct owner_options *options, struct acp_failure *failure);
 

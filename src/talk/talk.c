@@ -131,8 +131,7 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     if (!outcome->err)
         talk_end_prompt(talk, TALK_STOPPED, stop, WHOSE_AGENT, (struct acp_str){0});
     else if (talk->prompts->cancelled)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
     else
         talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, WHOSE_AGENT, outcome->why);
 }
@@ -264,8 +263,7 @@ static void step_stopping(struct talk *talk)
         return;
     }
     while (talk->prompts)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
     if (talk->writer && talk->log) {
         struct store_change change = {.closed = acp_some_i64(store_now())};
         if (talk->options.close_session)
@@ -287,8 +285,7 @@ static bool drop_first(struct talk *talk, struct talk_prompt *prompt)
     if (prompt->given)
         return false;
     if (prompt->cancelled) {
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
         return true;
     }
     if (talk->failure) {

@@ -85,14 +85,14 @@ struct talk_options {
     bool no_files;     /* do not offer files and terminals */
     bool no_terminals;
     const struct acp_policy *policy;
-    struct acp_ledger *ledger;    /* may be NULL */
-    const char *ledger_path;      /* where "always" answers are kept; may be NULL */
-    const char *store_path;       /* of the session log; NULL: none is kept */
-    unsigned store_flags;         /* enum store_open_flags */
-    bool in_store;                /* the session is in the log already; otherwise it is made: */
-    struct acp_str name;          /* with this name, or absent */
-    struct acp_str scope;         /* and this folder */
-    bool close_session;           /* it is closed in the log when the talk is stopped */
+    struct acp_ledger *ledger; /* may be NULL */
+    const char *ledger_path;   /* where "always" answers are kept; may be NULL */
+    const char *store_path;    /* of the session log; NULL: none is kept */
+    unsigned store_flags;      /* enum store_open_flags */
+    bool in_store;             /* the session is in the log already; otherwise it is made: */
+    struct acp_str name;       /* with this name, or absent */
+    struct acp_str scope;      /* and this folder */
+    bool close_session;        /* it is closed in the log when the talk is stopped */
     void (*errors)(struct talk *talk, struct acp_str line, void *user); /* of the agent, or NULL */
 };
 

@@ -90,7 +90,7 @@ struct talk {
     void *user;
 
     enum talk_state state;
-    uv_timer_t *step;    /* fires at once, from the loop */
+    uv_timer_t *step;     /* fires at once, from the loop */
     uv_timer_t *patience; /* the agent has so long for what is at hand */
     bool stopping;
     bool told_stopped;
