@@ -181,6 +181,12 @@ struct acp_mcp_server_list config_mcp_servers(const struct config *config);
 int config_add_mcp_file(struct config *config, const char *path, struct acp_buf *report);
 
 /*
+ * Adds the rules of a file that the user names (--policy FILE), and takes its mode: JSON with
+ * comments, as acp_policy_load() reads it.  As config_set().
+ */
+int config_add_policy_file(struct config *config, const char *path, struct acp_buf *report);
+
+/*
  * A new policy with the rules of user and project, and the mode.  The user's deny rules stand
  * whatever the project says.  `approve` is not part of it: what it means is for those who ask.
  */

@@ -353,8 +353,8 @@ static const struct command trust = {
     .description =
         "Trusts the *.acp/config.json* of _DIR_ (here, or the nearest above it) as it is now.  "
         "Until then it may make things stricter, but neither name commands to start nor allow what "
-        "you have not allowed.  Read the file first: what it says then runs as you.  When it changes, "
-        "it is not trusted any more.",
+        "you have not allowed.  Read the file first: what it says then runs as you.  When it "
+        "changes, it is not trusted any more.",
     .arguments = folder_arguments,
     .run = run_trust,
 };
