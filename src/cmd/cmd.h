@@ -5,8 +5,8 @@
 #include "cmd/command.h"
 
 /*
- * The same for all commands, and stable: scripts depend on them.  They are those of acpx.  A command
- * that gives one of them in a sense of its own says so in its table.
+ * The same for all commands, and stable: scripts depend on them.  They are those of acpx.  A
+ * command that gives one of them in a sense of its own says so in its table.
  */
 #define EXIT_STATUS_MAP(X)                                                                         \
     X(OK, 0, "The job was done.")                                                                  \

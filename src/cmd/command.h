@@ -1,6 +1,6 @@
 /*
- * command.h - a command of the program as data: what it is called, what it takes, what it says about
- * itself, and the function that runs it.
+ * command.h - a command of the program as data: what it is called, what it takes, what it says
+ * about itself, and the function that runs it.
  *
  * Everything that people see of a command comes from here: help, man page, completion, and the
  * messages about a command line that makes no sense.  Texts called prose use the markup of prose.h.
@@ -85,8 +85,10 @@ struct program {
     const struct term *files;
     const char *see_also; /* prose */
     /*
-     * The names of the agents that can be used, ended by NULL and valid until the program ends.  The
-     * options of the invocation are parsed when it is called.  NULL: there are no named agents.
+     * The names of the agents that can be used, ended by NULL and valid until the program ends.
+     * The invocation has the options as far as they could be read: all of them before a command
+     * runs, none in completion; its command is NULL where none is recognised.  May be called more
+     * than once.  NULL: there are no named agents.
      */
     const char *const *(*agent_names)(const struct invocation *invocation);
     /* The same for the names of sessions, for completion only. */
@@ -110,15 +112,15 @@ struct invocation {
 };
 
 /*
- * Reads a command line: words[0..count), without the program's name; words[count] is NULL.  Negative
- * on failure: ACP_ERR_ARGUMENT with *error set, ACP_ERR_NOMEM.  The invocation is in a state for
- * invocation_finish() in any case, and its command is set as soon as one was recognised.
+ * Reads a command line: words[0..count), without the program's name; words[count] is NULL.
+ * Negative on failure: ACP_ERR_ARGUMENT with *error set, ACP_ERR_NOMEM.  The invocation is in a
+ * state for invocation_finish() in any case, and its command is set once one was recognised.
  */
 int invocation_parse(struct invocation *invocation, const struct program *program,
                      const char *const *words, size_t count, struct usage_error *error);
 void invocation_finish(struct invocation *invocation);
 
-/* Reads the command line, runs what it says, prints help or what is wrong; gives the exit status. */
+/* Reads the command line, runs it, prints help or what is wrong; gives the exit status. */
 int program_run(const struct program *program, int argc, char **argv);
 
 /* The command, or subcommand, of that name in a list that NULL ends (or is NULL); or NULL. */

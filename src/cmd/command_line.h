@@ -47,7 +47,7 @@ int line_find_names(struct line_walk *walk, struct line_names *ret_names,
 /* Whether a word is one of the agents, or a URL. */
 bool line_is_agent(const struct invocation *invocation, const char *word);
 
-/* The command's own options, then those that all have; ended by .options == NULL.  NULL: no memory. */
+/* The command's own options, then those that all have, as a list.  NULL: no memory. */
 const struct option_group *command_all_options(const struct command *command,
                                                struct acp_arena *arena);
 

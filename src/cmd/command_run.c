@@ -1,4 +1,4 @@
-/* command_run.c - one run of the program: the command line, then the command, help, or what is wrong. */
+/* command_run.c - one run of the program: its command line, then the command, help or a refusal. */
 #include <errno.h>
 #include <stdio.h>
 

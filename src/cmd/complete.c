@@ -89,7 +89,7 @@ static void offer_options(struct completion *c, const struct option_group *group
         }
 }
 
-/* Before a command all options of all commands are possible; one that several have is shown once. */
+/* Before a command all options of all commands are possible; a table of several is shown once. */
 static void offer_all_options(struct completion *c, const struct command *const *commands)
 {
     offer_options(c, program_options);

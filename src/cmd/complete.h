@@ -4,8 +4,8 @@
  * The scripts for the shells are a few lines each: they hand the words to `acp __complete` and show
  * what it answers, so that all shells know the same, and know agents and sessions as they are now.
  *
- * The answer: a first line with one word and, behind a tab, the part of the typed word that stays as
- * it is ("--format="):
+ * The answer: a first line with one word and, behind a tab, the part of the typed word that stays
+ * as it is ("--format="):
  *     words        the lines that follow are the candidates: word, tab, what it means
  *     files        the names of files; candidates may follow as well
  *     directories  the names of folders
@@ -17,7 +17,7 @@
 
 #include "cmd/command.h"
 
-/* Prints what words[count - 1], which may be empty, can become.  A negative error when it cannot. */
+/* Prints what words[count - 1], which may be empty, can become.  ACP_ERR_NOMEM. */
 int complete_print(FILE *out, const struct program *program, const char *const *words,
                    size_t count);
 

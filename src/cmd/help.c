@@ -1,5 +1,6 @@
 /*
- * help.c - help for people, wrapped at the width of their terminal; and the commands help and version.
+ * help.c - help for people, wrapped at the width of their terminal; and the commands help and
+ * version.
  */
 #include "cmd/help.h"
 
@@ -241,7 +242,7 @@ static bool find_command(const struct invocation *invocation, const struct comma
             for (; list && *list; list++)
                 if (!(*list)->hidden)
                     suggest_try(&near, (*list)->name);
-            struct usage_error error;
+            struct usage_error error = {""};
             usage_error_set(&error, "there is no %s '%.60s'%s%s%s", i ? "subcommand" : "command",
                             word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
                             near.best ? "'?" : "");

@@ -1,4 +1,4 @@
-/* acp - the command.  What it is as a whole, and the list of its commands; the rest is in the tables. */
+/* acp - the command: what it is as a whole, and the list of its commands. */
 #include "cmd/cmd.h"
 
 /* In the order in which help shows them. */

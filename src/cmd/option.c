@@ -281,7 +281,8 @@ int options_parse(const struct option_group *groups, const char *const *words, s
     struct parser p = {groups, words, count, 0, arena, values, result, error};
     memset(result, 0, sizeof(*result));
     result->arguments = acp_arena_alloc(arena, (count + 1) * sizeof(*result->arguments));
-    result->given = acp_arena_alloc(arena, (count_rows(groups) + 1) * sizeof(*result->given));
+    result->given =
+        acp_arena_alloc(arena, (count_rows(groups) + 1) * sizeof(const struct option *));
     if (!result->arguments || !result->given)
         return ACP_ERR_NOMEM;
     while (p.at < count && !result->help && !result->version) {

@@ -66,10 +66,10 @@ struct option_list {
 
 struct option {
     const char *name;     /* without its dashes; NULL ends a table */
-    char letter;          /* the short form, or 0 */
     const char *alias;    /* another name that is accepted, for people who come from elsewhere */
     const char *argument; /* what help calls the value; NULL for kinds that take none */
     enum option_kind kind;
+    char letter;   /* the short form, or 0 */
     bool repeated; /* every value counts; the target is a struct option_list (text kinds only) */
     bool hidden;   /* works, but is no part of help, man page and completion */
     bool may_be_empty;          /* a text of no length is a value */
@@ -78,10 +78,10 @@ struct option {
     const char *const *choices; /* of OPTION_CHOICE, ended by NULL */
     const char *exclusive;      /* of options with the same word here only one may be given */
     size_t offset;              /* of the target in the struct, by offsetof() */
-    const char *heading;     /* in the first row of a group of options: what help puts above it */
-    const char *environment; /* the variable that configuration reads for the same setting */
-    const char *help;        /* one line, without a final stop; markup as in prose.h */
-    const char *details;     /* sentences that the man page adds, or NULL */
+    const char *heading;        /* what help puts above this row and those that follow */
+    const char *environment;    /* the variable that configuration reads for the same setting */
+    const char *help;           /* one line, without a final stop; markup as in prose.h */
+    const char *details;        /* sentences that the man page adds, or NULL */
 };
 
 /*

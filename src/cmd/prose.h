@@ -1,9 +1,9 @@
 /*
  * prose.h - the little markup that texts in the tables use, and how it becomes plain text.
  *
- * It is scdoc's, so that man pages take it as it is: *word* is typed as it stands, _WORD_ is what the
- * user replaces, a backslash makes the next character plain, paragraphs have an empty line between
- * them, and a single line end is a space.  An underscore inside of a word is an underscore.
+ * It is scdoc's, so that man pages take it as it is: *word* is typed as it stands, _WORD_ is what
+ * the user replaces, a backslash makes the next character plain, paragraphs have an empty line
+ * between them, and a single line end is a space.  An underscore inside of a word is an underscore.
  */
 #ifndef SRC_CMD_PROSE_H
 #define SRC_CMD_PROSE_H
@@ -19,8 +19,8 @@ int prose_plain(const char *prose, struct acp_buf *out);
 size_t prose_width(FILE *out);
 
 /*
- * Prints prose without its markup, wrapped at width, every line behind indent blanks; the first line
- * continues one that is already column wide.
+ * Prints prose without its markup, wrapped at width, every line behind indent blanks; the first
+ * line continues one that is already column wide.
  */
 void prose_print(FILE *out, const char *prose, size_t indent, size_t column, size_t width);
 

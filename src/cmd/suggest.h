@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * How many insertions, deletions, replacements and exchanges of neighbours lead from one word to the
- * other; most + 1 as soon as it is more than most.
+ * How many insertions, deletions, replacements and exchanges of neighbours lead from one word to
+ * the other; most + 1 as soon as it is more than most.
  */
 size_t suggest_distance(const char *a, const char *b, size_t most);
 

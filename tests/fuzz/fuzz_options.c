@@ -1,5 +1,5 @@
 /*
- * Fuzzes the reading of command lines: bytes become words, which are read, completed and thrown away.
+ * Fuzzes the reading of command lines: bytes become words, which are read and completed.
  * What was read must be consistent with the tables, what was refused must come with a printable
  * sentence, and every word must have gone somewhere.  Words are separated by line ends.
  */

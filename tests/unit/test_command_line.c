@@ -1,4 +1,4 @@
-/* What a command line means: which command, which agent, which words are left, and what is refused. */
+/* What a command line means: which command, which agent, what is left, and what is refused. */
 #include "helpers.h"
 
 #include "test_program.h"
@@ -45,7 +45,7 @@ static void tell(const struct invocation *in, char *out, size_t size)
     assert_null(in->arguments[in->argument_count]);
     if (in->agent_command)
         PUT(" /");
-    for (size_t i = 0; i < in->agent_command_count; i++)
+    for (size_t i = 0; in->agent_command && i < in->agent_command_count; i++)
         PUT(" %s", in->agent_command[i]);
 #undef PUT
 }

@@ -1,4 +1,4 @@
-/* Options by their table: every spelling, every kind of value, and what is said about wrong ones. */
+/* Options by their table: every spelling, every kind of value, what is said about wrong ones. */
 #include "helpers.h"
 
 #include "cmd/option.h"

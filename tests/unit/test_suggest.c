@@ -34,8 +34,8 @@ static void test_distance_is_what_it_is_defined_as(void **state)
     (void) state;
     test_seed();
     for (size_t i = 0; i < 3000; i++) {
-        char a[7];
-        char b[7];
+        char a[7] = "";
+        char b[7] = "";
         random_word(a, 6);
         random_word(b, 6);
         size_t want = simple(a, strlen(a), b, strlen(b));
