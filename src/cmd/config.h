@@ -16,7 +16,7 @@
  *     struct acp_buf report;                  // lines for people: mistakes, notices
  *     acp_buf_init(&report, CONFIG_MAX_REPORT);
  *     int err = config_load(&(struct config_options){.cwd = cwd}, &config, &report);
- *     // print report to stderr; when err is negative there is no config
+ *     // print_text(stderr, &report) of printable.h; when err is negative there is no config
  *     config_set(config, CONFIG_FORMAT, "--format", "json", &report);
  *     const char *format = config_text(config, CONFIG_FORMAT);
  *     ...
@@ -179,6 +179,12 @@ struct acp_mcp_server_list config_mcp_servers(const struct config *config);
  * write it, or the map or list itself.  Those of the same name are replaced.  As config_set().
  */
 int config_add_mcp_file(struct config *config, const char *path, struct acp_buf *report);
+
+/*
+ * Adds the rules of a file that the user names (--policy FILE), and takes its mode: JSON with
+ * comments, as acp_policy_load() reads it.  As config_set().
+ */
+int config_add_policy_file(struct config *config, const char *path, struct acp_buf *report);
 
 /*
  * A new policy with the rules of user and project, and the mode.  The user's deny rules stand

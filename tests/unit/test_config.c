@@ -564,6 +564,28 @@ static void projects_can_choose_stricter_modes_and_approval(void **state)
     config_free(config);
 }
 
+static void rules_of_a_file_that_the_user_names_are_added(void **state)
+{
+    (void) state;
+    struct acp_policy *policy = NULL;
+    write_user("{\"permissions\": {\"rules\": [{\"verdict\": \"deny\"}]}}");
+    test_write("p/rules.json",
+               "// mine\n{\"mode\": \"full\", \"rules\": [{\"verdict\": \"allow\"},]}", 0600);
+    test_write("p/bad.json", "{\n\"rules\": [{\"verdict\": \"alow\"}]}", 0600);
+    struct config *config = load();
+    assert_int_equal(config_add_policy_file(config, "rules.json", &report), 0);
+    assert_int_equal(config_policy(config, &policy), 0);
+    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_rule_count(policy), 2);
+    assert_int_equal(acp_policy_rule_at(policy, 1)->verdict, ACP_VERDICT_ALLOW);
+    assert_string_equal(config_origin(config, CONFIG_PERMISSIONS).where, "rules.json");
+    acp_policy_free(policy);
+    assert_int_equal(config_add_policy_file(config, "bad.json", &report), ACP_ERR_RANGE);
+    assert_non_null(strstr(test_cstr(&report), "bad.json:2:"));
+    assert_int_equal(config_add_policy_file(config, "none.json", &report), ACP_ERR_RANGE);
+    config_free(config);
+}
+
 /* ---- For people ----------------------------------------------------------------------------- */
 
 static void secrets_are_not_shown(void **state)
@@ -675,6 +697,7 @@ int main(void)
         HOME_TEST(a_project_that_is_not_trusted_can_only_restrict),
         HOME_TEST(a_trusted_project_is_taken_as_it_is_until_it_changes),
         HOME_TEST(projects_can_choose_stricter_modes_and_approval),
+        HOME_TEST(rules_of_a_file_that_the_user_names_are_added),
         HOME_TEST(secrets_are_not_shown),
         HOME_TEST(the_template_and_its_examples_are_good),
         HOME_TEST(every_key_is_in_the_manual_and_found_by_name),
