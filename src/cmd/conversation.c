@@ -71,6 +71,12 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
     for (int i = FORMAT_TEXT; format && i <= FORMAT_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
             c->format = (enum output_format) i;
+    if (agent->json_strict && c->format != FORMAT_JSON) {
+        complain("--json-strict goes with --format json only");
+        return EXIT_USAGE;
+    }
+    if (agent->json_strict && !freopen("/dev/null", "w", stderr))
+        return EXIT_FAILED;
     return EXIT_OK;
 }
 

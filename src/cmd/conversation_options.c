@@ -220,10 +220,6 @@ const struct option conversation_option_rows[] = {
      AT(schema),
      .help = "the answer must be JSON that is valid by this schema",
      .details = "The agent is asked again when it is not."},
-    {.name = "suppress-reads",
-     .kind = OPTION_SWITCH,
-     AT(suppress_reads),
-     .help = "leave out what the agent read from files"},
     {0},
 };
 
