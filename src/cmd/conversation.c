@@ -108,7 +108,8 @@ static int find_agent(struct conversation *c, const struct invocation *invocatio
     if (err)
         complain("%.*s", (int) why.len, why.len ? why.data + why.start : "");
     acp_buf_finish(&why);
-    return err ? EXIT_USAGE : EXIT_OK;
+    /* A program that is not there is no mistake in the command line. */
+    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */

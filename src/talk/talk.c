@@ -1,7 +1,7 @@
 /*
  * talk.c - the conversation itself: its prompts one after the other, and its end.
  */
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "acp/types.h"
@@ -114,6 +114,19 @@ void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str 
     talk_wake(talk);
 }
 
+/* The sentence is the agent's, or tells how it ended; of what makes no sense, it is ours. */
+static void refuse_prompt(struct talk *talk, const struct acp_outcome *outcome)
+{
+    char sentence[500];
+    struct acp_str why = outcome->why;
+    if (outcome->err == ACP_ERR_MALFORMED) {
+        (void) snprintf(sentence, sizeof(sentence), "%.*s ended the turn with a malformed answer",
+                        (int) talk->options.agent.len, talk->options.agent.ptr);
+        why = acp_str(sentence);
+    }
+    talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, WHOSE_AGENT, why);
+}
+
 /* The turn is over, one way or the other. */
 static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
                         const struct acp_outcome *outcome, void *user)
@@ -130,11 +143,11 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     talk->code = outcome->code;
     if (!outcome->err)
         talk_end_prompt(talk, TALK_STOPPED, stop, WHOSE_AGENT, (struct acp_str){0});
-    else if (talk->prompts->cancelled)
+    else if (talk->prompts->cancelled || talk->stopping)
         talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
                         (struct acp_str){0});
     else
-        talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, WHOSE_AGENT, outcome->why);
+        refuse_prompt(talk, outcome);
 }
 
 static void on_patience(uv_timer_t *timer)
