@@ -47,7 +47,7 @@ struct visitor {
 struct owner {
     const struct owner_options *options;
     uv_loop_t *loop;
-    struct talk *talk;
+    struct talk *talk; /* NULL when it has stopped, and only visitors are left */
     uv_poll_t door;
     int door_fd;
     uv_timer_t idle;
@@ -376,7 +376,9 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
 {
     struct visitor *visitor = user;
     (void) peer;
-    if (acp_str_is(message->method, "owner/prompt")) {
+    if (!visitor->owner->talk) {
+        refuse(visitor, call, CODE_BUSY, "the session is being closed");
+    } else if (acp_str_is(message->method, "owner/prompt")) {
         serve_prompt(visitor, call, message->params);
     } else if (acp_str_is(message->method, "owner/cancel")) {
         serve_cancel(visitor, call);
@@ -403,7 +405,8 @@ static void on_left(struct acp_link *link, int reason, void *user)
     visitor->link = NULL;
     acp_link_free(link);
     acp_peer_free(peer); /* what it was asked is answered with no, here */
-    talk_pause(visitor->owner->talk, false);
+    if (visitor->owner->talk)
+        talk_pause(visitor->owner->talk, false);
     visitor->owner->visitor_count--;
     release(visitor);
 }
@@ -420,7 +423,8 @@ static void on_pressure(struct acp_peer *peer, bool high, void *user)
 {
     struct visitor *visitor = user;
     (void) peer;
-    talk_pause(visitor->owner->talk, high);
+    if (visitor->owner->talk)
+        talk_pause(visitor->owner->talk, high);
 }
 
 static void welcome(struct owner *owner, int fd)
@@ -476,6 +480,7 @@ static void on_stopped(struct talk *talk, void *user)
 {
     struct owner *owner = user;
     talk_free(talk);
+    owner->talk = NULL;
     for (struct visitor *v = owner->visitors; v; v = v->next)
         if (v->link)
             acp_link_close(v->link);

@@ -279,15 +279,18 @@ static void step_stopping(struct talk *talk)
     while (talk->prompts)
         talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
                         (struct acp_str){0});
-    if (talk->writer && talk->log) {
+    if (!talk_show(talk))
+        return; /* a log that is closed does not tell any more what it has kept */
+    if (talk->log) {
         struct store_change change = {.closed = acp_some_i64(store_now())};
         if (talk->options.close_session)
             (void) store_log_change(talk->log, &change);
         store_log_close(talk->log);
         talk->log = NULL;
-        store_writer_close(talk->writer, on_closed_log, talk);
     }
-    if (!talk_show(talk) || talk->writer || talk->told_stopped)
+    if (talk->writer)
+        store_writer_close(talk->writer, on_closed_log, talk);
+    if (talk->writer || talk->told_stopped)
         return;
     talk->told_stopped = true;
     if (talk->handler.stopped)
