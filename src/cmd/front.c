@@ -16,6 +16,7 @@
 
 #include "acp/types.h"
 #include "cmd/cmd.h"
+#include "talk/owner_wire.h"
 
 enum { SIGNALS = 3 };
 
@@ -217,9 +218,30 @@ void front_question_gone(struct front *front, uint64_t number)
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 
+/* Whether the person sees what happens beside the words, in lines of progress. */
+static bool shows_progress(const struct front *front)
+{
+    return front->options.format == FORMAT_TEXT &&
+           (front->options.verbose || isatty(STDERR_FILENO));
+}
+
+/* What a person should know is said in any case. */
+static void say_notice(const struct record *record)
+{
+    struct acp_arena arena;
+    struct acp_str message = {0};
+    acp_arena_init(&arena, 0);
+    if (wire_read_text(record->body, "message", &arena, &message) == 0 && message.len)
+        complain("%.*s", (int) message.len, message.ptr);
+    acp_arena_finish(&arena);
+}
+
 void front_record(struct front *front, const struct record *record)
 {
     (void) show_record(front->show, record);
+    if (record->kind == RECORD_NOTICE && front->options.format != FORMAT_JSON &&
+        !shows_progress(front))
+        say_notice(record);
 }
 
 bool front_flush(struct front *front)
@@ -244,9 +266,7 @@ bool front_interrupted(const struct front *front)
 
 int front_status(struct front *front, const struct talk_end *end)
 {
-    bool told = front->options.format == FORMAT_TEXT &&
-                (front->options.verbose || isatty(STDERR_FILENO));
-    if (end->message.len && !told && front->options.format != FORMAT_JSON)
+    if (end->message.len && !shows_progress(front) && front->options.format != FORMAT_JSON)
         complain("%.*s", (int) end->message.len, end->message.ptr);
     if (front->interrupts)
         return EXIT_INTERRUPTED;
