@@ -167,7 +167,7 @@ const struct option conversation_option_rows[] = {
      .kind = OPTION_FILE,
      AT(policy),
      .help = "decide by the rules in _FILE_",
-     .details = "A value that begins with *{* is the rules themselves, as JSON."},
+     .details = "It has what *permissions* has in *acp-config*(5), which its rules follow."},
     {.name = "non-interactive-permissions",
      .argument = "WHAT",
      .kind = OPTION_CHOICE,

@@ -16,6 +16,8 @@
 
 #include "acp/types.h"
 #include "cmd/cmd.h"
+#include "cmd/printable.h"
+#include "talk/owner_wire.h"
 
 enum { SIGNALS = 3 };
 
@@ -140,11 +142,9 @@ static void ask_next(struct front *front)
 /* Text of the agent on the terminal: its controls are not obeyed. */
 static void put_plain(struct acp_buf *out, struct acp_str text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool control = (unsigned char) c < 0x20 || c == 0x7F;
-        (void) acp_buf_append(out, control ? " " : &c, 1);
-    }
+    size_t from = out->len;
+    if (acp_buf_append_str(out, text) == 0)
+        make_printable(out->data + out->start + from, text.len);
 }
 
 static void write_question(struct waiting *waiting, const struct talk_question *question)
@@ -217,9 +217,30 @@ void front_question_gone(struct front *front, uint64_t number)
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 
+/* Whether the person sees what happens beside the words, in lines of progress. */
+static bool shows_progress(const struct front *front)
+{
+    return front->options.format == FORMAT_TEXT &&
+           (front->options.verbose || isatty(STDERR_FILENO));
+}
+
+/* What a person should know is said in any case. */
+static void say_notice(const struct record *record)
+{
+    struct acp_arena arena;
+    struct acp_str message = {0};
+    acp_arena_init(&arena, 0);
+    if (wire_read_text(record->body, "message", &arena, &message) == 0 && message.len)
+        complain("%.*s", (int) message.len, message.ptr);
+    acp_arena_finish(&arena);
+}
+
 void front_record(struct front *front, const struct record *record)
 {
     (void) show_record(front->show, record);
+    if (record->kind == RECORD_NOTICE && front->options.format != FORMAT_JSON &&
+        !shows_progress(front))
+        say_notice(record);
 }
 
 bool front_flush(struct front *front)
@@ -244,9 +265,13 @@ bool front_interrupted(const struct front *front)
 
 int front_status(struct front *front, const struct talk_end *end)
 {
+<<<<<<< HEAD
     bool told =
         front->options.format == FORMAT_TEXT && (front->options.verbose || isatty(STDERR_FILENO));
     if (end->message.len && !told && front->options.format != FORMAT_JSON)
+=======
+    if (end->message.len && !shows_progress(front) && front->options.format != FORMAT_JSON)
+>>>>>>> scenario
         complain("%.*s", (int) end->message.len, end->message.ptr);
     if (front->interrupts)
         return EXIT_INTERRUPTED;

@@ -160,7 +160,7 @@ static void on_interrupt(bool again, void *user)
 {
     struct prompt *prompt = user;
     prompt->status = EXIT_INTERRUPTED;
-    if (prompt->visit && (again || visit_ask(prompt->visit, "owner/cancel", NULL, NULL)))
+    if (prompt->visit && (again || visit_ask(prompt->visit, "owner/give-up", NULL, NULL)))
         leave(prompt);
 }
 

@@ -16,6 +16,9 @@
 
 enum { MAX_WAITING_DEFAULT = 100, MAX_VISITORS = 64, OWNER_SIGNALS = 3 };
 
+/* How long an agent has to stop when it was asked to. */
+enum { CANCEL_GRACE_MS = 5000 };
+
 /* JSON-RPC codes that visitors are told. */
 enum { CODE_BUSY = -32000, CODE_METHOD = -32601, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
 
@@ -47,7 +50,7 @@ struct visitor {
 struct owner {
     const struct owner_options *options;
     uv_loop_t *loop;
-    struct talk *talk;
+    struct talk *talk; /* NULL when it has stopped, and only visitors are left */
     uv_poll_t door;
     int door_fd;
     uv_timer_t idle;
@@ -134,10 +137,9 @@ static void on_record(struct talk *talk, const struct record *record, void *user
     }
 }
 
-static void on_ended(struct talk *talk, uint64_t request, const struct talk_end *how, void *user)
+/* Who waits for the prompt is told how it ended. */
+static void tell_end(struct owner *owner, uint64_t request, const struct talk_end *how)
 {
-    struct owner *owner = user;
-    (void) talk;
     struct waited **at = &owner->waited;
     while (*at) {
         struct waited *waited = *at;
@@ -156,6 +158,13 @@ static void on_ended(struct talk *talk, uint64_t request, const struct talk_end 
         release(waited->visitor);
         free(waited);
     }
+}
+
+static void on_ended(struct talk *talk, uint64_t request, const struct talk_end *how, void *user)
+{
+    struct owner *owner = user;
+    (void) talk;
+    tell_end(owner, request, how);
     note_work(owner);
 }
 
@@ -300,10 +309,28 @@ static void serve_prompt(struct visitor *visitor, acp_call call, struct acp_raw 
 
 static void serve_cancel(struct visitor *visitor, acp_call call)
 {
-    enum { GRACE_MS = 5000 };
-    bool cancelled = talk_cancel(visitor->owner->talk, GRACE_MS);
+    bool cancelled = talk_cancel(visitor->owner->talk, CANCEL_GRACE_MS);
     (void) acp_peer_result(visitor->peer, call,
                            acp_raw(cancelled ? "{\"cancelled\":true}" : "{\"cancelled\":false}"));
+}
+
+static void serve_give_up(struct visitor *visitor, acp_call call)
+{
+    struct owner *owner = visitor->owner;
+    const struct talk_end taken_back = {
+        .kind = TALK_STOPPED, .stop = acp_str("cancelled"), .cancelled = true};
+    struct waited *next;
+    (void) acp_peer_result(visitor->peer, call, acp_raw(NULL));
+    for (struct waited *w = owner->waited; w; w = next) {
+        next = w->next;
+        if (w->visitor != visitor)
+            continue;
+        if (w->request == talk_request(owner->talk))
+            (void) talk_cancel(owner->talk, CANCEL_GRACE_MS);
+        else if (talk_withdraw(owner->talk, w->request))
+            tell_end(owner, w->request, &taken_back);
+    }
+    note_work(owner);
 }
 
 /* A setting that a visitor waits for. */
@@ -376,10 +403,14 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
 {
     struct visitor *visitor = user;
     (void) peer;
-    if (acp_str_is(message->method, "owner/prompt")) {
+    if (!visitor->owner->talk) {
+        refuse(visitor, call, CODE_BUSY, "the session is being closed");
+    } else if (acp_str_is(message->method, "owner/prompt")) {
         serve_prompt(visitor, call, message->params);
     } else if (acp_str_is(message->method, "owner/cancel")) {
         serve_cancel(visitor, call);
+    } else if (acp_str_is(message->method, "owner/give-up")) {
+        serve_give_up(visitor, call);
     } else if (acp_str_is(message->method, "owner/set")) {
         serve_set(visitor, call, message->params);
     } else if (acp_str_is(message->method, "owner/status")) {
@@ -403,7 +434,8 @@ static void on_left(struct acp_link *link, int reason, void *user)
     visitor->link = NULL;
     acp_link_free(link);
     acp_peer_free(peer); /* what it was asked is answered with no, here */
-    talk_pause(visitor->owner->talk, false);
+    if (visitor->owner->talk)
+        talk_pause(visitor->owner->talk, false);
     visitor->owner->visitor_count--;
     release(visitor);
 }
@@ -420,7 +452,8 @@ static void on_pressure(struct acp_peer *peer, bool high, void *user)
 {
     struct visitor *visitor = user;
     (void) peer;
-    talk_pause(visitor->owner->talk, high);
+    if (visitor->owner->talk)
+        talk_pause(visitor->owner->talk, high);
 }
 
 static void welcome(struct owner *owner, int fd)
@@ -476,6 +509,7 @@ static void on_stopped(struct talk *talk, void *user)
 {
     struct owner *owner = user;
     talk_free(talk);
+    owner->talk = NULL;
     for (struct visitor *v = owner->visitors; v; v = v->next)
         if (v->link)
             acp_link_close(v->link);

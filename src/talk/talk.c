@@ -1,7 +1,7 @@
 /*
  * talk.c - the conversation itself: its prompts one after the other, and its end.
  */
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "acp/types.h"
@@ -114,6 +114,19 @@ void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str 
     talk_wake(talk);
 }
 
+/* The sentence is the agent's, or tells how it ended; of what makes no sense, it is ours. */
+static void refuse_prompt(struct talk *talk, const struct acp_outcome *outcome)
+{
+    char sentence[500];
+    struct acp_str why = outcome->why;
+    if (outcome->err == ACP_ERR_MALFORMED) {
+        (void) snprintf(sentence, sizeof(sentence), "%.*s ended the turn with a malformed answer",
+                        (int) talk->options.agent.len, talk->options.agent.ptr);
+        why = acp_str(sentence);
+    }
+    talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, WHOSE_AGENT, why);
+}
+
 /* The turn is over, one way or the other. */
 static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
                         const struct acp_outcome *outcome, void *user)
@@ -130,10 +143,16 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     talk->code = outcome->code;
     if (!outcome->err)
         talk_end_prompt(talk, TALK_STOPPED, stop, WHOSE_AGENT, (struct acp_str){0});
+<<<<<<< HEAD
     else if (talk->prompts->cancelled)
         talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
+=======
+    else if (talk->prompts->cancelled || talk->stopping)
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
+                        (struct acp_str){0});
+>>>>>>> scenario
     else
-        talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, WHOSE_AGENT, outcome->why);
+        refuse_prompt(talk, outcome);
 }
 
 static void on_patience(uv_timer_t *timer)
@@ -263,16 +282,25 @@ static void step_stopping(struct talk *talk)
         return;
     }
     while (talk->prompts)
+<<<<<<< HEAD
         talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
     if (talk->writer && talk->log) {
+=======
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
+                        (struct acp_str){0});
+    if (!talk_show(talk))
+        return; /* a log that is closed does not tell any more what it has kept */
+    if (talk->log) {
+>>>>>>> scenario
         struct store_change change = {.closed = acp_some_i64(store_now())};
         if (talk->options.close_session)
             (void) store_log_change(talk->log, &change);
         store_log_close(talk->log);
         talk->log = NULL;
-        store_writer_close(talk->writer, on_closed_log, talk);
     }
-    if (!talk_show(talk) || talk->writer || talk->told_stopped)
+    if (talk->writer)
+        store_writer_close(talk->writer, on_closed_log, talk);
+    if (talk->writer || talk->told_stopped)
         return;
     talk->told_stopped = true;
     if (talk->handler.stopped)

@@ -242,7 +242,8 @@ const struct acp_policy *talk_policy(const struct talk *talk)
 
 bool talk_has_person(const struct talk *talk)
 {
-    return talk->handler.question && !(talk->prompts && talk->prompts->options.nobody);
+    /* Who gave no prompt does not wait for questions about one. */
+    return talk->handler.question && talk->prompts && !talk->prompts->options.nobody;
 }
 
 static void answer_permission(struct talk *talk, acp_call call, const struct acp_action *action,

@@ -35,7 +35,7 @@ void visit_free(struct visit *visit);
 int visit_prompt(struct visit *visit, const struct wire_prompt *prompt, visit_fn *done, void *user);
 int visit_set(struct visit *visit, struct acp_str name, struct acp_str value, visit_fn *done,
               void *user);
-/* "owner/cancel", "owner/status", "owner/stop". */
+/* "owner/cancel", "owner/give-up", "owner/status", "owner/stop". */
 int visit_ask(struct visit *visit, const char *method, visit_fn *done, void *user);
 
 void visit_answer(struct visit *visit, uint64_t number, struct acp_str option);

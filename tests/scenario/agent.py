@@ -88,7 +88,9 @@ class Agent:
                 raise Deviation("received nothing: the input has ended")
             return
         message = json.loads(line)
-        if word in ("result", "error"):
+        if word == "answer":
+            got, fits = message, "method" not in message
+        elif word in ("result", "error"):
             got = message.get(word)
             fits = word in message and message.get("id") == self.asked
             if word == "error":
@@ -213,6 +215,14 @@ class Agent:
                 raise Deviation("waited for too long")
             time.sleep(0.01)
 
+    def flood(self):
+        """Writes until nobody reads any more."""
+        try:
+            while True:
+                self.send_flood(1000, "drop ")
+        except BrokenPipeError:
+            pass
+
     def do(self, word, given):
         if word == "sleep":
             time.sleep(given[0])
@@ -233,6 +243,8 @@ class Agent:
                 pass
         elif word == "until":
             self.until(given[0])
+        elif word == "flood":
+            self.flood()
         elif word == "hang":
             time.sleep(600)
         else:
@@ -253,7 +265,7 @@ class Agent:
             self.do(step.word, script.values(expand(step.rest), self.where))
 
 
-ENDS = ("hang", "exit", "die")
+ENDS = ("hang", "exit", "die", "flood")
 
 
 def claim(state, name):
