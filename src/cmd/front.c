@@ -265,13 +265,7 @@ bool front_interrupted(const struct front *front)
 
 int front_status(struct front *front, const struct talk_end *end)
 {
-<<<<<<< HEAD
-    bool told =
-        front->options.format == FORMAT_TEXT && (front->options.verbose || isatty(STDERR_FILENO));
-    if (end->message.len && !told && front->options.format != FORMAT_JSON)
-=======
     if (end->message.len && !shows_progress(front) && front->options.format != FORMAT_JSON)
->>>>>>> scenario
         complain("%.*s", (int) end->message.len, end->message.ptr);
     if (front->interrupts)
         return EXIT_INTERRUPTED;

@@ -143,14 +143,8 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     talk->code = outcome->code;
     if (!outcome->err)
         talk_end_prompt(talk, TALK_STOPPED, stop, WHOSE_AGENT, (struct acp_str){0});
-<<<<<<< HEAD
-    else if (talk->prompts->cancelled)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
-=======
     else if (talk->prompts->cancelled || talk->stopping)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
->>>>>>> scenario
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
     else
         refuse_prompt(talk, outcome);
 }
@@ -282,24 +276,20 @@ static void step_stopping(struct talk *talk)
         return;
     }
     while (talk->prompts)
-<<<<<<< HEAD
         talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
-    if (talk->writer && talk->log) {
-=======
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
     if (!talk_show(talk))
         return; /* a log that is closed does not tell any more what it has kept */
     if (talk->log) {
->>>>>>> scenario
         struct store_change change = {.closed = acp_some_i64(store_now())};
         if (talk->options.close_session)
             (void) store_log_change(talk->log, &change);
         store_log_close(talk->log);
         talk->log = NULL;
     }
-    if (talk->writer)
+    if (talk->writer && !talk->log_closing) {
+        talk->log_closing = true;
         store_writer_close(talk->writer, on_closed_log, talk);
+    }
     if (talk->writer || talk->told_stopped)
         return;
     talk->told_stopped = true;
@@ -420,7 +410,7 @@ void talk_free(struct talk *talk)
         return;
     acp_agent_process_free(talk->process);
     acp_workspace_free(talk->workspace);
-    if (talk->writer)
+    if (talk->writer && !talk->log_closing)
         store_writer_close(talk->writer, NULL, NULL);
     if (talk->step)
         uv_close((uv_handle_t *) talk->step, on_timer_closed);

@@ -98,6 +98,7 @@ struct talk {
     struct store_writer *writer; /* NULL: no log is kept */
     struct store_log *log;
     bool log_opening;
+    bool log_closing; /* the writer is on its way out */
     bool log_pressed; /* the log cannot keep up */
     bool paused;      /* the owner cannot */
 
