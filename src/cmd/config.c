@@ -294,8 +294,10 @@ static int add_file(struct config *config, enum config_id id, const char *path,
                     int (*read)(struct config_reader *reader), struct acp_buf *report)
 {
     struct acp_buf text;
+    bool is_text = *path == '{'; /* no name of a file, but what would be in it */
     const char *full = places_expand(&config->arena, acp_str(path), config->cwd, config->home);
-    const char *name = acp_arena_copy(&config->arena, acp_str(path)).ptr;
+    const char *name =
+        is_text ? "the command line" : acp_arena_copy(&config->arena, acp_str(path)).ptr;
     if (!full || !name)
         return ACP_ERR_NOMEM;
     struct config_reader reader = {.config = config,
@@ -305,9 +307,12 @@ static int add_file(struct config *config, enum config_id id, const char *path,
                                    .layer = CONFIG_LAYER_FLAG,
                                    .trusted = true};
     acp_buf_init(&text, PLACES_MAX_FILE);
-    int reason = load_file(&reader, full, &text);
+    int reason =
+        is_text ? acp_buf_append_str(&text, acp_str(path)) : load_file(&reader, full, &text);
     int err = 0;
-    if (reason == -ENOENT) {
+    if (is_text && reason) {
+        err = reason;
+    } else if (reason == -ENOENT) {
         (void) acp_buf_printf(report, "%s: there is no such file\n", name);
         reader.failed = true;
     } else if (reason == 0) {

@@ -176,7 +176,8 @@ const struct config_agent *config_agent_find(const struct config *config, const 
 struct acp_mcp_server_list config_mcp_servers(const struct config *config);
 /*
  * Adds the servers of a file that the user names (--mcp FILE): {"mcpServers": ...} as editors
- * write it, or the map or list itself.  Those of the same name are replaced.  As config_set().
+ * write it, or the map or list itself.  Those of the same name are replaced.  As config_set().  A
+ * path that begins with "{" is no path but the JSON itself, here and below.
  */
 int config_add_mcp_file(struct config *config, const char *path, struct acp_buf *report);
 

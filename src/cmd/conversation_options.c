@@ -167,7 +167,8 @@ const struct option conversation_option_rows[] = {
      .kind = OPTION_FILE,
      AT(policy),
      .help = "decide by the rules in _FILE_",
-     .details = "It has what *permissions* has in *acp-config*(5), which its rules follow."},
+     .details = "It has what *permissions* has in *acp-config*(5), whose rules its own follow. A "
+                "value that begins with *{* is the rules themselves."},
     {.name = "non-interactive-permissions",
      .argument = "WHAT",
      .kind = OPTION_CHOICE,
