@@ -171,6 +171,9 @@ static int make_rules(struct conversation *c, const struct conversation_options 
     const char *state = places_state_dir(config_environment(c->config), &c->arena);
     if (state)
         c->talk.ledger_path = places_join(&c->arena, state, "grants.jsonl");
+    /* Where that is not possible, it is told when something is to be remembered. */
+    if (c->talk.ledger_path)
+        (void) places_make_folders(c->talk.ledger_path);
     if (c->talk.ledger_path &&
         acp_ledger_load_file(c->ledger, c->talk.ledger_path, NULL, NULL, &failure) < 0)
         complain("what was permitted for good is not known: %s", failure.message);

@@ -55,6 +55,8 @@ const char *places_find_program(struct acp_arena *arena, const char *command, co
  * than the buffer takes.
  */
 int places_read_file(const char *path, struct acp_buf *out);
+/* Makes the folders above a file, for this user alone as XDG asks.  0 or -errno. */
+int places_make_folders(const char *path);
 /*
  * Replaces a file in one step, or makes it with that mode, and the folders above it.  A symbolic
  * link stays one: what it points to is replaced.  An old file keeps its mode and owner.  0 or

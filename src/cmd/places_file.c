@@ -44,8 +44,7 @@ int places_read_file(const char *path, struct acp_buf *out)
     return err;
 }
 
-/* Makes the folders above a file, for this user alone as XDG asks. */
-static int make_folders(const char *path)
+int places_make_folders(const char *path)
 {
     char part[ACP_PATH_SIZE];
     size_t n = strlen(path);
@@ -66,7 +65,7 @@ static int make_folders(const char *path)
 int places_write_file(const char *path, struct acp_str text, unsigned mode)
 {
     char real[ACP_PATH_SIZE];
-    int err = make_folders(path);
+    int err = places_make_folders(path);
     if (!err)
         err = acp_path_real(path, real);
     if (err)
@@ -93,7 +92,7 @@ int places_lock_file(const char *path)
     char name[ACP_PATH_SIZE];
     if (snprintf(name, sizeof(name), "%s.lock", path) >= (int) sizeof(name))
         return -ENAMETOOLONG;
-    int err = make_folders(path);
+    int err = places_make_folders(path);
     if (err)
         return err;
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);

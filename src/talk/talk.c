@@ -8,7 +8,7 @@
 #include "talk/talk_inside.h"
 
 /* An agent that was asked to cancel says so soon; who wants to wait longer says how long. */
-enum { PATIENCE_DEFAULT_MS = 5000 };
+enum { PATIENCE_DEFAULT_MS = 2500 };
 
 char *talk_copy(struct acp_str text)
 {
@@ -135,10 +135,10 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     (void) session;
     talk_drop_questions(talk);
     talk_forget_tools(talk);
-    if (talk->noise > TALK_MAX_NOISE)
-        talk_notice(talk, "%.*s wrote %u more lines that are no messages",
-                    (int) talk->options.agent.len, talk->options.agent.ptr,
-                    talk->noise - TALK_MAX_NOISE);
+    unsigned more = talk->noise > TALK_MAX_NOISE ? talk->noise - TALK_MAX_NOISE : 0;
+    if (more)
+        talk_notice(talk, "%.*s did such things %u more time%s", (int) talk->options.agent.len,
+                    talk->options.agent.ptr, more, more == 1 ? "" : "s");
     talk->noise = 0;
     talk->code = outcome->code;
     if (!outcome->err)

@@ -391,6 +391,8 @@ static void on_trouble(struct acp_client *client, enum acp_trouble what, struct 
     struct talk *talk = user;
     enum { MOST = 120 };
     (void) client;
+    if (talk->state == TALK_ENDING)
+        return; /* whom we end may be in the middle of a line */
     if (talk->noise++ >= TALK_MAX_NOISE)
         return;
     talk_notice(talk, "%.*s %s: %.*s%s", (int) talk->options.agent.len, talk->options.agent.ptr,
