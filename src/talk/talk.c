@@ -318,6 +318,13 @@ static bool drop_first(struct talk *talk, struct talk_prompt *prompt)
     return false;
 }
 
+/* An agent that has died is not given anything; the next one is, once this one's end is told. */
+static bool is_ready(const struct talk *talk)
+{
+    return talk->state == TALK_READY &&
+           acp_process_is_running(acp_agent_process_process(talk->process));
+}
+
 static void on_step(uv_timer_t *timer)
 {
     struct talk *talk = timer->data;
@@ -337,9 +344,9 @@ static void on_step(uv_timer_t *timer)
         (void) uv_timer_stop(talk->patience);
         talk->state = TALK_READY;
     }
-    if (talk->state == TALK_READY && talk->settings)
+    if (is_ready(talk) && talk->settings)
         (void) talk_apply_setting(talk);
-    if (talk->state == TALK_READY && talk->prompts && !talk->prompts->given)
+    if (is_ready(talk) && talk->prompts && !talk->prompts->given)
         give_prompt(talk, talk->prompts);
     (void) talk_show(talk);
 }

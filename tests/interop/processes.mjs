@@ -1,9 +1,20 @@
 // Processes that are no children of ours.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { sleep } from "./cases.mjs";
 
 const LATE_MS = 30_000;
+
+/** Whether the process has no threads any more, and only waits to be reaped. */
+function isZombie(pid) {
+  try {
+    // The first thread may be dead while others, which hold the files, are still on their way.
+    const isOver = readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+    return isOver && readdirSync(`/proc/${pid}/task`).length === 1;
+  } catch {
+    return existsSync("/proc/self"); // it has just been reaped; or there is no such list here
+  }
+}
 
 /** Whether there is such a process, one that is dead and only not yet reaped aside. */
 export function isAlive(pid) {
@@ -12,8 +23,7 @@ export function isAlive(pid) {
   } catch {
     return false;
   }
-  const status = `/proc/${pid}/stat`;
-  return !existsSync(status) || !readFileSync(status, "utf8").includes(") Z ");
+  return !isZombie(pid);
 }
 
 /** Waits until the function gives something true. */

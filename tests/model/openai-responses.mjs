@@ -19,7 +19,8 @@ function textOf(content) {
 }
 
 export function read(body) {
-  const input = typeof body.input === "string" ? [{ role: "user", content: body.input }] : body.input;
+  const whole = [{ role: "user", content: body.input }];
+  const input = typeof body.input === "string" ? whole : body.input;
   const said = input.filter((item) => item.role === "user" || RESULTS.includes(item.type));
   const prompts = said.filter((item) => item.role === "user");
   const results = said.filter((item) => item.role !== "user");
