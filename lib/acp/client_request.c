@@ -46,7 +46,8 @@ static struct acp_str error_sentence(struct acp_client *client, const struct acp
 {
     struct acp_str message = reply->error_message;
     struct acp_str details = error_details(client, reply->error_data);
-    char *both = details.len ? acp_arena_alloc(&client->arena, message.len + details.len + 2) : NULL;
+    char *both =
+        details.len ? acp_arena_alloc(&client->arena, message.len + details.len + 2) : NULL;
     if (!both)
         return message;
     (void) memcpy(both, message.ptr, message.len);
@@ -55,8 +56,7 @@ static struct acp_str error_sentence(struct acp_client *client, const struct acp
     return acp_str_n(both, message.len + 2 + details.len);
 }
 
-struct acp_outcome client_reply_outcome(struct acp_client *client,
-                                        const struct acp_reply *reply)
+struct acp_outcome client_reply_outcome(struct acp_client *client, const struct acp_reply *reply)
 {
     if (reply->err != ACP_ERR_REMOTE)
         return client_failed(client, reply->err);

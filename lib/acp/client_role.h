@@ -129,8 +129,7 @@ static inline bool client_is_v2(const struct acp_client *client)
 /* An error of ours as an outcome. */
 struct acp_outcome client_failed(const struct acp_client *client, int err);
 /* What a reply says, before its value is looked at. */
-struct acp_outcome client_reply_outcome(struct acp_client *client,
-                                        const struct acp_reply *reply);
+struct acp_outcome client_reply_outcome(struct acp_client *client, const struct acp_reply *reply);
 /* Notes why a call fails at once; returns err. */
 int client_decline(struct acp_client *client, int err, const char *format, ...) ACP_PRINTF(3, 4);
 /* Whether the agent has the capability of that path: of version 1, of version 2. */

@@ -34,9 +34,9 @@ static struct words words_of(const struct acp_auth_method *method)
 {
     switch (method->is) {
     case ACP_AUTH_METHOD_TERMINAL:
-        return (struct words){
-            method->terminal.id.len ? method->terminal.id : method->terminal.method_id,
-            method->terminal.name, method->terminal.description};
+        return (struct words){method->terminal.id.len ? method->terminal.id
+                                                      : method->terminal.method_id,
+                              method->terminal.name, method->terminal.description};
     case ACP_AUTH_METHOD_AGENT:
         return (struct words){method->agent.id.len ? method->agent.id : method->agent.method_id,
                               method->agent.name, method->agent.description};
@@ -59,8 +59,7 @@ static void print_methods(struct acp_auth_method_list methods)
 static const struct acp_auth_method *choose(const struct login *login,
                                             struct acp_auth_method_list methods)
 {
-    const char *wanted =
-        login->wanted ? login->wanted : login->conversation.agent.auth_method;
+    const char *wanted = login->wanted ? login->wanted : login->conversation.agent.auth_method;
     if (!wanted)
         return methods.count == 1 ? &methods.items[0] : NULL;
     for (size_t i = 0; i < methods.count; i++)
@@ -167,9 +166,7 @@ static int run_loop(struct login *login)
                                                   .env = login->conversation.agent.env};
     struct acp_agent_process_options options = {
         .process = login->process,
-        .client = {.name = acp_str("acp"),
-                   .version = acp_str(ACP_VERSION),
-                   .terminal_login = true},
+        .client = {.name = acp_str("acp"), .version = acp_str(ACP_VERSION), .terminal_login = true},
         .user = login,
         .exited = on_exited,
     };
@@ -211,10 +208,11 @@ static const struct option_group groups[] = {
 const struct command command_agents_login = {
     .name = "login",
     .summary = "log in to an agent",
-    .description = "Starts the agent and logs in by the way that _METHOD_ names; where there is only "
-                   "one, it need not be named. A login that needs a terminal is run at this one. "
-                   "Without a choice the ways are listed. To log in at each start by a method that "
-                   "the agent does by itself, set *auth_method* of the agent in the configuration.",
+    .description =
+        "Starts the agent and logs in by the way that _METHOD_ names; where there is only "
+        "one, it need not be named. A login that needs a terminal is run at this one. "
+        "Without a choice the ways are listed. To log in at each start by a method that "
+        "the agent does by itself, set *auth_method* of the agent in the configuration.",
     .arguments = arguments,
     .options = groups,
     .options_size = sizeof(struct agent_options),

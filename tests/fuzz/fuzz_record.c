@@ -1,0 +1,73 @@
+/*
+ * Fuzzes the reader of records: what it takes is written again, read again, and is the same; and the
+ * prompt in its body, if it is one, survives the same way.
+ */
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "talk/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            abort();                                                                               \
+    } while (0)
+
+static bool same(struct acp_raw a, struct acp_raw b)
+{
+    return acp_str_eq(acp_str_n(a.ptr, a.len), acp_str_n(b.ptr, b.len));
+}
+
+static void check_again(const struct record *record, struct acp_str session,
+                        struct acp_arena *arena)
+{
+    struct acp_buf text;
+    struct acp_json_writer w;
+    struct record again;
+    struct acp_str its_session;
+    acp_buf_init(&text, RECORD_MAX);
+    acp_json_writer_init(&w, &text);
+    CHECK(record_write(record, session, &w) == 0);
+    struct acp_raw raw = acp_raw_n(text.data + text.start, text.len);
+    CHECK(record_read(raw, arena, &again, &its_session, NULL) == 0);
+    CHECK(again.kind == record->kind && again.sequence == record->sequence);
+    CHECK(again.request == record->request && again.time == record->time);
+    CHECK(acp_str_eq(session, its_session) && same(record->body, again.body));
+    acp_buf_finish(&text);
+}
+
+static void check_prompt(struct acp_raw body, struct acp_arena *arena)
+{
+    struct acp_content_block_list blocks;
+    struct acp_content_block_list again;
+    struct acp_buf text;
+    if (record_read_prompt(body, arena, &blocks, NULL))
+        return;
+    acp_buf_init(&text, RECORD_MAX);
+    if (record_write_prompt(blocks.items, blocks.count, &text, NULL) == 0) {
+        struct acp_raw raw = acp_raw_n(text.data + text.start, text.len);
+        CHECK(record_read_prompt(raw, arena, &again, NULL) == 0);
+        CHECK(again.count == blocks.count);
+    }
+    acp_buf_finish(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct acp_arena arena;
+    struct acp_failure failure = {0};
+    struct record record;
+    struct acp_str session;
+    acp_arena_init(&arena, 0);
+    struct acp_raw raw = acp_raw_n((const char *) data, size);
+    if (record_read(raw, &arena, &record, &session, &failure) == 0) {
+        check_again(&record, session, &arena);
+        check_prompt(record.body, &arena);
+    } else {
+        CHECK(*failure.message);
+    }
+    acp_arena_finish(&arena);
+    return 0;
+}

@@ -1,0 +1,194 @@
+/* Records as they are shown: words and progress, the answer, Markdown, and readers that go. */
+#include "helpers.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "talk/show.h"
+
+/* A show that writes into two pipes. */
+struct stage {
+    struct show *show;
+    int out[2];
+    int progress[2];
+    char text[4000];
+};
+
+static void open_stage(struct stage *stage, struct show_options options)
+{
+    assert_int_equal(pipe2(stage->out, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(pipe2(stage->progress, O_CLOEXEC | O_NONBLOCK), 0);
+    options.out = stage->out[1];
+    options.progress = options.progress < 0 ? -1 : stage->progress[1];
+    options.session = acp_str("s");
+    assert_int_equal(show_new(&options, &stage->show), 0);
+}
+
+static void close_stage(struct stage *stage)
+{
+    show_free(stage->show);
+    for (int i = 0; i < 2; i++) {
+        (void) close(stage->out[i]);
+        (void) close(stage->progress[i]);
+    }
+}
+
+static void play(struct stage *stage, enum record_kind kind, const char *body)
+{
+    struct record record = {.kind = kind, .request = 1, .sequence = 1, .body = acp_raw(body)};
+    assert_int_equal(show_record(stage->show, &record), 0);
+}
+
+static void say(struct stage *stage, const char *id, const char *text)
+{
+    char body[500];
+    (void) snprintf(
+        body, sizeof(body),
+        "{\"sessionUpdate\":\"agent_message_chunk\",%s%s%s\"content\":{\"type\":\"text\","
+        "\"text\":\"%s\"}}",
+        id ? "\"messageId\":\"" : "", id ? id : "", id ? "\"," : "", text);
+    play(stage, RECORD_MESSAGE, body);
+}
+
+static const char *read_pipe(struct stage *stage, int fd)
+{
+    assert_int_equal(show_flush(stage->show), 0);
+    ssize_t n = read(fd, stage->text, sizeof(stage->text) - 1);
+    stage->text[n > 0 ? n : 0] = '\0';
+    return stage->text;
+}
+
+static const char tool[] =
+    "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"Look\","
+    "\"status\":\"completed\"}";
+
+static void words_and_progress_do_not_tear_each_other_apart(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
+    say(&stage, NULL, "One ");
+    say(&stage, NULL, "two");
+    play(&stage, RECORD_TOOL, tool);
+    say(&stage, NULL, "three\\n");
+    play(&stage, RECORD_STOP, "{\"stopReason\":\"end_turn\"}");
+    assert_int_equal(show_turn_end(stage.show), 0);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "One two\nthree\n");
+    assert_string_equal(read_pipe(&stage, stage.progress[0]),
+                        "[tool] Look\n[tool] Look: done\n[done] end_turn\n");
+    close_stage(&stage);
+}
+
+static void messages_are_apart_also_without_progress(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT, .progress = -1});
+    say(&stage, NULL, "One");
+    play(&stage, RECORD_TOOL, tool);
+    say(&stage, NULL, "two");
+    say(&stage, "m", "three");
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "One\ntwo\nthree\n");
+    assert_true(acp_str_is(show_answer(stage.show), "three"));
+    close_stage(&stage);
+}
+
+static void the_answer_is_the_last_message(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_QUIET});
+    say(&stage, "a", "I look.");
+    say(&stage, "b", "It is ");
+    say(&stage, "b", "done");
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "It is done\n");
+    assert_string_equal(read_pipe(&stage, stage.progress[0]), "");
+    /* The next prompt has an answer of its own, and no answer is none. */
+    play(&stage, RECORD_PROMPT, "{\"prompt\":[]}");
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "");
+    say(&stage, NULL, "Well: 7");
+    show_set_answer(stage.show, acp_str("7"));
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "7\n");
+    close_stage(&stage);
+}
+
+static void a_terminal_obeys_nobody_elses_controls(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT, .out_terminal = true});
+    say(&stage, NULL, "\\u001b[2J\\u009bx\\ty\\u007f");
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "?[2J??x\ty?\n");
+    close_stage(&stage);
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
+    say(&stage, NULL, "\\u001b[2J");
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "\033[2J\n");
+    close_stage(&stage);
+}
+
+static void json_is_one_line_a_record(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_JSON});
+    play(&stage, RECORD_NOTICE, "{\"message\":\"hm\"}");
+    say(&stage, NULL, "x");
+    (void) show_turn_end(stage.show);
+    const char *text = read_pipe(&stage, stage.out[0]);
+    assert_non_null(
+        strstr(text, "\"kind\":\"notice\",\"body\":{\"message\":\"hm\"}}\n{\"version\""));
+    assert_true(acp_str_is(show_answer(stage.show), "x"));
+    close_stage(&stage);
+}
+
+static void what_cannot_be_decoded_is_not_shown_and_harms_nothing(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
+    play(&stage, RECORD_MESSAGE, "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":7}");
+    play(&stage, RECORD_TOOL, "{}");
+    play(&stage, RECORD_PERMISSION, "{}");
+    play(&stage, RECORD_SETTING, "{\"name\":7}");
+    play(&stage, RECORD_UPDATE, "{\"sessionUpdate\":\"dance\"}");
+    say(&stage, NULL, "still here");
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "still here\n");
+    close_stage(&stage);
+}
+
+static void a_reader_that_has_gone_is_told_once_and_for_all(void **state)
+{
+    struct stage stage;
+    (void) state;
+    (void) signal(SIGPIPE, SIG_IGN);
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
+    (void) close(stage.out[0]);
+    say(&stage, NULL, "nobody hears this");
+    int err = show_flush(stage.show);
+    assert_true(err < 0);
+    assert_int_equal(show_flush(stage.show), err);
+    stage.out[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close_stage(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_and_progress_do_not_tear_each_other_apart),
+        cmocka_unit_test(messages_are_apart_also_without_progress),
+        cmocka_unit_test(the_answer_is_the_last_message),
+        cmocka_unit_test(a_terminal_obeys_nobody_elses_controls),
+        cmocka_unit_test(json_is_one_line_a_record),
+        cmocka_unit_test(what_cannot_be_decoded_is_not_shown_and_harms_nothing),
+        cmocka_unit_test(a_reader_that_has_gone_is_told_once_and_for_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
