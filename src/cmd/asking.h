@@ -28,8 +28,8 @@ int asking_prepare(struct asking *asking, const struct invocation *invocation,
 int asking_open(struct asking *asking, bool verbose, const struct front_handler *handler,
                 void *user);
 /*
- * A prompt has ended: sets the status.  True when the agent is to be asked again, because its answer
- * is not what --schema wants; body is the next prompt then.
+ * A prompt has ended: sets the status.  True when the agent is to be asked again, because its
+ * answer is not what --schema wants; body is the next prompt then.
  */
 bool asking_ended(struct asking *asking, const struct talk_end *end);
 /* Shows the last of it and writes --output.  The loop must have run to its end. */

@@ -10,8 +10,9 @@
  *                                    answered when the prompt has ended, or at once without wait:
  *                                    {"request":N,"ahead":N} or {"request":N,"kind":WORD,
  *                                     "stop":TEXT,"message":TEXT,"denied":BOOL,"cancelled":BOOL}
- *                      owner/cancel  {}              {"cancelled":BOOL}: whoever's prompt is at work
- *                      owner/give-up {}              the visitor's own prompts are cancelled, or
+ *                      owner/cancel  {}              {"cancelled":BOOL}: whoever's prompt is at
+ *                      work owner/give-up {}              the visitor's own prompts are cancelled,
+ *                      or
  *                                                    taken back where they still wait
  *                      owner/set     {"name":TEXT,"value":TEXT}
  *                      owner/status  {}              {"pid":N,"agentPid":N,"request":N,"waiting":N,
