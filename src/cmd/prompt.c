@@ -5,10 +5,12 @@
  * owner when there is none, gives it the prompt, and shows what comes of it.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cmd/asking.h"
 #include "cmd/cmd.h"
 #include "cmd/owner_visit.h"
+#include "cmd/places.h"
 
 struct prompt_options {
     struct agent_options agent;
@@ -202,22 +204,29 @@ static int run_loop(struct prompt *prompt)
     return asking_close(asking);
 }
 
-/* The session, or a new one in this folder. */
+/*
+ * The session, or a new one in this folder.  A lock keeps two commands that are started together
+ * from making two.
+ */
 static int find_session(struct prompt *prompt)
 {
     struct conversation *c = &prompt->asking.conversation;
+    const char *path = conversation_store_path(c);
     struct acp_failure failure = {0};
     const char *name = prompt->options->session.session;
+    int lock = path ? places_lock_file(path) : -1;
     int status = owner_find(c, name, prompt->socket);
-    if (status != EXIT_NO_SESSION)
-        return status;
-    c->talk.name = name ? acp_str(name) : (struct acp_str){0};
-    c->talk.scope = acp_str(c->cwd);
-    if (owner_socket_path(c->talk.session, prompt->socket, &failure)) {
-        complain("%s", failure.message);
-        return EXIT_FAILED;
+    if (status == EXIT_NO_SESSION) {
+        int err = session_make(c, name, &failure);
+        if (!err)
+            err = owner_socket_path(c->talk.session, prompt->socket, &failure);
+        if (err)
+            complain("%s", *failure.message ? failure.message : acp_err_text(err));
+        status = err ? EXIT_FAILED : EXIT_OK;
     }
-    return EXIT_OK;
+    if (lock >= 0)
+        (void) close(lock);
+    return status;
 }
 
 static int run(const struct invocation *invocation)

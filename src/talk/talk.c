@@ -183,14 +183,14 @@ static struct acp_str first_words(struct acp_content_block_list blocks)
     return text;
 }
 
-static void note_beginning(struct talk *talk, const struct talk_prompt *prompt,
-                           struct acp_content_block_list blocks)
+static void note_beginning(struct talk *talk, struct acp_content_block_list blocks)
 {
     struct store_change change = {.running = acp_some_bool(true)};
     if (!talk->log)
         return;
-    if (prompt->request == 1 && !talk->options.in_store)
+    if (talk->untitled)
         change.title = first_words(blocks);
+    talk->untitled = false;
     (void) store_log_change(talk->log, &change);
 }
 
@@ -203,7 +203,7 @@ static void give_prompt(struct talk *talk, struct talk_prompt *prompt)
     prompt->given = true;
     acp_workspace_set_policy(talk->workspace, talk_policy(talk));
     int err = record_read_prompt(body, &arena, &blocks, NULL);
-    note_beginning(talk, prompt, blocks);
+    note_beginning(talk, blocks);
     talk_record(talk, RECORD_PROMPT, prompt->request, body);
     if (!err)
         err = acp_client_prompt(talk->session, blocks.items, blocks.count, on_turn_end, talk);

@@ -22,6 +22,7 @@
 #include <uv.h>
 
 #include "acp/policy.h"
+#include "store/store.h"
 #include "talk/record.h"
 
 struct talk;
@@ -95,6 +96,10 @@ struct talk_options {
     bool close_session;        /* it is closed in the log when the talk is stopped */
     void (*errors)(struct talk *talk, struct acp_str line, void *user); /* of the agent, or NULL */
 };
+
+/* The row in the log that such a talk makes for a new session; its texts go into the arena. */
+int talk_session_row(const struct talk_options *options, struct acp_arena *arena,
+                     struct store_session *ret);
 
 int talk_new(uv_loop_t *loop, const struct talk_options *options,
              const struct talk_handler *handler, void *user, struct talk **ret);

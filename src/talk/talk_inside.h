@@ -97,6 +97,7 @@ struct talk {
 
     struct store_writer *writer; /* NULL: no log is kept */
     struct store_log *log;
+    bool untitled; /* the session has no title yet */
     bool log_opening;
     bool log_closing; /* the writer is on its way out */
     bool log_pressed; /* the log cannot keep up */
