@@ -1,0 +1,84 @@
+/* coder.c - the coding agent's process. */
+#include "agent/coder.h"
+
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "acp/types.h"
+#include "agent/coder_inside.h"
+#include "http/client.h"
+
+/* The client has gone: nothing is left to do. */
+static void on_gone(int reason, void *user)
+{
+    struct coder *coder = user;
+    (void) reason;
+    acp_agent_stdio_free(coder->stdio);
+    coder->stdio = NULL;
+    acp_jobs_free(coder->jobs);
+    toolbox_free(coder->box);
+    model_service_free(coder->service);
+    http_client_free(coder->http);
+    if (coder->writer)
+        store_writer_close(coder->writer, NULL, NULL);
+    acp_reaper_free(coder->reaper);
+}
+
+static int start(struct coder *coder, struct acp_failure *failure)
+{
+    static const struct acp_agent_handler handler = {
+        .new_session = coder_new_session,
+        .load_session = coder_load_session,
+        .resume_session = coder_resume_session,
+        .list_sessions = coder_list_sessions,
+        .delete_session = coder_delete_session,
+        .end_session = coder_end_session,
+        .prompt = coder_prompt,
+        .cancel = coder_cancel,
+        .set_mode = coder_set_mode,
+        .set_option = coder_set_option,
+    };
+    struct acp_agent_options options = {
+        .name = acp_str("acp"),
+        .title = acp_str("acp agent"),
+        .version = acp_str(coder->options->version),
+        .versions = ACP_V1 | ACP_V2,
+        .embedded_context = true,
+        .additional_directories = true,
+    };
+    int err = http_client_new(&coder->loop, NULL, &coder->http);
+    if (!err)
+        err = model_service_new(&coder->loop, coder->http, &coder->options->model, &coder->service,
+                                failure);
+    if (!err)
+        err = toolbox_new(&coder->loop, NULL, &coder->box);
+    if (!err)
+        err = coder_open_store(coder);
+    if (err)
+        return err;
+    options.images = model_service_takes(coder->service, MODEL_IMAGE);
+    options.audio = model_service_takes(coder->service, MODEL_AUDIO);
+    (void) !getrandom(options.seed, sizeof(options.seed), 0);
+    err = acp_agent_stdio_new(&coder->loop, &options, &handler, on_gone, coder, &coder->stdio);
+    if (!err)
+        err = acp_jobs_new(&coder->loop, acp_agent_stdio_agent(coder->stdio), NULL, &coder->jobs);
+    if (!err)
+        (void) acp_reaper_new(&coder->loop, &coder->reaper);
+    return err;
+}
+
+int coder_run(const struct coder_options *options)
+{
+    struct coder coder = {.options = options};
+    struct acp_failure failure = {0};
+    if (uv_loop_init(&coder.loop))
+        return 1;
+    int err = start(&coder, &failure);
+    if (err)
+        (void) fprintf(stderr, "acp agent: %s\n",
+                       *failure.message ? failure.message : acp_io_err_text(err));
+    else
+        (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    (void) uv_loop_close(&coder.loop);
+    return err ? 1 : 0;
+}

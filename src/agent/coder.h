@@ -1,0 +1,28 @@
+/*
+ * coder.h - the built-in coding agent: an agent in the sense of the protocol, with a language model,
+ * tools, and sessions that are kept.
+ */
+#ifndef SRC_AGENT_CODER_H
+#define SRC_AGENT_CODER_H
+
+#include "acp/policy.h"
+#include "acp/run.h"
+#include "model/model.h"
+
+/* All texts must outlive the run. */
+struct coder_options {
+    const char *version;
+    struct model_settings model;
+    enum acp_policy_mode mode;       /* in which sessions begin */
+    const struct acp_policy *policy; /* the user's rules; copied for each session */
+    struct acp_ledger *ledger;       /* what was permitted for good; may be NULL */
+    const char *ledger_path;         /* where it is kept; may be NULL */
+    const char *store_path;          /* of the sessions; NULL: they end with the process */
+    uint64_t max_requests;           /* of one turn to the model; 0: 100 */
+    size_t max_sessions;             /* that are open; 0: 1000 */
+};
+
+/* Serves a client on standard input and output until it has gone.  What main() is to return. */
+int coder_run(const struct coder_options *options);
+
+#endif

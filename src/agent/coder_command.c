@@ -1,0 +1,218 @@
+/* coder_command.c - slash commands: what is done without asking the model. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "acp/types.h"
+#include "agent/coder_inside.h"
+
+/* A command; argument is what follows its name, without blanks around it. */
+struct slash {
+    const char *name;
+    const char *description;
+    const char *hint; /* of its argument; NULL: it takes none */
+    void (*run)(struct work *work, struct acp_str argument);
+};
+
+ACP_PRINTF(2, 3) static void say(struct work *work, const char *format, ...)
+{
+    char text[4000];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (n > 0)
+        (void) acp_turn_text(work->turn, acp_str(text));
+}
+
+static void end(struct work *work)
+{
+    work_end(work, ACP_STOP_END_TURN);
+}
+
+/* ---- The commands ---------------------------------------------------------------------------- */
+
+static void run_help(struct work *work, struct acp_str argument);
+
+static void run_clear(struct work *work, struct acp_str argument)
+{
+    (void) argument;
+    history_clear(work->coding->history);
+    work->coding->usage = (struct model_usage){0};
+    work->coding->logged = 0;
+    work->coding->forgot = true;
+    say(work, "The conversation is forgotten.\n");
+    end(work);
+}
+
+static void run_compact(struct work *work, struct acp_str argument)
+{
+    size_t count;
+    (void) argument;
+    (void) history_messages(work->coding->history, &count);
+    if (count) {
+        work_compact(work);
+        return;
+    }
+    say(work, "There is nothing to sum up yet.\n");
+    end(work);
+}
+
+static void run_context(struct work *work, struct acp_str argument)
+{
+    struct coding *coding = work->coding;
+    size_t count;
+    (void) argument;
+    (void) history_messages(coding->history, &count);
+    say(work, "%zu messages, about %llu tokens", count,
+        (unsigned long long) history_tokens(coding->history));
+    if (coding->usage.window)
+        say(work, "; the last request took %llu of %llu tokens",
+            (unsigned long long) (coding->usage.input + coding->usage.output),
+            (unsigned long long) coding->usage.window);
+    say(work, ".\n");
+    end(work);
+}
+
+static void run_title(struct work *work, struct acp_str argument)
+{
+    if (argument.len)
+        (void) coding_set_title(work->coding, argument);
+    say(work, "The title is: %s\n", work->coding->title ? work->coding->title : "(none)");
+    end(work);
+}
+
+static void run_model(struct work *work, struct acp_str argument)
+{
+    struct coding *coding = work->coding;
+    if (argument.len && coding_set_model(coding, argument) == 0)
+        coding_tell_options(coding);
+    say(work, "The model is %s, of %s.\n",
+        coding->model ? coding->model : model_service_model(coding->coder->service),
+        model_service_name(coding->coder->service));
+    end(work);
+}
+
+static void run_mode(struct work *work, struct acp_str argument)
+{
+    struct coding *coding = work->coding;
+    struct acp_failure failure = {0};
+    if (argument.len && coding_set_mode(coding, argument, &failure)) {
+        say(work, "%s\n", failure.message);
+    } else {
+        const char *name = acp_policy_mode_name(acp_policy_mode(coding->policy));
+        if (argument.len)
+            (void) acp_session_mode(coding->session, acp_str(name));
+        say(work, "The mode is %s.\n", name);
+    }
+    end(work);
+}
+
+static void on_undone(struct tools *set, int err, struct acp_str text, void *user)
+{
+    struct work *work = user;
+    (void) set;
+    (void) err;
+    (void) acp_turn_text(work->turn, text);
+    (void) acp_turn_text(work->turn, acp_str("\n"));
+    end(work);
+}
+
+static void run_undo(struct work *work, struct acp_str argument)
+{
+    (void) argument;
+    int err = tools_undo(work->coding->tools, work->turn, on_undone, work);
+    if (!err)
+        return;
+    say(work, err == ACP_ERR_MISSING ? "There is nothing to take back.\n"
+                                     : "That cannot be done now.\n");
+    end(work);
+}
+
+static void run_permissions(struct work *work, struct acp_str argument)
+{
+    const struct acp_ledger *ledger = work->coding->coder->options->ledger;
+    const struct acp_grant *grant;
+    size_t count = 0;
+    (void) argument;
+    for (size_t i = 0; ledger && (grant = acp_ledger_at(ledger, i)) != NULL; i++, count++)
+        say(work, "%llu. %s: %.*s\n", (unsigned long long) grant->number,
+            grant->allow ? "always allowed" : "always rejected", (int) grant->title.len,
+            grant->title.ptr);
+    if (!count)
+        say(work, "Nothing is permitted or rejected for good.\n");
+    end(work);
+}
+
+static const struct slash commands[] = {
+    {"help", "List the commands", NULL, run_help},
+    {"clear", "Forget the conversation", NULL, run_clear},
+    {"compact", "Sum the conversation up to make room", NULL, run_compact},
+    {"context", "Tell how much of the model's window is used", NULL, run_context},
+    {"title", "Show or set the session's title", "title", run_title},
+    {"model", "Show or set the model", "model", run_model},
+    {"mode", "Show or set the mode: safe, read-only, sandbox or full", "mode", run_mode},
+    {"undo", "Restore the files that the last turn changed", NULL, run_undo},
+    {"permissions", "List what was permitted for good", NULL, run_permissions},
+};
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
+static void run_help(struct work *work, struct acp_str argument)
+{
+    (void) argument;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        say(work, "/%s%s%s%s  %s\n", commands[i].name, commands[i].hint ? " [" : "",
+            commands[i].hint ? commands[i].hint : "", commands[i].hint ? "]" : "",
+            commands[i].description);
+    end(work);
+}
+
+/* ---- Finding them ---------------------------------------------------------------------------- */
+
+const struct acp_available_command *coder_commands(size_t *ret_count)
+{
+    static struct acp_available_command list[COMMAND_COUNT];
+    static struct acp_available_command_input inputs[COMMAND_COUNT];
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        acp_available_command_init(&list[i], acp_str(commands[i].name),
+                                   acp_str(commands[i].description));
+        if (!commands[i].hint)
+            continue;
+        acp_available_command_input_init_unstructured(&inputs[i], acp_str(commands[i].hint));
+        list[i].input = &inputs[i];
+    }
+    *ret_count = COMMAND_COUNT;
+    return list;
+}
+
+bool coder_run_command(struct work *work, struct acp_str text)
+{
+    size_t n = 1;
+    if (!text.len || *text.ptr != '/')
+        return false;
+    while (n < text.len && text.ptr[n] != ' ' && text.ptr[n] != '\n')
+        n++;
+    struct acp_str name = acp_str_n(text.ptr + 1, n - 1);
+    struct acp_str argument = acp_str_n(text.ptr + n, text.len - n);
+    while (argument.len && (*argument.ptr == ' ' || *argument.ptr == '\n')) {
+        argument.ptr++;
+        argument.len--;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (!acp_str_is(name, commands[i].name))
+            continue;
+        if (argument.len && !commands[i].hint) {
+            say(work, "/%s takes no argument.\n", commands[i].name);
+            end(work);
+        } else {
+            commands[i].run(work, argument);
+        }
+        return true;
+    }
+    /* A path may begin a prompt; what looks like a command and is none is told. */
+    if (memchr(name.ptr, '/', name.len))
+        return false;
+    say(work, "There is no command /%.*s; /help lists those that there are.\n", (int) name.len,
+        name.ptr);
+    end(work);
+    return true;
+}

@@ -1,0 +1,120 @@
+/*
+ * coder_inside.h - the inside of the coding agent.
+ *
+ *   coder.c           the process: loop, model service, the role's callbacks
+ *   coder_session.c   sessions: their setup, modes and options
+ *   coder_turn.c      a turn: the model, its tool calls, the model again
+ *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
+ *   coder_command.c   slash commands
+ *   coder_log.c       what is kept of a session, and told again when it is loaded
+ */
+#ifndef SRC_AGENT_CODER_INSIDE_H
+#define SRC_AGENT_CODER_INSIDE_H
+
+#include "agent/coder.h"
+#include "agent/history.h"
+#include "agent/tools.h"
+#include "store/log.h"
+
+struct coder {
+    const struct coder_options *options;
+    uv_loop_t loop;
+    struct acp_agent_stdio *stdio;
+    struct acp_reaper *reaper;
+    struct http_client *http;
+    struct model_service *service;
+    struct toolbox *box;
+    struct acp_jobs *jobs;
+    struct store_writer *writer; /* NULL: nothing is kept */
+    size_t sessions;
+};
+
+/* A session; the user pointer of the role's. */
+struct coding {
+    struct coder *coder;
+    struct acp_session *session;
+    struct acp_policy *policy;
+    struct tools *tools;
+    struct history *history;
+    size_t logged; /* messages of the history that are in the log */
+    bool forgot;   /* the history was made anew since */
+    bool opening;  /* the log is being opened: what comes meanwhile is written then */
+    struct store_log *log;
+    char *title;
+    char *model;
+    enum model_effort effort;
+    struct model_usage usage; /* of the last answer */
+    uint64_t calls;           /* of tools, so far: their ids */
+    struct work *work;        /* the turn at hand, or NULL */
+};
+
+/* What a turn is doing. */
+struct work {
+    struct coding *coding;
+    struct acp_turn *turn;
+    struct model_reply *reply; /* on its way, or NULL */
+    uint64_t requests;
+    size_t open_calls;
+    struct acp_arena arena; /* of the results */
+    struct model_part *results;
+    size_t result_count;
+    bool cancelled;
+    bool compacting; /* the answer is the summary */
+    bool starting;   /* calls are being begun: their end is awaited all the same */
+    struct acp_buf text;
+};
+
+/* coder_session.c */
+void coder_new_session(struct acp_session *session, const struct acp_new_session_request *request,
+                       void *user);
+void coder_end_session(struct acp_session *session, void *user);
+void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user);
+void coder_set_option(struct acp_session *session, acp_call call,
+                      const struct acp_set_session_config_option_request *request, void *user);
+struct coding *coding_new(struct coder *coder, struct acp_session *session);
+void coding_free(struct coding *coding);
+/* Accepts the session and tells the client its modes, options and commands. */
+int coding_accept(struct coding *coding);
+/* Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here. */
+int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure);
+/* Tells the client what the options are now. */
+void coding_tell_options(struct coding *coding);
+int coding_set_title(struct coding *coding, struct acp_str title);
+int coding_set_model(struct coding *coding, struct acp_str model);
+
+/* coder_turn.c */
+void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
+void coder_cancel(struct acp_turn *turn, void *user);
+/* Asks the model for a summary and puts it in the place of what was said; then the turn ends. */
+void work_compact(struct work *work);
+/* The turn is over. */
+void work_end(struct work *work, enum acp_stop stop);
+void work_fail(struct work *work, const char *sentence);
+
+/* coder_input.c */
+/* The parts of a prompt, in the arena.  A sentence when the model cannot take it. */
+int coder_read_prompt(struct coding *coding, struct acp_content_block_list prompt,
+                      struct acp_arena *arena, struct model_part **ret_parts, size_t *ret_count,
+                      struct acp_failure *failure);
+/* The system prompt, with what AGENTS.md and CLAUDE.md of the roots say, appended. */
+int coder_write_system(struct coding *coding, struct acp_buf *out);
+
+/* coder_command.c */
+/* The commands that clients are told of. */
+const struct acp_available_command *coder_commands(size_t *ret_count);
+/* Runs it when the text is a command; false otherwise. */
+bool coder_run_command(struct work *work, struct acp_str text);
+
+/* coder_log.c */
+int coder_open_store(struct coder *coder);
+/* Writes down what the history has got since the last time. */
+void coding_log(struct coding *coding);
+void coder_load_session(struct acp_session *session,
+                        const struct acp_resume_session_request *request, void *user);
+void coder_resume_session(struct acp_session *session,
+                          const struct acp_resume_session_request *request, void *user);
+void coder_list_sessions(struct acp_agent *agent, acp_call call,
+                         const struct acp_list_sessions_request *request, void *user);
+void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str id, void *user);
+
+#endif

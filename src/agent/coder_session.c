@@ -1,0 +1,273 @@
+/* coder_session.c - sessions: what they begin with, their modes and options. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "agent/coder_inside.h"
+#include "base/copy.h"
+
+enum { MAX_SESSIONS_DEFAULT = 1000, CODE_PARAMS = -32602, CODE_LIMIT = -32000 };
+
+/* ---- Modes ----------------------------------------------------------------------------------- */
+
+static const struct {
+    enum acp_policy_mode mode;
+    const char *name;
+    const char *description;
+} modes[] = {
+    {ACP_POLICY_SAFE, "Safe", "Reads as it likes, asks before it changes or runs anything"},
+    {ACP_POLICY_READ_ONLY, "Read only", "Looks, and changes nothing"},
+    {ACP_POLICY_SANDBOX, "Sandbox", "Works by itself in a jail without network"},
+    {ACP_POLICY_FULL, "Full", "Does what it thinks right, without asking"},
+};
+enum { MODE_COUNT = sizeof(modes) / sizeof(modes[0]) };
+
+static void list_modes(struct acp_session_mode list[MODE_COUNT])
+{
+    for (size_t i = 0; i < MODE_COUNT; i++) {
+        acp_session_mode_init(&list[i], acp_str(acp_policy_mode_name(modes[i].mode)),
+                              acp_str(modes[i].name));
+        list[i].description = acp_str(modes[i].description);
+    }
+}
+
+int coding_set_mode(struct coding *coding, struct acp_str name, struct acp_failure *failure)
+{
+    enum acp_policy_mode mode;
+    if (!acp_policy_mode_find(name, &mode)) {
+        (void) snprintf(failure->message, sizeof(failure->message),
+                        "there is no mode '%.*s'; there are safe, read-only, sandbox and full",
+                        (int) name.len, name.ptr);
+        return ACP_ERR_UNKNOWN;
+    }
+    if (mode == ACP_POLICY_SANDBOX && !toolbox_has_jail(coding->coder->box, failure))
+        return ACP_ERR_STATE;
+    acp_policy_set_mode(coding->policy, mode);
+    return 0;
+}
+
+void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
+{
+    struct coding *coding = acp_session_user(session);
+    struct acp_failure failure = {0};
+    (void) user;
+    if (coding_set_mode(coding, mode, &failure))
+        (void) acp_agent_refuse(acp_session_agent(session), call, CODE_PARAMS,
+                                acp_str(failure.message));
+    else
+        (void) acp_session_mode_set(session, call, mode);
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static const enum model_effort efforts[] = {MODEL_EFFORT_DEFAULT, MODEL_EFFORT_NONE,
+                                            MODEL_EFFORT_LOW, MODEL_EFFORT_MEDIUM,
+                                            MODEL_EFFORT_HIGH};
+enum { EFFORT_COUNT = sizeof(efforts) / sizeof(efforts[0]), OPTION_COUNT = 2 };
+
+/* The options as they are now; choices is where their values are. */
+static void list_options(const struct coding *coding,
+                         struct acp_session_config_select_option choices[EFFORT_COUNT + 1],
+                         struct acp_session_config_option list[OPTION_COUNT])
+{
+    const char *model =
+        coding->model ? coding->model : model_service_model(coding->coder->service);
+    for (size_t i = 0; i < EFFORT_COUNT; i++)
+        acp_session_config_select_option_init(&choices[i], acp_str(model_effort_name(efforts[i])),
+                                              acp_str(model_effort_name(efforts[i])));
+    acp_session_config_select_option_init(&choices[EFFORT_COUNT], acp_str(model), acp_str(model));
+    acp_session_config_option_init_select(&list[0], acp_str("Model"), acp_str(model));
+    list[0].id = acp_str("model");
+    list[0].category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_MODEL;
+    acp_session_config_select_options_init_ungrouped(&list[0].select.options,
+                                                     &choices[EFFORT_COUNT], 1);
+    acp_session_config_option_init_select(&list[1], acp_str("Effort"),
+                                          acp_str(model_effort_name(coding->effort)));
+    list[1].id = acp_str("effort");
+    list[1].category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_THOUGHT_LEVEL;
+    acp_session_config_select_options_init_ungrouped(&list[1].select.options, choices,
+                                                     EFFORT_COUNT);
+}
+
+int coding_set_model(struct coding *coding, struct acp_str model)
+{
+    char *copy = acp_str_copy(model);
+    if (!copy)
+        return ACP_ERR_NOMEM;
+    free(coding->model);
+    coding->model = copy;
+    return 0;
+}
+
+void coding_tell_options(struct coding *coding)
+{
+    struct acp_session_config_select_option choices[EFFORT_COUNT + 1];
+    struct acp_session_config_option list[OPTION_COUNT];
+    list_options(coding, choices, list);
+    (void) acp_session_options(coding->session, list, OPTION_COUNT);
+}
+
+void coder_set_option(struct acp_session *session, acp_call call,
+                      const struct acp_set_session_config_option_request *request, void *user)
+{
+    struct coding *coding = acp_session_user(session);
+    struct acp_session_config_select_option choices[EFFORT_COUNT + 1];
+    struct acp_session_config_option list[OPTION_COUNT];
+    struct acp_str value = request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID
+                               ? request->id.value
+                           : request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_VALUE_ID
+                               ? request->value_id.value
+                               : acp_str("");
+    enum model_effort effort;
+    (void) user;
+    if (acp_str_is(request->config_id, "model") && value.len) {
+        (void) coding_set_model(coding, value);
+    } else if (acp_str_is(request->config_id, "effort") && model_effort_find(value, &effort)) {
+        coding->effort = effort;
+    } else {
+        (void) acp_agent_refuse(acp_session_agent(session), call, CODE_PARAMS,
+                                acp_str("there is no such option, or no such value"));
+        return;
+    }
+    list_options(coding, choices, list);
+    (void) acp_session_options_set(session, call,
+                                   (struct acp_session_config_option_list){list, OPTION_COUNT});
+}
+
+/* ---- Titles ---------------------------------------------------------------------------------- */
+
+int coding_set_title(struct coding *coding, struct acp_str title)
+{
+    struct acp_session_info_update info = {.title = title};
+    struct store_change change = {.title = title};
+    char *copy = acp_str_copy(title);
+    if (!copy)
+        return ACP_ERR_NOMEM;
+    free(coding->title);
+    coding->title = copy;
+    if (coding->log)
+        (void) store_log_change(coding->log, &change);
+    return acp_session_info(coding->session, &info);
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+/* A policy of its own, since each session has its own mode; with the user's rules. */
+static int copy_policy(const struct coder_options *options, struct acp_policy **ret)
+{
+    const struct acp_policy_rule *rule;
+    int err = acp_policy_new(ret);
+    for (size_t i = 0; !err && options->policy &&
+                       (rule = acp_policy_rule_at(options->policy, i)) != NULL;
+         i++)
+        err = acp_policy_add(*ret, rule, NULL);
+    if (!err)
+        acp_policy_set_mode(*ret, options->mode);
+    return err;
+}
+
+static void on_granted(struct tools *set, void *user)
+{
+    struct coding *coding = user;
+    const struct coder_options *options = coding->coder->options;
+    (void) set;
+    if (options->ledger && options->ledger_path)
+        (void) acp_ledger_save_file(options->ledger, options->ledger_path, NULL, NULL, NULL);
+}
+
+struct coding *coding_new(struct coder *coder, struct acp_session *session)
+{
+    struct coding *coding = calloc(1, sizeof(*coding));
+    if (!coding)
+        return NULL;
+    coding->coder = coder;
+    coding->session = session;
+    int err = copy_policy(coder->options, &coding->policy);
+    struct tools_options tools = {
+        .box = coder->box,
+        .session = session,
+        .jobs = coder->jobs,
+        .policy = coding->policy,
+        .ledger = coder->options->ledger,
+        .always = ACP_GRANT_PROJECT,
+        .granted = on_granted,
+        .user = coding,
+    };
+    if (!err)
+        err = tools_new(&tools, &coding->tools);
+    if (!err)
+        err = history_new(&coding->history);
+    if (err) {
+        coding_free(coding);
+        return NULL;
+    }
+    acp_session_set_user(session, coding);
+    coder->sessions++;
+    return coding;
+}
+
+void coding_free(struct coding *coding)
+{
+    if (!coding)
+        return;
+    tools_free(coding->tools);
+    acp_policy_free(coding->policy);
+    history_free(coding->history);
+    if (coding->log)
+        store_log_close(coding->log);
+    free(coding->title);
+    free(coding->model);
+    free(coding);
+}
+
+int coding_accept(struct coding *coding)
+{
+    struct acp_session_mode list[MODE_COUNT];
+    struct acp_session_config_select_option choices[EFFORT_COUNT + 1];
+    struct acp_session_config_option options[OPTION_COUNT];
+    struct acp_session_setup setup = {
+        .current_mode = acp_str(acp_policy_mode_name(acp_policy_mode(coding->policy)))};
+    list_modes(list);
+    list_options(coding, choices, options);
+    setup.modes = (struct acp_session_mode_list){list, MODE_COUNT};
+    setup.options = (struct acp_session_config_option_list){options, OPTION_COUNT};
+    setup.commands.items = coder_commands(&setup.commands.count);
+    return acp_session_accept(coding->session, &setup);
+}
+
+void coder_new_session(struct acp_session *session, const struct acp_new_session_request *request,
+                       void *user)
+{
+    struct coder *coder = user;
+    size_t most = coder->options->max_sessions;
+    char id[STORE_ID_SIZE];
+    (void) request;
+    if (coder->sessions >= (most ? most : MAX_SESSIONS_DEFAULT)) {
+        (void) acp_session_refuse(session, CODE_LIMIT,
+                                  acp_str("too many sessions are open; close one first"));
+        return;
+    }
+    store_new_id(id);
+    int err = acp_session_set_id(session, acp_str(id));
+    struct coding *coding = err ? NULL : coding_new(coder, session);
+    if (!coding || coding_accept(coding))
+        (void) acp_session_refuse(session, -32603, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+}
+
+void coder_end_session(struct acp_session *session, void *user)
+{
+    struct coder *coder = user;
+    struct coding *coding = acp_session_user(session);
+    if (!coding)
+        return;
+    acp_session_set_user(session, NULL);
+    coder->sessions--;
+    if (coding->work) {
+        coding->work->cancelled = true;
+        model_reply_free(coding->work->reply);
+        acp_arena_finish(&coding->work->arena);
+        acp_buf_finish(&coding->work->text);
+        free(coding->work);
+    }
+    coding_free(coding);
+}

@@ -1,0 +1,429 @@
+/*
+ * coder_turn.c - a turn: the model is asked, its tool calls are run, it is told the results and asked
+ * again, until it is done, a limit is met, or the user cancels.
+ *
+ * Whatever happens, the history stays such that the next prompt can be given: every call in it has a
+ * result.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "agent/coder_inside.h"
+
+enum { MAX_REQUESTS_DEFAULT = 100, CODE_INTERNAL = -32603, CODE_PARAMS = -32602 };
+
+/* From this part of the window on, what was said is summed up. */
+enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4 };
+
+static void ask_model(struct work *work);
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+static void free_work(struct work *work)
+{
+    work->coding->work = NULL;
+    model_reply_free(work->reply);
+    acp_arena_finish(&work->arena);
+    acp_buf_finish(&work->text);
+    free(work);
+}
+
+/* Calls that will have no result any more get one, so that the next prompt can be given. */
+static void settle(struct work *work)
+{
+    struct coding *coding = work->coding;
+    if (history_close_calls(coding->history, acp_str("cancelled by the user")) < 0)
+        history_clear(coding->history);
+    coding_log(coding);
+}
+
+void work_end(struct work *work, enum acp_stop stop)
+{
+    struct acp_turn *turn = work->turn;
+    settle(work);
+    free_work(work);
+    (void) acp_turn_end(turn, stop);
+}
+
+void work_fail(struct work *work, const char *sentence)
+{
+    struct acp_turn *turn = work->turn;
+    settle(work);
+    free_work(work);
+    (void) acp_turn_fail(turn, CODE_INTERNAL, acp_str(sentence));
+}
+
+/* A turn that was cancelled ends when nothing of it is at work any more. */
+static bool end_if_cancelled(struct work *work)
+{
+    if (!work->cancelled)
+        return false;
+    if (!work->reply && !work->open_calls && !work->starting)
+        work_end(work, ACP_STOP_CANCELLED);
+    return true;
+}
+
+void coder_cancel(struct acp_turn *turn, void *user)
+{
+    struct coding *coding = acp_session_user(acp_turn_session(turn));
+    struct work *work = coding ? coding->work : NULL;
+    (void) user;
+    if (!work || work->turn != turn)
+        return;
+    work->cancelled = true;
+    if (work->reply)
+        model_reply_cancel(work->reply);
+    tools_cancel(coding->tools, turn);
+}
+
+/* ---- Tool calls ------------------------------------------------------------------------------ */
+
+/* All calls have their results: the model is told. */
+static void calls_are_done(struct work *work)
+{
+    struct coding *coding = work->coding;
+    if (work->open_calls || work->starting)
+        return;
+    if (!work->cancelled && work->result_count) {
+        int err = history_add(coding->history, MODEL_USER, work->results, work->result_count);
+        work->result_count = 0;
+        acp_arena_reset(&work->arena);
+        coding_log(coding);
+        if (err) {
+            work_fail(work, acp_err_text(err));
+            return;
+        }
+    }
+    if (!end_if_cancelled(work))
+        ask_model(work);
+}
+
+static void note_result(struct work *work, struct model_part *result, bool failed,
+                        struct acp_str text)
+{
+    result->failed = failed;
+    result->text = acp_arena_copy(&work->arena, text.len ? text : acp_str("(nothing)"));
+}
+
+/* A call at work; in the turn's arena. */
+struct running {
+    struct work *work;
+    struct model_part *result;
+};
+
+static void on_tool_done(struct tools *set, struct acp_str call, enum tool_end end,
+                         struct acp_str text, void *user)
+{
+    struct running *running = user;
+    struct work *work = running->work;
+    (void) set;
+    (void) call;
+    note_result(work, running->result, end != TOOL_COMPLETED, text);
+    work->open_calls--;
+    calls_are_done(work);
+}
+
+/* Begins one call; what cannot be begun has failed. */
+static void run_call(struct work *work, const struct model_part *call, struct model_part *result)
+{
+    struct coding *coding = work->coding;
+    char id[40];
+    *result = (struct model_part){.kind = MODEL_RESULT,
+                                  .id = acp_arena_copy(&work->arena, call->id),
+                                  .name = acp_arena_copy(&work->arena, call->name)};
+    (void) snprintf(id, sizeof(id), "call_%llu", (unsigned long long) ++coding->calls);
+    if (!call->arguments.ptr) {
+        note_result(work, result, true,
+                    acp_str("the arguments are no JSON object; call it again with valid JSON"));
+        return;
+    }
+    struct running *running = acp_arena_alloc(&work->arena, sizeof(*running));
+    int err = ACP_ERR_NOMEM;
+    if (running) {
+        *running = (struct running){work, result};
+        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, call->arguments,
+                        on_tool_done, running);
+    }
+    if (err) {
+        note_result(work, result, true, acp_str(acp_err_text(err)));
+        return;
+    }
+    work->open_calls++;
+}
+
+static void run_calls(struct work *work, const struct model_part *parts, size_t count)
+{
+    acp_arena_reset(&work->arena);
+    work->results = acp_arena_alloc(&work->arena, (count + 1) * sizeof(*work->results));
+    work->result_count = 0;
+    if (!work->results) {
+        work_fail(work, acp_err_text(ACP_ERR_NOMEM));
+        return;
+    }
+    work->starting = true;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].kind == MODEL_CALL)
+            run_call(work, &parts[i], &work->results[work->result_count++]);
+    work->starting = false;
+    calls_are_done(work);
+}
+
+/* ---- The model's answer ---------------------------------------------------------------------- */
+
+static void on_text(struct model_reply *reply, struct acp_str piece, void *user)
+{
+    struct work *work = user;
+    (void) reply;
+    if (work->compacting)
+        (void) acp_buf_append_str(&work->text, piece);
+    else
+        (void) acp_turn_text(work->turn, piece);
+}
+
+static void on_thought(struct model_reply *reply, struct acp_str piece, void *user)
+{
+    struct work *work = user;
+    (void) reply;
+    if (!work->compacting)
+        (void) acp_turn_thought(work->turn, piece);
+}
+
+/* Clients that take notices get one; to the others it is said as a thought. */
+static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)
+{
+    struct work *work = user;
+    struct acp_notice notice;
+    (void) reply;
+    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(retry->sentence));
+    if (acp_session_notice(work->coding->session, &notice) == 0)
+        return;
+    (void) acp_turn_thought(work->turn, acp_str(retry->sentence));
+    (void) acp_turn_thought(work->turn, acp_str("\n"));
+}
+
+static void tell_usage(struct work *work, const struct model_usage *usage)
+{
+    struct coding *coding = work->coding;
+    struct acp_usage_update update;
+    struct acp_cost cost;
+    coding->usage = *usage;
+    if (!usage->window)
+        return;
+    acp_usage_update_init(&update, usage->input + usage->output, usage->window);
+    if (usage->cost.has == ACP_PRESENT) {
+        acp_cost_init(&cost, usage->cost.value, acp_str("USD"));
+        update.cost = &cost;
+    }
+    (void) acp_turn_usage(work->turn, &update);
+}
+
+/* The summary takes the place of what it sums up. */
+static void end_compaction(struct work *work, const struct model_end *end)
+{
+    struct coding *coding = work->coding;
+    struct acp_buf text;
+    work->compacting = false;
+    acp_buf_init(&text, 1 << 20);
+    int err = end->stop == MODEL_END || end->stop == MODEL_MAX_TOKENS ? 0 : ACP_ERR_REMOTE;
+    if (!err)
+        err = acp_buf_printf(&text, "What was said until now, in short:\n\n%.*s",
+                             (int) work->text.len, work->text.data + work->text.start);
+    if (!err)
+        err = history_compact(coding->history, acp_buf_view(&text), COMPACT_KEEP);
+    acp_buf_finish(&text);
+    acp_buf_clear(&work->text);
+    coding->usage = (struct model_usage){0};
+    coding->logged = 0;
+    coding->forgot = true;
+    coding_log(coding);
+    if (end_if_cancelled(work))
+        return;
+    if (err) {
+        work_fail(work, *end->sentence ? end->sentence : acp_err_text(err));
+    } else if (work->requests) {
+        ask_model(work);
+    } else {
+        (void) acp_turn_text(work->turn, acp_str("The conversation was summed up.\n"));
+        work_end(work, ACP_STOP_END_TURN);
+    }
+}
+
+static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
+{
+    struct work *work = user;
+    struct coding *coding = work->coding;
+    work->reply = NULL;
+    if (work->compacting) {
+        end_compaction(work, end);
+        model_reply_free(reply);
+        return;
+    }
+    tell_usage(work, &end->usage);
+    int err = end->part_count
+                  ? history_add(coding->history, MODEL_ASSISTANT, end->parts, end->part_count)
+                  : 0;
+    coding_log(coding);
+    if (end_if_cancelled(work))
+        ;
+    else if (err)
+        work_fail(work, acp_err_text(err));
+    else if (end->stop == MODEL_CALLS)
+        run_calls(work, end->parts, end->part_count);
+    else if (end->stop == MODEL_ERROR)
+        work_fail(work, end->sentence);
+    else
+        work_end(work, end->stop == MODEL_MAX_TOKENS ? ACP_STOP_MAX_TOKENS
+                       : end->stop == MODEL_REFUSAL  ? ACP_STOP_REFUSAL
+                                                     : ACP_STOP_END_TURN);
+    model_reply_free(reply);
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+static int send_ask(struct work *work, const struct model_tool *tools, size_t tool_count,
+                    struct acp_failure *failure)
+{
+    static const struct model_handler handler = {
+        .text = on_text, .thought = on_thought, .retry = on_retry, .end = on_end};
+    struct coding *coding = work->coding;
+    struct acp_buf system;
+    acp_buf_init(&system, 1 << 20);
+    int err = coder_write_system(coding, &system);
+    struct model_ask ask = {
+        .model = coding->model ? acp_str(coding->model) : (struct acp_str){0},
+        .system = acp_buf_view(&system),
+        .tools = tools,
+        .tool_count = tool_count,
+        .effort = coding->effort,
+    };
+    ask.messages = history_messages(coding->history, &ask.message_count);
+    if (!err)
+        err = model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
+    acp_buf_finish(&system);
+    return err;
+}
+
+static void fail_ask(struct work *work, int err, const struct acp_failure *failure)
+{
+    work_fail(work, *failure->message ? failure->message : acp_err_text(err));
+}
+
+void work_compact(struct work *work)
+{
+    static const char wish[] =
+        "Sum up our conversation so far for yourself, so that you can go on with nothing but the "
+        "summary: the task, what was decided and why, what was done, which files matter, what is "
+        "still open. Answer with the summary alone.";
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(wish)};
+    struct acp_failure failure = {0};
+    int err = history_add(work->coding->history, MODEL_USER, &part, 1);
+    work->compacting = true;
+    if (!err)
+        err = send_ask(work, NULL, 0, &failure);
+    if (err) {
+        work->compacting = false;
+        fail_ask(work, err, &failure);
+    }
+}
+
+/* The tools that the mode offers. */
+static size_t offered(const struct coding *coding, struct model_tool *tools, size_t most)
+{
+    size_t count = 0;
+    const struct tool_info *info;
+    for (size_t i = 0; (info = toolbox_at(coding->coder->box, i)) != NULL && count < most; i++)
+        if (tools_offer(coding->tools, info))
+            tools[count++] = (struct model_tool){acp_str(info->name), acp_str(info->description),
+                                                 acp_raw(info->input_schema)};
+    return count;
+}
+
+static bool is_nearly_full(const struct coding *coding)
+{
+    const struct model_usage *usage = &coding->usage;
+    return usage->window &&
+           (usage->input + usage->output) * 100 > usage->window * COMPACT_PERCENT;
+}
+
+static void ask_model(struct work *work)
+{
+    enum { MAX_TOOLS = 128 };
+    struct coding *coding = work->coding;
+    uint64_t most = coding->coder->options->max_requests;
+    struct model_tool tools[MAX_TOOLS];
+    struct acp_failure failure = {0};
+    if (work->requests >= (most ? most : MAX_REQUESTS_DEFAULT)) {
+        work_end(work, ACP_STOP_MAX_TURN_REQUESTS);
+        return;
+    }
+    work->requests++;
+    if (is_nearly_full(coding)) {
+        work_compact(work);
+        return;
+    }
+    int err = send_ask(work, tools, offered(coding, tools, MAX_TOOLS), &failure);
+    if (err)
+        fail_ask(work, err, &failure);
+}
+
+/* ---- The prompt ------------------------------------------------------------------------------ */
+
+/* The first words of the first prompt name the session. */
+static void name_session(struct coding *coding, const struct model_part *parts, size_t count)
+{
+    enum { MOST = 60 };
+    for (size_t i = 0; i < count && !coding->title; i++) {
+        if (parts[i].kind != MODEL_TEXT)
+            continue;
+        const char *end = memchr(parts[i].text.ptr, '\n', parts[i].text.len);
+        size_t len = end ? (size_t) (end - parts[i].text.ptr) : parts[i].text.len;
+        while (len > MOST || (len && ((unsigned char) parts[i].text.ptr[len - 1] & 0xC0) == 0x80 &&
+                              len == MOST))
+            len--;
+        (void) coding_set_title(coding, acp_str_n(parts[i].text.ptr, len));
+    }
+}
+
+static void begin(struct work *work, struct acp_content_block_list prompt)
+{
+    struct coding *coding = work->coding;
+    struct acp_failure failure = {0};
+    struct model_part *parts;
+    size_t count;
+    int err = coder_read_prompt(coding, prompt, &work->arena, &parts, &count, &failure);
+    if (!err && count == 1 && parts[0].kind == MODEL_TEXT &&
+        coder_run_command(work, parts[0].text))
+        return;
+    if (!err)
+        err = history_add(coding->history, MODEL_USER, parts, count);
+    if (err) {
+        struct acp_turn *turn = work->turn;
+        free_work(work);
+        (void) acp_turn_fail(turn, CODE_PARAMS,
+                             acp_str(*failure.message ? failure.message : acp_err_text(err)));
+        return;
+    }
+    name_session(coding, parts, count);
+    coding_log(coding);
+    tools_begin_turn(coding->tools);
+    ask_model(work);
+}
+
+void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
+{
+    struct coding *coding = acp_session_user(acp_turn_session(turn));
+    struct work *work = calloc(1, sizeof(*work));
+    (void) user;
+    if (!coding || !work) {
+        free(work);
+        (void) acp_turn_fail(turn, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+        return;
+    }
+    work->coding = coding;
+    work->turn = turn;
+    acp_arena_init(&work->arena, 0);
+    acp_buf_init(&work->text, 1 << 20);
+    coding->work = work;
+    begin(work, prompt);
+}

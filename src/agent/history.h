@@ -1,0 +1,44 @@
+/*
+ * history.h - what a session's model has been told and has said, as the model is told it again with
+ * each request.
+ *
+ * It is valid at all times: a tool call is followed by its result, whatever happened in between.
+ * Everything that is added is copied.
+ */
+#ifndef SRC_AGENT_HISTORY_H
+#define SRC_AGENT_HISTORY_H
+
+#include "acp/json.h"
+#include "model/model.h"
+
+struct history;
+
+int history_new(struct history **ret);
+/* Takes NULL. */
+void history_free(struct history *history);
+void history_clear(struct history *history);
+
+/* Adds a message behind the others.  ACP_ERR_NOMEM. */
+int history_add(struct history *history, enum model_role role, const struct model_part *parts,
+                size_t count);
+/*
+ * Gives a failed result, with that text, to every call of the last message that has none; returns how
+ * many there were, or ACP_ERR_NOMEM.
+ */
+int history_close_calls(struct history *history, struct acp_str why);
+/*
+ * All messages but the last keep ones go, and a message of the user with the summary comes in their
+ * place.  A call is not parted from its result: more may be kept.
+ */
+int history_compact(struct history *history, struct acp_str summary, size_t keep);
+
+/* Valid until the history changes. */
+const struct model_message *history_messages(const struct history *history, size_t *ret_count);
+/* About how many tokens it is: nobody but the model can count them. */
+uint64_t history_tokens(const struct history *history);
+
+/* A message as one object of JSON, for the log; and added again. */
+void history_write(const struct model_message *message, struct acp_json_writer *w);
+int history_read(struct history *history, struct acp_raw object);
+
+#endif
