@@ -76,9 +76,9 @@ static void check_status(struct acp_raw raw, struct acp_arena *arena, struct acp
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const checks[])(struct acp_raw raw, struct acp_arena *arena,
-                                  struct acp_buf *text) = {check_prompt, check_end, check_question,
-                                                           check_status};
+    static void (*const checks[])(struct acp_raw raw, struct acp_arena * arena,
+                                  struct acp_buf * text) = {check_prompt, check_end, check_question,
+                                                            check_status};
     struct acp_arena arena;
     struct acp_buf text;
     if (!size)

@@ -94,8 +94,9 @@ static void ends(void **state)
         assert_true(acp_str_is(got.message, "a \"sentence\"\n"));
         assert_int_equal(got.denied, end.denied);
         assert_int_equal(got.cancelled, end.cancelled);
-        assert_int_equal(wire_read_end(acp_raw("{\"kind\":\"eaten\"}"), &wire.arena, &request, &got),
-                         ACP_ERR_VARIANT);
+        assert_int_equal(
+            wire_read_end(acp_raw("{\"kind\":\"eaten\"}"), &wire.arena, &request, &got),
+            ACP_ERR_VARIANT);
         assert_int_equal(wire_read_end(acp_raw("{}"), &wire.arena, &request, &got),
                          ACP_ERR_VARIANT);
         wire_finish(&wire);
@@ -156,8 +157,8 @@ static void statuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prompts), cmocka_unit_test(prompts_that_are_wrong_are_refused),
-        cmocka_unit_test(ends),    cmocka_unit_test(questions),
+        cmocka_unit_test(prompts),  cmocka_unit_test(prompts_that_are_wrong_are_refused),
+        cmocka_unit_test(ends),     cmocka_unit_test(questions),
         cmocka_unit_test(statuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

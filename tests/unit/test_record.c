@@ -122,8 +122,8 @@ static void a_prompt_comes_back_block_by_block(void **state)
     assert_true(acp_str_is(got.items[1].image.mime_type, "image/png"));
     assert_int_equal(record_read_prompt(acp_raw("{}"), &arena, &got, NULL), ACP_ERR_MISSING);
     assert_true(record_read_prompt(acp_raw("{\"prompt\":7}"), &arena, &got, NULL) < 0);
-    assert_true(record_read_prompt(acp_raw("{\"prompt\":[{\"type\":\"text\"}]}"), &arena, &got,
-                                   NULL) < 0);
+    assert_true(
+        record_read_prompt(acp_raw("{\"prompt\":[{\"type\":\"text\"}]}"), &arena, &got, NULL) < 0);
     acp_arena_finish(&arena);
     acp_buf_finish(&body);
 }

@@ -43,10 +43,11 @@ static void play(struct stage *stage, enum record_kind kind, const char *body)
 static void say(struct stage *stage, const char *id, const char *text)
 {
     char body[500];
-    (void) snprintf(body, sizeof(body),
-                    "{\"sessionUpdate\":\"agent_message_chunk\",%s%s%s\"content\":{\"type\":\"text\","
-                    "\"text\":\"%s\"}}",
-                    id ? "\"messageId\":\"" : "", id ? id : "", id ? "\"," : "", text);
+    (void) snprintf(
+        body, sizeof(body),
+        "{\"sessionUpdate\":\"agent_message_chunk\",%s%s%s\"content\":{\"type\":\"text\","
+        "\"text\":\"%s\"}}",
+        id ? "\"messageId\":\"" : "", id ? id : "", id ? "\"," : "", text);
     play(stage, RECORD_MESSAGE, body);
 }
 
@@ -58,8 +59,9 @@ static const char *read_pipe(struct stage *stage, int fd)
     return stage->text;
 }
 
-static const char tool[] = "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"Look\","
-                           "\"status\":\"completed\"}";
+static const char tool[] =
+    "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"Look\","
+    "\"status\":\"completed\"}";
 
 static void words_and_progress_do_not_tear_each_other_apart(void **state)
 {
@@ -140,7 +142,8 @@ static void json_is_one_line_a_record(void **state)
     say(&stage, NULL, "x");
     (void) show_turn_end(stage.show);
     const char *text = read_pipe(&stage, stage.out[0]);
-    assert_non_null(strstr(text, "\"kind\":\"notice\",\"body\":{\"message\":\"hm\"}}\n{\"version\""));
+    assert_non_null(
+        strstr(text, "\"kind\":\"notice\",\"body\":{\"message\":\"hm\"}}\n{\"version\""));
     assert_true(acp_str_is(show_answer(stage.show), "x"));
     close_stage(&stage);
 }
