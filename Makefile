@@ -6,6 +6,7 @@ FUZZ ?=
 FUZZ_SECONDS ?=
 BENCH ?=
 PARTS ?=
+AGENTS ?=
 
 .PHONY: all
 all: ## build the library, the command and the examples into build/
@@ -19,6 +20,10 @@ run: all ## build, then show a client and an agent talking to each other
 .PHONY: test
 test: ## run every test; PARTS="unit asan fuzz style" chooses
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),5) scripts/test $(PARTS)
+
+.PHONY: test-peers
+test-peers: ## let the command talk to agents of others; AGENTS="claude" chooses
+	@scripts/test-peers $(AGENTS)
 
 .PHONY: bench
 bench: ## measure against other libraries; BENCH=name chooses one
@@ -51,4 +56,4 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@awk -F ':[^#]*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 static struct acp_agent_process *agent;
-static const char *message;
 static int status = 1;
 
 static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
@@ -15,45 +14,46 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
 }
 
 static void on_end(struct acp_client_session *session, struct acp_str stop,
-                   const struct acp_outcome *outcome, void *user)
+                   const struct acp_outcome *outcome, void *process)
 {
-    (void) session, (void) user;
-    status = outcome->err != 0;
     struct acp_str how = outcome->err ? outcome->why : stop;
+    status = outcome->err || !session; /* no session: it ends before it has begun */
     printf("\n[%.*s]\n", (int) how.len, how.ptr);
-    acp_agent_process_stop(agent);
+    acp_agent_process_stop(process);
 }
 
 static void on_session(struct acp_client *client, struct acp_client_session *session,
-                       const struct acp_outcome *outcome, void *user)
+                       const struct acp_outcome *outcome, void *message)
 {
     struct acp_content_block block;
-    (void) client, (void) user;
+    (void) client;
     acp_content_block_init_text(&block, acp_str(message));
-    if (outcome->err || acp_client_prompt(session, &block, 1, on_end, NULL))
-        (void) fprintf(stderr, "no session: %.*s\n", (int) outcome->why.len, outcome->why.ptr);
+    if (outcome->err || acp_client_prompt(session, &block, 1, on_end, agent))
+        on_end(NULL, acp_str("no prompt"), outcome, agent);
 }
 
-static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *message)
 {
     static char cwd[4096];
     struct acp_session_place place = {.cwd = acp_str(getcwd(cwd, sizeof(cwd)))};
-    (void) user;
-    if (outcome->err || acp_client_new_session(client, &place, on_session, NULL))
-        (void) fprintf(stderr, "no agent: %.*s\n", (int) outcome->why.len, outcome->why.ptr);
+    if (outcome->err || acp_client_new_session(client, &place, on_session, message))
+        on_end(NULL, acp_str("no session"), outcome, agent);
 }
 
 int main(int argc, char **argv)
 {
     struct acp_agent_process_options options = {.handler.event = on_event};
     struct acp_failure failure = {.message = "usage: mini-client MESSAGE AGENT [ARGUMENT...]"};
+    struct acp_reaper *reaper = NULL;
     options.process.argv = (const char *const *) argv + 2;
     options.client.versions = ACP_V1 | ACP_V2;
-    message = argv[1];
+    (void) acp_reaper_new(uv_default_loop(), &reaper); /* ends what the agent leaves behind */
     if (argc < 3 || acp_agent_process_start(uv_default_loop(), &options, &agent, &failure))
         return fprintf(stderr, "%s\n", failure.message), 1;
-    (void) acp_client_start(acp_agent_process_client(agent), on_ready, NULL);
+    (void) acp_client_start(acp_agent_process_client(agent), on_ready, argv[1]);
     (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
     acp_agent_process_free(agent);
+    acp_reaper_free(reaper);
+    (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT); /* lets them go */
     return status;
 }

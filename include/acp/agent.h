@@ -1,5 +1,6 @@
 /*
- * agent.h - the agent's role: one connection to a client, seen from the agent.
+ * agent.h - the agent's role: one connection to a client, seen from the agent.  What the program
+ * says in a session and asks in a turn is in turn.h, which comes with it.
  *
  * A program gives callbacks and works on turns; the role does the protocol.  What the program says
  * is the same whichever version the client speaks: the role writes it as version 1 or version 2.
@@ -27,26 +28,29 @@
 
 #include "acp/endpoint.h"
 #include "acp/rpc.h"
+#include "acp/turn.h"
 #include "acp/types.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct acp_agent;
-struct acp_session;
-struct acp_turn;
-
-/* Why a turn ends. */
-enum acp_stop {
-    ACP_STOP_END_TURN = 1,
-    ACP_STOP_MAX_TOKENS,
-    ACP_STOP_MAX_TURN_REQUESTS,
-    ACP_STOP_REFUSAL,
-    ACP_STOP_CANCELLED,
-};
-
 /* ---- Making one ------------------------------------------------------------------------------ */
+
+/*
+ * Unstable services that the program has, besides what it has a callback for.  They are offered,
+ * and served, only with ACP_UNSTABLE in the versions; the handler's request callback serves them.
+ */
+enum acp_agent_service {
+    ACP_SERVICE_ARCHIVE = 1,                  /* session/archive and session/unarchive */
+    ACP_SERVICE_STATUS = 2,                   /* session/status */
+    ACP_SERVICE_TITLE = 4,                    /* session/set_title */
+    ACP_SERVICE_PROVIDERS = 8,                /* providers/list, providers/set, providers/disable */
+    ACP_SERVICE_AUTH_STATUS = 16,             /* auth/status, and telling auth/status_update */
+    ACP_SERVICE_MCP = 32,                     /* MCP servers behind the client, by mcp/message */
+    ACP_SERVICE_SYSTEM_PROMPT = 64,           /* systemPrompt of sessions that are opened */
+    ACP_SERVICE_OVERRIDE_SYSTEM_PROMPT = 128, /* the same, instead of the agent's own */
+};
 
 /* All members are optional; texts and lists must outlive the agent. */
 struct acp_agent_options {
@@ -60,6 +64,7 @@ struct acp_agent_options {
     bool mcp_http; /* transports of MCP servers besides stdio */
     bool mcp_sse;
     bool additional_directories;
+    unsigned services;                /* of enum acp_agent_service */
     struct acp_raw capabilities_meta; /* an object: the _meta of our capabilities, for extensions */
     struct acp_auth_method_list auth_methods; /* terminal ones are offered only where they work */
     uint32_t merge_chars; /* join chunks of one message up to so many bytes; 0: 100 */
@@ -67,7 +72,7 @@ struct acp_agent_options {
     bool no_merging;
     bool quiet_between_turns; /* updates outside of turns wait for the next prompt */
     uint64_t seed[2];         /* random numbers that ids are made from; the role has none itself */
-    struct acp_peer_options peer;
+    struct acp_peer_options peer; /* key is the role's own */
 };
 
 /*
@@ -87,6 +92,9 @@ struct acp_agent_handler {
     /* An old one without its history. */
     void (*resume_session)(struct acp_session *session,
                            const struct acp_resume_session_request *request, void *user);
+    /* A new one that knows what the old one of request->session_id knew (unstable). */
+    void (*fork_session)(struct acp_session *session,
+                         const struct acp_fork_session_request *request, void *user);
     /* Answer with ACP_TYPE_LIST_SESSIONS_RESPONSE. */
     void (*list_sessions)(struct acp_agent *agent, acp_call call,
                           const struct acp_list_sessions_request *request, void *user);
@@ -102,6 +110,13 @@ struct acp_agent_handler {
     void (*prompt)(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
     /* Stop working on the turn and end it soon. */
     void (*cancel)(struct acp_turn *turn, void *user);
+    /*
+     * Stop a single tool call, or the command of a terminal, and report its end; the turn goes on.
+     * Version 2 only, and only for those whose last update has capabilities.cancel: where the
+     * callback is left out, that is not told to the client.
+     */
+    void (*cancel_tool)(struct acp_session *session, struct acp_str tool_call, void *user);
+    void (*cancel_terminal)(struct acp_session *session, struct acp_str terminal, void *user);
 
     /* Answer with acp_session_mode_set() or acp_agent_refuse(). */
     void (*set_mode)(struct acp_session *session, acp_call call, struct acp_str mode, void *user);
@@ -114,11 +129,16 @@ struct acp_agent_handler {
     /* Answer with ACP_TYPE_LOGOUT_RESPONSE. */
     void (*logout)(struct acp_agent *agent, acp_call call, void *user);
 
-    /* Methods of one's own, whose names begin with an underscore, and unstable ones. */
-    void (*request)(struct acp_agent *agent, acp_call call, const struct acp_message *message,
-                    void *user);
+    /*
+     * An unstable request that options.services offers, with its params decoded: answer with
+     * method->result.  Or one of the client's own, whose name begins with an underscore: method->id
+     * is then -1 and params NULL.
+     */
+    void (*request)(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                    const void *params, const struct acp_message *message, void *user);
     /* The client no longer wants the answer to such a request; it must be answered all the same. */
     void (*cancel_request)(struct acp_agent *agent, acp_call call, void *user);
+    /* The client's own, and mcp/message where ACP_SERVICE_MCP is offered. */
     void (*notification)(struct acp_agent *agent, const struct acp_message *message, void *user);
 
     /* What is wrong with the stream, for logs. */
@@ -151,10 +171,35 @@ ACP_API void *acp_agent_user(const struct acp_agent *agent);
 ACP_API bool acp_agent_is_pressed(const struct acp_agent *agent);
 ACP_API struct acp_peer *acp_agent_peer(struct acp_agent *agent);
 
+/*
+ * The _meta of the message that is being served, such as a trace context: for callbacks that get no
+ * request to find it in.  Valid during the callback; absent when there is none.
+ */
+ACP_API struct acp_raw acp_agent_meta(const struct acp_agent *agent);
+
 ACP_API int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type,
                              const void *value);
 ACP_API int acp_agent_refuse(struct acp_agent *agent, acp_call call, int64_t code,
                              struct acp_str message);
+
+/*
+ * A notification of one's own (the name begins with an underscore; type is ACP_TYPE_ANY and params
+ * a struct acp_raw, or NULL), or one of the version at hand with its struct.  ACP_ERR_STATE for one
+ * that the version does not have, that the client did not offer to take, or that the role sends
+ * itself.
+ */
+ACP_API int acp_agent_notify(struct acp_agent *agent, struct acp_str method, acp_type_id type,
+                             const void *params);
+/* What the user was to do on the web page of acp_turn_ask_url() is done. */
+ACP_API int acp_agent_complete_elicitation(struct acp_agent *agent, struct acp_str id);
+/*
+ * A request that belongs to no turn; what belongs to one is asked by it (turn.h).  The rules are
+ * those of acp_agent_notify(), the reply comes exactly once.  ret_request, for acp_peer_cancel(),
+ * may be NULL.
+ */
+ACP_API int acp_agent_request(struct acp_agent *agent, struct acp_str method, acp_type_id type,
+                              const void *params, acp_reply_fn *reply, void *user,
+                              uint64_t *ret_request);
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
@@ -187,93 +232,6 @@ ACP_API struct acp_turn *acp_session_turn(const struct acp_session *session);
 ACP_API int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_str mode);
 ACP_API int acp_session_options_set(struct acp_session *session, acp_call call,
                                     struct acp_session_config_option_list options);
-
-/*
- * Updates that belong to no turn in particular; in a turn or between turns.  ACP_ERR_STATE before
- * the session is accepted (but while it is being loaded they are its history) and after it ended.
- */
-ACP_API int acp_session_user_block(struct acp_session *session,
-                                   const struct acp_content_block *block, struct acp_str message);
-ACP_API int acp_session_text(struct acp_session *session, struct acp_str text,
-                             struct acp_str message);
-ACP_API int acp_session_thought(struct acp_session *session, struct acp_str text,
-                                struct acp_str message);
-ACP_API int acp_session_block(struct acp_session *session, const struct acp_content_block *block,
-                              struct acp_str message);
-/* The first update of a tool call begins it and must have a title. */
-ACP_API int acp_session_tool(struct acp_session *session,
-                             const struct acp_tool_call_update *update);
-ACP_API int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *entries,
-                             size_t count);
-ACP_API int acp_session_commands(struct acp_session *session,
-                                 const struct acp_available_command *commands, size_t count);
-ACP_API int acp_session_mode(struct acp_session *session, struct acp_str mode);
-ACP_API int acp_session_options(struct acp_session *session,
-                                const struct acp_session_config_option *options, size_t count);
-ACP_API int acp_session_info(struct acp_session *session,
-                             const struct acp_session_info_update *info);
-ACP_API int acp_session_usage(struct acp_session *session, const struct acp_usage_update *usage);
-ACP_API int acp_session_notice(struct acp_session *session, const struct acp_notice *notice);
-ACP_API int acp_session_compaction(struct acp_session *session,
-                                   const struct acp_compaction_update *update);
-/* Any update of the version at hand, for what has no call of its own. */
-ACP_API int acp_session_update(struct acp_session *session,
-                               const struct acp_session_update *update);
-
-/* ---- Turns ----------------------------------------------------------------------------------- */
-
-ACP_API struct acp_session *acp_turn_session(const struct acp_turn *turn);
-ACP_API bool acp_turn_is_cancelled(const struct acp_turn *turn);
-/* The _meta that came with the prompt, such as a trace context; absent when there was none. */
-ACP_API struct acp_raw acp_turn_meta(const struct acp_turn *turn);
-ACP_API void acp_turn_set_user(struct acp_turn *turn, void *user);
-ACP_API void *acp_turn_user(const struct acp_turn *turn);
-
-ACP_API int acp_turn_text(struct acp_turn *turn, struct acp_str text);
-ACP_API int acp_turn_thought(struct acp_turn *turn, struct acp_str text);
-ACP_API int acp_turn_block(struct acp_turn *turn, const struct acp_content_block *block);
-ACP_API int acp_turn_tool(struct acp_turn *turn, const struct acp_tool_call_update *update);
-ACP_API int acp_turn_plan(struct acp_turn *turn, const struct acp_plan_entry *entries,
-                          size_t count);
-ACP_API int acp_turn_usage(struct acp_turn *turn, const struct acp_usage_update *usage);
-
-/* Ends the turn.  A turn that was cancelled ends as cancelled. */
-ACP_API int acp_turn_end(struct acp_turn *turn, enum acp_stop stop);
-/* Ends it with an error: it failed, the user is told why. */
-ACP_API int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message);
-
-/*
- * Asking the client.  Each answer comes exactly once, also when the turn is cancelled, the client
- * says nothing sensible or the connection closes; err is then one of enum acp_err, and the thing
- * asked for was not granted.  Calls fail at once with ACP_ERR_STATE where the client did not offer
- * the service (acp_agent_client_capabilities() tells).
- */
-struct acp_permission {
-    int err;               /* 0 when an offered option was chosen */
-    struct acp_str option; /* its id */
-    enum acp_permission_option_kind_is kind;
-};
-typedef void acp_permission_fn(struct acp_turn *turn, const struct acp_permission *answer,
-                               void *user);
-ACP_API int acp_turn_ask_permission(struct acp_turn *turn, const struct acp_tool_call_update *tool,
-                                    const struct acp_permission_option *options, size_t count,
-                                    acp_permission_fn *answer, void *user);
-
-/* text is absent when err is not 0; message then says why. */
-typedef void acp_text_fn(struct acp_turn *turn, int err, struct acp_str text, void *user);
-/* line and limit 0: the whole file.  Version 1 only: in version 2 agents own the files. */
-ACP_API int acp_turn_read_file(struct acp_turn *turn, struct acp_str path, uint32_t line,
-                               uint32_t limit, acp_text_fn *answer, void *user);
-ACP_API int acp_turn_write_file(struct acp_turn *turn, struct acp_str path, struct acp_str text,
-                                acp_text_fn *answer, void *user);
-
-/*
- * Any request of the version at hand, or one of one's own; params is then a struct acp_raw and type
- * ACP_TYPE_ANY.  The result is absent when err is not 0.
- */
-typedef void acp_result_fn(struct acp_turn *turn, const struct acp_reply *reply, void *user);
-ACP_API int acp_turn_request(struct acp_turn *turn, struct acp_str method, acp_type_id type,
-                             const void *params, acp_result_fn *answer, void *user);
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 

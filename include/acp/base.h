@@ -284,7 +284,7 @@ static inline struct acp_str acp_buf_view(const struct acp_buf *buf)
  * as.  Encoding appends; ACP_ERR_LIMIT, ACP_ERR_NOMEM, and then nothing was appended.
  */
 ACP_API int acp_base64_encode(struct acp_buf *out, const void *bytes, size_t n);
-/* How many bytes a valid text stands for; for one that is not valid, no more than there could be. */
+/* How many bytes the text stands for, if it is valid. */
 ACP_API size_t acp_base64_decoded_size(struct acp_str text);
 /*
  * Appends what the text stands for, or nothing.  Strict: nothing but the alphabet, no

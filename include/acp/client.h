@@ -60,7 +60,7 @@ enum acp_work_state {
 /*
  * What happened in a session; valid during the callback.  Only the members that the kind names are
  * set, and update, which is the message as it came; it is NULL for what the role found out itself
- * and for what an answer said.  In a tool call, absent fields are unchanged and null ones are reset.
+ * and for what an answer said.  In a tool call, absent fields are unchanged, null ones are reset.
  *
  * A session's modes, options and commands come right after it was opened, and again when they
  * change, whoever changed them.  Where the modes are an option (version 2), a change of it comes

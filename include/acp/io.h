@@ -266,9 +266,10 @@ ACP_API size_t acp_process_count(void);
 
 /*
  * Makes this process the one that inherits orphans of its descendants (Linux), and reaps them.
- * Only for programs that start all their children through acp_process_start(): any other child that
- * ends would be reaped here as well.  With it, stopping a process also waits for what had escaped,
- * and orphans that carry no mark are killed when the last process is gone.
+ * Programs that start all their children through acp_process_start() should have one, others must
+ * not: any other child that ends would be reaped here as well.  With it, stopping a process also
+ * waits for what had escaped, and orphans that carry no mark are killed when the last process is
+ * gone.
  */
 struct acp_reaper;
 /* ACP_ERR_STATE where the system cannot. */

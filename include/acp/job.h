@@ -1,6 +1,6 @@
 /*
- * job.h - running a command as a step of an agent's turn, written once for both versions.  A command
- * that runs, or has run, is a job.
+ * job.h - running a command as a step of an agent's turn, written once for both versions.  A job is
+ * a command that runs or has run.
  *
  *     static void on_done(struct acp_job *job, const struct acp_job_result *result, void *user)
  *     {
@@ -35,7 +35,8 @@
  *   - a terminal of the client is always released, also one whose creation was cancelled
  *
  * A command in the background does not belong to the turn that has started it: it may outlive it,
- * is not ended by a cancellation, and can be read at any time.
+ * is not ended by a cancellation, and can be read at any time.  That it goes on, a version 2 client
+ * is told by acp_session_background(), with acp_job_terminal().
  *
  * Callbacks come from the loop or, when the turn or the session ends, from within that; they may
  * call anything here.
@@ -55,7 +56,7 @@ struct acp_jobs;
 
 struct acp_jobs_options {
     struct acp_terminals_options terminals; /* limits, sizes, from SIGTERM to SIGKILL */
-    uint64_t merge_ms;     /* version 2: output is gathered for so long; 0: 20 */
+    uint64_t merge_ms;                      /* version 2: output is gathered for so long; 0: 20 */
     uint64_t refresh_ms;   /* how often the end of the output is shown anew; 0: 500 */
     uint64_t stream_bytes; /* version 2: sent of one command before only its end is; 0: 8 MiB */
     uint64_t settle_ms;    /* how long the client may take to end a command; 0: 3000 */
@@ -63,7 +64,7 @@ struct acp_jobs_options {
 
 /* options may be NULL.  ACP_ERR_STATE when the agent has such a set already, ACP_ERR_NOMEM. */
 ACP_API int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent,
-                             const struct acp_jobs_options *options, struct acp_jobs **ret);
+                         const struct acp_jobs_options *options, struct acp_jobs **ret);
 /* Ends all commands without a result.  Before or after the agent is freed.  Takes NULL. */
 ACP_API void acp_jobs_free(struct acp_jobs *jobs);
 
@@ -75,7 +76,7 @@ struct acp_job_options {
     struct acp_str_list args;
     struct acp_str_map env;
     struct acp_str cwd;         /* absolute; absent: the session's */
-    uint64_t output_byte_limit; /* so much of the output's end is kept; 0: terminals.default_bytes */
+    uint64_t output_byte_limit; /* kept of the output's end; 0: terminals.default_bytes */
     uint64_t timeout_ms;        /* 0: none */
     bool pipes;                 /* a process of ours gets no pseudo-terminal */
     bool background;
@@ -102,14 +103,13 @@ struct acp_job_result {
  * The texts are valid inside of the call only.  A command in the foreground is gone when this
  * returns.
  */
-typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result,
-                            void *user);
+typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result, void *user);
 
 /*
  * Starts the command.  done, which may be NULL, is called once if this returns 0, and not before it
  * has returned; a command that cannot be started has a result too.  ret may be NULL.
- * ACP_ERR_CANCELLED when the turn is; ACP_ERR_ARGUMENT: no command, a relative cwd; ACP_ERR_CLOSED,
- * ACP_ERR_LIMIT and _NOMEM.
+ * ACP_ERR_CANCELLED when the turn is; ACP_ERR_ARGUMENT: no command, a relative cwd; ACP_ERR_CLOSED
+ * and ACP_ERR_NOMEM.
  */
 ACP_API int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *jobs,
                                  const struct acp_job_options *options, acp_job_fn *done,
@@ -119,14 +119,14 @@ ACP_API int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *jobs,
 ACP_API void acp_job_kill(struct acp_job *job);
 
 struct acp_job_output {
-    int err;                      /* 0, or why it cannot be told; then there is no text */
-    struct acp_str text;          /* as in a result */
+    int err;             /* 0, or why it cannot be told; then there is no text */
+    struct acp_str text; /* as in a result */
     bool truncated;
     bool running;
     struct acp_terminal_exit how; /* when it is not running */
 };
-typedef void acp_job_output_fn(struct acp_job *job,
-                                   const struct acp_job_output *output, void *user);
+typedef void acp_job_output_fn(struct acp_job *job, const struct acp_job_output *output,
+                               void *user);
 
 /*
  * Asks for what it has printed so far.  fn is called once if this returns 0: inside of this call,
@@ -136,6 +136,12 @@ ACP_API int acp_job_read(struct acp_job *job, acp_job_output_fn *fn, void *user)
 ACP_API bool acp_job_is_running(const struct acp_job *job);
 /* The id of its terminal, as the client knows it; empty before it has one, and without any. */
 ACP_API struct acp_str acp_job_terminal(const struct acp_job *job);
+/*
+ * The job whose terminal a version 2 client knows by that id, or NULL: what the handler's
+ * cancel_terminal kills.  Where the program has that callback, clients are told that they may.
+ */
+ACP_API struct acp_job *acp_jobs_find(const struct acp_jobs *jobs,
+                                      const struct acp_session *session, struct acp_str terminal);
 /*
  * For a command in the background, which stays after its result so that it can be read, until this
  * or the end of its session: forgets it, and ends it without a result if it runs.  Takes NULL.

@@ -46,7 +46,7 @@ struct acp_workspace_options {
 /* The policy and the ledger must outlive it. */
 ACP_API int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
                               struct acp_workspace **ret);
-/* Ends all terminals.  Takes NULL. */
+/* Ends all terminals.  To be freed before the clients that it serves.  Takes NULL. */
 ACP_API void acp_workspace_free(struct acp_workspace *workspace);
 
 /* Other rules from now on; what waits for a person is not touched. */

@@ -1,30 +1,14 @@
 /*
- * The agent's side of a connection: agrees on a version, sends each request to where it is served,
- * and refuses what must not reach the program.
+ * The agent's side of a connection: sends each request to where it is served, and refuses what must
+ * not reach the program.
  */
-#include "acp/agent_role.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "acp/walk.h"
-
-static const struct acp_str no_name = ACP_STR("unnamed");
-static const struct acp_str no_version = ACP_STR("0");
+#include "acp/agent_role.h"
 
 /* ---- Refusing -------------------------------------------------------------------------------- */
-
-char *agent_copy(struct acp_str text)
-{
-    char *copy = malloc(text.len + 1);
-    if (!copy)
-        return NULL;
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
 
 int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *format, ...)
 {
@@ -89,255 +73,131 @@ int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, c
     return acp_peer_commit(agent->peer, NULL);
 }
 
-/* ---- initialize ------------------------------------------------------------------------------ */
-
-/* The version to speak, or 0 when there is none in common. */
-static unsigned choose_version(const struct acp_agent *agent, int64_t requested)
+struct acp_raw acp_agent_meta(const struct acp_agent *agent)
 {
-    unsigned offered = agent->options.versions & (ACP_V1 | ACP_V2);
-    if (offered == ACP_V1)
-        return ACP_V1; /* the client decides whether it can live with that */
-    if (requested >= 2)
-        return ACP_V2;
-    return requested == 1 && (offered & ACP_V1) ? ACP_V1 : 0;
+    return agent->meta;
 }
 
-static void refuse_version(struct acp_agent *agent, acp_call call, int64_t requested)
-{
-    bool both = agent->options.versions & ACP_V1;
-    char data[80];
-    (void) snprintf(data, sizeof(data), "{\"requested\":%lld,\"supported\":[%s2]}",
-                    (long long) requested, both ? "1," : "");
-    (void) acp_peer_error(agent->peer, call, ACP_ERROR_CODE_UNSUPPORTED_PROTOCOL_VERSION,
-                          acp_str("Unsupported protocol version"), acp_raw(data));
-}
+/* ---- Sending --------------------------------------------------------------------------------- */
 
-/* The environment is a map in version 1 and a list in version 2. */
-static struct acp_env_variable_list list_env(struct acp_agent *agent, struct acp_str_map env)
+static void write_params(struct acp_agent *agent, struct acp_json_writer *w, acp_type_id type,
+                         const void *params)
 {
-    struct acp_env_variable_list list = {NULL, 0};
-    struct acp_env_variable *items = acp_arena_alloc(&agent->arena, env.count * sizeof(*items));
-    if (!items || env.count == 0)
-        return list;
-    for (size_t i = 0; i < env.count; i++)
-        acp_env_variable_init(&items[i], env.items[i].key, env.items[i].value);
-    list.items = items;
-    list.count = env.count;
-    return list;
-}
-
-static struct acp_auth_method dialect_terminal(struct acp_agent *agent, struct acp_auth_method m)
-{
-    if (!m.terminal.method_id.ptr)
-        m.terminal.method_id = m.terminal.id;
-    if (!m.terminal.env_v2.items)
-        m.terminal.env_v2 = list_env(agent, m.terminal.env);
-    return m;
-}
-
-/*
- * Terminal methods are only for clients that can run them; ids are named differently in version 2.
- */
-static struct acp_auth_method_list offered_methods(struct acp_agent *agent, unsigned mode,
-                                                   bool terminal)
-{
-    struct acp_auth_method_list all = agent->options.auth_methods;
-    struct acp_auth_method_list list = {NULL, 0};
-    struct acp_auth_method *copies =
-        acp_arena_alloc(&agent->arena, all.count * sizeof(struct acp_auth_method));
-    if (!copies)
-        return list;
-    for (size_t i = 0; i < all.count; i++) {
-        struct acp_auth_method m = all.items[i];
-        if (m.is == ACP_AUTH_METHOD_TERMINAL && !terminal)
-            continue;
-        if (mode & ACP_V2 && m.is == ACP_AUTH_METHOD_AGENT && !m.agent.method_id.ptr)
-            m.agent.method_id = m.agent.id;
-        if (mode & ACP_V2 && m.is == ACP_AUTH_METHOD_TERMINAL)
-            m = dialect_terminal(agent, m);
-        copies[list.count++] = m;
-    }
-    list.items = copies;
-    return list;
-}
-
-/* An object without fields, which is how the protocol says yes. */
-#define MARKER(type, condition) ((condition) ? (const struct acp_##type *) acp_zeroed() : NULL)
-
-static const void *acp_zeroed(void)
-{
-    return acp_null_block + 1;
-}
-
-static void answer_v1(struct acp_agent *agent, acp_call call, const struct acp_implementation *info)
-{
-    const struct acp_agent_handler *h = &agent->handler;
-    const struct acp_agent_options *o = &agent->options;
-    bool terminal = agent->client->auth && agent->client->auth->terminal;
-    struct acp_prompt_capabilities prompt = {
-        .image = o->images, .audio = o->audio, .embedded_context = o->embedded_context};
-    struct acp_mcp_capabilities mcp = {.http = o->mcp_http, .sse = o->mcp_sse};
-    struct acp_session_capabilities session = {
-        .list = MARKER(session_list_capabilities, h->list_sessions),
-        .resume = MARKER(session_resume_capabilities, h->resume_session),
-        .close = acp_zeroed(),
-        .delete_ = MARKER(session_delete_capabilities, h->delete_session),
-        .additional_directories =
-            MARKER(session_additional_directories_capabilities, o->additional_directories),
-    };
-    struct acp_agent_auth_capabilities auth = {.logout = MARKER(logout_capabilities, h->logout)};
-    struct acp_agent_capabilities capabilities = {
-        .load_session = h->load_session != NULL,
-        .prompt_capabilities = &prompt,
-        .mcp_capabilities = &mcp,
-        .session_capabilities = &session,
-        .auth = &auth,
-        .meta = o->capabilities_meta,
-    };
-    struct acp_initialize_response answer = {
-        .protocol_version = 1,
-        .agent_capabilities = &capabilities,
-        .agent_info = info,
-        .auth_methods = offered_methods(agent, ACP_V1, terminal),
-    };
-    (void) acp_agent_answer(agent, call, ACP_TYPE_INITIALIZE_RESPONSE, &answer);
-}
-
-static void answer_v2(struct acp_agent *agent, acp_call call, const struct acp_implementation *info)
-{
-    const struct acp_agent_handler *h = &agent->handler;
-    const struct acp_agent_options *o = &agent->options;
-    bool terminal = agent->client->auth_v2 && acp_is_set(agent->client->auth_v2->terminal);
-    struct acp_prompt_capabilities prompt = {
-        .image_v2 = MARKER(prompt_image_capabilities, o->images),
-        .audio_v2 = MARKER(prompt_audio_capabilities, o->audio),
-        .embedded_context_v2 = MARKER(prompt_embedded_context_capabilities, o->embedded_context),
-    };
-    struct acp_mcp_capabilities mcp = {
-        .stdio = acp_zeroed(),
-        .http_v2 = MARKER(mcp_http_capabilities, o->mcp_http),
-    };
-    struct acp_session_capabilities session = {
-        .prompt = &prompt,
-        .mcp = &mcp,
-        .delete_ = MARKER(session_delete_capabilities, h->delete_session),
-        .additional_directories =
-            MARKER(session_additional_directories_capabilities, o->additional_directories),
-    };
-    struct acp_agent_capabilities capabilities = {.session = &session,
-                                                  .meta = o->capabilities_meta};
-    struct acp_initialize_response answer = {
-        .protocol_version = 2,
-        .capabilities = &capabilities,
-        .info = *info,
-        .auth_methods = offered_methods(agent, ACP_V2, terminal),
-    };
-    (void) acp_agent_answer(agent, call, ACP_TYPE_INITIALIZE_RESPONSE, &answer);
-}
-
-/* What initialize says stays for the life of the connection. */
-static int keep_client(struct acp_agent *agent, unsigned mode, struct acp_raw params, bool lenient,
-                       struct acp_failure *failure)
-{
-    static const struct acp_client_capabilities nothing = {0};
-    struct acp_initialize_request request = {0};
-    agent->client = &nothing;
-    acp_arena_reset(&agent->kept);
-    struct acp_str copy = acp_arena_copy(&agent->kept, acp_str_n(params.ptr, params.len));
-    if (!copy.ptr)
-        return acp_failure_set(failure, ACP_ERR_NOMEM, "out of memory");
-    int err = acp_initialize_request_decode(mode, acp_raw_n(copy.ptr, copy.len), &agent->kept,
-                                            &request, failure);
-    const struct acp_client_capabilities *said =
-        mode & ACP_V2 ? request.capabilities : request.client_capabilities;
-    if (!err && acp_is_set(said))
-        agent->client = said;
-    return lenient ? 0 : err;
-}
-
-static void serve_initialize(struct acp_agent *agent, acp_call call, struct acp_raw params)
-{
-    struct acp_initialize_request hello;
-    struct acp_failure failure = {0};
-    if (agent->served) {
-        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_REQUEST,
-                            "initialize came after the conversation had begun");
-        return;
-    }
-    if (acp_initialize_request_decode(ACP_V1, params, &agent->arena, &hello, &failure)) {
-        (void) agent_refuse_failure(agent, call, &failure);
-        return;
-    }
-    unsigned version = choose_version(agent, hello.protocol_version);
-    if (!version || (agent->mode & ACP_V2 && version == ACP_V1)) {
-        refuse_version(agent, call, hello.protocol_version);
-        return;
-    }
-    unsigned mode = version | (agent->options.versions & ACP_UNSTABLE);
-    /* The params of a version that is newer than all we know are read as far as they make sense. */
-    bool lenient = version == ACP_V1 || hello.protocol_version > 2;
-    if (keep_client(agent, mode, params, lenient, &failure)) {
-        (void) agent_refuse_failure(agent, call, &failure);
-        return;
-    }
-    agent->mode = mode;
-    struct acp_implementation info = {
-        .name = agent->options.name.len ? agent->options.name : no_name,
-        .version = agent->options.version.len ? agent->options.version : no_version,
-        .title = agent->options.title,
-    };
-    if (version == ACP_V2)
-        answer_v2(agent, call, &info);
+    if (type == ACP_TYPE_ANY)
+        acp_json_write_raw(w, params ? *(const struct acp_raw *) params : acp_raw("{}"));
     else
-        answer_v1(agent, call, &info);
+        (void) acp_encode(type, agent->mode, params, w, NULL);
 }
 
-/* ---- Authentication -------------------------------------------------------------------------- */
-
-static bool knows_method(const struct acp_agent *agent, struct acp_str id)
+static int why_not_begun(const struct acp_agent *agent)
 {
-    for (size_t i = 0; i < agent->options.auth_methods.count; i++) {
-        const struct acp_auth_method *m = &agent->options.auth_methods.items[i];
-        if (m->is == ACP_AUTH_METHOD_AGENT &&
-            (acp_str_eq(m->agent.id, id) || acp_str_eq(m->agent.method_id, id)))
-            return true;
-    }
-    return false;
+    return acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
 }
 
-static void serve_authenticate(struct acp_agent *agent, acp_call call, struct acp_raw params,
-                               acp_type_id type)
+int agent_send_request(struct acp_agent *agent, const struct acp_request *request, acp_type_id type,
+                       const void *params, uint64_t *ret_request)
 {
-    struct acp_failure failure;
-    struct acp_authenticate_request v1;
-    struct acp_login_auth_request v2;
-    bool is_v2 = type == ACP_TYPE_LOGIN_AUTH_REQUEST;
-    if (acp_decode(type, agent->mode, params, &agent->arena, is_v2 ? (void *) &v2 : (void *) &v1,
-                   &failure)) {
-        (void) agent_refuse_failure(agent, call, &failure);
-        return;
-    }
-    struct acp_str method = is_v2 ? v2.method_id : v1.method_id;
-    if (!knows_method(agent, method))
-        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
-                            "There is no such way to authenticate");
-    else
-        agent->handler.authenticate(agent, call, method, agent->user);
+    struct acp_json_writer *w = acp_peer_begin_request(agent->peer, request);
+    if (!w)
+        return why_not_begun(agent);
+    write_params(agent, w, type, params);
+    return acp_peer_commit(agent->peer, ret_request);
+}
+
+int acp_agent_request(struct acp_agent *agent, struct acp_str method, acp_type_id type,
+                      const void *params, acp_reply_fn *reply, void *user, uint64_t *ret_request)
+{
+    struct acp_request request = {.method = method, .reply = reply, .user = user};
+    int err = agent_check_request(agent, method, type, params);
+    if (err)
+        return err;
+    agent_flush_all(agent);
+    return agent_send_request(agent, &request, type, params, ret_request);
+}
+
+int acp_agent_notify(struct acp_agent *agent, struct acp_str method, acp_type_id type,
+                     const void *params)
+{
+    int err = agent_check_notification(agent, method, type, params);
+    if (err)
+        return err;
+    agent_flush_all(agent);
+    struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, method);
+    if (!w)
+        return why_not_begun(agent);
+    write_params(agent, w, type, params);
+    return acp_peer_commit(agent->peer, NULL);
+}
+
+int acp_agent_complete_elicitation(struct acp_agent *agent, struct acp_str id)
+{
+    struct acp_complete_elicitation_notification note;
+    acp_complete_elicitation_notification_init(&note, id);
+    return acp_agent_notify(agent, acp_str("elicitation/complete"),
+                            ACP_TYPE_COMPLETE_ELICITATION_NOTIFICATION, &note);
 }
 
 /* ---- Dispatch -------------------------------------------------------------------------------- */
 
-static bool is_custom(struct acp_str method)
+static void refuse_method(struct acp_agent *agent, acp_call call)
 {
-    return method.len > 0 && method.ptr[0] == '_';
+    (void) agent_refuse(agent, call, ACP_ERROR_CODE_METHOD_NOT_FOUND, "Method not found");
 }
 
-static void not_found(struct acp_agent *agent, acp_call call, const struct acp_message *message)
+/* A method of the client's own. */
+static void serve_custom(struct acp_agent *agent, acp_call call, const struct acp_message *message)
 {
-    if (agent->handler.request && (is_custom(message->method) || agent->mode & ACP_UNSTABLE))
-        agent->handler.request(agent, call, message, agent->user);
+    struct acp_method method = {.name = message->method,
+                                .id = -1,
+                                .request = true,
+                                .from = ACP_SIDE_CLIENT,
+                                .to = ACP_SIDE_AGENT,
+                                .params = ACP_TYPE_ANY,
+                                .result = ACP_TYPE_ANY};
+    if (agent->handler.request)
+        agent->handler.request(agent, call, &method, NULL, message, agent->user);
     else
-        (void) agent_refuse(agent, call, ACP_ERROR_CODE_METHOD_NOT_FOUND, "Method not found");
+        refuse_method(agent, call);
+}
+
+/* The unstable requests, and the services that they belong to. */
+static unsigned service_of(int method)
+{
+    static const struct {
+        int method;
+        unsigned service;
+    } services[] = {
+        {ACP_METHOD_SESSION_ARCHIVE, ACP_SERVICE_ARCHIVE},
+        {ACP_METHOD_SESSION_UNARCHIVE, ACP_SERVICE_ARCHIVE},
+        {ACP_METHOD_SESSION_STATUS, ACP_SERVICE_STATUS},
+        {ACP_METHOD_SESSION_SET_TITLE, ACP_SERVICE_TITLE},
+        {ACP_METHOD_PROVIDERS_LIST, ACP_SERVICE_PROVIDERS},
+        {ACP_METHOD_PROVIDERS_SET, ACP_SERVICE_PROVIDERS},
+        {ACP_METHOD_PROVIDERS_DISABLE, ACP_SERVICE_PROVIDERS},
+        {ACP_METHOD_AUTH_STATUS, ACP_SERVICE_AUTH_STATUS},
+    };
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+        if (services[i].method == method)
+            return services[i].service;
+    return 0;
+}
+
+static void serve_service(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                          const struct acp_message *message)
+{
+    struct acp_raw json = message->params.ptr ? message->params : acp_raw("{}");
+    struct acp_failure failure;
+    if (!agent_offers(agent, service_of(method->id)) || !agent->handler.request) {
+        refuse_method(agent, call);
+        return;
+    }
+    void *params = acp_arena_alloc(&agent->arena, acp_type_size(method->params));
+    if (!params)
+        (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
+    else if (acp_decode(method->params, agent->mode, json, &agent->arena, params, &failure))
+        (void) agent_refuse_failure(agent, call, &failure);
+    else
+        agent->handler.request(agent, call, method, params, message, agent->user);
 }
 
 /* Whether the program has what the method needs; some of version 2 is needed always. */
@@ -349,6 +209,8 @@ static bool is_offered(const struct acp_agent *agent, int method)
         return h->load_session;
     case ACP_METHOD_SESSION_RESUME:
         return h->resume_session || agent_is_v2(agent);
+    case ACP_METHOD_SESSION_FORK:
+        return h->fork_session;
     case ACP_METHOD_SESSION_LIST:
         return h->list_sessions || agent_is_v2(agent);
     case ACP_METHOD_SESSION_DELETE:
@@ -382,6 +244,9 @@ static void serve(struct acp_agent *agent, acp_call call, const struct acp_metho
     case ACP_METHOD_SESSION_RESUME:
         agent_serve_resume(agent, call, params);
         break;
+    case ACP_METHOD_SESSION_FORK:
+        agent_serve_fork(agent, call, params);
+        break;
     case ACP_METHOD_SESSION_LIST:
         agent_serve_list(agent, call, params);
         break;
@@ -402,21 +267,28 @@ static void serve(struct acp_agent *agent, acp_call call, const struct acp_metho
         break;
     case ACP_METHOD_AUTHENTICATE:
     case ACP_METHOD_AUTH_LOGIN:
-        serve_authenticate(agent, call, params, method->params);
+        agent_serve_authenticate(agent, call, params, method->params);
         break;
     case ACP_METHOD_LOGOUT:
     case ACP_METHOD_AUTH_LOGOUT:
         agent->handler.logout(agent, call, agent->user);
         break;
     case ACP_METHOD_TOOL_CALL_CANCEL:
+        agent_serve_cancel_tool(agent, call, params);
+        break;
     case ACP_METHOD_TERMINAL_CANCEL:
-        /* Nothing of ours is offered for that, so whatever is meant is not cancellable. */
-        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
-                            "It cannot be cancelled by itself");
+        agent_serve_cancel_terminal(agent, call, params);
         break;
     default:
-        not_found(agent, call, message);
+        serve_service(agent, call, method, message);
     }
+}
+
+/* The _meta of a message; what is no object is none. */
+static struct acp_raw meta_of(const struct acp_message *message)
+{
+    bool is_object = message->key.ptr && message->key.len && *message->key.ptr == '{';
+    return is_object ? message->key : acp_raw(NULL);
 }
 
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
@@ -427,7 +299,7 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     (void) peer;
     acp_arena_reset(&agent->arena);
     if (acp_str_is(message->method, "initialize")) {
-        serve_initialize(agent, call, message->params.ptr ? message->params : acp_raw("{}"));
+        agent_serve_initialize(agent, call, message->params.ptr ? message->params : acp_raw("{}"));
         return;
     }
     if (!agent->mode) {
@@ -436,11 +308,15 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
         return;
     }
     agent->served = true;
-    if (!acp_method_find(message->method, ACP_SIDE_CLIENT, agent->mode, &method) ||
-        !method.request || !is_offered(agent, method.id))
-        not_found(agent, call, message);
+    agent->meta = meta_of(message);
+    if (agent_is_custom(message->method))
+        serve_custom(agent, call, message);
+    else if (!acp_method_find(message->method, ACP_SIDE_CLIENT, agent->mode, &method) ||
+             !method.request || !is_offered(agent, method.id))
+        refuse_method(agent, call);
     else
         serve(agent, call, &method, message);
+    agent->meta = acp_raw(NULL);
 }
 
 static void on_notification(struct acp_peer *peer, const struct acp_message *message, void *user)
@@ -450,10 +326,15 @@ static void on_notification(struct acp_peer *peer, const struct acp_message *mes
     if (!agent->mode)
         return;
     acp_arena_reset(&agent->arena);
+    bool is_theirs =
+        agent_is_custom(message->method) ||
+        (agent_offers(agent, ACP_SERVICE_MCP) && acp_str_is(message->method, "mcp/message"));
+    agent->meta = meta_of(message);
     if (acp_str_is(message->method, "session/cancel"))
         agent_serve_cancel(agent, message->params);
-    else if (agent->handler.notification)
+    else if (is_theirs && agent->handler.notification)
         agent->handler.notification(agent, message, agent->user);
+    agent->meta = acp_raw(NULL);
 }
 
 /* A prompt that is no longer wanted is cancelled like any other. */
@@ -554,6 +435,8 @@ int acp_agent_new(const struct acp_agent_options *options, const struct acp_agen
     acp_arena_init(&agent->arena, 0);
     acp_arena_init(&agent->kept, 0);
     acp_map_init(&agent->sessions, agent->options.seed[0]);
+    acp_map_init(&agent->texts, agent->options.seed[0]);
+    agent->options.peer.key = acp_str("_meta");
     int err = acp_peer_new(&agent->options.peer, &peer_handler, agent, &agent->peer);
     if (err) {
         free(agent);
@@ -573,6 +456,7 @@ void acp_agent_free(struct acp_agent *agent)
     if (agent->watch)
         acp_agent_remove_watch(agent->watch);
     acp_map_finish(&agent->sessions);
+    acp_map_finish(&agent->texts);
     acp_arena_finish(&agent->arena);
     acp_arena_finish(&agent->kept);
     free(agent);

@@ -1,6 +1,6 @@
 /*
- * What a turn asks of the client: permission, files, anything.  An answer comes exactly once; what
- * the client says after that is ignored.
+ * What a turn asks of the client: permission, forms, files, anything.  An answer comes exactly
+ * once; what the client says after that is ignored.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -38,6 +38,8 @@ static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_r
         struct acp_session *session = ask->turn->session;
         acp_arena_reset(&session->agent->arena);
         detach(ask);
+        if (ask->is_question)
+            agent_count_question(ask->turn, -1);
         ask->settle(ask, reply);
     }
     free_ask(ask);
@@ -55,6 +57,8 @@ bool agent_settle_asks(struct acp_turn *turn, int err)
         /* It is freed when its reply comes, which may be from within the program's callback. */
         struct ask settled = *ask;
         detach(ask);
+        if (ask->is_question)
+            turn->questions--; /* the turn ends, or is told to: nobody waits for the user now */
         ask->turn = NULL;
         (void) acp_peer_cancel(agent->peer, ask->request);
         settled.settle(&settled, &reply);
@@ -64,23 +68,24 @@ bool agent_settle_asks(struct acp_turn *turn, int err)
     return true;
 }
 
-/* Sends the request; on failure the ask is gone. */
+/* Whether the method is answered by the user, and not by the client alone. */
+static bool is_question(struct acp_str method)
+{
+    return acp_str_is(method, "session/request_permission") ||
+           acp_str_is(method, "elicitation/create");
+}
+
+/* Checks and sends the request; on failure the ask is gone. */
 static int send_ask(struct acp_turn *turn, struct acp_str method, acp_type_id type,
                     const void *params, struct ask *ask)
 {
     struct acp_agent *agent = turn->session->agent;
-    int err = agent_flush_text(turn->session);
     struct acp_request request = {.method = method, .reply = on_reply, .user = ask};
-    struct acp_json_writer *w = err ? NULL : acp_peer_begin_request(agent->peer, &request);
-    if (w) {
-        if (type == ACP_TYPE_ANY)
-            acp_json_write_raw(w, *(const struct acp_raw *) params);
-        else
-            (void) acp_encode(type, agent->mode, params, w, NULL);
-        err = acp_peer_commit(agent->peer, &ask->request);
-    } else if (!err) {
-        err = acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
-    }
+    int err = agent_check_request(agent, method, type, params);
+    if (!err)
+        err = agent_flush_text(turn->session);
+    if (!err)
+        err = agent_send_request(agent, &request, type, params, &ask->request);
     if (err) {
         free_ask(ask);
         return err;
@@ -88,6 +93,9 @@ static int send_ask(struct acp_turn *turn, struct acp_str method, acp_type_id ty
     ask->turn = turn;
     ask->next = turn->asks;
     turn->asks = ask;
+    ask->is_question = is_question(method);
+    if (ask->is_question)
+        agent_count_question(turn, 1);
     return 0;
 }
 
@@ -130,14 +138,8 @@ static struct acp_permission read_permission(struct ask *ask, const struct acp_r
 
 static void settle_permission(struct ask *ask, const struct acp_reply *reply)
 {
-    struct acp_turn *turn = ask->turn;
-    struct acp_session *session = turn->session;
     struct acp_permission answer = read_permission(ask, reply);
-    turn->open_permissions--;
-    if (agent_is_v2(session->agent) && turn->open_permissions == 0 && !turn->cancelled)
-        (void) agent_send_state(session, ACP_STATE_UPDATE_RUNNING, ACP_IDLE_STATE_UPDATE_ABSENT,
-                                NULL);
-    ask->answer.permission(turn, &answer, ask->user);
+    ask->answer.permission(ask->turn, &answer, ask->user);
 }
 
 static int copy_options(struct ask *ask, const struct acp_permission_option *options, size_t count)
@@ -147,7 +149,7 @@ static int copy_options(struct ask *ask, const struct acp_permission_option *opt
         return ACP_ERR_NOMEM;
     for (; ask->option_count < count; ask->option_count++) {
         struct acp_str id = options[ask->option_count].option_id;
-        char *copy = agent_copy(id);
+        char *copy = acp_str_copy(id);
         if (!copy)
             return ACP_ERR_NOMEM;
         ask->options[ask->option_count].option_id = acp_str_n(copy, id.len);
@@ -165,16 +167,21 @@ static int send_permission(struct acp_turn *turn, const struct acp_tool_call_upd
     struct acp_request_permission_request request;
     struct acp_request_permission_subject subject;
     acp_request_permission_request_init(&request, acp_str(turn->session->id), options, count);
-    int err = agent_dialect_tool(agent, tool, &request.tool_call);
-    if (err) {
-        free_ask(ask);
-        return err;
-    }
-    if (agent_is_v2(agent)) {
+    request.meta = acp_raw(turn->own_meta);
+    int err = agent_check_tool(agent, tool);
+    if (!err)
+        err = agent_dialect_tool(agent, tool, &request.tool_call);
+    if (!err && agent_is_v2(agent)) {
+        /* The client applies it like an update. */
+        err = agent_note_tool(turn->session, &request.tool_call);
         request.title = acp_is_set(tool->title.ptr) ? tool->title : acp_str("Permission required");
         acp_request_permission_subject_init_tool_call(&subject);
         subject.tool_call.tool_call = request.tool_call;
         request.subject = &subject;
+    }
+    if (err) {
+        free_ask(ask);
+        return err;
     }
     return send_ask(turn, acp_str("session/request_permission"),
                     ACP_TYPE_REQUEST_PERMISSION_REQUEST, &request, ask);
@@ -196,13 +203,66 @@ int acp_turn_ask_permission(struct acp_turn *turn, const struct acp_tool_call_up
         free_ask(ask);
         return ACP_ERR_NOMEM;
     }
-    int err = send_permission(turn, tool, options, count, ask);
-    if (err)
-        return err;
-    if (turn->open_permissions++ == 0 && agent_is_v2(turn->session->agent))
-        (void) agent_send_state(turn->session, ACP_STATE_UPDATE_REQUIRES_ACTION,
-                                ACP_IDLE_STATE_UPDATE_ABSENT, NULL);
-    return 0;
+    return send_permission(turn, tool, options, count, ask);
+}
+
+/* ---- Elicitation ----------------------------------------------------------------------------- */
+
+/* What is neither accepted nor declined counts as cancelled. */
+static void settle_elicitation(struct ask *ask, const struct acp_reply *reply)
+{
+    struct acp_agent *agent = ask->turn->session->agent;
+    struct acp_create_elicitation_response response;
+    struct acp_elicitation_answer answer = {.err = reply->err, .action = ACP_ELICITED_CANCEL};
+    if (!answer.err)
+        answer.err = acp_create_elicitation_response_decode(agent->mode, reply->result,
+                                                            &agent->arena, &response, NULL);
+    if (!answer.err && response.is == ACP_CREATE_ELICITATION_RESPONSE_ACCEPT) {
+        answer.action = ACP_ELICITED_ACCEPT;
+        answer.content = response.accept.content;
+    } else if (!answer.err && response.is == ACP_CREATE_ELICITATION_RESPONSE_DECLINE) {
+        answer.action = ACP_ELICITED_DECLINE;
+    }
+    ask->answer.elicitation(ask->turn, &answer, ask->user);
+}
+
+static int ask_user(struct acp_turn *turn, struct acp_create_elicitation_request *request,
+                    acp_elicitation_fn *answer, void *user)
+{
+    if (turn->cancelled)
+        return ACP_ERR_CANCELLED;
+    struct ask *ask = make_ask(settle_elicitation, user);
+    if (!ask)
+        return ACP_ERR_NOMEM;
+    ask->answer.elicitation = answer;
+    request->meta = acp_raw(turn->own_meta);
+    return send_ask(turn, acp_str("elicitation/create"), ACP_TYPE_CREATE_ELICITATION_REQUEST,
+                    request, ask);
+}
+
+int acp_turn_ask_form(struct acp_turn *turn, struct acp_str tool_call, struct acp_str message,
+                      const struct acp_elicitation_schema *form, acp_elicitation_fn *answer,
+                      void *user)
+{
+    struct acp_create_elicitation_request request;
+    acp_create_elicitation_request_init_form(&request, message);
+    acp_elicitation_form_mode_init_session(&request.form, acp_str(turn->session->id));
+    request.form.session.tool_call_id = tool_call;
+    request.form.requested_schema = *form;
+    request.form.requested_schema.type.is = ACP_ELICITATION_SCHEMA_TYPE_OBJECT;
+    return ask_user(turn, &request, answer, user);
+}
+
+int acp_turn_ask_url(struct acp_turn *turn, struct acp_str tool_call, struct acp_str message,
+                     struct acp_str url, struct acp_str id, acp_elicitation_fn *answer, void *user)
+{
+    struct acp_create_elicitation_request request;
+    if (id.len == 0 || url.len == 0)
+        return ACP_ERR_ARGUMENT;
+    acp_create_elicitation_request_init_url(&request, message);
+    acp_elicitation_url_mode_init_session(&request.url, id, url, acp_str(turn->session->id));
+    request.url.session.tool_call_id = tool_call;
+    return ask_user(turn, &request, answer, user);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -221,17 +281,11 @@ static void settle_text(struct ask *ask, const struct acp_reply *reply)
     ask->answer.text(ask->turn, err, text, ask->user);
 }
 
-/* Whether the client said that it serves this. */
-static bool client_serves(const struct acp_agent *agent, bool write)
-{
-    const struct acp_file_system_capabilities *fs = agent->client->fs;
-    return !agent_is_v2(agent) && acp_is_set(fs) &&
-           (write ? fs->write_text_file : fs->read_text_file);
-}
-
 static int ask_file(struct acp_turn *turn, const char *method, acp_type_id params_type,
                     const void *params, acp_type_id result_type, acp_text_fn *answer, void *user)
 {
+    if (turn->cancelled)
+        return ACP_ERR_CANCELLED;
     struct ask *ask = make_ask(settle_text, user);
     if (!ask)
         return ACP_ERR_NOMEM;
@@ -244,13 +298,8 @@ int acp_turn_read_file(struct acp_turn *turn, struct acp_str path, uint32_t line
                        acp_text_fn *answer, void *user)
 {
     struct acp_read_text_file_request request;
-    if (!client_serves(turn->session->agent, false))
-        return ACP_ERR_STATE;
-    if (turn->cancelled)
-        return ACP_ERR_CANCELLED;
-    if (path.len == 0 || path.ptr[0] != '/')
-        return ACP_ERR_ARGUMENT;
     acp_read_text_file_request_init(&request, acp_str(turn->session->id), path);
+    request.meta = acp_raw(turn->own_meta);
     if (line)
         request.line = acp_some_i64(line);
     if (limit)
@@ -263,13 +312,8 @@ int acp_turn_write_file(struct acp_turn *turn, struct acp_str path, struct acp_s
                         acp_text_fn *answer, void *user)
 {
     struct acp_write_text_file_request request;
-    if (!client_serves(turn->session->agent, true))
-        return ACP_ERR_STATE;
-    if (turn->cancelled)
-        return ACP_ERR_CANCELLED;
-    if (path.len == 0 || path.ptr[0] != '/')
-        return ACP_ERR_ARGUMENT;
     acp_write_text_file_request_init(&request, acp_str(turn->session->id), path, text);
+    request.meta = acp_raw(turn->own_meta);
     return ask_file(turn, "fs/write_text_file", ACP_TYPE_WRITE_TEXT_FILE_REQUEST, &request,
                     ACP_TYPE_WRITE_TEXT_FILE_RESPONSE, answer, user);
 }
@@ -281,49 +325,13 @@ static void settle_result(struct ask *ask, const struct acp_reply *reply)
     ask->answer.result(ask->turn, reply, ask->user);
 }
 
-/* Methods that a client serves only if it said so. */
-static bool is_served(const struct acp_agent *agent, const struct acp_method *method,
-                      const void *params)
-{
-    const struct acp_client_capabilities *client = agent->client;
-    switch (method->id) {
-    case ACP_METHOD_FS_READ_TEXT_FILE:
-        return client_serves(agent, false);
-    case ACP_METHOD_FS_WRITE_TEXT_FILE:
-        return client_serves(agent, true);
-    case ACP_METHOD_TERMINAL_CREATE:
-    case ACP_METHOD_TERMINAL_OUTPUT:
-    case ACP_METHOD_TERMINAL_WAIT_FOR_EXIT:
-    case ACP_METHOD_TERMINAL_KILL:
-    case ACP_METHOD_TERMINAL_RELEASE:
-        return client->terminal;
-    case ACP_METHOD_ELICITATION_CREATE: {
-        const struct acp_create_elicitation_request *request = params;
-        const struct acp_elicitation_capabilities *takes = client->elicitation;
-        if (!acp_is_set(takes))
-            return false;
-        return request->is == ACP_CREATE_ELICITATION_REQUEST_FORM  ? acp_is_set(takes->form)
-               : request->is == ACP_CREATE_ELICITATION_REQUEST_URL ? acp_is_set(takes->url)
-                                                                   : false;
-    }
-    default:
-        return true;
-    }
-}
-
 int acp_turn_request(struct acp_turn *turn, struct acp_str method, acp_type_id type,
                      const void *params, acp_result_fn *answer, void *user)
 {
-    struct acp_agent *agent = turn->session->agent;
-    struct acp_method known;
     /* What was begun may be ended also after a cancellation. */
     bool cleans_up = acp_str_is(method, "terminal/kill") || acp_str_is(method, "terminal/release");
     if (turn->cancelled && !cleans_up)
         return ACP_ERR_CANCELLED;
-    bool custom = method.len > 0 && method.ptr[0] == '_';
-    if (!custom && (!acp_method_find(method, ACP_SIDE_AGENT, agent->mode, &known) ||
-                    !known.request || !is_served(agent, &known, params)))
-        return ACP_ERR_STATE;
     struct ask *ask = make_ask(settle_result, user);
     if (!ask)
         return ACP_ERR_NOMEM;

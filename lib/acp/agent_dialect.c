@@ -9,21 +9,20 @@
 
 /* ---- Options and modes ----------------------------------------------------------------------- */
 
-/* The modes of version 1 as an option of version 2. */
-static int mode_option(struct acp_agent *agent, const struct acp_session_mode_state *modes,
-                       struct acp_session_config_option *ret)
+int agent_dialect_modes(struct acp_agent *agent, struct acp_session_mode_list modes,
+                        struct acp_str current, struct acp_session_config_option *ret)
 {
-    size_t count = modes->available_modes.count;
+    size_t count = modes.count;
     struct acp_session_config_select_option *choices =
         acp_arena_alloc(&agent->arena, count * sizeof(*choices));
     if (!choices)
         return ACP_ERR_NOMEM;
     for (size_t i = 0; i < count; i++) {
-        const struct acp_session_mode *mode = &modes->available_modes.items[i];
+        const struct acp_session_mode *mode = &modes.items[i];
         acp_session_config_select_option_init(&choices[i], mode->id, mode->name);
         choices[i].description = mode->description;
     }
-    acp_session_config_option_init_select(ret, acp_str("Mode"), modes->current_mode_id);
+    acp_session_config_option_init_select(ret, acp_str("Mode"), current);
     ret->config_id = acp_str("mode");
     ret->category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE;
     acp_session_config_select_options_init_ungrouped(&ret->select.options, choices, count);
@@ -49,10 +48,11 @@ static int rename_groups(struct acp_agent *agent, struct acp_session_config_sele
     return 0;
 }
 
-/* Whether a version 1 client can show booleans. */
-static bool takes_booleans(const struct acp_agent *agent)
+bool agent_takes_booleans(const struct acp_agent *agent)
 {
     const struct acp_client_session_capabilities *session = agent->client->session;
+    if (agent_is_v2(agent))
+        return true;
     return acp_is_set(session) && acp_is_set(session->config_options) &&
            acp_is_set(session->config_options->boolean);
 }
@@ -67,64 +67,29 @@ bool agent_has_mode_option(struct acp_session_config_option_list options)
 
 struct acp_session_config_option_list agent_dialect_options(
     struct acp_agent *agent, struct acp_session_config_option_list options,
-    const struct acp_session_mode_state *modes)
+    const struct acp_session_config_option *mode)
 {
     struct acp_session_config_option_list list = {NULL, 0};
     struct acp_session_config_option *copies =
         acp_arena_alloc(&agent->arena, (options.count + 1) * sizeof(*copies));
-    bool has_modes = modes && modes->available_modes.count > 0;
     if (!copies)
         return list;
     for (size_t i = 0; i < options.count; i++) {
         struct acp_session_config_option option = options.items[i];
-        if (agent_is_v2(agent)) {
-            if (!option.config_id.ptr)
-                option.config_id = option.id;
-            if (option.is == ACP_SESSION_CONFIG_OPTION_SELECT &&
-                rename_groups(agent, &option.select.options))
-                return list;
-        } else if (option.is == ACP_SESSION_CONFIG_OPTION_BOOLEAN && !takes_booleans(agent)) {
+        if (option.is == ACP_SESSION_CONFIG_OPTION_BOOLEAN && !agent_takes_booleans(agent))
             continue;
-        }
+        if (agent_is_v2(agent) && !option.config_id.ptr)
+            option.config_id = option.id;
+        if (agent_is_v2(agent) && option.is == ACP_SESSION_CONFIG_OPTION_SELECT &&
+            rename_groups(agent, &option.select.options))
+            return list;
         copies[list.count++] = option;
     }
-    if (agent_is_v2(agent) && has_modes && !agent_has_mode_option(options) &&
-        mode_option(agent, modes, &copies[list.count]) == 0)
-        list.count++;
+    if (mode)
+        copies[list.count++] = *mode;
     if (list.count)
         list.items = copies;
     return list;
-}
-
-int agent_keep_setup(struct acp_session *session, const struct acp_session_mode_state *modes,
-                     struct acp_session_config_option_list options)
-{
-    struct acp_new_session_response setup = {
-        .session_id = acp_str(session->id), .modes = modes, .config_options = options};
-    struct acp_buf text;
-    struct acp_json_writer w;
-    acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
-    acp_json_writer_init(&w, &text);
-    int err = acp_new_session_response_encode(ACP_V1, &setup, &w, NULL);
-    char *copy = err ? NULL : agent_copy(acp_buf_view(&text));
-    acp_buf_finish(&text);
-    if (!copy)
-        return err ? err : ACP_ERR_NOMEM;
-    free(session->setup);
-    session->setup = copy;
-    return 0;
-}
-
-void agent_kept_setup(const struct acp_session *session, struct acp_new_session_response *ret)
-{
-    struct acp_arena *arena = &session->agent->arena;
-    acp_zero(ret, sizeof(*ret));
-    if (!session->setup)
-        return;
-    struct acp_str copy = acp_arena_copy(arena, acp_str(session->setup));
-    if (copy.ptr)
-        (void) acp_new_session_response_decode(ACP_V1, acp_raw_n(copy.ptr, copy.len), arena, ret,
-                                               NULL);
 }
 
 /* ---- Commands -------------------------------------------------------------------------------- */

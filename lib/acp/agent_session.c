@@ -9,44 +9,88 @@
 
 /* ---- Checking -------------------------------------------------------------------------------- */
 
-static bool is_absolute(struct acp_str path)
-{
-    return path.len > 0 && path.ptr[0] == '/';
-}
+/* What a session is opened with, whichever request does it. */
+struct opening {
+    struct acp_str cwd;
+    struct acp_str_list directories;
+    struct acp_mcp_server_list servers;
+    const struct acp_system_prompt *system_prompt;
+};
 
 /* Says why the roots cannot be taken, or NULL. */
-static const char *bad_roots(const struct acp_agent *agent, struct acp_str cwd,
-                             struct acp_str_list directories)
+static const char *bad_roots(const struct acp_agent *agent, const struct opening *o)
 {
-    if (!is_absolute(cwd))
+    if (!agent_is_absolute(o->cwd))
         return "cwd must be an absolute path";
-    if (directories.count && !agent->options.additional_directories)
+    if (o->directories.count && !agent->options.additional_directories)
         return "additionalDirectories was not offered";
-    for (size_t i = 0; i < directories.count; i++)
-        if (!is_absolute(directories.items[i]))
+    for (size_t i = 0; i < o->directories.count; i++)
+        if (!agent_is_absolute(o->directories.items[i]))
             return "additionalDirectories must be absolute paths";
     return NULL;
 }
 
-static const char *bad_servers(const struct acp_agent *agent, struct acp_mcp_server_list servers)
+/*
+ * Version 2 wants an absolute path.  So does version 1, but its clients also send names that are to
+ * be looked up, such as npx; what depends on a directory is refused there too.
+ */
+static bool is_good_command(const struct acp_agent *agent, struct acp_str command)
 {
-    for (size_t i = 0; i < servers.count; i++) {
-        switch (servers.items[i].is) {
-        case ACP_MCP_SERVER_STDIO:
-            break;
-        case ACP_MCP_SERVER_HTTP:
-            if (!agent->options.mcp_http)
-                return "MCP servers over HTTP were not offered";
-            break;
-        case ACP_MCP_SERVER_SSE:
-            if (!agent->options.mcp_sse)
-                return "MCP servers over SSE were not offered";
-            break;
-        default:
-            return "an MCP server has a transport that was not offered";
-        }
+    bool is_name = command.len > 0 && !memchr(command.ptr, '/', command.len);
+    return agent_is_absolute(command) || (is_name && !agent_is_v2(agent));
+}
+
+static const char *bad_server(const struct acp_agent *agent, const struct acp_mcp_server *server)
+{
+    switch (server->is) {
+    case ACP_MCP_SERVER_STDIO:
+        return is_good_command(agent, server->stdio.command) ? NULL
+                                                             : "command must be an absolute path";
+    case ACP_MCP_SERVER_HTTP:
+        return agent->options.mcp_http ? NULL : "MCP servers over HTTP were not offered";
+    case ACP_MCP_SERVER_SSE:
+        return agent->options.mcp_sse ? NULL : "MCP servers over SSE were not offered";
+    case ACP_MCP_SERVER_ACP:
+        return agent_offers(agent, ACP_SERVICE_MCP) ? NULL
+                                                    : "MCP servers over ACP were not offered";
+    default:
+        return "the transport was not offered";
     }
-    return NULL;
+}
+
+static const char *bad_system_prompt(const struct acp_agent *agent,
+                                     const struct acp_system_prompt *prompt)
+{
+    if (!acp_is_set(prompt))
+        return NULL;
+    bool append = prompt->mode.is == ACP_SYSTEM_PROMPT_MODE_APPEND;
+    bool override = prompt->mode.is == ACP_SYSTEM_PROMPT_MODE_OVERRIDE;
+    unsigned wanted = ACP_SERVICE_OVERRIDE_SYSTEM_PROMPT | (append ? ACP_SERVICE_SYSTEM_PROMPT : 0);
+    return (append || override) && agent_offers(agent, wanted) ? NULL
+                                                               : "systemPrompt was not offered";
+}
+
+/* Refuses what cannot be taken, and says where it is.  True when all of it can. */
+static bool check_opening(struct acp_agent *agent, acp_call call, const struct opening *o)
+{
+    const char *bad = bad_roots(agent, o);
+    if (!bad)
+        bad = bad_system_prompt(agent, o->system_prompt);
+    if (bad) {
+        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "Invalid params: %s", bad);
+        return false;
+    }
+    for (size_t i = 0; i < o->servers.count; i++) {
+        bad = bad_server(agent, &o->servers.items[i]);
+        if (bad) {
+            (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                                "Invalid params: mcpServers[%zu] %s", i, bad);
+            return false;
+        }
+        if (o->servers.items[i].is == ACP_MCP_SERVER_ACP)
+            agent->has_acp_server = true;
+    }
+    return true;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -69,12 +113,14 @@ static void free_session(struct acp_session *session)
     acp_buf_finish(&session->text);
     acp_buf_finish(&session->waiting);
     acp_map_finish(&session->tools);
+    acp_map_finish(&session->terminals);
     acp_map_finish(&session->replayed);
+    agent_forget_setup(session);
+    free(session->background);
     free(session->message);
     for (size_t i = 0; i < session->directory_count; i++)
         free((void *) (uintptr_t) session->directories[i].ptr);
     free(session->directories);
-    free(session->setup);
     free(session->cwd);
     free(session->id);
     free(session);
@@ -89,7 +135,7 @@ static int copy_directories(struct acp_session *session, struct acp_str_list dir
         return ACP_ERR_NOMEM;
     for (; session->directory_count < directories.count; session->directory_count++) {
         struct acp_str from = directories.items[session->directory_count];
-        char *copy = agent_copy(from);
+        char *copy = acp_str_copy(from);
         if (!copy)
             return ACP_ERR_NOMEM;
         session->directories[session->directory_count] = acp_str_n(copy, from.len);
@@ -98,7 +144,7 @@ static int copy_directories(struct acp_session *session, struct acp_str_list dir
 }
 
 static struct acp_session *make_session(struct acp_agent *agent, acp_call call, int method,
-                                        struct acp_str cwd, struct acp_str_list directories)
+                                        const struct opening *o)
 {
     struct acp_session *session = calloc(1, sizeof(*session));
     if (!session)
@@ -109,9 +155,10 @@ static struct acp_session *make_session(struct acp_agent *agent, acp_call call, 
     acp_buf_init(&session->text, (size_t) ACP_WIRE_DEFAULT_MAX);
     acp_buf_init(&session->waiting, (size_t) ACP_WIRE_DEFAULT_MAX);
     acp_map_init(&session->tools, agent->options.seed[1]);
+    acp_map_init(&session->terminals, agent->options.seed[1]);
     acp_map_init(&session->replayed, agent->options.seed[1]);
-    session->cwd = agent_copy(cwd);
-    if (!session->cwd || copy_directories(session, directories)) {
+    session->cwd = acp_str_copy(o->cwd);
+    if (!session->cwd || copy_directories(session, o->directories)) {
         free_session(session);
         return NULL;
     }
@@ -127,7 +174,7 @@ int acp_session_set_id(struct acp_session *session, struct acp_str id)
         return ACP_ERR_STATE;
     if (acp_map_get(&agent->sessions, id))
         return ACP_ERR_ARGUMENT;
-    char *copy = agent_copy(id);
+    char *copy = acp_str_copy(id);
     int err = copy ? acp_map_set(&agent->sessions, id, session) : ACP_ERR_NOMEM;
     if (err) {
         free(copy);
@@ -197,15 +244,11 @@ void agent_serve_new(struct acp_agent *agent, acp_call call, struct acp_raw para
         (void) agent_refuse_failure(agent, call, &failure);
         return;
     }
-    const char *bad = bad_roots(agent, request.cwd, request.additional_directories);
-    if (!bad)
-        bad = bad_servers(agent, request.mcp_servers);
-    if (bad) {
-        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "Invalid params: %s", bad);
+    struct opening o = {request.cwd, request.additional_directories, request.mcp_servers,
+                        request.system_prompt};
+    if (!check_opening(agent, call, &o))
         return;
-    }
-    struct acp_session *session = make_session(agent, call, ACP_METHOD_SESSION_NEW, request.cwd,
-                                               request.additional_directories);
+    struct acp_session *session = make_session(agent, call, ACP_METHOD_SESSION_NEW, &o);
     if (!session)
         (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
     else if (agent->handler.new_session)
@@ -214,11 +257,30 @@ void agent_serve_new(struct acp_agent *agent, acp_call call, struct acp_raw para
         (void) acp_session_accept(session, NULL);
 }
 
+void agent_serve_fork(struct acp_agent *agent, acp_call call, struct acp_raw params)
+{
+    struct acp_fork_session_request request;
+    struct acp_failure failure;
+    if (acp_fork_session_request_decode(agent->mode, params, &agent->arena, &request, &failure)) {
+        (void) agent_refuse_failure(agent, call, &failure);
+        return;
+    }
+    struct opening o = {request.cwd, request.additional_directories, request.mcp_servers,
+                        request.system_prompt};
+    if (!check_opening(agent, call, &o))
+        return;
+    struct acp_session *session = make_session(agent, call, ACP_METHOD_SESSION_FORK, &o);
+    if (session)
+        agent->handler.fork_session(session, &request, agent->user);
+    else
+        (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
+}
+
 /* A session that is open already is taken over: the client has come back to it. */
 static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int method,
-                                  const struct acp_resume_session_request *request)
+                                  struct acp_str id, const struct opening *o)
 {
-    struct acp_session *old = acp_map_get(&agent->sessions, request->session_id);
+    struct acp_session *old = acp_map_get(&agent->sessions, id);
     if (old && (old->turn || old->state != SESSION_READY)) {
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_REQUEST,
                             "The session is at work in this connection");
@@ -228,9 +290,8 @@ static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int me
         agent_end_session(old);
     if (agent->closing)
         return NULL; /* the program has closed the connection when it heard of that */
-    struct acp_session *session =
-        make_session(agent, call, method, request->cwd, request->additional_directories);
-    if (!session || acp_session_set_id(session, request->session_id)) {
+    struct acp_session *session = make_session(agent, call, method, o);
+    if (!session || acp_session_set_id(session, id)) {
         (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
         if (session)
             free_session(session);
@@ -240,32 +301,44 @@ static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int me
     return session;
 }
 
+/*
+ * Version 2 wants resume of every agent.  A session that is open in this connection is told again:
+ * always while it is at work, and always by an agent without a memory, which knows no other.
+ */
+static void resume_live(struct acp_session *session, acp_call call, struct acp_str cwd)
+{
+    struct acp_agent *agent = session->agent;
+    if (!acp_str_is(cwd, session->cwd)) {
+        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                            "Invalid params: cwd is not that of the session, which is open");
+        return;
+    }
+    struct acp_resume_session_response answer = agent_kept_setup(session);
+    (void) agent_repeat_state(session);
+    (void) acp_agent_answer(agent, call, ACP_TYPE_RESUME_SESSION_RESPONSE, &answer);
+}
+
 /* Version 1's load and version 2's resume from the start are one thing to the program. */
 static void open_old(struct acp_agent *agent, acp_call call, int method,
                      const struct acp_resume_session_request *request, bool replay)
 {
-    const char *bad = bad_roots(agent, request->cwd, request->additional_directories);
-    if (!bad)
-        bad = bad_servers(agent, request->mcp_servers);
-    if (bad) {
-        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "Invalid params: %s", bad);
+    struct opening o = {request->cwd, request->additional_directories, request->mcp_servers,
+                        request->system_prompt};
+    if (!check_opening(agent, call, &o))
         return;
-    }
     void (*open)(struct acp_session *, const struct acp_resume_session_request *, void *) =
         replay ? agent->handler.load_session : agent->handler.resume_session;
-    if (!open) {
-        /* Version 2 wants resume of every agent: without a memory, only what is open is known. */
-        struct acp_session *live = acp_map_get(&agent->sessions, request->session_id);
-        if (live && !replay && live->state == SESSION_READY) {
-            live->opening = call;
-            live->opening_method = method;
-            (void) acp_session_accept(live, NULL);
-        } else {
-            (void) agent_refuse_session(agent, call, request->session_id);
-        }
+    struct acp_session *live = acp_map_get(&agent->sessions, request->session_id);
+    bool is_live = live && live->state == SESSION_READY;
+    if (agent_is_v2(agent) && !replay && is_live && (live->turn || !open)) {
+        resume_live(live, call, request->cwd);
         return;
     }
-    struct acp_session *session = reopen(agent, call, method, request);
+    if (!open) {
+        (void) agent_refuse_session(agent, call, request->session_id);
+        return;
+    }
+    struct acp_session *session = reopen(agent, call, method, request->session_id, &o);
     if (session)
         open(session, request, agent->user);
 }
@@ -283,6 +356,7 @@ void agent_serve_load(struct acp_agent *agent, acp_call call, struct acp_raw par
         .cwd = load.cwd,
         .additional_directories = load.additional_directories,
         .mcp_servers = load.mcp_servers,
+        .system_prompt = load.system_prompt,
         .meta = load.meta,
     };
     open_old(agent, call, ACP_METHOD_SESSION_LOAD, &request, true);
@@ -307,39 +381,64 @@ void agent_serve_resume(struct acp_agent *agent, acp_call call, struct acp_raw p
 
 /* ---- Accepting ------------------------------------------------------------------------------- */
 
-static void answer_new(struct acp_session *session, const struct acp_session_setup *setup,
-                       const struct acp_session_mode_state *modes)
+static void answer_new(struct acp_session *session, const struct acp_resume_session_response *told)
 {
     struct acp_agent *agent = session->agent;
-    struct acp_new_session_response answer = {
+    struct acp_new_session_response made = {
         .session_id = acp_str(session->id),
-        .modes = modes,
-        .config_options = agent_dialect_options(agent, setup->options, modes),
-        .available_commands = agent_dialect_commands(agent, setup->commands),
+        .modes = told->modes,
+        .config_options = told->config_options,
+        .available_commands = told->available_commands,
     };
-    (void) acp_agent_answer(agent, session->opening, ACP_TYPE_NEW_SESSION_RESPONSE, &answer);
+    struct acp_fork_session_response forked = {
+        .session_id = acp_str(session->id),
+        .modes = told->modes,
+        .config_options = told->config_options,
+        .available_commands = told->available_commands,
+    };
+    if (session->opening_method == ACP_METHOD_SESSION_FORK)
+        (void) acp_agent_answer(agent, session->opening, ACP_TYPE_FORK_SESSION_RESPONSE, &forked);
+    else
+        (void) acp_agent_answer(agent, session->opening, ACP_TYPE_NEW_SESSION_RESPONSE, &made);
 }
 
-static void answer_old(struct acp_session *session, const struct acp_session_setup *setup,
-                       const struct acp_session_mode_state *modes)
+static void answer_old(struct acp_session *session, const struct acp_resume_session_response *told)
 {
     struct acp_agent *agent = session->agent;
-    struct acp_session_config_option_list options =
-        agent_dialect_options(agent, setup->options, modes);
-    struct acp_load_session_response load = {.modes = modes, .config_options = options};
-    struct acp_resume_session_response resume = {
-        .modes = modes,
-        .config_options = options,
-        .available_commands = agent_dialect_commands(agent, setup->commands),
-    };
+    struct acp_load_session_response load = {.modes = told->modes,
+                                             .config_options = told->config_options};
     if (session->opening_method == ACP_METHOD_SESSION_LOAD) {
         (void) acp_agent_answer(agent, session->opening, ACP_TYPE_LOAD_SESSION_RESPONSE, &load);
         return;
     }
     /* Version 2 tells the state of a resumed session before the answer. */
     if (agent_is_v2(agent))
-        (void) agent_send_state(session, ACP_STATE_UPDATE_IDLE, ACP_IDLE_STATE_UPDATE_ABSENT, NULL);
-    (void) acp_agent_answer(agent, session->opening, ACP_TYPE_RESUME_SESSION_RESPONSE, &resume);
+        (void) agent_repeat_state(session);
+    (void) acp_agent_answer(agent, session->opening, ACP_TYPE_RESUME_SESSION_RESPONSE, told);
+}
+
+static void answer_opening(struct acp_session *session, const struct acp_session_setup *setup)
+{
+    struct acp_agent *agent = session->agent;
+    struct acp_session_mode_state modes;
+    struct acp_session_config_option mode;
+    acp_session_mode_state_init(&modes, setup->current_mode, setup->modes.items,
+                                setup->modes.count);
+    session->made_mode = agent_is_v2(agent) && setup->modes.count &&
+                         !agent_has_mode_option(setup->options) &&
+                         agent_dialect_modes(agent, setup->modes, setup->current_mode, &mode) == 0;
+    struct acp_resume_session_response told = {
+        .modes = setup->modes.count ? &modes : NULL,
+        .config_options =
+            agent_dialect_options(agent, setup->options, session->made_mode ? &mode : NULL),
+        .available_commands = agent_dialect_commands(agent, setup->commands),
+    };
+    (void) agent_keep_setup(session, &told);
+    if (session->opening_method == ACP_METHOD_SESSION_NEW ||
+        session->opening_method == ACP_METHOD_SESSION_FORK)
+        answer_new(session, &told);
+    else
+        answer_old(session, &told);
 }
 
 int acp_session_accept(struct acp_session *session, const struct acp_session_setup *setup)
@@ -358,17 +457,8 @@ int acp_session_accept(struct acp_session *session, const struct acp_session_set
     (void) agent_flush_text(session);
     agent_end_message(session);
     acp_map_finish(&session->replayed);
-    struct acp_session_mode_state modes;
-    acp_session_mode_state_init(&modes, setup->current_mode, setup->modes.items,
-                                setup->modes.count);
-    const struct acp_session_mode_state *given = setup->modes.count ? &modes : NULL;
-    if (given && agent_is_v2(agent))
-        (void) agent_keep_setup(session, given, setup->options);
     session->state = SESSION_READY;
-    if (session->opening_method == ACP_METHOD_SESSION_NEW)
-        answer_new(session, setup, given);
-    else
-        answer_old(session, setup, given);
+    answer_opening(session, setup);
     session->opening = 0;
     /* Version 1 has no place for commands in the answer. */
     if (!agent_is_v2(agent) && setup->commands.count)
@@ -423,7 +513,7 @@ void agent_serve_list(struct acp_agent *agent, acp_call call, struct acp_raw par
     struct acp_failure failure;
     if (acp_list_sessions_request_decode(agent->mode, params, &agent->arena, &request, &failure))
         (void) agent_refuse_failure(agent, call, &failure);
-    else if (acp_is_set(request.cwd.ptr) && !is_absolute(request.cwd))
+    else if (acp_is_set(request.cwd.ptr) && !agent_is_absolute(request.cwd))
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
                             "Invalid params: cwd must be an absolute path");
     else if (agent->handler.list_sessions)
@@ -463,86 +553,6 @@ void agent_serve_delete(struct acp_agent *agent, acp_call call, struct acp_raw p
         agent_end_session(session);
     if (!agent->closing)
         agent->handler.delete_session(agent, call, request.session_id, agent->user);
-}
-
-void agent_serve_set_mode(struct acp_agent *agent, acp_call call, struct acp_raw params)
-{
-    struct acp_set_session_mode_request request;
-    struct acp_failure failure;
-    if (acp_set_session_mode_request_decode(agent->mode, params, &agent->arena, &request,
-                                            &failure)) {
-        (void) agent_refuse_failure(agent, call, &failure);
-        return;
-    }
-    struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
-    if (!session || session->state != SESSION_READY)
-        (void) agent_refuse_session(agent, call, request.session_id);
-    else
-        agent->handler.set_mode(session, call, request.mode_id, agent->user);
-}
-
-/* The option that stands for the modes where there is no other: see agent_dialect_options. */
-static bool is_mode_option(const struct acp_session *session,
-                           const struct acp_set_session_config_option_request *request)
-{
-    struct acp_new_session_response kept;
-    if (!session->agent->handler.set_mode ||
-        request->is != ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID ||
-        !acp_str_is(request->config_id, "mode"))
-        return false;
-    agent_kept_setup(session, &kept);
-    return kept.modes && !agent_has_mode_option(kept.config_options);
-}
-
-void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_raw params)
-{
-    struct acp_set_session_config_option_request request;
-    struct acp_failure failure;
-    if (acp_set_session_config_option_request_decode(agent->mode, params, &agent->arena, &request,
-                                                     &failure)) {
-        (void) agent_refuse_failure(agent, call, &failure);
-        return;
-    }
-    struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
-    if (!session || session->state != SESSION_READY)
-        (void) agent_refuse_session(agent, call, request.session_id);
-    else if (is_mode_option(session, &request))
-        agent->handler.set_mode(session, call, request.id.value, agent->user);
-    else if (agent->handler.set_option)
-        agent->handler.set_option(session, call, &request, agent->user);
-    else
-        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "There is no such option");
-}
-
-int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_str mode)
-{
-    struct acp_agent *agent = session->agent;
-    if (!agent_is_v2(agent))
-        return acp_peer_result(agent->peer, call, acp_raw(NULL));
-    struct acp_new_session_response kept;
-    struct acp_session_mode_state modes = {.current_mode_id = mode};
-    agent_kept_setup(session, &kept);
-    if (kept.modes)
-        modes.available_modes = kept.modes->available_modes;
-    struct acp_set_session_config_option_response answer = {
-        .config_options = agent_dialect_options(agent, kept.config_options, &modes)};
-    int err = acp_agent_answer(agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE, &answer);
-    (void) agent_keep_setup(session, &modes, kept.config_options);
-    return err;
-}
-
-int acp_session_options_set(struct acp_session *session, acp_call call,
-                            struct acp_session_config_option_list options)
-{
-    struct acp_agent *agent = session->agent;
-    struct acp_new_session_response kept;
-    agent_kept_setup(session, &kept);
-    struct acp_set_session_config_option_response answer = {
-        .config_options = agent_dialect_options(agent, options, kept.modes)};
-    int err = acp_agent_answer(agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE, &answer);
-    if (kept.modes)
-        (void) agent_keep_setup(session, kept.modes, options);
-    return err;
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */

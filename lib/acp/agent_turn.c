@@ -39,17 +39,14 @@ static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_
 static void acknowledge(struct acp_turn *turn, struct acp_content_block_list prompt)
 {
     struct acp_session *session = turn->session;
-    char id[48];
-    struct acp_prompt_response answer = {0};
+    struct acp_prompt_response answer = {.message_id = acp_str(turn->message)};
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
-    agent_make_message_id(session, id);
-    answer.message_id = acp_str(id);
     (void) acp_agent_answer(session->agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
     turn->call = 0;
-    update.user_message.message_id = acp_str(id);
+    update.user_message.message_id = acp_str(turn->message);
     update.user_message.content = prompt;
     (void) agent_send_update(session, &update);
-    (void) agent_send_state(session, ACP_STATE_UPDATE_RUNNING, ACP_IDLE_STATE_UPDATE_ABSENT, NULL);
+    (void) agent_send_state(session, ACP_STATE_UPDATE_RUNNING);
 }
 
 static void begin_turn(struct acp_session *session, acp_call call,
@@ -65,7 +62,8 @@ static void begin_turn(struct acp_session *session, acp_call call,
     turn->number = ++session->turns;
     turn->call = call;
     if (meta.ptr)
-        turn->meta = agent_copy(acp_str_n(meta.ptr, meta.len));
+        turn->meta = acp_str_copy(acp_str_n(meta.ptr, meta.len));
+    agent_make_message_id(session, turn->message);
     session->turn = turn;
     agent_release_waiting(session);
     /* What was said between turns is a message of its own. */
@@ -156,6 +154,7 @@ static void finish_turn(struct acp_turn *turn)
     struct held_prompt *held = session->held;
     session->turn = NULL;
     free(turn->meta);
+    free(turn->own_meta);
     free(turn);
     if (!held || session->agent->closing)
         return;
@@ -182,10 +181,11 @@ static void answer_end(struct acp_turn *turn, enum acp_stop stop)
     };
     struct acp_agent *agent = turn->session->agent;
     if (agent_is_v2(agent)) {
-        (void) agent_send_state(turn->session, ACP_STATE_UPDATE_IDLE, v2[stop], NULL);
+        (void) agent_send_idle(turn, v2[stop], NULL);
         return;
     }
-    struct acp_prompt_response answer = {.stop_reason = {.is = v1[stop]}};
+    struct acp_prompt_response answer = {.stop_reason = {.is = v1[stop]},
+                                         .usage = turn->has_usage ? &turn->usage : NULL};
     (void) acp_agent_answer(agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
 }
 
@@ -210,8 +210,7 @@ int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message)
         return 0;
     if (agent_is_v2(agent)) {
         struct acp_error error = {.code = code, .message = message};
-        (void) agent_send_state(turn->session, ACP_STATE_UPDATE_IDLE, ACP_IDLE_STATE_UPDATE_ERROR,
-                                &error);
+        (void) agent_send_idle(turn, ACP_IDLE_STATE_UPDATE_ERROR, &error);
     } else {
         (void) acp_peer_error(agent->peer, turn->call, code, message, acp_raw(NULL));
     }
@@ -288,6 +287,35 @@ bool acp_turn_is_cancelled(const struct acp_turn *turn)
 struct acp_raw acp_turn_meta(const struct acp_turn *turn)
 {
     return acp_raw(turn->meta);
+}
+
+int acp_turn_set_meta(struct acp_turn *turn, struct acp_raw meta)
+{
+    char *copy = NULL;
+    if (meta.ptr) {
+        if (!meta.len || *meta.ptr != '{' || acp_json_validate(meta, 0, NULL))
+            return ACP_ERR_TYPE;
+        copy = acp_str_copy(acp_str_n(meta.ptr, meta.len));
+        if (!copy)
+            return ACP_ERR_NOMEM;
+    }
+    (void) agent_flush_text(turn->session); /* was said before */
+    free(turn->own_meta);
+    turn->own_meta = copy;
+    return 0;
+}
+
+struct acp_str acp_turn_user_message(const struct acp_turn *turn)
+{
+    return acp_str(turn->message);
+}
+
+void acp_turn_spent(struct acp_turn *turn, const struct acp_usage *usage)
+{
+    turn->usage = *usage;
+    turn->usage.meta = acp_raw(NULL);
+    turn->usage.unknown = NULL;
+    turn->has_usage = true;
 }
 
 void acp_turn_set_user(struct acp_turn *turn, void *user)

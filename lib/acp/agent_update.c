@@ -9,7 +9,7 @@
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
-static bool may_send(const struct acp_session *session)
+bool agent_may_send(const struct acp_session *session)
 {
     return !session->agent->closing && session->id && session->state != SESSION_OPENING;
 }
@@ -56,13 +56,17 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
         (void) acp_session_update_encode(agent->mode, update, w, NULL);
     else
         acp_json_write_raw(w, raw);
+    if (session->turn && session->turn->own_meta) {
+        acp_json_write_key(w, acp_str("_meta"));
+        acp_json_write_raw(w, acp_raw(session->turn->own_meta));
+    }
     acp_json_end_object(w);
     return acp_peer_commit(agent->peer, NULL);
 }
 
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update)
 {
-    if (!may_send(session))
+    if (!agent_may_send(session))
         return ACP_ERR_STATE;
     int err = agent_flush_text(session);
     if (err)
@@ -85,24 +89,12 @@ void agent_release_waiting(struct acp_session *session)
     acp_buf_finish(&session->waiting);
 }
 
-int agent_send_state(struct acp_session *session, enum acp_state_update_is state,
-                     enum acp_idle_state_update_is stop, const struct acp_error *error)
-{
-    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_STATE_UPDATE};
-    update.state_update.is = state;
-    if (state == ACP_STATE_UPDATE_IDLE) {
-        update.state_update.idle.is = stop;
-        if (stop == ACP_IDLE_STATE_UPDATE_ERROR)
-            update.state_update.idle.error.error = error;
-    }
-    return agent_send_update(session, &update);
-}
-
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-void agent_make_message_id(struct acp_session *session, char id[48])
+void agent_make_message_id(struct acp_session *session, char id[AGENT_ID_SIZE])
 {
-    (void) snprintf(id, 48, "msg_%llx_%llu", (unsigned long long) session->agent->options.seed[1],
+    (void) snprintf(id, AGENT_ID_SIZE, "msg_%llx_%llu",
+                    (unsigned long long) session->agent->options.seed[1],
                     (unsigned long long) session->agent->next_message++);
 }
 
@@ -173,6 +165,12 @@ int agent_flush_text(struct acp_session *session)
     return err;
 }
 
+void agent_flush_all(struct acp_agent *agent)
+{
+    while (agent->merging)
+        (void) agent_flush_text(agent->merging);
+}
+
 static enum acp_session_update_is whole_kind(enum speaker speaker)
 {
     return speaker == SPEAKER_USER    ? ACP_SESSION_UPDATE_USER_MESSAGE
@@ -212,12 +210,12 @@ static int choose_message(struct acp_session *session, enum speaker speaker, str
     if (same)
         return 0;
     int err = agent_flush_text(session);
-    char made[48];
+    char made[AGENT_ID_SIZE];
     if (!message.len) {
         agent_make_message_id(session, made);
         message = acp_str(made);
     }
-    char *copy = agent_copy(message);
+    char *copy = acp_str_copy(message);
     if (!copy)
         return ACP_ERR_NOMEM;
     free(session->message);
@@ -232,7 +230,7 @@ static int say(struct acp_session *session, enum speaker speaker, struct acp_str
                struct acp_str message)
 {
     const struct acp_agent_options *options = &session->agent->options;
-    if (!may_send(session))
+    if (!agent_may_send(session))
         return ACP_ERR_STATE;
     if (text.len == 0)
         return 0;
@@ -251,7 +249,7 @@ static int say_block(struct acp_session *session, enum speaker speaker,
                      const struct acp_content_block *block, struct acp_str message)
 {
     struct acp_session_update update;
-    if (!may_send(session))
+    if (!agent_may_send(session))
         return ACP_ERR_STATE;
     int err = choose_message(session, speaker, message);
     if (err)
@@ -287,54 +285,18 @@ int acp_session_user_block(struct acp_session *session, const struct acp_content
     return say_block(session, SPEAKER_USER, block, message);
 }
 
+struct acp_str acp_session_message(const struct acp_session *session)
+{
+    return acp_str(session->message);
+}
+
 /* ---- The other updates ----------------------------------------------------------------------- */
 
-/* The arena is of the message being served; outside of one it is free to use. */
-static int send_and_reset(struct acp_session *session, const struct acp_session_update *update)
+int agent_send_between(struct acp_session *session, const struct acp_session_update *update)
 {
     int err = agent_send_update(session, update); /* sends what is left of the message first */
     agent_end_message(session);
     return err;
-}
-
-/* A call that is new to a version 1 client is announced, with all that is known of it. */
-static void announce(const struct acp_tool_call_update *from, struct acp_session_update *update)
-{
-    acp_session_update_init_tool_call(
-        update, from->tool_call_id, acp_is_set(from->title.ptr) ? from->title : from->tool_call_id);
-    update->tool_call.name = from->name;
-    update->tool_call.kind = from->kind;
-    update->tool_call.status = from->status;
-    update->tool_call.content = from->content;
-    update->tool_call.locations = from->locations;
-    update->tool_call.raw_input = from->raw_input;
-    update->tool_call.raw_output = from->raw_output;
-    update->tool_call.meta = from->meta;
-}
-
-int acp_session_tool(struct acp_session *session, const struct acp_tool_call_update *tool)
-{
-    static char begun; /* what the map holds for an id: only its being there counts */
-    struct acp_agent *agent = session->agent;
-    struct acp_tool_call_update said;
-    struct acp_session_update update;
-    if (!may_send(session))
-        return ACP_ERR_STATE;
-    int err = agent_dialect_tool(agent, tool, &said);
-    if (err)
-        return err;
-    bool known = acp_map_get(&session->tools, tool->tool_call_id);
-    if (!known)
-        err = acp_map_set(&session->tools, tool->tool_call_id, &begun);
-    if (err)
-        return err;
-    if (!agent_is_v2(agent) && !known) {
-        announce(&said, &update);
-    } else {
-        acp_session_update_init_tool_call_update(&update, said.tool_call_id);
-        update.tool_call_update = said;
-    }
-    return send_and_reset(session, &update);
 }
 
 int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *entries,
@@ -348,58 +310,7 @@ int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *e
     } else {
         acp_session_update_init_plan(&update, entries, count);
     }
-    return send_and_reset(session, &update);
-}
-
-int acp_session_commands(struct acp_session *session, const struct acp_available_command *commands,
-                         size_t count)
-{
-    struct acp_available_command_list list = {commands, count};
-    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE};
-    if (agent_is_v2(session->agent))
-        update.available_commands_update.available_commands_v2 =
-            agent_dialect_commands(session->agent, list);
-    else
-        update.available_commands_update.available_commands = list;
-    return agent_send_update(session, &update);
-}
-
-int acp_session_mode(struct acp_session *session, struct acp_str mode)
-{
-    struct acp_agent *agent = session->agent;
-    struct acp_session_update update;
-    if (!agent_is_v2(agent)) {
-        acp_session_update_init_current_mode_update(&update, mode);
-        return agent_send_update(session, &update);
-    }
-    struct acp_new_session_response kept;
-    agent_kept_setup(session, &kept);
-    if (!kept.modes)
-        return ACP_ERR_STATE;
-    struct acp_session_mode_state modes = *kept.modes;
-    modes.current_mode_id = mode;
-    struct acp_session_config_option_list options =
-        agent_dialect_options(agent, kept.config_options, &modes);
-    acp_session_update_init_config_option_update(&update, options.items, options.count);
-    int err = agent_send_update(session, &update);
-    (void) agent_keep_setup(session, &modes, kept.config_options);
-    return err;
-}
-
-int acp_session_options(struct acp_session *session,
-                        const struct acp_session_config_option *options, size_t count)
-{
-    struct acp_session_config_option_list list = {options, count};
-    struct acp_new_session_response kept;
-    struct acp_session_update update;
-    agent_kept_setup(session, &kept);
-    list = agent_dialect_options(session->agent, list, kept.modes);
-    acp_session_update_init_config_option_update(&update, list.items, list.count);
-    int err = agent_send_update(session, &update);
-    if (kept.modes)
-        (void) agent_keep_setup(session, kept.modes,
-                                (struct acp_session_config_option_list){options, count});
-    return err;
+    return agent_send_between(session, &update);
 }
 
 int acp_session_info(struct acp_session *session, const struct acp_session_info_update *info)
@@ -416,42 +327,59 @@ int acp_session_usage(struct acp_session *session, const struct acp_usage_update
     return agent_send_update(session, &update);
 }
 
-/* Version 1 clients say whether they can take notices and compactions. */
-static bool client_takes(const struct acp_session *session, bool notice)
-{
-    const struct acp_agent *agent = session->agent;
-    const struct acp_client_session_capabilities *takes =
-        agent->client ? agent->client->session : NULL;
-    if (agent_is_v2(agent))
-        return true;
-    return acp_is_set(takes) &&
-           (notice ? acp_is_set(takes->notices) : acp_is_set(takes->compaction));
-}
-
 int acp_session_notice(struct acp_session *session, const struct acp_notice *notice)
 {
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_NOTICE};
-    if (!client_takes(session, true))
-        return ACP_ERR_STATE;
     update.notice = *notice;
-    return agent_send_update(session, &update);
+    int err = agent_may_send(session) ? agent_check_update(session, &update) : ACP_ERR_STATE;
+    return err ? err : agent_send_update(session, &update);
 }
 
 int acp_session_compaction(struct acp_session *session,
                            const struct acp_compaction_update *compaction)
 {
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_COMPACTION_UPDATE};
-    if (!client_takes(session, false))
-        return ACP_ERR_STATE;
     update.compaction_update = *compaction;
-    return send_and_reset(session, &update);
+    return acp_session_update(session, &update);
+}
+
+/* What the role keeps account of, it must also learn from updates that it did not make. */
+static int note_update(struct acp_session *session, struct acp_session_update *update)
+{
+    switch (update->is) {
+    case ACP_SESSION_UPDATE_TOOL_CALL: {
+        struct acp_tool_call_update tool = {.tool_call_id = update->tool_call.tool_call_id};
+        return agent_note_tool(session, &tool);
+    }
+    case ACP_SESSION_UPDATE_TOOL_CALL_UPDATE:
+        return agent_note_tool(session, &update->tool_call_update);
+    case ACP_SESSION_UPDATE_TERMINAL_UPDATE:
+        return agent_note_terminal(session, &update->terminal_update);
+    case ACP_SESSION_UPDATE_STATE_UPDATE:
+        agent_note_state(session, &update->state_update);
+        return 0;
+    case ACP_SESSION_UPDATE_CONFIG_OPTION_UPDATE:
+    case ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE:
+        agent_note_setup(session, update);
+        return 0;
+    default:
+        return 0;
+    }
 }
 
 int acp_session_update(struct acp_session *session, const struct acp_session_update *update)
 {
+    struct acp_session_update said = *update;
+    if (!agent_may_send(session))
+        return ACP_ERR_STATE;
+    int err = agent_check_update(session, update);
+    if (!err)
+        err = note_update(session, &said);
+    if (err)
+        return err;
     /* What a terminal prints goes beside what is said, and does not cut a message in two. */
-    if (update->is == ACP_SESSION_UPDATE_TERMINAL_UPDATE ||
-        update->is == ACP_SESSION_UPDATE_TERMINAL_OUTPUT_CHUNK)
-        return agent_send_update(session, update);
-    return send_and_reset(session, update);
+    if (said.is == ACP_SESSION_UPDATE_TERMINAL_UPDATE ||
+        said.is == ACP_SESSION_UPDATE_TERMINAL_OUTPUT_CHUNK)
+        return agent_send_update(session, &said);
+    return agent_send_between(session, &said);
 }

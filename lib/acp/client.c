@@ -8,7 +8,7 @@
 
 void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
 {
-    char *copy = client_copy(sentence);
+    char *copy = acp_str_copy(sentence);
     if (!copy)
         return;
     free(client->close_words);
@@ -63,36 +63,102 @@ static void settle_start(struct client_call *call, const struct acp_reply *reply
         call->then.done(client, &outcome, call->user);
 }
 
-static int send_v1(struct client_call *call, const struct acp_implementation *info)
+/* What the program offers, in the words of version 1; its parts live beside it. */
+struct offer_v1 {
+    struct acp_file_system_capabilities fs;
+    struct acp_auth_capabilities auth;
+    struct acp_elicitation_capabilities elicitation;
+    struct acp_session_config_options_capabilities options;
+    struct acp_client_session_capabilities session;
+    struct acp_client_capabilities all;
+};
+
+static void make_offer_v1(const struct acp_client_options *o, struct offer_v1 *offer)
 {
-    const struct acp_client_options *o = &call->client->options;
-    struct acp_file_system_capabilities fs = {.read_text_file = o->read_files,
-                                              .write_text_file = o->write_files};
-    struct acp_auth_capabilities auth = {.terminal = o->terminal_login};
-    struct acp_elicitation_capabilities elicitation = {.form = yes(o->forms), .url = yes(o->urls)};
-    struct acp_session_config_options_capabilities options = {.boolean = yes(true)};
-    struct acp_client_session_capabilities session = {
-        .config_options = &options,
+    *offer = (struct offer_v1){
+        .fs = {.read_text_file = o->read_files, .write_text_file = o->write_files},
+        .auth = {.terminal = o->terminal_login},
+        .elicitation = {.form = yes(o->forms), .url = yes(o->urls)},
+        .options = {.boolean = yes(true)},
+    };
+    offer->session = (struct acp_client_session_capabilities){
+        .config_options = &offer->options,
         .notices = yes(!o->no_notices),
         .compaction = yes(!o->no_compaction),
     };
-    /* Left out when what is unstable is off: version 1 has neither without it. */
-    struct acp_client_capabilities capabilities = {
-        .fs = &fs,
+    /*
+     * Left out when what is unstable is off: version 1 has neither plan nor subagents without it.
+     */
+    offer->all = (struct acp_client_capabilities){
+        .fs = &offer->fs,
         .plan = yes(true),
         .subagents = yes(o->subagents),
         .terminal = o->terminals,
-        .auth = &auth,
-        .elicitation = o->forms || o->urls ? &elicitation : NULL,
+        .auth = &offer->auth,
+        .elicitation = o->forms || o->urls ? &offer->elicitation : NULL,
         .meta = o->capabilities_meta,
-        .session = &session,
+        .session = &offer->session,
     };
-    struct acp_initialize_request request = {
-        .protocol_version = 1, .client_capabilities = &capabilities, .client_info = info};
-    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request, o->timeout_ms);
 }
 
-static int send_v2(struct client_call *call, const struct acp_implementation *info)
+static int send_v1(struct client_call *call, const struct acp_implementation *info)
+{
+    const struct acp_client_options *o = &call->client->options;
+    struct offer_v1 offer;
+    make_offer_v1(o, &offer);
+    struct acp_initialize_request request = {
+        .protocol_version = 1, .client_capabilities = &offer.all, .client_info = info};
+    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+                       o->timeout_ms);
+}
+
+static int encode_to(struct acp_buf *out, acp_type_id type, unsigned mode, const void *value)
+{
+    struct acp_json_writer w;
+    acp_json_writer_init(&w, out);
+    int err = acp_encode(type, mode, value, &w, NULL);
+    return err ? err : w.err;
+}
+
+/*
+ * The request of version 2, and beside it what version 1 calls the same things: an agent that knows
+ * only version 1 answers in that, and learns all the same what it may ask of us.
+ */
+static int send_both(struct client_call *call, struct acp_initialize_request *request,
+                     const struct acp_implementation *info)
+{
+    const struct acp_client_options *o = &call->client->options;
+    unsigned flags = o->versions & ACP_UNSTABLE;
+    struct offer_v1 offer;
+    struct acp_buf buf[3]; /* the offer, who we are, and all of it */
+    for (size_t i = 0; i < 3; i++)
+        acp_buf_init(&buf[i], ACP_WIRE_DEFAULT_MAX);
+    make_offer_v1(o, &offer);
+    int err = encode_to(&buf[0], ACP_TYPE_CLIENT_CAPABILITIES, ACP_V1 | flags, &offer.all);
+    if (!err)
+        err = encode_to(&buf[1], ACP_TYPE_IMPLEMENTATION, ACP_V1 | flags, info);
+    struct acp_unknown who = {.key = acp_str("clientInfo"),
+                              .value = acp_raw_n(buf[1].data + buf[1].start, buf[1].len)};
+    struct acp_unknown what = {.next = &who,
+                               .key = acp_str("clientCapabilities"),
+                               .value = acp_raw_n(buf[0].data + buf[0].start, buf[0].len)};
+    request->unknown = &what;
+    if (call->client->meta)
+        request->meta = acp_raw(call->client->meta);
+    if (!err)
+        err = encode_to(&buf[2], ACP_TYPE_INITIALIZE_REQUEST, ACP_V2 | flags | ACP_KEEP_UNKNOWN,
+                        request);
+    struct acp_raw params = acp_raw_n(buf[2].data + buf[2].start, buf[2].len);
+    if (err)
+        client_call_free(call);
+    else
+        err = client_send(call, acp_str("initialize"), ACP_TYPE_ANY, &params, o->timeout_ms);
+    for (size_t i = 0; i < 3; i++)
+        acp_buf_finish(&buf[i]);
+    return err;
+}
+
+static int send_v2(struct client_call *call, const struct acp_implementation *info, bool both)
 {
     const struct acp_client_options *o = &call->client->options;
     struct acp_client_auth_capabilities auth = {.terminal = yes(o->terminal_login)};
@@ -104,7 +170,10 @@ static int send_v2(struct client_call *call, const struct acp_implementation *in
     };
     struct acp_initialize_request request = {
         .protocol_version = 2, .capabilities = &capabilities, .info = *info};
-    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request, o->timeout_ms);
+    if (both)
+        return send_both(call, &request, info);
+    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+                       o->timeout_ms);
 }
 
 int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user)
@@ -126,7 +195,7 @@ int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user
     bool v2 = both & ACP_V2;
     client->starting = true;
     client->options.versions = (v2 ? ACP_V2 : ACP_V1) | (both & ACP_UNSTABLE);
-    int err = v2 ? send_v2(call, &info) : send_v1(call, &info);
+    int err = v2 ? send_v2(call, &info, both & ACP_V1) : send_v1(call, &info);
     client->options.versions = both;
     if (err)
         client->starting = false;

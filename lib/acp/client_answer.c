@@ -54,7 +54,7 @@ static struct question *make_question(acp_call call, struct acp_permission_optio
     question->call = call;
     question->options = calloc(options.count + 1, sizeof(*question->options));
     for (size_t i = 0; question->options && i < options.count; i++) {
-        char *copy = client_copy(options.items[i].option_id);
+        char *copy = acp_str_copy(options.items[i].option_id);
         if (!copy)
             break;
         question->options[i] = acp_str_n(copy, options.items[i].option_id.len);

@@ -25,9 +25,8 @@ static struct early_update *unlink_at(struct acp_client *client, struct early_up
 void client_hold_early(struct acp_client *client, struct acp_str session,
                        const struct client_update *update)
 {
-    struct early_update lengths = {.session_len = session.len,
-                                   .update_len = update->update.len,
-                                   .meta_len = update->meta.len};
+    struct early_update lengths = {
+        .session_len = session.len, .update_len = update->update.len, .meta_len = update->meta.len};
     size_t size = size_of(&lengths);
     if (size > CLIENT_MAX_EARLY)
         return;

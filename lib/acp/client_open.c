@@ -142,7 +142,7 @@ static struct acp_client_session *take_opened(struct client_call *call,
 {
     struct acp_client *client = call->client;
     if (!call->id)
-        call->id = client_copy(new_id(call, outcome));
+        call->id = acp_str_copy(new_id(call, outcome));
     if (!call->id)
         return NULL;
     struct acp_client_session *session =
@@ -205,8 +205,8 @@ static struct client_call *open_call(struct acp_client *client, struct acp_str i
     if (!call)
         return NULL;
     call->then.session = done;
-    call->cwd = client_copy(cwd);
-    call->id = id.ptr ? client_copy(id) : NULL;
+    call->cwd = acp_str_copy(cwd);
+    call->id = id.ptr ? acp_str_copy(id) : NULL;
     if (call->cwd && (!id.ptr || call->id))
         return call;
     client_call_free(call);

@@ -9,17 +9,6 @@
 #include "acp/client_role.h"
 #include "acp/gate.h"
 
-char *client_copy(struct acp_str text)
-{
-    char *copy = malloc(text.len + 1);
-    if (!copy)
-        return NULL;
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
 /* ---- Outcomes -------------------------------------------------------------------------------- */
 
 struct acp_outcome client_failed(const struct acp_client *client, int err)
@@ -29,13 +18,50 @@ struct acp_outcome client_failed(const struct acp_client *client, int err)
                                 .why = acp_str(told ? client->close_words : acp_err_text(err))};
 }
 
-struct acp_outcome client_reply_outcome(const struct acp_client *client,
-                                        const struct acp_reply *reply)
+/* The text in an error's data, where there is one. */
+static struct acp_str error_details(struct acp_client *client, struct acp_raw data)
+{
+    struct acp_json_reader r;
+    struct acp_str key;
+    struct acp_str text = {0};
+    if (!data.len)
+        return text;
+    acp_json_reader_init(&r, data, &client->arena, 0);
+    if (acp_json_peek(&r) == ACP_JSON_STRING)
+        return acp_json_read_str(&r, &text) ? (struct acp_str){0} : text;
+    if (acp_json_peek(&r) != ACP_JSON_OBJECT || acp_json_enter_object(&r))
+        return text;
+    while (acp_json_next_key(&r, &key) > 0) {
+        bool wanted = acp_str_is(key, "details") || acp_str_is(key, "message");
+        if (wanted && acp_json_peek(&r) == ACP_JSON_STRING)
+            return acp_json_read_str(&r, &text) ? (struct acp_str){0} : text;
+        if (acp_json_skip(&r))
+            break;
+    }
+    return text;
+}
+
+/* Both SDKs say "Internal error" and put what happened into the data. */
+static struct acp_str error_sentence(struct acp_client *client, const struct acp_reply *reply)
+{
+    struct acp_str message = reply->error_message;
+    struct acp_str details = error_details(client, reply->error_data);
+    char *both =
+        details.len ? acp_arena_alloc(&client->arena, message.len + details.len + 2) : NULL;
+    if (!both)
+        return message;
+    (void) memcpy(both, message.ptr, message.len);
+    (void) memcpy(both + message.len, ": ", 2);
+    (void) memcpy(both + message.len + 2, details.ptr, details.len);
+    return acp_str_n(both, message.len + 2 + details.len);
+}
+
+struct acp_outcome client_reply_outcome(struct acp_client *client, const struct acp_reply *reply)
 {
     if (reply->err != ACP_ERR_REMOTE)
         return client_failed(client, reply->err);
     return (struct acp_outcome){
-        .err = reply->err, .code = reply->error_code, .why = reply->error_message};
+        .err = reply->err, .code = reply->error_code, .why = error_sentence(client, reply)};
 }
 
 struct acp_outcome client_outcome(struct client_call *call, const struct acp_reply *reply)
@@ -276,7 +302,7 @@ int acp_client_set_meta(struct acp_client *client, struct acp_raw meta)
         acp_json_reader_init(&r, meta, NULL, 0);
         if (acp_json_peek(&r) != ACP_JSON_OBJECT || acp_json_skip(&r) || acp_json_read_end(&r))
             return client_decline(client, ACP_ERR_ARGUMENT, "_meta must be a JSON object");
-        copy = client_copy(acp_str_n(meta.ptr, meta.len));
+        copy = acp_str_copy(acp_str_n(meta.ptr, meta.len));
         if (!copy)
             return ACP_ERR_NOMEM;
     }

@@ -15,6 +15,7 @@
 #define LIB_ACP_CLIENT_ROLE_H
 
 #include "acp/client.h"
+#include "base/copy.h"
 #include "base/map.h"
 
 /* Updates for sessions that are not known yet are held; so much of them, then the oldest go. */
@@ -36,7 +37,7 @@ struct early_update {
     char bytes[];    /* the session's id, the update, the _meta */
 };
 
-/* A permission request that waits for the program: in its session's list and in client->questions. */
+/* A permission request that waits for the program: in its session's list, and by its call. */
 struct question {
     struct question *next;
     struct question **link; /* what points to it */
@@ -125,12 +126,10 @@ static inline bool client_is_v2(const struct acp_client *client)
 }
 
 /* client_request.c */
-char *client_copy(struct acp_str text);
 /* An error of ours as an outcome. */
 struct acp_outcome client_failed(const struct acp_client *client, int err);
 /* What a reply says, before its value is looked at. */
-struct acp_outcome client_reply_outcome(const struct acp_client *client,
-                                        const struct acp_reply *reply);
+struct acp_outcome client_reply_outcome(struct acp_client *client, const struct acp_reply *reply);
 /* Notes why a call fails at once; returns err. */
 int client_decline(struct acp_client *client, int err, const char *format, ...) ACP_PRINTF(3, 4);
 /* Whether the agent has the capability of that path: of version 1, of version 2. */

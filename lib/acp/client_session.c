@@ -30,8 +30,8 @@ struct acp_client_session *client_add_session(struct acp_client *client, struct 
     session->client = client;
     acp_map_init(&session->cancellable_tools, (uintptr_t) session);
     acp_map_init(&session->cancellable_terminals, (uintptr_t) session);
-    session->id = client_copy(id);
-    session->cwd = client_copy(cwd);
+    session->id = acp_str_copy(id);
+    session->cwd = acp_str_copy(cwd);
     if (!session->id || !session->cwd || acp_map_set(&client->sessions, id, session)) {
         free_session(session);
         return NULL;
@@ -77,8 +77,7 @@ static void settle_gone(struct client_call *call, const struct acp_reply *reply)
     struct acp_reply fine = {.result = acp_raw("{}")};
     bool unknown =
         reply->err == ACP_ERR_REMOTE && reply->error_code == ACP_ERROR_CODE_RESOURCE_NOT_FOUND;
-    struct acp_client_session *session =
-        acp_map_get(&call->client->sessions, acp_str(call->id));
+    struct acp_client_session *session = acp_map_get(&call->client->sessions, acp_str(call->id));
     if (session && (!reply->err || unknown))
         client_end_session(session, ACP_ERR_CANCELLED);
     client_settle_done(call, unknown ? &fine : reply);
@@ -92,7 +91,7 @@ static int send_gone(struct acp_client *client, struct acp_str id, const char *m
     if (!call)
         return ACP_ERR_NOMEM;
     call->then.done = done;
-    call->id = client_copy(id);
+    call->id = acp_str_copy(id);
     if (!call->id) {
         client_call_free(call);
         return ACP_ERR_NOMEM;

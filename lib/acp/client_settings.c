@@ -1,7 +1,7 @@
 /*
- * What may be set in a session: modes, options and commands.  They are told by the answer that opens
- * it, by updates, and by the answers to the calls that set them; version 2 has no modes, but an
- * option that is one.  Programs see all of it in the words of version 1.
+ * What may be set in a session: modes, options and commands.  They are told by the answer that
+ * opens it, by updates, and by the answers to the calls that set them; version 2 has no modes, but
+ * an option that is one.  Programs see all of it in the words of version 1.
  */
 #include <stdlib.h>
 
@@ -104,7 +104,7 @@ static bool keep_mode(struct settings *settings, struct acp_str mode)
 {
     if (settings->mode && acp_str_is(mode, settings->mode))
         return false;
-    char *copy = client_copy(mode);
+    char *copy = acp_str_copy(mode);
     if (!copy)
         return false;
     free(settings->mode);
@@ -421,8 +421,8 @@ static int send_set(struct acp_client_session *session, const char *method, stru
     if (!call)
         return ACP_ERR_NOMEM;
     call->then.done = done;
-    call->id = client_copy(acp_str(session->id));
-    call->mode = mode.ptr ? client_copy(mode) : NULL;
+    call->id = acp_str_copy(acp_str(session->id));
+    call->mode = mode.ptr ? acp_str_copy(mode) : NULL;
     if (!call->id || (mode.ptr && !call->mode)) {
         client_call_free(call);
         return ACP_ERR_NOMEM;

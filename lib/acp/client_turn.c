@@ -78,7 +78,7 @@ void client_note_state(struct acp_client_session *session, const struct acp_stat
         client_end_turn(session, stop, &outcome);
     } else {
         free(session->stop);
-        session->stop = client_copy(stop);
+        session->stop = acp_str_copy(stop);
     }
 }
 
@@ -130,7 +130,7 @@ int acp_client_prompt(struct acp_client_session *session, const struct acp_conte
         client_call_new(client, settle_prompt, ACP_TYPE_PROMPT_RESPONSE, NULL);
     if (!call)
         return ACP_ERR_NOMEM;
-    call->id = client_copy(acp_str(session->id));
+    call->id = acp_str_copy(acp_str(session->id));
     if (!call->id) {
         client_call_free(call);
         return ACP_ERR_NOMEM;
@@ -158,14 +158,14 @@ int acp_client_cancel(struct acp_client_session *session)
     if (!session->end && session->state == ACP_WORK_IDLE)
         return 0;
     acp_close_session_request_init(&note, acp_str(session->id));
-    int err = client_send_note(client, acp_str("session/cancel"), ACP_TYPE_CLOSE_SESSION_REQUEST,
-                               &note);
+    int err =
+        client_send_note(client, acp_str("session/cancel"), ACP_TYPE_CLOSE_SESSION_REQUEST, &note);
     session->cancelled = true;
     client_drop_questions(session);
     return err;
 }
 
-/* ---- Cancelling one thing alone (version 2) --------------------------------------------------- */
+/* ---- Cancelling one thing alone (version 2) -------------------------------------------------- */
 
 /* An id is in the set exactly while its latest update says so. */
 static void note_cancellable(struct acp_client_session *session, struct acp_map *set,

@@ -43,9 +43,11 @@ bool acp_gate_is_open(acp_type_id type, unsigned mode, const void *value, struct
         if (f->kind != ACP_KIND_TYPE)
             return false;
         if (f->flags & ACP_FIELD_BY_POINTER) {
-            memcpy(&at, at, sizeof(at));
-            if (!acp_is_set(at))
+            const void *pointed;
+            memcpy(&pointed, at, sizeof(pointed));
+            if (!acp_is_set(pointed))
                 return false;
+            at = pointed;
         }
         t = acp_type_of(f);
     }

@@ -32,8 +32,7 @@ static int read_args(struct acp_json_reader *r, struct acp_arena *arena, struct 
     int err = acp_json_enter_array(r);
     int more = 0;
     while (!err && (more = acp_json_next_item(r)) > 0) {
-        items =
-            acp_arena_grow(arena, items, count * sizeof(*items), (count + 1) * sizeof(*items));
+        items = acp_arena_grow(arena, items, count * sizeof(*items), (count + 1) * sizeof(*items));
         err = items ? acp_json_read_str(r, &items[count++]) : ACP_ERR_NOMEM;
     }
     *ret = (struct acp_str_list){items, count};
@@ -48,8 +47,7 @@ static int read_env(struct acp_json_reader *r, struct acp_arena *arena, struct a
     int err = acp_json_enter_object(r);
     int more = 0;
     while (!err && (more = acp_json_next_key(r, &key)) > 0) {
-        items =
-            acp_arena_grow(arena, items, count * sizeof(*items), (count + 1) * sizeof(*items));
+        items = acp_arena_grow(arena, items, count * sizeof(*items), (count + 1) * sizeof(*items));
         err = items ? acp_json_read_str(r, &items[count].value) : ACP_ERR_NOMEM;
         if (!err)
             items[count++].key = key;

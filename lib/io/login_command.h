@@ -11,8 +11,8 @@ struct acp_login_command {
 };
 
 /*
- * argv and env are the agent's own; env may be NULL.  ACP_ERR_STATE, _ARGUMENT, _NOMEM; failure, which
- * may be NULL, says why.
+ * argv and env are the agent's own; env may be NULL.  ACP_ERR_STATE, _ARGUMENT, _NOMEM; failure,
+ * which may be NULL, says why.
  */
 int acp_login_command_make(const struct acp_auth_method *method, const char *const *argv,
                            const char *const *env, bool agents_command, struct acp_arena *arena,

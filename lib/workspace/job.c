@@ -88,13 +88,14 @@ static size_t output_limit(const struct acp_jobs *set, uint64_t asked)
 }
 
 static struct acp_job *make(struct acp_jobs *set, struct acp_turn *turn,
-                                const struct acp_job_options *options)
+                            const struct acp_job_options *options)
 {
     struct acp_job *job = calloc(1, sizeof(*job));
     if (!job)
         return NULL;
     job->set = set;
     job->place = job_client_serves(set->watch.agent) ? &job_client : &job_local;
+    job->agent = set->watch.agent;
     job->session = acp_turn_session(turn);
     job->background = options->background;
     job->turn = options->background ? NULL : turn;
@@ -117,12 +118,23 @@ static struct acp_job *make(struct acp_jobs *set, struct acp_turn *turn,
 
 /* ---- What is known -------------------------------------------------------------------------- */
 
+/* A sentence that is too long ends with a whole character. */
+static void cut_message(struct acp_job *job)
+{
+    size_t len = sizeof(job->message) - 1;
+    while (len && ((unsigned char) job->message[len - 1] & 0xC0) == 0x80)
+        len--;
+    job->message[len ? len - 1 : 0] = '\0';
+}
+
 void job_say(struct acp_job *job, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void) vsnprintf(job->message, sizeof(job->message), format, args);
+    int len = vsnprintf(job->message, sizeof(job->message), format, args);
     va_end(args);
+    if (len >= (int) sizeof(job->message))
+        cut_message(job);
 }
 
 void job_note_exit(struct acp_job *job, const struct acp_terminal_exit *how)
@@ -150,7 +162,7 @@ static void explain(struct acp_job *job)
     switch (job->result.end) {
     case ACP_JOB_TIMED_OUT:
         job_say(job, "the command took longer than %llu ms and was ended",
-                    (unsigned long long) job->timeout_ms);
+                (unsigned long long) job->timeout_ms);
         break;
     case ACP_JOB_KILLED:
         job_say(job, "the command was ended");
@@ -318,6 +330,16 @@ struct acp_str acp_job_terminal(const struct acp_job *job)
     return job->terminal_id.ptr ? job->terminal_id : acp_str("");
 }
 
+struct acp_job *acp_jobs_find(const struct acp_jobs *set, const struct acp_session *session,
+                              struct acp_str terminal)
+{
+    for (struct acp_job *job = set->first; job; job = job->next)
+        if (job->session == session && job->terminal_id.len &&
+            acp_str_eq(job->terminal_id, terminal))
+            return job;
+    return NULL;
+}
+
 /* ---- What the role tells -------------------------------------------------------------------- */
 
 static struct acp_jobs *set_of(struct acp_agent_watch *watch)
@@ -332,9 +354,9 @@ static void on_turn_cancelled(struct acp_agent_watch *watch, struct acp_turn *tu
             stop(job, ACP_JOB_CANCELLED);
 }
 
-/* Those of the turn when one is given, otherwise all of the session; results may change the list. */
-static struct acp_job *find_open(const struct acp_jobs *set,
-                                     const struct acp_session *session, const struct acp_turn *turn)
+/* One of the turn when it is given, otherwise of the session; results may change the list. */
+static struct acp_job *find_open(const struct acp_jobs *set, const struct acp_session *session,
+                                 const struct acp_turn *turn)
 {
     for (struct acp_job *job = set->first; job; job = job->next)
         if (job->session == session && !job_is_over(job) && (!turn || job->turn == turn))
@@ -406,8 +428,8 @@ static struct acp_jobs_options with_defaults(const struct acp_jobs_options *opti
     return o;
 }
 
-int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent,
-                     const struct acp_jobs_options *options, struct acp_jobs **ret)
+int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent, const struct acp_jobs_options *options,
+                 struct acp_jobs **ret)
 {
     struct acp_jobs *set = calloc(1, sizeof(*set));
     if (!set)
@@ -457,8 +479,8 @@ static bool is_misuse(int err)
 }
 
 int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *set,
-                         const struct acp_job_options *options, acp_job_fn *done,
-                         void *user, struct acp_job **ret)
+                         const struct acp_job_options *options, acp_job_fn *done, void *user,
+                         struct acp_job **ret)
 {
     struct acp_session *session = acp_turn_session(turn);
     if (set->freed)

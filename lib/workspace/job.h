@@ -48,7 +48,7 @@ extern const struct job_place job_client;
 struct job_read {
     struct job_read *next;
     struct acp_job *job; /* NULL when it was settled or is not wanted any more */
-    bool asked;                  /* a request is open, whose reply frees it */
+    bool asked;          /* a request is open, whose reply frees it */
     acp_job_output_fn *fn;
     void *user;
 };
@@ -72,6 +72,7 @@ struct acp_job {
     enum job_phase phase;
     bool background;
     bool gone; /* nobody outside knows it; the memory waits for handles and replies */
+    struct acp_agent *agent;
     struct acp_session *session;
     struct acp_turn *turn; /* NULL in the background */
     acp_job_fn *done;
@@ -113,11 +114,6 @@ static inline bool job_is_over(const struct acp_job *job)
     return job->phase == JOB_OVER;
 }
 
-static inline struct acp_agent *job_agent(const struct acp_job *job)
-{
-    return job->set->watch.agent;
-}
-
 /* ---- job.c     ------------------------------------------------------------------------------ */
 
 /* It runs: the timeout counts from here. */
@@ -131,8 +127,7 @@ void job_say(struct acp_job *job, const char *format, ...) ACP_PRINTF(2, 3);
 /* One of c->holds is no more; frees the memory with the last of them. */
 void job_let_go(struct acp_job *job);
 /* A read that is answered later; NULL when memory is out. */
-struct job_read *job_add_read(struct acp_job *job, acp_job_output_fn *fn,
-                                      void *user);
+struct job_read *job_add_read(struct acp_job *job, acp_job_output_fn *fn, void *user);
 /* Takes it out of its command, before it is answered. */
 void job_detach_read(struct job_read *read);
 /* The end of a text, of at most max bytes, in whole characters. */
@@ -146,7 +141,7 @@ extern const struct acp_terminals_handler job_terminals_handler;
 void job_local_pause(struct acp_job *job, bool pause);
 /* Appends all that is kept of the output while it runs. */
 int job_local_output(const struct acp_job *job, struct acp_buf *out,
-                         struct acp_terminal_snapshot *ret);
+                     struct acp_terminal_snapshot *ret);
 
 /* ---- job_client.c ----------------------------------------------------------------------- */
 

@@ -3,9 +3,9 @@
  *
  *     terminal/create, wait_for_exit, [kill], output, release
  *
- * The requests go to the peer, not through the turn: the answer to terminal/create must be heard
- * also when the turn was cancelled meanwhile, or the terminal would never be released, and commands
- * in the background are asked about between turns.
+ * The requests are the agent's, not the turn's: the answer to terminal/create must be heard also
+ * when the turn was cancelled meanwhile, or the terminal would never be released, and commands in
+ * the background are asked about between turns.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,39 +21,35 @@ bool job_client_serves(const struct acp_agent *agent)
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
-static int ask(struct acp_peer *peer, const char *method, acp_type_id type, const void *params,
-               acp_reply_fn *reply, void *user, uint64_t *ret_request)
-{
-    struct acp_request request = {.method = acp_str(method), .reply = reply, .user = user};
-    struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
-    if (!w)
-        return acp_peer_is_closed(peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
-    (void) acp_encode(type, ACP_V1, params, w, NULL);
-    return acp_peer_commit(peer, ret_request);
-}
+/* The four requests about a terminal that exists hold the same: one struct serves for all. */
+_Static_assert(sizeof(struct acp_terminal_output_request) ==
+                       sizeof(struct acp_wait_for_terminal_exit_request) &&
+                   sizeof(struct acp_terminal_output_request) ==
+                       sizeof(struct acp_kill_terminal_request) &&
+                   sizeof(struct acp_terminal_output_request) ==
+                       sizeof(struct acp_release_terminal_request),
+               "requests about terminals differ");
 
-/* The four requests about a terminal that exists hold the same. */
-static int ask_about(const struct acp_job *job, struct acp_peer *peer, const char *method,
+static int ask_about(const struct acp_job *job, const char *method, acp_type_id type,
                      acp_reply_fn *reply, void *user)
 {
     struct acp_terminal_output_request request;
     acp_terminal_output_request_init(&request, job->session_id, job->terminal_id);
-    return ask(peer, method, ACP_TYPE_TERMINAL_OUTPUT_REQUEST, &request, reply, user, NULL);
+    return acp_agent_request(job->agent, acp_str(method), type, &request, reply, user, NULL);
 }
 
-static struct acp_peer *peer_of(const struct acp_job *job)
+static int ask_output(const struct acp_job *job, acp_reply_fn *reply, void *user)
 {
-    return acp_agent_peer(job_agent(job));
+    return ask_about(job, "terminal/output", ACP_TYPE_TERMINAL_OUTPUT_REQUEST, reply, user);
 }
 
 /* Nobody waits for the answer: there is nothing that could be done. */
-static void release(const struct acp_job *job, struct acp_peer *peer)
+static void release(const struct acp_job *job)
 {
-    (void) ask_about(job, peer, "terminal/release", NULL, NULL);
+    (void) ask_about(job, "terminal/release", ACP_TYPE_RELEASE_TERMINAL_REQUEST, NULL, NULL);
 }
 
-static void say_reply(struct acp_job *job, const char *what, int err,
-                      const struct acp_reply *reply)
+static void say_reply(struct acp_job *job, const char *what, int err, const struct acp_reply *reply)
 {
     if (err == ACP_ERR_REMOTE && reply->error_message.len)
         job_say(job, "%s: %.*s", what, (int) reply->error_message.len, reply->error_message.ptr);
@@ -110,7 +106,7 @@ static void on_output(struct acp_peer *peer, uint64_t request, const struct acp_
 static void fetch_output(struct acp_job *job)
 {
     job->phase = JOB_ENDING;
-    if (ask_about(job, peer_of(job), "terminal/output", on_output, job)) {
+    if (ask_output(job, on_output, job)) {
         job_finish(job);
         return;
     }
@@ -127,9 +123,8 @@ static void on_waited(struct acp_peer *peer, uint64_t request, const struct acp_
     (void) request;
     if (!job_is_over(job)) {
         int err = reply->err ? reply->err
-                             : acp_wait_for_terminal_exit_response_decode(ACP_V1, reply->result,
-                                                                          &job->arena, &response,
-                                                                          NULL);
+                             : acp_wait_for_terminal_exit_response_decode(
+                                   ACP_V1, reply->result, &job->arena, &response, NULL);
         if (!err) {
             note_status(job, response.exit_code, response.signal);
         } else if (!job->result.end) {
@@ -147,7 +142,8 @@ static void begin(struct acp_job *job)
 {
     job_show_embedded(job);
     job_started(job);
-    if (ask_about(job, peer_of(job), "terminal/wait_for_exit", on_waited, job)) {
+    if (ask_about(job, "terminal/wait_for_exit", ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, on_waited,
+                  job)) {
         job->result.end = ACP_JOB_LOST;
         job_finish(job);
         return;
@@ -160,6 +156,7 @@ static void on_created(struct acp_peer *peer, uint64_t request, const struct acp
 {
     struct acp_job *job = user;
     struct acp_create_terminal_response response;
+    (void) peer;
     (void) request;
     job->is_creating = false;
     int err = reply->err ? reply->err
@@ -171,7 +168,7 @@ static void on_created(struct acp_peer *peer, uint64_t request, const struct acp
     }
     if (job_is_over(job)) {
         if (!err)
-            release(job, peer);
+            release(job);
     } else if (err) {
         if (!job->result.end) {
             job->result.end = ACP_JOB_NOT_STARTED;
@@ -217,8 +214,9 @@ static int start(struct acp_job *job, const struct acp_job_options *options,
         return ACP_ERR_NOMEM;
     request.cwd = options->cwd;
     request.output_byte_limit = acp_some_u64(job->limit);
-    int err = ask(peer_of(job), "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &request,
-                  on_created, job, &job->creating);
+    int err =
+        acp_agent_request(job->agent, acp_str("terminal/create"), ACP_TYPE_CREATE_TERMINAL_REQUEST,
+                          &request, on_created, job, &job->creating);
     if (err)
         return err;
     job->is_creating = true;
@@ -238,16 +236,16 @@ static void stop(struct acp_job *job)
         job_finish_within(job, 0);
         return;
     }
-    (void) ask_about(job, peer_of(job), "terminal/kill", NULL, NULL);
+    (void) ask_about(job, "terminal/kill", ACP_TYPE_KILL_TERMINAL_REQUEST, NULL, NULL);
     job_finish_within(job, job->set->options.settle_ms);
 }
 
 static void drop(struct acp_job *job)
 {
     if (job->is_creating)
-        (void) acp_peer_cancel(peer_of(job), job->creating);
+        (void) acp_peer_cancel(acp_agent_peer(job->agent), job->creating);
     if (job->terminal_id.len)
-        release(job, peer_of(job));
+        release(job);
 }
 
 static void on_read(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
@@ -263,8 +261,8 @@ static void on_read(struct acp_peer *peer, uint64_t request, const struct acp_re
     if (job) {
         struct acp_job_output output = {.err = reply->err, .running = true};
         if (!output.err)
-            output.err = acp_terminal_output_response_decode(ACP_V1, reply->result, &arena,
-                                                             &response, NULL);
+            output.err =
+                acp_terminal_output_response_decode(ACP_V1, reply->result, &arena, &response, NULL);
         if (!output.err) {
             output.text = job_end_of(response.output, job->limit);
             output.truncated = response.truncated || output.text.len < response.output.len;
@@ -281,7 +279,7 @@ static int read_output(struct acp_job *job, acp_job_output_fn *fn, void *user)
     struct job_read *read = job_add_read(job, fn, user);
     if (!read)
         return ACP_ERR_NOMEM;
-    int err = ask_about(job, peer_of(job), "terminal/output", on_read, read);
+    int err = ask_output(job, on_read, read);
     if (!err) {
         read->asked = true;
         return 0;

@@ -2,7 +2,7 @@
 #include "workspace/job.h"
 
 int job_local_output(const struct acp_job *job, struct acp_buf *out,
-                         struct acp_terminal_snapshot *ret)
+                     struct acp_terminal_snapshot *ret)
 {
     return acp_terminals_output(job->set->terminals, job->session_id, job->local_id, out, ret);
 }
@@ -53,7 +53,7 @@ const struct acp_terminals_handler job_terminals_handler = {
 static int start(struct acp_job *job, const struct acp_job_options *options,
                  struct acp_failure *failure)
 {
-    bool as_text = !(acp_agent_mode(job_agent(job)) & ACP_V2);
+    bool as_text = !(acp_agent_mode(job->agent) & ACP_V2);
     struct acp_terminal_request request = {
         .command = options->command,
         .args = options->args,

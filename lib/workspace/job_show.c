@@ -11,17 +11,17 @@
 #include <stdio.h>
 
 enum {
-    CHUNK_BYTES = 32 * 1024,      /* enough to be sent at once */
-    LIVE_TEXT_BYTES = 4 * 1024,   /* shown as text while it runs */
-    LAST_TEXT_BYTES = 64 * 1024,  /* and at the end */
-    LIVE_TAIL_BYTES = 64 * 1024,  /* the same for a stream that has become too long */
+    CHUNK_BYTES = 32 * 1024,     /* enough to be sent at once */
+    LIVE_TEXT_BYTES = 4 * 1024,  /* shown as text while it runs */
+    LAST_TEXT_BYTES = 64 * 1024, /* and at the end */
+    LIVE_TAIL_BYTES = 64 * 1024, /* the same for a stream that has become too long */
     LAST_TAIL_BYTES = 1024 * 1024,
     ID_SIZE = 64,
 };
 
 static bool is_pressed(const struct acp_job *job)
 {
-    return acp_agent_is_pressed(job_agent(job));
+    return acp_agent_is_pressed(job->agent);
 }
 
 /* Shows the output again after so long, unless it is going to be sooner. */
@@ -160,6 +160,8 @@ static void begin_stream(struct acp_job *job, const struct acp_job_options *opti
     const struct acp_terminals_options *terminals = &job->set->options.terminals;
     struct acp_session_update update;
     struct acp_terminal_size size;
+    struct acp_terminal_cancel_capabilities cancel = {.meta = {NULL, 0}};
+    struct acp_terminal_capabilities capabilities = {.cancel = &cancel};
     struct acp_buf line;
     acp_terminal_size_init(&size, terminals->columns, terminals->rows);
     acp_buf_init(&line, (size_t) ACP_WIRE_DEFAULT_MAX);
@@ -169,6 +171,7 @@ static void begin_stream(struct acp_job *job, const struct acp_job_options *opti
         update.terminal_update.cwd = options->cwd;
         if (!options->pipes && !terminals->pipes)
             update.terminal_update.size = &size;
+        update.terminal_update.capabilities = &capabilities;
         if (acp_session_update(job->session, &update) == 0) {
             job->view = JOB_STREAM;
             embed_terminal(job);
@@ -255,7 +258,7 @@ void job_show_begin(struct acp_job *job, const struct acp_job_options *options)
 {
     if (!job->tool_call.len)
         return;
-    if (acp_agent_mode(job_agent(job)) & ACP_V2)
+    if (acp_agent_mode(job->agent) & ACP_V2)
         begin_stream(job, options);
     else
         job->view = JOB_TEXT;

@@ -512,7 +512,7 @@ static const struct command delete = {
 };
 
 static const struct command *const subcommands[] = {
-    &list, &which, &show, &add, &delete, NULL,
+    &list, &which, &show, &add, &delete, &command_agents_login, NULL,
 };
 
 static const struct example examples[] = {

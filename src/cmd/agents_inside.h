@@ -27,6 +27,10 @@ typedef void agents_visit_recipe(const struct agent_recipe *recipe, void *user);
 int agents_read_registry(struct config *config, agents_visit_recipe *visit, void *user,
                          struct acp_buf *why);
 
+/* The same with the text of such a file. */
+int agents_read_registry_text(struct config *config, struct acp_str text,
+                              agents_visit_recipe *visit, void *user, struct acp_buf *why);
+
 /* Two lists as one, ended by NULL; NULL without memory. */
 const char *const *agents_join(struct acp_arena *arena, const char *const *first,
                                const char *const *second);

@@ -3,7 +3,6 @@
  * read, never fetched, and neither is anything that it names: of a binary we know only what its
  * program is called.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 
@@ -311,32 +310,43 @@ static bool read_agents(struct registry *g, agents_visit_recipe *visit, void *us
     return found;
 }
 
+int agents_read_registry_text(struct config *config, struct acp_str text,
+                              agents_visit_recipe *visit, void *user, struct acp_buf *why)
+{
+    struct registry g = {.config = config, .arena = config_arena(config)};
+    struct acp_raw json = acp_raw_n(text.ptr, text.len);
+    size_t offset = 0;
+    int err = acp_json_validate(json, 0, &offset);
+    if (err) {
+        (void) acp_buf_printf(why, "%s, at byte %zu", acp_err_text(err), offset);
+        return ACP_ERR_RANGE;
+    }
+    agents_platform(g.platform, sizeof(g.platform));
+    acp_json_reader_init(&g.r, json, g.arena, 0);
+    if (read_agents(&g, visit, user))
+        return 0;
+    (void) acp_buf_printf(why, "it has no list \"agents\"");
+    return ACP_ERR_RANGE;
+}
+
 int agents_read_registry(struct config *config, agents_visit_recipe *visit, void *user,
                          struct acp_buf *why)
 {
     const char *path = config_text(config, CONFIG_REGISTRY);
     if (!path)
         return 0;
-    struct registry g = {.config = config, .arena = config_arena(config)};
     struct acp_buf text;
-    char said[80] = "";
+    size_t before = why->len;
     acp_buf_init(&text, MAX_REGISTRY);
-    agents_platform(g.platform, sizeof(g.platform));
     int reason = places_read_file(path, &text);
-    struct acp_str view = acp_buf_view(&text);
-    size_t offset = 0;
-    int err = reason ? 0 : acp_json_validate(acp_raw_n(view.ptr, view.len), 0, &offset);
-    if (reason && strerror_r(-reason, said, sizeof(said)) == 0) {
-        (void) acp_buf_printf(why, "the registry %s cannot be read: %s", path, said);
-    } else if (err) {
-        (void) acp_buf_printf(why, "the registry %s cannot be read: %s, at byte %zu", path,
-                              acp_err_text(err), offset);
-    } else {
-        acp_json_reader_init(&g.r, acp_raw_n(view.ptr, view.len), g.arena, 0);
-        err = read_agents(&g, visit, user) ? 0 : ACP_ERR_RANGE;
-        if (err)
-            (void) acp_buf_printf(why, "%s is not a registry: it has no list \"agents\"", path);
-    }
+    (void) acp_buf_printf(why, "the registry %s cannot be read: ", path);
+    int err = ACP_ERR_RANGE;
+    if (reason)
+        (void) acp_buf_printf(why, "%s", strerror(-reason));
+    else
+        err = agents_read_registry_text(config, acp_buf_view(&text), visit, user, why);
     acp_buf_finish(&text);
-    return reason || err ? ACP_ERR_RANGE : 0;
+    if (!err)
+        acp_buf_truncate(why, before);
+    return err;
 }

@@ -90,8 +90,8 @@ static void judge(struct answer *answer, struct acp_str said)
         err = schema_check(answer->schema, value, note_fault, answer);
     }
     if (err < 0)
-        note_fault(acp_str(""),
-                   acp_str(*failure.message ? failure.message : acp_err_text(err)), answer);
+        note_fault(acp_str(""), acp_str(*failure.message ? failure.message : acp_err_text(err)),
+                   answer);
 }
 
 bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf *body)

@@ -32,6 +32,7 @@ extern const struct command command_set;
 extern const struct command command_status;
 extern const struct command command_sessions;
 extern const struct command command_agents;
+extern const struct command command_agents_login; /* a subcommand of it */
 extern const struct command command_config;
 extern const struct command command_doctor;
 extern const struct command command_trace;

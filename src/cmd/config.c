@@ -267,7 +267,7 @@ int config_set(struct config *config, enum config_id id, const char *flag, const
     return set_text(config, id, (struct config_origin){CONFIG_LAYER_FLAG, flag, 0}, text, report);
 }
 
-/* ---- A file of MCP servers ------------------------------------------------------------------ */
+/* ---- Files that the user names --------------------------------------------------------------- */
 
 /* {"mcpServers": ...} or the map or list itself. */
 static int read_mcp_text(struct config_reader *reader)
@@ -289,35 +289,51 @@ static int read_mcp_text(struct config_reader *reader)
     return config_read_mcp(reader);
 }
 
-int config_add_mcp_file(struct config *config, const char *path, struct acp_buf *report)
+/* Reads a file that the user names as the value of a key. */
+static int add_file(struct config *config, enum config_id id, const char *path,
+                    int (*read)(struct config_reader *reader), struct acp_buf *report)
 {
     struct acp_buf text;
+    bool is_text = *path == '{'; /* no name of a file, but what would be in it */
     const char *full = places_expand(&config->arena, acp_str(path), config->cwd, config->home);
-    if (!full)
+    const char *name =
+        is_text ? "the command line" : acp_arena_copy(&config->arena, acp_str(path)).ptr;
+    if (!full || !name)
         return ACP_ERR_NOMEM;
     struct config_reader reader = {.config = config,
                                    .report = report,
-                                   .file = path,
+                                   .file = name,
                                    .base = config->cwd,
                                    .layer = CONFIG_LAYER_FLAG,
                                    .trusted = true};
     acp_buf_init(&text, PLACES_MAX_FILE);
-    int reason = load_file(&reader, full, &text);
+    int reason =
+        is_text ? acp_buf_append_str(&text, acp_str(path)) : load_file(&reader, full, &text);
     int err = 0;
-    if (reason == -ENOENT) {
-        (void) acp_buf_printf(report, "%s: there is no such file\n", path);
+    if (is_text && reason) {
+        err = reason;
+    } else if (reason == -ENOENT) {
+        (void) acp_buf_printf(report, "%s: there is no such file\n", name);
         reader.failed = true;
     } else if (reason == 0) {
-        err = config_read_with(&reader, acp_buf_view(&text), read_mcp_text);
+        err = config_read_with(&reader, acp_buf_view(&text), read);
     }
     acp_buf_finish(&text);
-    if (err)
-        return err;
-    if (reader.failed)
-        return ACP_ERR_RANGE;
-    config->values[CONFIG_MCP_SERVERS] =
-        (struct config_value){.origin = {CONFIG_LAYER_FLAG, path, 0}, .set = true};
+    if (err || reader.failed)
+        return err ? err : ACP_ERR_RANGE;
+    struct config_origin origin = {CONFIG_LAYER_FLAG, name, 0};
+    config->values[id] = (struct config_value){.origin = origin, .set = true};
     return 0;
+}
+
+int config_add_mcp_file(struct config *config, const char *path, struct acp_buf *report)
+{
+    return add_file(config, CONFIG_MCP_SERVERS, path, read_mcp_text, report);
+}
+
+int config_add_policy_file(struct config *config, const char *path, struct acp_buf *report)
+{
+    return add_file(config, CONFIG_PERMISSIONS, path, config_read_policy, report);
 }
 
 /* ---- Values --------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
  *     struct acp_buf report;                  // lines for people: mistakes, notices
  *     acp_buf_init(&report, CONFIG_MAX_REPORT);
  *     int err = config_load(&(struct config_options){.cwd = cwd}, &config, &report);
- *     // print report to stderr; when err is negative there is no config
+ *     // print_text(stderr, &report) of printable.h; when err is negative there is no config
  *     config_set(config, CONFIG_FORMAT, "--format", "json", &report);
  *     const char *format = config_text(config, CONFIG_FORMAT);
  *     ...
@@ -176,9 +176,16 @@ const struct config_agent *config_agent_find(const struct config *config, const 
 struct acp_mcp_server_list config_mcp_servers(const struct config *config);
 /*
  * Adds the servers of a file that the user names (--mcp FILE): {"mcpServers": ...} as editors
- * write it, or the map or list itself.  Those of the same name are replaced.  As config_set().
+ * write it, or the map or list itself.  Those of the same name are replaced.  As config_set().  A
+ * path that begins with "{" is no path but the JSON itself, here and below.
  */
 int config_add_mcp_file(struct config *config, const char *path, struct acp_buf *report);
+
+/*
+ * Adds the rules of a file that the user names (--policy FILE), and takes its mode: JSON with
+ * comments, as acp_policy_load() reads it.  As config_set().
+ */
+int config_add_policy_file(struct config *config, const char *path, struct acp_buf *report);
 
 /*
  * A new policy with the rules of user and project, and the mode.  The user's deny rules stand
@@ -216,7 +223,7 @@ int config_show(const struct config *config, struct acp_buf *out);
 int config_show_json(const struct config *config, struct acp_buf *out);
 /* A commented file to start from. */
 int config_print_template(struct acp_buf *out);
-/* The list of keys for acp-config(5), in scdoc. */
+/* acp-config(5), as source for scdoc. */
 int config_print_manual(struct acp_buf *out);
 
 #endif

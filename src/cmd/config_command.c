@@ -351,10 +351,10 @@ static const struct command trust = {
     .name = "trust",
     .summary = "let a project's file name commands and allow things",
     .description =
-        "Trusts the *.acp/config.json* of _DIR_ (here, or the nearest above it) as it is now.  Until "
-        "then it may make things stricter, but neither name commands to start nor allow what you "
-        "have not allowed.  Read the file first: what it says then runs as you.  When it changes, "
-        "it is not trusted any more.",
+        "Trusts the *.acp/config.json* of _DIR_ (here, or the nearest above it) as it is now.  "
+        "Until then it may make things stricter, but neither name commands to start nor allow what "
+        "you have not allowed.  Read the file first: what it says then runs as you.  When it "
+        "changes, it is not trusted any more.",
     .arguments = folder_arguments,
     .run = run_trust,
 };
@@ -374,8 +374,29 @@ static const struct command trusted = {
     .run = run_trusted,
 };
 
+/* ---- manual --------------------------------------------------------------------------------- */
+
+static int run_manual(const struct invocation *invocation)
+{
+    (void) invocation;
+    struct acp_buf out;
+    acp_buf_init(&out, CONFIG_MAX_REPORT);
+    int err = config_print_manual(&out);
+    (void) fwrite(acp_buf_view(&out).ptr, 1, out.len, stdout);
+    acp_buf_finish(&out);
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
+static const struct command manual = {
+    .name = "manual",
+    .summary = "print the source of acp-config(5); the build uses it",
+    .description = "Prints the source of *acp-config*(5) for *scdoc*(1).",
+    .hidden = true,
+    .run = run_manual,
+};
+
 static const struct command *const subcommands[] = {
-    &show, &path, &init, &check, &trust, &untrust, &trusted, NULL,
+    &show, &path, &init, &check, &trust, &untrust, &trusted, &manual, NULL,
 };
 
 static const struct example examples[] = {
@@ -389,8 +410,8 @@ const struct command command_config = {
     .name = "config",
     .summary = "show, make and check the configuration",
     .description =
-        "Settings come from the defaults, from the user's file, from the file *.acp/config.json* of "
-        "the project, from variables *ACP_...* and from options, and the last one counts.  "
+        "Settings come from the defaults, from the user's file, from the file *.acp/config.json* "
+        "of the project, from variables *ACP_...* and from options, and the last one counts.  "
         "*acp-config*(5) has all keys.",
     .subcommands = subcommands,
     .examples = examples,

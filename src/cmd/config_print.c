@@ -1,8 +1,7 @@
-/* The configuration for people: what it is and who said so, a file to start from, the manual. */
+/* The configuration for people: what it is, and who said so. */
 #include <stdio.h>
 
 #include "cmd/config_inside.h"
-#include "cmd/prose.h"
 
 /* ---- Origins -------------------------------------------------------------------------------- */
 
@@ -293,114 +292,4 @@ int config_show(const struct config *config, struct acp_buf *out)
 int config_show_json(const struct config *config, struct acp_buf *out)
 {
     return show(config, true, out);
-}
-
-/* ---- The template --------------------------------------------------------------------------- */
-
-/* Help as comment lines, without its markup. */
-static int print_comment(const char *prose, const char *indent, struct acp_buf *out)
-{
-    struct acp_buf plain;
-    acp_buf_init(&plain, 4096);
-    int err = prose_plain(prose, &plain);
-    struct acp_str text = acp_buf_view(&plain);
-    while (!err && text.len > 0) {
-        size_t n = text.len;
-        if (n > 90) {
-            for (n = 90; n > 0 && text.ptr[n] != ' ';)
-                n--;
-            n = n ? n : 90;
-        }
-        err = acp_buf_printf(out, "%s// %.*s\n", indent, (int) n, text.ptr);
-        while (n < text.len && text.ptr[n] == ' ')
-            n++;
-        text = acp_str_n(text.ptr + n, text.len - n);
-    }
-    acp_buf_finish(&plain);
-    return err;
-}
-
-/* The default or the example as JSON. */
-static int print_example(const struct config_key *key, struct acp_buf *out)
-{
-    const char *text = key->example ? key->example : key->fallback;
-    bool plain = key->example || key->type == CONFIG_TYPE_NUMBER || key->type == CONFIG_TYPE_BOOL ||
-                 key->type == CONFIG_TYPE_DURATION;
-    return acp_buf_printf(out, plain ? "%s" : "\"%s\"", text);
-}
-
-int config_print_template(struct acp_buf *out)
-{
-    int err = acp_buf_printf(
-        out, "// Configuration of acp; see acp-config(5).  Take the // away from what you want to\n"
-             "// change.  `acp config show` tells what holds, `acp config check` "
-             "what is wrong.\n{\n");
-    const char *group = "";
-    for (int i = 0; i < CONFIG_COUNT && !err; i++) {
-        const struct config_key *key = config_key((enum config_id) i);
-        const char *dot = strchr(key->name, '.');
-        size_t n = dot ? (size_t) (dot - key->name) : 0;
-        bool same = n > 0 && strncmp(group, key->name, n + 1) == 0;
-        if (*group && !same)
-            err = acp_buf_printf(out, "  },\n");
-        if (!err && n > 0 && !same)
-            err = acp_buf_printf(out, "\n  \"%.*s\": {\n", (int) n, key->name);
-        else if (!err)
-            err = acp_buf_printf(out, "\n");
-        group = n > 0 ? key->name : "";
-        const char *indent = n > 0 ? "    " : "  ";
-        if (!err)
-            err = print_comment(key->help, indent, out);
-        bool is_object = key->type >= CONFIG_TYPE_ENV;
-        if (!err)
-            err = acp_buf_printf(out, "%s%s\"%s\": ", indent, is_object ? "" : "// ",
-                                 n > 0 ? dot + 1 : key->name);
-        if (!err)
-            err = print_example(key, out);
-        if (!err)
-            err = acp_buf_printf(out, ",\n");
-    }
-    if (!err && *group)
-        err = acp_buf_printf(out, "  },\n");
-    return err ? err : acp_buf_printf(out, "}\n");
-}
-
-/* ---- The manual ----------------------------------------------------------------------------- */
-
-static const char *const type_names[] = {
-    [CONFIG_TYPE_TEXT] = "text",     [CONFIG_TYPE_PATH] = "path",
-    [CONFIG_TYPE_CHOICE] = "text",   [CONFIG_TYPE_NUMBER] = "number",
-    [CONFIG_TYPE_DURATION] = "time", [CONFIG_TYPE_BOOL] = "true or false",
-    [CONFIG_TYPE_ENV] = "object",    [CONFIG_TYPE_AGENTS] = "object",
-    [CONFIG_TYPE_MCP] = "object",    [CONFIG_TYPE_POLICY] = "object",
-};
-static const char *const project_notes[] = {
-    [CONFIG_PROJECT_FREE] = "",
-    [CONFIG_PROJECT_STRICTER] = " A project that is not trusted can only make it stricter.",
-    [CONFIG_PROJECT_TRUSTED] = " A project must be trusted to set it.",
-};
-
-/* Underscores inside of words are plain in scdoc; nothing else in names needs care. */
-static int print_key(const struct config_key *key, struct acp_buf *out)
-{
-    int err = acp_buf_printf(out, "*%s* (%s)\n\t%s%s\n", key->name, type_names[key->type],
-                             key->help, project_notes[key->project]);
-    if (!err && key->choices) {
-        char wanted[CONFIG_WANTED_SIZE];
-        config_wanted(config_find_key(acp_str(key->name)), wanted, sizeof(wanted));
-        err = acp_buf_printf(out, "\n\tOne of: %s.\n", wanted);
-    }
-    if (!err && key->fallback)
-        err = acp_buf_printf(out, "\n\tDefault: %s.\n", key->fallback);
-    if (!err && key->environment)
-        err = acp_buf_printf(out, "\n\tEnvironment: *%s*.\n", key->environment);
-    return err ? err : acp_buf_printf(out, "\n");
-}
-
-int config_print_manual(struct acp_buf *out)
-{
-    int err = 0;
-    for (int i = 0; i < CONFIG_COUNT && !err; i++)
-        err = print_key(config_key((enum config_id) i), out);
-    return err;
 }

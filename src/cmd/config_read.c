@@ -331,7 +331,8 @@ int config_read_variables(struct config_reader *reader, const char *const **ret)
             return reader->r.err = ACP_ERR_NOMEM;
         memcpy(whole, name.ptr, name.len);
         whole[name.len] = '=';
-        memcpy(whole + name.len + 1, value.ptr, value.len);
+        if (value.len > 0)
+            memcpy(whole + name.len + 1, value.ptr, value.len);
         list[i] = whole;
     }
     *ret = list;

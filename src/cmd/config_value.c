@@ -46,9 +46,10 @@ static bool read_duration(struct acp_str text, int64_t *ret)
 {
     static const struct {
         const char *unit;
-        int64_t thousandth; /* of it, in microseconds */
-    } units[] = {{"", 1000},       {"s", 1000},        {"ms", 1},
-                 {"m", 60 * 1000}, {"h", 3600 * 1000}, {"d", 24 * 3600 * (int64_t) 1000}};
+        int64_t ms;
+    } units[] = {
+        {"", 1000}, {"s", 1000}, {"ms", 1}, {"m", 60000}, {"h", 3600000}, {"d", 86400000},
+    };
     int64_t whole = 0;
     int64_t fraction = 0;
     size_t n = read_digits(text, MAX_DURATION_MS, &whole);
@@ -64,9 +65,9 @@ static bool read_duration(struct acp_str text, int64_t *ret)
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (!acp_str_is(unit, units[i].unit))
             continue;
-        if (whole > MAX_DURATION_MS / units[i].thousandth)
+        if (whole > MAX_DURATION_MS / units[i].ms)
             return false;
-        int64_t ms = whole * units[i].thousandth + fraction * units[i].thousandth / 1000;
+        int64_t ms = whole * units[i].ms + fraction * units[i].ms / 1000;
         if (ms > MAX_DURATION_MS)
             return false;
         *ret = ms;

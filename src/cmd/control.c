@@ -77,8 +77,8 @@ static int open_visit(struct control *control, const struct invocation *invocati
     struct acp_failure failure = {0};
     int64_t configured;
     control->options = invocation->options;
-    int status = conversation_prepare(c, invocation, &control->options->agent,
-                                      start ? &nothing : NULL);
+    int status =
+        conversation_prepare(c, invocation, &control->options->agent, start ? &nothing : NULL);
     if (!status)
         status = owner_find(c, control->options->session.session, control->socket);
     if (status)
@@ -177,8 +177,9 @@ static int run_cancel(const struct invocation *invocation)
 const struct command command_cancel = {
     .name = "cancel",
     .summary = "stop the prompt that a session is working on",
-    .description = "Asks the agent to stop. The prompt ends as cancelled, the session stays usable, "
-                   "and prompts that wait are worked on next.",
+    .description =
+        "Asks the agent to stop. The prompt ends as cancelled, the session stays usable, "
+        "and prompts that wait are worked on next.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,
@@ -345,8 +346,8 @@ static void on_status(struct visit *visit, int err, struct acp_raw result, struc
 
 static int ask_status(struct control *control)
 {
-    struct snapshot snapshot = {
-        .state = control->status == EXIT_NO_SESSION ? "no-session" : "idle"};
+    struct snapshot snapshot = {.state =
+                                    control->status == EXIT_NO_SESSION ? "no-session" : "idle"};
     if (control->visit)
         return visit_ask(control->visit, "owner/status", on_status, control) ? EXIT_FAILED
                                                                              : EXIT_OK;

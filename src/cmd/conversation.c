@@ -11,6 +11,7 @@
 #include "acp/json.h"
 #include "cmd/cmd.h"
 #include "cmd/places.h"
+#include "cmd/printable.h"
 #include "store/store.h"
 
 void complain(const char *format, ...)
@@ -21,14 +22,6 @@ void complain(const char *format, ...)
     (void) vfprintf(stderr, format, args);
     (void) fputc('\n', stderr);
     va_end(args);
-}
-
-/* What loading or setting something had to say. */
-static void print_report(struct acp_buf *report)
-{
-    if (report->len)
-        (void) fwrite(report->data + report->start, 1, report->len, stderr);
-    acp_buf_clear(report);
 }
 
 /* ---- Configuration --------------------------------------------------------------------------- */
@@ -63,7 +56,7 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
         err = config_set(c->config, CONFIG_REGISTRY, "--registry", agent->registry, &report);
     if (!err && agent->format)
         err = config_set(c->config, CONFIG_FORMAT, "--format", formats[agent->format], &report);
-    print_report(&report);
+    print_text(stderr, &report);
     acp_buf_finish(&report);
     if (err)
         return EXIT_USAGE;
@@ -71,6 +64,12 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
     for (int i = FORMAT_TEXT; format && i <= FORMAT_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
             c->format = (enum output_format) i;
+    if (agent->json_strict && c->format != FORMAT_JSON) {
+        complain("--json-strict goes with --format json only");
+        return EXIT_USAGE;
+    }
+    if (agent->json_strict && !freopen("/dev/null", "w", stderr))
+        return EXIT_FAILED;
     return EXIT_OK;
 }
 
@@ -114,28 +113,8 @@ static int find_agent(struct conversation *c, const struct invocation *invocatio
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-/* --policy: a file, or JSON itself. */
-static int load_policy_flag(struct acp_policy *policy, const char *flag)
-{
-    struct acp_buf text;
-    struct acp_failure failure = {0};
-    acp_buf_init(&text, PLACES_MAX_FILE);
-    int err = *flag == '{' ? acp_buf_append_str(&text, acp_str(flag))
-                           : places_read_file(flag, &text);
-    if (err) {
-        complain("--policy %s: %s", flag, *flag == '{' ? acp_err_text(err) : strerror(-err));
-    } else {
-        err = acp_policy_load(policy, acp_raw_n(text.data + text.start, text.len), &failure);
-        if (err)
-            complain("--policy: %s%s%s", failure.path, *failure.path ? ": " : "",
-                     failure.message);
-    }
-    acp_buf_finish(&text);
-    return err;
-}
-
 /* One policy for each way to permit: the configured rules, and on top what the way means. */
-static int make_policy(struct conversation *c, const char *flag, enum permit permit)
+static int make_policy(struct conversation *c, enum permit permit)
 {
     struct acp_policy *policy;
     struct acp_policy_rule everything = {0};
@@ -143,8 +122,6 @@ static int make_policy(struct conversation *c, const char *flag, enum permit per
     if (err)
         return err;
     c->policies[permit] = policy;
-    if (flag)
-        err = load_policy_flag(policy, flag);
     if (permit == PERMIT_ALL)
         acp_policy_set_mode(policy, ACP_POLICY_FULL);
     everything.verdict = permit == PERMIT_NONE ? ACP_VERDICT_DENY : ACP_VERDICT_ASK;
@@ -177,9 +154,16 @@ static enum permit permit_of(const struct conversation *c,
 static int make_rules(struct conversation *c, const struct conversation_options *options)
 {
     struct acp_failure failure = {0};
+    struct acp_buf report;
+    acp_buf_init(&report, CONFIG_MAX_REPORT);
+    int err = options->policy ? config_add_policy_file(c->config, options->policy, &report) : 0;
+    print_text(stderr, &report);
+    acp_buf_finish(&report);
+    if (err)
+        return EXIT_USAGE;
     for (int i = 0; i < PERMIT_COUNT; i++)
-        if (make_policy(c, options->policy, (enum permit) i))
-            return EXIT_USAGE;
+        if (make_policy(c, (enum permit) i))
+            return EXIT_FAILED;
     c->permit = permit_of(c, options);
     c->talk.policy = c->policies[c->permit];
     if (acp_ledger_new(&c->ledger))
@@ -322,7 +306,7 @@ static int make_session(struct conversation *c, const struct conversation_option
         acp_buf_init(&report, CONFIG_MAX_REPORT);
         if (config_add_mcp_file(c->config, options->mcp, &report))
             status = EXIT_USAGE;
-        print_report(&report);
+        print_text(stderr, &report);
         acp_buf_finish(&report);
     }
     const char *model = config_text(c->config, CONFIG_MODEL);
@@ -339,9 +323,8 @@ static int make_session(struct conversation *c, const struct conversation_option
     int64_t start_ms = config_number(c->config, CONFIG_START_TIMEOUT);
     talk->start_ms = start_ms > 0 ? (uint64_t) start_ms : 0;
     const char *unasked = config_text(c->config, CONFIG_NON_INTERACTIVE);
-    c->fail_unasked = options->without_terminal
-                          ? options->without_terminal == WITHOUT_TERMINAL_FAIL
-                          : unasked && strcmp(unasked, "fail") == 0;
+    c->fail_unasked = options->without_terminal ? options->without_terminal == WITHOUT_TERMINAL_FAIL
+                                                : unasked && strcmp(unasked, "fail") == 0;
     return status;
 }
 

@@ -1,6 +1,6 @@
 /*
- * conversation.h - what exec and prompt make of the command line and the configuration: which agent,
- * where, under which rules, and where it is kept.
+ * conversation.h - what exec and prompt make of the command line and the configuration: which
+ * agent, where, under which rules, and where it is kept.
  */
 #ifndef SRC_CMD_CONVERSATION_H
 #define SRC_CMD_CONVERSATION_H
@@ -28,8 +28,8 @@ struct conversation {
 
 /*
  * Loads the configuration and puts the flags on top.  What is wrong is printed to the standard
- * error, and the exit status is returned; EXIT_OK when all is well.  conversation_finish() is due in
- * any case.  options may be NULL: only the agent, the place and the log are prepared then.
+ * error, and the exit status is returned; EXIT_OK when all is well.  conversation_finish() is due
+ * in any case.  options may be NULL: only the agent, the place and the log are prepared then.
  */
 int conversation_prepare(struct conversation *conversation, const struct invocation *invocation,
                          const struct agent_options *agent,

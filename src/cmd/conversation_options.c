@@ -167,7 +167,8 @@ const struct option conversation_option_rows[] = {
      .kind = OPTION_FILE,
      AT(policy),
      .help = "decide by the rules in _FILE_",
-     .details = "A value that begins with *{* is the rules themselves, as JSON."},
+     .details = "It has what *permissions* has in *acp-config*(5), whose rules its own follow. A "
+                "value that begins with *{* is the rules themselves."},
     {.name = "non-interactive-permissions",
      .argument = "WHAT",
      .kind = OPTION_CHOICE,
@@ -220,10 +221,6 @@ const struct option conversation_option_rows[] = {
      AT(schema),
      .help = "the answer must be JSON that is valid by this schema",
      .details = "The agent is asked again when it is not."},
-    {.name = "suppress-reads",
-     .kind = OPTION_SWITCH,
-     AT(suppress_reads),
-     .help = "leave out what the agent read from files"},
     {0},
 };
 

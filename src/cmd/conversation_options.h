@@ -43,7 +43,6 @@ struct conversation_options {
     const char *allowed_tools; /* separated by commas; empty: none */
     const char *schema;
     const char *output;
-    bool suppress_reads;
     int approval; /* enum approval */
     const char *policy;
     int without_terminal; /* enum without_terminal */

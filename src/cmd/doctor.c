@@ -235,8 +235,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
     bool named = acp_is_set(info) && info->name.len;
     (void) snprintf(sentence, sizeof(sentence), "answers as %.*s %.*s, protocol version %d%s",
                     named ? (int) info->name.len : 7, named ? info->name.ptr : "(no one)",
-                    named ? (int) info->version.len : 0, named ? info->version.ptr : "",
-                    v2 ? 2 : 1,
+                    named ? (int) info->version.len : 0, named ? info->version.ptr : "", v2 ? 2 : 1,
                     agent->auth_methods.count ? ", offers a login" : "");
     tell(patient, FINDING_GOOD, NULL, sentence);
 }

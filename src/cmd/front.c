@@ -2,8 +2,8 @@
  * front.c - what the person sees and says.
  *
  * Questions are asked one at a time, on the terminal itself (the standard input may be the prompt).
- * An answer is the number of an option, or the first letter of what it means; nothing, or the end of
- * input, is no.
+ * An answer is the number of an option, or the first letter of what it means; nothing, or the end
+ * of input, is no.
  */
 #include "cmd/front.h"
 
@@ -16,6 +16,7 @@
 
 #include "acp/types.h"
 #include "cmd/cmd.h"
+#include "cmd/printable.h"
 #include "talk/owner_wire.h"
 
 enum { SIGNALS = 3 };
@@ -141,11 +142,9 @@ static void ask_next(struct front *front)
 /* Text of the agent on the terminal: its controls are not obeyed. */
 static void put_plain(struct acp_buf *out, struct acp_str text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool control = (unsigned char) c < 0x20 || c == 0x7F;
-        (void) acp_buf_append(out, control ? " " : &c, 1);
-    }
+    size_t from = out->len;
+    if (acp_buf_append_str(out, text) == 0)
+        make_printable(out->data + out->start + from, text.len);
 }
 
 static void write_question(struct waiting *waiting, const struct talk_question *question)

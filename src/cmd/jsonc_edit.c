@@ -78,7 +78,7 @@ static int scan_object(struct edit *e, struct acp_json_reader *r, struct acp_str
                        struct object *ret)
 {
     struct object o = {.empty = true};
-    struct acp_str key;
+    struct acp_str key = {0};
     enum acp_json_type type = acp_json_peek(r);
     if (type != ACP_JSON_OBJECT)
         return type == ACP_JSON_NONE ? ACP_ERR_SYNTAX : ACP_ERR_TYPE;

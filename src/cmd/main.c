@@ -1,13 +1,16 @@
-/* acp - the command.  What it is as a whole, and the list of its commands; the rest is in the tables. */
+/*
+ * acp - the command.  What it is as a whole, and the list of its commands; the rest is in the
+ * tables.
+ */
 #include "cmd/agent_names.h"
 #include "cmd/cmd.h"
 
 /* In the order in which help shows them. */
 static const struct command *const commands[] = {
-    &command_exec,     &command_prompt,     &command_cancel,   &command_set_mode, &command_set,
-    &command_status,   &command_sessions,   &command_agents,   &command_config,   &command_doctor,
-    &command_trace,    &command_completion, &command_help,     &command_version,
-    &command_complete, NULL,
+    &command_exec,   &command_prompt,  &command_cancel,   &command_set_mode,
+    &command_set,    &command_status,  &command_sessions, &command_agents,
+    &command_config, &command_doctor,  &command_trace,    &command_completion,
+    &command_help,   &command_version, &command_complete, NULL,
 };
 
 static const struct exit_status statuses[] = {
@@ -36,7 +39,7 @@ static const struct program program = {
     .agent_names = agent_names,
     .statuses = statuses,
     .environment = environment,
-    .see_also = "*libacp*(3)",
+    .see_also = "*acp-config*(5), *libacp*(3)",
 };
 
 int main(int argc, char **argv)

@@ -1,4 +1,6 @@
-/* printable.h - text that somebody else chose goes to a terminal: show controls, do not obey them. */
+/*
+ * printable.h - text that somebody else chose goes to a terminal: show controls, do not obey them.
+ */
 #ifndef SRC_CMD_PRINTABLE_H
 #define SRC_CMD_PRINTABLE_H
 

@@ -87,8 +87,8 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     struct acp_content_block_list blocks;
     acp_buf_init(&body, RECORD_MAX);
     int err = acp_buf_printf(&body, "{\"prompt\":%.*s}", (int) text.len, text.ptr);
-    struct acp_str copy = err ? (struct acp_str){0}
-                              : acp_arena_copy(&parts->arena, acp_buf_view(&body));
+    struct acp_str copy =
+        err ? (struct acp_str){0} : acp_arena_copy(&parts->arena, acp_buf_view(&body));
     acp_buf_finish(&body);
     if (!copy.ptr)
         return EXIT_FAILED;
@@ -172,8 +172,7 @@ static int add_image(struct parts *parts, const char *name)
     const char *type = err ? NULL : image_type(acp_buf_view(&bytes));
     int status = EXIT_OK;
     if (err) {
-        complain("--image %s: %s", name,
-                 err == -EFBIG ? "larger than 20 MiB" : strerror(-err));
+        complain("--image %s: %s", name, err == -EFBIG ? "larger than 20 MiB" : strerror(-err));
         status = EXIT_USAGE;
     } else if (!type) {
         complain("--image %s: not a PNG, JPEG, GIF, WebP or BMP image", name);
@@ -228,8 +227,9 @@ static int read_parts(struct parts *parts, const struct invocation *invocation,
     return status ? status : add_text(parts, extra);
 }
 
-int prompt_text_read(const struct invocation *invocation, const struct conversation_options *options,
-                     struct acp_str extra, struct acp_buf *ret_body)
+int prompt_text_read(const struct invocation *invocation,
+                     const struct conversation_options *options, struct acp_str extra,
+                     struct acp_buf *ret_body)
 {
     struct parts parts = {0};
     struct acp_failure failure = {0};

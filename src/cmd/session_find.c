@@ -82,6 +82,24 @@ int session_find_word(struct conversation *c, struct store *store, const char *w
     return err;
 }
 
+int session_make(struct conversation *c, const char *name, struct acp_failure *failure)
+{
+    struct store *store = NULL;
+    struct store_session row;
+    c->talk.name = name ? acp_str(name) : (struct acp_str){0};
+    c->talk.scope = acp_str(c->cwd);
+    int err = talk_session_row(&c->talk, &c->arena, &row);
+    if (!err)
+        err = store_open(conversation_store_path(c), STORE_CREATE, &store, failure);
+    if (!err)
+        err = store_import_begin(store, &row, failure);
+    if (!err)
+        err = store_import_commit(store, failure);
+    store_close(store);
+    c->talk.in_store = !err;
+    return err;
+}
+
 /* ---- Going on -------------------------------------------------------------------------------- */
 
 static int read_directories(struct conversation *c, struct acp_str json)

@@ -21,6 +21,12 @@ int session_find(struct conversation *c, const char *name, struct store_session 
 int session_find_word(struct conversation *c, struct store *store, const char *word,
                       struct store_session *ret, struct acp_failure *failure);
 
+/*
+ * Makes a new session of that name (NULL: without one) in the conversation's folder and in the log,
+ * and puts it into the conversation.
+ */
+int session_make(struct conversation *c, const char *name, struct acp_failure *failure);
+
 /* What the row says of the session, put into the conversation: it will go on with it. */
 int session_continue(struct conversation *c, const struct store_session *session);
 

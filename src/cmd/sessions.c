@@ -15,8 +15,8 @@ int sessions_open(struct sessions *s, const struct invocation *invocation,
                   const struct agent_options *agent, bool empty_is_fine)
 {
     struct acp_failure failure = {0};
-    *s = (struct sessions){
-        .has_agent = invocation->agent || invocation->agent_command || agent->agent};
+    *s = (struct sessions){.has_agent =
+                               invocation->agent || invocation->agent_command || agent->agent};
     int status = s->has_agent ? conversation_prepare(&s->conversation, invocation, agent, NULL)
                               : conversation_configure(&s->conversation, agent);
     if (status)
@@ -128,8 +128,7 @@ static int read_member(struct acp_json_reader *r, struct acp_str key, struct sto
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         if (!acp_str_is(key, members[i].name))
             continue;
-        struct acp_str *text =
-            (struct acp_str *) (void *) ((char *) session + members[i].offset);
+        struct acp_str *text = (struct acp_str *) (void *) ((char *) session + members[i].offset);
         struct acp_raw raw;
         if (!members[i].is_json)
             return acp_json_read_str(r, text);
@@ -217,7 +216,9 @@ static int run_list(const struct invocation *invocation)
     int status = sessions_open(&s, invocation, &options->agent, true);
     struct store_filter filter = {
         .state = options->open ? STORE_OPEN : STORE_ANY,
-        .limit = options->limit.given ? options->limit.value : options->all ? 0 : 50,
+        .limit = options->limit.given ? options->limit.value
+                 : options->all       ? 0
+                                      : 50,
     };
     if (s.has_agent && !status)
         filter.agent = acp_str(s.conversation.agent.name);
@@ -339,9 +340,15 @@ static const struct command command_show = {
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static const struct command *const subcommands[] = {
-    &command_list,           &command_show,          &command_sessions_history,
-    &command_sessions_search, &command_sessions_export, &command_sessions_import,
-    &command_sessions_close, &command_sessions_delete, &command_sessions_prune,
+    &command_list,
+    &command_show,
+    &command_sessions_history,
+    &command_sessions_search,
+    &command_sessions_export,
+    &command_sessions_import,
+    &command_sessions_close,
+    &command_sessions_delete,
+    &command_sessions_prune,
     NULL,
 };
 

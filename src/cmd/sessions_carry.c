@@ -32,7 +32,8 @@ struct export_options {
 };
 
 /* What an export is written with. */
-struct export {
+struct export
+{
     struct store_session session;
     struct show *show;
     struct acp_buf line;

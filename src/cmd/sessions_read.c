@@ -57,9 +57,9 @@ static int run_history(const struct invocation *invocation)
     if (!status && options->limit.given && !options->from.given &&
         session.last_seq > options->limit.value)
         from = session.last_seq - options->limit.value + 1;
-    if (!status && store_events(s.store, session.id, from,
-                                options->limit.given ? options->limit.value : 0, show_event, show,
-                                &failure)) {
+    if (!status &&
+        store_events(s.store, session.id, from, options->limit.given ? options->limit.value : 0,
+                     show_event, show, &failure)) {
         if (*failure.message)
             complain("%s", failure.message);
         status = EXIT_FAILED;
@@ -242,9 +242,9 @@ const struct command command_sessions_search = {
     .name = "search",
     .summary = "find words in everything that was said",
     .description = "Finds messages in which all the words occur: of the user, of the agent, its "
-                   "thoughts, titles of tool calls, plans. A word may end in *\\** (its beginning), "
-                   "and words in double quotes must follow each other. Behind the id stands the "
-                   "number of the event, for *acp sessions history --from*.",
+                   "thoughts, titles of tool calls, plans. An asterisk at the end of a word stands "
+                   "for any ending, and words in double quotes must follow each other. Behind the "
+                   "id stands the number of the event, for *acp sessions history --from*.",
     .arguments = search_arguments,
     .options = search_groups,
     .options_size = sizeof(struct search_options),

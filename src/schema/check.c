@@ -9,6 +9,9 @@
 
 enum { MAX_MESSAGE = 600 };
 
+/* To apply a schema takes about as long as so many steps of a regular expression. */
+enum { COST_OF_SCHEMA = 10 };
+
 bool schema_spend(struct schema_checker *c, uint64_t work)
 {
     if (c->err)
@@ -335,7 +338,7 @@ bool schema_fits(struct schema_checker *c, const struct schema_node *node,
                  const struct schema_value *value, const struct schema_place *place, bool *seen)
 {
     const struct schema_node *rest = NULL;
-    if (!schema_spend(c, 1))
+    if (!schema_spend(c, COST_OF_SCHEMA))
         return false;
     if (c->depth >= SCHEMA_MAX_DEPTH) {
         c->err = ACP_ERR_DEPTH;

@@ -7,7 +7,7 @@
 
 #include "schema/node.h"
 
-/* Where in the value we are: a chain from the inside out, on the stack.  NULL is the whole value. */
+/* Where in the value we are, a chain from the inside out on the stack; NULL is the whole value. */
 struct schema_place {
     const struct schema_place *parent;
     enum { SCHEMA_AT_ITEM, SCHEMA_AT_MEMBER, SCHEMA_AT_NAME } kind;
@@ -59,7 +59,8 @@ bool schema_check_object(struct schema_checker *c, const struct schema_node *nod
 /* Takes the cost of a step; false when the work, or something before, is at its end. */
 bool schema_spend(struct schema_checker *c, uint64_t work);
 /* Whether a text matches. */
-bool schema_matches(struct schema_checker *c, const struct schema_regex *regex, struct acp_str text);
+bool schema_matches(struct schema_checker *c, const struct schema_regex *regex,
+                    struct acp_str text);
 
 /* Whether to look for more when what was checked so far is good or not. */
 static inline bool schema_go_on(const struct schema_checker *c, bool good)

@@ -15,8 +15,8 @@ static struct schema_place member_place(const struct schema_place *parent, struc
 
 /* "at least 1 item is wanted", "at most 2 items are wanted". */
 static bool complain_of_count(struct schema_checker *c, const struct schema_place *place,
-                              const char *bound, uint64_t wanted, const char *one,
-                              const char *many, size_t count)
+                              const char *bound, uint64_t wanted, const char *one, const char *many,
+                              size_t count)
 {
     return schema_complain(c, place, "%s %llu %s wanted, not %zu", bound,
                            (unsigned long long) wanted, wanted == 1 ? one : many, count);

@@ -77,7 +77,7 @@ int schema_node_of(struct schema_compiler *c, const struct schema_value *value,
     }
     if (value->type != ACP_JSON_OBJECT)
         return schema_refuse(c, value, "a schema is an object, true or false");
-    struct acp_str key = {(const char *) &value, sizeof(value)};
+    struct acp_str key = schema_address_of(&value);
     struct schema_node *node = acp_map_get(&c->nodes, key);
     if (!node) {
         node = acp_arena_alloc(&c->schema->arena, sizeof(*node));

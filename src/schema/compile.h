@@ -24,6 +24,12 @@ struct schema_compiler {
     struct schema_node *last;
 };
 
+/* The key of a value in those maps. */
+static inline struct acp_str schema_address_of(const struct schema_value *const *value)
+{
+    return acp_str_n((const char *) value, sizeof(void *));
+}
+
 /* Fails at a value of the schema, with a sentence. */
 int schema_refuse(struct schema_compiler *c, const struct schema_value *at, const char *format, ...)
     ACP_PRINTF(3, 4);

@@ -32,7 +32,7 @@ static int take_schemas(struct schema_compiler *c, const struct schema_value *va
     struct schema_list *list = field(node, offset);
     if (value->type != ACP_JSON_ARRAY || value->is.array.count == 0)
         return schema_refuse(c, value, "a list with at least one schema is wanted");
-    list->nodes = allocate(c, value->is.array.count, sizeof(list->nodes[0]));
+    list->nodes = allocate(c, value->is.array.count, sizeof(struct schema_node *));
     if (!list->nodes)
         return schema_no_memory(c);
     for (size_t i = 0; i < value->is.array.count; i++) {
@@ -73,7 +73,7 @@ static int take_map_of(struct schema_compiler *c, const struct schema_value *val
     if (value->type != ACP_JSON_OBJECT)
         return schema_refuse(c, value, "an object is wanted");
     size_t count = value->is.object.count;
-    map->nodes = allocate(c, count, sizeof(map->nodes[0]));
+    map->nodes = allocate(c, count, sizeof(struct schema_node *));
     if (!map->nodes)
         return schema_no_memory(c);
     for (size_t i = 0; i < count; i++) {
@@ -169,8 +169,8 @@ static int take_count(struct schema_compiler *c, const struct schema_value *valu
     uint64_t count = 0;
     int err = ACP_ERR_TYPE;
     if (value->type == ACP_JSON_NUMBER)
-        err = acp_json_integer(acp_raw_n(value->is.text.ptr, value->is.text.len), &negative,
-                               &count);
+        err =
+            acp_json_integer(acp_raw_n(value->is.text.ptr, value->is.text.len), &negative, &count);
     if (err == ACP_ERR_RANGE) { /* more than anything can have */
         negative = value->is.text.ptr[0] == '-';
         count = UINT64_MAX;
@@ -236,7 +236,7 @@ static int take_enum(struct schema_compiler *c, const struct schema_value *value
     struct schema_enum *choice = field(node, offset);
     if (value->type != ACP_JSON_ARRAY || value->is.array.count == 0)
         return schema_refuse(c, value, "a list with at least one value is wanted");
-    choice->by_hash = allocate(c, value->is.array.count, sizeof(choice->by_hash[0]));
+    choice->by_hash = allocate(c, value->is.array.count, sizeof(struct schema_value *));
     if (!choice->by_hash)
         return schema_no_memory(c);
     for (size_t i = 0; i < value->is.array.count; i++)
@@ -262,8 +262,9 @@ static int add_type(struct schema_compiler *c, const struct schema_value *value,
             *types |= known[i].types;
             return 0;
         }
-    return schema_refuse(c, value, "there is no such type; types are null, boolean, integer, "
-                                   "number, string, array and object");
+    return schema_refuse(c, value,
+                         "there is no such type; types are null, boolean, integer, "
+                         "number, string, array and object");
 }
 
 static int take_type(struct schema_compiler *c, const struct schema_value *value,

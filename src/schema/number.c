@@ -2,6 +2,8 @@
  * Numbers as schemas compare them: by their decimal digits, so that neither size nor fraction loses
  * anything, and 0.3 is a multiple of 0.1.
  */
+#include <assert.h>
+
 #include "json/text.h"
 #include "schema/value.h"
 
@@ -69,10 +71,11 @@ bool schema_number_is_multiple(const struct schema_value *number,
     uint64_t by = 0;
     for (size_t i = 0; i < d.count; i++)
         by = by * 10 + (uint64_t) (acp_json_digit(&d, i) - '0');
+    assert(by > 0); /* schema_number_can_divide() has seen to it */
     uint64_t rest = 0;
     for (size_t i = 0; i < n.count; i++)
         rest = (rest * 10 + (uint64_t) (acp_json_digit(&n, i) - '0')) % by;
-    /* Each power of ten brings a two and a five; once those of the divisor are met, no more help. */
+    /* A power of ten brings a two and a five; when the divisor has no more of them, none helps. */
     int64_t powers = n.power - d.power;
     for (int64_t i = 0; i < powers && i < DIVISOR_FACTORS && rest; i++)
         rest = rest * 10 % by;

@@ -12,11 +12,6 @@ enum { LONGEST_CHAIN = 250 };
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-static struct acp_str address_of(const struct schema_value *const *value)
-{
-    return acp_str_n((const char *) value, sizeof(*value));
-}
-
 /* An address with an anchor, as names has it. */
 static int join(struct schema_compiler *c, struct acp_str uri, struct acp_str anchor,
                 struct acp_str *ret)
@@ -110,10 +105,10 @@ static int survey_within(struct schema_compiler *c, const struct schema_value *v
 int schema_survey(struct schema_compiler *c, const struct schema_value *value,
                   struct schema_resource *home)
 {
-    if (value->type != ACP_JSON_OBJECT || acp_map_get(&c->homes, address_of(&value)))
+    if (value->type != ACP_JSON_OBJECT || acp_map_get(&c->homes, schema_address_of(&value)))
         return 0;
     int err = take_names(c, value, &home);
-    if (!err && acp_map_set(&c->homes, address_of(&value), home))
+    if (!err && acp_map_set(&c->homes, schema_address_of(&value), home))
         err = schema_no_memory(c);
     for (size_t i = 0; !err && i < value->is.object.count; i++) {
         const struct schema_member *member = &value->is.object.members[i];
@@ -183,7 +178,7 @@ static int find_fragment(struct schema_compiler *c, const struct schema_value *a
                          const struct schema_value **ret)
 {
     struct acp_str text = {0};
-    struct acp_str name;
+    struct acp_str name = {0};
     if (schema_uri_decode(fragment, &c->schema->arena, &text))
         return schema_no_memory(c);
     if (text.len == 0) {
@@ -216,7 +211,7 @@ int schema_resolve(struct schema_compiler *c, const struct schema_value *source,
 {
     if (at->type != ACP_JSON_STRING)
         return schema_refuse(c, at, "a reference is a string");
-    struct schema_resource *home = acp_map_get(&c->homes, address_of(&source));
+    struct schema_resource *home = acp_map_get(&c->homes, schema_address_of(&source));
     struct acp_str uri = at->is.text;
     struct acp_str fragment = schema_uri_cut_fragment(&uri);
     if (uri.len) {
@@ -229,7 +224,7 @@ int schema_resolve(struct schema_compiler *c, const struct schema_value *source,
                                  "%.*s is not part of this schema; references to others are not "
                                  "followed",
                                  shown(at->is.text), at->is.text.ptr);
-        home = acp_map_get(&c->homes, address_of(&root));
+        home = acp_map_get(&c->homes, schema_address_of(&root));
     }
     return find_fragment(c, at, home, fragment, ret);
 }

@@ -32,8 +32,8 @@ static int emit_step(struct emitter *e, enum regex_step_kind kind, uint32_t code
         return ACP_ERR_LIMIT;
     if (regex->count == e->room) {
         size_t room = e->room ? e->room * 2 : 16;
-        struct regex_step *steps = acp_arena_grow(
-            e->arena, regex->steps, e->room * sizeof(*steps), room * sizeof(*steps));
+        struct regex_step *steps =
+            acp_arena_grow(e->arena, regex->steps, e->room * sizeof(*steps), room * sizeof(*steps));
         if (!steps)
             return ACP_ERR_NOMEM;
         regex->steps = steps;
@@ -139,8 +139,8 @@ static int emit(struct emitter *e, const struct regex_piece *piece)
     return ACP_ERR_STATE;
 }
 
-int schema_regex_compile(struct acp_str pattern, struct acp_arena *arena,
-                         struct schema_regex **ret, struct acp_failure *failure)
+int schema_regex_compile(struct acp_str pattern, struct acp_arena *arena, struct schema_regex **ret,
+                         struct acp_failure *failure)
 {
     struct regex_piece *tree = NULL;
     struct acp_failure why = {0};

@@ -34,8 +34,8 @@ struct schema_regex_scratch {
  * The compiled pattern lives in the arena.  ACP_ERR_ARGUMENT and a sentence in the failure (its
  * offset is the byte in the pattern) when the pattern is none or is more than we take.
  */
-int schema_regex_compile(struct acp_str pattern, struct acp_arena *arena,
-                         struct schema_regex **ret, struct acp_failure *failure);
+int schema_regex_compile(struct acp_str pattern, struct acp_arena *arena, struct schema_regex **ret,
+                         struct acp_failure *failure);
 
 void schema_regex_scratch_init(struct schema_regex_scratch *scratch);
 void schema_regex_scratch_finish(struct schema_regex_scratch *scratch);

@@ -2,6 +2,7 @@
  * Reads a pattern into a tree.  What is not taken is refused here, each with a sentence that tells
  * what to write instead, so that the other files need not know of it.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/utf8.h"
@@ -22,8 +23,8 @@ static int parse_choice(struct parser *p, struct regex_piece **ret);
 static int refuse(struct parser *p, const char *sentence)
 {
     if (p->failure) {
-        *p->failure = (struct acp_failure){.err = ACP_ERR_ARGUMENT,
-                                           .offset = (size_t) (p->at - p->begin)};
+        *p->failure =
+            (struct acp_failure){.err = ACP_ERR_ARGUMENT, .offset = (size_t) (p->at - p->begin)};
         (void) snprintf(p->failure->message, sizeof(p->failure->message), "%s", sentence);
     }
     return ACP_ERR_ARGUMENT;
@@ -430,6 +431,7 @@ static int parse_sequence(struct parser *p, struct regex_piece **ret)
     while (!err && p->at < p->end && *p->at != '|' && *p->at != ')') {
         struct regex_piece *piece = NULL;
         err = parse_atom(p, &piece);
+        assert(err || piece);
         if (!err)
             err = parse_repeat(p, &piece);
         if (!err) {

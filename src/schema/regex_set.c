@@ -16,8 +16,8 @@ int regex_set_add(struct regex_set *set, struct acp_arena *arena, uint32_t low, 
 {
     if (set->count == set->room) {
         size_t room = set->room ? set->room * 2 : 4;
-        struct regex_range *ranges = acp_arena_grow(
-            arena, set->ranges, set->room * sizeof(*ranges), room * sizeof(*ranges));
+        struct regex_range *ranges =
+            acp_arena_grow(arena, set->ranges, set->room * sizeof(*ranges), room * sizeof(*ranges));
         if (!ranges)
             return ACP_ERR_NOMEM;
         set->ranges = ranges;

@@ -19,8 +19,8 @@
 
 enum {
     SCHEMA_MAX_REPORTS = 20,
-    SCHEMA_MAX_DEPTH = 1000,        /* schemas applied within each other, to one value or its parts */
-    SCHEMA_MAX_MEMORY = 64 << 20,   /* of one compiled schema */
+    SCHEMA_MAX_DEPTH = 1000,      /* schemas applied within each other, to one value or its parts */
+    SCHEMA_MAX_MEMORY = 64 << 20, /* of one compiled schema */
     SCHEMA_MAX_WORK = 200 * 1000000 /* steps of one check; about a second */
 };
 

@@ -156,7 +156,8 @@ int schema_uri_decode(struct acp_str text, struct acp_arena *arena, struct acp_s
         return ACP_ERR_NOMEM;
     size_t n = 0;
     for (size_t i = 0; i < text.len; i++) {
-        int high = text.ptr[i] == '%' && text.len - i > 2 ? acp_json_hex_digit(text.ptr[i + 1]) : -1;
+        int high =
+            text.ptr[i] == '%' && text.len - i > 2 ? acp_json_hex_digit(text.ptr[i + 1]) : -1;
         int low = high >= 0 ? acp_json_hex_digit(text.ptr[i + 2]) : -1;
         if (low >= 0) {
             out[n++] = (char) (high << 4 | low);

@@ -20,7 +20,7 @@ struct schema_value {
             size_t count;
         } array;
         struct {
-            const struct schema_member *members;        /* in the order of the text */
+            const struct schema_member *members;       /* in the order of the text */
             const struct schema_member *const *by_key; /* the same, sorted */
             size_t count;
         } object;

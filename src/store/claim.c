@@ -206,11 +206,11 @@ void store_claim_release(struct store_claim *claim)
     *claim = (struct store_claim) STORE_NO_CLAIM;
 }
 
-int64_t store_owner(const char *database, struct acp_str id)
+int64_t store_owner(const char *path, struct acp_str id)
 {
-    char *path = store_is_id(id) ? claim_path(database, id) : NULL;
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    free(path);
+    char *file = store_is_id(id) ? claim_path(path, id) : NULL;
+    int fd = file ? open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    free(file);
     if (fd < 0)
         return 0;
     int64_t owner = 0;

@@ -251,10 +251,11 @@ int store_open_schema(const char *path, unsigned flags, const struct store_schem
     struct store *store = calloc(1, sizeof(*store));
     if (store)
         store->path = strdup(path);
-    if (!store || !store->path)
-        err = store_fail(failure, ACP_ERR_NOMEM, "out of memory");
-    if (!err)
-        err = open_connection(store, flags, schema, failure);
+    if (!store || !store->path) {
+        store_close(store);
+        return store_fail(failure, ACP_ERR_NOMEM, "out of memory");
+    }
+    err = open_connection(store, flags, schema, failure);
     if (err) {
         store_close(store);
         return err;

@@ -154,8 +154,7 @@ static int add_words(struct pass *pass, struct text *text, const struct store_sa
         pass->bytes -= text->words.len;
         acp_buf_clear(&text->words);
     }
-    size_t room = text->words.max - text->words.len;
-    size_t n = said->words.len < room ? said->words.len : room;
+    size_t n = store_fit(said->words, text->words.max - text->words.len);
     pass->bytes += n;
     return acp_buf_append(&text->words, said->words.ptr, n);
 }

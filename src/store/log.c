@@ -361,8 +361,11 @@ static void finish_request(struct store_writer *w, struct request *request)
 
 static void writer_free(struct store_writer *w)
 {
-    while (w->logs)
-        log_free(w->logs);
+    for (struct store_log *log = w->logs; log;) {
+        struct store_log *next = log->next;
+        log_free(log);
+        log = next;
+    }
     acp_buf_finish(&w->filling);
     acp_buf_finish(&w->writing);
     free(w->path);

@@ -15,6 +15,15 @@ const char *store_author_name(enum store_author author)
     return names[author];
 }
 
+size_t store_fit(struct acp_str text, size_t room)
+{
+    if (text.len <= room)
+        return text.len;
+    while (room > 0 && ((unsigned char) text.ptr[room] & 0xc0) == 0x80)
+        room--;
+    return room;
+}
+
 struct reading {
     struct acp_arena *arena;
     struct acp_buf *words;
@@ -28,10 +37,9 @@ static void add_words(struct reading *reading, struct acp_str text, const char *
     size_t room = words->max - words->len;
     if (text.len == 0 || room <= gap)
         return;
-    size_t n = text.len < room - gap ? text.len : room - gap;
     int err = acp_buf_append(words, between, gap);
     if (!err)
-        err = acp_buf_append(words, text.ptr, n);
+        err = acp_buf_append(words, text.ptr, store_fit(text, room - gap));
     if (err)
         reading->err = err;
 }
@@ -68,9 +76,11 @@ struct member {
 static void find_members(struct reading *reading, struct acp_raw object, struct member *members,
                          size_t count)
 {
+    if (!object.ptr)
+        return;
     struct acp_json_reader r = reader_of(reading, object);
     struct acp_str key;
-    if (!object.ptr || acp_json_enter_object(&r))
+    if (acp_json_enter_object(&r))
         return;
     while (acp_json_next_key(&r, &key) > 0) {
         struct acp_raw value;
@@ -100,8 +110,10 @@ static void add_plan_entry(struct reading *reading, struct acp_raw entry)
 static void each_item(struct reading *reading, struct acp_raw array,
                       void (*add)(struct reading *reading, struct acp_raw item))
 {
+    if (!array.ptr)
+        return;
     struct acp_json_reader r = reader_of(reading, array);
-    if (!array.ptr || acp_json_enter_array(&r))
+    if (acp_json_enter_array(&r))
         return;
     while (acp_json_next_item(&r) > 0) {
         struct acp_raw item;

@@ -25,6 +25,9 @@ struct store_said {
     struct acp_str words;
 };
 
+/* How many bytes of a text go into so much room, without cutting through a character. */
+size_t store_fit(struct acp_str text, size_t room);
+
 /*
  * 1: something; 0: nothing, which is also what malformed JSON says; or ACP_ERR_NOMEM.  The spans
  * live in the event, the arena and the buffer, which is cleared first.  Words over the buffer's

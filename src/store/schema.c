@@ -173,7 +173,7 @@ static int migrate(struct store *store, const struct store_schema *schema,
     int err = store_begin(store, failure);
     if (err)
         return err;
-    struct found found;
+    struct found found = {0};
     err = look(store, &found, failure);
     if (!err)
         err = judge(store, &found, schema, failure);
@@ -189,7 +189,7 @@ static int migrate(struct store *store, const struct store_schema *schema,
 int store_schema_apply(struct store *store, const struct store_schema *schema,
                        struct acp_failure *failure)
 {
-    struct found found;
+    struct found found = {0};
     int err = look(store, &found, failure);
     if (!err)
         err = judge(store, &found, schema, failure);

@@ -91,6 +91,19 @@ static int each_hit(struct store *store, sqlite3_stmt *statement, store_hit_fn *
     return err ? err : more;
 }
 
+/* Hands over what matches the query as FTS5 has it. */
+static int find_matches(struct store *store, const struct store_query *query, struct acp_str match,
+                        store_hit_fn *each, void *user, struct acp_failure *failure)
+{
+    sqlite3_stmt *statement;
+    int err = store_prepare(store, query->newest_first ? STORE_SEARCH_NEWEST : STORE_SEARCH_BEST,
+                            &statement, failure);
+    if (err)
+        return err;
+    bind_query(statement, query, match);
+    return each_hit(store, statement, each, user, failure);
+}
+
 int store_search(struct store *store, const struct store_query *query, store_hit_fn *each,
                  void *user, struct acp_failure *failure)
 {
@@ -102,16 +115,10 @@ int store_search(struct store *store, const struct store_query *query, store_hit
     struct acp_buf match;
     acp_buf_init(&match, QUERY_MAX);
     err = write_query(query->words, &match);
-    sqlite3_stmt *statement;
     if (err)
-        err = store_fail(failure, err, "too many words to search for");
+        (void) store_fail(failure, err, "too many words to search for");
     else if (match.len > 0)
-        err = store_prepare(store, query->newest_first ? STORE_SEARCH_NEWEST : STORE_SEARCH_BEST,
-                            &statement, failure);
-    if (!err && match.len > 0) {
-        bind_query(statement, query, acp_buf_view(&match));
-        err = each_hit(store, statement, each, user, failure);
-    }
+        err = find_matches(store, query, acp_buf_view(&match), each, user, failure);
     acp_buf_finish(&match);
     return err;
 }

@@ -116,7 +116,7 @@ int store_find(struct store *store, struct acp_str id, struct acp_arena *arena,
     behind[id.len] = 0x7f;
     store_bind_str(statement, 1, id);
     store_bind_str(statement, 2, acp_str_n(behind, id.len + 1));
-    struct store_session first;
+    struct store_session first = {0};
     int found = take_row(store, statement, arena, &first, NULL, failure);
     int more = 0;
     /* A whole id comes before longer ones that begin with it. */

@@ -33,6 +33,7 @@
     X(step)
 
 struct sqlite_functions {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): it names a member */
 #define SQLITE_MEMBER(name) __typeof__(&sqlite3_##name) name;
     SQLITE_FUNCTIONS(SQLITE_MEMBER)
 #undef SQLITE_MEMBER

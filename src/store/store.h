@@ -84,7 +84,7 @@ struct store_change {
 /* By id or by the beginning of one that no other session's has; the texts go into the arena. */
 int store_find(struct store *store, struct acp_str id, struct acp_arena *arena,
                struct store_session *ret, struct acp_failure *failure);
-/* The newest open session of that agent, scope and name; the name absent: the one without a name. */
+/* The newest open session of that agent, scope and name; absent: the one without. */
 int store_find_named(struct store *store, struct acp_str agent, struct acp_str scope,
                      struct acp_str name, struct acp_arena *arena, struct store_session *ret,
                      struct acp_failure *failure);

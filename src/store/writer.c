@@ -222,10 +222,13 @@ static void write_batches(struct store_writer *w)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-/* One pass for the oldest turn that waits.  Where it fails, the next search tells why. */
+/*
+ * One pass for the oldest turn that waits.  Where it fails, the next search tells why; what a long
+ * turn has left when the writer is closed is for that, too.
+ */
 static void index_one(struct store_writer *w)
 {
-    if (store_index_session(w->store, w->to_index[0], NULL) <= 0)
+    if (store_index_session(w->store, w->to_index[0], NULL) <= 0 || w->hurry)
         memmove(w->to_index, w->to_index + 1, --w->to_index_count * sizeof(w->to_index[0]));
 }
 
@@ -239,6 +242,7 @@ static bool take_work(struct store_writer *w)
         w->waiting = false;
     }
     bool more = w->filling.len > 0 || w->to_index_count > 0;
+    w->hurry = w->stopping;
     struct acp_buf taken = w->filling;
     w->filling = w->writing;
     w->writing = taken;

@@ -148,9 +148,9 @@ static void tell_end(struct owner *owner, uint64_t request, const struct talk_en
             continue;
         }
         *at = waited->next;
-        struct acp_json_writer *w =
-            waited->visitor->peer ? acp_peer_begin_result(waited->visitor->peer, waited->call)
-                                  : NULL;
+        struct acp_json_writer *w = waited->visitor->peer
+                                        ? acp_peer_begin_result(waited->visitor->peer, waited->call)
+                                        : NULL;
         if (w) {
             wire_write_end(w, request, how);
             (void) acp_peer_commit(waited->visitor->peer, NULL);

@@ -10,8 +10,9 @@
  *                                    answered when the prompt has ended, or at once without wait:
  *                                    {"request":N,"ahead":N} or {"request":N,"kind":WORD,
  *                                     "stop":TEXT,"message":TEXT,"denied":BOOL,"cancelled":BOOL}
- *                      owner/cancel  {}              {"cancelled":BOOL}: whoever's prompt is at work
- *                      owner/give-up {}              the visitor's own prompts are cancelled, or
+ *                      owner/cancel  {}              {"cancelled":BOOL}: whoever's prompt is at
+ *                      work owner/give-up {}              the visitor's own prompts are cancelled,
+ *                      or
  *                                                    taken back where they still wait
  *                      owner/set     {"name":TEXT,"value":TEXT}
  *                      owner/status  {}              {"pid":N,"agentPid":N,"request":N,"waiting":N,
@@ -49,9 +50,9 @@ int owner_socket_path(struct acp_str session, char ret[OWNER_PATH_SIZE],
 
 /*
  * Starts the owner as a process of its own that outlives this one, and returns when it can be
- * visited.  It is made by fork, so everything in the options stays valid there; the caller must have
- * no threads and no loop at work.  ACP_ERR_STATE with a sentence when it could not be started, or
- * when somebody else owns the session.
+ * visited.  It is made by fork, so everything in the options stays valid there; the caller must
+ * have no threads and no loop at work.  ACP_ERR_STATE with a sentence when it could not be started,
+ * or when somebody else owns the session.
  */
 int owner_launch(const struct owner_options *options, struct acp_failure *failure);
 

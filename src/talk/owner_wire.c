@@ -238,8 +238,8 @@ static int read_options(struct acp_raw params, struct acp_arena *arena,
             return ACP_ERR_NOMEM;
         more = acp_json_read_raw(&r, &raw);
         if (!more)
-            more = acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, raw, arena, &options[count++],
-                              NULL);
+            more =
+                acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, raw, arena, &options[count++], NULL);
     }
     *ret = (struct acp_permission_option_list){options, count};
     return more;

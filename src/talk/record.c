@@ -139,7 +139,7 @@ int record_read_prompt(struct acp_raw body, struct acp_arena *arena,
     return more ? more : ACP_ERR_MISSING;
 }
 
-/* ---- Objects ----------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 static void write_number(struct acp_json_writer *w, const char *key, uint64_t value)
 {

@@ -188,16 +188,13 @@ int show_note(struct show *show, struct acp_str line)
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-/*
- * A piece of a message; another message, when the id says so or something came in between.  That
- * begins a line of its own, also where nobody is shown what came in between.
- */
-static void note_answer(struct show *show, struct acp_str id, struct acp_str text, bool whole)
+/* A piece of a message; true when that begins: the id says so, or something came in between. */
+static bool note_answer(struct show *show, struct acp_str id, struct acp_str text, bool whole)
 {
-    bool same = show->in_message &&
-                (!id.ptr || acp_str_eq(id, acp_buf_view(&show->message_id)));
+    if (!text.len && !whole)
+        return false; /* some agents tell what it cost in an empty piece */
+    bool same = show->in_message && (!id.ptr || acp_str_eq(id, acp_buf_view(&show->message_id)));
     if (!same) {
-        show_end_line(show);
         show->in_message = true;
         acp_buf_clear(&show->message_id);
         put(show, &show->message_id, id);
@@ -207,6 +204,7 @@ static void note_answer(struct show *show, struct acp_str id, struct acp_str tex
     /* What is longer than an answer can be is shown all the same; only the answer is cut. */
     if (!show->err && show->answer.len + text.len <= MAX_ANSWER)
         put(show, &show->answer, text);
+    return !same;
 }
 
 struct acp_str show_answer(const struct show *show)
@@ -249,7 +247,8 @@ static void show_said(struct show *show, enum record_kind kind, struct acp_str i
     struct acp_str text = show_block(show, block);
     bool is_text = show_is_text(show);
     if (kind == RECORD_MESSAGE) {
-        note_answer(show, id, text, whole);
+        if (note_answer(show, id, text, whole) && is_text && show->line == LINE_WORDS)
+            show_end_line(show); /* what came in between is perhaps not shown */
         if (is_text)
             put_words(show, LINE_WORDS, text);
     } else if (kind == RECORD_THOUGHT && is_text && show->options.progress >= 0) {

@@ -17,8 +17,13 @@ static void show_line(struct show *show, const char *label, const char *format, 
     va_start(args, format);
     int n = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    if (n > 0)
-        show_progress(show, label, acp_str(line));
+    if (n <= 0)
+        return;
+    /* Titles are often commands, which have several lines. */
+    for (char *c = line; *c; c++)
+        if (*c == '\n')
+            *c = ' ';
+    show_progress(show, label, acp_str(line));
 }
 
 /* ---- Tools ----------------------------------------------------------------------------------- */
@@ -34,9 +39,6 @@ static const char *title_of(struct show *show, struct acp_str id, struct acp_str
         return known;
     (void) memcpy(copy, title.ptr, title.len);
     copy[title.len] = '\0';
-    for (char *c = copy; *c; c++)
-        if (*c == '\n')
-            *c = ' ';
     free(acp_map_remove(&show->tools, id));
     if (acp_map_set(&show->tools, id, copy)) {
         free(copy);

@@ -22,7 +22,7 @@ struct show {
     enum show_line line;
     bool at_line_start;
     bool agent_section; /* Markdown: we are below the agent's heading */
-    bool in_message; /* what comes without an id goes on with the message */
+    bool in_message;    /* what comes without an id goes on with the message */
     struct acp_buf message_id;
     struct acp_buf answer;
     struct acp_map tools; /* id of a tool call -> its title */

@@ -144,8 +144,7 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     if (!outcome->err)
         talk_end_prompt(talk, TALK_STOPPED, stop, WHOSE_AGENT, (struct acp_str){0});
     else if (talk->prompts->cancelled || talk->stopping)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
     else
         refuse_prompt(talk, outcome);
 }
@@ -184,14 +183,14 @@ static struct acp_str first_words(struct acp_content_block_list blocks)
     return text;
 }
 
-static void note_beginning(struct talk *talk, const struct talk_prompt *prompt,
-                           struct acp_content_block_list blocks)
+static void note_beginning(struct talk *talk, struct acp_content_block_list blocks)
 {
     struct store_change change = {.running = acp_some_bool(true)};
     if (!talk->log)
         return;
-    if (prompt->request == 1 && !talk->options.in_store)
+    if (talk->untitled)
         change.title = first_words(blocks);
+    talk->untitled = false;
     (void) store_log_change(talk->log, &change);
 }
 
@@ -204,7 +203,7 @@ static void give_prompt(struct talk *talk, struct talk_prompt *prompt)
     prompt->given = true;
     acp_workspace_set_policy(talk->workspace, talk_policy(talk));
     int err = record_read_prompt(body, &arena, &blocks, NULL);
-    note_beginning(talk, prompt, blocks);
+    note_beginning(talk, blocks);
     talk_record(talk, RECORD_PROMPT, prompt->request, body);
     if (!err)
         err = acp_client_prompt(talk->session, blocks.items, blocks.count, on_turn_end, talk);
@@ -277,8 +276,7 @@ static void step_stopping(struct talk *talk)
         return;
     }
     while (talk->prompts)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
     if (!talk_show(talk))
         return; /* a log that is closed does not tell any more what it has kept */
     if (talk->log) {
@@ -288,8 +286,10 @@ static void step_stopping(struct talk *talk)
         store_log_close(talk->log);
         talk->log = NULL;
     }
-    if (talk->writer)
+    if (talk->writer && !talk->log_closing) {
+        talk->log_closing = true;
         store_writer_close(talk->writer, on_closed_log, talk);
+    }
     if (talk->writer || talk->told_stopped)
         return;
     talk->told_stopped = true;
@@ -303,8 +303,7 @@ static bool drop_first(struct talk *talk, struct talk_prompt *prompt)
     if (prompt->given)
         return false;
     if (prompt->cancelled) {
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER,
-                        (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
         return true;
     }
     if (talk->failure) {
@@ -317,6 +316,13 @@ static bool drop_first(struct talk *talk, struct talk_prompt *prompt)
         return true;
     }
     return false;
+}
+
+/* An agent that has died is not given anything; the next one is, once this one's end is told. */
+static bool is_ready(const struct talk *talk)
+{
+    return talk->state == TALK_READY &&
+           acp_process_is_running(acp_agent_process_process(talk->process));
 }
 
 static void on_step(uv_timer_t *timer)
@@ -338,9 +344,9 @@ static void on_step(uv_timer_t *timer)
         (void) uv_timer_stop(talk->patience);
         talk->state = TALK_READY;
     }
-    if (talk->state == TALK_READY && talk->settings)
+    if (is_ready(talk) && talk->settings)
         (void) talk_apply_setting(talk);
-    if (talk->state == TALK_READY && talk->prompts && !talk->prompts->given)
+    if (is_ready(talk) && talk->prompts && !talk->prompts->given)
         give_prompt(talk, talk->prompts);
     (void) talk_show(talk);
 }
@@ -411,7 +417,7 @@ void talk_free(struct talk *talk)
         return;
     acp_agent_process_free(talk->process);
     acp_workspace_free(talk->workspace);
-    if (talk->writer)
+    if (talk->writer && !talk->log_closing)
         store_writer_close(talk->writer, NULL, NULL);
     if (talk->step)
         uv_close((uv_handle_t *) talk->step, on_timer_closed);

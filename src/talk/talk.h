@@ -22,6 +22,7 @@
 #include <uv.h>
 
 #include "acp/policy.h"
+#include "store/store.h"
 #include "talk/record.h"
 
 struct talk;
@@ -85,16 +86,20 @@ struct talk_options {
     bool no_files;     /* do not offer files and terminals */
     bool no_terminals;
     const struct acp_policy *policy;
-    struct acp_ledger *ledger;    /* may be NULL */
-    const char *ledger_path;      /* where "always" answers are kept; may be NULL */
-    const char *store_path;       /* of the session log; NULL: none is kept */
-    unsigned store_flags;         /* enum store_open_flags */
-    bool in_store;                /* the session is in the log already; otherwise it is made: */
-    struct acp_str name;          /* with this name, or absent */
-    struct acp_str scope;         /* and this folder */
-    bool close_session;           /* it is closed in the log when the talk is stopped */
+    struct acp_ledger *ledger; /* may be NULL */
+    const char *ledger_path;   /* where "always" answers are kept; may be NULL */
+    const char *store_path;    /* of the session log; NULL: none is kept */
+    unsigned store_flags;      /* enum store_open_flags */
+    bool in_store;             /* the session is in the log already; otherwise it is made: */
+    struct acp_str name;       /* with this name, or absent */
+    struct acp_str scope;      /* and this folder */
+    bool close_session;        /* it is closed in the log when the talk is stopped */
     void (*errors)(struct talk *talk, struct acp_str line, void *user); /* of the agent, or NULL */
 };
+
+/* The row in the log that such a talk makes for a new session; its texts go into the arena. */
+int talk_session_row(const struct talk_options *options, struct acp_arena *arena,
+                     struct store_session *ret);
 
 int talk_new(uv_loop_t *loop, const struct talk_options *options,
              const struct talk_handler *handler, void *user, struct talk **ret);

@@ -90,14 +90,16 @@ struct talk {
     void *user;
 
     enum talk_state state;
-    uv_timer_t *step;    /* fires at once, from the loop */
+    uv_timer_t *step;     /* fires at once, from the loop */
     uv_timer_t *patience; /* the agent has so long for what is at hand */
     bool stopping;
     bool told_stopped;
 
     struct store_writer *writer; /* NULL: no log is kept */
     struct store_log *log;
+    bool untitled; /* the session has no title yet */
     bool log_opening;
+    bool log_closing; /* the writer is on its way out */
     bool log_pressed; /* the log cannot keep up */
     bool paused;      /* the owner cannot */
 

@@ -318,7 +318,9 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         open_session(talk, NULL);
 }
 
-/* How long it may take until a prompt can be given; the first prompt may have less time than that. */
+/*
+ * How long it may take until a prompt can be given; the first prompt may have less time than that.
+ */
 static uint64_t start_time(const struct talk *talk)
 {
     uint64_t ms = talk->options.start_ms ? talk->options.start_ms : START_DEFAULT_MS;

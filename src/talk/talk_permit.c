@@ -109,10 +109,9 @@ static bool copy_options(struct talk_pending *pending, struct acp_permission_opt
     if (!copies)
         return false;
     for (size_t i = 0; i < options.count; i++) {
-        acp_permission_option_init(&copies[i],
-                                   acp_arena_copy(&pending->arena, options.items[i].option_id),
-                                   acp_arena_copy(&pending->arena, options.items[i].name),
-                                   options.items[i].kind.is);
+        acp_permission_option_init(
+            &copies[i], acp_arena_copy(&pending->arena, options.items[i].option_id),
+            acp_arena_copy(&pending->arena, options.items[i].name), options.items[i].kind.is);
     }
     pending->options = (struct acp_permission_option_list){copies, options.count};
     return true;
@@ -224,7 +223,7 @@ void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool)
 enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id)
 {
     uintptr_t kind = (uintptr_t) acp_map_get(&talk->tool_kinds, id);
-    return kind ? (enum acp_tool_kind_is) (kind - 1) : ACP_TOOL_KIND_ABSENT;
+    return kind ? (enum acp_tool_kind_is)(kind - 1) : ACP_TOOL_KIND_ABSENT;
 }
 
 void talk_forget_tools(struct talk *talk)
@@ -263,8 +262,7 @@ static void answer_permission(struct talk *talk, acp_call call, const struct acp
     } else {
         (void) acp_client_reject(client, call);
     }
-    record_verdict(talk, action, decision->verdict == ACP_VERDICT_ALLOW, option,
-                   acp_buf_view(&by));
+    record_verdict(talk, action, decision->verdict == ACP_VERDICT_ALLOW, option, acp_buf_view(&by));
     acp_buf_finish(&by);
 }
 

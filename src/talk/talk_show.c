@@ -45,6 +45,7 @@ static void on_opened(struct store_log *log, const struct store_session *session
     (void) log;
     talk->log_opening = false;
     if (session) {
+        talk->untitled = !session->title.len;
         talk->sequence = session->last_seq;
         talk->shown = session->last_seq;
     } else {
@@ -68,29 +69,38 @@ static int write_list(struct acp_buf *out, const char *const *words, struct acp_
     return w.err;
 }
 
-static int create_session(struct talk *talk, struct acp_failure *failure)
+int talk_session_row(const struct talk_options *options, struct acp_arena *arena,
+                     struct store_session *ret)
 {
-    const struct talk_options *options = &talk->options;
-    struct acp_buf command;
-    struct acp_buf directories;
-    acp_buf_init(&command, RECORD_MAX);
-    acp_buf_init(&directories, RECORD_MAX);
-    int err = write_list(&command, options->argv, (struct acp_str_list){0});
-    if (!err)
-        err = write_list(&directories, NULL, options->place.directories);
-    struct store_session row = {
+    struct acp_buf text;
+    acp_buf_init(&text, RECORD_MAX);
+    *ret = (struct store_session){
         .id = options->session,
         .agent = options->agent,
-        .command = acp_buf_view(&command),
         .name = options->name,
         .scope = options->scope,
         .cwd = options->place.cwd,
-        .directories = acp_buf_view(&directories),
     };
+    int err = write_list(&text, options->argv, (struct acp_str_list){0});
+    ret->command = acp_arena_copy(arena, acp_buf_view(&text));
+    acp_buf_clear(&text);
+    if (!err)
+        err = write_list(&text, NULL, options->place.directories);
+    ret->directories = acp_arena_copy(arena, acp_buf_view(&text));
+    acp_buf_finish(&text);
+    return !err && !(ret->command.ptr && ret->directories.ptr) ? ACP_ERR_NOMEM : err;
+}
+
+static int create_session(struct talk *talk, struct acp_failure *failure)
+{
+    struct acp_arena arena;
+    struct store_session row;
+    acp_arena_init(&arena, 0);
+    int err = talk_session_row(&talk->options, &arena, &row);
     if (!err)
         err = store_log_create(talk->writer, &row, talk, &talk->log, failure);
-    acp_buf_finish(&command);
-    acp_buf_finish(&directories);
+    talk->untitled = true;
+    acp_arena_finish(&arena);
     return err;
 }
 

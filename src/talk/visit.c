@@ -206,8 +206,7 @@ static int connect_to(const char *path)
         return acp_err_from_errno(errno);
     if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) == 0)
         return fd;
-    int err = errno == ENOENT || errno == ECONNREFUSED ? ACP_ERR_CLOSED
-                                                       : acp_err_from_errno(errno);
+    int err = errno == ENOENT || errno == ECONNREFUSED ? ACP_ERR_CLOSED : acp_err_from_errno(errno);
     (void) close(fd);
     return err;
 }

@@ -74,12 +74,14 @@ async function checkTexts(t) {
   });
 }
 
-/** Where the other validator is known to differ from the specification. */
-function isDisputed(schema) {
+/** Where the other validator is known to differ from the specification (ajv 8.20). */
+function isDisputed(schema, value) {
   const text = JSON.stringify(schema);
-  // It does not take what `contains` found for evaluated, and beside prefixItems it forgets to look
-  // whether an empty array contains something.
-  return text.includes('"contains"') && /"(unevaluated|prefix)Items"/.test(text);
+  // It does not take what `contains` found for evaluated, but takes what a failed `if` has seen.
+  if (text.includes('"unevaluatedItems"') && text.includes('"contains"')) return true;
+  if (text.includes('"unevaluated') && text.includes('"if"')) return true;
+  // Of an empty array it says what it has said of the array before.
+  return text.includes('"contains"') && JSON.stringify(value).includes("[]");
 }
 
 /** Its verdict; now and then the code that it generates for unevaluated properties throws. */
@@ -99,10 +101,10 @@ async function checkRandom(t) {
   for (let seed = FIRST; seed < FIRST + COUNT; seed += 1) {
     const d = dice(seed);
     const schema = randomSchema(d);
-    if (isDisputed(schema)) continue;
     const other = compile(Ajv2020, schema);
     for (let i = 0; i < VALUES; i += 1) {
       const value = randomValue(d);
+      if (isDisputed(schema, value)) continue;
       const want = askOther(other, value);
       if (want) jobs.push({ seed, schema, value, want });
       else fallen += 1;

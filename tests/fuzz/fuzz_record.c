@@ -1,6 +1,6 @@
 /*
- * Fuzzes the reader of records: what it takes is written again, read again, and is the same; and the
- * prompt in its body, if it is one, survives the same way.
+ * Fuzzes the reader of records: what it takes is written again, read again, and is the same; and
+ * the prompt in its body, if it is one, survives the same way.
  */
 #include <stdlib.h>
 

@@ -289,10 +289,10 @@ enum step do_kill(struct work *work, const char *argument)
 
 /* ---- Elicitation ---------------------------------------------------------------------------- */
 
-static void say_content(struct work *work, const struct acp_elicitation_accept_action *accept)
+static void say_content(struct work *work, struct acp_elicitation_content_value_map content)
 {
-    for (size_t i = 0; i < accept->content.count; i++) {
-        const struct acp_elicitation_content_value_entry *e = &accept->content.items[i];
+    for (size_t i = 0; i < content.count; i++) {
+        const struct acp_elicitation_content_value_entry *e = &content.items[i];
         int len = (int) e->key.len;
         switch (e->value.is) {
         case ACP_ELICITATION_CONTENT_VALUE_STRING:
@@ -317,41 +317,23 @@ static void say_content(struct work *work, const struct acp_elicitation_accept_a
     }
 }
 
-/* A web page that was consented to is done later, which the client is told. */
-static void complete(struct acp_agent *agent)
+static void on_elicited(struct acp_turn *turn, const struct acp_elicitation_answer *answer,
+                        void *user)
 {
-    struct acp_complete_elicitation_notification note;
-    acp_complete_elicitation_notification_init(&note, acp_str("elicit-1"));
-    struct acp_json_writer *w =
-        acp_peer_begin_notify(acp_agent_peer(agent), acp_str("elicitation/complete"));
-    if (!w)
-        return;
-    (void) acp_complete_elicitation_notification_encode(acp_agent_mode(agent), &note, w, NULL);
-    (void) acp_peer_commit(acp_agent_peer(agent), NULL);
-}
-
-static void on_elicited(struct acp_turn *turn, const struct acp_reply *reply, void *user)
-{
+    static const char *const actions[] = {"cancel", "decline", "accept"};
     struct work *work = user;
     struct acp_agent *agent = acp_session_agent(acp_turn_session(turn));
-    struct acp_create_elicitation_response response;
-    struct acp_arena arena;
     if (is_lost(work))
         return;
-    acp_arena_init(&arena, 0);
-    if (reply->err) {
-        sayf(work, "elicited: %s %lld\n", acp_err_name(reply->err), (long long) reply->error_code);
-    } else if (acp_create_elicitation_response_decode(acp_agent_mode(agent), reply->result, &arena,
-                                                      &response, NULL)) {
-        sayf(work, "elicited: unreadable\n");
+    if (answer->err) {
+        sayf(work, "elicited: %s\n", acp_err_name(answer->err));
     } else {
-        sayf(work, "elicited: %.*s\n", (int) response.tag.len, response.tag.ptr);
-        if (response.is == ACP_CREATE_ELICITATION_RESPONSE_ACCEPT) {
-            say_content(work, &response.accept);
-            complete(agent);
-        }
+        sayf(work, "elicited: %s\n", actions[answer->action]);
+        say_content(work, answer->content);
+        /* A web page that was consented to is done later, which the client is told. */
+        if (answer->action == ACP_ELICITED_ACCEPT)
+            (void) acp_agent_complete_elicitation(agent, acp_str("elicit-1"));
     }
-    acp_arena_finish(&arena);
     go_on(work);
 }
 
@@ -378,7 +360,6 @@ static void make_form(struct acp_elicitation_schema *schema,
     properties[4].value.array.items.string.enum_.items = colours;
     properties[4].value.array.items.string.enum_.count = COUNT(colours);
     acp_elicitation_schema_init(schema);
-    schema->type.is = ACP_ELICITATION_SCHEMA_TYPE_OBJECT;
     schema->title = acp_str("About it");
     schema->properties.items = properties;
     schema->properties.count = COUNT(names);
@@ -389,21 +370,18 @@ static void make_form(struct acp_elicitation_schema *schema,
 /* elicit form|url */
 enum step do_elicit(struct work *work, const char *argument)
 {
-    struct acp_str id = acp_session_id(acp_turn_session(work->turn));
     struct acp_elicitation_property_schema_entry properties[5];
-    struct acp_create_elicitation_request request;
+    struct acp_elicitation_schema form;
+    int err;
     if (strcmp(argument, "url") == 0) {
-        acp_create_elicitation_request_init_url(&request, acp_str("Please sign in"));
-        acp_elicitation_url_mode_init_session(&request.url, acp_str("elicit-1"),
-                                              acp_str("https://example.com/sign-in"), id);
+        err = acp_turn_ask_url(work->turn, acp_str(NULL), acp_str("Please sign in"),
+                               acp_str("https://example.com/sign-in"), acp_str("elicit-1"),
+                               on_elicited, work);
     } else {
-        acp_create_elicitation_request_init_form(&request, acp_str("Tell me more"));
-        acp_elicitation_form_mode_init_session(&request.form, id);
-        request.form.session.tool_call_id = acp_str("tool-1");
-        make_form(&request.form.requested_schema, properties);
+        make_form(&form, properties);
+        err = acp_turn_ask_form(work->turn, acp_str("tool-1"), acp_str("Tell me more"), &form,
+                                on_elicited, work);
     }
-    int err = acp_turn_request(work->turn, acp_str("elicitation/create"),
-                               ACP_TYPE_CREATE_ELICITATION_REQUEST, &request, on_elicited, work);
     if (!err)
         return STEP_WAIT;
     sayf(work, "elicit: %s\n", acp_err_name(err));
@@ -430,7 +408,7 @@ enum step do_custom(struct work *work, const char *argument)
     struct acp_agent *agent = acp_session_agent(acp_turn_session(work->turn));
     struct acp_raw params = acp_raw("{\"n\":1}");
     (void) argument;
-    (void) acp_peer_notify(acp_agent_peer(agent), acp_str("_x/note"), params);
+    (void) acp_agent_notify(agent, acp_str("_x/note"), ACP_TYPE_ANY, &params);
     int err =
         acp_turn_request(work->turn, acp_str("_x/ping"), ACP_TYPE_ANY, &params, on_pong, work);
     if (!err)

@@ -174,17 +174,45 @@ static const struct {
     const char *name;
     line_fn *fn;
 } lines[] = {
-    {"abandon", do_abandon},   {"big", do_big},           {"blocks", do_blocks},
-    {"chunks", do_chunks},     {"commands", do_commands}, {"compaction", do_compaction},
-    {"custom", do_custom},     {"diff", do_diff},         {"elicit", do_elicit},
-    {"every", do_every},       {"fail", do_fail},         {"info", do_info},
-    {"kill", do_kill},         {"later", do_later},       {"mode", do_mode},
-    {"notice", do_notice},     {"options", do_options},   {"permission", do_permission},
-    {"plan", do_plan},         {"read", do_read},         {"say", do_say},
-    {"statuses", do_statuses}, {"stop", do_stop},         {"stream", do_stream},
-    {"stubborn", do_stubborn}, {"terminal", do_terminal}, {"think", do_think},
-    {"tool", do_tool},         {"usage", do_usage},       {"wait", do_wait},
-    {"where", do_where},       {"write", do_write},
+    {"abandon", do_abandon},
+    {"background", do_background},
+    {"big", do_big},
+    {"blocks", do_blocks},
+    {"busy", do_busy},
+    {"chunks", do_chunks},
+    {"commands", do_commands},
+    {"compaction", do_compaction},
+    {"custom", do_custom},
+    {"diff", do_diff},
+    {"elicit", do_elicit},
+    {"every", do_every},
+    {"fail", do_fail},
+    {"ids", do_ids},
+    {"info", do_info},
+    {"kill", do_kill},
+    {"later", do_later},
+    {"long-terminal", do_long_terminal},
+    {"long-tool", do_long_tool},
+    {"mode", do_mode},
+    {"notice", do_notice},
+    {"options", do_options},
+    {"permission", do_permission},
+    {"plan", do_plan},
+    {"read", do_read},
+    {"relative", do_relative},
+    {"say", do_say},
+    {"statuses", do_statuses},
+    {"stop", do_stop},
+    {"stream", do_stream},
+    {"stubborn", do_stubborn},
+    {"terminal", do_terminal},
+    {"think", do_think},
+    {"tool", do_tool},
+    {"trace", do_trace},
+    {"usage", do_usage},
+    {"wait", do_wait},
+    {"where", do_where},
+    {"write", do_write},
 };
 
 static line_fn *find_line(const char *line, const char **ret_argument)
@@ -194,7 +222,7 @@ static line_fn *find_line(const char *line, const char **ret_argument)
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (strlen(lines[i].name) == len && memcmp(lines[i].name, line, len) == 0)
             return lines[i].fn;
-    return NULL;
+    return find_command_line(line, len);
 }
 
 static enum step do_line(struct work *work, const char *line)
@@ -251,6 +279,6 @@ void on_cancel(struct acp_turn *turn, void *user)
     (void) user;
     if (work->stubborn)
         work->timer = make_timer(30, 0, on_stubborn_end, work);
-    else
+    else if (!work->running)
         (void) end(work, ACP_STOP_CANCELLED);
 }

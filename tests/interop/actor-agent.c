@@ -18,6 +18,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 uv_loop_t actor_loop;
+struct acp_jobs *actor_jobs;
 
 static bool must_log_in;
 static bool logged_in;
@@ -295,9 +296,11 @@ static void on_logout(struct acp_agent *agent, acp_call call, void *user)
 }
 
 /* _x/echo gives back what it got; _x/slow is answered when it is cancelled. */
-static void on_request(struct acp_agent *agent, acp_call call, const struct acp_message *message,
-                       void *user)
+static void on_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                       const void *params, const struct acp_message *message, void *user)
 {
+    (void) method;
+    (void) params;
     (void) user;
     if (acp_str_is(message->method, "_x/echo"))
         (void) acp_peer_result(acp_agent_peer(agent), call, message->params);
@@ -317,7 +320,7 @@ static void on_notification(struct acp_agent *agent, const struct acp_message *m
 {
     (void) user;
     if (acp_str_is(message->method, "_x/note"))
-        (void) acp_peer_notify(acp_agent_peer(agent), acp_str("_x/noted"), message->params);
+        (void) acp_agent_notify(agent, acp_str("_x/noted"), ACP_TYPE_ANY, &message->params);
 }
 
 /* ---- Main ----------------------------------------------------------------------------------- */
@@ -367,6 +370,8 @@ int main(int argc, char **argv)
         handler.resume_session = on_resume;
         handler.list_sessions = on_list;
         handler.delete_session = on_delete;
+        handler.cancel_tool = on_cancel_tool;
+        handler.cancel_terminal = on_cancel_terminal;
         handler.set_mode = on_set_mode;
         handler.set_option = on_set_option;
         handler.authenticate = on_authenticate;
@@ -386,9 +391,11 @@ int main(int argc, char **argv)
     }
     /* What acp_agent_run() does, on a loop that has timers too. */
     if (uv_loop_init(&actor_loop) != 0 ||
-        acp_agent_stdio_new(&actor_loop, &options, &handler, NULL, NULL, &stdio))
+        acp_agent_stdio_new(&actor_loop, &options, &handler, NULL, NULL, &stdio) ||
+        acp_jobs_new(&actor_loop, acp_agent_stdio_agent(stdio), NULL, &actor_jobs))
         return 1;
     (void) uv_run(&actor_loop, UV_RUN_DEFAULT);
+    acp_jobs_free(actor_jobs);
     acp_agent_stdio_free(stdio);
     (void) uv_run(&actor_loop, UV_RUN_DEFAULT);
     return uv_loop_close(&actor_loop) != 0;

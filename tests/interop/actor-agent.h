@@ -5,10 +5,13 @@
  *   actor-agent-turn.c    the lines of a prompt, one after the other
  *   actor-agent-say.c     lines that report something
  *   actor-agent-ask.c     lines that ask the client for something
+ *   actor-agent-work.c    lines about the work itself: what can be cancelled, states, ids
+ *   actor-agent-command.c lines that run commands
  */
 #ifndef TESTS_INTEROP_ACTOR_AGENT_H
 #define TESTS_INTEROP_ACTOR_AGENT_H
 
+#include "acp/job.h"
 #include "acp/run.h"
 
 /* What the program keeps of a session. */
@@ -17,9 +20,10 @@ struct talk {
     char mode[32];
     char model[32];
     bool verbose;
-    char servers[256]; /* names of the MCP servers it was given */
-    uv_timer_t *later; /* speaks when no turn is at work; NULL: does not */
-    char words[128];   /* what it says then */
+    char servers[256];          /* names of the MCP servers it was given */
+    uv_timer_t *later;          /* speaks when no turn is at work; NULL: does not */
+    char words[128];            /* what it says then */
+    struct acp_job *background; /* NULL: none was started */
 };
 
 /* A turn that is at work on its lines. */
@@ -32,7 +36,9 @@ struct work {
     int64_t left;  /* chunks that a stream still has to say */
     bool stubborn; /* takes its time when it is cancelled */
     bool killing;  /* a terminal whose command is killed */
+    bool running;  /* a command, whose result ends the turn when it is cancelled */
     char terminal[64];
+    bool long_work; /* a tool call or terminal runs until it is cancelled by itself */
 };
 
 /* How a line ends. */
@@ -45,6 +51,7 @@ enum step {
 typedef enum step line_fn(struct work *work, const char *argument);
 
 extern uv_loop_t actor_loop;
+extern struct acp_jobs *actor_jobs;
 
 /* actor-agent.c */
 struct acp_session_setup make_setup(const struct talk *talk);
@@ -65,5 +72,14 @@ void say_history(struct acp_session *session);
 
 /* actor-agent-ask.c */
 line_fn do_permission, do_abandon, do_read, do_write, do_terminal, do_kill, do_elicit, do_custom;
+
+/* actor-agent-work.c */
+line_fn do_long_tool, do_long_terminal, do_background, do_busy, do_ids, do_trace, do_relative;
+void on_cancel_tool(struct acp_session *session, struct acp_str tool_call, void *user);
+void on_cancel_terminal(struct acp_session *session, struct acp_str terminal, void *user);
+
+/* actor-agent-command.c */
+/* What does such a line, by its first word; NULL when it is none of them. */
+line_fn *find_command_line(const char *line, size_t len);
 
 #endif

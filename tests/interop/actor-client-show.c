@@ -91,6 +91,15 @@ static void write_commands(struct acp_json_writer *w, struct acp_available_comma
     acp_json_end_array(w);
 }
 
+static void write_modes(struct acp_json_writer *w, struct acp_session_mode_list modes)
+{
+    acp_json_write_key(w, acp_str("modes"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < modes.count; i++)
+        acp_json_write_str(w, modes.items[i].id);
+    acp_json_end_array(w);
+}
+
 static void write_event(struct acp_json_writer *w, const struct acp_event *e, unsigned mode)
 {
     switch (e->kind) {
@@ -120,6 +129,9 @@ static void write_event(struct acp_json_writer *w, const struct acp_event *e, un
     case ACP_EVENT_COMMANDS:
         write_commands(w, e->commands);
         break;
+    case ACP_EVENT_MODES:
+        write_modes(w, e->modes);
+        break;
     case ACP_EVENT_OPTIONS:
         write_options(w, e->options);
         break;
@@ -131,11 +143,12 @@ static void write_event(struct acp_json_writer *w, const struct acp_event *e, un
 static void on_event(struct acp_client_session *session, const struct acp_event *e, void *user)
 {
     static const char *const kinds[] = {
-        [ACP_EVENT_CHUNK] = "chunk", [ACP_EVENT_MESSAGE] = "message",
-        [ACP_EVENT_TOOL] = "tool",   [ACP_EVENT_TOOL_CONTENT] = "tool_content",
-        [ACP_EVENT_PLAN] = "plan",   [ACP_EVENT_COMMANDS] = "commands",
-        [ACP_EVENT_MODE] = "mode",   [ACP_EVENT_OPTIONS] = "options",
-        [ACP_EVENT_STATE] = "state", [ACP_EVENT_OTHER] = "other",
+        [ACP_EVENT_CHUNK] = "chunk",     [ACP_EVENT_MESSAGE] = "message",
+        [ACP_EVENT_TOOL] = "tool",       [ACP_EVENT_TOOL_CONTENT] = "tool_content",
+        [ACP_EVENT_PLAN] = "plan",       [ACP_EVENT_COMMANDS] = "commands",
+        [ACP_EVENT_MODES] = "modes",     [ACP_EVENT_MODE] = "mode",
+        [ACP_EVENT_OPTIONS] = "options", [ACP_EVENT_STATE] = "state",
+        [ACP_EVENT_OTHER] = "other",
     };
     static const char *const authors[] = {"agent", "thought", "user"};
     static const char *const states[] = {"idle", "running", "blocked"};
@@ -155,6 +168,7 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
     write_str(w, "mode", e->mode);
     write_event(w, e, acp_client_mode(actor_client));
     write_raw(w, "raw", e->raw);
+    write_raw(w, "meta", e->meta);
     end_event(w);
 }
 

@@ -13,13 +13,17 @@
  *     close NAME
  *     prompt NAME BLOCKS                      a JSON array of content blocks
  *     cancel NAME
+ *     cancel-tool NAME TOOL
+ *     cancel-terminal NAME TERMINAL
  *     mode NAME MODE
  *     option NAME OPTION VALUE
  *     switch NAME OPTION true|false
  *     auth METHOD
+ *     login METHOD                            at a terminal; when it worked, the agent is restarted
  *     logout
  *     request METHOD PARAMS                   PARAMS and RESULT are JSON
  *     notify METHOD PARAMS
+ *     meta META                               that requests carry from now on; - for none
  *     permit CALL OPTION
  *     reject CALL
  *     answer CALL RESULT
@@ -28,16 +32,11 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "actor-client.h"
 
 struct acp_client *actor_client;
-
-static struct acp_agent_process *process;
-static uv_pipe_t input;
-static struct acp_buf pending; /* what was read of a line that is not complete */
 
 /* ---- Sessions by name ----------------------------------------------------------------------- */
 
@@ -78,7 +77,7 @@ static size_t place_of(const char *name)
     return free_place;
 }
 
-static void on_end_session(struct acp_client_session *session, void *user)
+void forget_session(struct acp_client_session *session, void *user)
 {
     (void) user;
     struct acp_json_writer *w = begin_event("session_ended");
@@ -112,10 +111,13 @@ static void write_outcome(struct acp_json_writer *w, const struct acp_outcome *o
     }
     unsigned mode = acp_client_mode(actor_client);
     acp_type_id type = mode & ACP_V2 ? expected->v2 : expected->v1;
-    if (outcome->value && type >= 0) {
-        acp_json_write_key(w, acp_str("value"));
+    if (!outcome->value)
+        return;
+    acp_json_write_key(w, acp_str("value"));
+    if (type == ACP_TYPE_ANY)
+        acp_json_write_raw(w, *(const struct acp_raw *) outcome->value);
+    else
         (void) acp_encode(type, mode, outcome->value, w, NULL);
-    }
 }
 
 static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -183,7 +185,8 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
 static void on_end(struct acp_client_session *session, struct acp_str stop,
                    const struct acp_outcome *outcome, void *user)
 {
-    static const struct expected expected = {"end", ACP_TYPE_ANY, ACP_TYPE_ANY};
+    static const struct expected expected = {"end", ACP_TYPE_PROMPT_RESPONSE,
+                                             ACP_TYPE_PROMPT_RESPONSE};
     (void) user;
     struct acp_json_writer *w = begin_event("end");
     write_text(w, "session", name_of(session));
@@ -315,6 +318,24 @@ static int do_cancel(char *rest)
     return session ? acp_client_cancel(session) : ACP_ERR_UNKNOWN;
 }
 
+static int do_cancel_tool(char *rest)
+{
+    static struct expected expected = {"tool_cancelled", ACP_TYPE_ANY,
+                                       ACP_TYPE_CANCEL_TOOL_CALL_RESPONSE};
+    struct acp_client_session *session = session_of(take_word(&rest));
+    return session ? acp_client_cancel_tool(session, acp_str(rest), on_done, &expected)
+                   : ACP_ERR_UNKNOWN;
+}
+
+static int do_cancel_terminal(char *rest)
+{
+    static struct expected expected = {"terminal_cancelled", ACP_TYPE_ANY,
+                                       ACP_TYPE_CANCEL_TERMINAL_RESPONSE};
+    struct acp_client_session *session = session_of(take_word(&rest));
+    return session ? acp_client_cancel_terminal(session, acp_str(rest), on_done, &expected)
+                   : ACP_ERR_UNKNOWN;
+}
+
 static int do_mode(char *rest)
 {
     static struct expected expected = {"mode_set", ACP_TYPE_SET_SESSION_MODE_RESPONSE,
@@ -371,14 +392,13 @@ static int do_request(char *rest)
 static int do_notify(char *rest)
 {
     struct acp_str method = acp_str(take_word(&rest));
-    return acp_peer_notify(acp_client_peer(actor_client), method, acp_raw(rest));
+    struct acp_raw params = acp_raw(rest);
+    return acp_client_notify(actor_client, method, ACP_TYPE_ANY, &params);
 }
 
-static int do_stop(char *rest)
+static int do_meta(char *rest)
 {
-    (void) rest;
-    acp_agent_process_stop(process);
-    return 0;
+    return acp_client_set_meta(actor_client, strcmp(rest, "-") ? acp_raw(rest) : acp_raw(NULL));
 }
 
 static acp_call take_call(char **rest)
@@ -417,16 +437,35 @@ static const struct {
     const char *name;
     int (*fn)(char *rest);
 } commands[] = {
-    {"answer", do_answer},   {"auth", do_auth},     {"cancel", do_cancel}, {"close", do_close},
-    {"delete", do_delete},   {"list", do_list},     {"load", do_load},     {"logout", do_logout},
-    {"mode", do_mode},       {"new", do_new},       {"notify", do_notify}, {"option", do_option},
-    {"permit", do_permit},   {"prompt", do_prompt}, {"refuse", do_refuse}, {"reject", do_reject},
-    {"request", do_request}, {"resume", do_resume}, {"start", do_start},   {"stop", do_stop},
+    {"answer", do_answer},
+    {"auth", do_auth},
+    {"cancel", do_cancel},
+    {"cancel-terminal", do_cancel_terminal},
+    {"cancel-tool", do_cancel_tool},
+    {"close", do_close},
+    {"delete", do_delete},
+    {"list", do_list},
+    {"load", do_load},
+    {"login", do_login},
+    {"logout", do_logout},
+    {"meta", do_meta},
+    {"mode", do_mode},
+    {"new", do_new},
+    {"notify", do_notify},
+    {"option", do_option},
+    {"permit", do_permit},
+    {"prompt", do_prompt},
+    {"refuse", do_refuse},
+    {"reject", do_reject},
+    {"request", do_request},
+    {"resume", do_resume},
+    {"start", do_start},
+    {"stop", do_stop},
     {"switch", do_switch},
 };
 
 /* What a line could not do at once is told; what it could, ends in an event of its own. */
-static void do_line(char *line)
+void do_line(char *line)
 {
     char *rest = line;
     char *word = take_word(&rest);
@@ -440,103 +479,9 @@ static void do_line(char *line)
     struct acp_json_writer *w = begin_event("did");
     write_text(w, "what", word);
     write_text(w, "err", err ? acp_err_name(err) : NULL);
+    if (err) {
+        acp_json_write_key(w, acp_str("why"));
+        acp_json_write_str(w, acp_client_why(actor_client));
+    }
     end_event(w);
-}
-
-/* ---- Main ----------------------------------------------------------------------------------- */
-
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
-{
-    static char bytes[65536];
-    (void) handle;
-    (void) suggested;
-    *ret = uv_buf_init(bytes, sizeof(bytes));
-}
-
-static void on_input(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
-{
-    if (n < 0) {
-        uv_close((uv_handle_t *) stream, NULL);
-        acp_agent_process_stop(process);
-        return;
-    }
-    if (acp_buf_append(&pending, bytes->base, (size_t) n))
-        abort();
-    for (;;) {
-        struct acp_str have = acp_buf_view(&pending);
-        const char *newline = memchr(have.ptr, '\n', have.len);
-        if (!newline)
-            return;
-        size_t len = (size_t) (newline - have.ptr);
-        char *line = strndup(have.ptr, len);
-        acp_buf_consume(&pending, len + 1);
-        do_line(line);
-        free(line);
-    }
-}
-
-static void on_exited(struct acp_agent_process *agent, const struct acp_process_exit *how,
-                      struct acp_str sentence, void *user)
-{
-    (void) agent;
-    (void) user;
-    struct acp_json_writer *w = begin_event("exited");
-    acp_json_write_key(w, acp_str("code"));
-    acp_json_write_i64(w, how->code);
-    acp_json_write_key(w, acp_str("sentence"));
-    acp_json_write_str(w, sentence);
-    end_event(w);
-    if (!uv_is_closing((uv_handle_t *) &input))
-        uv_close((uv_handle_t *) &input, NULL);
-}
-
-static void on_errors(struct acp_agent_process *agent, struct acp_str line, void *user)
-{
-    (void) agent;
-    (void) user;
-    (void) fprintf(stderr, "agent: %.*s\n", (int) line.len, line.ptr);
-}
-
-int main(int argc, char **argv)
-{
-    struct acp_agent_process_options options = {.errors = on_errors, .exited = on_exited};
-    struct acp_client_options *client = &options.client;
-    struct acp_failure failure;
-    bool bare = false;
-    int at = 1;
-    options.handler = make_handler();
-    options.handler.end_session = on_end_session;
-    client->versions = ACP_V1 | ACP_V2;
-    for (; at < argc && argv[at][0] == '-'; at++) {
-        if (strcmp(argv[at], "--v1") == 0)
-            client->versions = ACP_V1;
-        else if (strcmp(argv[at], "--v2") == 0)
-            client->versions = ACP_V2;
-        else if (strcmp(argv[at], "--bare") == 0)
-            bare = true;
-        else if (strcmp(argv[at], "--no-permission") == 0)
-            options.handler.permission = NULL;
-    }
-    client->name = acp_str("actor-client");
-    client->title = acp_str("Actor");
-    client->version = acp_str("1.0");
-    client->read_files = client->write_files = client->terminals = !bare;
-    client->forms = client->urls = client->terminal_login = !bare;
-    client->no_notices = client->no_compaction = bare;
-    options.process.argv = (const char *const *) argv + at;
-    acp_buf_init(&pending, 64 << 20);
-    (void) uv_pipe_init(uv_default_loop(), &input, 0);
-    if (acp_agent_process_start(uv_default_loop(), &options, &process, &failure)) {
-        (void) fprintf(stderr, "%s\n", failure.message);
-        return 1;
-    }
-    actor_client = acp_agent_process_client(process);
-    if (uv_pipe_open(&input, 0) || uv_read_start((uv_stream_t *) &input, on_alloc, on_input))
-        return 1;
-    (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-    acp_agent_process_free(process);
-    (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-    acp_buf_finish(&pending);
-    finish_events();
-    return uv_loop_close(uv_default_loop()) != 0;
 }

@@ -223,6 +223,13 @@ async function opening(v, start) {
       ["session/new", { cwd: "/w", additionalDirectories: ["there"], mcpServers: [] }],
       ["session/resume", { cwd: "here", sessionId: "old-1", mcpServers: [] }],
       ["session/list", { cwd: "here" }],
+      [
+        "session/new",
+        {
+          cwd: "/w",
+          mcpServers: [{ name: "x", command: "./x", args: [], env: [], ...(v === 2 && { type: "stdio" }) }],
+        },
+      ],
     ];
     if (v === 1) bad.push(["session/load", { cwd: "here", sessionId: "old-1", mcpServers: [] }]);
     for (const [method, params] of bad) {
@@ -381,17 +388,36 @@ async function oldSessions(v, start) {
     });
   }
 
-  await kase(name("resume of a session at work is refused and does not touch it"), async (keep) => {
-    const c = keep(start());
-    await c.initialize();
-    await c.request("session/resume", { sessionId: "old-1", cwd: "/w/one", mcpServers: [] });
-    const turn = c.prompt("say working\nwait", "old-1");
-    await c.heard("working", "old-1");
-    const error = await c.refused("session/resume", { sessionId: "old-1", cwd: "/w/one", mcpServers: [] });
-    assert.equal(error.code, -32600);
-    await c.cancel("old-1");
-    assert.equal((await turn).stopReason, "cancelled");
-  });
+  for (const bare of [false, true]) {
+    if (v === 1 && bare) continue; // such an agent does not offer it
+    const what = `resume of a session at work${bare ? ", by an agent without a memory," : ""}`;
+    const end = v === 1 ? "is refused and does not touch it" : "tells it as it is";
+    await kase(name(`${what} ${end}`), async (keep) => {
+      const c = keep(start(bare ? ["--bare"] : []));
+      await c.open();
+      const place = { sessionId: c.sessionId, cwd: "/w", mcpServers: [] };
+      const turn = c.prompt("say working\nwait");
+      await c.heard("working");
+      if (v === 1) {
+        assert.equal((await c.refused("session/resume", place)).code, -32600);
+      } else {
+        const from = c.updates.length;
+        const answer = await c.request("session/resume", place);
+        await c.settled();
+        const told = c.updates.slice(from).map(({ update }) => [update.sessionUpdate, update.state]);
+        assert.deepEqual(told, [["state_update", "running"]]);
+        assert.deepEqual(
+          answer.configOptions.map((option) => option.configId),
+          ["model", "verbose", "mode"],
+        );
+        assert.deepEqual(answer.availableCommands.map((command) => command.name), ["test", "explain"]);
+        const replay = { ...place, replayFrom: { type: "start" } };
+        assert.equal((await c.refused("session/resume", replay)).code, bare ? -32002 : -32600);
+      }
+      await c.cancel();
+      assert.equal((await turn).stopReason, "cancelled");
+    });
+  }
 
   await kase(name("close ends the turn at work as cancelled"), async (keep) => {
     const c = keep(start());

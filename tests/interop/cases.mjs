@@ -27,15 +27,15 @@ export async function within(ms, what, promise) {
 }
 
 /**
- * One case.  The body gets keep(thing), which has an async stop() that gives a list of what was
- * wrong with it; and whatever was kept is stopped however the body ends.
+ * One case, which must end in that time.  The body gets keep(thing), which has an async stop() that
+ * gives a list of what was wrong with it; and whatever was kept is stopped however the body ends.
  */
-export function kase(name, body) {
+export function kase(name, body, ms = CASE_MS) {
   return test(name, async ({ fail, count }) => {
     const kept = [];
     complaints.length = 0;
     try {
-      await within(CASE_MS, "the case", body((thing) => (kept.push(thing), thing)));
+      await within(ms, "the case", body((thing) => (kept.push(thing), thing)));
     } catch (error) {
       fail(error.stack ?? String(error));
       for (const thing of kept) fail(thing.tail?.() ?? "");

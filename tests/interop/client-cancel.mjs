@@ -48,6 +48,19 @@ export async function clientCancelCases(v, start) {
     assert.equal(c.of("permission_gone").length, 1);
   });
 
+  await kase(name("cancel settles a question that the agent does not take back"), async (keep) => {
+    const c = keep(start());
+    await c.open();
+    const turn = c.prompt("stubborn");
+    const { call } = await c.next("permission");
+    const gone = c.next("permission_gone");
+    c.send("cancel a");
+    assert.equal((await gone).call, call);
+    assert.equal((await turn).stop, "cancelled");
+    assert.equal(c.text(), 'permission: {"outcome":"cancelled"}\n');
+    assert.ok(!c.wire().some((line) => line.startsWith(">") && line.includes("$/cancel_request")));
+  });
+
   await kase(name("a question that crosses the cancellation is not put to anybody"), async (keep) => {
     const c = keep(start());
     await c.open();
@@ -100,6 +113,23 @@ export async function clientCancelCases(v, start) {
       assert.equal(end.stop, "cancelled");
       assert.equal(end.err, undefined);
       assert.equal((await c.prompt("say on")).stop, "end_turn");
+    });
+  }
+
+  if (v === 2) {
+    await kase(name("a tool call and a terminal are cancelled by themselves"), async (keep) => {
+      const c = keep(start());
+      await c.open();
+      assert.equal(await c.refused("cancel-tool a tool-c"), "STATE");
+      const turn = c.prompt("cancellable");
+      await c.next("other", (event) => event.raw.terminalId === "term-c");
+      assert.equal(await c.refused("cancel-tool a term-c"), "STATE");
+      assert.equal((await c.do("cancel-tool a tool-c", "tool_cancelled")).err, undefined);
+      assert.equal((await c.do("cancel-terminal a term-c", "terminal_cancelled")).err, undefined);
+      assert.equal((await turn).stop, "end_turn");
+      assert.equal(c.text(), "cancelled");
+      assert.equal(await c.refused("cancel-tool a tool-c"), "STATE");
+      assert.equal(await c.refused("cancel-terminal a term-c"), "STATE");
     });
   }
 

@@ -84,6 +84,27 @@ async function beginning(v, start) {
   });
 }
 
+/** What runs at a terminal counts for the agent that is started after it. */
+async function terminalLogin(v, start) {
+  await kase(`v${v} client: a login at the terminal, and the agent is started anew`, async (keep) => {
+    const c = keep(start([], ["--auth"]));
+    assert.equal((await c.open()).code, -32000);
+    assert.equal(await c.refused("login token"), "UNKNOWN"); // which is asked for, not run
+    const exited = c.next("exited");
+    const { err, sentence } = await c.do("login tui", "logged_in");
+    assert.equal(err, undefined);
+    assert.match(sentence, /code 0/);
+    await exited;
+    await c.do("start", "ready");
+    assert.equal((await c.open()).err, undefined);
+    assert.equal((await c.prompt("say in")).stop, "end_turn");
+    assert.equal(c.sent("initialize").length, 2);
+    // The second time our test agent does not like it.
+    assert.equal((await c.do("login tui", "logged_in")).err, "REMOTE");
+    assert.equal((await c.prompt("say on")).stop, "end_turn");
+  });
+}
+
 export async function negotiation(v, start) {
   const name = (what) => `v${v} client: ${what}`;
 
@@ -136,13 +157,18 @@ async function opening(v, start) {
     assert.equal(id, "s-1");
     assert.equal(cwd, "/w/here");
     assert.equal(value.configOptions.length, v === 1 ? 2 : 3);
-    if (v === 1) {
-      assert.equal(value.modes.currentModeId, "ask");
-      const { commands } = await c.until("commands", () => c.of("commands")[0]);
-      assert.equal(commands[1].input.hint, "what");
-    } else {
-      assert.equal(value.availableCommands[1].input.hint, "what");
-    }
+    // All of it comes as events, alike in both versions.
+    const { commands } = await c.until("commands", () => c.of("commands")[0]);
+    assert.equal(commands[1].input.hint, "what");
+    const [modes] = c.of("modes");
+    assert.deepEqual([modes.modes, modes.mode], [["ask", "code"], "ask"]);
+    const [{ options }] = c.of("options");
+    assert.deepEqual(
+      options.map((option) => option.id),
+      v === 1 ? ["model", "verbose"] : ["model", "verbose", "mode"],
+    );
+    const kinds = c.events.filter((event) => event.session === "a").map((event) => event.event);
+    assert.deepEqual(kinds, ["opened", "options", "modes", "commands"]);
   });
 
   await kase(name("directories and MCP servers reach the agent"), async (keep) => {
@@ -230,6 +256,19 @@ async function opening(v, start) {
     assert.equal(await c.refused('prompt a [{"type":"text","text":"say x"}]'), "UNKNOWN");
   });
 
+  await kase(name("a session that is open outlives a refused load"), async (keep) => {
+    const c = keep(start());
+    await c.open();
+    const turn = c.prompt("say at work\nstream 20 5\nsay on");
+    await c.heard("at work");
+    for (const verb of ["load", "resume"]) {
+      assert.equal((await c.do(`${verb} a s-1 /w`, "opened")).code, -32002);
+    }
+    assert.equal((await turn).stop, "end_turn");
+    assert.match(c.text(), /on$/);
+    assert.deepEqual(c.of("session_ended"), []);
+  });
+
   await kase(name("sessions are listed by pages and by cwd"), async (keep) => {
     const c = keep(start());
     await c.do("start", "ready");
@@ -287,14 +326,16 @@ async function options(v, start) {
     const c = keep(start());
     await c.open();
     assert.equal((await c.do("mode a code", "mode_set")).err, undefined);
+    assert.equal(c.of("mode").at(-1).mode, "code");
     assert.equal((await c.do("mode a fly", "mode_set")).code, -32602);
+    assert.equal(c.of("mode").at(-1).mode, "code");
   });
 
   await kase(name("options come as events in the words of one version"), async (keep) => {
     const c = keep(start());
     await c.open();
     await c.prompt("options");
-    const [event] = c.of("options");
+    const event = c.of("options").at(-1);
     const [model, verbose] = event.options;
     assert.equal(model.id, "model");
     assert.deepEqual(
@@ -311,6 +352,7 @@ async function options(v, start) {
 
 export async function clientSessionCases(v, start) {
   await beginning(v, start);
+  await terminalLogin(v, start);
   await opening(v, start);
   await options(v, start);
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kase } from "./cases.mjs";
+import { kase, sleep } from "./cases.mjs";
 import { allBlocks } from "./script.mjs";
 import { updateKindsOf } from "./wire.mjs";
 
@@ -171,6 +171,20 @@ async function hearing(v, start) {
     assert.equal(c.text(), "after");
   });
 
+  await kase(name("what stands beside an update is shown, and sent beside a prompt"), async (keep) => {
+    const c = keep(start());
+    await c.open();
+    await c.do('meta {"traceparent":"00-2"}', "did");
+    await c.prompt("traced");
+    await c.do("meta -", "did");
+    await c.prompt("say on");
+    const [chunk, later] = c.of("chunk");
+    assert.deepEqual(chunk.meta, { traceparent: "00-1" });
+    assert.equal(later.meta, undefined);
+    const prompts = c.sent("session/prompt").map(({ params }) => params._meta);
+    assert.deepEqual(prompts, [{ traceparent: "00-2" }, undefined]);
+  });
+
   await kase(name("noise between messages is reported and does no harm"), async (keep) => {
     const c = keep(start());
     c.expectErrors = /^agent: Got response to unknown request null$/; // which is what we answer
@@ -325,7 +339,7 @@ async function answering(v, start) {
     const noted = c.events.find((event) => event.event === "notification");
     assert.equal(noted.method, "_x/note");
     assert.deepEqual(noted.params, { n: 1 });
-    assert.equal((await c.do('request _x/echo {"a":1}', "replied")).err, undefined);
+    assert.deepEqual((await c.do('request _x/echo {"a":1}', "replied")).value, { a: 1 });
     assert.equal((await c.do("request _x/unknown {}", "replied")).code, -32601);
     const back = await c.do('notify _x/note {"b":2}', "notification");
     assert.equal(back.method, "_x/noted");
@@ -398,12 +412,13 @@ async function services(start) {
   await kase(name("a request for a session that is not there is refused"), async (keep) => {
     const c = keep(start());
     await c.open("a", folder);
-    const turn = c.prompt("say at work\nstream 20 5\nread /w/a");
-    await c.heard("at work");
     // The client forgets the session, the agent works on.
-    c.send("close a");
-    await turn;
-    assert.deepEqual(c.of("request"), []);
+    await c.prompt("read-later 60 /w/a");
+    await c.do("close a", "closed");
+    const refusals = () => c.sent().filter((message) => message.error?.code === -32002);
+    for (let i = 0; i < 100 && refusals().length === 0; i++) await sleep(20);
+    assert.equal(refusals().length, 1);
+    assert.deepEqual(c.events.filter((event) => event.event === "request"), []);
   });
 
   await rm(folder, { recursive: true });

@@ -172,13 +172,16 @@ export class OurClient {
       .split("\n")
       .filter((line) => line && !(this.expectErrors ?? /^$/).test(line));
     if (errors.length > 0) failures.push(`standard error: ${errors.join("\n").slice(0, 3000)}`);
-    const check = new WireCheck("client");
+    // Each agent that was started is a connection of its own.
+    const checks = [];
     for (const line of this.wire()) {
-      if (line[0] === "<") check.ourLine(line.slice(1));
-      else check.theirLine(line.slice(1));
+      if (line[0] === "=") checks.push(new WireCheck("client"));
+      else if (line[0] === "<") checks.at(-1).ourLine(line.slice(1));
+      else checks.at(-1).theirLine(line.slice(1));
     }
     rmSync(this.log, { force: true });
-    failures.push(...check.failures);
-    return { failures, checked: check.lines };
+    rmSync(`${this.log}.credentials`, { force: true });
+    for (const check of checks) failures.push(...check.failures);
+    return { failures, checked: checks.reduce((sum, check) => sum + check.lines, 0) };
   }
 }

@@ -1,21 +1,31 @@
 // An agent written on the official SDK, for both versions, that does what the prompt says, line by
 // line, like actor-agent.  What it reads and writes is kept in the file INTEROP_LOG, one line each,
-// behind "<" and ">".
+// behind "<" and ">"; "=" stands where an agent has been started.
 //
-//     node sdk-agent.mjs [--v1 | --v2] [--router] [--bare] [--auth]
+//     node sdk-agent.mjs [--v1 | --v2] [--router] [--bare] [--auth] [--login]
 //
 // --v1, --v2   only that version
 // --router     behind the SDK's router, which both versions together always are
 // --bare       offers nothing
 // --auth       no session before somebody has logged in
+// --login      logs in at the terminal, for those that are started after it, and exits
 
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
 import { lineSplitter } from "./lines.mjs";
 import { allBlocks, allUpdates, diffTool, history, planUpdate, toolUpdates } from "./script.mjs";
 
 const flags = new Set(process.argv.slice(2));
 const bare = flags.has("--bare");
+
+// What a login leaves behind; the method's environment says how to log in.
+const credentials = `${process.env.INTEROP_LOG}.credentials`;
+if (flags.has("--login")) {
+  if (process.env.INTEROP_LOGIN !== "terminal" || !flags.has("--auth")) process.exit(1);
+  if (existsSync(credentials)) process.exit(2); // once is enough
+  writeFileSync(credentials, "");
+  process.exit(0);
+}
 
 // Half of the time that this program takes is reading the SDK: what is not needed is left out.
 const router = flags.has("--router") || !(flags.has("--v1") || flags.has("--v2"));
@@ -35,7 +45,7 @@ const OLD = ["old-1", "old-2", "old-3", "old-4", "old-5"].map((sessionId, i) => 
   updatedAt: "2026-01-02T03:04:05Z",
 }));
 const sessions = new Map();
-let loggedIn = !flags.has("--auth");
+let loggedIn = !flags.has("--auth") || existsSync(credentials);
 let messages = 0;
 
 class Session {
@@ -44,6 +54,7 @@ class Session {
     this.mode = "ask";
     this.model = "fast-1";
     this.verbose = false;
+    this.cancellers = {};
     sessions.set(sessionId, this);
   }
 
@@ -257,6 +268,43 @@ const LINES = {
       await session.update({ sessionUpdate: "state_update", state: "running" });
     }
   },
+  // Does not take its question back, and waits for the answer also when it is cancelled.
+  stubborn: async (turn, session) => {
+    const params = { sessionId: session.sessionId, ...permission(session, "Answer me") };
+    const { outcome } = await session.client.request("session/request_permission", params);
+    await session.say(`permission: ${JSON.stringify(outcome)}\n`);
+    await turn.cancelled;
+  },
+  // A tool call and a terminal that can be cancelled, until they are.
+  cancellable: async (turn, session) => {
+    const tool = { sessionUpdate: "tool_call_update", toolCallId: "tool-c", title: "Long" };
+    const terminal = { sessionUpdate: "terminal_update", terminalId: "term-c", command: "sleep" };
+    const capabilities = { cancel: {} };
+    const cancelled = (id) => new Promise((done) => (session.cancellers[id] = done));
+    const both = Promise.all([cancelled("tool-c"), cancelled("term-c")]);
+    await session.update({ ...tool, status: "in_progress", capabilities });
+    await session.update({ ...terminal, capabilities });
+    await Promise.race([both, turn.cancelled]);
+    await session.update({ ...tool, status: "cancelled", capabilities: null });
+    await session.update({ ...terminal, exitStatus: { signal: "SIGTERM" } });
+    await session.say("cancelled");
+  },
+  // An update with something beside it.
+  traced: async (turn, session) => {
+    await session.client.notify("session/update", {
+      sessionId: session.sessionId,
+      update: { sessionUpdate: "agent_message_chunk", content: text("traced"), messageId: "tr" },
+      _meta: { traceparent: "00-1" },
+    });
+  },
+  // Reads a file later, also when the session is closed by then.
+  "read-later": async (turn, session, rest) => {
+    const [ms, path] = rest.split(" ");
+    const { sessionId, client } = session;
+    setTimeout(() => {
+      client.request("fs/read_text_file", { sessionId, path }).catch(() => {});
+    }, Number(ms));
+  },
   command: async (turn, session) => {
     const params = {
       title: "Run it?",
@@ -429,6 +477,13 @@ function close(sdk, { params }) {
   return {};
 }
 
+function cancelOne(params, id) {
+  const session = find(v2, params);
+  if (!session.cancellers[id]) throw new v2.RequestError(-32602, "Nothing to cancel");
+  session.cancellers[id]();
+  return {};
+}
+
 const login = (sdk) => ({ params }) => {
   if (params.methodId !== "token") throw new sdk.RequestError(-32602, "No such method");
   loggedIn = true;
@@ -535,7 +590,13 @@ function makeV1() {
   };
   const authMethods = [
     { id: "token", name: "With a token" },
-    { id: "tui", name: "In a terminal", type: "terminal", args: ["--login"] },
+    {
+      id: "tui",
+      name: "In a terminal",
+      type: "terminal",
+      args: ["--login"],
+      env: { INTEROP_LOGIN: "terminal" },
+    },
   ];
   const app = common(v1.agent({ name: "sdk-agent" }), 1, v1).onRequest(agent.initialize, () => ({
     protocolVersion: 1,
@@ -565,7 +626,13 @@ function makeV2() {
   };
   const authMethods = [
     { type: "agent", methodId: "token", name: "With a token" },
-    { type: "terminal", methodId: "tui", name: "In a terminal", args: ["--login"] },
+    {
+      type: "terminal",
+      methodId: "tui",
+      name: "In a terminal",
+      args: ["--login"],
+      env: [{ name: "INTEROP_LOGIN", value: "terminal" }],
+    },
   ];
   return common(v2.agent({ name: "sdk-agent" }), 2, v2)
     .onRequest(agent.initialize, () => ({
@@ -574,6 +641,8 @@ function makeV2() {
       capabilities: { session: bare ? {} : session },
       authMethods: bare ? [] : authMethods,
     }))
+    .onRequest(agent.toolCall.cancel, ({ params }) => cancelOne(params, params.toolCallId))
+    .onRequest(agent.terminal.cancel, ({ params }) => cancelOne(params, params.terminalId))
     .onRequest(agent.auth.login, login(v2))
     .onRequest(agent.auth.logout, logout);
 }
@@ -584,6 +653,7 @@ const log = (mark) => (line) => {
   if (process.env.INTEROP_LOG) appendFileSync(process.env.INTEROP_LOG, `${mark}${line}\n`);
 };
 
+log("=")(""); // a connection begins
 const read = lineSplitter(log("<"));
 const wrote = lineSplitter(log(">"));
 const input = new Readable({ read() {} });

@@ -11,6 +11,8 @@ import { methodsOf, seen, updateKindsOf } from "./wire.mjs";
 import { sessionCases } from "./agent-sessions.mjs";
 import { turnCases } from "./agent-turns.mjs";
 import { cancelCases } from "./agent-cancel.mjs";
+import { workCases } from "./agent-work.mjs";
+import { commandCases } from "./agent-commands.mjs";
 
 const [actor, echo] = process.argv.slice(3);
 const version = Number(process.argv[2]);
@@ -53,6 +55,8 @@ begin();
 await sessionCases(version, start);
 await turnCases(version, start);
 await cancelCases(version, start);
+await workCases(version, start);
+await commandCases(version, start);
 await echoCases(version);
 await completeness(version);
 end();

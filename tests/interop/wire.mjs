@@ -67,6 +67,12 @@ export function updateKindsOf(version) {
     .filter((kind) => kind !== undefined);
 }
 
+/** The side that a request or notification goes to: "agent" or "client". */
+export function askedOf(method) {
+  const { Request, Notification } = VERSIONS[1].types;
+  return (Request.get(method) ?? Notification.get(method))?.side;
+}
+
 const TITLES = { agent: "Agent", client: "Client" };
 const OTHER = { agent: "client", client: "agent" };
 

@@ -2,16 +2,11 @@
 #ifndef STORE_HELP_H
 #define STORE_HELP_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "helpers.h"
 #include "store/store.h"
 
 static char store_folder[64];

@@ -56,8 +56,8 @@ static void every_length_comes_back(void **state)
         assert_int_equal(got.len, (n + 2) / 3 * 4);
         struct acp_raw exact_text = test_exact(acp_raw_n(got.ptr, got.len));
         acp_buf_clear(&back);
-        assert_int_equal(
-            acp_base64_decode(&back, acp_str_n(exact_text.ptr, exact_text.len), NULL), 0);
+        assert_int_equal(acp_base64_decode(&back, acp_str_n(exact_text.ptr, exact_text.len), NULL),
+                         0);
         assert_int_equal(back.len, n);
         assert_int_equal(acp_base64_decoded_size(got), n);
         assert_memory_equal(acp_buf_view(&back).ptr, bytes, n);
@@ -94,10 +94,10 @@ static void what_is_not_base64_is_refused_with_its_place(void **state)
         const char *text;
         size_t offset;
     } rows[] = {
-        {"Z", 1},        {"Zg", 2},       {"Zg=", 3},      {"Zm9vY", 5},    {"=", 1},
-        {"====", 0},     {"Z===", 1},     {"Zg==Zg==", 2}, {"Zg=v", 2},     {"Zm9=vYmF", 3},
+        {"Z", 1},        {"Zg", 2},        {"Zg=", 3},      {"Zm9vY", 5},    {"=", 1},
+        {"====", 0},     {"Z===", 1},      {"Zg==Zg==", 2}, {"Zg=v", 2},     {"Zm9=vYmF", 3},
         {"Zm9v\nYm", 7}, {"Zm9v\nYmF", 4}, {"Zm9-", 3},     {"Zm9_", 3},     {" Zm9", 0},
-        {"Zh==", 1},     {"Zm9vYh==", 5}, {"Zm9=", 2},     {"Zm9vYmG=", 6}, {"Z\xc3\xa9v", 1},
+        {"Zh==", 1},     {"Zm9vYh==", 5},  {"Zm9=", 2},     {"Zm9vYmG=", 6}, {"Z\xc3\xa9v", 1},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_buf out;

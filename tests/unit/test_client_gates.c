@@ -1,6 +1,6 @@
 /*
- * What a client may send: only what the version has and the agent offers.  The rest is refused here,
- * with a sentence, and never reaches the agent.
+ * What a client may send: only what the version has and the agent offers.  The rest is refused
+ * here, with a sentence, and never reaches the agent.
  */
 #include "test_client_host.h"
 
@@ -200,12 +200,13 @@ static void a_fork_is_a_session_of_its_own(void **state)
         struct talk *t = talk_begin(version | ACP_UNSTABLE, unstable(version));
         talk_open(t, "{\"sessionId\":\"old\"}");
         struct acp_client_session *old = t->session;
-        assert_int_equal(
-            acp_client_fork_session(t->client, acp_str("old"), &place, on_opened, t), 0);
+        assert_int_equal(acp_client_fork_session(t->client, acp_str("old"), &place, on_opened, t),
+                         0);
         int id = last_id(t);
         expect_said(t, "\"method\":\"session/fork\",\"params\":{\"sessionId\":\"old\"");
-        update(t, "new", "{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":\"m\","
-                         "\"content\":{\"type\":\"text\",\"text\":\"early\"}}");
+        update(t, "new",
+               "{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":\"m\","
+               "\"content\":{\"type\":\"text\",\"text\":\"early\"}}");
         tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"sessionId\":\"new\"}}", id);
         expect_log(t, "opened well\nopened well\nchunk early\n");
         assert_true(t->session != old);
@@ -215,9 +216,8 @@ static void a_fork_is_a_session_of_its_own(void **state)
         expect_said(t, "\"sessionId\":\"new\"");
         talk_free(t);
         t = talk_begin(version, unstable(version));
-        assert_int_equal(
-            acp_client_fork_session(t->client, acp_str("old"), &place, on_opened, t),
-            ACP_ERR_STATE);
+        assert_int_equal(acp_client_fork_session(t->client, acp_str("old"), &place, on_opened, t),
+                         ACP_ERR_STATE);
         talk_free(t);
     }
 }
@@ -297,8 +297,7 @@ static void v1_sess_15_the_command_of_a_server_is_an_absolute_path(void **state)
         for (size_t i = 0; i < COUNT(relative); i++) {
             acp_mcp_server_init_stdio(&server, acp_str("tools"), acp_str(relative[i]));
             assert_int_equal(open_with(t, &server, 1), ACP_ERR_ARGUMENT);
-            assert_true(why_has(
-                t, "the command of the MCP server tools must be an absolute path"));
+            assert_true(why_has(t, "the command of the MCP server tools must be an absolute path"));
         }
         expect_said(t, NULL);
         acp_mcp_server_init_stdio(&server, acp_str("tools"), acp_str("/bin/tools"));
@@ -448,8 +447,9 @@ static void com_ext_06_requests_carry_the_trace_context(void **state)
     (void) state;
     acp_content_block_init_text(&block, acp_str("go"));
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(
-            version, version == ACP_V2 ? "{\"session\":{}}" : "{\"sessionCapabilities\":{\"list\":{}}}");
+        struct talk *t =
+            talk_begin(version, version == ACP_V2 ? "{\"session\":{}}"
+                                                  : "{\"sessionCapabilities\":{\"list\":{}}}");
         const char *options = version == ACP_V2 ? "configId" : "id";
         char opened[300];
         (void) snprintf(opened, sizeof(opened),
@@ -502,7 +502,8 @@ static void v1_init_04_the_client_says_who_it_is(void **state)
             }
             assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
             assert_int_equal(acp_client_start(client, NULL, NULL), 0);
-            struct acp_str out = acp_client_endpoint(client).output(acp_client_endpoint(client).self);
+            struct acp_str out =
+                acp_client_endpoint(client).output(acp_client_endpoint(client).self);
             char *text = strndup(out.ptr, out.len);
             /* Version 2 demands a name, so there are stand-ins. */
             (void) snprintf(expected, sizeof(expected), "\"%s\":{%s}",
@@ -514,6 +515,26 @@ static void v1_init_04_the_client_says_who_it_is(void **state)
             acp_client_free(client);
         }
     }
+}
+
+static void an_agent_of_either_version_learns_what_is_offered(void **state)
+{
+    static const struct acp_client_handler handler = {0};
+    struct acp_client_options options = {
+        .versions = ACP_V1 | ACP_V2, .name = acp_str("me"), .read_files = true, .forms = true};
+    struct acp_client *client;
+    (void) state;
+    assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
+    assert_int_equal(acp_client_start(client, NULL, NULL), 0);
+    struct acp_str out = acp_client_endpoint(client).output(acp_client_endpoint(client).self);
+    char *text = strndup(out.ptr, out.len);
+    assert_non_null(strstr(text, "\"protocolVersion\":2"));
+    assert_non_null(strstr(text, "\"capabilities\":{\"elicitation\":{\"form\":{}}}"));
+    assert_non_null(strstr(text, "\"info\":{\"name\":\"me\",\"version\":\"0\"}"));
+    assert_non_null(strstr(text, "\"clientCapabilities\":{\"fs\":{\"readTextFile\":true"));
+    assert_non_null(strstr(text, "\"clientInfo\":{\"name\":\"me\",\"version\":\"0\"}"));
+    free(text);
+    acp_client_free(client);
 }
 
 static void unstable_capabilities_are_told_only_when_wanted(void **state)
@@ -553,6 +574,7 @@ int main(void)
         cmocka_unit_test(the_subject_of_a_question_can_be_cancelled_too),
         cmocka_unit_test(com_ext_06_requests_carry_the_trace_context),
         cmocka_unit_test(v1_init_04_the_client_says_who_it_is),
+        cmocka_unit_test(an_agent_of_either_version_learns_what_is_offered),
         cmocka_unit_test(unstable_capabilities_are_told_only_when_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

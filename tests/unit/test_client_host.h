@@ -245,7 +245,7 @@ static inline void expect_said(struct talk *t, const char *text)
     acp_buf_clear(&t->said);
 }
 
-static inline struct talk *talk_new(unsigned versions)
+static inline struct talk *talk_with(const struct acp_client_options *options)
 {
     static const struct acp_client_handler handler = {
         .event = on_event,
@@ -257,12 +257,18 @@ static inline struct talk *talk_new(unsigned versions)
     };
     struct talk *t = calloc(1, sizeof(*t));
     assert_non_null(t);
-    t->options.versions = versions;
+    t->options = *options;
     acp_buf_init(&t->log, 1 << 20);
     acp_buf_init(&t->said, 1 << 20);
     assert_int_equal(acp_client_new(&t->options, &handler, t, &t->client), 0);
     t->endpoint = acp_client_endpoint(t->client);
     return t;
+}
+
+static inline struct talk *talk_new(unsigned versions)
+{
+    struct acp_client_options options = {.versions = versions};
+    return talk_with(&options);
 }
 
 /* capabilities is what the agent says it can do. */

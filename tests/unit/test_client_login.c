@@ -76,9 +76,9 @@ static void what_cannot_be_given_to_a_program_is_refused(void **state)
     acp_arena_init(&arena, 0);
     for (size_t i = 0; i < 5; i++) {
         struct acp_auth_method method =
-            i == 4
-                ? terminal_method((struct acp_str_list){nul, 1}, (struct acp_str_map){NULL, 0})
-                : terminal_method((struct acp_str_list){NULL, 0}, (struct acp_str_map){names + i, 1});
+            i == 4 ? terminal_method((struct acp_str_list){nul, 1}, (struct acp_str_map){NULL, 0})
+                   : terminal_method((struct acp_str_list){NULL, 0},
+                                     (struct acp_str_map){names + i, 1});
         assert_int_equal(
             acp_login_command_make(&method, own, NULL, false, &arena, &command, &failure),
             ACP_ERR_ARGUMENT);
@@ -97,8 +97,9 @@ static void a_command_of_the_agents_own_needs_leave(void **state)
     struct acp_arena arena;
     (void) state;
     acp_arena_init(&arena, 0);
-    method.agent.meta = acp_raw("{\"x\":1,\"terminal-auth\":{\"label\":\"Log in\",\"command\":"
-                                "\"node\",\"args\":[\"cli.js\",\"/login\"],\"env\":{\"A\":\"1\"}}}");
+    method.agent.meta =
+        acp_raw("{\"x\":1,\"terminal-auth\":{\"label\":\"Log in\",\"command\":"
+                "\"node\",\"args\":[\"cli.js\",\"/login\"],\"env\":{\"A\":\"1\"}}}");
     assert_int_equal(acp_login_command_make(&method, own, NULL, false, &arena, &command, &failure),
                      ACP_ERR_STATE);
     assert_int_equal(acp_login_command_make(&method, own, NULL, true, &arena, &command, &failure),
@@ -188,10 +189,10 @@ static void who_gives_up_has_not_logged_in(void **state)
     struct host *host = *state;
     struct end end = {0};
     struct acp_login *login = NULL;
-    assert_int_equal(start(&host->loop, "trap 'exit 0' TERM; while :; do sleep 0.05; done", "x",
-                           &end, &login),
-                     0);
-    /* Once the shell has set its trap; should it not have, the signal ends it, which is the same. */
+    assert_int_equal(
+        start(&host->loop, "trap 'exit 0' TERM; while :; do sleep 0.05; done", "x", &end, &login),
+        0);
+    /* Once the shell has set its trap; if it has not, the signal ends it, which is the same. */
     uv_sleep(50);
     acp_login_cancel(login);
     assert_int_equal(uv_run(&host->loop, UV_RUN_DEFAULT), 0);
@@ -230,11 +231,16 @@ static void a_method_of_another_kind_is_not_run(void **state)
 /* ---- At a terminal --------------------------------------------------------------------------- */
 
 /* What the program that has a terminal found out; each is a bit of its exit status. */
-enum finding { NOT_LENT = 1, NOT_TAKEN_BACK = 2, NOT_RESTORED = 4, WRONG_END = 8, NOT_STARTED = 16 };
+enum finding {
+    NOT_LENT = 1,
+    NOT_TAKEN_BACK = 2,
+    NOT_RESTORED = 4,
+    WRONG_END = 8,
+    NOT_STARTED = 16
+};
 
 /*
- * A program of its own at the terminal: it logs in, and says what it found.  keys are typed once the
- * login program, which changes the terminal, waits for them.
+ * A program of its own at the terminal: it logs in, and says what it found.
  */
 static int at_terminal(int slave, const char *script, int expected)
 {
@@ -307,7 +313,8 @@ static void the_user_types_into_the_login_and_not_into_us(void **state)
 {
     (void) state;
     type_at("stty -echo; echo ready; read word; test \"$word\" = secret", "secret\n", 0);
-    type_at("stty -echo; echo ready; read word; test \"$word\" = secret", "wrong\n", ACP_ERR_REMOTE);
+    type_at("stty -echo; echo ready; read word; test \"$word\" = secret", "wrong\n",
+            ACP_ERR_REMOTE);
     type_at("echo ready; read word", "\x03", ACP_ERR_REMOTE);
     /* ^Z would stop it for ever. */
     type_at("echo ready; read word; test \"$word\" = on", "\x1aon\n", 0);

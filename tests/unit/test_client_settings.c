@@ -10,7 +10,7 @@
 #define COMMAND(name) "{\"type\":\"command\",\"name\":\"" name "\",\"description\":\"d\"}"
 #define VALUES "[{\"value\":\"ask\",\"name\":\"Ask\"},{\"value\":\"code\",\"name\":\"Code\"}]"
 #define MORE_VALUES                                                                                \
-    "[{\"groupId\":\"g\",\"name\":\"G\",\"options\":[{\"value\":\"ask\",\"name\":\"Ask\"},"       \
+    "[{\"groupId\":\"g\",\"name\":\"G\",\"options\":[{\"value\":\"ask\",\"name\":\"Ask\"},"        \
     "{\"value\":\"code\",\"name\":\"Code\"},{\"value\":\"plan\",\"name\":\"Plan\"}]}]"
 #define MODEL(id, value)                                                                           \
     "{\"" id "\":\"model\",\"name\":\"Model\",\"category\":\"model\",\"type\":\"select\","         \
@@ -18,15 +18,16 @@
 #define STYLE(id, value, values)                                                                   \
     "{\"" id "\":\"style\",\"name\":\"Style\",\"category\":\"mode\",\"type\":\"select\","          \
     "\"currentValue\":\"" value "\",\"options\":" values "}"
+#define TWO_OPTIONS MODEL("configId", "m-1") "," STYLE("configId", "ask", VALUES)
+#define TWO_COMMANDS COMMAND("test") ",{\"type\":\"_other\",\"name\":\"x\"}"
 #define OPTIONS(list) "{\"sessionUpdate\":\"config_option_update\",\"configOptions\":[" list "]}"
 
 static void a_session_of_version_2_tells_what_may_be_set(void **state)
 {
     struct talk *t = talk_begin(ACP_V2, SESSION_V2);
     (void) state;
-    talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" MODEL("configId", "m-1") "," STYLE(
-                     "configId", "ask", VALUES) "],\"availableCommands\":[" COMMAND("test")
-                                                    ",{\"type\":\"_other\",\"name\":\"x\"}]}");
+    talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" TWO_OPTIONS
+                 "],\"availableCommands\":[" TWO_COMMANDS "]}");
     /* V2-CFG-10: a command of a kind that nobody knows is left out. */
     expect_log(t, "opened well\noptions model=m-1 style=ask\nmodes ask code (ask)\n"
                   "commands test\n");
@@ -43,8 +44,7 @@ static void a_session_of_version_2_tells_what_may_be_set(void **state)
          MODEL("configId", "m-2"), STYLE("configId", "code", VALUES));
     expect_log(t, "options model=m-2 style=code\nmode code\ndone well\n");
     /* What is told again, as it must be, is no change of the mode. */
-    update(t, "s",
-           OPTIONS(MODEL("configId", "m-2") "," STYLE("configId", "code", VALUES)));
+    update(t, "s", OPTIONS(MODEL("configId", "m-2") "," STYLE("configId", "code", VALUES)));
     expect_log(t, "options model=m-2 style=code\n");
     update(t, "s", OPTIONS(STYLE("configId", "plan", MORE_VALUES)));
     expect_log(t, "options style=plan\nmodes ask code plan (plan)\n");

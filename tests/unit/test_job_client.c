@@ -20,12 +20,10 @@ static void the_requests_come_in_their_order(void **state)
     struct acp_job_options options = world_line(w, "echo one two");
     world_run(w, &options);
     UNTIL(w, world_said(w, "terminal/release"));
+    /* The terminal is on the tool call before it is released: V1-TOOL-10. */
     static const char *const order[] = {
-        "\"terminal/create\"",
-        "\"type\":\"terminal\"", /* on the tool call, before it is released: V1-TOOL-10 */
-        "\"terminal/wait_for_exit\"",
-        "\"terminal/output\"",
-        "\"terminal/release\"",
+        "\"terminal/create\"", "\"type\":\"terminal\"", "\"terminal/wait_for_exit\"",
+        "\"terminal/output\"", "\"terminal/release\"",
     };
     const char *at = test_cstr(&w->log);
     for (size_t i = 0; i < COUNT(order); i++) {
@@ -71,6 +69,19 @@ static void a_refused_create_is_a_command_not_started(void **state)
     assert_int_equal(w->told.end, ACP_JOB_NOT_STARTED);
     assert_non_null(strstr(w->told.message, "not today"));
     assert_false(world_said(w, "terminal/release"));
+}
+
+static void a_long_reason_is_cut_at_a_character(void **state)
+{
+    struct world *w = *state;
+    static char reason[601];
+    for (size_t i = 0; i < 600; i += 2)
+        memcpy(reason + i, "\303\251", 2);
+    w->reason = reason;
+    refuse(w, "terminal/create", "true");
+    size_t len = strlen(w->told.message);
+    assert_true(len > 200 && len < sizeof(w->told.message));
+    assert_memory_equal(w->told.message + len - 2, "\303\251", 2);
 }
 
 static void a_refused_wait_loses_the_command_but_not_its_output(void **state)
@@ -268,6 +279,7 @@ int main(void)
         HERE(the_requests_come_in_their_order),
         HERE(a_timeout_is_made_of_kill_wait_output_release),
         HERE(a_refused_create_is_a_command_not_started),
+        HERE(a_long_reason_is_cut_at_a_character),
         HERE(a_refused_wait_loses_the_command_but_not_its_output),
         HERE(a_refused_output_leaves_the_exit_code),
         HERE(a_refused_kill_ends_with_the_release),

@@ -59,6 +59,7 @@ struct world {
 
     /* What the client does wrong. */
     const char *refuses; /* this method */
+    const char *reason;  /* NULL: "not today" */
     const char *ignores;
     bool reads_nothing;
     bool says_nothing;
@@ -191,6 +192,14 @@ static inline void world_on_cancel(struct acp_turn *turn, void *user)
     ((struct world *) user)->cancelled = true;
 }
 
+static inline void world_on_cancel_terminal(struct acp_session *session, struct acp_str terminal,
+                                            void *user)
+{
+    struct acp_job *job = acp_jobs_find(((struct world *) user)->jobs, session, terminal);
+    assert_non_null(job);
+    acp_job_kill(job);
+}
+
 static inline void world_on_end_session(struct acp_session *session, void *user)
 {
     (void) session;
@@ -207,8 +216,10 @@ static inline void world_on_request(struct acp_client *client, struct acp_client
     if (w->ignores && acp_str_is(message->method, w->ignores))
         return;
     if (w->refuses && acp_str_is(message->method, w->refuses))
-        assert_int_equal(
-            acp_client_refuse(client, call, -32000, acp_str("not today"), acp_raw(NULL)), 0);
+        assert_int_equal(acp_client_refuse(client, call, -32000,
+                                           acp_str(w->reason ? w->reason : "not today"),
+                                           acp_raw(NULL)),
+                         0);
     else
         assert_true(acp_workspace_serve(w->workspace, client, session, call, method, message));
 }
@@ -257,6 +268,8 @@ static inline void world_make_sides(struct world *w, const struct acp_jobs_optio
 {
     static const struct acp_agent_handler agent_handler = {.prompt = world_on_prompt,
                                                            .cancel = world_on_cancel,
+                                                           .cancel_terminal =
+                                                               world_on_cancel_terminal,
                                                            .end_session = world_on_end_session};
     static const struct acp_client_handler client_handler = {.request = world_on_request};
     unsigned version = w->kind == WITH_STREAM ? ACP_V2 : ACP_V1;
@@ -310,9 +323,9 @@ static inline int world_teardown(void **state)
 {
     struct world *w = *state;
     acp_jobs_free(w->jobs);
+    acp_workspace_free(w->workspace);
     acp_client_free(w->client);
     acp_agent_free(w->agent);
-    acp_workspace_free(w->workspace);
     acp_policy_free(w->policy);
     acp_buf_finish(&w->log);
     acp_buf_finish(&w->line);

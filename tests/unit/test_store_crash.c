@@ -19,7 +19,7 @@ static int setup(void **state)
     return make_store_folder(state);
 }
 
-/* ---- A process that writes -------------------------------------------------------------------- */
+/* ---- A process that writes ------------------------------------------------------------------ */
 
 /* Keeps so many events on their way; a turn is TURN of them. */
 enum { WINDOW = 300, TURN = 97 };
@@ -110,7 +110,7 @@ static void be_writer(const char *id, bool create, uint64_t until, int report)
     _exit(0);
 }
 
-/* ---- Checking ---------------------------------------------------------------------------------- */
+/* ---- Checking ------------------------------------------------------------------------------- */
 
 struct check {
     uint64_t last;
@@ -153,7 +153,7 @@ static int note_seq(const struct store_hit *hit, void *user)
 static void check_index(struct store *store, uint64_t last)
 {
     for (int i = 0; i < 20; i++) {
-        uint64_t seq = 1 + (uint64_t) rand() % last;
+        uint64_t seq = 1 + test_random() % last;
         if (seq % TURN == 0)
             continue;
         char word[32];
@@ -201,9 +201,7 @@ static void test_killed_at_any_moment(void **state)
     enum { ROUNDS = 60 };
     uint64_t had = 0;
     bool made = false;
-    unsigned seed = (unsigned) time(NULL);
-    print_message("# seed %u\n", seed);
-    srand(seed);
+    test_seed();
     for (int round = 0; round < ROUNDS; round++) {
         int report[2];
         assert_int_equal(pipe(report), 0);
@@ -211,7 +209,7 @@ static void test_killed_at_any_moment(void **state)
         if (child == 0)
             be_writer("a", !made, UINT64_MAX, report[1]);
         (void) close(report[1]);
-        uint64_t shown = watch(report[0], rand() % 40);
+        uint64_t shown = watch(report[0], (int) (test_random() % 40));
         assert_int_equal(kill(child, SIGKILL), 0);
         int status = 0;
         assert_int_equal(waitpid(child, &status, 0), child);

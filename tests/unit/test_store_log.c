@@ -288,7 +288,7 @@ static void test_pressure(void **state)
 {
     (void) state;
     close_writer(writer);
-    writer = new_writer(store_at("log.db"), 100 * 1024, 1 << 20);
+    writer = new_writer(store_at("log.db"), 100000, 1 << 20);
     struct store_log *log = create("a");
     flush();
     /* Somebody else writes, so ours must wait. */

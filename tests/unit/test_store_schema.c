@@ -18,7 +18,7 @@ static int setup(void **state)
     return make_store_folder(state);
 }
 
-/* ---- A later schema --------------------------------------------------------------------------- */
+/* ---- A later schema ------------------------------------------------------------------------- */
 
 /* The real first step, then two that a later version might have. */
 static const char *later_steps[3];
@@ -180,7 +180,7 @@ static void test_processes_create_once(void **state)
     assert_int_equal(ask(store_at("new/log.db"), "PRAGMA user_version"), store_schema.version);
 }
 
-/* ---- What is not ours -------------------------------------------------------------------------- */
+/* ---- What is not ours ----------------------------------------------------------------------- */
 
 static void write_file(const char *path, const void *bytes, size_t n)
 {
@@ -277,7 +277,7 @@ static void test_damage_within_is_told(void **state)
     store_close(store);
 }
 
-/* ---- Without SQLite ---------------------------------------------------------------------------- */
+/* ---- Without SQLite ------------------------------------------------------------------------- */
 
 static void test_without_sqlite(void **state)
 {

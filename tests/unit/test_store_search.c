@@ -313,12 +313,12 @@ static void test_no_words_are_wrong(void **state)
     }
     assert_found("-fox", "a/1 user: the quick brown fox\n");
     /* Every sign that there is, in random order. */
-    srand(1);
+    test_seed();
     for (int round = 0; round < 2000; round++) {
         char words[24];
-        size_t n = (size_t) rand() % sizeof(words);
+        size_t n = test_random() % sizeof(words);
         for (size_t i = 0; i < n; i++)
-            words[i] = (char) (1 + rand() % 255);
+            words[i] = (char) (1 + test_random() % 255);
         struct store_query query = {.words = acp_str_n(words, n)};
         if (store_search(store, &query, note_hit, NULL, &failure))
             fail_msg("'%.*s': %s", (int) n, words, failure.message);

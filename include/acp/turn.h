@@ -1,0 +1,183 @@
+/*
+ * turn.h - what an agent says in a session, and how a turn is worked on: a part of agent.h.
+ *
+ * Paths in all of it are absolute and lines are counted from 1; what has others is refused with
+ * ACP_ERR_ARGUMENT, and nothing of it is sent.
+ */
+#ifndef ACP_TURN_H
+#define ACP_TURN_H
+
+#include "acp/rpc.h"
+#include "acp/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct acp_agent;
+struct acp_session;
+struct acp_turn;
+
+/* ---- Saying ---------------------------------------------------------------------------------- */
+
+/*
+ * Updates that belong to no turn in particular; in a turn or between turns.  ACP_ERR_STATE before
+ * the session is accepted (but while it is being loaded they are its history) and after it ended.
+ */
+ACP_API int acp_session_user_block(struct acp_session *session,
+                                   const struct acp_content_block *block, struct acp_str message);
+/* message is the id of the message it belongs to; absent: the one that is open, or a new one. */
+ACP_API int acp_session_text(struct acp_session *session, struct acp_str text,
+                             struct acp_str message);
+ACP_API int acp_session_thought(struct acp_session *session, struct acp_str text,
+                                struct acp_str message);
+ACP_API int acp_session_block(struct acp_session *session, const struct acp_content_block *block,
+                              struct acp_str message);
+/*
+ * The id of the message that was last said something of, so that it can be told again under the
+ * same id when the session is loaded; absent when there is none.  Valid until the next call.
+ */
+ACP_API struct acp_str acp_session_message(const struct acp_session *session);
+/* The first update of a tool call begins it and must have a title. */
+ACP_API int acp_session_tool(struct acp_session *session,
+                             const struct acp_tool_call_update *update);
+ACP_API int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *entries,
+                             size_t count);
+ACP_API int acp_session_commands(struct acp_session *session,
+                                 const struct acp_available_command *commands, size_t count);
+ACP_API int acp_session_mode(struct acp_session *session, struct acp_str mode);
+ACP_API int acp_session_options(struct acp_session *session,
+                                const struct acp_session_config_option *options, size_t count);
+ACP_API int acp_session_info(struct acp_session *session,
+                             const struct acp_session_info_update *info);
+ACP_API int acp_session_usage(struct acp_session *session, const struct acp_usage_update *usage);
+ACP_API int acp_session_notice(struct acp_session *session, const struct acp_notice *notice);
+ACP_API int acp_session_compaction(struct acp_session *session,
+                                   const struct acp_compaction_update *update);
+/*
+ * What goes on beside the conversation: all of it, each time; count 0 says that it is over.  Once
+ * told, the role repeats it with every state.  Version 1 has no word for it and is told nothing.
+ */
+ACP_API int acp_session_background(struct acp_session *session,
+                                   const struct acp_background_work *items, size_t count);
+/*
+ * Any update of the version at hand, for what has no call of its own.  ACP_ERR_STATE when the
+ * client did not offer to take it, and for a state while a turn is at work, which the role tells.
+ */
+ACP_API int acp_session_update(struct acp_session *session,
+                               const struct acp_session_update *update);
+
+/* ---- Turns ----------------------------------------------------------------------------------- */
+
+/* Why a turn ends. */
+enum acp_stop {
+    ACP_STOP_END_TURN = 1,
+    ACP_STOP_MAX_TOKENS,
+    ACP_STOP_MAX_TURN_REQUESTS,
+    ACP_STOP_REFUSAL,
+    ACP_STOP_CANCELLED,
+};
+
+ACP_API struct acp_session *acp_turn_session(const struct acp_turn *turn);
+ACP_API bool acp_turn_is_cancelled(const struct acp_turn *turn);
+/* The _meta that came with the prompt, such as a trace context; absent when there was none. */
+ACP_API struct acp_raw acp_turn_meta(const struct acp_turn *turn);
+/*
+ * The _meta that goes beside all updates of the turn, and into its questions, from now on: an
+ * object, which is copied; absent: none.  ACP_ERR_TYPE for anything else.
+ */
+ACP_API int acp_turn_set_meta(struct acp_turn *turn, struct acp_raw meta);
+/* The id of the user's message, for telling it again when the session is loaded. */
+ACP_API struct acp_str acp_turn_user_message(const struct acp_turn *turn);
+ACP_API void acp_turn_set_user(struct acp_turn *turn, void *user);
+ACP_API void *acp_turn_user(const struct acp_turn *turn);
+
+ACP_API int acp_turn_text(struct acp_turn *turn, struct acp_str text);
+ACP_API int acp_turn_thought(struct acp_turn *turn, struct acp_str text);
+ACP_API int acp_turn_block(struct acp_turn *turn, const struct acp_content_block *block);
+ACP_API int acp_turn_tool(struct acp_turn *turn, const struct acp_tool_call_update *update);
+ACP_API int acp_turn_plan(struct acp_turn *turn, const struct acp_plan_entry *entries,
+                          size_t count);
+ACP_API int acp_turn_usage(struct acp_turn *turn, const struct acp_usage_update *usage);
+
+/* What the turn cost, told at its end (unstable); copied, without its _meta. */
+ACP_API void acp_turn_spent(struct acp_turn *turn, const struct acp_usage *usage);
+
+/* Ends the turn.  A turn that was cancelled ends as cancelled. */
+ACP_API int acp_turn_end(struct acp_turn *turn, enum acp_stop stop);
+/* Ends it with an error: it failed, the user is told why. */
+ACP_API int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message);
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+/*
+ * Asking the client.  Each answer comes exactly once, also when the turn is cancelled, the client
+ * says nothing sensible or the connection closes; err is then one of enum acp_err, and the thing
+ * asked for was not granted.  Calls fail at once with ACP_ERR_STATE where the client did not offer
+ * the service (acp_agent_client_capabilities() tells).
+ */
+
+/*
+ * Whether the turn works on while questions to the user are open.  It does not unless this is said:
+ * a version 2 client is then told that the session waits for the user.
+ */
+ACP_API int acp_turn_set_busy(struct acp_turn *turn, bool busy);
+
+struct acp_permission {
+    int err;               /* 0 when an offered option was chosen */
+    struct acp_str option; /* its id */
+    enum acp_permission_option_kind_is kind;
+};
+typedef void acp_permission_fn(struct acp_turn *turn, const struct acp_permission *answer,
+                               void *user);
+ACP_API int acp_turn_ask_permission(struct acp_turn *turn, const struct acp_tool_call_update *tool,
+                                    const struct acp_permission_option *options, size_t count,
+                                    acp_permission_fn *answer, void *user);
+
+/* What the user did with a form or a web page; what is unknown or failed counts as cancelled. */
+enum acp_elicited { ACP_ELICITED_CANCEL, ACP_ELICITED_DECLINE, ACP_ELICITED_ACCEPT };
+struct acp_elicitation_answer {
+    int err; /* 0 when the client has answered */
+    enum acp_elicited action;
+    /* What was filled into a form that was accepted, as the client says: to be checked again. */
+    struct acp_elicitation_content_value_map content;
+};
+typedef void acp_elicitation_fn(struct acp_turn *turn, const struct acp_elicitation_answer *answer,
+                                void *user);
+/*
+ * Asks the user by a form, which never asks for secrets.  tool_call is the id of the call it is
+ * for; absent: the session.  form->type need not be set.
+ */
+ACP_API int acp_turn_ask_form(struct acp_turn *turn, struct acp_str tool_call,
+                              struct acp_str message, const struct acp_elicitation_schema *form,
+                              acp_elicitation_fn *answer, void *user);
+/*
+ * Asks the user to visit a web page.  id names the visit and differs from those of all others that
+ * are open.  That it is accepted says that the page is opened, not that anything was done there:
+ * tell that with acp_agent_complete_elicitation().
+ */
+ACP_API int acp_turn_ask_url(struct acp_turn *turn, struct acp_str tool_call,
+                             struct acp_str message, struct acp_str url, struct acp_str id,
+                             acp_elicitation_fn *answer, void *user);
+
+/* text is what was read; when err is ACP_ERR_REMOTE, why it was not. */
+typedef void acp_text_fn(struct acp_turn *turn, int err, struct acp_str text, void *user);
+/* line and limit 0: the whole file.  Version 1 only: in version 2 agents own the files. */
+ACP_API int acp_turn_read_file(struct acp_turn *turn, struct acp_str path, uint32_t line,
+                               uint32_t limit, acp_text_fn *answer, void *user);
+ACP_API int acp_turn_write_file(struct acp_turn *turn, struct acp_str path, struct acp_str text,
+                                acp_text_fn *answer, void *user);
+
+/*
+ * Any request of the version at hand, with its own struct, or one of one's own; params is then a
+ * struct acp_raw and type ACP_TYPE_ANY.  The result is absent when err is not 0.
+ */
+typedef void acp_result_fn(struct acp_turn *turn, const struct acp_reply *reply, void *user);
+ACP_API int acp_turn_request(struct acp_turn *turn, struct acp_str method, acp_type_id type,
+                             const void *params, acp_result_fn *answer, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * acp agents login NAME [METHOD] - logs in to an agent, by one of the ways that it offers.
+ *
+ * The agent is started and asked what it offers.  A method that the agent does by itself is asked
+ * for; one that needs a terminal is run at this one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/run.h"
+#include "acp/types.h"
+#include "cmd/cmd.h"
+#include "cmd/conversation.h"
+
+struct login {
+    struct conversation conversation;
+    const char *wanted; /* the id of the method, or NULL */
+    uv_loop_t loop;
+    struct acp_process_options process;
+    struct acp_agent_process *agent;
+    struct acp_login *running;
+    int status;
+};
+
+/* ---- Methods --------------------------------------------------------------------------------- */
+
+struct words {
+    struct acp_str id;
+    struct acp_str name;
+    struct acp_str description;
+};
+
+static struct words words_of(const struct acp_auth_method *method)
+{
+    switch (method->is) {
+    case ACP_AUTH_METHOD_TERMINAL:
+        return (struct words){method->terminal.id.len ? method->terminal.id
+                                                      : method->terminal.method_id,
+                              method->terminal.name, method->terminal.description};
+    case ACP_AUTH_METHOD_AGENT:
+        return (struct words){method->agent.id.len ? method->agent.id : method->agent.method_id,
+                              method->agent.name, method->agent.description};
+    default:
+        return (struct words){method->other.method_id, method->other.name, {0}};
+    }
+}
+
+static void print_methods(struct acp_auth_method_list methods)
+{
+    for (size_t i = 0; i < methods.count; i++) {
+        struct words words = words_of(&methods.items[i]);
+        (void) fprintf(stderr, "  %-20.*s %.*s%s%.*s\n", (int) words.id.len, words.id.ptr,
+                       (int) words.name.len, words.name.ptr, words.description.len ? ": " : "",
+                       (int) words.description.len,
+                       words.description.len ? words.description.ptr : "");
+    }
+}
+
+static const struct acp_auth_method *choose(const struct login *login,
+                                            struct acp_auth_method_list methods)
+{
+    const char *wanted = login->wanted ? login->wanted : login->conversation.agent.auth_method;
+    if (!wanted)
+        return methods.count == 1 ? &methods.items[0] : NULL;
+    for (size_t i = 0; i < methods.count; i++)
+        if (acp_str_is(words_of(&methods.items[i]).id, wanted))
+            return &methods.items[i];
+    return NULL;
+}
+
+/* ---- The login ------------------------------------------------------------------------------- */
+
+static void finish(struct login *login, int status)
+{
+    login->status = status;
+    acp_agent_process_stop(login->agent);
+}
+
+static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+{
+    struct login *login = user;
+    (void) client;
+    if (outcome->err)
+        complain("%s did not take the login: %.*s", login->conversation.agent.name,
+                 (int) outcome->why.len, outcome->why.ptr);
+    else
+        (void) printf("logged in\n");
+    finish(login, outcome->err ? EXIT_FAILED : EXIT_OK);
+}
+
+static void on_run(struct acp_login *running, int err, const struct acp_process_exit *how,
+                   struct acp_str sentence, void *user)
+{
+    struct login *login = user;
+    (void) how;
+    if (err)
+        complain("%.*s", (int) sentence.len, sentence.ptr);
+    else
+        (void) printf("logged in\n");
+    acp_login_free(running);
+    finish(login, err ? EXIT_FAILED : EXIT_OK);
+}
+
+static void log_in(struct login *login, const struct acp_auth_method *method)
+{
+    struct acp_client *client = acp_agent_process_client(login->agent);
+    struct acp_failure failure = {0};
+    struct acp_login_options options = {.agent = &login->process, .method = method};
+    int err = acp_login_start(&login->loop, &options, on_run, login, &login->running, &failure);
+    if (err == ACP_ERR_STATE)
+        err = acp_client_authenticate(client, words_of(method).id, on_done, login);
+    if (!err)
+        return;
+    struct acp_str why = acp_client_why(client);
+    complain("%.*s", *failure.message ? (int) sizeof(failure.message) : (int) why.len,
+             *failure.message ? failure.message : why.ptr);
+    finish(login, EXIT_FAILED);
+}
+
+static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+{
+    struct login *login = user;
+    const struct acp_initialize_response *agent = outcome->value;
+    (void) client;
+    if (outcome->err) {
+        complain("%.*s", (int) outcome->why.len, outcome->why.ptr);
+        finish(login, EXIT_FAILED);
+        return;
+    }
+    const struct acp_auth_method *method = choose(login, agent->auth_methods);
+    if (method) {
+        log_in(login, method);
+        return;
+    }
+    if (!agent->auth_methods.count)
+        (void) printf("%s offers no login%s%s\n", login->conversation.agent.name,
+                      login->conversation.agent.login ? "; " : "",
+                      login->conversation.agent.login ? login->conversation.agent.login : "");
+    else
+        complain("say which login you want:");
+    print_methods(agent->auth_methods);
+    finish(login, agent->auth_methods.count ? EXIT_USAGE : EXIT_OK);
+}
+
+static void on_exited(struct acp_agent_process *agent, const struct acp_process_exit *how,
+                      struct acp_str sentence, void *user)
+{
+    struct login *login = user;
+    (void) how;
+    if (login->status < 0) {
+        complain("%.*s", (int) sentence.len, sentence.ptr);
+        login->status = EXIT_FAILED;
+    }
+    acp_agent_process_free(agent);
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static int run_loop(struct login *login)
+{
+    struct acp_failure failure = {0};
+    if (uv_loop_init(&login->loop))
+        return EXIT_FAILED;
+    login->status = -1;
+    login->process = (struct acp_process_options){.argv = login->conversation.agent.argv,
+                                                  .env = login->conversation.agent.env};
+    struct acp_agent_process_options options = {
+        .process = login->process,
+        .client = {.name = acp_str("acp"), .version = acp_str(ACP_VERSION), .terminal_login = true},
+        .user = login,
+        .exited = on_exited,
+    };
+    if (acp_agent_process_start(&login->loop, &options, &login->agent, &failure)) {
+        complain("%s", failure.message);
+        login->status = EXIT_FAILED;
+    } else {
+        (void) acp_client_start(acp_agent_process_client(login->agent), on_ready, login);
+    }
+    (void) uv_run(&login->loop, UV_RUN_DEFAULT);
+    (void) uv_loop_close(&login->loop);
+    return login->status;
+}
+
+static int run(const struct invocation *invocation)
+{
+    struct login login = {0};
+    struct invocation about = *invocation;
+    about.agent = invocation->arguments[0];
+    login.wanted = invocation->argument_count > 1 ? invocation->arguments[1] : NULL;
+    int status = conversation_prepare(&login.conversation, &about, invocation->options, NULL);
+    if (!status)
+        status = run_loop(&login);
+    conversation_finish(&login.conversation);
+    return status;
+}
+
+static const struct argument arguments[] = {
+    {.name = "NAME", .kind = OPTION_TEXT},
+    {.name = "METHOD", .kind = OPTION_TEXT, .optional = true},
+    {0},
+};
+
+static const struct option_group groups[] = {
+    {agent_option_rows, 0},
+    {0},
+};
+
+const struct command command_agents_login = {
+    .name = "login",
+    .summary = "log in to an agent",
+    .description =
+        "Starts the agent and logs in by the way that _METHOD_ names; where there is only "
+        "one, it need not be named. A login that needs a terminal is run at this one. "
+        "Without a choice the ways are listed. To log in at each start by a method that "
+        "the agent does by itself, set *auth_method* of the agent in the configuration.",
+    .arguments = arguments,
+    .options = groups,
+    .options_size = sizeof(struct agent_options),
+    .run = run,
+};

@@ -1,0 +1,706 @@
+/*
+ * The configuration: its layers, what files may say and what is told about mistakes in them, what a
+ * project may do before and after it is trusted, and what people are shown.
+ */
+#define _XOPEN_SOURCE 700
+#include "cmd/config.h"
+#include "cmd/jsonc.h"
+#include "cmd/trust.h"
+#include "test_home.h"
+
+#include "acp/json.h"
+
+static struct acp_buf report;
+
+static int load_with(struct config_options options, struct config **ret)
+{
+    static char cwd[128];
+    (void) snprintf(cwd, sizeof(cwd), "%s", test_path("p"));
+    options.environment = test_environment;
+    if (!options.cwd)
+        options.cwd = cwd;
+    acp_buf_finish(&report);
+    acp_buf_init(&report, CONFIG_MAX_REPORT);
+    return config_load(&options, ret, &report);
+}
+
+static struct config *load(void)
+{
+    struct config *config = NULL;
+    if (load_with((struct config_options){0}, &config))
+        print_error("%s", test_cstr(&report));
+    assert_non_null(config);
+    return config;
+}
+
+static void write_user(const char *text)
+{
+    test_write(".config/acp/config.json", text, 0600);
+}
+
+static void write_project(const char *text)
+{
+    test_write("p/.acp/config.json", text, 0600);
+}
+
+static int setup(void **state)
+{
+    acp_buf_init(&report, CONFIG_MAX_REPORT);
+    (void) test_make_home(state);
+    test_make_folder("p");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    acp_buf_finish(&report);
+    return test_remove_home(state);
+}
+
+static void trust_project(const char *text)
+{
+    struct acp_arena arena;
+    struct acp_buf why;
+    acp_arena_init(&arena, 0);
+    acp_buf_init(&why, 1000);
+    assert_int_equal(
+        trust_add(trust_file(test_environment, &arena), test_path("p"), acp_str(text), &why), 0);
+    acp_buf_finish(&why);
+    acp_arena_finish(&arena);
+}
+
+/* ---- Layers --------------------------------------------------------------------------------- */
+
+static void without_files_the_defaults_hold(void **state)
+{
+    (void) state;
+    struct config *config = load();
+    assert_int_equal(report.len, 0);
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "text");
+    assert_string_equal(config_text(config, CONFIG_APPROVE), "reads");
+    assert_null(config_text(config, CONFIG_DEFAULT_AGENT));
+    assert_int_equal(config_number(config, CONFIG_TIMEOUT), -1);
+    assert_int_equal(config_number(config, CONFIG_TTL), 300000);
+    assert_int_equal(config_number(config, CONFIG_PROTOCOL), 1);
+    assert_true(config_bool(config, CONFIG_LOG_ENABLED));
+    assert_null(config_env(config)[0]);
+    assert_null(config_agent_at(config, 0));
+    assert_int_equal(config_mcp_servers(config).count, 0);
+    assert_null(config_project_file(config));
+    assert_int_equal(config_origin(config, CONFIG_FORMAT).layer, CONFIG_LAYER_DEFAULT);
+    config_free(config);
+    config_free(NULL);
+}
+
+static void later_layers_win(void **state)
+{
+    (void) state;
+    write_user("{\"format\": \"json\", \"model\": \"user\", \"ttl\": 1, \"queue\": 2}");
+    struct config *config = load();
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
+    assert_int_equal(config_origin(config, CONFIG_FORMAT).layer, CONFIG_LAYER_USER);
+    config_free(config);
+
+    write_project("\n\n{\"format\": \"quiet\", \"model\": \"project\", \"ttl\": \"2m\"}");
+    config = load();
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "quiet");
+    assert_int_equal(config_number(config, CONFIG_TTL), 120000);
+    assert_int_equal(config_number(config, CONFIG_QUEUE), 2);
+    struct config_origin origin = config_origin(config, CONFIG_FORMAT);
+    assert_int_equal(origin.layer, CONFIG_LAYER_PROJECT);
+    assert_string_equal(origin.where, "~/p/.acp/config.json");
+    assert_int_equal(origin.line, 3);
+    config_free(config);
+
+    test_add_variable("ACP_FORMAT=text");
+    test_add_variable("ACP_MODEL=");
+    config = load();
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "text");
+    assert_string_equal(config_text(config, CONFIG_MODEL), "project");
+    assert_string_equal(config_origin(config, CONFIG_FORMAT).where, "ACP_FORMAT");
+    assert_int_equal(config_set(config, CONFIG_FORMAT, "--format", "json", &report), 0);
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
+    assert_int_equal(config_origin(config, CONFIG_FORMAT).layer, CONFIG_LAYER_FLAG);
+    assert_int_equal(config_set(config, CONFIG_FORMAT, "--format", "jsno", &report), ACP_ERR_RANGE);
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
+    assert_non_null(
+        strstr(test_cstr(&report), "--format: text, json or quiet is wanted, not 'jsno'\n"));
+    assert_int_equal(config_set(config, CONFIG_ENV, "--env", "x", &report), ACP_ERR_TYPE);
+    config_free(config);
+}
+
+static void a_project_is_found_up_to_the_git_root_or_home(void **state)
+{
+    (void) state;
+    write_project("{\"format\": \"quiet\"}");
+    test_make_folder("p/a/b");
+    struct config *config = NULL;
+    char deep[128];
+    (void) snprintf(deep, sizeof(deep), "%s", test_path("p/a/b"));
+    assert_int_equal(load_with((struct config_options){.cwd = deep}, &config), 0);
+    assert_string_equal(config_project_folder(config), test_path("p"));
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "quiet");
+    config_free(config);
+    assert_int_equal(load_with((struct config_options){.cwd = deep, .no_project = true}, &config),
+                     0);
+    assert_null(config_project_folder(config));
+    config_free(config);
+    test_make_folder("p/a/.git");
+    assert_int_equal(load_with((struct config_options){.cwd = deep}, &config), 0);
+    assert_null(config_project_folder(config));
+    config_free(config);
+    /* Above the home nothing is looked for: there it could be anybody's. */
+    test_write("x/home/.keep", "", 0600);
+    test_write("x/.acp/config.json", "{}", 0600);
+    char variable[140];
+    char home[128];
+    (void) snprintf(home, sizeof(home), "%s", test_path("x/home"));
+    (void) snprintf(variable, sizeof(variable), "HOME=%s", home);
+    test_environment[0] = variable;
+    assert_int_equal(load_with((struct config_options){.cwd = home}, &config), 0);
+    assert_null(config_project_folder(config));
+    config_free(config);
+}
+
+static void values_may_be_written_in_several_ways(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } rows[] = {
+        {"0", 0},
+        {"1.5", 1500},
+        {"\"90\"", 90000},
+        {"\"90s\"", 90000},
+        {"\"5m\"", 300000},
+        {"\"2h\"", 7200000},
+        {"\"1d\"", 86400000},
+        {"\"250ms\"", 250},
+        {"\"0.25m\"", 15000},
+        {"0.0015", 1},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[64];
+        (void) snprintf(text, sizeof(text), "{\"timeout\": %s}", rows[i].text);
+        write_user(text);
+        struct config *config = load();
+        CHECK_ROW(config_number(config, CONFIG_TIMEOUT) == rows[i].ms, i, "%s", rows[i].text);
+        config_free(config);
+    }
+    write_user("{\"timeout\": null, \"format\": null, \"$schema\": \"x\",}\n// end");
+    struct config *config = load();
+    assert_int_equal(report.len, 0);
+    assert_int_equal(config_number(config, CONFIG_TIMEOUT), -1);
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "text");
+    config_free(config);
+}
+
+static void paths_are_made_absolute(void **state)
+{
+    (void) state;
+    write_user("{\"registry\": \"~/r.json\", \"log\": {\"path\": \"logs/a.db\"}}");
+    struct config *config = load();
+    assert_string_equal(config_text(config, CONFIG_REGISTRY), test_path("r.json"));
+    assert_string_equal(config_text(config, CONFIG_LOG_PATH), test_path(".config/acp/logs/a.db"));
+    assert_int_equal(config_set(config, CONFIG_REGISTRY, "--registry", "r", &report), 0);
+    assert_string_equal(config_text(config, CONFIG_REGISTRY), test_path("p/r"));
+    config_free(config);
+}
+
+/* ---- Mistakes ------------------------------------------------------------------------------- */
+
+static void mistakes_are_told_with_file_line_column_and_key(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *text;
+        const char *said;
+    } rows[] = {
+        {"{\n  \"format\": 1}", ":2:13: format: text, json or quiet is wanted, not a number"},
+        {"{\"format\": \"jsno\"}", ":1:12: format: text, json or quiet is wanted, not 'jsno'"},
+        {"{\"timeout\": \"soon\"}", ":1:13: timeout: a time"},
+        {"{\"timeout\": -1}", ":1:13: timeout: a time"},
+        {"{\"timeout\": 1e12}", ":1:13: timeout: a time"},
+        {"{\"timeout\": \"99999999d\"}", ":1:13: timeout: a time"},
+        {"{\"protocol\": 3}", "protocol: 1 or 2 is wanted, not '3'"},
+        {"{\"queue\": \"2\"}", "queue: a whole number is wanted, not a text"},
+        {"{\"queue\": 1.5}", "queue: a whole number is wanted, not '1.5'"},
+        {"{\"log\": {\"enabled\": \"yes\"}}", "log.enabled: true or false is wanted, not a text"},
+        {"{\"log\": true}", ":1:9: log: an object is wanted, not true or false"},
+        {"{\"model\": \"\"}", "model: a text is wanted, not ''"},
+        {"{\"model\": \"a\\u0000b\"}", "model: a text here cannot have a NUL"},
+        {"{\"env\": {\"A\": 1}}", ":1:15: env.A: a text is wanted, not a number"},
+        {"{\"env\": {\"A=B\": \"1\"}}", "env: 'A=B' cannot be the name of a variable"},
+        {"{\"env\": [{\"name\": \"A\"}]}", "env[0]: an object here has name and value"},
+        {"{\"agent_servers\": []}",
+         "agent_servers: an object of agents by name is wanted, not a list"},
+        {"{\"agent_servers\": {\"claude\":\n {\"args\": 3}}}",
+         ":2:11: agent_servers.claude.args: a list of texts is wanted, not a number"},
+        {"{\"agent_servers\": {\"x\": {\"args\": [\"a\", null]}}}",
+         "agent_servers.x.args[1]: a text is wanted, not null"},
+        {"{\"agent_servers\": {\"x\": {\"command\": \"\"}}}", "agent_servers.x.command: a command"},
+        {"{\"agent_servers\": {\"\": {}}}", "agent_servers.: an agent needs a name"},
+        {"{\"mcp_servers\": {\"x\": {}}}", "mcp_servers.x: a server has either command or url"},
+        {"{\"mcp_servers\": {\"x\": {\"url\": \"u\", \"type\": \"ws\"}}}",
+         ":1:23: mcp_servers.x: type is stdio, http or sse"},
+        {"{\"mcp_servers\": {\"x\": {\"url\": \"u\", \"type\": \"stdio\"}}}",
+         "mcp_servers.x: type does not go with what is given"},
+        {"{\"mcp_servers\": [{\"command\": \"c\"}]}", "mcp_servers[0]: a server needs a name"},
+        {"{\"permissions\": {\"rules\": [{\"verdict\": \"maybe\"}]}}",
+         "permissions.rules[0].verdict: must be allow, ask or deny"},
+        {"{\"permissions\": {\n \"moode\": \"safe\"}}", ":2:11: permissions.moode: is not known"},
+        {"{\"permissions\": 1}", "permissions: an object with mode and rules is wanted"},
+        {"{\"a\" 1}", ":1:6: not valid JSON"},
+        {"{} {}", ":1:4: not valid JSON"},
+        {"[]", ":1:1: an object is wanted, not a list"},
+        {"{ /* x", ":1:3: this comment does not end"},
+        {"{\"a\": \"\xff\"}", "not valid UTF-8"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct config *config = NULL;
+        write_user(rows[i].text);
+        int err = load_with((struct config_options){0}, &config);
+        const char *said = test_cstr(&report);
+        CHECK_ROW(err == ACP_ERR_RANGE, i, "%s: %d", rows[i].text, err);
+        CHECK_ROW(strncmp(said, "~/.config/acp/config.json:", 26) == 0, i, "%s", said);
+        CHECK_ROW(strstr(said, rows[i].said), i, "%s", said);
+        CHECK_ROW(said[report.len - 1] == '\n', i, "%s", said);
+    }
+}
+
+static void all_mistakes_are_told_at_once(void **state)
+{
+    (void) state;
+    struct config *config = NULL;
+    write_user(
+        "{\"format\": 1, \"ttl\": true, \"agent_servers\": {\"a\": 1, \"b\": {\"args\": 1}}}");
+    write_project("{\"queue\": \"x\"}");
+    test_add_variable("ACP_TIMEOUT=never");
+    assert_int_equal(load_with((struct config_options){0}, &config), ACP_ERR_RANGE);
+    const char *said = test_cstr(&report);
+    assert_non_null(strstr(said, "format:"));
+    assert_non_null(strstr(said, "ttl:"));
+    assert_non_null(strstr(said, "agent_servers.a:"));
+    assert_non_null(strstr(said, "agent_servers.b.args:"));
+    assert_non_null(strstr(said, "~/p/.acp/config.json:1:11: queue:"));
+    assert_non_null(strstr(said, "ACP_TIMEOUT: a time"));
+}
+
+static void unknown_keys_are_mentioned_and_errors_only_when_strict(void **state)
+{
+    (void) state;
+    struct config *config = NULL;
+    write_user("{\"formt\": \"json\", \"log\": {\"pth\": 1}, \"zzzzzzz\": {},\n"
+               "\"agent_servers\": {\"a\": {\"comand\": \"x\"}},\n"
+               "\"mcp_servers\": {\"m\": {\"command\": \"x\", \"arguments\": []}}}");
+    assert_int_equal(load_with((struct config_options){0}, &config), 0);
+    const char *said = test_cstr(&report);
+    assert_non_null(strstr(said, ":1:11: formt: this key is not known; is 'format' meant?\n"));
+    assert_non_null(strstr(said, "log.pth: this key is not known; is 'path' meant?\n"));
+    assert_non_null(strstr(said, "zzzzzzz: this key is not known\n"));
+    assert_non_null(
+        strstr(said, ":2:35: agent_servers.a.comand: this key is not known; is 'command' meant?"));
+    assert_non_null(strstr(said, "mcp_servers.m.arguments: this key is not known"));
+    config_free(config);
+    config = NULL;
+    assert_int_equal(load_with((struct config_options){.strict = true}, &config), ACP_ERR_RANGE);
+    assert_null(config);
+}
+
+static void names_from_files_cannot_move_the_cursor(void **state)
+{
+    (void) state;
+    struct config *config = load();
+    config_free(config);
+    write_user("{\"a\\u001b[2J\\u009bx\": 1}");
+    config = load();
+    assert_non_null(strstr(test_cstr(&report), "a?[2J??x: this key"));
+    config_free(config);
+}
+
+static void files_that_cannot_be_read_are_told(void **state)
+{
+    (void) state;
+    struct config *config = NULL;
+    test_make_folder(".config/acp/config.json");
+    assert_int_equal(load_with((struct config_options){0}, &config), ACP_ERR_RANGE);
+    assert_non_null(strstr(test_cstr(&report), "~/.config/acp/config.json: cannot be read: "));
+    assert_int_equal(load_with((struct config_options){.user_file = "none.json"}, &config),
+                     ACP_ERR_RANGE);
+    assert_non_null(strstr(test_cstr(&report), "none.json: there is no such file"));
+    char *large = malloc((size_t) 5 << 20);
+    assert_non_null(large);
+    memset(large, ' ', (size_t) 5 << 20);
+    large[((size_t) 5 << 20) - 1] = '\0';
+    test_write("large.json", large, 0600);
+    free(large);
+    assert_int_equal(load_with((struct config_options){.user_file = "../large.json"}, &config),
+                     ACP_ERR_RANGE);
+    assert_non_null(strstr(test_cstr(&report), "cannot be read: File too large"));
+}
+
+/* ---- Agents, variables, servers ------------------------------------------------------------- */
+
+static void agents_are_read_as_editors_write_them(void **state)
+{
+    (void) state;
+    write_user("{\"agent_servers\": {\n"
+               "\"plain\": {\"type\": \"custom\", \"command\": \"node\", \"args\": [\"~/a.js\"],\n"
+               "  \"env\": {\"K\": \"v=1\"}, \"favorite_models\": [], \"default_mode\": null},\n"
+               "\"old\": {\"command\": {\"path\": \"~/bin/agent\", \"args\": [\"x\"], "
+               "\"env\": {\"A\": \"b\"}}},\n"
+               "\"claude\": {\"type\": \"registry\", \"env\": {\"TOKEN\": \"t\"}, "
+               "\"default_model\": \"m\", \"default_mode\": \"plan\", \"auth_method\": \"key\"},\n"
+               "\"near\": {\"command\": \"./agent\"},\n"
+               "\"plain\": {\"command\": \"deno\"},\n"
+               "}}");
+    struct config *config = load();
+    assert_int_equal(report.len, 0);
+    assert_int_equal(config_agent_count(config), 4);
+    /* Of the same name the last one counts, as a whole. */
+    const struct config_agent *agent = config_agent_find(config, "plain");
+    assert_string_equal(agent->command, "deno");
+    assert_null(agent->args[0]);
+    assert_int_equal(agent->origin.line, 7);
+    agent = config_agent_find(config, "old");
+    assert_string_equal(agent->command, test_path("bin/agent"));
+    assert_string_equal(agent->args[0], "x");
+    assert_string_equal(agent->env[0], "A=b");
+    agent = config_agent_find(config, "claude");
+    assert_null(agent->command);
+    assert_string_equal(agent->env[0], "TOKEN=t");
+    assert_string_equal(agent->model, "m");
+    assert_string_equal(agent->mode, "plan");
+    assert_string_equal(agent->auth_method, "key");
+    assert_string_equal(config_agent_find(config, "near")->command,
+                        test_path(".config/acp/./agent"));
+    assert_null(config_agent_find(config, "none"));
+    config_free(config);
+}
+
+static void variables_of_layers_add_to_each_other(void **state)
+{
+    (void) state;
+    static const char project[] = "{\"env\": [{\"name\": \"B\", \"value\": \"3\"}]}";
+    write_user("{\"env\": {\"A\": \"1\", \"B\": \"2\", \"A\": \"$HOME ${X}\"}}");
+    write_project(project);
+    trust_project(project);
+    struct config *config = load();
+    const char *const *env = config_env(config);
+    assert_string_equal(env[0], "A=$HOME ${X}");
+    assert_string_equal(env[1], "B=3");
+    assert_null(env[2]);
+    config_free(config);
+}
+
+static void servers_are_read_as_editors_write_them(void **state)
+{
+    (void) state;
+    test_write("bin/mcp-files", "#!/bin/sh\n", 0755);
+    char path[128];
+    (void) snprintf(path, sizeof(path), "PATH=/nowhere:%s", test_path("bin"));
+    test_add_variable(path);
+    write_user(
+        "{\"mcpServers\": {\n"
+        "\"files\": {\"command\": \"mcp-files\", \"args\": [\"-r\"], \"env\": {\"K\": \"v\"}},\n"
+        "\"gone\": {\"command\": \"not-there\"},\n"
+        "\"web\": {\"url\": \"https://x/\", \"headers\": {\"Auth\": \"s\"}},\n"
+        "\"old\": {\"type\": \"sse\", \"url\": \"https://y/\"},\n"
+        "\"off\": {\"command\": \"z\", \"disabled\": true},\n"
+        "\"zed\": {\"source\": \"custom\", \"enabled\": true, "
+        "\"command\": {\"path\": \"/bin/sh\", \"args\": []}}\n"
+        "}}");
+    struct config *config = load();
+    assert_int_equal(report.len, 0);
+    struct acp_mcp_server_list list = config_mcp_servers(config);
+    assert_int_equal(list.count, 5);
+    assert_int_equal(list.items[0].is, ACP_MCP_SERVER_STDIO);
+    assert_true(acp_str_is(list.items[0].stdio.command, test_path("bin/mcp-files")));
+    assert_true(acp_str_is(list.items[0].stdio.args.items[0], "-r"));
+    assert_true(acp_str_is(list.items[0].stdio.env.items[0].value, "v"));
+    assert_true(acp_str_is(list.items[1].stdio.command, "not-there"));
+    assert_int_equal(list.items[2].is, ACP_MCP_SERVER_HTTP);
+    assert_true(acp_str_is(list.items[2].http.headers.items[0].name, "Auth"));
+    assert_int_equal(list.items[3].is, ACP_MCP_SERVER_SSE);
+    assert_true(acp_str_is(list.items[4].stdio.command, "/bin/sh"));
+    /* A file of the user's adds to them, and replaces what has the same name. */
+    test_write("p/mcp.json",
+               "{\"other\": 1, \"mcpServers\": [{\"name\": \"web\", \"command\": \"/bin/sh\", "
+               "\"env\": [{\"name\": \"A\", \"value\": \"b\"}]}, "
+               "{\"name\": \"new\", \"type\": \"http\", \"url\": \"u\"}]}",
+               0600);
+    assert_int_equal(config_add_mcp_file(config, "mcp.json", &report), 0);
+    list = config_mcp_servers(config);
+    assert_int_equal(list.count, 6);
+    assert_int_equal(list.items[2].is, ACP_MCP_SERVER_STDIO);
+    assert_true(acp_str_is(list.items[2].stdio.env.items[0].name, "A"));
+    test_write("p/map.json", "{\"a\": {\"command\": \"/bin/sh\"}} // the map itself", 0600);
+    assert_int_equal(config_add_mcp_file(config, "map.json", &report), 0);
+    assert_int_equal(config_mcp_servers(config).count, 7);
+    assert_int_equal(config_add_mcp_file(config, "none.json", &report), ACP_ERR_RANGE);
+    test_write("p/bad.json", "{\"a\": {\"command\": 1}}", 0600);
+    assert_int_equal(config_add_mcp_file(config, "bad.json", &report), ACP_ERR_RANGE);
+    assert_non_null(strstr(test_cstr(&report), "bad.json:1:19: a.command: a text is wanted"));
+    config_free(config);
+}
+
+/* ---- Trust ---------------------------------------------------------------------------------- */
+
+static const char bold_project[] =
+    "{\"agent_servers\": {\"claude\": {\"command\": \"/bin/evil\"}},\n"
+    "\"mcp_servers\": {\"x\": {\"url\": \"http://evil/\"}}, \"env\": {\"LD_PRELOAD\": \"evil\"},\n"
+    "\"default_agent\": \"evil\", \"mode\": \"bypass\", \"approve\": \"all\",\n"
+    "\"registry\": \"evil.json\", \"log\": {\"enabled\": false, \"path\": \"/tmp/evil\"},\n"
+    "\"permissions\": {\"mode\": \"full\", \"rules\": [{\"verdict\": \"allow\"},\n"
+    "{\"verdict\": \"deny\", \"path\": \"secret/**\"}, "
+    "{\"verdict\": \"ask\", \"kinds\": [\"fetch\"]}]},\n"
+    "\"format\": \"json\", \"model\": \"theirs\"}";
+
+static void a_project_that_is_not_trusted_can_only_restrict(void **state)
+{
+    (void) state;
+    write_user("{\"permissions\": {\"rules\": [{\"verdict\": \"deny\", \"tool\": \"mine\"}]},\n"
+               "\"mode\": \"mine\", \"agent_servers\": {\"claude\": {\"command\": \"good\"}}}");
+    write_project(bold_project);
+    struct config *config = load();
+    assert_string_equal(config_agent_find(config, "claude")->command, "good");
+    assert_int_equal(config_agent_count(config), 1);
+    assert_int_equal(config_mcp_servers(config).count, 0);
+    assert_null(config_env(config)[0]);
+    assert_null(config_text(config, CONFIG_DEFAULT_AGENT));
+    assert_string_equal(config_text(config, CONFIG_MODE), "mine");
+    assert_string_equal(config_text(config, CONFIG_APPROVE), "reads");
+    assert_null(config_text(config, CONFIG_REGISTRY));
+    assert_true(config_bool(config, CONFIG_LOG_ENABLED));
+    assert_null(config_text(config, CONFIG_LOG_PATH));
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
+    assert_string_equal(config_text(config, CONFIG_MODEL), "theirs");
+    struct acp_policy *policy = NULL;
+    assert_int_equal(config_policy(config, &policy), 0);
+    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_SAFE);
+    assert_int_equal(acp_policy_rule_count(policy), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_not_equal(acp_policy_rule_at(policy, i)->verdict, ACP_VERDICT_ALLOW);
+    acp_policy_free(policy);
+    config_free(config);
+    assert_string_equal(test_cstr(&report),
+                        "~/p/.acp/config.json: left aside, because this folder is not trusted: "
+                        "agent_servers, mcp_servers, env, default_agent, mode, approve, registry, "
+                        "log.enabled, log.path, 1 allow rule, permissions.mode; if that is what "
+                        "you want: acp config trust ~/p\n");
+}
+
+static void a_trusted_project_is_taken_as_it_is_until_it_changes(void **state)
+{
+    (void) state;
+    write_user("{\"permissions\": {\"rules\": [{\"verdict\": \"deny\", \"tool\": \"mine\"}]}}");
+    write_project(bold_project);
+    trust_project(bold_project);
+    struct config *config = load();
+    assert_int_equal(report.len, 0);
+    assert_string_equal(config_agent_find(config, "claude")->command, "/bin/evil");
+    assert_string_equal(config_text(config, CONFIG_APPROVE), "all");
+    assert_string_equal(config_env(config)[0], "LD_PRELOAD=evil");
+    struct acp_policy *policy = NULL;
+    assert_int_equal(config_policy(config, &policy), 0);
+    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_rule_count(policy), 4);
+    /* What the user denies stays denied. */
+    struct acp_action action = {
+        .kind = ACP_TOOL_KIND_OTHER, .tool = acp_str("mine"), .cwd = acp_str("/")};
+    assert_int_equal(acp_policy_decide(policy, NULL, &action, 0, true).verdict, ACP_VERDICT_DENY);
+    acp_policy_free(policy);
+    config_free(config);
+
+    write_project("{\"env\": {\"A\": \"b\"}}");
+    config = load();
+    assert_null(config_env(config)[0]);
+    assert_non_null(strstr(test_cstr(&report), "the file has changed since you trusted it: env;"));
+    config_free(config);
+}
+
+static void projects_can_choose_stricter_modes_and_approval(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *user;
+        const char *project;
+        const char *holds;
+    } rows[] = {
+        {"safe", "read-only", "read-only"},
+        {"safe", "sandbox", "safe"},
+        {"safe", "full", "safe"},
+        {"read-only", "safe", "read-only"},
+        {"read-only", "sandbox", "read-only"},
+        {"sandbox", "read-only", "sandbox"},
+        {"sandbox", "safe", "sandbox"},
+        {"full", "safe", "safe"},
+        {"full", "sandbox", "sandbox"},
+        {"full", "read-only", "read-only"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[100];
+        (void) snprintf(text, sizeof(text), "{\"permissions\": {\"mode\": \"%s\"}}", rows[i].user);
+        write_user(text);
+        (void) snprintf(text, sizeof(text), "{\"permissions\": {\"mode\": \"%s\"}}",
+                        rows[i].project);
+        write_project(text);
+        struct config *config = load();
+        struct acp_policy *policy = NULL;
+        assert_int_equal(config_policy(config, &policy), 0);
+        const char *holds = acp_policy_mode_name(acp_policy_mode(policy));
+        CHECK_ROW(strcmp(holds, rows[i].holds) == 0, i, "%s", holds);
+        CHECK_ROW((report.len > 0) == (strcmp(holds, rows[i].project) != 0), i, "%s",
+                  test_cstr(&report));
+        acp_policy_free(policy);
+        config_free(config);
+    }
+    write_user("{\"approve\": \"all\"}");
+    write_project("{\"approve\": \"ask\"}");
+    struct config *config = load();
+    assert_string_equal(config_text(config, CONFIG_APPROVE), "ask");
+    assert_int_equal(report.len, 0);
+    config_free(config);
+}
+
+static void rules_of_a_file_that_the_user_names_are_added(void **state)
+{
+    (void) state;
+    struct acp_policy *policy = NULL;
+    write_user("{\"permissions\": {\"rules\": [{\"verdict\": \"deny\"}]}}");
+    test_write("p/rules.json",
+               "// mine\n{\"mode\": \"full\", \"rules\": [{\"verdict\": \"allow\"},]}", 0600);
+    test_write("p/bad.json", "{\n\"rules\": [{\"verdict\": \"alow\"}]}", 0600);
+    struct config *config = load();
+    assert_int_equal(config_add_policy_file(config, "rules.json", &report), 0);
+    assert_int_equal(config_policy(config, &policy), 0);
+    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_rule_count(policy), 2);
+    assert_int_equal(acp_policy_rule_at(policy, 1)->verdict, ACP_VERDICT_ALLOW);
+    assert_string_equal(config_origin(config, CONFIG_PERMISSIONS).where, "rules.json");
+    acp_policy_free(policy);
+    assert_int_equal(config_add_policy_file(config, "bad.json", &report), ACP_ERR_RANGE);
+    assert_non_null(strstr(test_cstr(&report), "bad.json:2:"));
+    assert_int_equal(config_add_policy_file(config, "none.json", &report), ACP_ERR_RANGE);
+    config_free(config);
+}
+
+/* ---- For people ----------------------------------------------------------------------------- */
+
+static void secrets_are_not_shown(void **state)
+{
+    (void) state;
+    write_user("{\"env\": {\"A\": \"sesame\"}, \"timeout\": 1.5,\n"
+               "\"agent_servers\": {\"a\": {\"command\": \"c\", \"env\": {\"B\": \"sesame\"}}},\n"
+               "\"mcp_servers\": {\"l\": {\"command\": \"c\", \"env\": {\"C\": \"sesame\"}},\n"
+               "\"r\": {\"url\": \"u\", \"headers\": {\"D\": \"sesame\"}}}}");
+    test_add_variable("ACP_QUEUE=3");
+    struct config *config = load();
+    struct acp_buf out;
+    acp_buf_init(&out, 100000);
+    assert_int_equal(config_show(config, &out), 0);
+    const char *text = test_cstr(&out);
+    assert_null(strstr(text, "sesame"));
+    assert_non_null(strstr(text, "env.A = \"(set)\"  (~/.config/acp/config.json:1)\n"));
+    assert_non_null(strstr(text, "timeout = 1.5  (~/.config/acp/config.json:1)\n"));
+    assert_non_null(
+        strstr(text, "agent_servers.a = {\"command\":\"c\",\"env\":{\"B\":\"(set)\"}}"));
+    assert_non_null(strstr(text, "mcp_servers.r = {\"url\":\"u\",\"headers\":{\"D\":\"(set)\"}}"));
+    assert_non_null(strstr(text, "queue = 3  (ACP_QUEUE)\n"));
+    assert_non_null(strstr(text, "format = \"text\"  (built in)\n"));
+    acp_buf_clear(&out);
+    assert_int_equal(config_show_json(config, &out), 0);
+    text = test_cstr(&out);
+    assert_null(strstr(text, "sesame"));
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        assert_int_equal(
+            acp_json_validate(acp_raw_n(line, (size_t) (strchr(line, '\n') - line)), 0, NULL), 0);
+    acp_buf_finish(&out);
+    config_free(config);
+}
+
+static void the_template_and_its_examples_are_good(void **state)
+{
+    (void) state;
+    struct acp_buf out;
+    acp_buf_init(&out, 100000);
+    assert_int_equal(config_print_template(&out), 0);
+    write_user(test_cstr(&out));
+    struct config *config = NULL;
+    assert_int_equal(load_with((struct config_options){.strict = true}, &config), 0);
+    assert_int_equal(report.len, 0);
+    config_free(config);
+    /* And with every comment in front of a key taken away. */
+    char *text = malloc(out.len + 1);
+    assert_non_null(text);
+    memcpy(text, acp_buf_view(&out).ptr, out.len);
+    text[out.len] = '\0';
+    size_t taken = 0;
+    static const char *const marks[] = {"// \"", "// {"};
+    for (size_t i = 0; i < COUNT(marks); i++)
+        for (char *at = text; (at = strstr(at, marks[i])); taken++)
+            memset(at, ' ', 3);
+    assert_true(taken > CONFIG_COUNT - 5);
+    write_user(text);
+    free(text);
+    assert_int_equal(load_with((struct config_options){.strict = true}, &config), 0);
+    assert_int_equal(report.len, 0);
+    assert_string_equal(config_text(config, CONFIG_DEFAULT_AGENT), "claude");
+    assert_non_null(config_agent_find(config, "mine"));
+    assert_int_equal(config_mcp_servers(config).count, 2);
+    config_free(config);
+    acp_buf_finish(&out);
+}
+
+static void every_key_is_in_the_manual_and_found_by_name(void **state)
+{
+    (void) state;
+    struct acp_buf out;
+    acp_buf_init(&out, 100000);
+    assert_int_equal(config_print_manual(&out), 0);
+    for (int i = 0; i < CONFIG_COUNT; i++) {
+        const struct config_key *key = config_key((enum config_id) i);
+        char heading[80];
+        (void) snprintf(heading, sizeof(heading), "*%s* (", key->name);
+        assert_non_null(strstr(test_cstr(&out), heading));
+        assert_int_equal(config_find_key(acp_str(key->name)), i);
+        if (key->environment)
+            assert_non_null(strstr(test_cstr(&out), key->environment));
+        /* What a project may restrict is a choice in order, or sorts itself out. */
+        if (key->project == CONFIG_PROJECT_STRICTER)
+            assert_true(key->type == CONFIG_TYPE_CHOICE || key->type == CONFIG_TYPE_POLICY);
+    }
+    assert_int_equal(config_find_key(acp_str("context_servers")), CONFIG_MCP_SERVERS);
+    assert_int_equal(config_find_key(acp_str("log")), CONFIG_COUNT);
+    acp_buf_finish(&out);
+}
+
+#define HOME_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HOME_TEST(without_files_the_defaults_hold),
+        HOME_TEST(later_layers_win),
+        HOME_TEST(a_project_is_found_up_to_the_git_root_or_home),
+        HOME_TEST(values_may_be_written_in_several_ways),
+        HOME_TEST(paths_are_made_absolute),
+        HOME_TEST(mistakes_are_told_with_file_line_column_and_key),
+        HOME_TEST(all_mistakes_are_told_at_once),
+        HOME_TEST(unknown_keys_are_mentioned_and_errors_only_when_strict),
+        HOME_TEST(names_from_files_cannot_move_the_cursor),
+        HOME_TEST(files_that_cannot_be_read_are_told),
+        HOME_TEST(agents_are_read_as_editors_write_them),
+        HOME_TEST(variables_of_layers_add_to_each_other),
+        HOME_TEST(servers_are_read_as_editors_write_them),
+        HOME_TEST(a_project_that_is_not_trusted_can_only_restrict),
+        HOME_TEST(a_trusted_project_is_taken_as_it_is_until_it_changes),
+        HOME_TEST(projects_can_choose_stricter_modes_and_approval),
+        HOME_TEST(rules_of_a_file_that_the_user_names_are_added),
+        HOME_TEST(secrets_are_not_shown),
+        HOME_TEST(the_template_and_its_examples_are_good),
+        HOME_TEST(every_key_is_in_the_manual_and_found_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
