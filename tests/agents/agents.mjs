@@ -130,11 +130,15 @@ export const AGENTS = {
     ...codex,
     program: "@agentclientprotocol/codex-acp/dist/index.js",
     saysErrors: true, // as its own words, and the turn ends well
+    model: { id: "gpt-6-sol", asked: "^gpt-6-sol$" },
+    mode: { id: "agent-full-access" },
   },
   "codex-zed": {
     ...codex,
     program: `@zed-industries/codex-acp-${process.platform}-${process.arch}/bin/codex-acp`,
     native: true,
+    model: { id: "gpt-5.4", asked: "^gpt-5.4$" },
+    mode: { id: "full-access" },
   },
 };
 
