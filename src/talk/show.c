@@ -180,6 +180,19 @@ void show_progress(struct show *show, const char *label, struct acp_str text)
     put(show, &show->progress, acp_str("\n"));
 }
 
+void show_complaint(struct show *show, struct acp_str text)
+{
+    struct acp_buf line;
+    acp_buf_init(&line, RECORD_MAX);
+    (void) show_flush(show);
+    put(show, &line, acp_str("acp: "));
+    put_harmless(show, &line, text);
+    put(show, &line, acp_str("\n"));
+    /* Who has closed it does not want to be told. */
+    (void) !write(STDERR_FILENO, line.data + line.start, line.len);
+    acp_buf_finish(&line);
+}
+
 int show_note(struct show *show, struct acp_str line)
 {
     show_progress(show, "", line);
@@ -294,17 +307,18 @@ static bool show_words(struct show *show, const struct acp_session_update *u)
 
 static void show_update(struct show *show, const struct record *record)
 {
-    struct acp_session_update update;
+    struct acp_session_update decoded;
+    const struct acp_session_update *update = record->update ? record->update : &decoded;
     acp_arena_reset(&show->arena);
-    if (acp_decode(ACP_TYPE_SESSION_UPDATE, show->mode | ACP_UNSTABLE, record->body, &show->arena,
-                   &update, NULL))
+    if (!record->update && acp_decode(ACP_TYPE_SESSION_UPDATE, show->mode | ACP_UNSTABLE,
+                                      record->body, &show->arena, &decoded, NULL))
         return; /* it is in the log as it came */
-    if (show_words(show, &update))
+    if (show_words(show, update))
         return;
     if (record->kind == RECORD_TOOL || record->kind == RECORD_PLAN)
         show->in_message = false;
     if (show_is_text(show) && show->options.progress >= 0)
-        show_doing(show, &update);
+        show_doing(show, update);
 }
 
 int show_turn_end(struct show *show)

@@ -353,7 +353,8 @@ static void on_step(uv_timer_t *timer)
 
 void talk_wake(struct talk *talk)
 {
-    (void) uv_timer_start(talk->step, on_step, 0, 0);
+    if (!uv_is_active((uv_handle_t *) talk->step))
+        (void) uv_timer_start(talk->step, on_step, 0, 0);
 }
 
 void talk_pause(struct talk *talk, bool pause)

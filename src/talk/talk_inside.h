@@ -127,6 +127,7 @@ struct talk {
 
     struct talk_item *items; /* oldest first */
     struct talk_item *last_item;
+    bool unflushed;    /* something was shown at once; the owner is to flush */
     uint64_t sequence; /* of the last record */
     uint64_t shown;    /* records up to this one may be shown */
     unsigned noise;    /* lines of the agent that are no messages */
