@@ -1,6 +1,6 @@
 /*
- * An agent that answers a prompt "COUNT [BYTES]" with so many chunks of text, each of so many bytes:
- * the far end of bench_stream and bench_exec.
+ * An agent that answers a prompt "COUNT [BYTES]" with so many chunks of text, each of so many
+ * bytes: the far end of bench_stream and bench_exec.
  */
 #include <stdlib.h>
 

@@ -327,7 +327,6 @@ static int open_show(struct front *front)
         .out = STDOUT_FILENO,
         .progress = screen || front->options.verbose ? STDERR_FILENO : -1,
         .out_terminal = isatty(STDOUT_FILENO),
-        .tell_notices = front->options.format != FORMAT_JSON,
         .colour = screen && !(no_colour && *no_colour),
     };
     return show_new(&options, &front->show);

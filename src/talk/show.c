@@ -180,19 +180,6 @@ void show_progress(struct show *show, const char *label, struct acp_str text)
     put(show, &show->progress, acp_str("\n"));
 }
 
-void show_complaint(struct show *show, struct acp_str text)
-{
-    struct acp_buf line;
-    acp_buf_init(&line, RECORD_MAX);
-    (void) show_flush(show);
-    put(show, &line, acp_str("acp: "));
-    put_harmless(show, &line, text);
-    put(show, &line, acp_str("\n"));
-    /* Who has closed it does not want to be told. */
-    (void) !write(STDERR_FILENO, line.data + line.start, line.len);
-    acp_buf_finish(&line);
-}
-
 int show_note(struct show *show, struct acp_str line)
 {
     show_progress(show, "", line);

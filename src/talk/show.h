@@ -29,7 +29,6 @@ struct show_options {
     int progress;      /* the descriptor for what is done beside the words; -1: nowhere */
     bool out_terminal; /* control characters are made harmless */
     bool colour;       /* in the progress */
-    bool tell_notices; /* to the standard error, where they are not in what is shown */
     bool prompts;      /* text: also what the user said, for a conversation that is read later */
 };
 

@@ -207,9 +207,6 @@ void show_own(struct show *show, const struct record *record)
     acp_arena_reset(&show->arena);
     if (record->kind == RECORD_OPEN)
         show->mode = acp_str_is(member(show, body, "protocol"), "2") ? ACP_V2 : ACP_V1;
-    if (record->kind == RECORD_NOTICE && show->options.tell_notices &&
-        (!show_is_text(show) || show->options.progress < 0))
-        show_complaint(show, member(show, body, "message"));
     if (!show_is_text(show))
         return;
     switch (record->kind) {

@@ -37,8 +37,6 @@ bool show_is_text(const struct show *show);
 void show_end_line(struct show *show);
 /* Markdown: a heading, when we are not below it already. */
 void show_heading(struct show *show, bool agent);
-/* A line for the standard error, "acp: ...", whatever is shown otherwise. */
-void show_complaint(struct show *show, struct acp_str text);
 /* One line of progress; the text may have line ends. */
 void show_progress(struct show *show, const char *label, struct acp_str text);
 /* The text of a block; of one that is none, what it is, in the arena. */
