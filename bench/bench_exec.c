@@ -114,8 +114,8 @@ int main(int argc, char **argv)
     const char *const agent[] = {echo, NULL};
     const char *const hello[] = {acp, "exec", "--format", "quiet", "--agent", echo, "hello", NULL};
     const char *const log[] = {acp, "exec", "--format", "quiet", "--agent", stream, much, NULL};
-    const char *const no_log[] = {acp,    "exec", "--no-log", "--format", "quiet", "--agent",
-                                  stream, much,   NULL};
+    const char *const no_log[] = {acp,       "exec", "--no-log", "--format", "quiet",
+                                  "--agent", stream, much,       NULL};
     const char *const their_hello[] = {node, acpx,   "--format", "quiet", "--agent",
                                        echo, "exec", "hello",    NULL};
     const char *const their_flood[] = {node,   acpx,   "--format", "quiet", "--agent",

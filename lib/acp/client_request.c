@@ -67,8 +67,7 @@ static struct acp_str error_sentence(struct acp_client *client, const struct acp
     return acp_str_n(both, size);
 }
 
-struct acp_outcome client_reply_outcome(struct acp_client *client,
-                                        const struct acp_reply *reply)
+struct acp_outcome client_reply_outcome(struct acp_client *client, const struct acp_reply *reply)
 {
     if (reply->err != ACP_ERR_REMOTE)
         return client_failed(client, reply->err);

@@ -244,8 +244,8 @@ bool front_interrupted(const struct front *front)
 
 int front_status(struct front *front, const struct talk_end *end)
 {
-    bool told = front->options.format == FORMAT_TEXT &&
-                (isatty(STDERR_FILENO) || front->options.verbose);
+    bool told =
+        front->options.format == FORMAT_TEXT && (isatty(STDERR_FILENO) || front->options.verbose);
     if (end->message.len && !told && front->options.format != FORMAT_JSON)
         complain("%.*s", (int) end->message.len, end->message.ptr);
     if (front->interrupts)

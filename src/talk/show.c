@@ -206,8 +206,7 @@ static bool note_answer(struct show *show, struct acp_str id, struct acp_str tex
 {
     if (!text.len && !whole)
         return false; /* some agents tell what it cost in an empty piece */
-    bool same = show->in_message &&
-                (!id.ptr || acp_str_eq(id, acp_buf_view(&show->message_id)));
+    bool same = show->in_message && (!id.ptr || acp_str_eq(id, acp_buf_view(&show->message_id)));
     if (!same) {
         show->in_message = true;
         acp_buf_clear(&show->message_id);

@@ -25,12 +25,12 @@ enum show_format {
 struct show_options {
     enum show_format format;
     struct acp_str session;
-    int out;            /* the descriptor for words, answer and JSON */
-    int progress;       /* the descriptor for what is done beside the words; -1: nowhere */
-    bool out_terminal;  /* control characters are made harmless */
-    bool colour;        /* in the progress */
-    bool tell_notices;  /* to the standard error, where they are not in what is shown */
-    bool prompts;       /* text: also what the user said, for a conversation that is read later */
+    int out;           /* the descriptor for words, answer and JSON */
+    int progress;      /* the descriptor for what is done beside the words; -1: nowhere */
+    bool out_terminal; /* control characters are made harmless */
+    bool colour;       /* in the progress */
+    bool tell_notices; /* to the standard error, where they are not in what is shown */
+    bool prompts;      /* text: also what the user said, for a conversation that is read later */
 };
 
 int show_new(const struct show_options *options, struct show **ret);

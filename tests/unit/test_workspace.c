@@ -135,8 +135,8 @@ static int make_world(void **state)
     assert_int_equal(uv_loop_init(&w->loop), 0);
     assert_int_equal(acp_policy_new(&w->policy), 0);
     acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
-    struct acp_workspace_options place = {.policy = w->policy, .ask = on_ask,
-                                          .denied = on_denied, .user = w};
+    struct acp_workspace_options place = {
+        .policy = w->policy, .ask = on_ask, .denied = on_denied, .user = w};
     assert_int_equal(acp_workspace_new(&w->loop, &place, &w->workspace), 0);
     assert_int_equal(acp_agent_new(NULL, &agent_handler, w, &w->agent), 0);
     assert_int_equal(acp_client_new(&options, &client_handler, w, &w->client), 0);
