@@ -33,6 +33,12 @@ wire_api = "responses"
 `;
 }
 
+/** By its shell: in its sandbox, or outside of it, for which it has to ask. */
+const byShell = (path, text, more) => ({
+  tool: "exec_command",
+  arguments: { cmd: `printf %s '${text}' > '${path}'`, ...more },
+});
+
 const codex = {
   env: (url) => ({
     OPENAI_API_KEY: "sk-x",
@@ -41,14 +47,11 @@ const codex = {
   }),
   files: (url) => ({ ".codex/config.toml": codexConfig(url) }),
   main: "exec_command",
-  write: (path, text) => ({
-    tool: "exec_command",
-    arguments: {
-      cmd: `printf %s '${text}' > '${path}'`,
+  write: (path, text) =>
+    byShell(path, text, {
       sandbox_permissions: "require_escalated",
       justification: "the test wants it",
-    },
-  }),
+    }),
 };
 
 export const AGENTS = {
@@ -61,7 +64,7 @@ export const AGENTS = {
     }),
     main: "Write",
     write: (path, text) => ({ tool: "Write", arguments: { file_path: path, content: text } }),
-    model: { id: "haiku", asked: "haiku" },
+    model: { id: "sonnet", asked: "sonnet" }, // it takes haiku for titles anyway
     mode: { id: "acceptEdits" },
   },
   qwen: {
@@ -121,7 +124,7 @@ export const AGENTS = {
     // It cannot make a new file through a client that also reads files: it reads it first, and
     // takes the answer that there is none for a failure.
     flags: ["--no-fs"],
-    forgets: true, // a session that has ended with SIGKILL: "No previous sessions found"
+    mayForget: true, // a session that ends before it is on the disk: "No previous sessions found"
     mode: { id: "autoEdit" },
     main: "write_file",
     write: (path, text) => ({ tool: "write_file", arguments: { file_path: path, content: text } }),
@@ -131,14 +134,14 @@ export const AGENTS = {
     program: "@agentclientprotocol/codex-acp/dist/index.js",
     saysErrors: true, // as its own words, and the turn ends well
     model: { id: "gpt-6-sol", asked: "^gpt-6-sol$" },
-    mode: { id: "agent-full-access" },
+    mode: { id: "agent-full-access", write: byShell },
   },
   "codex-zed": {
     ...codex,
     program: `@zed-industries/codex-acp-${process.platform}-${process.arch}/bin/codex-acp`,
     native: true,
-    model: { id: "gpt-5.4", asked: "^gpt-5.4$" },
-    mode: { id: "full-access" },
+    model: { id: "gpt-5.4", asked: "^gpt-5.4$", takesAny: true },
+    mode: { id: "full-access", write: byShell },
   },
 };
 
