@@ -416,8 +416,8 @@ void talk_free(struct talk *talk)
 {
     if (!talk)
         return;
+    acp_workspace_free(talk->workspace); /* answers what the agent still waits for */
     acp_agent_process_free(talk->process);
-    acp_workspace_free(talk->workspace);
     if (talk->writer && !talk->log_closing)
         store_writer_close(talk->writer, NULL, NULL);
     if (talk->step)
