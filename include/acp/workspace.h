@@ -40,7 +40,10 @@ struct acp_workspace_options {
     /* Answer with acp_workspace_decide(), now or later.  Left out: no. */
     void (*ask)(struct acp_workspace *workspace, struct acp_pending_action *pending,
                 const struct acp_action *action, void *user);
-    void *user; /* for ask and for terminals_handler */
+    /* The rules have refused something, and the agent was told; may be NULL. */
+    void (*denied)(struct acp_workspace *workspace, const struct acp_action *action,
+                   const struct acp_decision *decision, void *user);
+    void *user; /* for ask, denied and terminals_handler */
 };
 
 /* The policy and the ledger must outlive it. */

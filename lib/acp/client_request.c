@@ -46,14 +46,14 @@ static struct acp_str error_sentence(struct acp_client *client, const struct acp
 {
     struct acp_str message = reply->error_message;
     struct acp_str details = error_details(client, reply->error_data);
-    char *both =
-        details.len ? acp_arena_alloc(&client->arena, message.len + details.len + 2) : NULL;
+    size_t size = message.len + 2 + details.len;
+    char *both = details.len ? acp_arena_alloc(&client->arena, size) : NULL;
     if (!both)
         return message;
     (void) memcpy(both, message.ptr, message.len);
     (void) memcpy(both + message.len, ": ", 2);
     (void) memcpy(both + message.len + 2, details.ptr, details.len);
-    return acp_str_n(both, message.len + 2 + details.len);
+    return acp_str_n(both, size);
 }
 
 struct acp_outcome client_reply_outcome(struct acp_client *client, const struct acp_reply *reply)

@@ -335,6 +335,8 @@ static void decide(const struct job *job)
         (void) acp_buf_append(&why, "", 1);
         refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, why.data ? why.data + why.start : "denied");
         acp_buf_finish(&why);
+        if (options->denied)
+            options->denied(workspace, &action, &decision, options->user);
     }
     acp_buf_finish(&command);
 }

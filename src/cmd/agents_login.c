@@ -60,6 +60,8 @@ static const struct acp_auth_method *choose(const struct login *login,
                                             struct acp_auth_method_list methods)
 {
     const char *wanted = login->wanted ? login->wanted : login->conversation.agent.auth_method;
+    if (!methods.items)
+        return NULL;
     if (!wanted)
         return methods.count == 1 ? &methods.items[0] : NULL;
     for (size_t i = 0; i < methods.count; i++)

@@ -33,7 +33,7 @@ int answer_new(const char *schema_file, struct answer **ret, struct acp_str *ret
     *ret = answer;
     acp_buf_init(&text, PLACES_MAX_FILE);
     acp_buf_init(&answer->wish, RECORD_MAX);
-    acp_buf_init(&answer->faults, 64 * 1024);
+    acp_buf_init(&answer->faults, (size_t) 64 * 1024);
     acp_buf_init(&answer->value, RECORD_MAX);
     int status = EXIT_OK;
     int err = places_read_file(schema_file, &text);

@@ -61,7 +61,7 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
     if (doctor->conversation.format == FORMAT_JSON) {
         struct acp_buf line;
         struct acp_json_writer w;
-        acp_buf_init(&line, 64 * 1024);
+        acp_buf_init(&line, (size_t) 64 * 1024);
         acp_json_writer_init(&w, &line);
         acp_json_begin_object(&w);
         write_text(&w, "what", what);

@@ -181,7 +181,7 @@ void front_question(struct front *front, const struct talk_question *question)
         front->handler.allow(question->number, false, front->user);
         return;
     }
-    acp_buf_init(&waiting->text, 64 * 1024);
+    acp_buf_init(&waiting->text, (size_t) 64 * 1024);
     waiting->number = question->number;
     size_t most = sizeof(waiting->options) / sizeof(waiting->options[0]);
     for (size_t i = 0; i < question->options.count && i < most; i++) {

@@ -179,7 +179,7 @@ static int run_search(const struct invocation *invocation)
     struct acp_buf words;
     struct acp_failure failure = {0};
     bool terminal = isatty(STDOUT_FILENO);
-    acp_buf_init(&words, 64 * 1024);
+    acp_buf_init(&words, (size_t) 64 * 1024);
     for (size_t i = 0; i < invocation->argument_count; i++)
         (void) acp_buf_printf(&words, "%s%s", i ? " " : "", invocation->arguments[i]);
     int status = sessions_open(&s, invocation, &options->agent, true);

@@ -322,6 +322,7 @@ static void serve_give_up(struct visitor *visitor, acp_call call)
     struct waited *next;
     (void) acp_peer_result(visitor->peer, call, acp_raw(NULL));
     for (struct waited *w = owner->waited; w; w = next) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the end of one prompt frees no other */
         next = w->next;
         if (w->visitor != visitor)
             continue;

@@ -54,6 +54,7 @@ struct record {
     uint64_t request;  /* the prompt that it belongs to, from 1; 0 outside of prompts */
     int64_t time;      /* milliseconds since 1970 */
     struct acp_raw body;
+    const struct acp_session_update *update; /* the body, where it is decoded already; or NULL */
 };
 
 /* Whose fault an error is. */

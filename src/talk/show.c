@@ -294,17 +294,18 @@ static bool show_words(struct show *show, const struct acp_session_update *u)
 
 static void show_update(struct show *show, const struct record *record)
 {
-    struct acp_session_update update;
+    struct acp_session_update decoded;
+    const struct acp_session_update *update = record->update ? record->update : &decoded;
     acp_arena_reset(&show->arena);
-    if (acp_decode(ACP_TYPE_SESSION_UPDATE, show->mode | ACP_UNSTABLE, record->body, &show->arena,
-                   &update, NULL))
+    if (!record->update && acp_decode(ACP_TYPE_SESSION_UPDATE, show->mode | ACP_UNSTABLE,
+                                      record->body, &show->arena, &decoded, NULL))
         return; /* it is in the log as it came */
-    if (show_words(show, &update))
+    if (show_words(show, update))
         return;
     if (record->kind == RECORD_TOOL || record->kind == RECORD_PLAN)
         show->in_message = false;
     if (show_is_text(show) && show->options.progress >= 0)
-        show_doing(show, &update);
+        show_doing(show, update);
 }
 
 int show_turn_end(struct show *show)

@@ -353,7 +353,8 @@ static void on_step(uv_timer_t *timer)
 
 void talk_wake(struct talk *talk)
 {
-    (void) uv_timer_start(talk->step, on_step, 0, 0);
+    if (!uv_is_active((uv_handle_t *) talk->step))
+        (void) uv_timer_start(talk->step, on_step, 0, 0);
 }
 
 void talk_pause(struct talk *talk, bool pause)
@@ -415,8 +416,8 @@ void talk_free(struct talk *talk)
 {
     if (!talk)
         return;
+    acp_workspace_free(talk->workspace); /* answers what the agent still waits for */
     acp_agent_process_free(talk->process);
-    acp_workspace_free(talk->workspace);
     if (talk->writer && !talk->log_closing)
         store_writer_close(talk->writer, NULL, NULL);
     if (talk->step)

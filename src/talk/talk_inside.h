@@ -89,28 +89,31 @@ struct talk {
     struct talk_handler handler;
     void *user;
 
-    enum talk_state state;
     uv_timer_t *step;     /* fires at once, from the loop */
     uv_timer_t *patience; /* the agent has so long for what is at hand */
+    enum talk_state state;
+    enum record_whose whose; /* fault it is that the session could not be opened */
+    unsigned noise;          /* lines of the agent that are no messages */
     bool stopping;
     bool told_stopped;
-
-    struct store_writer *writer; /* NULL: no log is kept */
-    struct store_log *log;
     bool untitled; /* the session has no title yet */
     bool log_opening;
     bool log_closing; /* the writer is on its way out */
     bool log_pressed; /* the log cannot keep up */
     bool paused;      /* the owner cannot */
+    bool replaying;   /* the agent repeats what we have in the log */
+    bool has_models;  /* the agent has models of its own way: session/set_model */
+    bool unflushed;   /* something was shown at once; the owner is to flush */
+
+    struct store_writer *writer; /* NULL: no log is kept */
+    struct store_log *log;
 
     struct acp_agent_process *process;
     struct acp_client_session *session;
     struct acp_workspace *workspace;
     char *agent_session; /* the agent's name for it; NULL before the first */
-    bool replaying;      /* the agent repeats what we have in the log */
     char *failure;       /* why it could not be opened; NULL: it could, or was not tried */
-    enum record_whose whose;
-    int64_t code; /* of the agent's error, or 0 */
+    int64_t code;        /* of the agent's error, or 0 */
 
     struct talk_prompt *prompts;
     struct talk_prompt *last_prompt;
@@ -119,7 +122,6 @@ struct talk {
     struct talk_setting *settings;
     struct talk_setting *made; /* what was set, to be set again in a session that is opened anew */
     struct talk_option *known_options;
-    bool has_models; /* the agent has models of its own way: session/set_model */
 
     struct acp_map tool_kinds; /* of this turn: id -> kind + 1 */
     struct talk_pending *pendings;
@@ -129,7 +131,6 @@ struct talk {
     struct talk_item *last_item;
     uint64_t sequence; /* of the last record */
     uint64_t shown;    /* records up to this one may be shown */
-    unsigned noise;    /* lines of the agent that are no messages */
 };
 
 /* talk.c */

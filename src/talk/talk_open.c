@@ -81,7 +81,7 @@ void talk_stop_agent(struct talk *talk)
 
 /* ---- The session ----------------------------------------------------------------------------- */
 
-static void open_session(struct talk *talk, const char *how);
+static void open_session(struct talk *talk, const char *tried, struct acp_str why);
 
 /* What the agent answered; when it has gone instead, the sentence tells all that is to be said. */
 static void fail_for_agent(struct talk *talk, const struct acp_outcome *outcome, const char *what)
@@ -232,7 +232,7 @@ static void on_loaded(struct acp_client *client, struct acp_client_session *sess
     else if (outcome->code == CODE_AUTH_REQUIRED)
         fail_for_login(talk);
     else
-        open_session(talk, "load");
+        open_session(talk, "load", outcome->why);
 }
 
 static void on_resumed(struct acp_client *client, struct acp_client_session *session,
@@ -247,14 +247,14 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
     else if (outcome->code == CODE_AUTH_REQUIRED)
         fail_for_login(talk);
     else
-        open_session(talk, "resume");
+        open_session(talk, "resume", outcome->why);
 }
 
 /*
  * Opens the session: by resuming it, else by loading it (we have its history already), else a new
- * one.  tried is what has failed; NULL at first.
+ * one.  tried is what has failed, and why; NULL at first.
  */
-static void open_session(struct talk *talk, const char *tried)
+static void open_session(struct talk *talk, const char *tried, struct acp_str why)
 {
     struct acp_client *client = acp_agent_process_client(talk->process);
     talk->state = TALK_OPENING;
@@ -273,9 +273,10 @@ static void open_session(struct talk *talk, const char *tried)
         talk->replaying = false;
     }
     talk_notice(talk,
-                "%.*s cannot go on with the session as it was; it knows nothing of what was said, "
-                "but our log of it is complete",
-                (int) talk->options.agent.len, talk->options.agent.ptr);
+                "%.*s cannot go on with the session as it was%s%.*s%s; it knows nothing of what "
+                "was said, but our log of it is complete",
+                (int) talk->options.agent.len, talk->options.agent.ptr, why.len ? " (" : "",
+                (int) why.len, why.ptr, why.len ? ")" : "");
     new_session(talk);
 }
 
@@ -290,7 +291,7 @@ static void on_logged_in(struct acp_client *client, const struct acp_outcome *ou
                   (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
                   outcome->why.ptr);
     else
-        open_session(talk, NULL);
+        open_session(talk, NULL, acp_str(""));
 }
 
 static void log_in(struct talk *talk)
@@ -315,7 +316,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
     else if (talk->options.fail_without_login && agent->auth_methods.count)
         fail_for_login(talk);
     else
-        open_session(talk, NULL);
+        open_session(talk, NULL, acp_str(""));
 }
 
 /*

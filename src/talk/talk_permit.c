@@ -339,12 +339,24 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
     acp_workspace_decide(pending, false);
 }
 
+static void on_denied(struct acp_workspace *workspace, const struct acp_action *action,
+                      const struct acp_decision *decision, void *user)
+{
+    struct acp_buf why;
+    (void) workspace;
+    acp_buf_init(&why, 4096);
+    (void) acp_decision_print(decision, &why);
+    record_verdict(user, action, false, (struct acp_str){0}, acp_buf_view(&why));
+    acp_buf_finish(&why);
+}
+
 int talk_make_workspace(struct talk *talk)
 {
     struct acp_workspace_options options = {
         .policy = talk->options.policy,
         .ledger = talk->options.ledger,
         .ask = on_ask,
+        .denied = on_denied,
         .user = talk,
     };
     return acp_workspace_new(talk->loop, &options, &talk->workspace);

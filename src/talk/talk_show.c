@@ -185,7 +185,8 @@ static bool may_be_shown(const struct talk *talk, const struct talk_item *item)
 
 bool talk_show(struct talk *talk)
 {
-    bool any = false;
+    bool any = talk->unflushed;
+    talk->unflushed = false;
     while (talk->items && may_be_shown(talk, talk->items)) {
         struct talk_item *item = talk->items;
         talk->items = item->next;
@@ -290,6 +291,22 @@ static void note_in_row(struct talk *talk, const struct acp_event *event)
     (void) store_log_change(talk->log, &change);
 }
 
+/* Without a log nothing has to wait, and what is decoded need not be copied and decoded again. */
+static void show_at_once(struct talk *talk, const struct acp_event *event, enum record_kind kind)
+{
+    struct record record = {
+        .kind = kind,
+        .sequence = ++talk->sequence,
+        .request = talk_request(talk),
+        .time = store_now(),
+        .body = event->raw,
+        .update = event->update,
+    };
+    talk->handler.record(talk, &record, talk->user);
+    talk->unflushed = true;
+    talk_wake(talk);
+}
+
 void talk_event(struct talk *talk, const struct acp_event *event)
 {
     enum record_kind kind = record_kind_of(event);
@@ -301,7 +318,9 @@ void talk_event(struct talk *talk, const struct acp_event *event)
         return;
     if (event->kind == ACP_EVENT_OTHER)
         note_in_row(talk, event);
-    if (event->raw.ptr)
+    if (event->raw.ptr && !talk->log && !talk->items)
+        show_at_once(talk, event, kind);
+    else if (event->raw.ptr)
         talk_record(talk, kind, talk_request(talk), event->raw);
     else
         record_unsaid(talk, event, kind);

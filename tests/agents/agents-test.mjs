@@ -20,12 +20,12 @@ const flags = agent.flags ?? [];
 const TEXT = "written by a script";
 
 /** A model for all cases; the words of the prompt choose. */
-function script(file) {
+function script(file, write = agent.write) {
   const turn = (prompt, reply) => ({ when: { tool: agent.main, last: "user", prompt }, reply });
   return {
     turns: [
       turn("scripted-say", [{ text: ["Hel", "lo"] }]),
-      turn("scripted-write", [{ text: "I write it." }, agent.write(file, TEXT)]),
+      turn("scripted-write", [{ text: "I write it." }, write(file, TEXT)]),
       turn("scripted-wait", [{ text: "begun" }, { stall: true }]),
       {
         when: { tool: agent.main, prompt: "scripted-fail" },
@@ -111,9 +111,9 @@ await agentCase("SIGINT cancels the turn", async (acp) => {
 });
 
 await agentCase("an error of the model is told", async (acp) => {
-  const { code, err } = await exec(acp, "--format", "quiet", "scripted-fail");
-  assert.equal(code, 1);
-  assert.match(err, /scripted failure/);
+  const { code, out, err } = await exec(acp, "--format", "quiet", "scripted-fail");
+  assert.equal(code, agent.saysErrors ? 0 : 1);
+  assert.match(agent.saysErrors ? out : err, /scripted failure/);
   await acp.nothingRuns();
 });
 
@@ -125,13 +125,16 @@ await agentCase("a session goes on after its agent has died", async (acp) => {
   assert.equal(status.status, "ready");
   process.kill(status.agentPid, "SIGKILL");
   await gone(status.agentPid);
-  assert.deepEqual(await prompt("scripted-say second"), { code: 0, out: "Hello\n", err: "" });
+  const { code, out, err } = await prompt("scripted-say second");
+  assert.deepEqual({ code, out }, { code: 0, out: "Hello\n" });
   const again = (await acp.records("status")).records[0];
-  assert.equal(again.agentSession, status.agentSession);
   assert.notEqual(again.agentPid, status.agentPid);
-  // The agent still knows what was said before.
+  // The agent still knows what was said before, or we are told that it does not.
   const [asked] = askedFor(acp, "second");
-  assert.match(JSON.stringify(asked.body), /scripted-say first/);
+  const knows = /scripted-say first/.test(JSON.stringify(asked.body));
+  assert.equal(knows || agent.mayForget, true);
+  assert.equal(again.agentSession === status.agentSession, knows);
+  assert.match(err, knows ? /^$/ : /^acp: .* cannot go on with the session as it was/);
   assert.equal((await acp.run("sessions", "close")).code, 0);
   await acp.nothingRuns();
 });
@@ -140,8 +143,12 @@ if (agent.model)
   await agentCase("a model is chosen", async (acp) => {
     const { code } = await exec(acp, "--model", agent.model.id, "scripted-say");
     assert.equal(code, 0);
-    const [asked] = askedFor(acp, "scripted-say");
-    assert.match(asked.asked.model, new RegExp(agent.model.asked));
+    // With some models the tools differ, so that the turn cannot be told by them.
+    const models = acp.model.requests
+      .filter((one) => one.asked?.prompt.includes("scripted-say"))
+      .map((one) => one.asked.model);
+    assert.match(models.join("\n"), new RegExp(agent.model.asked, "m"));
+    if (agent.model.takesAny) return;
     const wrong = await exec(acp, "--model", "no-such-model", "scripted-say");
     assert.equal(wrong.code, 1);
     assert.match(wrong.err, /no-such-model/);
@@ -149,7 +156,9 @@ if (agent.model)
 
 if (agent.mode)
   await agentCase("a mode in which nothing is asked", async (acp) => {
-    const { code } = await exec(acp, "--mode", agent.mode, "scripted-write");
+    acp.model.say(script(acp.file, agent.mode.write));
+    const more = [...(agent.mode.flags ?? []), "--mode", agent.mode.id];
+    const { code } = await exec(acp, ...more, "scripted-write");
     assert.equal(code, 0);
     assert.equal(readFileSync(acp.file, "utf8"), TEXT);
     const wrong = await exec(acp, "--mode", "no-such-mode", "scripted-say");

@@ -1,8 +1,8 @@
 // The agents of others, and what each of them needs to talk to the scripted model instead of its
 // own: a command, variables, files in its home, and the tool by which it writes a file.
 //
-// `write(path, text)` is the piece of a script that has the agent write that file; `main` is the
-// tool that only the requests of a turn offer: agents also ask their models for titles and the like.
+// `write(path, text)` is the piece of a script that has the agent write that file; `main` is a tool
+// that only the requests of a turn offer: agents also ask their models for titles and the like.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,6 +33,12 @@ wire_api = "responses"
 `;
 }
 
+/** By its shell: in its sandbox, or outside of it, for which it has to ask. */
+const byShell = (path, text, more) => ({
+  tool: "exec_command",
+  arguments: { cmd: `printf %s '${text}' > '${path}'`, ...more },
+});
+
 const codex = {
   env: (url) => ({
     OPENAI_API_KEY: "sk-x",
@@ -41,14 +47,11 @@ const codex = {
   }),
   files: (url) => ({ ".codex/config.toml": codexConfig(url) }),
   main: "exec_command",
-  write: (path, text) => ({
-    tool: "exec_command",
-    arguments: {
-      cmd: `printf %s '${text}' > '${path}'`,
+  write: (path, text) =>
+    byShell(path, text, {
       sandbox_permissions: "require_escalated",
       justification: "the test wants it",
-    },
-  }),
+    }),
 };
 
 export const AGENTS = {
@@ -61,8 +64,8 @@ export const AGENTS = {
     }),
     main: "Write",
     write: (path, text) => ({ tool: "Write", arguments: { file_path: path, content: text } }),
-    model: { id: "haiku", asked: "haiku" },
-    mode: "acceptEdits",
+    model: { id: "sonnet", asked: "sonnet" }, // it takes haiku for titles anyway
+    mode: { id: "acceptEdits" },
   },
   qwen: {
     program: "@qwen-code/qwen-code/cli-entry.js",
@@ -75,10 +78,10 @@ export const AGENTS = {
     main: "skill",
     write: (path, text) => ({ tool: "write_file", arguments: { file_path: path, content: text } }),
     asksByWriting: true, // it has the client write, and leaves it to it to ask
-    mode: "yolo",
+    mode: { id: "yolo", flags: ["--no-fs"] },
   },
   opencode: {
-    // Its program in JavaScript would be put in place by a script of the package; this is the other.
+    // What npm links is put in place by a script of the package, which we do not run.
     program: `opencode-${process.platform}-${process.arch}/bin/opencode`,
     args: ["acp"],
     native: true,
@@ -115,23 +118,30 @@ export const AGENTS = {
       GOOGLE_GEMINI_BASE_URL: url,
       GEMINI_API_KEY: "x",
       GEMINI_MODEL: "gemini-2.5-flash",
+      GEMINI_CLI_TRUST_WORKSPACE: "true",
     }),
     auth: "gemini-api-key",
     // It cannot make a new file through a client that also reads files: it reads it first, and
     // takes the answer that there is none for a failure.
     flags: ["--no-fs"],
-    mode: "autoEdit",
+    mayForget: true, // a session that ends before it is on the disk: "No previous sessions found"
+    mode: { id: "autoEdit" },
     main: "write_file",
     write: (path, text) => ({ tool: "write_file", arguments: { file_path: path, content: text } }),
   },
   codex: {
     ...codex,
     program: "@agentclientprotocol/codex-acp/dist/index.js",
+    saysErrors: true, // as its own words, and the turn ends well
+    model: { id: "gpt-6-sol", asked: "^gpt-6-sol$" },
+    mode: { id: "agent-full-access", write: byShell },
   },
   "codex-zed": {
     ...codex,
     program: `@zed-industries/codex-acp-${process.platform}-${process.arch}/bin/codex-acp`,
     native: true,
+    model: { id: "gpt-5.4", asked: "^gpt-5.4$", takesAny: true },
+    mode: { id: "full-access", write: byShell },
   },
 };
 

@@ -15,26 +15,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                               \
     } while (0)
 
-static bool same(struct acp_raw a, struct acp_raw b)
-{
-    return acp_str_eq(acp_str_n(a.ptr, a.len), acp_str_n(b.ptr, b.len));
-}
-
 static void check_again(const struct record *record, struct acp_str session,
                         struct acp_arena *arena)
 {
     struct acp_buf text;
+    struct acp_buf second;
     struct acp_json_writer w;
     struct record again;
     struct acp_str its_session;
     acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&second, RECORD_MAX);
     acp_json_writer_init(&w, &text);
     CHECK(record_write(record, session, &w) == 0);
     struct acp_raw raw = acp_raw_n(text.data + text.start, text.len);
     CHECK(record_read(raw, arena, &again, &its_session, NULL) == 0);
     CHECK(again.kind == record->kind && again.sequence == record->sequence);
     CHECK(again.request == record->request && again.time == record->time);
-    CHECK(acp_str_eq(session, its_session) && same(record->body, again.body));
+    CHECK(acp_str_eq(session, its_session));
+    /* What is written is one line, whatever line ends the body had. */
+    CHECK(!memchr(raw.ptr, '\n', raw.len));
+    acp_json_writer_init(&w, &second);
+    CHECK(record_write(&again, its_session, &w) == 0);
+    CHECK(acp_str_eq(acp_buf_view(&text), acp_buf_view(&second)));
+    acp_buf_finish(&second);
     acp_buf_finish(&text);
 }
 

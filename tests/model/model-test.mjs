@@ -33,7 +33,7 @@ const CALLING = {
 };
 
 for (const [name, api] of Object.entries(APIS)) {
-  await modelCase(`${name}: a call and its result, at once and streamed`, CALLING, async (model) => {
+  await modelCase(`${name}: a call and its result`, CALLING, async (model) => {
     const calls = [["write", JSON.stringify(ARGUMENTS)]];
     for (const result of [undefined, "fine"]) {
       const whole = await ask(model, api, { stream: false, result });

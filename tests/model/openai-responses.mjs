@@ -113,7 +113,8 @@ function response(turn, asked, status, output) {
   };
 }
 
-const incompleteReason = (turn) => (turn.stop === "length" ? "max_output_tokens" : "content_filter");
+const incompleteReason = (turn) =>
+  turn.stop === "length" ? "max_output_tokens" : "content_filter";
 const finalStatus = (turn) =>
   turn.stop === "end" || turn.stop === "tool" ? "completed" : "incomplete";
 

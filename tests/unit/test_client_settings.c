@@ -89,6 +89,43 @@ static void modes_of_version_1_may_be_an_option_too(void **state)
     talk_free(t);
 }
 
+static void on_why(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+{
+    (void) client;
+    note(user, "%.*s\n", (int) outcome->why.len, outcome->why.ptr);
+}
+
+/* Agents say "Internal error", and what happened in the data. */
+static void the_reason_in_an_errors_data_is_told(void **state)
+{
+    static const struct {
+        const char *data;
+        const char *why;
+    } rows[] = {
+        {"\"the disk is full\"", "No.: the disk is full\n"},
+        {"{\"a\":1,\"details\":\"it broke\"}", "No.: it broke\n"},
+        {"{\"details\":{\"b\":[]},\"message\":\"twice\"}", "No.: twice\n"},
+        {"{\"method\":\"x\"}", "No.\n"},
+        {"[\"x\"]", "No.\n"},
+        {"\"\"", "No.\n"},
+        {"null", "No.\n"},
+    };
+    (void) state;
+    struct talk *t = talk_begin(ACP_V1, "{}");
+    talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" STYLE("id", "ask", VALUES) "]}");
+    expect_log(t, "opened well\noptions style=ask\nmodes ask code (ask)\n");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(acp_client_set_mode(t->session, acp_str("code"), on_why, t), 0);
+        hear(t);
+        tell(t,
+             "{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":-32603,\"message\":\"No.\","
+             "\"data\":%s}}",
+             last_id(t), rows[i].data);
+        expect_log(t, rows[i].why);
+    }
+    talk_free(t);
+}
+
 static void what_was_not_told_of_cannot_be_set(void **state)
 {
     (void) state;
@@ -182,6 +219,7 @@ int main(void)
         cmocka_unit_test(a_session_of_version_2_tells_what_may_be_set),
         cmocka_unit_test(a_session_of_version_1_tells_what_may_be_set),
         cmocka_unit_test(modes_of_version_1_may_be_an_option_too),
+        cmocka_unit_test(the_reason_in_an_errors_data_is_told),
         cmocka_unit_test(what_was_not_told_of_cannot_be_set),
         cmocka_unit_test(v2_cfg_11_the_newest_list_wins),
         cmocka_unit_test(v2_sess_03_an_early_state_stays),

@@ -27,9 +27,21 @@ static void a_record_comes_back_as_it_was(void **state)
 {
     (void) state;
     const struct record records[] = {
-        {RECORD_OPEN, 1, 0, 1700000000000, TEXT("{}")},
-        {RECORD_MESSAGE, UINT64_MAX, UINT64_MAX, -1, TEXT("{\"a\":[1,{\"b\":\"\\u00e4\"}]}")},
-        {RECORD_CLOSED, 0, 7, INT64_MAX, TEXT("{\"message\":\"gone\"}")},
+        {.kind = RECORD_OPEN,
+         .sequence = 1,
+         .request = 0,
+         .time = 1700000000000,
+         .body = TEXT("{}")},
+        {.kind = RECORD_MESSAGE,
+         .sequence = UINT64_MAX,
+         .request = UINT64_MAX,
+         .time = -1,
+         .body = TEXT("{\"a\":[1,{\"b\":\"\\u00e4\"}]}")},
+        {.kind = RECORD_CLOSED,
+         .sequence = 0,
+         .request = 7,
+         .time = INT64_MAX,
+         .body = TEXT("{\"message\":\"gone\"}")},
     };
     for (size_t i = 0; i < COUNT(records); i++) {
         struct acp_buf text;

@@ -32,6 +32,7 @@ struct world {
     int64_t code;    /* of an error */
     int err;
     int answers;
+    int denials;
 };
 
 /* ---- Both sides ------------------------------------------------------------------------------ */
@@ -58,6 +59,16 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
     (void) workspace;
     assert_int_equal(action->kind, ACP_TOOL_KIND_EDIT);
     w->pending = pending;
+}
+
+static void on_denied(struct acp_workspace *workspace, const struct acp_action *action,
+                      const struct acp_decision *decision, void *user)
+{
+    struct world *w = user;
+    (void) workspace;
+    assert_int_equal(action->kind, ACP_TOOL_KIND_EDIT);
+    assert_int_equal(decision->verdict, ACP_VERDICT_DENY);
+    w->denials++;
 }
 
 static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -124,7 +135,8 @@ static int make_world(void **state)
     assert_int_equal(uv_loop_init(&w->loop), 0);
     assert_int_equal(acp_policy_new(&w->policy), 0);
     acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
-    struct acp_workspace_options place = {.policy = w->policy, .ask = on_ask, .user = w};
+    struct acp_workspace_options place = {
+        .policy = w->policy, .ask = on_ask, .denied = on_denied, .user = w};
     assert_int_equal(acp_workspace_new(&w->loop, &place, &w->workspace), 0);
     assert_int_equal(acp_agent_new(NULL, &agent_handler, w, &w->agent), 0);
     assert_int_equal(acp_client_new(&options, &client_handler, w, &w->client), 0);
@@ -248,6 +260,7 @@ static void the_policy_denies_and_asks(void **state)
     acp_policy_set_mode(w->policy, ACP_POLICY_READ_ONLY);
     write_file(w, "a.txt", "x");
     assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_equal(w->denials, 1);
     acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
     int before = w->answers;
     char path[200];
@@ -263,6 +276,7 @@ static void the_policy_denies_and_asks(void **state)
         assert_int_equal(w->err, allowed ? 0 : ACP_ERR_REMOTE);
     }
     assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(w->denials, 1); /* who was asked knows already */
 }
 
 static void v1_term_02_terminals_run_and_are_asked_for(void **state)
