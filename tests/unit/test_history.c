@@ -1,0 +1,142 @@
+/* What a session's model is told again with each request. */
+#include "test.h"
+
+#include "agent/history.h"
+
+static struct model_part text(const char *words)
+{
+    return (struct model_part){.kind = MODEL_TEXT, .text = acp_str(words)};
+}
+
+static struct model_part call(const char *id, const char *name)
+{
+    return (struct model_part){.kind = MODEL_CALL,
+                               .id = acp_str(id),
+                               .name = acp_str(name),
+                               .arguments = acp_raw("{\"path\":\"a.c\"}")};
+}
+
+static struct model_part result(const char *id, const char *words)
+{
+    return (struct model_part){
+        .kind = MODEL_RESULT, .id = acp_str(id), .text = acp_str(words)};
+}
+
+static void add(struct history *history, enum model_role role, struct model_part part)
+{
+    assert_int_equal(history_add(history, role, &part, 1), 0);
+}
+
+static void what_is_added_is_copied(void **state)
+{
+    struct history *history;
+    char words[] = "hello";
+    struct model_part part = text(words);
+    size_t count;
+    (void) state;
+    assert_int_equal(history_new(&history), 0);
+    add(history, MODEL_USER, part);
+    words[0] = 'j';
+    const struct model_message *messages = history_messages(history, &count);
+    assert_int_equal(count, 1);
+    assert_true(acp_str_is(messages[0].parts[0].text, "hello"));
+    assert_true(history_tokens(history) > 0);
+    history_clear(history);
+    (void) history_messages(history, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(history_tokens(history), 0);
+    history_free(history);
+}
+
+static void calls_without_a_result_get_one(void **state)
+{
+    struct history *history;
+    struct model_part parts[] = {text("I look."), call("1", "read"), call("2", "grep")};
+    size_t count;
+    (void) state;
+    assert_int_equal(history_new(&history), 0);
+    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
+    add(history, MODEL_USER, text("look"));
+    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
+    assert_int_equal(history_add(history, MODEL_ASSISTANT, parts, 3), 0);
+    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 2);
+    const struct model_message *messages = history_messages(history, &count);
+    assert_int_equal(count, 3);
+    assert_int_equal(messages[2].role, MODEL_USER);
+    assert_int_equal(messages[2].part_count, 2);
+    assert_true(messages[2].parts[1].failed);
+    assert_true(acp_str_is(messages[2].parts[1].id, "2"));
+    assert_true(acp_str_is(messages[2].parts[1].text, "cancelled"));
+    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
+    history_free(history);
+}
+
+static void a_summary_does_not_part_calls_from_results(void **state)
+{
+    struct history *history;
+    size_t count;
+    (void) state;
+    assert_int_equal(history_new(&history), 0);
+    add(history, MODEL_USER, text("one"));
+    add(history, MODEL_ASSISTANT, text("two"));
+    add(history, MODEL_USER, text("three"));
+    add(history, MODEL_ASSISTANT, call("1", "read"));
+    add(history, MODEL_USER, result("1", "found"));
+    assert_int_equal(history_compact(history, acp_str("in short"), 1), 0);
+    const struct model_message *messages = history_messages(history, &count);
+    assert_int_equal(count, 3);
+    assert_true(acp_str_is(messages[0].parts[0].text, "in short"));
+    assert_int_equal(messages[1].parts[0].kind, MODEL_CALL);
+    assert_int_equal(messages[2].parts[0].kind, MODEL_RESULT);
+    history_free(history);
+}
+
+static void a_message_comes_back_from_the_log(void **state)
+{
+    struct history *first;
+    struct history *second;
+    struct acp_buf buf[2];
+    struct acp_json_writer w;
+    struct model_part parts[] = {
+        {.kind = MODEL_THOUGHT,
+         .text = acp_str("hm"),
+         .sealed = {acp_str("anthropic"), acp_raw("{\"signature\":\"x\"}")}},
+        text("\"quoted\"\n"),
+        call("7", "edit"),
+        {.kind = MODEL_RESULT, .failed = true, .id = acp_str("7"), .text = acp_str("no")},
+        {.kind = MODEL_IMAGE, .mime = acp_str("image/png"), .data = acp_str("AAAA")},
+    };
+    size_t count;
+    (void) state;
+    assert_int_equal(history_new(&first), 0);
+    assert_int_equal(history_new(&second), 0);
+    assert_int_equal(history_add(first, MODEL_ASSISTANT, parts, 5), 0);
+    for (size_t i = 0; i < 2; i++) {
+        acp_buf_init(&buf[i], 1 << 16);
+        acp_json_writer_init(&w, &buf[i]);
+        history_write(history_messages(i ? second : first, &count), &w);
+        assert_int_equal(w.err, 0);
+        if (!i)
+            assert_int_equal(
+                history_read(second, acp_raw_n(buf[0].data + buf[0].start, buf[0].len)), 0);
+    }
+    assert_int_equal(buf[0].len, buf[1].len);
+    assert_memory_equal(buf[0].data + buf[0].start, buf[1].data + buf[1].start, buf[0].len);
+    assert_int_equal(history_read(second, acp_raw("{\"role\":\"user\",\"parts\":[{\"kind\":\"x\"}]}")),
+                     ACP_ERR_VARIANT);
+    acp_buf_finish(&buf[0]);
+    acp_buf_finish(&buf[1]);
+    history_free(first);
+    history_free(second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_added_is_copied),
+        cmocka_unit_test(calls_without_a_result_get_one),
+        cmocka_unit_test(a_summary_does_not_part_calls_from_results),
+        cmocka_unit_test(a_message_comes_back_from_the_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
