@@ -44,8 +44,8 @@ static int launch(struct conversation *c, const char *socket, uint64_t ttl_ms,
 }
 
 /*
- * Held while an owner is started, so that two commands do not start two; closed to let go.  It is of
- * the kind that forked processes do not inherit, as the owner is one.  -1 where that is not
+ * Held while an owner is started, so that two commands do not start two; closed to let go.  It is
+ * of the kind that forked processes do not inherit, as the owner is one.  -1 where that is not
  * possible.
  */
 static int lock_launching(const char *socket)
