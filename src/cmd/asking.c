@@ -23,6 +23,7 @@ int asking_open(struct asking *asking, bool verbose, const struct front_handler 
         .format = asking->conversation.format,
         .session = asking->conversation.talk.session,
         .verbose = verbose,
+        .fail_unasked = asking->conversation.fail_unasked,
     };
     return front_new(&asking->loop, &options, handler, user, &asking->front);
 }

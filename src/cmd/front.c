@@ -276,6 +276,11 @@ int front_status(struct front *front, const struct talk_end *end)
     }
     if (end->kind != TALK_STOPPED)
         return EXIT_FAILED;
+    if (end->unasked && front->options.fail_unasked) {
+        if (front->options.format != FORMAT_JSON)
+            complain("a permission had to be asked for, and nobody is there to ask");
+        return EXIT_DENIED;
+    }
     return end->denied ? EXIT_DENIED : EXIT_OK;
 }
 

@@ -25,7 +25,8 @@ struct front_options {
     enum output_format format;
     struct acp_str session;
     bool verbose;
-    bool no_person; /* do not ask, even if there is a terminal */
+    bool fail_unasked; /* a prompt in which nobody could be asked has failed */
+    bool no_person;    /* do not ask, even if there is a terminal */
 };
 
 int front_new(uv_loop_t *loop, const struct front_options *options,

@@ -1,8 +1,11 @@
 /* owner_visit.c - finding, starting and visiting the owner of a session. */
 #include "cmd/owner_visit.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "acp/io.h"
 #include "cmd/cmd.h"
@@ -40,16 +43,41 @@ static int launch(struct conversation *c, const char *socket, uint64_t ttl_ms,
     return owner_launch(&options, failure);
 }
 
+/*
+ * Held while an owner is started, so that two commands do not start two; closed to let go.  It is
+ * of the kind that forked processes do not inherit, as the owner is one.  -1 where that is not
+ * possible.
+ */
+static int lock_launching(const char *socket)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[OWNER_PATH_SIZE + sizeof("launch.lock")];
+    const char *slash = strrchr(socket, '/');
+    (void) snprintf(path, sizeof(path), "%.*s/launch.lock", (int) (slash - socket), socket);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    while (fd >= 0 && fcntl(fd, F_SETLKW, &whole) && errno == EINTR)
+        ;
+    return fd;
+}
+
 int owner_visit(struct conversation *c, const char *socket, const uint64_t *ttl_ms, uv_loop_t *loop,
                 const struct visit_handler *handler, void *user, struct visit **ret,
                 struct acp_failure *failure)
 {
-    /* Another command may be starting the owner right now: it has claimed the session then. */
+    /* An owner that is ending has the session for a moment after its door is closed. */
     enum { TRIES = 100, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
     int err = visit_new(loop, socket, handler, user, ret);
     for (int i = 0; err == ACP_ERR_CLOSED && ttl_ms && i < TRIES; i++) {
-        err = launch(c, socket, *ttl_ms, failure);
+        int lock = lock_launching(socket);
+        err = visit_new(loop, socket, handler, user, ret);
+        bool launched = err == ACP_ERR_CLOSED;
+        if (launched)
+            err = launch(c, socket, *ttl_ms, failure);
+        if (lock >= 0)
+            (void) close(lock);
+        if (!launched)
+            break; /* another command was faster */
         if (err && err != ACP_ERR_STATE)
             return err;
         if (err)

@@ -9,7 +9,8 @@
  *                                     "wait":BOOL}
  *                                    answered when the prompt has ended, or at once without wait:
  *                                    {"request":N,"ahead":N} or {"request":N,"kind":WORD,
- *                                     "stop":TEXT,"message":TEXT,"denied":BOOL,"cancelled":BOOL}
+ *                                     "stop":TEXT,"message":TEXT,"denied":BOOL,"unasked":BOOL,
+ *                                     "cancelled":BOOL}
  *                      owner/cancel  {}              {"cancelled":BOOL}: whoever's prompt is at
  *                      work owner/give-up {}              the visitor's own prompts are cancelled,
  *                      or

@@ -150,6 +150,7 @@ void wire_write_end(struct acp_json_writer *w, uint64_t request, const struct ta
     write_text(w, "stop", end->stop);
     write_text(w, "message", end->message);
     write_flag(w, "denied", end->denied);
+    write_flag(w, "unasked", end->unasked);
     write_flag(w, "cancelled", end->cancelled);
     acp_json_end_object(w);
 }
@@ -173,6 +174,8 @@ int wire_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_
         err = wire_read_text(result, "message", arena, &end.message);
     if (!err)
         err = wire_read_flag(result, "denied", &end.denied);
+    if (!err)
+        err = wire_read_flag(result, "unasked", &end.unasked);
     if (!err)
         err = wire_read_flag(result, "cancelled", &end.cancelled);
     if (!err)

@@ -101,6 +101,7 @@ void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str 
     struct talk_end end = {
         .kind = kind, .stop = stop, .message = message, .cancelled = prompt->cancelled};
     end.denied = prompt->denied && !prompt->approved;
+    end.unasked = prompt->unasked;
     if (prompt->timed_out)
         end.kind = TALK_TIMEOUT;
     (void) uv_timer_stop(talk->patience);

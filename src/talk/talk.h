@@ -40,6 +40,7 @@ struct talk_end {
     struct acp_str stop;    /* "end_turn", ...; absent when it did not stop by itself */
     struct acp_str message; /* one sentence, when it failed */
     bool denied;            /* permissions were asked for on the way, and none was given */
+    bool unasked;           /* something had to be asked, and nobody was there */
     bool cancelled;         /* the user's wish */
 };
 

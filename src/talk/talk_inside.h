@@ -41,6 +41,7 @@ struct talk_prompt {
     bool timed_out;
     bool denied;   /* something was not permitted */
     bool approved; /* something was */
+    bool unasked;  /* something had to be asked, and nobody was there */
     struct acp_buf body;
 };
 

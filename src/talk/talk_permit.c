@@ -262,6 +262,8 @@ static void answer_permission(struct talk *talk, acp_call call, const struct acp
     } else {
         (void) acp_client_reject(client, call);
     }
+    if (talk->prompts && decision->by == ACP_DECIDED_BY_NOBODY)
+        talk->prompts->unasked = true;
     record_verdict(talk, action, decision->verdict == ACP_VERDICT_ALLOW, option, acp_buf_view(&by));
     acp_buf_finish(&by);
 }
@@ -335,6 +337,8 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
         ask(talk, 0, pending, action, (struct acp_permission_option_list){0}, title,
             (struct acp_str){0}))
         return;
+    if (talk->prompts)
+        talk->prompts->unasked = true;
     record_verdict(talk, action, false, (struct acp_str){0}, acp_str("nobody is there to ask"));
     acp_workspace_decide(pending, false);
 }
