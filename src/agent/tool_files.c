@@ -1,0 +1,180 @@
+/*
+ * Files.  Where the client reads and writes files for us it is asked, since it has buffers that
+ * are not saved; otherwise our own guard serves, which never leaves the session's roots.
+ */
+#define _GNU_SOURCE /* O_PATH */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/tool.h"
+#include "workspace/beneath.h"
+
+/* To reach a line so much is read at most: the loop waits for it. */
+static const struct acp_files_options file_options = {.max_scan = UINT64_C(64) << 20};
+
+/* ---- Who serves ----------------------------------------------------------------------------- */
+
+static bool client_serves(const struct tool_run *run, bool writes)
+{
+    const struct acp_agent *agent = acp_session_agent(run->set->options.session);
+    const struct acp_client_capabilities *client = acp_agent_client_capabilities(agent);
+    if (!acp_is_set(client) || !acp_is_set(client->fs) || !(acp_agent_mode(agent) & ACP_V1))
+        return false;
+    return writes ? client->fs->write_text_file : client->fs->read_text_file;
+}
+
+int tool_check_place(struct tool_run *run, struct acp_str path, bool writes)
+{
+    const struct acp_roots *roots = run->roots->roots;
+    if (client_serves(run, writes) || acp_roots_hold(roots, path))
+        return 0;
+    tool_say(run, "%s lies outside of the workspace, which is:", path.ptr);
+    for (size_t i = 0; i < acp_roots_count(roots); i++)
+        tool_say(run, " %s", acp_roots_path(roots, i).ptr);
+    return ACP_ERR_RANGE;
+}
+
+/* ---- Texts ---------------------------------------------------------------------------------- */
+
+/* The client tells no reason that a program understands; whether the file is there can be seen. */
+static int reason_of(const struct tool_run *run, int err)
+{
+    struct stat st;
+    if (err == ACP_ERR_REMOTE && lstat(run->file.ptr, &st) != 0 && errno == ENOENT)
+        return ACP_ERR_MISSING;
+    return err;
+}
+
+static void on_client_text(struct acp_turn *turn, int err, struct acp_str text, void *user)
+{
+    struct tool_run *run = user;
+    if (!tool_resume(run))
+        return;
+    if (err && acp_turn_is_cancelled(turn)) {
+        tool_finish(run, TOOL_CANCELLED);
+        return;
+    }
+    if (!err && text.len > ACP_FILES_MAX_BYTES) {
+        err = ACP_ERR_LIMIT;
+        text = acp_str("The file is too large");
+    }
+    if (err && !text.len)
+        text = acp_str(acp_err_text(err));
+    run->on_text(run, reason_of(run, err), text);
+}
+
+static void tell_failed(struct tool_run *run, int err)
+{
+    if (err == ACP_ERR_CANCELLED)
+        tool_finish(run, TOOL_CANCELLED);
+    else
+        run->on_text(run, err, acp_str(acp_err_text(err)));
+}
+
+void tool_read(struct tool_run *run, struct acp_str path, uint64_t line, uint64_t limit,
+               tool_text_fn *fn)
+{
+    run->on_text = fn;
+    run->file = path;
+    if (client_serves(run, false)) {
+        tool_hold(run);
+        int err = acp_turn_read_file(run->turn, path, (uint32_t) line, (uint32_t) limit,
+                                     on_client_text, run);
+        if (err) {
+            (void) tool_resume(run);
+            tell_failed(run, err);
+        }
+        return;
+    }
+    struct acp_opt_i64 from = line ? acp_some_i64((int64_t) line) : (struct acp_opt_i64){0};
+    struct acp_opt_i64 count = limit ? acp_some_i64((int64_t) limit) : (struct acp_opt_i64){0};
+    struct acp_files_error error;
+    struct acp_buf buf;
+    struct acp_str text = {NULL, 0};
+    acp_buf_init(&buf, 2 * ACP_FILES_MAX_BYTES);
+    int err = acp_files_read(run->roots->roots, path, from, count, &file_options, &buf, &text,
+                             &error);
+    fn(run, err, err ? acp_str(error.message) : text);
+    acp_buf_finish(&buf);
+}
+
+void tool_write(struct tool_run *run, struct acp_str path, struct acp_str text, tool_text_fn *fn)
+{
+    run->on_text = fn;
+    run->file = path;
+    if (client_serves(run, true)) {
+        tool_hold(run);
+        int err = acp_turn_write_file(run->turn, path, text, on_client_text, run);
+        if (err) {
+            (void) tool_resume(run);
+            tell_failed(run, err);
+        }
+        return;
+    }
+    struct acp_files_error error;
+    int err = acp_files_write(run->roots->roots, path, text, &file_options, &error);
+    fn(run, err, err ? acp_str(error.message) : acp_str(""));
+}
+
+/* ---- What the client has no words for ------------------------------------------------------- */
+
+/* The folder of a path, below the root that holds it, and the name in it; or -errno. */
+static int open_folder(const struct tool_run *run, struct acp_str path, const char **ret_name)
+{
+    struct acp_beneath root;
+    const char *rest = "";
+    char folder[ACP_PATH_SIZE];
+    size_t cursor = 0;
+    int fd = -EXDEV;
+    while (fd == -EXDEV &&
+           acp_roots_next(run->roots->roots, path.ptr, false, &cursor, &root, &rest)) {
+        const char *slash = strrchr(rest, '/');
+        size_t n = slash ? (size_t) (slash - rest) : 0;
+        memcpy(folder, rest, n);
+        folder[n] = '\0';
+        *ret_name = slash ? slash + 1 : rest;
+        if (!**ret_name)
+            return -EISDIR;
+        fd = acp_beneath_open(&root, folder, acp_place_flags());
+    }
+    return fd;
+}
+
+int tool_remove(struct tool_run *run, struct acp_str path, struct acp_files_error *error)
+{
+    const char *name = "";
+    int folder = open_folder(run, path, &name);
+    if (folder < 0)
+        return acp_files_fail_system(error, folder, "remove", path.ptr);
+    int reason = unlinkat(folder, name, 0) == 0 ? 0 : -errno;
+    (void) close(folder);
+    return reason ? acp_files_fail_system(error, reason, "remove", path.ptr) : 0;
+}
+
+mode_t tool_mode(struct tool_run *run, struct acp_str path)
+{
+    const char *name = "";
+    struct stat st;
+    int folder = open_folder(run, path, &name);
+    if (folder < 0)
+        return 0;
+    bool known = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    (void) close(folder);
+    return known ? st.st_mode & 0777 : 0;
+}
+
+void tool_set_mode(struct tool_run *run, struct acp_str path, mode_t mode)
+{
+    const char *name = "";
+    int folder = open_folder(run, path, &name);
+    if (folder < 0)
+        return;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    (void) close(folder);
+    if (fd < 0)
+        return;
+    (void) fchmod(fd, mode);
+    (void) close(fd);
+}

@@ -1,0 +1,42 @@
+/*
+ * change.h - what the tools that change files have in common: the old texts are read, the new ones
+ * made from them and shown as diffs; after permission, and if nothing has changed meanwhile, they
+ * are written and noted in the journal.
+ */
+#ifndef SRC_AGENT_TOOLS_CHANGE_H
+#define SRC_AGENT_TOOLS_CHANGE_H
+
+#include "agent/tool.h"
+
+/* One file. */
+struct change {
+    struct acp_str path;
+    bool may_be_new;         /* otherwise it is an error when it is not there */
+    bool must_be_new;        /* it is an error when it is there */
+    bool removes;            /* the file is to go */
+    struct acp_str old_text; /* absent: it is not there */
+    struct acp_buf made;     /* the new text */
+    mode_t mode;
+};
+
+struct changes {
+    struct change *items; /* in the arena */
+    size_t count;
+    size_t at;
+    /* Appends the new text of one file to its `made`.  Not 0 after tool_say(). */
+    int (*make)(struct tool_run *run, size_t index);
+    void *own; /* of the tool */
+};
+
+/* For prepare: makes run->own, with room for so many files.  Not 0 after tool_say(). */
+int change_prepare(struct tool_run *run, size_t count, int (*make)(struct tool_run *, size_t),
+                   struct changes **ret);
+/* For prepare, when all have their paths: checks them and tells them to the run. */
+int change_place(struct tool_run *run, const char *verb);
+
+/* The other functions of such a tool. */
+void change_preview(struct tool_run *run);
+void change_start(struct tool_run *run);
+void change_drop(struct tool_run *run);
+
+#endif

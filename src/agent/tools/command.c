@@ -1,0 +1,212 @@
+/*
+ * run_command: a line for a shell, in a terminal of the client or of our own.  One in the
+ * background is done at once for the model, which asks for its output later by a number; see
+ * background.c.
+ */
+#include "agent/tools/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/plain.h"
+#include "launch/sandbox.h"
+
+enum {
+    DEFAULT_TIMEOUT_MS = 120000,
+    SHOWN_TITLE = 120,
+};
+
+struct command {
+    struct acp_job *job;
+    struct acp_str cwd;
+    uint64_t timeout_ms;
+    bool background;
+};
+
+/* ---- Preparing ------------------------------------------------------------------------------ */
+
+static int prepare_jail(struct tool_run *run)
+{
+    struct acp_failure failure;
+    if (acp_policy_mode(run->set->options.policy) != ACP_POLICY_SANDBOX)
+        return 0;
+    if (!toolbox_has_jail(run->box, &failure)) {
+        tool_say(run, "Commands run in a sandbox only, and there is none: %s.", failure.message);
+        return ACP_ERR_STATE;
+    }
+    run->sandboxed = true;
+    return 0;
+}
+
+static int prepare(struct tool_run *run)
+{
+    struct command *own = acp_arena_alloc(&run->arena, sizeof(*own));
+    struct acp_str given = {NULL, 0};
+    char title[SHOWN_TITLE + 16];
+    if (!own)
+        return ACP_ERR_NOMEM;
+    run->own = own;
+    own->timeout_ms = DEFAULT_TIMEOUT_MS;
+    tool_get_str(run, "command", &run->command);
+    tool_get_str(run, "cwd", &given);
+    tool_get_u64(run, "timeout_ms", &own->timeout_ms);
+    tool_get_bool(run, "background", &own->background);
+    if (memchr(run->command.ptr, '\0', run->command.len)) {
+        tool_say(run, "A command has no NUL in it.");
+        return ACP_ERR_RANGE;
+    }
+    struct acp_str shown = tool_cut(run->command, SHOWN_TITLE);
+    (void) snprintf(title, sizeof(title), "%.*s%s", (int) shown.len, shown.ptr,
+                    shown.len < run->command.len ? " ..." : "");
+    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    int err = tool_get_path(run, given, &own->cwd);
+    if (!err)
+        err = tool_set_path(run, own->cwd);
+    return err ? err : prepare_jail(run);
+}
+
+/* ---- The end -------------------------------------------------------------------------------- */
+
+void command_say_output(struct tool_run *run, struct acp_str output, bool truncated)
+{
+    struct acp_buf plain;
+    acp_buf_init(&plain, COMMAND_OUTPUT_BYTES + 1024);
+    (void) plain_text(output, &plain);
+    if (truncated)
+        tool_say(run, "[The beginning of the output was left out.]\n");
+    tool_say_text(run, acp_buf_view(&plain));
+    if (plain.len && acp_buf_view(&plain).ptr[plain.len - 1] != '\n')
+        tool_say(run, "\n");
+    acp_buf_finish(&plain);
+}
+
+void command_how(const struct acp_job_result *result, char *out, size_t size)
+{
+    if (result->end == ACP_JOB_EXITED && result->how.has_code)
+        (void) snprintf(out, size, "exit status %d", result->how.code);
+    else if (result->end == ACP_JOB_EXITED && result->how.signal)
+        (void) snprintf(out, size, "ended by %s", result->how.signal);
+    else
+        (void) snprintf(out, size, "%.*s", (int) tool_cut(result->message, size - 1).len,
+                        result->message.len ? result->message.ptr : "");
+}
+
+static void on_result(struct acp_job *job, const struct acp_job_result *result, void *user)
+{
+    struct tool_run *run = user;
+    char how[300];
+    (void) job;
+    if (!tool_resume(run))
+        return;
+    ((struct command *) run->own)->job = NULL;
+    command_say_output(run, result->output, result->truncated);
+    command_how(result, how, sizeof(how));
+    tool_say(run, "[%s]", how[0] ? how : "It has ended.");
+    bool good = result->end == ACP_JOB_EXITED && result->how.has_code && result->how.code == 0;
+    if (result->how.has_code)
+        (void) acp_buf_printf(&run->output, "{\"exitCode\":%d}", result->how.code);
+    else if (result->how.signal)
+        (void) acp_buf_printf(&run->output, "{\"signal\":\"%s\"}", result->how.signal);
+    /* One that was never there has nothing that shows itself. */
+    run->shows_itself = result->end != ACP_JOB_NOT_STARTED;
+    tool_finish(run, result->end == ACP_JOB_CANCELLED ? TOOL_CANCELLED
+                     : good                           ? TOOL_COMPLETED
+                                                      : TOOL_FAILED);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+/* The command line of the jail, around a shell. */
+static int wrap(struct tool_run *run, struct acp_job_options *options)
+{
+    struct acp_failure failure;
+    struct sandbox_words words;
+    struct acp_roots *roots = run->roots->roots;
+    size_t count = acp_roots_count(roots);
+    struct acp_str *paths = acp_arena_alloc(&run->arena, count * sizeof(*paths));
+    if (!paths)
+        return ACP_ERR_NOMEM;
+    for (size_t i = 0; i < count; i++)
+        paths[i] = acp_roots_path(roots, i);
+    struct sandbox_options jail = {.roots = {paths, count}, .cwd = options->cwd};
+    int err = sandbox_words(&jail, 3, &run->arena, &words, &failure);
+    if (err) {
+        tool_say(run, "%s.", failure.message);
+        return err;
+    }
+    words.args[words.count++] = acp_str("/bin/sh");
+    words.args[words.count++] = acp_str("-c");
+    words.args[words.count++] = run->command;
+    options->command = words.program;
+    options->args = (struct acp_str_list){words.args, words.count};
+    return 0;
+}
+
+static void start(struct tool_run *run)
+{
+    struct command *own = run->own;
+    struct acp_job_options options = {
+        .tool_call = run->call,
+        .command = run->command,
+        .cwd = own->cwd,
+        .output_byte_limit = COMMAND_OUTPUT_BYTES,
+        .timeout_ms = own->background ? 0 : own->timeout_ms,
+        .background = own->background,
+    };
+    if (run->sandboxed && wrap(run, &options)) {
+        tool_finish(run, TOOL_FAILED);
+        return;
+    }
+    if (own->background) {
+        background_start(run, &options);
+        return;
+    }
+    tool_hold(run);
+    int err = acp_turn_run_command(run->turn, run->set->options.jobs, &options, on_result, run,
+                                   &own->job);
+    if (!err)
+        return;
+    (void) tool_resume(run);
+    if (err == ACP_ERR_CANCELLED)
+        tool_finish(run, TOOL_CANCELLED);
+    else
+        tool_fail(run, "The command cannot be run: %s.", acp_err_text(err));
+}
+
+static bool cancel(struct tool_run *run)
+{
+    struct command *own = run->own;
+    if (!own->job)
+        return false;
+    if (!run->set) {
+        /* Nobody waits for the result, so there will be none. */
+        acp_job_free(own->job);
+        (void) tool_resume(run);
+        return false;
+    }
+    acp_job_kill(own->job);
+    return true;
+}
+
+const struct tool tool_for_command = {
+    .info = {.name = "run_command",
+             .title = "Run a command",
+             .description =
+                 "Runs a line in a shell and gives the end of what it prints, and its exit status. "
+                 "Nothing can be typed into it. It is ended after timeout_ms (2 minutes when it is "
+                 "not given). With \"background\" it runs on, and its output is asked for with "
+                 "\"command_output\". Use the other tools for reading, searching and editing files.",
+             .input_schema =
+                 "{\"type\":\"object\",\"properties\":{"
+                 "\"command\":{\"type\":\"string\",\"minLength\":1},"
+                 "\"cwd\":{\"type\":\"string\",\"description\":\"without it the working "
+                 "directory\"},"
+                 "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
+                 "\"background\":{\"type\":\"boolean\"}},"
+                 "\"required\":[\"command\"],\"additionalProperties\":false}",
+             .kind = ACP_TOOL_KIND_EXECUTE,
+             .writes = true},
+    .prepare = prepare,
+    .start = start,
+    .cancel = cancel,
+};

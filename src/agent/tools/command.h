@@ -1,0 +1,18 @@
+/* command.h - between command.c and background.c. */
+#ifndef SRC_AGENT_TOOLS_COMMAND_H
+#define SRC_AGENT_TOOLS_COMMAND_H
+
+#include "agent/tool.h"
+
+/* Kept of a command's output: its end. */
+enum { COMMAND_OUTPUT_BYTES = 48 * 1024 };
+
+/* Says it as text for the model. */
+void command_say_output(struct tool_run *run, struct acp_str output, bool truncated);
+/* How it ended, in a few words. */
+void command_how(const struct acp_job_result *result, char *out, size_t size);
+
+/* Starts one that runs on, and ends the run. */
+void background_start(struct tool_run *run, const struct acp_job_options *options);
+
+#endif

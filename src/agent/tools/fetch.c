@@ -1,0 +1,87 @@
+/* fetch: what stands at an address.  How it gets there is the toolbox's owner's business. */
+#include <stdio.h>
+#include <strings.h>
+
+#include "agent/tool.h"
+
+struct fetching {
+    struct acp_str url;
+    void *request; /* NULL when none is open */
+};
+
+static bool begins(struct acp_str text, const char *with)
+{
+    size_t n = strlen(with);
+    return text.len > n && strncasecmp(text.ptr, with, n) == 0;
+}
+
+static int prepare(struct tool_run *run)
+{
+    char title[300];
+    struct fetching *own = acp_arena_alloc(&run->arena, sizeof(*own));
+    if (!own)
+        return ACP_ERR_NOMEM;
+    run->own = own;
+    tool_get_str(run, "url", &own->url);
+    if (!begins(own->url, "http://") && !begins(own->url, "https://")) {
+        tool_say(run, "Only addresses that begin with http:// or https:// can be fetched.");
+        return ACP_ERR_RANGE;
+    }
+    (void) snprintf(title, sizeof(title), "Fetch %.*s", (int) tool_cut(own->url, 200).len,
+                    own->url.ptr);
+    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    return 0;
+}
+
+static void on_fetched(int err, struct acp_str text, bool truncated, void *waiting)
+{
+    struct tool_run *run = waiting;
+    if (!tool_resume(run))
+        return;
+    ((struct fetching *) run->own)->request = NULL;
+    tool_say_text(run, text);
+    if (truncated)
+        tool_say(run, "\n[There is more; this is what fits.]");
+    if (err && text.len == 0)
+        tool_say(run, "It cannot be fetched: %s.", acp_err_text(err));
+    tool_finish(run, err ? TOOL_FAILED : TOOL_COMPLETED);
+}
+
+static void start(struct tool_run *run)
+{
+    struct fetching *own = run->own;
+    const struct toolbox_fetch *fetch = &run->box->fetch;
+    tool_hold(run);
+    int err = fetch->start(own->url, TOOLS_MAX_RESULT - 1024, on_fetched, run, fetch->user,
+                           &own->request);
+    if (!err)
+        return;
+    (void) tool_resume(run);
+    tool_fail(run, "It cannot be fetched: %s.", acp_err_text(err));
+}
+
+static bool cancel(struct tool_run *run)
+{
+    struct fetching *own = run->own;
+    const struct toolbox_fetch *fetch = &run->box->fetch;
+    if (!own->request)
+        return false;
+    fetch->cancel(own->request, fetch->user);
+    own->request = NULL;
+    (void) tool_resume(run);
+    return false;
+}
+
+const struct tool tool_for_fetch = {
+    .info = {.name = "fetch",
+             .title = "Fetch an address",
+             .description = "Fetches what stands at an http or https address, as text.",
+             .input_schema = "{\"type\":\"object\",\"properties\":{"
+                             "\"url\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8000}},"
+                             "\"required\":[\"url\"],\"additionalProperties\":false}",
+             .kind = ACP_TOOL_KIND_FETCH,
+             .dangerous = true},
+    .prepare = prepare,
+    .start = start,
+    .cancel = cancel,
+};

@@ -1,0 +1,160 @@
+/* A search: prepared on the loop, done on a thread, told on the loop. */
+#include "agent/tools/search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "workspace/beneath.h"
+
+/* ---- Preparing ------------------------------------------------------------------------------ */
+
+static void free_search(struct search *search)
+{
+    if (!search)
+        return;
+    if (search->drop)
+        search->drop(search);
+    acp_buf_finish(&search->lines);
+    acp_arena_finish(&search->arena);
+    free(search);
+}
+
+static int set_up(struct tool_run *run, struct search *search, struct acp_str path,
+                  size_t own_size)
+{
+    search->folder = acp_arena_copy(&search->arena, acp_roots_path(run->roots->roots, 0));
+    struct acp_str top = acp_arena_copy(&search->arena, path);
+    search->own = acp_arena_alloc(&search->arena, own_size ? own_size : 1);
+    search->options.top = top.ptr;
+    if (search->folder.ptr && top.ptr && search->own)
+        return 0;
+    tool_say(run, "Out of memory.");
+    return ACP_ERR_NOMEM;
+}
+
+int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t own_size,
+                   struct search **ret)
+{
+    char title[300];
+    struct acp_str given = acp_str(".");
+    struct acp_str path;
+    struct search *search = calloc(1, sizeof(*search));
+    if (!search) {
+        tool_say(run, "Out of memory.");
+        return ACP_ERR_NOMEM;
+    }
+    run->own = search;
+    search->fn = fn;
+    acp_arena_init(&search->arena, 0);
+    acp_buf_init(&search->lines, TOOLS_MAX_RESULT - 1024);
+    tool_get_str(run, "path", &given);
+    int err = tool_get_path(run, given, &path);
+    if (!err)
+        err = tool_set_path(run, path);
+    if (!err)
+        err = set_up(run, search, path, own_size);
+    if (err)
+        return err;
+    (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_short_path(run, path.ptr));
+    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    if (!acp_roots_hold(run->roots->roots, path)) {
+        tool_say(run, "%s lies outside of the workspace.", path.ptr);
+        return ACP_ERR_RANGE;
+    }
+    *ret = search;
+    return 0;
+}
+
+int search_read_pattern(struct tool_run *run, const char *key, struct search *search)
+{
+    struct acp_str text = {NULL, 0};
+    tool_get_str(run, key, &text);
+    int err = text.len ? pattern_parse(text, &search->arena, &search->pattern) : 0;
+    if (err)
+        tool_say(run, "The pattern in \"%s\" cannot be used: %s.", key, acp_err_text(err));
+    return err;
+}
+
+void search_drop(struct tool_run *run)
+{
+    free_search(run->own);
+}
+
+/* ---- On the thread -------------------------------------------------------------------------- */
+
+const char *search_path(const struct search *search, const char *path)
+{
+    const char *rest = path;
+    if (!acp_path_within(path, search->folder.ptr, &rest))
+        return path;
+    return *rest ? rest : ".";
+}
+
+int search_add(struct search *search, struct acp_str text)
+{
+    return acp_buf_append_str(&search->lines, text) != 0;
+}
+
+int search_add_line(struct search *search, const char *path, const char *end)
+{
+    if (search->found == search->most)
+        return 1;
+    search->found++;
+    return search_add(search, acp_str(path)) || search_add(search, acp_str(end));
+}
+
+static void on_thread(struct tool_work *work)
+{
+    struct search *search = work->own;
+    search->options.roots = work->roots;
+    search->options.stop = &work->stop;
+    search->err =
+        walk_tree(&search->options, search->fn, search, &search->outcome, &search->error);
+}
+
+/* ---- Telling -------------------------------------------------------------------------------- */
+
+static void say_notes(struct tool_run *run, const struct search *search)
+{
+    const char *end = walk_end_text(search->outcome.end);
+    if (search->outcome.end == WALK_ENOUGH)
+        tool_say(run, "[There may be more; this is what fits. Narrow the search.]\n");
+    else if (end)
+        tool_say(run, "[Not everything was searched: %s. Narrow the search.]\n", end);
+    if (search->outcome.ignored)
+        tool_say(run, "[%llu entries that .gitignore names were left out.]\n",
+                 (unsigned long long) search->outcome.ignored);
+    if (search->too_large)
+        tool_say(run, "[%zu files are too large to be searched.]\n", search->too_large);
+    if (search->outcome.unreadable)
+        tool_say(run, "[%llu folders could not be read.]\n",
+                 (unsigned long long) search->outcome.unreadable);
+}
+
+static void after(struct tool_run *run, struct tool_work *work)
+{
+    const struct search *search = work->own;
+    if (search->err) {
+        tool_fail(run, "%s.", search->error.message);
+        return;
+    }
+    if (search->found == 0)
+        tool_say(run, "%s\n", search->nothing);
+    tool_say_text(run, acp_buf_view(&search->lines));
+    say_notes(run, search);
+    (void) acp_buf_printf(&run->output, "{\"found\":%zu,\"complete\":%s}", search->found,
+                          search->outcome.end == WALK_COMPLETE ? "true" : "false");
+    tool_finish(run, TOOL_COMPLETED);
+}
+
+static void drop_work(struct tool_work *work)
+{
+    free_search(work->own);
+}
+
+void search_start(struct tool_run *run)
+{
+    struct search *search = run->own;
+    run->own = NULL; /* it belongs to the thread now */
+    tool_start_work(run, search, on_thread, after, drop_work);
+}

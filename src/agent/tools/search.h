@@ -1,0 +1,50 @@
+/*
+ * search.h - what list, glob and grep have in common: a walk through the workspace on a thread that
+ * writes lines for the model, and the notes on what was left out.
+ */
+#ifndef SRC_AGENT_TOOLS_SEARCH_H
+#define SRC_AGENT_TOOLS_SEARCH_H
+
+#include "agent/tool.h"
+#include "agent/walk.h"
+#include "agent/tools/pattern.h"
+
+struct search {
+    struct acp_arena arena;
+    struct acp_buf lines;  /* for the model */
+    struct acp_str folder; /* of the session: paths are told relative to it */
+    struct walk_options options;
+    struct walk_outcome outcome;
+    walk_fn *fn;
+    size_t found;
+    size_t too_large; /* files that were passed over */
+    size_t most;            /* that are told */
+    struct pattern pattern; /* of files that count */
+    const char *nothing;    /* what to say when there are none */
+    /* Frees what `own` holds besides the arena; may be NULL. */
+    void (*drop)(struct search *search);
+    void *own; /* of the tool; in the arena */
+    int err;
+    struct acp_files_error error;
+};
+
+/*
+ * For prepare: reads "path", which may be missing, checks it, and makes run->own.  Not 0 after
+ * tool_say().
+ */
+int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t own_size,
+                   struct search **ret);
+/* For prepare: reads a pattern for files, when it is there.  Not 0 after tool_say(). */
+int search_read_pattern(struct tool_run *run, const char *key, struct search *search);
+/* How a path is told. */
+const char *search_path(const struct search *search, const char *path);
+
+/* For the thread: adds to the line, and ends it; not 0 when there is no room for more. */
+int search_add(struct search *search, struct acp_str text);
+int search_add_line(struct search *search, const char *path, const char *end);
+
+/* The other functions of such a tool. */
+void search_start(struct tool_run *run);
+void search_drop(struct tool_run *run);
+
+#endif

@@ -1,0 +1,46 @@
+/* write: a file gets a text, whole. */
+#include "agent/tools/change.h"
+
+static int make(struct tool_run *run, size_t index)
+{
+    struct changes *changes = run->own;
+    const struct acp_str *text = changes->own;
+    if (acp_buf_append_str(&changes->items[index].made, *text) == 0)
+        return 0;
+    tool_say(run, "The text is too long.");
+    return ACP_ERR_LIMIT;
+}
+
+static int prepare(struct tool_run *run)
+{
+    struct changes *changes;
+    struct acp_str given = {NULL, 0};
+    struct acp_str *text = acp_arena_alloc(&run->arena, sizeof(*text));
+    int err = text ? change_prepare(run, 1, make, &changes) : ACP_ERR_NOMEM;
+    if (err)
+        return err;
+    changes->own = text;
+    changes->items[0].may_be_new = true;
+    tool_get_str(run, "path", &given);
+    tool_get_str(run, "text", text);
+    err = tool_get_path(run, given, &changes->items[0].path);
+    return err ? err : change_place(run, "Write");
+}
+
+const struct tool tool_for_write = {
+    .info = {.name = "write",
+             .title = "Write a file",
+             .description = "Makes a file have the given text, all of it; the file and its folders "
+                            "are made when they are not there. To change a part of a file use "
+                            "\"edit\".",
+             .input_schema = "{\"type\":\"object\",\"properties\":{"
+                             "\"path\":{\"type\":\"string\",\"minLength\":1},"
+                             "\"text\":{\"type\":\"string\",\"description\":\"all of the file\"}},"
+                             "\"required\":[\"path\",\"text\"],\"additionalProperties\":false}",
+             .kind = ACP_TOOL_KIND_EDIT,
+             .writes = true},
+    .prepare = prepare,
+    .preview = change_preview,
+    .start = change_start,
+    .drop = change_drop,
+};
