@@ -1,0 +1,161 @@
+/* What all dialects have in common. */
+#include "model/dialect.h"
+
+#include "model/pick.h"
+
+const struct model_dialect *dialect_of(enum model_api api)
+{
+    static const struct model_dialect *const dialects[MODEL_APIS] = {
+        [MODEL_ANTHROPIC] = &dialect_anthropic,
+        [MODEL_CHAT] = &dialect_chat,
+        [MODEL_RESPONSES] = &dialect_responses,
+        [MODEL_GEMINI] = &dialect_gemini,
+    };
+    return dialects[api];
+}
+
+void dialect_event(const struct model_dialect *dialect, struct model_stream *s, struct acp_str data)
+{
+    struct acp_raw event = acp_raw_n(data.ptr, data.len);
+    struct acp_json_reader r;
+    if (s->err || s->fault || s->is_complete || !data.len)
+        return;
+    if (acp_str_is(data, "[DONE]")) {
+        s->is_complete = true;
+        return;
+    }
+    acp_json_reader_init(&r, event, NULL, 0);
+    if (acp_json_peek(&r) != ACP_JSON_OBJECT || acp_json_validate(event, 0, NULL)) {
+        struct acp_str sentence = ACP_STR("an event of the answer is not the JSON it should be");
+        stream_fault(s, FAULT_BUSY, sentence);
+        return;
+    }
+    dialect->read(s, event);
+    acp_arena_reset(&s->event);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+void dialect_key(struct acp_json_writer *w, const char *key)
+{
+    acp_json_write_key(w, acp_str(key));
+}
+
+void dialect_put_str(struct acp_json_writer *w, const char *key, struct acp_str text)
+{
+    if (!text.ptr)
+        return;
+    dialect_key(w, key);
+    acp_json_write_str(w, text);
+}
+
+void dialect_put_u64(struct acp_json_writer *w, const char *key, uint64_t value)
+{
+    dialect_key(w, key);
+    acp_json_write_u64(w, value);
+}
+
+void dialect_put_raw(struct acp_json_writer *w, const char *key, struct acp_raw value)
+{
+    if (!value.ptr)
+        return;
+    dialect_key(w, key);
+    acp_json_write_raw(w, value);
+}
+
+void dialect_put_bool(struct acp_json_writer *w, const char *key, bool value)
+{
+    dialect_key(w, key);
+    acp_json_write_bool(w, value);
+}
+
+void dialect_put_resource(struct acp_json_writer *w, const char *key, const struct model_part *part)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, SIZE_MAX / 2);
+    int err = acp_buf_printf(&text, "<resource uri=\"%.*s\">\n", (int) part->uri.len,
+                             part->uri.ptr ? part->uri.ptr : "");
+    if (!err)
+        err = acp_buf_append_str(&text, part->text);
+    if (!err)
+        err = acp_buf_append_str(&text, acp_str("\n</resource>"));
+    if (err && !w->err)
+        w->err = err;
+    dialect_put_str(w, key, acp_buf_view(&text));
+    acp_buf_finish(&text);
+}
+
+struct acp_raw dialect_arguments(const struct model_part *call)
+{
+    return call->arguments.ptr ? call->arguments : acp_raw("{}");
+}
+
+struct acp_raw dialect_seal(const struct model_dialect *dialect, const struct model_part *part)
+{
+    return acp_str_is(part->sealed.api, dialect->name) ? part->sealed.data : acp_raw(NULL);
+}
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+/* Words by which services say that they are busy, whatever the status is. */
+static bool is_busy_word(struct acp_str word)
+{
+    static const char *const words[] = {
+        "overloaded_error",   "api_error",  "rate_limit_error", "rate_limit_exceeded",
+        "server_error",       "overloaded", "timeout_error",    "UNAVAILABLE",
+        "RESOURCE_EXHAUSTED", "INTERNAL",   "internal_error",   "DEADLINE_EXCEEDED",
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (acp_str_is(word, words[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Waiting does not fill an account. */
+static bool is_quota_word(struct acp_str word)
+{
+    return acp_str_is(word, "insufficient_quota") || acp_str_is(word, "billing_error");
+}
+
+static bool is_auth_word(struct acp_str word)
+{
+    return acp_str_is(word, "authentication_error") || acp_str_is(word, "permission_error") ||
+           acp_str_is(word, "invalid_api_key") || acp_str_is(word, "UNAUTHENTICATED") ||
+           acp_str_is(word, "PERMISSION_DENIED");
+}
+
+static enum stream_fault fault_of(struct model_stream *s, struct acp_raw error, int status)
+{
+    struct acp_str type = pick_str(error, "type", &s->event);
+    struct acp_str code = pick_str(error, "code", &s->event);
+    struct acp_str name = pick_str(error, "status", &s->event);
+    if (is_quota_word(type) || is_quota_word(code))
+        return FAULT_FINAL;
+    if (status == 401 || status == 403 || is_auth_word(type) || is_auth_word(code) ||
+        is_auth_word(name))
+        return FAULT_AUTH;
+    if (!status)
+        status = (int) pick_u64(error, "code", 0);
+    if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505))
+        return FAULT_BUSY;
+    if (status)
+        return FAULT_FINAL;
+    return is_busy_word(type) || is_busy_word(code) ? FAULT_BUSY : FAULT_FINAL;
+}
+
+bool dialect_read_error(struct model_stream *s, struct acp_raw body, int status)
+{
+    /* Gemini may put it into an array. */
+    if (pick(body, "0").ptr)
+        body = pick(body, "0");
+    struct acp_raw error = pick(body, "error");
+    static const char *const places[] = {"error.message", "error", "message", "detail"};
+    struct acp_str message = acp_str(NULL);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !message.ptr; i++)
+        message = pick_str(body, places[i], &s->event);
+    if (!message.ptr && (!error.ptr || acp_str_is(acp_str_n(error.ptr, error.len), "null")))
+        return false;
+    stream_fault(s, fault_of(s, error.ptr ? error : body, status), message);
+    return true;
+}

@@ -1,0 +1,281 @@
+/* Asking: one reply from its request to its end, whoever answers. */
+#include "model/reply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/copy.h"
+
+enum {
+    MAX_REQUEST = 256 * 1024 * 1024,
+    MAX_COMPLAINT = 64 * 1024,
+    MAX_EVENT = 32 * 1024 * 1024,
+};
+
+/* ---- What the stream says -------------------------------------------------------------------- */
+
+static void on_text(struct acp_str piece, void *user)
+{
+    struct model_reply *reply = user;
+    if (!reply->over && reply->handler.text)
+        reply->handler.text(reply, piece, reply->user);
+}
+
+static void on_thought(struct acp_str piece, void *user)
+{
+    struct model_reply *reply = user;
+    if (!reply->over && reply->handler.thought)
+        reply->handler.thought(reply, piece, reply->user);
+}
+
+static void on_call_begun(const struct model_part *call, void *user)
+{
+    struct model_reply *reply = user;
+    if (!reply->over && reply->handler.call_begun)
+        reply->handler.call_begun(reply, call, reply->user);
+}
+
+static void on_call(const struct model_part *call, void *user)
+{
+    struct model_reply *reply = user;
+    if (!reply->over && reply->handler.call)
+        reply->handler.call(reply, call, reply->user);
+}
+
+static void on_usage(const struct model_usage *usage, void *user)
+{
+    struct model_reply *reply = user;
+    if (reply->over || !reply->handler.usage)
+        return;
+    struct model_usage complete = *usage;
+    service_complete_usage(reply->service, acp_str(reply->model), &complete);
+    reply->handler.usage(reply, &complete, reply->user);
+}
+
+static const struct stream_sink sink = {on_text, on_thought, on_call_begun, on_call, on_usage};
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+void reply_end(struct model_reply *reply, enum model_stop stop, const char *sentence, bool is_auth,
+               bool is_too_long)
+{
+    if (reply->over)
+        return;
+    char clean[700];
+    (void) snprintf(clean, sizeof(clean), "%s", sentence);
+    service_redact(reply->service, clean);
+    struct model_end end = {.stop = stop, .sentence = clean, .usage = reply->stream.usage};
+    end.is_auth = is_auth;
+    end.is_too_long = is_too_long;
+    if (stream_parts(&reply->stream, &end.parts, &end.part_count)) {
+        end.stop = MODEL_ERROR;
+        end.sentence = acp_err_text(ACP_ERR_NOMEM);
+    }
+    service_complete_usage(reply->service, acp_str(reply->model), &end.usage);
+    reply->over = true;
+    http_request_free(reply->request);
+    reply->request = NULL;
+    (void) uv_timer_stop(&reply->timer);
+    reply->handler.end(reply, &end, reply->user);
+}
+
+void reply_complete(struct model_reply *reply)
+{
+    const struct model_stream *s = &reply->stream;
+    reply_end(reply, stream_final_stop(s), s->sentence, false, false);
+}
+
+static void on_cancel(uv_timer_t *timer)
+{
+    reply_end(timer->data, MODEL_CANCELLED, "", false, false);
+}
+
+void model_reply_cancel(struct model_reply *reply)
+{
+    if (reply->over || reply->cancelled)
+        return;
+    reply->cancelled = true;
+    http_request_free(reply->request);
+    reply->request = NULL;
+    (void) uv_timer_start(&reply->timer, on_cancel, 0, 0);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct model_reply *reply = handle->data;
+    stream_finish(&reply->stream);
+    http_sse_finish(&reply->sse);
+    demo_finish(&reply->demo);
+    acp_buf_finish(&reply->url);
+    acp_buf_finish(&reply->body);
+    acp_buf_finish(&reply->complaint);
+    free(reply->model);
+    free(reply);
+}
+
+void model_reply_free(struct model_reply *reply)
+{
+    if (!reply || uv_is_closing((uv_handle_t *) &reply->timer))
+        return;
+    reply->over = true;
+    http_request_free(reply->request);
+    reply->request = NULL;
+    uv_close((uv_handle_t *) &reply->timer, on_closed);
+}
+
+/* ---- The demo's words ------------------------------------------------------------------------ */
+
+static void on_word(uv_timer_t *timer)
+{
+    struct model_reply *reply = timer->data;
+    bool more = demo_say(&reply->demo, &reply->stream);
+    if (reply->over || reply->cancelled)
+        return;
+    if (reply->stream.err)
+        reply_end(reply, MODEL_ERROR, acp_err_text(reply->stream.err), false, false);
+    else if (!more)
+        reply_complete(reply);
+    else if (!reply->paused)
+        (void) uv_timer_start(timer, on_word, reply->service->settings.demo_delay_ms, 0);
+}
+
+void model_reply_pause(struct model_reply *reply)
+{
+    reply->paused = true;
+    if (reply->request)
+        http_request_pause(reply->request);
+}
+
+void model_reply_resume(struct model_reply *reply)
+{
+    if (!reply->paused)
+        return;
+    reply->paused = false;
+    if (reply->over || reply->cancelled)
+        return;
+    if (reply->request)
+        http_request_resume(reply->request);
+    else if (!reply->service->dialect)
+        (void) uv_timer_start(&reply->timer, on_word, 0, 0);
+}
+
+/* ---- The beginning --------------------------------------------------------------------------- */
+
+static int refuse(struct acp_failure *failure, const char *sentence)
+{
+    if (failure) {
+        *failure = (struct acp_failure){.err = ACP_ERR_ARGUMENT};
+        (void) snprintf(failure->message, sizeof(failure->message), "%s", sentence);
+    }
+    return ACP_ERR_ARGUMENT;
+}
+
+static bool has_result(const struct model_message *message, struct acp_str id)
+{
+    for (size_t i = 0; message && i < message->part_count; i++) {
+        if (message->parts[i].kind == MODEL_RESULT && acp_str_eq(message->parts[i].id, id))
+            return true;
+    }
+    return false;
+}
+
+static int check_part(const struct model_service *service, const struct model_message *message,
+                      const struct model_message *next, const struct model_part *part,
+                      struct acp_failure *failure)
+{
+    if (message->role == MODEL_ASSISTANT) {
+        if (part->kind == MODEL_CALL && !has_result(next, part->id))
+            return refuse(failure, "a tool call of the conversation has no result behind it");
+        return 0;
+    }
+    if (model_service_takes(service, part->kind))
+        return 0;
+    return refuse(failure, part->kind == MODEL_AUDIO   ? "this model takes no audio"
+                           : part->kind == MODEL_IMAGE ? "this model takes no images"
+                                                       : "a message of the user has a part of the "
+                                                         "assistant's");
+}
+
+/* Whether it can be sent at all: a service would refuse it with a less helpful sentence. */
+static int check(const struct model_service *service, const struct model_ask *ask,
+                 struct acp_failure *failure)
+{
+    if (!ask->message_count)
+        return refuse(failure, "there is no message to answer");
+    for (size_t i = 0; i < ask->message_count; i++) {
+        const struct model_message *message = &ask->messages[i];
+        const struct model_message *next = i + 1 < ask->message_count ? message + 1 : NULL;
+        for (size_t k = 0; k < message->part_count; k++) {
+            int err = check_part(service, message, next, &message->parts[k], failure);
+            if (err)
+                return err;
+        }
+    }
+    if (service->dialect && !ask->model.len)
+        return refuse(failure, "no model is chosen");
+    return 0;
+}
+
+static int write_request(struct model_reply *reply, const struct model_ask *ask)
+{
+    const struct model_service *service = reply->service;
+    struct acp_json_writer w;
+    acp_json_writer_init(&w, &reply->body);
+    service->dialect->write(ask, &w);
+    int err = w.err;
+    if (!err)
+        err = acp_buf_append_str(&reply->url, acp_str(service->base_url));
+    if (!err)
+        err = service->dialect->path(ask->model, &reply->url);
+    return err ? err : acp_buf_append(&reply->url, "", 1);
+}
+
+static int begin(struct model_reply *reply, const struct model_ask *ask,
+                 struct acp_failure *failure)
+{
+    reply->model = acp_str_copy(ask->model);
+    if (!reply->model)
+        return ACP_ERR_NOMEM;
+    if (!reply->service->dialect) {
+        int err = demo_think(&reply->demo, ask);
+        return err ? err : uv_timer_start(&reply->timer, on_word, 0, 0);
+    }
+    int err = write_request(reply, ask);
+    return err ? err : reply_attempt(reply, failure);
+}
+
+int model_ask(struct model_service *service, const struct model_ask *ask,
+              const struct model_handler *handler, void *user, struct model_reply **ret,
+              struct acp_failure *failure)
+{
+    struct model_ask whole = *ask;
+    if (!whole.model.len)
+        whole.model = acp_str(service->model);
+    int err = check(service, &whole, failure);
+    if (err)
+        return err;
+    struct model_reply *reply = calloc(1, sizeof(*reply));
+    if (!reply)
+        return ACP_ERR_NOMEM;
+    reply->service = service;
+    reply->handler = *handler;
+    reply->user = user;
+    acp_buf_init(&reply->url, MAX_COMPLAINT);
+    acp_buf_init(&reply->body, MAX_REQUEST);
+    acp_buf_init(&reply->complaint, MAX_COMPLAINT);
+    http_sse_init(&reply->sse, MAX_EVENT);
+    stream_init(&reply->stream, &sink, reply);
+    reply->stream.salt = uv_hrtime();
+    if (uv_timer_init(service->loop, &reply->timer)) {
+        free(reply);
+        return ACP_ERR_NOMEM;
+    }
+    reply->timer.data = reply;
+    err = begin(reply, &whole, failure);
+    if (err) {
+        model_reply_free(reply);
+        return err;
+    }
+    *ret = reply;
+    return 0;
+}

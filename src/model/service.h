@@ -1,0 +1,65 @@
+/* service.h - what the files of this floor know of a service. */
+#ifndef SRC_MODEL_SERVICE_H
+#define SRC_MODEL_SERVICE_H
+
+#include "http/client.h"
+#include "model/dialect.h"
+
+/* What the service's list has told about a model. */
+struct model_known {
+    char *id;
+    uint64_t window;    /* 0: not known */
+    double input_price; /* for a million tokens; 0: not known */
+    double output_price;
+};
+
+struct model_service {
+    uv_loop_t *loop;
+    struct http_client *client;
+    const struct model_dialect *dialect; /* NULL: the demo */
+    enum model_api api;
+    char *name;
+    char *base_url; /* without a slash at its end */
+    char *key;      /* NULL: none */
+    char *model;
+    bool bearer;
+    struct model_settings settings; /* numbers only; the texts are above */
+    struct model_known *known;
+    size_t known_count;
+};
+
+/* A request with the key, as the service wants it.  Returns how many headers there are. */
+enum { SERVICE_MAX_HEADERS = 4 };
+struct service_headers {
+    struct http_header items[SERVICE_MAX_HEADERS];
+    size_t count;
+    struct acp_buf bearer;
+};
+int service_headers(const struct model_service *service, struct service_headers *ret);
+void service_headers_finish(struct service_headers *headers);
+
+/* Takes every trace of the key out of a sentence. */
+void service_redact(const struct model_service *service, char *sentence);
+/* Adds window and cost to what the model has told. */
+void service_complete_usage(const struct model_service *service, struct acp_str model,
+                            struct model_usage *usage);
+
+/* ---- answer.c: what an answer that is no stream means ----------------------------------------- */
+
+struct service_answer {
+    int status;
+    struct acp_str body;
+    char sentence[600]; /* for people; redacted */
+    bool is_busy;       /* worth another attempt */
+    bool is_auth;
+    bool is_too_long;
+    bool has_wait; /* the body says how long to wait */
+    uint64_t wait_ms;
+};
+
+/* status and body are given; the rest is found out. */
+void service_read_answer(const struct model_service *service, struct service_answer *answer);
+/* Whether a sentence of the service says that the conversation is too long. */
+bool service_says_too_long(struct acp_str text);
+
+#endif
