@@ -24,7 +24,8 @@ static void on_gone(int reason, void *user)
     acp_reaper_free(coder->reaper);
 }
 
-static int start(struct coder *coder, struct acp_failure *failure)
+/* The model is known, and with it what prompts may hold: the client can be served. */
+static int serve(struct coder *coder, const struct model_settings *settings)
 {
     static const struct acp_agent_handler handler = {
         .new_session = coder_new_session,
@@ -46,10 +47,10 @@ static int start(struct coder *coder, struct acp_failure *failure)
         .embedded_context = true,
         .additional_directories = true,
     };
-    int err = http_client_new(&coder->loop, NULL, &coder->http);
-    if (!err)
-        err = model_service_new(&coder->loop, coder->http, &coder->options->model, &coder->service,
-                                failure);
+    int err = model_service_new(&coder->loop, coder->http, settings, &coder->service,
+                                &coder->failure);
+    if (!err && coder->options->model)
+        err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)
         err = toolbox_new(&coder->loop, NULL, &coder->box);
     if (!err)
@@ -67,18 +68,37 @@ static int start(struct coder *coder, struct acp_failure *failure)
     return err;
 }
 
+static void on_found(struct model_find *find, const struct model_choice *choice, void *user)
+{
+    struct coder *coder = user;
+    coder->err = serve(coder, &choice->settings);
+    model_find_free(find);
+    coder->find = NULL;
+}
+
+static int start(struct coder *coder)
+{
+    static const struct model_settings demo = {.api = MODEL_DEMO};
+    int err = http_client_new(&coder->loop, NULL, &coder->http);
+    if (err)
+        return err;
+    return coder->options->demo
+               ? serve(coder, &demo)
+               : model_find_new(&coder->loop, coder->http, coder->options->environment, NULL,
+                                on_found, coder, &coder->find);
+}
+
 int coder_run(const struct coder_options *options)
 {
     struct coder coder = {.options = options};
-    struct acp_failure failure = {0};
     if (uv_loop_init(&coder.loop))
         return 1;
-    int err = start(&coder, &failure);
-    if (err)
+    coder.err = start(&coder);
+    (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    if (coder.err)
         (void) fprintf(stderr, "acp agent: %s\n",
-                       *failure.message ? failure.message : acp_io_err_text(err));
-    else
-        (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+                       *coder.failure.message ? coder.failure.message
+                                              : acp_io_err_text(coder.err));
     (void) uv_loop_close(&coder.loop);
-    return err ? 1 : 0;
+    return coder.err ? 1 : 0;
 }

@@ -14,6 +14,7 @@
 #include "agent/coder.h"
 #include "agent/history.h"
 #include "agent/tools.h"
+#include "model/find.h"
 #include "store/log.h"
 
 struct coder {
@@ -22,6 +23,9 @@ struct coder {
     struct acp_agent_stdio *stdio;
     struct acp_reaper *reaper;
     struct http_client *http;
+    struct model_find *find; /* while a model is looked for */
+    int err;                 /* why there is no agent */
+    struct acp_failure failure;
     struct model_service *service;
     struct toolbox *box;
     struct acp_jobs *jobs;

@@ -24,6 +24,7 @@ enum {
 };
 
 /* One file for each; main.c lists them in the order in which help shows them. */
+extern const struct command command_agent;
 extern const struct command command_exec;
 extern const struct command command_prompt;
 extern const struct command command_cancel;

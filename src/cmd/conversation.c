@@ -151,7 +151,7 @@ static enum permit permit_of(const struct conversation *c,
     return strcmp(configured, "deny") == 0 ? PERMIT_NONE : PERMIT_ASK;
 }
 
-static int make_rules(struct conversation *c, const struct conversation_options *options)
+int conversation_make_rules(struct conversation *c, const struct conversation_options *options)
 {
     struct acp_failure failure = {0};
     struct acp_buf report;
@@ -351,6 +351,6 @@ int conversation_prepare(struct conversation *c, const struct invocation *invoca
     talk->session = acp_str(c->id);
     if (!options)
         return EXIT_OK;
-    status = make_rules(c, options);
+    status = conversation_make_rules(c, options);
     return status ? status : make_session(c, options);
 }

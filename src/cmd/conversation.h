@@ -38,6 +38,9 @@ void conversation_finish(struct conversation *conversation);
 
 /* The configuration alone, with --cwd and --registry. */
 int conversation_configure(struct conversation *conversation, const struct agent_options *agent);
+/* The rules, and what was permitted for good; after conversation_configure(). */
+int conversation_make_rules(struct conversation *conversation,
+                            const struct conversation_options *options);
 /* The session log, for commands that only read it; NULL when it is switched off. */
 const char *conversation_store_path(struct conversation *conversation);
 
