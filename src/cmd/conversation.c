@@ -84,6 +84,27 @@ void conversation_finish(struct conversation *c)
 
 /* ---- The agent ------------------------------------------------------------------------------- */
 
+/* Where none is named and none is configured: this very program. */
+static int take_own_agent(struct conversation *c, struct acp_buf *why)
+{
+    static const char self[] = "/proc/self/exe";
+    char path[PATH_MAX];
+    ssize_t n = readlink(self, path, sizeof(path) - 1);
+    if (n <= 0) {
+        (void) acp_buf_printf(why, "no agent is named, and %s cannot be read: %s", self,
+                              strerror(errno));
+        return ACP_ERR_UNKNOWN;
+    }
+    struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, (size_t) n));
+    const char **argv = acp_arena_alloc(&c->arena, 3 * sizeof(*argv));
+    if (!program.ptr || !argv)
+        return ACP_ERR_NOMEM;
+    argv[0] = program.ptr;
+    argv[1] = "agent";
+    argv[2] = NULL;
+    return agents_from_argv(c->config, argv, &c->agent, why);
+}
+
 static int find_agent(struct conversation *c, const struct invocation *invocation,
                       const struct agent_options *agent)
 {
@@ -100,10 +121,7 @@ static int find_agent(struct conversation *c, const struct invocation *invocatio
     else if (name)
         err = agents_resolve(c->config, name, &c->agent, &why);
     else
-        err = acp_buf_printf(&why, "no agent is named: give one, or set default_agent (see `acp "
-                                   "agents list`)")
-                  ? ACP_ERR_NOMEM
-                  : ACP_ERR_UNKNOWN;
+        err = take_own_agent(c, &why);
     if (err)
         complain("%.*s", (int) why.len, why.len ? why.data + why.start : "");
     acp_buf_finish(&why);

@@ -47,7 +47,7 @@ int sessions_find(struct sessions *s, const struct invocation *invocation,
     const char *word = invocation->argument_count ? invocation->arguments[0] : NULL;
     if (!word && !s->has_agent) {
         const char *name = config_text(s->conversation.config, CONFIG_DEFAULT_AGENT);
-        s->conversation.agent.name = name;
+        s->conversation.agent.name = name ? name : "acp"; /* our own agent */
     }
     int err = session_find_word(&s->conversation, s->store, word, ret, &failure);
     if (err == ACP_ERR_MISSING) {

@@ -1,5 +1,5 @@
 /* What a session's model is told again with each request. */
-#include "test.h"
+#include "helpers.h"
 
 #include "agent/history.h"
 

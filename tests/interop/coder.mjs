@@ -1,0 +1,123 @@
+// The official SDK's client has the built-in coding agent work on a small repository, with the
+// offline model.  Every line that the agent writes is held against the official schema.
+//
+//     node coder.mjs VERSION ACP
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { begin, end } from "../conformance/tap.mjs";
+import { kase } from "./cases.mjs";
+import { SdkClient } from "./sdk-side.mjs";
+
+const version = Number(process.argv[2]);
+const acp = resolve(process.argv[3]);
+const home = mkdtempSync(join(tmpdir(), "acp-coder-home-"));
+process.env.HOME = home;
+for (const name of ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]) delete process.env[name];
+
+/** Gives a prompt and the reason why its turn stopped. */
+const run = async (client, words) => (await client.prompt(words)).stopReason;
+
+/** A repository of two files, removed in the end. */
+function repository() {
+  const folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
+  writeFileSync(join(folder, "main.c"), "int main(void)\n{\n    return 1;\n}\n");
+  writeFileSync(join(folder, "README"), "A program that fails.\n");
+  return { folder, stop: async () => (rmSync(folder, { recursive: true }), { failures: [], checked: 1 }) };
+}
+
+/** The agent, and the folder that it works in. */
+async function open(keep, ...flags) {
+  const { folder } = keep(repository());
+  const client = keep(new SdkClient(version, [acp, "agent", "--demo", ...flags], {
+    capabilities: version === 1 ? {} : undefined,
+  }));
+  client.onPermission = ({ options }) => ({
+    outcome: { outcome: "selected", optionId: options.find(({ kind }) => kind === "allow_once").optionId },
+  });
+  await client.open(folder);
+  return { client, folder };
+}
+
+const tools = (client) => client.of(client.sessionId, "tool_call", "tool_call_update");
+const name = (what) => `v${version} coder: ${what}`;
+
+begin();
+
+await kase(name("a whole task: plan, search, an edit with its diff, a command"), async (keep) => {
+  const { client, folder } = await open(keep);
+  const task =
+    "make a plan to mend the program, then search for return, then replace return 1 by return 0 in main.c, " +
+    "then run cat main.c";
+  const stop = await run(client, task);
+  assert.equal(stop, "end_turn");
+  assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 0;/);
+  assert.ok(client.of(client.sessionId, "plan", "plan_update").length > 0, "a plan");
+  const contents = tools(client).flatMap(({ content }) => content ?? []);
+  assert.ok(contents.some(({ type }) => type === "diff"), "a diff");
+  assert.ok(client.permissions.length >= 2, "permissions for the edit and the command");
+  assert.match(client.text(), /return 0;/);
+});
+
+await kase(name("what is not permitted is not done"), async (keep) => {
+  const { client, folder } = await open(keep);
+  client.onPermission = ({ options }) => ({
+    outcome: { outcome: "selected", optionId: options.find(({ kind }) => kind === "reject_once").optionId },
+  });
+  assert.equal(await run(client, "replace return 1 by return 0 in main.c"), "end_turn");
+  assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 1;/);
+  assert.ok(tools(client).some(({ status }) => status === "failed"));
+});
+
+await kase(name("read-only mode offers no writing"), async (keep) => {
+  const { client, folder } = await open(keep, "--mode", "read-only");
+  await run(client, "replace return 1 by return 0 in main.c");
+  assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 1;/);
+  assert.equal(client.permissions.length, 0);
+});
+
+await kase(name("cancel ends a command and the turn, and the next prompt is served"), async (keep) => {
+  const { client } = await open(keep, "--mode", "full");
+  const turn = run(client, "run sleep 300");
+  await client.until("the command", () => tools(client).some(({ status }) => status === "in_progress"));
+  await client.cancel();
+  assert.equal(await turn, "cancelled");
+  assert.equal(await run(client, "list the files"), "end_turn");
+  assert.match(client.text(), /main\.c/);
+});
+
+await kase(name("slash commands answer without the model"), async (keep) => {
+  const { client, folder } = await open(keep, "--mode", "full");
+  await run(client, "/help");
+  assert.match(client.text(), /\/compact/);
+  await run(client, "replace return 1 by return 0 in main.c");
+  assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 0;/);
+  await run(client, "/undo");
+  assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 1;/);
+  await run(client, "/nonsense");
+  assert.match(client.text(), /no command \/nonsense/);
+});
+
+await kase(name("a session is loaded by another process, with all that was said"), async (keep) => {
+  const { client, folder } = await open(keep);
+  await run(client, "read README");
+  const id = client.sessionId;
+  await client.stop();
+  const again = keep(new SdkClient(version, [acp, "agent", "--demo"]));
+  await again.initialize();
+  const place = { sessionId: id, cwd: folder, mcpServers: [] };
+  if (version === 1) await again.request("session/load", place);
+  else await again.request("session/resume", { ...place, replayFrom: { type: "start" } });
+  await again.settled();
+  const kinds = again.of(id).map(({ sessionUpdate }) => sessionUpdate);
+  assert.ok(kinds.some((kind) => kind.startsWith("user_message")), `${kinds}`);
+  assert.ok(kinds.some((kind) => kind.startsWith("tool_call")), `${kinds}`);
+  assert.match(again.text(id), /demo model/);
+  const { sessions } = await again.request("session/list", { cwd: folder });
+  assert.deepEqual(sessions.map(({ sessionId }) => sessionId), [id]);
+});
+
+rmSync(home, { recursive: true });
+end();
