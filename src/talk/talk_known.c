@@ -59,11 +59,32 @@ static bool has_path(const struct acp_action *action, struct acp_str path)
     return false;
 }
 
+/* The very same command, or a shell that is given just that. */
+static bool same_command(struct acp_str permitted, struct acp_str command)
+{
+    static const char *const shells[] = {"/bin/sh", "sh", "/bin/bash", "bash"};
+    static const char *const flags[] = {"-c", "-lc"};
+    bool same = acp_str_eq(permitted, command);
+    struct acp_buf line;
+    if (!permitted.len)
+        return false;
+    acp_buf_init(&line, RECORD_MAX);
+    for (size_t i = 0; i < 8 && !same; i++) {
+        struct acp_str words[] = {acp_str(flags[i % 2]), permitted};
+        acp_buf_clear(&line);
+        same =
+            acp_command_line(acp_str(shells[i / 2]), (struct acp_str_list){words, 2}, &line) == 0 &&
+            acp_str_eq(acp_buf_view(&line), command);
+    }
+    acp_buf_finish(&line);
+    return same;
+}
+
 /* The very same command; or files that were all named, by who may do more than read them. */
 static bool covers(const struct acp_action *permitted, const struct acp_action *action)
 {
     if (action->command.len)
-        return acp_str_eq(permitted->command, action->command);
+        return same_command(permitted->command, action->command);
     bool changes = permitted->kind == ACP_TOOL_KIND_EDIT ||
                    permitted->kind == ACP_TOOL_KIND_DELETE ||
                    permitted->kind == ACP_TOOL_KIND_MOVE || permitted->kind == action->kind;
