@@ -33,7 +33,9 @@ static void free_work(struct work *work)
 static void settle(struct work *work)
 {
     struct coding *coding = work->coding;
-    if (history_close_calls(coding->history, acp_str("cancelled by the user")) < 0)
+    const char *why = work->cancelled ? "This was not run: the user cancelled the turn."
+                                      : "This was not run: the answer was not complete.";
+    if (history_close_calls(coding->history, acp_str(why)) < 0)
         history_clear(coding->history);
     coding_log(coding);
 }
@@ -79,13 +81,13 @@ void coder_cancel(struct acp_turn *turn, void *user)
 
 /* ---- Tool calls ------------------------------------------------------------------------------ */
 
-/* All calls have their results: the model is told. */
+/* All calls have their results, be it that they were cancelled: the model is told, now or later. */
 static void calls_are_done(struct work *work)
 {
     struct coding *coding = work->coding;
     if (work->open_calls || work->starting)
         return;
-    if (!work->cancelled && work->result_count) {
+    if (work->result_count) {
         int err = history_add(coding->history, MODEL_USER, work->results, work->result_count);
         work->result_count = 0;
         acp_arena_reset(&work->arena);
