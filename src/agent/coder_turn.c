@@ -135,16 +135,14 @@ static void run_call(struct work *work, const struct model_part *call, struct mo
                                   .id = acp_arena_copy(&work->arena, call->id),
                                   .name = acp_arena_copy(&work->arena, call->name)};
     (void) snprintf(id, sizeof(id), "call_%llu", (unsigned long long) ++coding->calls);
-    if (!call->arguments.ptr) {
-        note_result(work, result, true,
-                    acp_str("the arguments are no JSON object; call it again with valid JSON"));
-        return;
-    }
+    /* What is no JSON goes there as it came: the tools tell the model and the user what is wrong. */
+    struct acp_raw input =
+        call->arguments.ptr ? call->arguments : acp_raw_n(call->text.ptr, call->text.len);
     struct running *running = acp_arena_alloc(&work->arena, sizeof(*running));
     int err = ACP_ERR_NOMEM;
     if (running) {
         *running = (struct running){work, result};
-        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, call->arguments,
+        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, input,
                         on_tool_done, running);
     }
     if (err) {
