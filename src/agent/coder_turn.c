@@ -207,6 +207,9 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
     struct coding *coding = work->coding;
     struct acp_usage_update update;
     struct acp_cost cost;
+    /* An answer that broke off early tells nothing, and what was told before still holds. */
+    if (!usage->input && !usage->output)
+        return;
     coding->usage = *usage;
     if (!usage->window)
         return;
