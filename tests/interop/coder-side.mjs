@@ -20,7 +20,7 @@ const ENVIRONMENTS = {
     OPENAI_WIRE_API: "responses",
     OPENAI_MODEL: "gpt-5",
   }),
-  gemini: (url) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: "gemini-x" }),
+  gemini: (url) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: "gemini-2.5-flash" }),
 };
 export const APIS = Object.keys(ENVIRONMENTS);
 

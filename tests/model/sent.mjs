@@ -29,7 +29,8 @@ const READERS = {
   "openai-chat"({ messages, tools = [] }) {
     const entriesOf = ({ role, content, tool_calls: calls = [], tool_call_id: id }) => {
       if (role === "tool") return [{ kind: "result", id, text: textOf(content) }];
-      const words = content === null || content === undefined ? [] : [{ kind: role, text: textOf(content) }];
+      const text = textOf(content);
+      const words = text === "" && calls.length > 0 ? [] : [{ kind: role, text }];
       return words.concat(
         calls.map((call) => ({
           kind: "call",
@@ -91,7 +92,7 @@ export function sentIn(request) {
 export function checkSent({ said }) {
   const open = [];
   assert.equal(said[0]?.kind, "user", "the user begins");
-  for (const entry of said) {
+  for (const [index, entry] of said.entries()) {
     const shown = JSON.stringify(entry);
     if (entry.kind === "call") {
       assert.equal(typeof entry.input, "object", `arguments are an object: ${shown}`);
@@ -103,7 +104,9 @@ export function checkSent({ said }) {
       open.splice(at, 1);
     } else {
       assert.deepEqual(open, [], `calls without results before ${shown}`);
+      const next = said[index + 1]?.kind;
       if (entry.kind !== "thought") assert.ok(entry.text, `empty words: ${shown}`);
+      else assert.match(`${next}`, /assistant|call|thought/, `nothing follows ${shown}`);
     }
   }
   assert.deepEqual(open, [], "calls without results in the end");
