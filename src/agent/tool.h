@@ -247,7 +247,7 @@ struct tool_work {
     struct acp_roots *roots;
     atomic_bool stop;
     void *own;
-    void (*work)(struct tool_work *work);                       /* on the thread */
+    void (*work)(struct tool_work *work);                        /* on the thread */
     void (*after)(struct tool_run *run, struct tool_work *work); /* unless the run is over */
     void (*drop)(struct tool_work *work);
 };

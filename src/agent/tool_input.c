@@ -79,8 +79,9 @@ int tool_check_input(struct tool_run *run)
         run->input = acp_raw("{}");
     int err = acp_json_validate(run->input, 0, &offset);
     if (err) {
-        tool_say(run, "The input of \"%s\" cannot be read: %s (at byte %zu). Send it as one JSON "
-                      "object.",
+        tool_say(run,
+                 "The input of \"%s\" cannot be read: %s (at byte %zu). Send it as one JSON "
+                 "object.",
                  run->tool->info.name, acp_err_text(err), offset);
         quote_input(run);
         return err;

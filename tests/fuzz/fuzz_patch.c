@@ -1,6 +1,6 @@
 /*
- * Fuzzes the reader of patches.  The input is an old text, a NUL, and more: as a patch it must do no
- * harm to the old text, and as a new text the patch that we make ourselves must lead to it.
+ * Fuzzes the reader of patches.  The input is an old text, a NUL, and more: as a patch it must do
+ * no harm to the old text, and as a new text the patch that we make ourselves must lead to it.
  */
 #include <stdlib.h>
 

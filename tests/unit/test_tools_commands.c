@@ -111,8 +111,8 @@ static void a_command_in_the_background_is_asked_for_later(void **state)
 static void a_command_in_the_background_is_stopped(void **state)
 {
     struct world *w = *state;
-    assert_run(w, "run_command",
-               "{'command':'echo $$ > pid; exec sleep 300','background':true}", TOOL_COMPLETED);
+    assert_run(w, "run_command", "{'command':'echo $$ > pid; exec sleep 300','background':true}",
+               TOOL_COMPLETED);
     UNTIL(w, world_file("pid") && strchr(world_file("pid"), '\n'));
     int pid = atoi(world_file("pid"));
     assert_run(w, "command_stop", "{'command':1}", TOOL_COMPLETED);
@@ -139,8 +139,8 @@ static void the_background_ends_with_the_session(void **state)
 {
     struct world *w = *state;
     assert_run(w, "run_command", "{'command':'true','background':true}", TOOL_COMPLETED);
-    assert_run(w, "run_command",
-               "{'command':'echo $$ > pid; exec sleep 300','background':true}", TOOL_COMPLETED);
+    assert_run(w, "run_command", "{'command':'echo $$ > pid; exec sleep 300','background':true}",
+               TOOL_COMPLETED);
     UNTIL(w, world_file("pid") && strchr(world_file("pid"), '\n'));
     int pid = atoi(world_file("pid"));
     acp_agent_close(w->agent, ACP_ERR_CLOSED);
@@ -161,10 +161,11 @@ static void a_flood_takes_no_memory(void **state)
 {
     struct world *w = *state;
     long before = largest_size();
-    assert_run(w, "run_command",
-               "{'command':'head -c 200000000 /dev/zero | tr \\u0027\\\\0\\u0027 x; echo; echo end',"
-               "'timeout_ms':60000}",
-               TOOL_COMPLETED);
+    assert_run(
+        w, "run_command",
+        "{'command':'head -c 200000000 /dev/zero | tr \\u0027\\\\0\\u0027 x; echo; echo end',"
+        "'timeout_ms':60000}",
+        TOOL_COMPLETED);
     assert_has(w, "[The beginning of the output was left out.]");
     assert_has(w, "\nend\n[exit status 0]");
     acp_buf_finish(&w->log); /* which is the test's own */
