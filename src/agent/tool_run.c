@@ -84,12 +84,11 @@ struct acp_str tool_cut(struct acp_str text, size_t max)
 
 void tool_say_text(struct tool_run *run, struct acp_str text)
 {
-    size_t room = TOOLS_MAX_RESULT - CUT_ROOM - run->text.len;
     if (run->cut)
         return;
-    run->cut = text.len > room || acp_buf_append_str(&run->text, tool_cut(text, room)) != 0;
-    if (run->cut)
-        (void) acp_buf_append_str(&run->text, tool_cut(text, room));
+    struct acp_str part = tool_cut(text, TOOLS_MAX_RESULT - CUT_ROOM - run->text.len);
+    int err = acp_buf_append_str(&run->text, part);
+    run->cut = err || part.len < text.len;
 }
 
 void tool_say(struct tool_run *run, const char *format, ...)

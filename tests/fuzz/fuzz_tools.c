@@ -86,8 +86,8 @@ static void make_world(void)
     CHECK(acp_agent_new(&options, &handler, NULL, &world.agent) == 0);
     CHECK(acp_jobs_new(&world.loop, world.agent, NULL, &world.jobs) == 0);
     CHECK(acp_policy_new(&world.policy) == 0);
-    hear(
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}\n");
+    hear("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+         "\"params\":{\"protocolVersion\":1}}\n");
     (void) snprintf(line, sizeof(line),
                     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":"
                     "\"%s\",\"mcpServers\":[]}}\n",

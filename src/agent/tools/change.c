@@ -37,6 +37,7 @@ int change_place(struct tool_run *run, const char *verb)
     for (size_t i = 0; i < changes->count; i++)
         paths[i] = changes->items[i].path;
     run->paths = (struct acp_str_list){paths, changes->count};
+    run->is_about_files = true;
     run->changes = true;
     (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_short_path(run, paths[0].ptr));
     if (changes->count > 1)

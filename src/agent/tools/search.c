@@ -124,6 +124,9 @@ static void say_notes(struct tool_run *run, const struct search *search)
                  (unsigned long long) search->outcome.ignored);
     if (search->too_large)
         tool_say(run, "[%zu files are too large to be searched.]\n", search->too_large);
+    if (search->too_hard)
+        tool_say(run, "[%zu lines would have taken too long with this pattern.]\n",
+                 search->too_hard);
     if (search->outcome.unreadable)
         tool_say(run, "[%llu folders could not be read.]\n",
                  (unsigned long long) search->outcome.unreadable);

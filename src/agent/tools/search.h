@@ -18,6 +18,7 @@ struct search {
     walk_fn *fn;
     size_t found;
     size_t too_large;       /* files that were passed over */
+    size_t too_hard;        /* lines that would have taken too long */
     size_t most;            /* that are told */
     struct pattern pattern; /* of files that count */
     const char *nothing;    /* what to say when there are none */
