@@ -96,8 +96,9 @@ struct tool_run {
     struct acp_str_list paths;
     struct acp_opt_i64 line; /* in the first of them */
     struct acp_str command;
-    bool changes;   /* the files named by paths */
-    bool sandboxed; /* it will run in a jail */
+    bool is_about_files; /* the paths are files that a client may show */
+    bool changes;        /* and they are to be changed */
+    bool sandboxed;      /* it will run in a jail */
 
     /* What is shown besides the text. */
     struct acp_tool_call_content *content; /* diffs; in the arena */
@@ -249,7 +250,7 @@ struct tool_work {
     struct acp_roots *roots;
     atomic_bool stop;
     void *own;
-    void (*work)(struct tool_work *work);                       /* on the thread */
+    void (*work)(struct tool_work *work);                        /* on the thread */
     void (*after)(struct tool_run *run, struct tool_work *work); /* unless the run is over */
     void (*drop)(struct tool_work *work);
 };

@@ -84,12 +84,11 @@ struct acp_str tool_cut(struct acp_str text, size_t max)
 
 void tool_say_text(struct tool_run *run, struct acp_str text)
 {
-    size_t room = TOOLS_MAX_RESULT - CUT_ROOM - run->text.len;
     if (run->cut)
         return;
-    run->cut = text.len > room || acp_buf_append_str(&run->text, tool_cut(text, room)) != 0;
-    if (run->cut)
-        (void) acp_buf_append_str(&run->text, tool_cut(text, room));
+    struct acp_str part = tool_cut(text, TOOLS_MAX_RESULT - CUT_ROOM - run->text.len);
+    int err = acp_buf_append_str(&run->text, part);
+    run->cut = err || part.len < text.len;
 }
 
 void tool_say(struct tool_run *run, const char *format, ...)
@@ -266,8 +265,8 @@ static void deny(struct tool_run *run, const struct acp_decision *decision)
     struct acp_buf why;
     acp_buf_init(&why, 256);
     (void) acp_decision_print(decision, &why);
-    tool_say(run, "Not allowed: %.*s (mode %s). Do not try to do it in another way.",
-             (int) why.len, acp_buf_view(&why).ptr,
+    tool_say(run, "Not allowed: %.*s (mode %s). Do not try to do it in another way.", (int) why.len,
+             acp_buf_view(&why).ptr,
              acp_policy_mode_name(acp_policy_mode(run->set->options.policy)));
     acp_buf_finish(&why);
     tool_finish(run, TOOL_DENIED);
@@ -427,8 +426,7 @@ static void prepare(struct tool_run *run)
         return;
     }
     run->roots = tools_roots(run->set, run);
-    if (!run->roots || tool_check_input(run) ||
-        (run->tool->prepare && run->tool->prepare(run)))
+    if (!run->roots || tool_check_input(run) || (run->tool->prepare && run->tool->prepare(run)))
         run->early = TOOL_FAILED;
 }
 

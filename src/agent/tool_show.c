@@ -7,7 +7,8 @@ enum { SHOWN_TEXT = 16 * 1024 };
 void tool_describe(struct tool_run *run, struct acp_tool_call_update *ret,
                    struct acp_tool_call_location *locations)
 {
-    size_t count = run->paths.count < TOOL_MAX_LOCATIONS ? run->paths.count : TOOL_MAX_LOCATIONS;
+    size_t count = run->is_about_files ? run->paths.count : 0;
+    count = count < TOOL_MAX_LOCATIONS ? count : TOOL_MAX_LOCATIONS;
     acp_tool_call_update_init(ret, run->call);
     ret->name = run->name;
     ret->title = run->title;

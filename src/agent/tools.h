@@ -27,10 +27,10 @@
 #include "acp/policy.h"
 
 enum {
-    TOOLS_MAX_RESULT = 64 * 1024,     /* bytes of text for the model */
-    TOOLS_MAX_INPUT = 16 << 20,       /* bytes of the model's input for one run */
-    TOOLS_MAX_RUNS = 128,             /* of one session at the same time */
-    TOOLS_MAX_BACKGROUND = 16,        /* commands of one session that run on */
+    TOOLS_MAX_RESULT = 64 * 1024, /* bytes of text for the model */
+    TOOLS_MAX_INPUT = 16 << 20,   /* bytes of the model's input for one run */
+    TOOLS_MAX_RUNS = 128,         /* of one session at the same time */
+    TOOLS_MAX_BACKGROUND = 16,    /* commands of one session that run on */
 };
 
 /* ---- The toolbox ---------------------------------------------------------------------------- */
@@ -117,8 +117,8 @@ typedef void tool_done_fn(struct tools *set, struct acp_str call, enum tool_end 
 /*
  * Begins a run; everything is copied.  call is the id that the client sees.  A tool that does not
  * exist, is not offered, or gets an input that is wrong, is a run that fails.  ACP_ERR_CANCELLED
- * when the turn is cancelled, ACP_ERR_LIMIT when too many run, ACP_ERR_NOMEM; then done is not
- * called.
+ * when the turn is cancelled, ACP_ERR_LIMIT when too many run or the input is too large,
+ * ACP_ERR_NOMEM; then done is not called.
  */
 int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, struct acp_str name,
               struct acp_raw input, tool_done_fn *done, void *user);

@@ -18,9 +18,8 @@ static void a_folder_is_listed(void **state)
     struct world *w = *state;
     make_project();
     assert_run(w, "list", "{}", TOOL_COMPLETED);
-    assert_string_equal(world_text(w),
-                        ".gitignore\nREADME.md\nsrc/\nweb/\n"
-                        "[1 entries that .gitignore names were left out.]\n");
+    assert_string_equal(world_text(w), ".gitignore\nREADME.md\nsrc/\nweb/\n"
+                                       "[1 entries that .gitignore names were left out.]\n");
     assert_run(w, "list", "{'path':'src','all':true}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "main.c\nutil.h\nutil.o\n");
     assert_run(w, "list", "{'depth':2}", TOOL_COMPLETED);
@@ -69,6 +68,10 @@ static void lines_are_found(void **state)
                                        "[2 entries that .gitignore names were left out.]\n");
     assert_run(w, "grep", "{'pattern':'^int','path':'src/main.c','context':1}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "src/main.c:1:int main(void)\nsrc/main.c-2-{\n");
+    test_write("odd", "a\\Wb (x\n", 0644);
+    assert_run(w, "grep", "{'pattern':'\\\\wB (X','literal':true,'ignore_case':true}",
+               TOOL_COMPLETED);
+    assert_has(w, "odd:1:a\\Wb (x\n");
     assert_run(w, "grep", "{'pattern':'nowhere at all'}", TOOL_COMPLETED);
     assert_has(w, "[No line matches.]");
 }

@@ -16,8 +16,8 @@ enum {
     LOOKED_FOR_NUL = 8 << 10, /* a NUL in so many bytes: it is no text */
     MAX_CONTEXT = 10,
 };
-/* Steps for one line: a pattern and a line that need more are not worth the wait. */
-static const uint64_t line_work = UINT64_C(200) * 1000 * 1000;
+/* Steps for one line, some hundredths of a second; what needs more is not worth the wait. */
+static const uint64_t line_work = UINT64_C(5) * 1000 * 1000;
 
 struct grep {
     struct acp_str literal; /* absent: it is a regular expression */
@@ -83,14 +83,17 @@ static bool fold_text(struct grep *grep)
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-static bool matches(struct grep *grep, struct acp_str line)
+static bool matches(struct search *search, struct acp_str line)
 {
+    struct grep *grep = search->own;
     uint64_t left = line_work;
     if (line.len > MAX_LINE)
         line.len = MAX_LINE;
     if (grep->literal.ptr)
         return memmem(line.ptr, line.len, grep->literal.ptr, grep->literal.len) != NULL;
-    return schema_regex_search(grep->regex, line, &grep->scratch, &left) > 0;
+    int found = schema_regex_search(grep->regex, line, &grep->scratch, &left);
+    search->too_hard += found < 0;
+    return found > 0;
 }
 
 static struct acp_str line_at(struct acp_str text, size_t at)
@@ -122,12 +125,12 @@ static int tell_line(struct search *search, const char *path, uint64_t number, c
 /* What is remembered while going through a file. */
 struct place {
     const char *path;
-    struct acp_str text;         /* as it is */
-    struct acp_str seen;         /* as it is compared */
-    size_t before[MAX_CONTEXT];  /* where the last lines begin */
-    uint64_t number;             /* of the line, from 1 */
-    uint64_t told;               /* the last line that was told */
-    uint64_t tell_until;         /* lines up to this one follow a match */
+    struct acp_str text;        /* as it is */
+    struct acp_str seen;        /* as it is compared */
+    size_t before[MAX_CONTEXT]; /* where the last lines begin */
+    uint64_t number;            /* of the line, from 1 */
+    uint64_t told;              /* the last line that was told */
+    uint64_t tell_until;        /* lines up to this one follow a match */
 };
 
 static int tell_match(struct search *search, struct place *p, size_t at, size_t context)
@@ -153,9 +156,9 @@ static int search_lines(struct walk *walk, struct search *search, struct place *
     struct grep *grep = search->own;
     for (size_t at = 0; at < p->seen.len; at = next_line(p->seen, at)) {
         p->number++;
-        if (p->number % 256 == 0 && walk_is_over(walk))
+        if (p->number % 32 == 0 && walk_is_over(walk))
             return 0; /* the walk says why it ends */
-        if (matches(grep, line_at(p->seen, at))) {
+        if (matches(search, line_at(p->seen, at))) {
             if (grep->files_only)
                 return search_add_line(search, p->path, "\n");
             if (tell_match(search, p, at, grep->context))
@@ -183,8 +186,8 @@ static int grep_entry(struct walk *walk, const struct walk_entry *entry, void *u
                           .text = acp_buf_view(&grep->text),
                           .seen = acp_buf_view(grep->fold ? &grep->folded : &grep->text)};
     /* Most files have none at all, which one pass tells. */
-    if (grep->literal.ptr && !memmem(place.seen.ptr, place.seen.len, grep->literal.ptr,
-                                     grep->literal.len))
+    if (grep->literal.ptr &&
+        !memmem(place.seen.ptr, place.seen.len, grep->literal.ptr, grep->literal.len))
         return 0;
     return search_lines(walk, search, &place);
 }
@@ -201,15 +204,15 @@ static void drop_grep(struct search *search)
     acp_buf_finish(&grep->folded);
 }
 
-/* Small letters, but not behind a backslash: \W is not \w. */
-static struct acp_str fold_pattern(struct acp_arena *arena, struct acp_str pattern)
+/* Small letters, but in an expression not behind a backslash: \W is not \w. */
+static struct acp_str fold_pattern(struct acp_arena *arena, struct acp_str pattern, bool literal)
 {
     char *out = acp_arena_alloc(arena, pattern.len + 1);
     if (!out)
         return acp_str(NULL);
     for (size_t i = 0; i < pattern.len; i++) {
         out[i] = small(pattern.ptr[i]);
-        if (pattern.ptr[i] == '\\' && i + 1 < pattern.len) {
+        if (!literal && pattern.ptr[i] == '\\' && i + 1 < pattern.len) {
             i++;
             out[i] = pattern.ptr[i];
         }
@@ -239,7 +242,7 @@ static int read_expression(struct tool_run *run, struct search *search, struct g
     }
     text = acp_arena_copy(&search->arena, text);
     if (text.ptr && grep->fold)
-        text = fold_pattern(&search->arena, text);
+        text = fold_pattern(&search->arena, text, literal);
     if (!text.ptr) {
         tool_say(run, "Out of memory.");
         return ACP_ERR_NOMEM;
@@ -250,8 +253,9 @@ static int read_expression(struct tool_run *run, struct search *search, struct g
     }
     int err = schema_regex_compile(text, &search->arena, &grep->regex, &failure);
     if (err)
-        tool_say(run, "The pattern is no regular expression that can be used: %s (at byte %zu). Set "
-                      "\"literal\" to search for it as it stands.",
+        tool_say(run,
+                 "The pattern is no regular expression that can be used: %s (at byte %zu). Set "
+                 "\"literal\" to search for it as it stands.",
                  failure.message, failure.offset);
     return err;
 }
@@ -282,29 +286,30 @@ static int prepare(struct tool_run *run)
 }
 
 const struct tool tool_for_grep = {
-    .info = {.name = "grep",
-             .title = "Search in files",
-             .description =
-                 "Searches the lines of text files for a regular expression (as in JavaScript, "
-                 "without lookaround and references). Gives \"path:line:text\". What .gitignore "
-                 "names, and binary files, are left out.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":2000},"
-                 "\"path\":{\"type\":\"string\",\"description\":\"a file or folder; without it the "
-                 "working directory\"},"
-                 "\"files\":{\"type\":\"string\",\"description\":\"only files that fit this pattern: "
-                 "*.{ts,tsx}\"},"
-                 "\"literal\":{\"type\":\"boolean\",\"description\":\"the pattern is no expression "
-                 "but the text itself\"},"
-                 "\"ignore_case\":{\"type\":\"boolean\"},"
-                 "\"files_only\":{\"type\":\"boolean\",\"description\":\"names of files only\"},"
-                 "\"context\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":9,"
-                 "\"description\":\"lines before and after each match\"},"
-                 "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2000},"
-                 "\"all\":{\"type\":\"boolean\",\"description\":\"also what .gitignore names\"}},"
-                 "\"required\":[\"pattern\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_SEARCH},
+    .info =
+        {.name = "grep",
+         .title = "Search in files",
+         .description =
+             "Searches the lines of text files for a regular expression (as in JavaScript, "
+             "without lookaround and references). Gives \"path:line:text\". What .gitignore "
+             "names, and binary files, are left out.",
+         .input_schema =
+             "{\"type\":\"object\",\"properties\":{"
+             "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":2000},"
+             "\"path\":{\"type\":\"string\",\"description\":\"a file or folder; without it the "
+             "working directory\"},"
+             "\"files\":{\"type\":\"string\",\"description\":\"only files that fit this pattern: "
+             "*.{ts,tsx}\"},"
+             "\"literal\":{\"type\":\"boolean\",\"description\":\"the pattern is no expression "
+             "but the text itself\"},"
+             "\"ignore_case\":{\"type\":\"boolean\"},"
+             "\"files_only\":{\"type\":\"boolean\",\"description\":\"names of files only\"},"
+             "\"context\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":9,"
+             "\"description\":\"lines before and after each match\"},"
+             "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2000},"
+             "\"all\":{\"type\":\"boolean\",\"description\":\"also what .gitignore names\"}},"
+             "\"required\":[\"pattern\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_SEARCH},
     .prepare = prepare,
     .start = search_start,
     .drop = search_drop,

@@ -34,6 +34,7 @@ static int prepare(struct tool_run *run)
         return err;
     (void) snprintf(title, sizeof(title), "Read %.200s", tool_short_path(run, path.ptr));
     run->title = acp_arena_copy(&run->arena, acp_str(title));
+    run->is_about_files = true;
     if (own->first > 1)
         run->line = acp_some_i64((int64_t) own->first);
     return tool_check_place(run, path, false);
@@ -96,14 +97,13 @@ const struct tool tool_for_read = {
                  "Reads a text file and gives its lines, each with its number and a tab in front, "
                  "which are not part of the file. Without \"line\" and \"limit\" the first 2000 "
                  "lines. Paths are absolute or relative to the working directory.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"path\":{\"type\":\"string\",\"minLength\":1},"
-                 "\"line\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000000,"
-                 "\"description\":\"the first line to read, from 1\"},"
-                 "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
-                 "\"description\":\"how many lines\"}},"
-                 "\"required\":[\"path\"],\"additionalProperties\":false}",
+             .input_schema = "{\"type\":\"object\",\"properties\":{"
+                             "\"path\":{\"type\":\"string\",\"minLength\":1},"
+                             "\"line\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000000,"
+                             "\"description\":\"the first line to read, from 1\"},"
+                             "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+                             "\"description\":\"how many lines\"}},"
+                             "\"required\":[\"path\"],\"additionalProperties\":false}",
              .kind = ACP_TOOL_KIND_READ},
     .prepare = prepare,
     .start = start,

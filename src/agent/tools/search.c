@@ -19,8 +19,7 @@ static void free_search(struct search *search)
     free(search);
 }
 
-static int set_up(struct tool_run *run, struct search *search, struct acp_str path,
-                  size_t own_size)
+static int set_up(struct tool_run *run, struct search *search, struct acp_str path, size_t own_size)
 {
     search->folder = acp_arena_copy(&search->arena, acp_roots_path(run->roots->roots, 0));
     struct acp_str top = acp_arena_copy(&search->arena, path);
@@ -108,8 +107,7 @@ static void on_thread(struct tool_work *work)
     struct search *search = work->own;
     search->options.roots = work->roots;
     search->options.stop = &work->stop;
-    search->err =
-        walk_tree(&search->options, search->fn, search, &search->outcome, &search->error);
+    search->err = walk_tree(&search->options, search->fn, search, &search->outcome, &search->error);
 }
 
 /* ---- Telling -------------------------------------------------------------------------------- */
@@ -126,6 +124,9 @@ static void say_notes(struct tool_run *run, const struct search *search)
                  (unsigned long long) search->outcome.ignored);
     if (search->too_large)
         tool_say(run, "[%zu files are too large to be searched.]\n", search->too_large);
+    if (search->too_hard)
+        tool_say(run, "[%zu lines would have taken too long with this pattern.]\n",
+                 search->too_hard);
     if (search->outcome.unreadable)
         tool_say(run, "[%llu folders could not be read.]\n",
                  (unsigned long long) search->outcome.unreadable);
