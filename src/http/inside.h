@@ -25,7 +25,6 @@ struct http_request {
     bool pause;                /* wanted */
     bool paused;               /* curl was told */
     bool head_told;            /* status and headers were passed on */
-    bool header_block;         /* the last header line ended a block of them */
     enum http_trouble trouble; /* why we ended it ourselves */
     CURL *easy;
     struct curl_slist *headers;
@@ -59,7 +58,7 @@ void http_arm(struct http_client *client);
 /* Something is to be settled: as soon as the loop turns. */
 void http_unsettle(struct http_client *client);
 
-/* The easy handle of a request with all its options; NULL without memory. */
+/* Gives a request its handle with all options.  ACP_ERR_NOMEM, ACP_ERR_ARGUMENT. */
 int http_prepare(struct http_request *request, const struct http_ask *ask);
 void http_destroy(struct http_request *request);
 

@@ -295,7 +295,7 @@ static void read_block_delta(struct model_stream *s, struct acp_raw event)
     else if (pick_is(delta, "type", "thinking_delta"))
         stream_thought(s, pick_str(delta, "thinking", &s->event));
     else if (pick_is(delta, "type", "signature_delta"))
-        stream_seal(s, dialect_anthropic.name, pick(delta, "signature"));
+        stream_seal(s, dialect_anthropic.name, pick_quoted(delta, "signature"));
     else if (pick_is(delta, "type", "input_json_delta"))
         stream_arguments(s, (size_t) pick_u64(event, "index", 0),
                          pick_str(delta, "partial_json", &s->event));

@@ -180,7 +180,7 @@ static struct demo_request read_request(struct acp_str said)
                                          "and then ", "then ",    "and ",       NULL};
     static const char *const greetings[] = {
         "hello", "hi", "hey", "help", "who are you", "what are you", "what can you do", NULL};
-    static const char *const lists[] = {"list ", "show the files", "show all files", NULL};
+    static const char *const lists[] = {"list", "show the files", "show all files", NULL};
     static const char *const searches[] = {"search for ", "search ",   "grep for ", "grep ",
                                            "find ",       "look for ", NULL};
     static const char *const recalls[] = {"what do you remember", "what did i ask you to remember",
@@ -195,7 +195,7 @@ static struct demo_request read_request(struct acp_str said)
         request.wish = DEMO_GREETING;
     else if (take_any(&object, recalls))
         request.wish = DEMO_RECALL;
-    else if (take_any(&object, lists) || acp_str_is(without_stop(rest), "list"))
+    else if (take_any(&object, lists))
         read_list(object, &request);
     else if (take(&object, "replace ") && read_replace(object, &request))
         request.wish = DEMO_REPLACE;

@@ -238,7 +238,7 @@ static void read_call(struct model_stream *s, struct acp_raw call)
 /* A part with a signature stands alone: it must come back as it is. */
 static void read_part(struct model_stream *s, struct acp_raw part)
 {
-    struct acp_raw signature = pick(part, "thoughtSignature");
+    struct acp_raw signature = pick_quoted(part, "thoughtSignature");
     struct acp_raw call = pick(part, "functionCall");
     struct acp_raw thought = pick(part, "thought");
     bool is_thought = acp_str_is(acp_str_n(thought.ptr, thought.len), "true");

@@ -62,7 +62,7 @@ struct model_part {
     struct model_sealed sealed;
 };
 
-/* The user's parts are 1 to 4 and results; those of the assistant text, thoughts and calls. */
+/* The user sends text, images, audio, resources and results; the rest is the assistant's. */
 struct model_message {
     enum model_role role;
     const struct model_part *parts;

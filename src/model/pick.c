@@ -63,6 +63,12 @@ struct acp_str pick_str(struct acp_raw text, const char *path, struct acp_arena 
     return string;
 }
 
+struct acp_raw pick_quoted(struct acp_raw text, const char *path)
+{
+    struct acp_raw value = pick(text, path);
+    return value.len && *value.ptr == '"' ? value : acp_raw(NULL);
+}
+
 uint64_t pick_u64(struct acp_raw text, const char *path, uint64_t otherwise)
 {
     struct acp_raw value = pick(text, path);

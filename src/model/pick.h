@@ -13,6 +13,8 @@
 struct acp_raw pick(struct acp_raw text, const char *path);
 /* The same as a string; absent when it is none, null too. */
 struct acp_str pick_str(struct acp_raw text, const char *path, struct acp_arena *arena);
+/* A string as the bytes it is, with its quotes; absent when it is none. */
+struct acp_raw pick_quoted(struct acp_raw text, const char *path);
 /* The number, or otherwise. */
 uint64_t pick_u64(struct acp_raw text, const char *path, uint64_t otherwise);
 /* A number, also when it is written as a string; false when there is none. */

@@ -9,7 +9,6 @@
 enum {
     MAX_REQUEST = 256 * 1024 * 1024,
     MAX_COMPLAINT = 64 * 1024,
-    MAX_EVENT = 32 * 1024 * 1024,
 };
 
 /* ---- What the stream says -------------------------------------------------------------------- */
@@ -263,7 +262,7 @@ int model_ask(struct model_service *service, const struct model_ask *ask,
     acp_buf_init(&reply->url, MAX_COMPLAINT);
     acp_buf_init(&reply->body, MAX_REQUEST);
     acp_buf_init(&reply->complaint, MAX_COMPLAINT);
-    http_sse_init(&reply->sse, MAX_EVENT);
+    http_sse_init(&reply->sse, REPLY_MAX_EVENT);
     stream_init(&reply->stream, &sink, reply);
     reply->stream.salt = uv_hrtime();
     if (uv_timer_init(service->loop, &reply->timer)) {

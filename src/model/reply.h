@@ -6,6 +6,8 @@
 #include "model/demo.h"
 #include "model/service.h"
 
+enum { REPLY_MAX_EVENT = 32 * 1024 * 1024 }; /* one event of a stream */
+
 struct model_reply {
     struct model_service *service;
     struct model_handler handler;

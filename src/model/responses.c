@@ -165,8 +165,8 @@ static int path(struct acp_str model, struct acp_buf *url)
 /* The item of a thought as it must be sent again. */
 static void seal_thought(struct model_stream *s, struct acp_raw item)
 {
-    struct acp_raw content = pick(item, "encrypted_content");
-    if (!content.len || *content.ptr != '"')
+    struct acp_raw content = pick_quoted(item, "encrypted_content");
+    if (!content.ptr)
         return;
     struct acp_buf text;
     struct acp_json_writer w;

@@ -28,7 +28,7 @@ struct model_service {
     size_t known_count;
 };
 
-/* A request with the key, as the service wants it.  Returns how many headers there are. */
+/* The headers of a request, with the key as the service wants it; they borrow from the service. */
 enum { SERVICE_MAX_HEADERS = 4 };
 struct service_headers {
     struct http_header items[SERVICE_MAX_HEADERS];
@@ -44,7 +44,7 @@ void service_redact(const struct model_service *service, char *sentence);
 void service_complete_usage(const struct model_service *service, struct acp_str model,
                             struct model_usage *usage);
 
-/* ---- answer.c: what an answer that is no stream means ----------------------------------------- */
+/* ---- answer.c: what an answer that is no stream means ---------------------------------------- */
 
 struct service_answer {
     int status;

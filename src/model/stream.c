@@ -117,7 +117,7 @@ void stream_part_end(struct model_stream *s)
 
 void stream_seal(struct model_stream *s, const char *api, struct acp_raw data)
 {
-    if (!s->count || s->err)
+    if (!data.ptr || !s->count || s->err)
         return;
     struct acp_str copy = keep(s, acp_str_n(data.ptr, data.len));
     if (copy.ptr)

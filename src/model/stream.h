@@ -74,7 +74,7 @@ void stream_thought(struct model_stream *s, struct acp_str piece);
 void stream_begin(struct model_stream *s, enum model_part_kind kind);
 /* What is being said is whole: the next piece begins another part. */
 void stream_part_end(struct model_stream *s);
-/* Seals the last part; the data is copied. */
+/* Seals the last part; the data, which may be absent, is copied. */
 void stream_seal(struct model_stream *s, const char *api, struct acp_raw data);
 
 /* A call begins.  The id may be empty: then it gets one of ours. */

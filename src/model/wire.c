@@ -9,7 +9,6 @@ enum {
     BACKOFF_MS = 1000,
     MAX_WAIT_MS = 60 * 1000,
     MAX_ANSWER = 128 * 1024 * 1024, /* bytes on the wire */
-    MAX_EVENT = 32 * 1024 * 1024,
 };
 
 /* ---- Trying again ---------------------------------------------------------------------------- */
@@ -29,12 +28,15 @@ static void on_wait_over(uv_timer_t *timer)
         fail(reply, *failure.message ? failure.message : acp_err_text(err));
 }
 
-/* Twice as long each time, and a little more or less, so that not all come back together. */
-static uint64_t backoff(const struct model_reply *reply)
+/* Twice as long each time, and a little more, so that not all come back together. */
+static uint64_t backoff(const struct model_reply *reply, uint64_t most)
 {
-    uint64_t base = reply->service->settings.backoff_ms;
-    base = (base ? base : (uint64_t) BACKOFF_MS) << (reply->attempt - 1);
-    return base + uv_hrtime() / 1000 % (base / 4 + 1);
+    uint64_t wait = reply->service->settings.backoff_ms;
+    wait = wait ? wait : (uint64_t) BACKOFF_MS;
+    for (unsigned i = 1; i < reply->attempt && wait < most; i++)
+        wait *= 2;
+    wait += uv_hrtime() / 1000 % (wait / 4 + 1);
+    return wait < most ? wait : most;
 }
 
 static void tell_retry(struct model_reply *reply, const char *why, uint64_t wait, unsigned attempts)
@@ -62,7 +64,7 @@ static void try_again(struct model_reply *reply, const char *why, const uint64_t
     const struct model_settings *settings = &reply->service->settings;
     unsigned attempts = settings->attempts ? settings->attempts : (unsigned) ATTEMPTS;
     uint64_t most = settings->max_wait_ms ? settings->max_wait_ms : (uint64_t) MAX_WAIT_MS;
-    uint64_t pause = wait ? *wait : backoff(reply);
+    uint64_t pause = wait ? *wait : backoff(reply, most);
     char sentence[700];
     http_request_free(reply->request);
     reply->request = NULL;
@@ -218,7 +220,7 @@ static void start_over(struct model_reply *reply)
     stream_init(&reply->stream, &sink, reply);
     reply->stream.salt = uv_hrtime();
     http_sse_finish(&reply->sse);
-    http_sse_init(&reply->sse, MAX_EVENT);
+    http_sse_init(&reply->sse, REPLY_MAX_EVENT);
     acp_buf_clear(&reply->complaint);
     reply->streaming = false;
 }

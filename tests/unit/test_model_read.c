@@ -114,6 +114,13 @@ static void test_anthropic(void **state)
          "{'type':'content_block_delta','index':0,'delta':{'type':'text_delta','text':'b'}}",
          "text(a)Text(a)fault1(Overloaded)"},
         {&dialect_anthropic,
+         "{'type':'content_block_start','index':0,'content_block':{'type':'thinking'}}\n"
+         "{'type':'content_block_delta','index':0,'delta':{'type':'signature_delta'}}\n"
+         "{'type':'content_block_delta','index':0,"
+         "'delta':{'type':'signature_delta','signature':{'x':1}}}\n"
+         "{'type':'content_block_stop','index':0}",
+         "Thought()"},
+        {&dialect_anthropic,
          "{'type':'error','error':{'type':'invalid_request_error','message':'no'}}", "fault2(no)"},
         {&dialect_anthropic,
          "{'type':'error','error':{'type':'authentication_error','message':'no'}}", "fault3(no)"},

@@ -10,7 +10,7 @@
 enum { WEB_ANSWERS = 8, WEB_PIECES = 8, WEB_REQUESTS = 64 };
 
 /* What happens when all pieces were sent. */
-enum web_then { WEB_CLOSE = 0, WEB_STALL, WEB_RESET };
+enum web_then { WEB_CLOSE = 0, WEB_STALL };
 
 struct web_answer {
     const char *pieces[WEB_PIECES + 1]; /* sent as they are, one by one */
@@ -28,6 +28,7 @@ struct web {
     size_t answer_count;
     struct acp_buf requests[WEB_REQUESTS];
     size_t request_count;
+    bool eager;  /* answers to whatever comes first, also when it is no HTTP */
     size_t left; /* connections that the other side has closed */
 };
 
@@ -102,7 +103,7 @@ static void web_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         web_drop(c);
     } else if (n > 0) {
         assert_int_equal(acp_buf_append(&c->got, buf->base, (size_t) n), 0);
-        if (!c->answering && web_is_whole(&c->got)) {
+        if (!c->answering && (c->web->eager || web_is_whole(&c->got))) {
             struct web *web = c->web;
             size_t number = web->request_count++;
             assert_true(number < WEB_REQUESTS);
