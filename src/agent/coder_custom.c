@@ -1,6 +1,6 @@
 /*
- * coder_custom.c - commands of a project: .acp/commands/NAME.md in the session's folder.  The file is
- * a prompt; $ARGUMENTS in it stands for what the user types behind the command.
+ * coder_custom.c - commands of a project: .acp/commands/NAME.md in the session's folder.  The file
+ * is a prompt; $ARGUMENTS in it stands for what the user types behind the command.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -29,8 +29,7 @@ static int read_resource(const struct acp_embedded_resource *resource, struct mo
 }
 
 static int read_block(const struct coding *coding, const struct acp_content_block *block,
-                      struct acp_arena *arena, struct model_part *part,
-                      struct acp_failure *failure)
+                      struct acp_arena *arena, struct model_part *part, struct acp_failure *failure)
 {
     const struct model_service *service = coding->coder->service;
     *part = (struct model_part){.kind = MODEL_TEXT};
@@ -53,7 +52,9 @@ static int read_block(const struct coding *coding, const struct acp_content_bloc
     case ACP_CONTENT_BLOCK_RESOURCE:
         return read_resource(&block->resource, part, failure);
     case ACP_CONTENT_BLOCK_RESOURCE_LINK: {
-        /* The model reads it with its tools, when it wants to: under the rules, and as it is then. */
+        /*
+         * The model reads it with its tools, when it wants to: under the rules, and as it is then.
+         */
         struct acp_str uri = block->resource_link.uri;
         size_t size = uri.len + 40;
         char *text = acp_arena_alloc(arena, size);

@@ -80,7 +80,9 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session);
 void coding_free(struct coding *coding);
 /* Accepts the session and tells the client its modes, options and commands. */
 int coding_accept(struct coding *coding);
-/* Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here. */
+/*
+ * Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here.
+ */
 int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure);
 /* Tells the client what the options are now. */
 void coding_tell_options(struct coding *coding);
@@ -109,8 +111,8 @@ int coder_write_system(struct coding *coding, struct acp_buf *out);
 struct acp_available_command_list coder_commands(const struct coding *coding,
                                                  struct acp_arena *arena);
 /*
- * Looks whether the text is a command, and runs it.  One that stands for a prompt puts that into the
- * arena; ret_prompt is then what the model is to be given.
+ * Looks whether the text is a command, and runs it.  One that stands for a prompt puts that into
+ * the arena; ret_prompt is then what the model is to be given.
  */
 enum command_end {
     COMMAND_NONE, /* it is none */

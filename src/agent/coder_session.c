@@ -70,8 +70,7 @@ static void list_options(const struct coding *coding,
                          struct acp_session_config_select_option choices[EFFORT_COUNT + 1],
                          struct acp_session_config_option list[OPTION_COUNT])
 {
-    const char *model =
-        coding->model ? coding->model : model_service_model(coding->coder->service);
+    const char *model = coding->model ? coding->model : model_service_model(coding->coder->service);
     for (size_t i = 0; i < EFFORT_COUNT; i++)
         acp_session_config_select_option_init(&choices[i], acp_str(model_effort_name(efforts[i])),
                                               acp_str(model_effort_name(efforts[i])));
@@ -113,11 +112,10 @@ void coder_set_option(struct acp_session *session, acp_call call,
     struct coding *coding = acp_session_user(session);
     struct acp_session_config_select_option choices[EFFORT_COUNT + 1];
     struct acp_session_config_option list[OPTION_COUNT];
-    struct acp_str value = request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID
-                               ? request->id.value
-                           : request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_VALUE_ID
-                               ? request->value_id.value
-                               : acp_str("");
+    struct acp_str value =
+        request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID         ? request->id.value
+        : request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_VALUE_ID ? request->value_id.value
+                                                                        : acp_str("");
     enum model_effort effort;
     (void) user;
     if (acp_str_is(request->config_id, "model") && value.len) {
@@ -157,9 +155,8 @@ static int copy_policy(const struct coder_options *options, struct acp_policy **
 {
     const struct acp_policy_rule *rule;
     int err = acp_policy_new(ret);
-    for (size_t i = 0; !err && options->policy &&
-                       (rule = acp_policy_rule_at(options->policy, i)) != NULL;
-         i++)
+    for (size_t i = 0;
+         !err && options->policy && (rule = acp_policy_rule_at(options->policy, i)) != NULL; i++)
         err = acp_policy_add(*ret, rule, NULL);
     if (!err)
         acp_policy_set_mode(*ret, options->mode);

@@ -22,8 +22,8 @@ void history_clear(struct history *history);
 int history_add(struct history *history, enum model_role role, const struct model_part *parts,
                 size_t count);
 /*
- * Gives a failed result, with that text, to every call of the last message that has none; returns how
- * many there were, or ACP_ERR_NOMEM.
+ * Gives a failed result, with that text, to every call of the last message that has none; returns
+ * how many there were, or ACP_ERR_NOMEM.
  */
 int history_close_calls(struct history *history, struct acp_str why);
 /*
