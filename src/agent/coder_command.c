@@ -65,9 +65,9 @@ static void run_context(struct work *work, struct acp_str argument)
     (void) history_messages(coding->history, &count);
     say(work, "%zu messages, about %llu tokens", count,
         (unsigned long long) history_tokens(coding->history));
+    unsigned long long used = coding->usage.input + coding->usage.output;
     if (coding->usage.window)
-        say(work, "; the last request took %llu of %llu tokens",
-            (unsigned long long) (coding->usage.input + coding->usage.output),
+        say(work, "; the last request took %llu of %llu tokens", used,
             (unsigned long long) coding->usage.window);
     say(work, ".\n");
     end(work);

@@ -31,18 +31,18 @@ static void list_modes(struct acp_session_mode list[MODE_COUNT])
     }
 }
 
-int coding_set_mode(struct coding *coding, struct acp_str name, struct acp_failure *failure)
+int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure)
 {
-    enum acp_policy_mode mode;
-    if (!acp_policy_mode_find(name, &mode)) {
+    enum acp_policy_mode found;
+    if (!acp_policy_mode_find(mode, &found)) {
         (void) snprintf(failure->message, sizeof(failure->message),
                         "there is no mode '%.*s'; there are safe, read-only, sandbox and full",
-                        (int) name.len, name.ptr);
+                        (int) mode.len, mode.ptr);
         return ACP_ERR_UNKNOWN;
     }
-    if (mode == ACP_POLICY_SANDBOX && !toolbox_has_jail(coding->coder->box, failure))
+    if (found == ACP_POLICY_SANDBOX && !toolbox_has_jail(coding->coder->box, failure))
         return ACP_ERR_STATE;
-    acp_policy_set_mode(coding->policy, mode);
+    acp_policy_set_mode(coding->policy, found);
     return 0;
 }
 
