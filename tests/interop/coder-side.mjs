@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ModelServer } from "../model/server.mjs";
 import { checkSent, sentIn } from "../model/sent.mjs";
+import { sleep } from "./cases.mjs";
 import { SdkClient } from "./sdk-side.mjs";
 
 export const KEY = "sk-very-secret-0123456789";
@@ -92,6 +93,12 @@ export class Coder {
     const request = asked.at(number);
     assert.ok(request, `there are only ${asked.length} requests`);
     return sentIn(request);
+  }
+
+  /** Waits until the model has got so many requests. */
+  async asked(count) {
+    for (let i = 0; i < 1000 && this.model.requests.length < count; i++) await sleep(5);
+    assert.ok(this.model.requests.length >= count, `${this.model.requests.length} requests, not ${count}`);
   }
 
   of(...kinds) {
