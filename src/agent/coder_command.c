@@ -143,6 +143,27 @@ static void run_permissions(struct work *work, struct acp_str argument)
     end(work);
 }
 
+static void run_dashboard(struct work *work, struct acp_str argument)
+{
+    struct coding *coding = work->coding;
+    struct coder *coder = coding->coder;
+    const struct tool_info *tool;
+    size_t count;
+    (void) argument;
+    (void) history_messages(coding->history, &count);
+    say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
+        coder->sessions, coding->model ? coding->model : model_service_model(coder->service),
+        model_service_name(coder->service),
+        acp_policy_mode_name(acp_policy_mode(coding->policy)), count,
+        (unsigned long long) history_tokens(coding->history));
+    say(work, "Tools:");
+    for (size_t i = 0; (tool = toolbox_at(coder->box, i)) != NULL; i++)
+        if (tools_offer(coding->tools, tool))
+            say(work, " %s", tool->name);
+    say(work, "\n");
+    end(work);
+}
+
 static const struct slash commands[] = {
     {"help", "List the commands", NULL, run_help},
     {"clear", "Forget the conversation", NULL, run_clear},
@@ -153,6 +174,8 @@ static const struct slash commands[] = {
     {"mode", "Show or set the mode: safe, read-only, sandbox or full", "mode", run_mode},
     {"undo", "Restore the files that the last turn changed", NULL, run_undo},
     {"permissions", "List what was permitted for good", NULL, run_permissions},
+    {"dashboard", "Show session, model, mode and tools at a glance", NULL, run_dashboard},
+    {"plan", "Make a plan for a task, and change nothing yet", "task", NULL},
 };
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
@@ -168,27 +191,63 @@ static void run_help(struct work *work, struct acp_str argument)
 
 /* ---- Finding them ---------------------------------------------------------------------------- */
 
-const struct acp_available_command *coder_commands(size_t *ret_count)
+struct acp_available_command_list coder_commands(const struct coding *coding,
+                                                 struct acp_arena *arena)
 {
-    static struct acp_available_command list[COMMAND_COUNT];
-    static struct acp_available_command_input inputs[COMMAND_COUNT];
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        acp_available_command_init(&list[i], acp_str(commands[i].name),
+    struct acp_available_command_list list = {0};
+    struct acp_available_command *items =
+        acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*items));
+    struct acp_available_command_input *inputs =
+        acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*inputs));
+    for (size_t i = 0; items && inputs && i < COMMAND_COUNT; i++) {
+        acp_available_command_init(&items[i], acp_str(commands[i].name),
                                    acp_str(commands[i].description));
+        list = (struct acp_available_command_list){items, i + 1};
         if (!commands[i].hint)
             continue;
         acp_available_command_input_init_unstructured(&inputs[i], acp_str(commands[i].hint));
-        list[i].input = &inputs[i];
+        items[i].input = &inputs[i];
     }
-    *ret_count = COMMAND_COUNT;
+    coder_list_custom(coding, arena, &list);
     return list;
 }
 
-bool coder_run_command(struct work *work, struct acp_str text)
+/* /plan: the one of ours that is a prompt. */
+static enum command_end plan(struct work *work, struct acp_str task, struct acp_str *ret_prompt)
+{
+    static const char wish[] = "Make a plan to %.*s\n\nUse the plan tool, and change nothing yet.";
+    size_t size = sizeof(wish) + task.len;
+    char *prompt = task.len ? acp_arena_alloc(&work->arena, size) : NULL;
+    if (!prompt) {
+        say(work, "Usage: /plan TASK\n");
+        end(work);
+        return COMMAND_DONE;
+    }
+    int n = snprintf(prompt, size, wish, (int) task.len, task.ptr);
+    *ret_prompt = acp_str_n(prompt, (size_t) n);
+    return COMMAND_PROMPT;
+}
+
+static enum command_end run(struct work *work, const struct slash *command,
+                            struct acp_str argument, struct acp_str *ret_prompt)
+{
+    if (!command->run)
+        return plan(work, argument, ret_prompt);
+    if (argument.len && !command->hint) {
+        say(work, "Usage: /%s, without anything behind it\n", command->name);
+        end(work);
+    } else {
+        command->run(work, argument);
+    }
+    return COMMAND_DONE;
+}
+
+enum command_end coder_run_command(struct work *work, struct acp_str text,
+                                   struct acp_str *ret_prompt)
 {
     size_t n = 1;
     if (!text.len || *text.ptr != '/')
-        return false;
+        return COMMAND_NONE;
     while (n < text.len && text.ptr[n] != ' ' && text.ptr[n] != '\n')
         n++;
     struct acp_str name = acp_str_n(text.ptr + 1, n - 1);
@@ -197,22 +256,16 @@ bool coder_run_command(struct work *work, struct acp_str text)
         argument.ptr++;
         argument.len--;
     }
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (!acp_str_is(name, commands[i].name))
-            continue;
-        if (argument.len && !commands[i].hint) {
-            say(work, "/%s takes no argument.\n", commands[i].name);
-            end(work);
-        } else {
-            commands[i].run(work, argument);
-        }
-        return true;
-    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (acp_str_is(name, commands[i].name))
+            return run(work, &commands[i], argument, ret_prompt);
+    if (coder_read_custom(work->coding, name, argument, &work->arena, ret_prompt))
+        return COMMAND_PROMPT;
     /* A path may begin a prompt; what looks like a command and is none is told. */
     if (memchr(name.ptr, '/', name.len))
-        return false;
+        return COMMAND_NONE;
     say(work, "There is no command /%.*s; /help lists those that there are.\n", (int) name.len,
         name.ptr);
     end(work);
-    return true;
+    return COMMAND_DONE;
 }

@@ -6,6 +6,7 @@
  *   coder_turn.c      a turn: the model, its tool calls, the model again
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
  *   coder_command.c   slash commands
+ *   coder_custom.c    those of a project
  *   coder_log.c       what is kept of a session, and told again when it is loaded
  */
 #ifndef SRC_AGENT_CODER_INSIDE_H
@@ -104,10 +105,27 @@ int coder_read_prompt(struct coding *coding, struct acp_content_block_list promp
 int coder_write_system(struct coding *coding, struct acp_buf *out);
 
 /* coder_command.c */
-/* The commands that clients are told of. */
-const struct acp_available_command *coder_commands(size_t *ret_count);
-/* Runs it when the text is a command; false otherwise. */
-bool coder_run_command(struct work *work, struct acp_str text);
+/* The commands that clients are told of, those of the project included; in the arena. */
+struct acp_available_command_list coder_commands(const struct coding *coding,
+                                                 struct acp_arena *arena);
+/*
+ * Looks whether the text is a command, and runs it.  One that stands for a prompt puts that into the
+ * arena; ret_prompt is then what the model is to be given.
+ */
+enum command_end {
+    COMMAND_NONE, /* it is none */
+    COMMAND_DONE, /* the turn has ended, or will */
+    COMMAND_PROMPT,
+};
+enum command_end coder_run_command(struct work *work, struct acp_str text,
+                                   struct acp_str *ret_prompt);
+
+/* coder_custom.c: .acp/commands/NAME.md of the project, each a prompt with $ARGUMENTS in it */
+void coder_list_custom(const struct coding *coding, struct acp_arena *arena,
+                       struct acp_available_command_list *commands);
+/* The prompt that the command stands for, in the arena; false when there is no such file. */
+bool coder_read_custom(const struct coding *coding, struct acp_str name, struct acp_str arguments,
+                       struct acp_arena *arena, struct acp_str *ret_prompt);
 
 /* coder_log.c */
 int coder_open_store(struct coder *coder);

@@ -231,8 +231,12 @@ int coding_accept(struct coding *coding)
     list_options(coding, choices, options);
     setup.modes = (struct acp_session_mode_list){list, MODE_COUNT};
     setup.options = (struct acp_session_config_option_list){options, OPTION_COUNT};
-    setup.commands.items = coder_commands(&setup.commands.count);
-    return acp_session_accept(coding->session, &setup);
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    setup.commands = coder_commands(coding, &arena);
+    int err = acp_session_accept(coding->session, &setup);
+    acp_arena_finish(&arena);
+    return err;
 }
 
 void coder_new_session(struct acp_session *session, const struct acp_new_session_request *request,

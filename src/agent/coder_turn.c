@@ -434,7 +434,7 @@ static void begin(struct work *work, struct acp_content_block_list prompt)
     size_t count;
     int err = coder_read_prompt(coding, prompt, &work->arena, &parts, &count, &failure);
     if (!err && count == 1 && parts[0].kind == MODEL_TEXT &&
-        coder_run_command(work, parts[0].text))
+        coder_run_command(work, parts[0].text, &parts[0].text) == COMMAND_DONE)
         return;
     if (!err)
         err = history_add(coding->history, MODEL_USER, parts, count);

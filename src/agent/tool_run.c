@@ -209,8 +209,8 @@ void tool_abandon(struct tool_run *run)
 
 void tools_cancel(struct tools *set, struct acp_turn *turn)
 {
-    /* What ends takes itself and maybe others out of the list, so it is looked through anew. */
-    for (;;) {
+    /* What ends takes itself out of the list, so it is looked through anew. */
+    while (set) {
         struct tool_run *run = set->runs;
         while (run && (run->turn != turn || run->cancelled))
             run = run->next;

@@ -107,7 +107,10 @@ enum tool_end {
     TOOL_CANCELLED, /* with its turn */
 };
 
-/* The text is valid inside of the call only. */
+/*
+ * The text is valid inside of the call only.  Anything may be called from here; but the set may be
+ * freed only when no other run is open.
+ */
 typedef void tool_done_fn(struct tools *set, struct acp_str call, enum tool_end end,
                           struct acp_str text, void *user);
 
@@ -122,7 +125,7 @@ int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, str
 
 /*
  * The turn was cancelled: its runs end as cancelled.  Commands are ended with all that they have
- * started, and are done when that is so; all else is done when this returns.
+ * started, and are done when that is so; all else is done when this returns.  Takes NULL.
  */
 void tools_cancel(struct tools *set, struct acp_turn *turn);
 /* The same for a single one.  ACP_ERR_UNKNOWN. */

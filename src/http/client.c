@@ -6,6 +6,7 @@
 
 #include "base/copy.h"
 #include "http/inside.h"
+#include "io/fd.h"
 
 static const uint64_t NEVER = UINT64_MAX;
 
@@ -302,6 +303,8 @@ static int start_curl(struct http_client *client, struct acp_failure *failure)
     int err = curl_load(client->library, failure);
     if (err)
         return err;
+    /* A server that is gone must be an error of the request, not our death. */
+    acp_fd_ignore_sigpipe();
     client->multi = curl.multi_init();
     if (!client->multi)
         return ACP_ERR_NOMEM;

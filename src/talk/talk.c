@@ -135,7 +135,7 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     struct talk *talk = user;
     (void) session;
     talk_drop_questions(talk);
-    talk_forget_tools(talk);
+    talk_forget_known(talk);
     unsigned more = talk->noise > TALK_MAX_NOISE ? talk->noise - TALK_MAX_NOISE : 0;
     if (more)
         talk_notice(talk, "%.*s did such things %u more time%s", (int) talk->options.agent.len,
@@ -434,6 +434,7 @@ void talk_free(struct talk *talk)
     talk_forget_settings(talk);
     talk_forget_options(talk);
     talk_forget_items(talk);
+    talk_forget_known(talk);
     acp_map_finish(&talk->tool_kinds);
     free(talk->agent_session);
     free(talk->failure);

@@ -6,6 +6,7 @@
  *   talk_open.c      the agent's process, initialize, and the session
  *   talk_settings.c  mode, model and options
  *   talk_permit.c    what the agent asks, and what it wants of the workspace
+ *   talk_known.c     what is known of the tool calls of a turn
  *
  * A talk moves in steps: whatever happened, talk_step() is called from the loop and does the next
  * thing that is due.  So no callback of the owner ever runs inside of a call of the owner.
@@ -45,11 +46,12 @@ struct talk_prompt {
     struct acp_buf body;
 };
 
-/* A record on its way to the owner, or the end of a prompt. */
+/* A record on its way to the owner, a question, or the end of a prompt. */
 struct talk_item {
     struct talk_item *next;
     bool is_end;
-    bool is_kept; /* or never will be: it may be shown */
+    bool is_kept;      /* or never will be: it may be shown */
+    uint64_t question; /* the number of a question that is to be asked now; 0: it is none */
     struct record record;
     struct talk_end end;
     char bytes[]; /* the record's body, or the end's texts */
@@ -71,9 +73,19 @@ struct talk_pending {
     uint64_t number;
     acp_call call;                      /* of a permission request, or */
     struct acp_pending_action *pending; /* of the workspace */
+    bool asked;                         /* the owner has been told */
     struct acp_arena arena;             /* of what follows */
+    struct acp_str title;
+    struct acp_str description;
     struct acp_action action;
     struct acp_permission_option_list options;
+};
+
+/* Something that was permitted in this turn. */
+struct talk_permitted {
+    struct talk_permitted *next;
+    struct acp_arena arena; /* of the action's texts */
+    struct acp_action action;
 };
 
 /* An option of the session, as far as setting it needs. */
@@ -125,6 +137,7 @@ struct talk {
     struct talk_option *known_options;
 
     struct acp_map tool_kinds; /* of this turn: id -> kind + 1 */
+    struct talk_permitted *permitted;
     struct talk_pending *pendings;
     uint64_t questions;
 
@@ -150,6 +163,7 @@ void talk_record_texts(struct talk *talk, enum record_kind kind, ...);
 void talk_notice(struct talk *talk, const char *format, ...) ACP_PRINTF(2, 3);
 void talk_event(struct talk *talk, const struct acp_event *event);
 void talk_show_end(struct talk *talk, uint64_t request, const struct talk_end *end);
+void talk_show_question(struct talk *talk, uint64_t number);
 /* Hands the owner what may be shown; false when something still waits for the log. */
 bool talk_show(struct talk *talk);
 void talk_forget_items(struct talk *talk);
@@ -181,9 +195,22 @@ int talk_make_workspace(struct talk *talk);
 const struct acp_policy *talk_policy(const struct talk *talk);
 bool talk_has_person(const struct talk *talk);
 void talk_drop_questions(struct talk *talk);
+/* The question's turn to be asked has come; it may be settled already. */
+void talk_ask_person(struct talk *talk, uint64_t number);
+
+/* talk_known.c: forgotten with the turn */
 /* Agents tell the kind of a tool call once, and need not repeat it when they ask about it. */
 void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool);
 enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id);
-void talk_forget_tools(struct talk *talk);
+/*
+ * Who was permitted to change a file need not be asked about once more when the file is written
+ * through us.
+ */
+void talk_note_permitted(struct talk *talk, const struct acp_action *action);
+bool talk_is_permitted(const struct talk *talk, const struct acp_action *action);
+/* Copies all that an action points to. */
+bool talk_copy_action(struct acp_arena *arena, const struct acp_action *action,
+                      struct acp_action *ret);
+void talk_forget_known(struct talk *talk);
 
 #endif

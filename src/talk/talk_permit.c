@@ -46,6 +46,8 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
         talk_record(talk, RECORD_PERMISSION, talk_request(talk),
                     acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
+    if (allow)
+        talk_note_permitted(talk, action);
     if (talk->prompts && allow)
         talk->prompts->approved = true;
     else if (talk->prompts)
@@ -77,29 +79,13 @@ void talk_drop_questions(struct talk *talk)
     while (talk->pendings) {
         struct talk_pending *pending = talk->pendings;
         uint64_t number = pending->number;
+        bool asked = pending->asked;
         if (pending->pending)
             acp_workspace_decide(pending->pending, false);
         drop_pending(talk, pending);
-        if (talk->handler.question_gone)
+        if (asked && talk->handler.question_gone)
             talk->handler.question_gone(talk, number, talk->user);
     }
-}
-
-/* Everything that the question needs once its message is gone. */
-static bool copy_action(struct talk_pending *pending, const struct acp_action *action)
-{
-    struct acp_arena *arena = &pending->arena;
-    struct acp_str *paths = acp_arena_alloc(arena, (action->paths.count + 1) * sizeof(*paths));
-    if (!paths)
-        return false;
-    pending->action = *action;
-    pending->action.title = acp_arena_copy(arena, action->title);
-    pending->action.command = acp_arena_copy(arena, action->command);
-    pending->action.tool = acp_arena_copy(arena, action->tool);
-    for (size_t i = 0; i < action->paths.count; i++)
-        paths[i] = acp_arena_copy(arena, action->paths.items[i]);
-    pending->action.paths.items = paths;
-    return true;
 }
 
 static bool copy_options(struct talk_pending *pending, struct acp_permission_option_list options)
@@ -125,25 +111,37 @@ static bool ask(struct talk *talk, acp_call call, struct acp_pending_action *wai
     if (!pending)
         return false;
     acp_arena_init(&pending->arena, 0);
-    if (!copy_action(pending, action) || !copy_options(pending, options)) {
+    if (!talk_copy_action(&pending->arena, action, &pending->action) ||
+        !copy_options(pending, options)) {
         acp_arena_finish(&pending->arena);
         free(pending);
         return false;
     }
+    pending->title = acp_arena_copy(&pending->arena, title);
+    pending->description = acp_arena_copy(&pending->arena, description);
     pending->number = ++talk->questions;
     pending->call = call;
     pending->pending = waiting;
     pending->next = talk->pendings;
     talk->pendings = pending;
+    talk_show_question(talk, pending->number);
+    return true;
+}
+
+void talk_ask_person(struct talk *talk, uint64_t number)
+{
+    struct talk_pending *pending = find_pending(talk, number);
+    if (!pending)
+        return;
     struct talk_question question = {
-        .number = pending->number,
-        .title = title,
-        .description = description,
+        .number = number,
+        .title = pending->title,
+        .description = pending->description,
         .action = &pending->action,
         .options = pending->options,
     };
+    pending->asked = true;
     talk->handler.question(talk, &question, talk->user);
-    return true;
 }
 
 /* "Always" is remembered by us as well: the agent may forget, and another may ask the same. */
@@ -209,27 +207,6 @@ bool talk_allow(struct talk *talk, uint64_t number, bool allow)
     acp_workspace_decide(pending->pending, allow);
     drop_pending(talk, pending);
     return true;
-}
-
-/* ---- Tool calls ------------------------------------------------------------------------------ */
-
-void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool)
-{
-    if (tool->kind.is > 0)
-        (void) acp_map_set(&talk->tool_kinds, tool->tool_call_id,
-                           (void *) ((uintptr_t) tool->kind.is + 1));
-}
-
-enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id)
-{
-    uintptr_t kind = (uintptr_t) acp_map_get(&talk->tool_kinds, id);
-    return kind ? (enum acp_tool_kind_is)(kind - 1) : ACP_TOOL_KIND_ABSENT;
-}
-
-void talk_forget_tools(struct talk *talk)
-{
-    acp_map_finish(&talk->tool_kinds);
-    acp_map_init(&talk->tool_kinds, (uint64_t) uv_hrtime());
 }
 
 /* ---- Permission requests --------------------------------------------------------------------- */
@@ -318,8 +295,9 @@ static void on_permission_gone(struct acp_client_session *session, acp_call call
         if (p->pending || p->call != call)
             continue;
         uint64_t number = p->number;
+        bool asked = p->asked;
         drop_pending(talk, p);
-        if (talk->handler.question_gone)
+        if (asked && talk->handler.question_gone)
             talk->handler.question_gone(talk, number, talk->user);
         return;
     }
@@ -333,6 +311,10 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
     struct talk *talk = user;
     struct acp_str title = action->title.len ? action->title : action->command;
     (void) workspace;
+    if (talk_is_permitted(talk, action)) {
+        acp_workspace_decide(pending, true);
+        return;
+    }
     if (talk_has_person(talk) &&
         ask(talk, 0, pending, action, (struct acp_permission_option_list){0}, title,
             (struct acp_str){0}))

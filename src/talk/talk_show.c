@@ -178,9 +178,20 @@ void talk_show_end(struct talk *talk, uint64_t request, const struct talk_end *e
     push(talk, item);
 }
 
+void talk_show_question(struct talk *talk, uint64_t number)
+{
+    struct talk_item *item = calloc(1, sizeof(*item));
+    if (!item) {
+        talk_ask_person(talk, number); /* out of turn, but asked */
+        return;
+    }
+    item->question = number;
+    push(talk, item);
+}
+
 static bool may_be_shown(const struct talk *talk, const struct talk_item *item)
 {
-    return item->is_end || item->is_kept || item->record.sequence <= talk->shown;
+    return item->is_end || item->question || item->is_kept || item->record.sequence <= talk->shown;
 }
 
 bool talk_show(struct talk *talk)
@@ -193,7 +204,9 @@ bool talk_show(struct talk *talk)
         if (!talk->items)
             talk->last_item = NULL;
         any = true;
-        if (!item->is_end)
+        if (item->question)
+            talk_ask_person(talk, item->question);
+        else if (!item->is_end)
             talk->handler.record(talk, &item->record, talk->user);
         else if (talk->handler.ended)
             talk->handler.ended(talk, item->record.request, &item->end, talk->user);

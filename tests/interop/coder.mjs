@@ -4,7 +4,7 @@
 //     node coder.mjs VERSION ACP
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
@@ -96,8 +96,24 @@ await kase(name("slash commands answer without the model"), async (keep) => {
   assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 0;/);
   await run(client, "/undo");
   assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 1;/);
+  await run(client, "/dashboard");
+  assert.match(client.text(), /Tools: .*edit/);
   await run(client, "/nonsense");
   assert.match(client.text(), /no command \/nonsense/);
+});
+
+await kase(name("a project has commands of its own"), async (keep) => {
+  const { folder } = keep(repository());
+  mkdirSync(join(folder, ".acp", "commands"), { recursive: true });
+  writeFileSync(join(folder, ".acp", "commands", "look.md"), "read $ARGUMENTS\n");
+  const client = keep(new SdkClient(version, [acp, "agent", "--demo"]));
+  await client.open(folder);
+  await run(client, "/look README");
+  assert.match(client.text(), /A program that fails/);
+  await run(client, "/plan");
+  assert.match(client.text(), /Usage: \/plan TASK/);
+  await run(client, "/plan mend the program");
+  assert.ok(client.of(client.sessionId, "plan", "plan_update").length > 0, "a plan");
 });
 
 await kase(name("a session is loaded by another process, with all that was said"), async (keep) => {
