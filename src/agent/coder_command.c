@@ -87,7 +87,7 @@ static void run_model(struct work *work, struct acp_str argument)
     if (argument.len && coding_set_model(coding, argument) == 0)
         coding_tell_options(coding);
     say(work, "The model is %s, of %s.\n",
-        coding->model ? coding->model : model_service_model(coding->coder->service),
+        coding_model(coding),
         model_service_name(coding->coder->service));
     end(work);
 }
@@ -152,7 +152,7 @@ static void run_dashboard(struct work *work, struct acp_str argument)
     (void) argument;
     (void) history_messages(coding->history, &count);
     say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
-        coder->sessions, coding->model ? coding->model : model_service_model(coder->service),
+        coder->sessions, coding_model(coding),
         model_service_name(coder->service),
         acp_policy_mode_name(acp_policy_mode(coding->policy)), count,
         (unsigned long long) history_tokens(coding->history));

@@ -329,7 +329,7 @@ static int send_messages(struct work *work, const struct model_message *messages
     acp_buf_init(&system, 1 << 20);
     int err = coder_write_system(coding, &system);
     struct model_ask ask = {
-        .model = coding->model ? acp_str(coding->model) : (struct acp_str){0},
+        .model = acp_str(coding_model(coding)),
         .system = acp_buf_view(&system),
         .messages = messages,
         .message_count = count,

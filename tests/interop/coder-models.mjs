@@ -159,7 +159,7 @@ async function ends(api) {
     await coder.client.cancel();
     assert.equal((await turn).stop, "cancelled");
     await coder.stops("two", "end_turn");
-    assert.equal(coder.model.requests[0].ended, "left");
+    assert.equal(coder.requests()[0].ended, "left");
     assert.equal(coder.client.text(), "begun again");
   });
 
@@ -264,14 +264,14 @@ async function troubles(api) {
     await coder.stops("one", "end_turn");
     assert.equal(coder.client.text(), "Now.");
     assert.match(coder.warned(), /busy.*trying again/);
-    assert.equal(coder.model.requests.length, 3);
+    assert.equal(coder.requests().length, 3);
   });
 
   await kase(name("a broken service is given up after some attempts"), async (keep) => {
     const headers = { "retry-after": "0" };
     const error = { status: 500, message: "it burns", headers };
     const coder = await fails(keep, /it burns.*attempts/, { times: 5, error });
-    assert.equal(coder.model.requests.length, 6);
+    assert.equal(coder.requests().length, 6);
   });
 
   await kase(name("a web page instead of an answer"), async (keep) => {
@@ -350,9 +350,24 @@ async function settings(api) {
     await coder.stops("one", "end_turn");
     assert.equal(await coder.setOption("effort", "high"), "high");
     await coder.stops("two", "end_turn");
-    const bodies = coder.model.requests.map(({ body }) => ({ ...body, ...READ_NO_WORDS }));
+    const bodies = coder.requests().map(({ body }) => ({ ...body, ...READ_NO_WORDS }));
     assert.notDeepEqual(bodies[0], bodies[1]);
     await assert.rejects(coder.setOption("effort", "much"), { code: -32602 });
+  });
+
+  await kase(name("the model is one of those that the service lists"), async (keep) => {
+    const turns = [{ when: { model: "^other$" }, reply: [{ text: "I am the other." }] }, { reply: [{ text: "I." }] }];
+    const coder = await keep(new Coder(version, acp, api, [])).open(turns, ["this", "other"]);
+    const [{ options }] = await coder.client.until("the list", () => {
+      const told = coder.of("config_option_update").at(-1)?.configOptions;
+      return told?.filter((option) => (option.id ?? option.configId) === "model");
+    });
+    assert.deepEqual(options.map(({ value }) => value).slice(0, 2), ["this", "other"]);
+    await coder.stops("one", "end_turn");
+    assert.equal(await coder.setOption("model", "other"), "other");
+    await coder.stops("two", "end_turn");
+    assert.equal(coder.client.text(), "I.I am the other.");
+    await assert.rejects(coder.setOption("model", "none of them"), { code: -32602 });
   });
 
   await kase(name("/compact puts a summary in the place of what was said"), async (keep) => {
