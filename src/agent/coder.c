@@ -48,8 +48,8 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .embedded_context = true,
         .additional_directories = true,
     };
-    int err = model_service_new(&coder->loop, coder->http, settings, &coder->service,
-                                &coder->failure);
+    int err =
+        model_service_new(&coder->loop, coder->http, settings, &coder->service, &coder->failure);
     if (!err && coder->options->model)
         err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)
@@ -98,8 +98,7 @@ int coder_run(const struct coder_options *options)
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
     if (coder.err)
         (void) fprintf(stderr, "acp agent: %s\n",
-                       *coder.failure.message ? coder.failure.message
-                                              : acp_io_err_text(coder.err));
+                       *coder.failure.message ? coder.failure.message : acp_io_err_text(coder.err));
     (void) uv_loop_close(&coder.loop);
     return coder.err ? 1 : 0;
 }

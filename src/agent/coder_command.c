@@ -86,8 +86,7 @@ static void run_model(struct work *work, struct acp_str argument)
     struct coding *coding = work->coding;
     if (argument.len && coding_set_model(coding, argument) == 0)
         coding_tell_options(coding);
-    say(work, "The model is %s, of %s.\n",
-        coding_model(coding),
+    say(work, "The model is %s, of %s.\n", coding_model(coding),
         model_service_name(coding->coder->service));
     end(work);
 }
@@ -123,8 +122,8 @@ static void run_undo(struct work *work, struct acp_str argument)
     int err = tools_undo(work->coding->tools, work->turn, on_undone, work);
     if (!err)
         return;
-    say(work, err == ACP_ERR_MISSING ? "There is nothing to take back.\n"
-                                     : "That cannot be done now.\n");
+    say(work,
+        err == ACP_ERR_MISSING ? "There is nothing to take back.\n" : "That cannot be done now.\n");
     end(work);
 }
 
@@ -152,8 +151,7 @@ static void run_dashboard(struct work *work, struct acp_str argument)
     (void) argument;
     (void) history_messages(coding->history, &count);
     say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
-        coder->sessions, coding_model(coding),
-        model_service_name(coder->service),
+        coder->sessions, coding_model(coding), model_service_name(coder->service),
         acp_policy_mode_name(acp_policy_mode(coding->policy)), count,
         (unsigned long long) history_tokens(coding->history));
     say(work, "Tools:");
@@ -195,8 +193,7 @@ struct acp_available_command_list coder_commands(const struct coding *coding,
                                                  struct acp_arena *arena)
 {
     struct acp_available_command_list list = {0};
-    struct acp_available_command *items =
-        acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*items));
+    struct acp_available_command *items = acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*items));
     struct acp_available_command_input *inputs =
         acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*inputs));
     for (size_t i = 0; items && inputs && i < COMMAND_COUNT; i++) {
@@ -228,8 +225,8 @@ static enum command_end plan(struct work *work, struct acp_str task, struct acp_
     return COMMAND_PROMPT;
 }
 
-static enum command_end run(struct work *work, const struct slash *command,
-                            struct acp_str argument, struct acp_str *ret_prompt)
+static enum command_end run(struct work *work, const struct slash *command, struct acp_str argument,
+                            struct acp_str *ret_prompt)
 {
     if (!command->run)
         return plan(work, argument, ret_prompt);

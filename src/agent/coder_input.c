@@ -29,8 +29,7 @@ static int read_resource(const struct acp_embedded_resource *resource, struct mo
 }
 
 static int read_block(const struct coding *coding, const struct acp_content_block *block,
-                      struct acp_arena *arena, struct model_part *part,
-                      struct acp_failure *failure)
+                      struct acp_arena *arena, struct model_part *part, struct acp_failure *failure)
 {
     const struct model_service *service = coding->coder->service;
     *part = (struct model_part){.kind = MODEL_TEXT};

@@ -101,7 +101,7 @@ int coding_set_model(struct coding *coding, struct acp_str model);
 const char *coding_model(const struct coding *coding);
 
 /* coder_models.c */
-/* Asks the service which models it has, if that was not done yet; sessions are told when they come. */
+/* Asks the service which models it has, unless that was done; sessions are told what comes. */
 void coder_list_models(struct coder *coder);
 void coder_forget_models(struct coder *coder);
 /* Whether the option can have this value; any, as long as there is no list. */

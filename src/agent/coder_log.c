@@ -34,13 +34,11 @@ static void on_failed(struct store_writer *writer, const char *sentence, void *u
 
 int coder_open_store(struct coder *coder)
 {
-    static const struct store_writer_handler handler = {.durable = on_durable,
-                                                        .failed = on_failed};
+    static const struct store_writer_handler handler = {.durable = on_durable, .failed = on_failed};
     struct store_writer_options options = {.path = coder->options->store_path,
                                            .flags = STORE_CREATE};
-    return options.path
-               ? store_writer_new(&coder->loop, &options, &handler, coder, &coder->writer)
-               : 0;
+    return options.path ? store_writer_new(&coder->loop, &options, &handler, coder, &coder->writer)
+                        : 0;
 }
 
 /* A session is in the log from its first message on. */
@@ -114,8 +112,7 @@ static void tell_result(struct coding *coding, const struct model_part *part)
     acp_tool_call_content_init_content(&content);
     acp_content_block_init_text(&content.content.content, part->text);
     update.content = (struct acp_tool_call_content_list){&content, 1};
-    update.status.is =
-        part->failed ? ACP_TOOL_CALL_STATUS_FAILED : ACP_TOOL_CALL_STATUS_COMPLETED;
+    update.status.is = part->failed ? ACP_TOOL_CALL_STATUS_FAILED : ACP_TOOL_CALL_STATUS_COMPLETED;
     (void) acp_session_tool(coding->session, &update);
 }
 
@@ -232,10 +229,10 @@ static void open_again(struct acp_session *session, struct coder *coder, bool te
     if (!err)
         return;
     bool missing = err == ACP_ERR_MISSING;
-    (void) acp_session_refuse(session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
-                              missing ? acp_str("there is no such session")
-                                      : acp_str(*failure.message ? failure.message
-                                                                 : acp_err_text(err)));
+    (void) acp_session_refuse(
+        session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
+        missing ? acp_str("there is no such session")
+                : acp_str(*failure.message ? failure.message : acp_err_text(err)));
 }
 
 void coder_load_session(struct acp_session *session,

@@ -21,8 +21,8 @@ static int keep_rows(struct coder *coder, const struct model_row *rows, size_t c
     for (size_t i = 0; i < count; i++) {
         models[i] = rows[i];
         models[i].id = acp_arena_copy(&coder->model_arena, rows[i].id);
-        models[i].name = acp_arena_copy(&coder->model_arena,
-                                        rows[i].name.len ? rows[i].name : rows[i].id);
+        models[i].name =
+            acp_arena_copy(&coder->model_arena, rows[i].name.len ? rows[i].name : rows[i].id);
         if (!models[i].id.ptr || !models[i].name.ptr)
             return ACP_ERR_NOMEM;
     }

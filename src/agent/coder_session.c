@@ -121,11 +121,10 @@ void coder_set_option(struct acp_session *session, acp_call call,
     struct coding *coding = acp_session_user(session);
     struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option list[OPTION_COUNT];
-    struct acp_str value = request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID
-                               ? request->id.value
-                           : request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_VALUE_ID
-                               ? request->value_id.value
-                               : acp_str("");
+    struct acp_str value =
+        request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID         ? request->id.value
+        : request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_VALUE_ID ? request->value_id.value
+                                                                        : acp_str("");
     enum model_effort effort;
     (void) user;
     if (acp_str_is(request->config_id, "model") && coding_may_choose(coding, value)) {
@@ -165,9 +164,8 @@ static int copy_policy(const struct coder_options *options, struct acp_policy **
 {
     const struct acp_policy_rule *rule;
     int err = acp_policy_new(ret);
-    for (size_t i = 0; !err && options->policy &&
-                       (rule = acp_policy_rule_at(options->policy, i)) != NULL;
-         i++)
+    for (size_t i = 0;
+         !err && options->policy && (rule = acp_policy_rule_at(options->policy, i)) != NULL; i++)
         err = acp_policy_add(*ret, rule, NULL);
     if (!err)
         acp_policy_set_mode(*ret, options->mode);

@@ -81,7 +81,7 @@ void coder_cancel(struct acp_turn *turn, void *user)
 
 /* ---- Tool calls ------------------------------------------------------------------------------ */
 
-/* All calls have their results, be it that they were cancelled: the model is told, now or later. */
+/* All calls have their results, maybe that they were cancelled: the model is told them. */
 static void calls_are_done(struct work *work)
 {
     struct coding *coding = work->coding;
@@ -135,15 +135,15 @@ static void run_call(struct work *work, const struct model_part *call, struct mo
                                   .id = acp_arena_copy(&work->arena, call->id),
                                   .name = acp_arena_copy(&work->arena, call->name)};
     (void) snprintf(id, sizeof(id), "call_%llu", (unsigned long long) ++coding->calls);
-    /* What is no JSON goes there as it came: the tools tell the model and the user what is wrong. */
+    /* What is no JSON goes there as it came: the tools say what is wrong with it. */
     struct acp_raw input =
         call->arguments.ptr ? call->arguments : acp_raw_n(call->text.ptr, call->text.len);
     struct running *running = acp_arena_alloc(&work->arena, sizeof(*running));
     int err = ACP_ERR_NOMEM;
     if (running) {
         *running = (struct running){work, result};
-        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, input,
-                        on_tool_done, running);
+        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, input, on_tool_done,
+                        running);
     }
     if (err) {
         note_result(work, result, true, acp_str(acp_err_text(err)));
@@ -226,8 +226,8 @@ static int keep_summary(struct work *work, const struct model_end *end)
 {
     struct coding *coding = work->coding;
     struct acp_buf text;
-    bool is_answer = end->stop == MODEL_END || end->stop == MODEL_CALLS ||
-                     end->stop == MODEL_MAX_TOKENS;
+    bool is_answer =
+        end->stop == MODEL_END || end->stop == MODEL_CALLS || end->stop == MODEL_MAX_TOKENS;
     if (!is_answer || !work->text.len)
         return ACP_ERR_REMOTE;
     acp_buf_init(&text, 2 << 20);
@@ -316,7 +316,7 @@ static size_t offered(const struct coding *coding, struct model_tool *tools, siz
     return count;
 }
 
-/* Sends these messages, with the tools: services want to know those that a conversation has used. */
+/* Sends these messages, and the tools: services want those declared that were used. */
 static int send_messages(struct work *work, const struct model_message *messages, size_t count,
                          struct acp_failure *failure)
 {
@@ -383,8 +383,7 @@ void work_compact(struct work *work)
 static bool is_nearly_full(const struct coding *coding)
 {
     const struct model_usage *usage = &coding->usage;
-    return usage->window &&
-           (usage->input + usage->output) * 100 > usage->window * COMPACT_PERCENT;
+    return usage->window && (usage->input + usage->output) * 100 > usage->window * COMPACT_PERCENT;
 }
 
 static void ask_model(struct work *work)
@@ -419,8 +418,8 @@ static void name_session(struct coding *coding, const struct model_part *parts, 
             continue;
         const char *end = memchr(parts[i].text.ptr, '\n', parts[i].text.len);
         size_t len = end ? (size_t) (end - parts[i].text.ptr) : parts[i].text.len;
-        while (len > MOST || (len && ((unsigned char) parts[i].text.ptr[len - 1] & 0xC0) == 0x80 &&
-                              len == MOST))
+        while (len > MOST ||
+               (len && ((unsigned char) parts[i].text.ptr[len - 1] & 0xC0) == 0x80 && len == MOST))
             len--;
         (void) coding_set_title(coding, acp_str_n(parts[i].text.ptr, len));
     }

@@ -254,8 +254,8 @@ static int read_member(struct acp_json_reader *r, struct acp_str key, struct mod
     const struct {
         const char *name;
         struct acp_str *text;
-    } texts[] = {{"text", &part->text}, {"mime", &part->mime},      {"data", &part->data},
-                 {"uri", &part->uri},   {"id", &part->id},          {"name", &part->name},
+    } texts[] = {{"text", &part->text},     {"mime", &part->mime}, {"data", &part->data},
+                 {"uri", &part->uri},       {"id", &part->id},     {"name", &part->name},
                  {"api", &part->sealed.api}};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (acp_str_is(key, texts[i].name))

@@ -169,8 +169,8 @@ static int add_line(struct parser *p, struct line_list *list, struct patch_line 
         return fail(p, ACP_ERR_LIMIT, "The patch has more than %d lines", PATCH_MAX_LINES);
     if (list->count == list->room) {
         size_t room = list->room ? list->room * 2 : 16;
-        struct patch_line *items = acp_arena_grow(p->arena, list->items, list->room * sizeof(line),
-                                                  room * sizeof(line));
+        struct patch_line *items =
+            acp_arena_grow(p->arena, list->items, list->room * sizeof(line), room * sizeof(line));
         if (!items)
             return fail(p, ACP_ERR_NOMEM, "%s", acp_err_text(ACP_ERR_NOMEM));
         list->items = items;
@@ -315,7 +315,8 @@ static void read_extended(struct parser *p, struct extended *ret)
     struct acp_str line;
     *ret = (struct extended){{NULL, 0}, {NULL, 0}};
     pass_line(p); /* "diff --git" */
-    while (peek_line(p, &line) && !begins(line, "diff ") && !begins(line, "@@") && !at_file(p, NULL)) {
+    while (peek_line(p, &line) && !begins(line, "diff ") && !begins(line, "@@") &&
+           !at_file(p, NULL)) {
         line = without_return(line);
         if (begins(line, "rename from "))
             ret->from = without(line, strlen("rename from "));
@@ -391,8 +392,9 @@ int patch_parse(struct acp_str text, struct acp_arena *arena, struct patch *ret,
             err = add_file(&p, patch, &file);
     }
     if (!err && patch->count == 0)
-        err = fail(&p, ACP_ERR_SYNTAX,
-                   "This is no unified diff: no line begins with \"--- \" before one with \"+++ \"");
+        err =
+            fail(&p, ACP_ERR_SYNTAX,
+                 "This is no unified diff: no line begins with \"--- \" before one with \"+++ \"");
     if (!err)
         *ret = *patch;
     return err;

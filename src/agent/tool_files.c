@@ -94,8 +94,8 @@ void tool_read(struct tool_run *run, struct acp_str path, uint64_t line, uint64_
     struct acp_buf buf;
     struct acp_str text = {NULL, 0};
     acp_buf_init(&buf, 2 * ACP_FILES_MAX_BYTES);
-    int err = acp_files_read(run->roots->roots, path, from, count, &file_options, &buf, &text,
-                             &error);
+    int err =
+        acp_files_read(run->roots->roots, path, from, count, &file_options, &buf, &text, &error);
     fn(run, err, err ? acp_str(error.message) : text);
     acp_buf_finish(&buf);
 }

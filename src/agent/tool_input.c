@@ -80,8 +80,9 @@ int tool_read_input(struct tool_run *run)
     int err = acp_json_validate(run->input, 0, &offset);
     if (!err)
         return 0;
-    tool_say(run, "The input of \"%.*s\" cannot be read: %s (at byte %zu). Send it as one JSON "
-                  "object.",
+    tool_say(run,
+             "The input of \"%.*s\" cannot be read: %s (at byte %zu). Send it as one JSON "
+             "object.",
              (int) tool_cut(run->name, 100).len, run->name.ptr, acp_err_text(err), offset);
     quote_input(run);
     return err;

@@ -266,8 +266,8 @@ static void deny(struct tool_run *run, const struct acp_decision *decision)
     struct acp_buf why;
     acp_buf_init(&why, 256);
     (void) acp_decision_print(decision, &why);
-    tool_say(run, "Not allowed: %.*s (mode %s). Do not try to do it in another way.",
-             (int) why.len, acp_buf_view(&why).ptr,
+    tool_say(run, "Not allowed: %.*s (mode %s). Do not try to do it in another way.", (int) why.len,
+             acp_buf_view(&why).ptr,
              acp_policy_mode_name(acp_policy_mode(run->set->options.policy)));
     acp_buf_finish(&why);
     tool_finish(run, TOOL_DENIED);
@@ -427,8 +427,7 @@ static void prepare(struct tool_run *run)
         return;
     }
     run->roots = tools_roots(run->set, run);
-    if (!run->roots || tool_check_input(run) ||
-        (run->tool->prepare && run->tool->prepare(run)))
+    if (!run->roots || tool_check_input(run) || (run->tool->prepare && run->tool->prepare(run)))
         run->early = TOOL_FAILED;
 }
 

@@ -6,9 +6,9 @@
 #include "launch/sandbox.h"
 
 static const struct tool *const table[] = {
-    &tool_for_read,  &tool_for_write,   &tool_for_edit,   &tool_for_patch, &tool_for_list,
-    &tool_for_glob,  &tool_for_grep,    &tool_for_command, &tool_for_output, &tool_for_stop,
-    &tool_for_fetch, &tool_for_plan,    &tool_for_asking,
+    &tool_for_read,  &tool_for_write, &tool_for_edit,    &tool_for_patch,  &tool_for_list,
+    &tool_for_glob,  &tool_for_grep,  &tool_for_command, &tool_for_output, &tool_for_stop,
+    &tool_for_fetch, &tool_for_plan,  &tool_for_asking,
 };
 enum { TOOL_COUNT = sizeof(table) / sizeof(table[0]) };
 
@@ -148,8 +148,8 @@ bool tools_offer(const struct tools *set, const struct tool_info *tool)
     case ACP_POLICY_SAFE:
         return !tool->dangerous;
     case ACP_POLICY_SANDBOX:
-        return !tool->dangerous && (tool->kind != ACP_TOOL_KIND_EXECUTE ||
-                                    toolbox_has_jail(set->options.box, NULL));
+        return !tool->dangerous &&
+               (tool->kind != ACP_TOOL_KIND_EXECUTE || toolbox_has_jail(set->options.box, NULL));
     default:
         return true;
     }

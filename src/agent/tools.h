@@ -27,10 +27,10 @@
 #include "acp/policy.h"
 
 enum {
-    TOOLS_MAX_RESULT = 64 * 1024,     /* bytes of text for the model */
-    TOOLS_MAX_INPUT = 16 << 20,       /* bytes of the model's input for one run */
-    TOOLS_MAX_RUNS = 128,             /* of one session at the same time */
-    TOOLS_MAX_BACKGROUND = 16,        /* commands of one session that run on */
+    TOOLS_MAX_RESULT = 64 * 1024, /* bytes of text for the model */
+    TOOLS_MAX_INPUT = 16 << 20,   /* bytes of the model's input for one run */
+    TOOLS_MAX_RUNS = 128,         /* of one session at the same time */
+    TOOLS_MAX_BACKGROUND = 16,    /* commands of one session that run on */
 };
 
 /* ---- The toolbox ---------------------------------------------------------------------------- */

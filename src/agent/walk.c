@@ -369,8 +369,8 @@ static int walk_folders(struct walk *walk)
     return 0;
 }
 
-int walk_tree(const struct walk_options *options, walk_fn *fn, void *user,
-              struct walk_outcome *ret, struct acp_files_error *error)
+int walk_tree(const struct walk_options *options, walk_fn *fn, void *user, struct walk_outcome *ret,
+              struct acp_files_error *error)
 {
     enum walk_kind kind = WALK_OTHER;
     uint64_t ms = options->max_ms ? options->max_ms : WALK_MAX_MS;

@@ -66,8 +66,8 @@ struct walk_outcome {
  * 0 with the outcome; ACP_ERR_MISSING, ACP_ERR_RANGE or ACP_ERR_STATE when the top cannot be read,
  * and error tells why; ACP_ERR_NOMEM.
  */
-int walk_tree(const struct walk_options *options, walk_fn *fn, void *user,
-              struct walk_outcome *ret, struct acp_files_error *error);
+int walk_tree(const struct walk_options *options, walk_fn *fn, void *user, struct walk_outcome *ret,
+              struct acp_files_error *error);
 
 /* For the function: opens the entry's file for reading.  A descriptor or -errno. */
 int walk_open(const struct walk *walk, const struct walk_entry *entry);

@@ -43,8 +43,8 @@ static int run(const struct invocation *invocation)
         .environment = config_environment(c.config),
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
         .demo = options->demo,
-        .mode = options->mode ? modes[options->mode - 1]
-                              : acp_policy_mode(c.policies[PERMIT_READS]),
+        .mode =
+            options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
         .ledger = c.ledger,
         .ledger_path = c.talk.ledger_path,

@@ -39,7 +39,10 @@ static const char *const kept_variables[] = {"PATH", "LANG", "LC_ALL", "TZ", "US
 
 /* As terminals have it; nobody could leave a pager. */
 static const char *const set_variables[][2] = {
-    {"HOME", "/tmp"}, {"TERM", "xterm-256color"}, {"PAGER", "cat"}, {"GIT_PAGER", "cat"},
+    {"HOME", "/tmp"},
+    {"TERM", "xterm-256color"},
+    {"PAGER", "cat"},
+    {"GIT_PAGER", "cat"},
 };
 
 static bool find_program(char *out, size_t size)

@@ -185,7 +185,7 @@ static const struct {
     [DEMO_UNKNOWN] = {NULL, NULL},          [DEMO_LIST] = {"list", "I list the files."},
     [DEMO_READ] = {"read", "I read "},      [DEMO_SEARCH] = {"grep", "I search for "},
     [DEMO_REPLACE] = {"edit", "I change "}, [DEMO_WRITE] = {"write", "I write "},
-    [DEMO_RUN] = {"run_command", "I run "},         [DEMO_PLAN] = {"plan", "I make a plan to "},
+    [DEMO_RUN] = {"run_command", "I run "}, [DEMO_PLAN] = {"plan", "I make a plan to "},
     [DEMO_REMEMBER] = {NULL, NULL},         [DEMO_RECALL] = {NULL, NULL},
     [DEMO_GREETING] = {NULL, NULL},
 };
@@ -285,10 +285,10 @@ static void sum_up(struct thinking *t, const struct model_part *result)
         say(t, "Done. ");
         return;
     }
-    say(t, acp_str_is(result->name, "grep")   ? "The search gave "
-           : acp_str_is(result->name, "list") ? "There are "
+    say(t, acp_str_is(result->name, "grep")          ? "The search gave "
+           : acp_str_is(result->name, "list")        ? "There are "
            : acp_str_is(result->name, "run_command") ? "The command gave "
-                                              : "It has ");
+                                                     : "It has ");
     say_number(t, lines, "line", "lines");
     say(t, ":\n\n");
     say_some(t, result->text, MAX_SHOWN);

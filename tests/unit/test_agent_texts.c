@@ -151,9 +151,9 @@ static void alternatives_do_not_explode(void **state)
     acp_arena_init(&arena, 1 << 20);
     assert_int_equal(pattern_parse(acp_str("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), &arena, &pattern), 0);
     assert_int_equal(pattern.count, 64);
-    assert_int_equal(pattern_parse(acp_str("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), &arena,
-                                   &pattern),
-                     ACP_ERR_LIMIT);
+    assert_int_equal(
+        pattern_parse(acp_str("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), &arena, &pattern),
+        ACP_ERR_LIMIT);
     acp_arena_finish(&arena);
 }
 

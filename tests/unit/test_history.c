@@ -18,8 +18,7 @@ static struct model_part call(const char *id, const char *name)
 
 static struct model_part result(const char *id, const char *words)
 {
-    return (struct model_part){
-        .kind = MODEL_RESULT, .id = acp_str(id), .text = acp_str(words)};
+    return (struct model_part){.kind = MODEL_RESULT, .id = acp_str(id), .text = acp_str(words)};
 }
 
 static void add(struct history *history, enum model_role role, struct model_part part)
@@ -122,8 +121,9 @@ static void a_message_comes_back_from_the_log(void **state)
     }
     assert_int_equal(buf[0].len, buf[1].len);
     assert_memory_equal(buf[0].data + buf[0].start, buf[1].data + buf[1].start, buf[0].len);
-    assert_int_equal(history_read(second, acp_raw("{\"role\":\"user\",\"parts\":[{\"kind\":\"x\"}]}")),
-                     ACP_ERR_VARIANT);
+    assert_int_equal(
+        history_read(second, acp_raw("{\"role\":\"user\",\"parts\":[{\"kind\":\"x\"}]}")),
+        ACP_ERR_VARIANT);
     acp_buf_finish(&buf[0]);
     acp_buf_finish(&buf[1]);
     history_free(first);

@@ -81,8 +81,8 @@ static void rules_are_those_of_git(void **state)
         struct acp_arena arena;
         const struct ignore *rules = NULL;
         acp_arena_init(&arena, 0);
-        assert_int_equal(
-            ignore_parse(acp_str(rows[i].rules), acp_str(""), NULL, &arena, &rules), 0);
+        assert_int_equal(ignore_parse(acp_str(rows[i].rules), acp_str(""), NULL, &arena, &rules),
+                         0);
         CHECK_ROW(decide(rules, rows[i].path) == rows[i].ignored, i, "%s: %s", rows[i].rules,
                   rows[i].path);
         acp_arena_finish(&arena);

@@ -82,8 +82,9 @@ static void what_does_not_fit_is_explained(void **state)
         const char *hunks;
         const char *words;
     } rows[] = {
-        {"a\nb\n", "@@ -1,2 +1,2 @@\n a\n-c\n+d\n", "nearest is line 1 of the file, but line 2 is "
-                                                     "not \"c\""},
+        {"a\nb\n", "@@ -1,2 +1,2 @@\n a\n-c\n+d\n",
+         "nearest is line 1 of the file, but line 2 is "
+         "not \"c\""},
         {"a\n", "@@ -1 +1 @@\n-z\n+d\n", "has no line \"z\""},
         {"a\n", "@@ -1,2 +1,2 @@\n a\nb\n-c\n", "Line 5 of the patch begins with none of"},
         {"a\n", "@@ -1 +1 @@\n", "has no lines"},
@@ -114,8 +115,9 @@ static void files_are_named_in_many_ways(void **state)
                                "--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n"
                                "diff --git a/from b/to\nsimilarity index 100%\n"
                                "rename from from\nrename to to\n";
-    static const char *const names[][2] = {{"x", "x"},   {"y.c", "y.c"}, {"with blank", "with blank"},
-                                           {NULL, "new"}, {"old", NULL}, {"from", "to"}};
+    static const char *const names[][2] = {
+        {"x", "x"},    {"y.c", "y.c"}, {"with blank", "with blank"},
+        {NULL, "new"}, {"old", NULL},  {"from", "to"}};
     struct acp_arena arena;
     struct patch patch;
     (void) state;
@@ -180,14 +182,14 @@ static void our_own_patches_come_out_again(void **state)
         struct acp_arena arena;
         struct patch patch;
         struct acp_failure failure = {0};
-        struct acp_diff_patch_options options = {.old_path = acp_str("f"), .new_path = acp_str("f")};
+        struct acp_diff_patch_options options = {.old_path = acp_str("f"),
+                                                 .new_path = acp_str("f")};
         random_text(&old_text);
         random_text(&new_text);
         acp_buf_clear(&text);
         acp_buf_clear(&made);
-        assert_int_equal(acp_diff_patch(&options, acp_buf_view(&old_text), acp_buf_view(&new_text),
-                                        &text),
-                         0);
+        assert_int_equal(
+            acp_diff_patch(&options, acp_buf_view(&old_text), acp_buf_view(&new_text), &text), 0);
         if (text.len == 0)
             continue;
         acp_arena_init(&arena, 0);

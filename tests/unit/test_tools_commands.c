@@ -1,1 +1,4 @@
-int main(void){return 77;}
+int main(void)
+{
+    return 77;
+}

@@ -11,8 +11,7 @@ static void lines_are_read_with_their_numbers(void **state)
     assert_run(w, "read", "{'path':'a.txt'}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "     1\tone\n     2\ttwo\n     3\tthree\n");
     assert_run(w, "read", "{'path':'~/a.txt','line':2,'limit':1}", TOOL_COMPLETED);
-    assert_string_equal(world_text(w),
-                        "     2\ttwo\n[There is more. Read on with \"line\": 3.]");
+    assert_string_equal(world_text(w), "     2\ttwo\n[There is more. Read on with \"line\": 3.]");
     assert_run(w, "read", "{'path':'a.txt','line':9,'limit':null}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "[The file has no such line: it ends before.]");
     assert_true(world_said(w, "\"kind\":\"read\""));

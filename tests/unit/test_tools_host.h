@@ -213,9 +213,8 @@ static inline void world_answer_form(struct world *w, acp_call call)
         acp_elicitation_content_value_init_string(&entry.value, acp_str(w->form_answer));
         response.accept.content = (struct acp_elicitation_content_value_map){&entry, 1};
     }
-    assert_int_equal(acp_client_answer(w->client, call, ACP_TYPE_CREATE_ELICITATION_RESPONSE,
-                                       &response),
-                     0);
+    assert_int_equal(
+        acp_client_answer(w->client, call, ACP_TYPE_CREATE_ELICITATION_RESPONSE, &response), 0);
 }
 
 static inline void world_on_request(struct acp_client *client, struct acp_client_session *session,
@@ -321,10 +320,10 @@ static inline void world_make_sides(struct world *w)
                                                            .prompt = world_on_prompt,
                                                            .cancel = world_on_cancel,
                                                            .end_session = world_on_end_session};
-    static const struct acp_client_handler client_handler = {
-        .permission = world_on_permission,
-        .permission_gone = world_on_permission_gone,
-        .request = world_on_request};
+    static const struct acp_client_handler client_handler = {.permission = world_on_permission,
+                                                             .permission_gone =
+                                                                 world_on_permission_gone,
+                                                             .request = world_on_request};
     static struct acp_files_hooks hooks;
     unsigned version = w->kind == SECOND ? ACP_V2 : ACP_V1;
     bool serves = w->kind == EDITOR;

@@ -18,9 +18,8 @@ static void a_folder_is_listed(void **state)
     struct world *w = *state;
     make_project();
     assert_run(w, "list", "{}", TOOL_COMPLETED);
-    assert_string_equal(world_text(w),
-                        ".gitignore\nREADME.md\nsrc/\nweb/\n"
-                        "[1 entries that .gitignore names were left out.]\n");
+    assert_string_equal(world_text(w), ".gitignore\nREADME.md\nsrc/\nweb/\n"
+                                       "[1 entries that .gitignore names were left out.]\n");
     assert_run(w, "list", "{'path':'src','all':true}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "main.c\nutil.h\nutil.o\n");
     assert_run(w, "list", "{'depth':2}", TOOL_COMPLETED);

@@ -45,9 +45,8 @@ static int setup(void **state)
 {
     struct tour *tour = calloc(1, sizeof(*tour));
     assert_int_equal(test_make_home(NULL), 0);
-    assert_int_equal(acp_roots_new(acp_str(test_home), (struct acp_str_list){NULL, 0}, &tour->roots,
-                                   NULL),
-                     0);
+    assert_int_equal(
+        acp_roots_new(acp_str(test_home), (struct acp_str_list){NULL, 0}, &tour->roots, NULL), 0);
     acp_buf_init(&tour->seen.text, 64 << 20);
     tour->options.roots = tour->roots;
     tour->options.top = test_home;
@@ -68,8 +67,8 @@ static const char *go(struct tour *tour)
 {
     acp_buf_clear(&tour->seen.text);
     tour->seen.count = 0;
-    assert_int_equal(
-        walk_tree(&tour->options, on_entry, &tour->seen, &tour->outcome, &tour->error), 0);
+    assert_int_equal(walk_tree(&tour->options, on_entry, &tour->seen, &tour->outcome, &tour->error),
+                     0);
     return test_cstr(&tour->seen.text);
 }
 
@@ -135,13 +134,11 @@ static void what_leads_out_is_refused(void **state)
             ACP_ERR_RANGE);
     }
     tour->options.top = test_path("out");
-    assert_int_equal(
-        walk_tree(&tour->options, on_entry, &tour->seen, &tour->outcome, &tour->error),
-        ACP_ERR_RANGE);
+    assert_int_equal(walk_tree(&tour->options, on_entry, &tour->seen, &tour->outcome, &tour->error),
+                     ACP_ERR_RANGE);
     tour->options.top = test_path("gone");
-    assert_int_equal(
-        walk_tree(&tour->options, on_entry, &tour->seen, &tour->outcome, &tour->error),
-        ACP_ERR_MISSING);
+    assert_int_equal(walk_tree(&tour->options, on_entry, &tour->seen, &tour->outcome, &tour->error),
+                     ACP_ERR_MISSING);
     assert_int_equal(tour->seen.count, 0);
 }
 
@@ -200,10 +197,8 @@ static void deep_folders_are_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        walk_test(files_come_before_folders_by_name),
-        walk_test(rules_hold_from_their_folder_on),
-        walk_test(what_leads_out_is_refused),
-        walk_test(a_walk_ends_at_its_limits),
+        walk_test(files_come_before_folders_by_name), walk_test(rules_hold_from_their_folder_on),
+        walk_test(what_leads_out_is_refused),         walk_test(a_walk_ends_at_its_limits),
         walk_test(deep_folders_are_left_out),
     };
     return cmocka_run_group_tests_name("walk", tests, NULL, NULL);

@@ -49,8 +49,8 @@ static int place_file(struct tool_run *run, struct changes *changes, const struc
     change->removes = !file->new_path.len;
     change->may_be_new = change->must_be_new = !file->old_path.len || moves(file);
     if (!err)
-        err = tool_get_path(run, file->new_path.len ? file->new_path : file->old_path,
-                            &change->path);
+        err =
+            tool_get_path(run, file->new_path.len ? file->new_path : file->old_path, &change->path);
     (*at)++;
     return err;
 }
@@ -98,19 +98,20 @@ static int prepare(struct tool_run *run)
 }
 
 const struct tool tool_for_patch = {
-    .info = {.name = "apply_patch",
-             .title = "Apply a patch",
-             .description =
-                 "Applies a unified diff, as `git diff` writes it, to one or more files: \"--- "
-                 "a/path\", \"+++ b/path\" and hunks that begin with \"@@ -1,3 +1,4 @@\". "
-                 "/dev/null as the old or new path makes or removes a file. Context lines must "
-                 "stand in the file as given; line numbers may be off. Nothing is written unless all "
-                 "of it fits.",
-             .input_schema = "{\"type\":\"object\",\"properties\":{"
-                             "\"patch\":{\"type\":\"string\",\"minLength\":1}},"
-                             "\"required\":[\"patch\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_EDIT,
-             .writes = true},
+    .info =
+        {.name = "apply_patch",
+         .title = "Apply a patch",
+         .description =
+             "Applies a unified diff, as `git diff` writes it, to one or more files: \"--- "
+             "a/path\", \"+++ b/path\" and hunks that begin with \"@@ -1,3 +1,4 @@\". "
+             "/dev/null as the old or new path makes or removes a file. Context lines must "
+             "stand in the file as given; line numbers may be off. Nothing is written unless all "
+             "of it fits.",
+         .input_schema = "{\"type\":\"object\",\"properties\":{"
+                         "\"patch\":{\"type\":\"string\",\"minLength\":1}},"
+                         "\"required\":[\"patch\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_EDIT,
+         .writes = true},
     .prepare = prepare,
     .preview = change_preview,
     .start = change_start,

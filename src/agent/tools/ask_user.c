@@ -94,9 +94,10 @@ static void start(struct tool_run *run)
 const struct tool tool_for_asking = {
     .info = {.name = "ask_user",
              .title = "Ask the user",
-             .description = "Asks the user one question and gives the answer. With \"choices\" the "
-                            "answer is one of them. Never for passwords or keys. Only when the work "
-                            "cannot go on without it.",
+             .description =
+                 "Asks the user one question and gives the answer. With \"choices\" the "
+                 "answer is one of them. Never for passwords or keys. Only when the work "
+                 "cannot go on without it.",
              .input_schema =
                  "{\"type\":\"object\",\"properties\":{"
                  "\"question\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4000},"

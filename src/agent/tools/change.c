@@ -83,8 +83,8 @@ static bool show(struct tool_run *run)
         content->diff.new_text = acp_buf_view(&change->made);
     }
     run->content_count = changes->count;
-    run->line = acp_some_i64(first_difference(changes->items[0].old_text,
-                                              acp_buf_view(&changes->items[0].made)));
+    run->line = acp_some_i64(
+        first_difference(changes->items[0].old_text, acp_buf_view(&changes->items[0].made)));
     return true;
 }
 
@@ -160,10 +160,10 @@ static void tell(struct tool_run *run)
     const struct changes *changes = run->own;
     for (size_t i = 0; i < changes->count; i++) {
         const struct change *change = &changes->items[i];
-        const char *what = is_same(change)            ? "has that text already"
-                           : change->removes          ? "was removed"
-                           : !change->old_text.ptr    ? "was made"
-                                                      : "was changed";
+        const char *what = is_same(change)         ? "has that text already"
+                           : change->removes       ? "was removed"
+                           : !change->old_text.ptr ? "was made"
+                                                   : "was changed";
         tool_say(run, "%s %s.\n", tool_short_path(run, change->path.ptr), what);
     }
     (void) acp_buf_printf(&run->output, "{\"files\":%zu}", changes->count);
@@ -241,8 +241,9 @@ static void on_again(struct tool_run *run, int err, struct acp_str text)
     bool gone = err == ACP_ERR_MISSING;
     if (gone != !change->old_text.ptr || (!err && !acp_str_eq(text, change->old_text)) ||
         (err && !gone)) {
-        tool_fail(run, "%s has changed while permission was asked for; nothing was written. Read "
-                       "it and try again.",
+        tool_fail(run,
+                  "%s has changed while permission was asked for; nothing was written. Read "
+                  "it and try again.",
                   change->path.ptr);
         return;
     }

@@ -189,23 +189,23 @@ static bool cancel(struct tool_run *run)
 }
 
 const struct tool tool_for_command = {
-    .info = {.name = "run_command",
-             .title = "Run a command",
-             .description =
-                 "Runs a line in a shell and gives the end of what it prints, and its exit status. "
-                 "Nothing can be typed into it. It is ended after timeout_ms (2 minutes when it is "
-                 "not given). With \"background\" it runs on, and its output is asked for with "
-                 "\"command_output\". Use the other tools for reading, searching and editing files.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"command\":{\"type\":\"string\",\"minLength\":1},"
-                 "\"cwd\":{\"type\":\"string\",\"description\":\"without it the working "
-                 "directory\"},"
-                 "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
-                 "\"background\":{\"type\":\"boolean\"}},"
-                 "\"required\":[\"command\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_EXECUTE,
-             .writes = true},
+    .info =
+        {.name = "run_command",
+         .title = "Run a command",
+         .description =
+             "Runs a line in a shell and gives the end of what it prints, and its exit status. "
+             "Nothing can be typed into it. It is ended after timeout_ms (2 minutes when it is "
+             "not given). With \"background\" it runs on, and its output is asked for with "
+             "\"command_output\". Use the other tools for reading, searching and editing files.",
+         .input_schema = "{\"type\":\"object\",\"properties\":{"
+                         "\"command\":{\"type\":\"string\",\"minLength\":1},"
+                         "\"cwd\":{\"type\":\"string\",\"description\":\"without it the working "
+                         "directory\"},"
+                         "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
+                         "\"background\":{\"type\":\"boolean\"}},"
+                         "\"required\":[\"command\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_EXECUTE,
+         .writes = true},
     .prepare = prepare,
     .start = start,
     .cancel = cancel,

@@ -3,8 +3,8 @@
  * file is about telling the model why its text was not found, and where something like it stands.
  */
 #define _GNU_SOURCE /* memmem */
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "agent/tools/change.h"
 
@@ -75,8 +75,8 @@ static size_t count_places(struct acp_str text, struct acp_str wanted,
 {
     size_t count = 0;
     const char *end = text.ptr + text.len;
-    for (const char *at = text.ptr;
-         (at = memmem(at, (size_t) (end - at), wanted.ptr, wanted.len)); at += wanted.len) {
+    for (const char *at = text.ptr; (at = memmem(at, (size_t) (end - at), wanted.ptr, wanted.len));
+         at += wanted.len) {
         if (count < SHOWN_PLACES)
             places[count] = at;
         count++;
@@ -213,8 +213,8 @@ static struct acp_str with_returns(struct tool_run *run, struct acp_str text)
 /* Models write "\n" also where the file has "\r\n". */
 static bool adapt_returns(struct tool_run *run, struct edit *edit, struct acp_str text)
 {
-    if (!memmem(text.ptr, text.len, "\r\n", 2) || memchr(edit->old_text.ptr, '\r',
-                                                         edit->old_text.len))
+    if (!memmem(text.ptr, text.len, "\r\n", 2) ||
+        memchr(edit->old_text.ptr, '\r', edit->old_text.len))
         return false;
     struct acp_str old_text = with_returns(run, edit->old_text);
     struct acp_str new_text = with_returns(run, edit->new_text);
@@ -231,8 +231,8 @@ static int replace(struct acp_str text, const struct edit *edit, struct acp_buf 
     const char *end = text.ptr + text.len;
     const char *found;
     int err = 0;
-    while (!err && (found = memmem(at, (size_t) (end - at), edit->old_text.ptr,
-                                   edit->old_text.len))) {
+    while (!err &&
+           (found = memmem(at, (size_t) (end - at), edit->old_text.ptr, edit->old_text.len))) {
         err = acp_buf_append(out, at, (size_t) (found - at));
         if (!err)
             err = acp_buf_append_str(out, edit->new_text);

@@ -122,12 +122,12 @@ static int tell_line(struct search *search, const char *path, uint64_t number, c
 /* What is remembered while going through a file. */
 struct place {
     const char *path;
-    struct acp_str text;         /* as it is */
-    struct acp_str seen;         /* as it is compared */
-    size_t before[MAX_CONTEXT];  /* where the last lines begin */
-    uint64_t number;             /* of the line, from 1 */
-    uint64_t told;               /* the last line that was told */
-    uint64_t tell_until;         /* lines up to this one follow a match */
+    struct acp_str text;        /* as it is */
+    struct acp_str seen;        /* as it is compared */
+    size_t before[MAX_CONTEXT]; /* where the last lines begin */
+    uint64_t number;            /* of the line, from 1 */
+    uint64_t told;              /* the last line that was told */
+    uint64_t tell_until;        /* lines up to this one follow a match */
 };
 
 static int tell_match(struct search *search, struct place *p, size_t at, size_t context)
@@ -183,8 +183,8 @@ static int grep_entry(struct walk *walk, const struct walk_entry *entry, void *u
                           .text = acp_buf_view(&grep->text),
                           .seen = acp_buf_view(grep->fold ? &grep->folded : &grep->text)};
     /* Most files have none at all, which one pass tells. */
-    if (grep->literal.ptr && !memmem(place.seen.ptr, place.seen.len, grep->literal.ptr,
-                                     grep->literal.len))
+    if (grep->literal.ptr &&
+        !memmem(place.seen.ptr, place.seen.len, grep->literal.ptr, grep->literal.len))
         return 0;
     return search_lines(walk, search, &place);
 }
@@ -250,8 +250,9 @@ static int read_expression(struct tool_run *run, struct search *search, struct g
     }
     int err = schema_regex_compile(text, &search->arena, &grep->regex, &failure);
     if (err)
-        tool_say(run, "The pattern is no regular expression that can be used: %s (at byte %zu). Set "
-                      "\"literal\" to search for it as it stands.",
+        tool_say(run,
+                 "The pattern is no regular expression that can be used: %s (at byte %zu). Set "
+                 "\"literal\" to search for it as it stands.",
                  failure.message, failure.offset);
     return err;
 }
@@ -282,29 +283,30 @@ static int prepare(struct tool_run *run)
 }
 
 const struct tool tool_for_grep = {
-    .info = {.name = "grep",
-             .title = "Search in files",
-             .description =
-                 "Searches the lines of text files for a regular expression (as in JavaScript, "
-                 "without lookaround and references). Gives \"path:line:text\". What .gitignore "
-                 "names, and binary files, are left out.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":2000},"
-                 "\"path\":{\"type\":\"string\",\"description\":\"a file or folder; without it the "
-                 "working directory\"},"
-                 "\"files\":{\"type\":\"string\",\"description\":\"only files that fit this pattern: "
-                 "*.{ts,tsx}\"},"
-                 "\"literal\":{\"type\":\"boolean\",\"description\":\"the pattern is no expression "
-                 "but the text itself\"},"
-                 "\"ignore_case\":{\"type\":\"boolean\"},"
-                 "\"files_only\":{\"type\":\"boolean\",\"description\":\"names of files only\"},"
-                 "\"context\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":9,"
-                 "\"description\":\"lines before and after each match\"},"
-                 "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2000},"
-                 "\"all\":{\"type\":\"boolean\",\"description\":\"also what .gitignore names\"}},"
-                 "\"required\":[\"pattern\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_SEARCH},
+    .info =
+        {.name = "grep",
+         .title = "Search in files",
+         .description =
+             "Searches the lines of text files for a regular expression (as in JavaScript, "
+             "without lookaround and references). Gives \"path:line:text\". What .gitignore "
+             "names, and binary files, are left out.",
+         .input_schema =
+             "{\"type\":\"object\",\"properties\":{"
+             "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":2000},"
+             "\"path\":{\"type\":\"string\",\"description\":\"a file or folder; without it the "
+             "working directory\"},"
+             "\"files\":{\"type\":\"string\",\"description\":\"only files that fit this pattern: "
+             "*.{ts,tsx}\"},"
+             "\"literal\":{\"type\":\"boolean\",\"description\":\"the pattern is no expression "
+             "but the text itself\"},"
+             "\"ignore_case\":{\"type\":\"boolean\"},"
+             "\"files_only\":{\"type\":\"boolean\",\"description\":\"names of files only\"},"
+             "\"context\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":9,"
+             "\"description\":\"lines before and after each match\"},"
+             "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2000},"
+             "\"all\":{\"type\":\"boolean\",\"description\":\"also what .gitignore names\"}},"
+             "\"required\":[\"pattern\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_SEARCH},
     .prepare = prepare,
     .start = search_start,
     .drop = search_drop,

@@ -70,8 +70,7 @@ static int expand(struct pattern *list, struct acp_str text, const char *open, c
                   struct acp_arena *arena)
 {
     struct acp_str head = acp_str_n(text.ptr, (size_t) (open - text.ptr));
-    struct acp_str tail =
-        acp_str_n(close + 1, (size_t) (text.ptr + text.len - (close + 1)));
+    struct acp_str tail = acp_str_n(close + 1, (size_t) (text.ptr + text.len - (close + 1)));
     for (const char *at = open + 1; at <= close;) {
         const char *end = alternative_end(at, close);
         if (list->count == PATTERN_MAX_ALTERNATIVES)

@@ -96,14 +96,13 @@ const struct tool tool_for_read = {
                  "Reads a text file and gives its lines, each with its number and a tab in front, "
                  "which are not part of the file. Without \"line\" and \"limit\" the first 2000 "
                  "lines. Paths are absolute or relative to the working directory.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"path\":{\"type\":\"string\",\"minLength\":1},"
-                 "\"line\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000000,"
-                 "\"description\":\"the first line to read, from 1\"},"
-                 "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
-                 "\"description\":\"how many lines\"}},"
-                 "\"required\":[\"path\"],\"additionalProperties\":false}",
+             .input_schema = "{\"type\":\"object\",\"properties\":{"
+                             "\"path\":{\"type\":\"string\",\"minLength\":1},"
+                             "\"line\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000000,"
+                             "\"description\":\"the first line to read, from 1\"},"
+                             "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+                             "\"description\":\"how many lines\"}},"
+                             "\"required\":[\"path\"],\"additionalProperties\":false}",
              .kind = ACP_TOOL_KIND_READ},
     .prepare = prepare,
     .start = start,

@@ -19,8 +19,7 @@ static void free_search(struct search *search)
     free(search);
 }
 
-static int set_up(struct tool_run *run, struct search *search, struct acp_str path,
-                  size_t own_size)
+static int set_up(struct tool_run *run, struct search *search, struct acp_str path, size_t own_size)
 {
     search->folder = acp_arena_copy(&search->arena, acp_roots_path(run->roots->roots, 0));
     struct acp_str top = acp_arena_copy(&search->arena, path);
@@ -108,8 +107,7 @@ static void on_thread(struct tool_work *work)
     struct search *search = work->own;
     search->options.roots = work->roots;
     search->options.stop = &work->stop;
-    search->err =
-        walk_tree(&search->options, search->fn, search, &search->outcome, &search->error);
+    search->err = walk_tree(&search->options, search->fn, search, &search->outcome, &search->error);
 }
 
 /* ---- Telling -------------------------------------------------------------------------------- */

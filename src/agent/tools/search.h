@@ -6,8 +6,8 @@
 #define SRC_AGENT_TOOLS_SEARCH_H
 
 #include "agent/tool.h"
-#include "agent/walk.h"
 #include "agent/tools/pattern.h"
+#include "agent/walk.h"
 
 struct search {
     struct acp_arena arena;
@@ -17,7 +17,7 @@ struct search {
     struct walk_outcome outcome;
     walk_fn *fn;
     size_t found;
-    size_t too_large; /* files that were passed over */
+    size_t too_large;       /* files that were passed over */
     size_t most;            /* that are told */
     struct pattern pattern; /* of files that count */
     const char *nothing;    /* what to say when there are none */
