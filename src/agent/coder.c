@@ -17,6 +17,7 @@ static void on_gone(int reason, void *user)
     coder->stdio = NULL;
     acp_jobs_free(coder->jobs);
     toolbox_free(coder->box);
+    coder_forget_models(coder);
     model_service_free(coder->service);
     http_client_free(coder->http);
     if (coder->writer)

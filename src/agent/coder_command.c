@@ -86,8 +86,7 @@ static void run_model(struct work *work, struct acp_str argument)
     struct coding *coding = work->coding;
     if (argument.len && coding_set_model(coding, argument) == 0)
         coding_tell_options(coding);
-    say(work, "The model is %s, of %s.\n",
-        coding->model ? coding->model : model_service_model(coding->coder->service),
+    say(work, "The model is %s, of %s.\n", coding_model(coding),
         model_service_name(coding->coder->service));
     end(work);
 }
@@ -152,9 +151,9 @@ static void run_dashboard(struct work *work, struct acp_str argument)
     (void) argument;
     (void) history_messages(coding->history, &count);
     say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
-        coder->sessions, coding->model ? coding->model : model_service_model(coder->service),
-        model_service_name(coder->service), acp_policy_mode_name(acp_policy_mode(coding->policy)),
-        count, (unsigned long long) history_tokens(coding->history));
+        coder->sessions, coding_model(coding), model_service_name(coder->service),
+        acp_policy_mode_name(acp_policy_mode(coding->policy)), count,
+        (unsigned long long) history_tokens(coding->history));
     say(work, "Tools:");
     for (size_t i = 0; (tool = toolbox_at(coder->box, i)) != NULL; i++)
         if (tools_offer(coding->tools, tool))

@@ -3,6 +3,7 @@
  *
  *   coder.c           the process: loop, model service, the role's callbacks
  *   coder_session.c   sessions: their setup, modes and options
+ *   coder_models.c    which models there are to choose from
  *   coder_turn.c      a turn: the model, its tool calls, the model again
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
  *   coder_command.c   slash commands
@@ -32,11 +33,21 @@ struct coder {
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
     size_t sessions;
+    struct coding *first; /* of the sessions */
+    bool asked_models;
+    struct model_list *model_list; /* on its way, or NULL */
+    struct acp_arena model_arena;
+    struct model_row *models; /* that the service has told; in the arena */
+    size_t model_count;
 };
+
+/* That can be chosen from. */
+enum { CODER_MAX_MODELS = 200 };
 
 /* A session; the user pointer of the role's. */
 struct coding {
     struct coder *coder;
+    struct coding *next;
     struct acp_session *session;
     struct acp_policy *policy;
     struct tools *tools;
@@ -88,6 +99,18 @@ int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failu
 void coding_tell_options(struct coding *coding);
 int coding_set_title(struct coding *coding, struct acp_str title);
 int coding_set_model(struct coding *coding, struct acp_str model);
+/* The model that the session asks. */
+const char *coding_model(const struct coding *coding);
+
+/* coder_models.c */
+/* Asks the service which models it has, unless that was done; sessions are told what comes. */
+void coder_list_models(struct coder *coder);
+void coder_forget_models(struct coder *coder);
+/* Whether the option can have this value; any, as long as there is no list. */
+bool coding_may_choose(const struct coding *coding, struct acp_str model);
+/* What the session can choose from, the model that it has included; how many they are. */
+size_t coding_model_choices(const struct coding *coding,
+                            struct acp_session_config_select_option choices[CODER_MAX_MODELS]);
 
 /* coder_turn.c */
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);

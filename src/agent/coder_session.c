@@ -63,23 +63,32 @@ void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str m
 static const enum model_effort efforts[] = {MODEL_EFFORT_DEFAULT, MODEL_EFFORT_NONE,
                                             MODEL_EFFORT_LOW, MODEL_EFFORT_MEDIUM,
                                             MODEL_EFFORT_HIGH};
-enum { EFFORT_COUNT = sizeof(efforts) / sizeof(efforts[0]), OPTION_COUNT = 2 };
+enum {
+    EFFORT_COUNT = sizeof(efforts) / sizeof(efforts[0]),
+    CHOICE_COUNT = EFFORT_COUNT + CODER_MAX_MODELS,
+    OPTION_COUNT = 2,
+};
+
+const char *coding_model(const struct coding *coding)
+{
+    return coding->model ? coding->model : model_service_model(coding->coder->service);
+}
 
 /* The options as they are now; choices is where their values are. */
 static void list_options(const struct coding *coding,
-                         struct acp_session_config_select_option choices[EFFORT_COUNT + 1],
+                         struct acp_session_config_select_option choices[CHOICE_COUNT],
                          struct acp_session_config_option list[OPTION_COUNT])
 {
-    const char *model = coding->model ? coding->model : model_service_model(coding->coder->service);
+    struct acp_session_config_select_option *models = &choices[EFFORT_COUNT];
+    size_t model_count = coding_model_choices(coding, models);
     for (size_t i = 0; i < EFFORT_COUNT; i++)
         acp_session_config_select_option_init(&choices[i], acp_str(model_effort_name(efforts[i])),
                                               acp_str(model_effort_name(efforts[i])));
-    acp_session_config_select_option_init(&choices[EFFORT_COUNT], acp_str(model), acp_str(model));
-    acp_session_config_option_init_select(&list[0], acp_str("Model"), acp_str(model));
+    acp_session_config_option_init_select(&list[0], acp_str("Model"),
+                                          acp_str(coding_model(coding)));
     list[0].id = acp_str("model");
     list[0].category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_MODEL;
-    acp_session_config_select_options_init_ungrouped(&list[0].select.options,
-                                                     &choices[EFFORT_COUNT], 1);
+    acp_session_config_select_options_init_ungrouped(&list[0].select.options, models, model_count);
     acp_session_config_option_init_select(&list[1], acp_str("Effort"),
                                           acp_str(model_effort_name(coding->effort)));
     list[1].id = acp_str("effort");
@@ -100,7 +109,7 @@ int coding_set_model(struct coding *coding, struct acp_str model)
 
 void coding_tell_options(struct coding *coding)
 {
-    struct acp_session_config_select_option choices[EFFORT_COUNT + 1];
+    struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option list[OPTION_COUNT];
     list_options(coding, choices, list);
     (void) acp_session_options(coding->session, list, OPTION_COUNT);
@@ -110,7 +119,7 @@ void coder_set_option(struct acp_session *session, acp_call call,
                       const struct acp_set_session_config_option_request *request, void *user)
 {
     struct coding *coding = acp_session_user(session);
-    struct acp_session_config_select_option choices[EFFORT_COUNT + 1];
+    struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option list[OPTION_COUNT];
     struct acp_str value =
         request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID         ? request->id.value
@@ -118,7 +127,7 @@ void coder_set_option(struct acp_session *session, acp_call call,
                                                                         : acp_str("");
     enum model_effort effort;
     (void) user;
-    if (acp_str_is(request->config_id, "model") && value.len) {
+    if (acp_str_is(request->config_id, "model") && coding_may_choose(coding, value)) {
         (void) coding_set_model(coding, value);
     } else if (acp_str_is(request->config_id, "effort") && model_effort_find(value, &effort)) {
         coding->effort = effort;
@@ -200,6 +209,9 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
     }
     acp_session_set_user(session, coding);
     coder->sessions++;
+    coding->next = coder->first;
+    coder->first = coding;
+    coder_list_models(coder);
     return coding;
 }
 
@@ -220,7 +232,7 @@ void coding_free(struct coding *coding)
 int coding_accept(struct coding *coding)
 {
     struct acp_session_mode list[MODE_COUNT];
-    struct acp_session_config_select_option choices[EFFORT_COUNT + 1];
+    struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option options[OPTION_COUNT];
     struct acp_session_setup setup = {
         .current_mode = acp_str(acp_policy_mode_name(acp_policy_mode(coding->policy)))};
@@ -263,6 +275,10 @@ void coder_end_session(struct acp_session *session, void *user)
         return;
     acp_session_set_user(session, NULL);
     coder->sessions--;
+    struct coding **link = &coder->first;
+    while (*link != coding)
+        link = &(*link)->next;
+    *link = coding->next;
     if (coding->work) {
         coding->work->cancelled = true;
         model_reply_free(coding->work->reply);

@@ -81,7 +81,7 @@ void coder_cancel(struct acp_turn *turn, void *user)
 
 /* ---- Tool calls ------------------------------------------------------------------------------ */
 
-/* All calls have their results, be it that they were cancelled: the model is told, now or later. */
+/* All calls have their results, maybe that they were cancelled: the model is told them. */
 static void calls_are_done(struct work *work)
 {
     struct coding *coding = work->coding;
@@ -135,9 +135,7 @@ static void run_call(struct work *work, const struct model_part *call, struct mo
                                   .id = acp_arena_copy(&work->arena, call->id),
                                   .name = acp_arena_copy(&work->arena, call->name)};
     (void) snprintf(id, sizeof(id), "call_%llu", (unsigned long long) ++coding->calls);
-    /*
-     * What is no JSON goes there as it came: the tools tell the model and the user what is wrong.
-     */
+    /* What is no JSON goes there as it came: the tools say what is wrong with it. */
     struct acp_raw input =
         call->arguments.ptr ? call->arguments : acp_raw_n(call->text.ptr, call->text.len);
     struct running *running = acp_arena_alloc(&work->arena, sizeof(*running));
@@ -318,9 +316,7 @@ static size_t offered(const struct coding *coding, struct model_tool *tools, siz
     return count;
 }
 
-/*
- * Sends these messages, with the tools: services want to know those that a conversation has used.
- */
+/* Sends these messages, and the tools: services want those declared that were used. */
 static int send_messages(struct work *work, const struct model_message *messages, size_t count,
                          struct acp_failure *failure)
 {
@@ -333,7 +329,7 @@ static int send_messages(struct work *work, const struct model_message *messages
     acp_buf_init(&system, 1 << 20);
     int err = coder_write_system(coding, &system);
     struct model_ask ask = {
-        .model = coding->model ? acp_str(coding->model) : (struct acp_str){0},
+        .model = acp_str(coding_model(coding)),
         .system = acp_buf_view(&system),
         .messages = messages,
         .message_count = count,

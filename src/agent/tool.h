@@ -190,7 +190,7 @@ struct acp_str tool_cut(struct acp_str text, size_t max);
 
 /* ---- tool_input.c --------------------------------------------------------------------------- */
 
-/* Whether the input is JSON at all; otherwise says so and makes a JSON text of it, to be shown. */
+/* Whether the input is JSON at all; if not, says so and makes a JSON text of it, to be shown. */
 int tool_read_input(struct tool_run *run);
 /* Whether it fits the tool's schema; says what does not. */
 int tool_check_input(struct tool_run *run);

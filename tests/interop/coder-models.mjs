@@ -128,6 +128,27 @@ async function ends(api) {
     await coder.stops("do good", "end_turn");
   });
 
+  await kase(name("a refusal, and an end, without a word"), async (keep) => {
+    const coder = await open(keep, api, [], { when: { prompt: "one" }, reply: [], stop: "refusal" }, {
+      when: { prompt: "two" },
+      reply: [],
+    }, { reply: [{ text: "Well." }] });
+    await coder.stops("one", "refusal");
+    await coder.stops("two", "end_turn");
+    await coder.stops("three", "end_turn");
+  });
+
+  await kase(name("a call of an answer that was cut by the limit is not run"), async (keep) => {
+    const coder = await open(keep, api, FULL, { when: { prompt: "two" }, reply: [{ text: "Well." }] }, {
+      reply: [call("write", { path: "new.txt", text: "new\n" })],
+      stop: "length",
+    });
+    await coder.stops("one", "max_tokens");
+    assert.ok(!existsSync(join(coder.folder, "new.txt")));
+    await coder.stops("two", "end_turn");
+    assert.match(resultsIn(coder.sent(-1))[0], /not run/);
+  });
+
   await kase(name("cancel while the model streams"), async (keep) => {
     const coder = await open(keep, api, [], {
       when: { prompt: "one" },
@@ -138,7 +159,7 @@ async function ends(api) {
     await coder.client.cancel();
     assert.equal((await turn).stop, "cancelled");
     await coder.stops("two", "end_turn");
-    assert.equal(coder.model.requests[0].ended, "left");
+    assert.equal(coder.requests()[0].ended, "left");
     assert.equal(coder.client.text(), "begun again");
   });
 
@@ -148,7 +169,7 @@ async function ends(api) {
       reply: [{ thought: "Hm." }, { stall: true }],
     }, { reply: [{ text: "Here." }] });
     const first = coder.run("one");
-    while (coder.model.requests.length < 1) await new Promise((done) => setTimeout(done, 5));
+    await coder.asked(1);
     await coder.client.cancel();
     assert.equal((await first).stop, "cancelled");
     const second = coder.run("two");
@@ -188,6 +209,18 @@ async function ends(api) {
     await coder.stops("two", "end_turn");
     assert.match(resultsIn(coder.sent(-1))[0], /cancelled/i);
   });
+
+  for (const [stage, reply] of [
+    ["the model streams", [{ text: "begun" }, { stall: true }]],
+    ["a tool runs", [{ text: "begun" }, call("run_command", { command: "sleep 300" })]],
+  ])
+    await kase(name(`the client goes while ${stage}`), async (keep) => {
+      const coder = await open(keep, api, FULL, { reply });
+      coder.run("one").catch(() => {});
+      await coder.client.heard("begun");
+      if (stage === "a tool runs")
+        await coder.client.until("the tool", () => coder.tools().some(({ status }) => status === "in_progress"));
+    });
 
   await kase(name("cancel while it waits to try again"), async (keep) => {
     const headers = { "retry-after": "30" };
@@ -231,14 +264,14 @@ async function troubles(api) {
     await coder.stops("one", "end_turn");
     assert.equal(coder.client.text(), "Now.");
     assert.match(coder.warned(), /busy.*trying again/);
-    assert.equal(coder.model.requests.length, 3);
+    assert.equal(coder.requests().length, 3);
   });
 
   await kase(name("a broken service is given up after some attempts"), async (keep) => {
     const headers = { "retry-after": "0" };
     const error = { status: 500, message: "it burns", headers };
     const coder = await fails(keep, /it burns.*attempts/, { times: 5, error });
-    assert.equal(coder.model.requests.length, 6);
+    assert.equal(coder.requests().length, 6);
   });
 
   await kase(name("a web page instead of an answer"), async (keep) => {
@@ -251,6 +284,13 @@ async function troubles(api) {
     const coder = await fails(keep, /in the middle of the answer/, { times: 1, reply });
     assert.equal(coder.client.text(), "It isHere.");
     assert.deepEqual(coder.sent(-1).said.map(({ text }) => text), ["one", "It is", "two"]);
+  });
+
+  await kase(name("a connection that is cut before the first word is tried again"), async (keep) => {
+    const coder = await open(keep, api, [], { times: 1, reply: [{ cut: true }] }, { reply: [{ text: "Here." }] });
+    await coder.stops("one", "end_turn");
+    assert.equal(coder.client.text(), "Here.");
+    assert.match(coder.warned(), /trying again/);
   });
 
   await kase(name("a connection that is cut in a call"), async (keep) => {
@@ -310,9 +350,24 @@ async function settings(api) {
     await coder.stops("one", "end_turn");
     assert.equal(await coder.setOption("effort", "high"), "high");
     await coder.stops("two", "end_turn");
-    const bodies = coder.model.requests.map(({ body }) => ({ ...body, ...READ_NO_WORDS }));
+    const bodies = coder.requests().map(({ body }) => ({ ...body, ...READ_NO_WORDS }));
     assert.notDeepEqual(bodies[0], bodies[1]);
     await assert.rejects(coder.setOption("effort", "much"), { code: -32602 });
+  });
+
+  await kase(name("the model is one of those that the service lists"), async (keep) => {
+    const turns = [{ when: { model: "^other$" }, reply: [{ text: "I am the other." }] }, { reply: [{ text: "I." }] }];
+    const coder = await keep(new Coder(version, acp, api, [])).open(turns, ["this", "other"]);
+    const [{ options }] = await coder.client.until("the list", () => {
+      const told = coder.of("config_option_update").at(-1)?.configOptions;
+      return told?.filter((option) => (option.id ?? option.configId) === "model");
+    });
+    assert.deepEqual(options.map(({ value }) => value).slice(0, 2), ["this", "other"]);
+    await coder.stops("one", "end_turn");
+    assert.equal(await coder.setOption("model", "other"), "other");
+    await coder.stops("two", "end_turn");
+    assert.equal(coder.client.text(), "I.I am the other.");
+    await assert.rejects(coder.setOption("model", "none of them"), { code: -32602 });
   });
 
   await kase(name("/compact puts a summary in the place of what was said"), async (keep) => {
@@ -328,6 +383,31 @@ async function settings(api) {
     assert.equal(said.at(-1).text, "six");
     assert.ok(!said.some(({ text }) => /Sum up our conversation/.test(text)), "the wish is not kept");
     assert.ok(!coder.client.text().includes("We ate fruit."), "the summary is the model's own");
+  });
+
+  await kase(name("a summary that is cancelled or fails leaves all as it was"), async (keep) => {
+    const wish = { when: { prompt: "Sum up" } };
+    const coder = await open(keep, api, [], { ...wish, times: 1, reply: [{ text: "We" }, { stall: true }] },
+      { ...wish, error: { status: 400, message: "too hard" } }, { reply: [{ text: "Hm." }] });
+    await coder.stops("one", "end_turn");
+    const turn = coder.run("/compact");
+    await coder.asked(2);
+    await coder.client.cancel();
+    assert.equal((await turn).stop, "cancelled");
+    assert.match((await coder.run("/compact")).why, /too hard/);
+    await coder.stops("two", "end_turn");
+    assert.deepEqual(coder.sent(-1).said.map(({ text }) => text), ["one", "Hm.", "two"]);
+  });
+
+  await kase(name("a window that is nearly full is summed up in the middle of the turn"), async (keep) => {
+    const usage = { input: 2_000_000, output: 10 }; // more than any of the models holds
+    const coder = await open(keep, api, [], { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] }, DONE,
+      { when: { prompt: "read" }, usage, reply: [call("read", { path: "a.txt" })] }, { reply: [{ text: "Hm." }] });
+    for (const word of ["one", "two", "three"]) await coder.stops(word, "end_turn");
+    await coder.stops("read it", "end_turn");
+    assert.equal(coder.client.text(), "Hm.Hm.Hm.Done.");
+    assert.match(coder.sent(-1).said[0].text, /We ate fruit\./);
+    assert.match(resultsIn(coder.sent(-1))[0], /apple/, "what was just found is not summed up");
   });
 }
 

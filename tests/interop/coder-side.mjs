@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ModelServer } from "../model/server.mjs";
 import { checkSent, sentIn } from "../model/sent.mjs";
+import { sleep } from "./cases.mjs";
 import { SdkClient } from "./sdk-side.mjs";
 
 export const KEY = "sk-very-secret-0123456789";
@@ -48,8 +49,8 @@ export class Coder {
   }
 
   /** Opens a session.  Without capabilities the agent uses its own files and terminals. */
-  async open(turns) {
-    this.model = await new ModelServer({ turns }).start();
+  async open(turns, models = []) {
+    this.model = await new ModelServer({ turns, models }).start();
     const environment = Object.entries(ENVIRONMENTS[this.api](this.model.url));
     const words = environment.map(([name, value]) => `${name}=${value}`);
     const capabilities = this.version === 1 ? { session: { notices: {} } } : {};
@@ -57,10 +58,6 @@ export class Coder {
     this.allow("allow_once");
     this.setup = await this.client.open(this.folder);
     return this;
-  }
-
-  say(...turns) {
-    this.model.say({ turns });
   }
 
   /** Permissions are answered with the option of this kind. */
@@ -86,12 +83,22 @@ export class Coder {
     assert.equal(stop, reason, why);
   }
 
+  /** All that wanted an answer of the model. */
+  requests() {
+    return this.model?.requests.filter(({ asked }) => asked) ?? [];
+  }
+
   /** What the model was sent in its request of that number; from the end when it is negative. */
   sent(number) {
-    const asked = this.model.requests.filter(({ asked: one }) => one);
-    const request = asked.at(number);
-    assert.ok(request, `there are only ${asked.length} requests`);
+    const request = this.requests().at(number);
+    assert.ok(request, `there are only ${this.requests().length} requests`);
     return sentIn(request);
+  }
+
+  /** Waits until the model has got so many requests. */
+  async asked(count) {
+    for (let i = 0; i < 1000 && this.requests().length < count; i++) await sleep(5);
+    assert.ok(this.requests().length >= count, `${this.requests().length} requests, not ${count}`);
   }
 
   of(...kinds) {
@@ -133,7 +140,7 @@ export class Coder {
   /** Besides what the client finds: whether all that the model was sent is valid, and the key unsaid. */
   async stop() {
     const { failures, checked } = (await this.client?.stop()) ?? { failures: [], checked: 0 };
-    for (const request of this.model?.requests.filter(({ asked }) => asked) ?? []) {
+    for (const request of this.requests()) {
       try {
         checkSent(sentIn(request));
       } catch (error) {

@@ -50,8 +50,9 @@ function fits({ api, model, tool, last, prompt, result }, asked) {
 }
 
 export class Script {
-  constructor({ turns, ...others }) {
+  constructor({ turns, models = [], ...others }) {
     only("script", others, []);
+    this.models = models;
     this.turns = turns.map(readTurn);
   }
 

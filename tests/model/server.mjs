@@ -77,8 +77,11 @@ export class ModelServer {
   }
 
   #serveOther(entry, response) {
+    const { models } = this.script;
     if (entry.method === "GET" && entry.path === "/v1/models")
-      return sendJson(response, 200, { object: "list", data: [] });
+      return sendJson(response, 200, { object: "list", data: models.map((id) => ({ id, object: "model" })) });
+    if (entry.method === "GET" && entry.path === "/v1beta/models")
+      return sendJson(response, 200, { models: models.map((id) => ({ name: `models/${id}`, displayName: id })) });
     return sendJson(response, 404, chat.error(404, `there is no ${entry.method} ${entry.path}`));
   }
 
