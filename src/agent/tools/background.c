@@ -119,6 +119,7 @@ void background_start(struct tool_run *run, const struct acp_job_options *option
 static void on_output(struct acp_job *job, const struct acp_job_output *output, void *user)
 {
     struct tool_run *run = user;
+    char how[100];
     (void) job;
     if (!tool_resume(run))
         return;
@@ -127,7 +128,11 @@ static void on_output(struct acp_job *job, const struct acp_job_output *output, 
         return;
     }
     command_say_output(run, output->text, output->truncated);
-    tool_say(run, output->running ? "[It is still running.]" : "[It has ended.]");
+    command_exit(&output->how, how, sizeof(how));
+    if (output->running)
+        tool_say(run, "[It is still running.]");
+    else
+        tool_say(run, "[It has ended: %s]", how); /* and its result is on its way */
     tool_finish(run, TOOL_COMPLETED);
 }
 

@@ -80,12 +80,18 @@ void command_say_output(struct tool_run *run, struct acp_str output, bool trunca
     acp_buf_finish(&plain);
 }
 
+void command_exit(const struct acp_terminal_exit *how, char *out, size_t size)
+{
+    if (how->has_code)
+        (void) snprintf(out, size, "exit status %d", how->code);
+    else
+        (void) snprintf(out, size, "ended by %s", how->signal ? how->signal : "a signal");
+}
+
 void command_how(const struct acp_job_result *result, char *out, size_t size)
 {
-    if (result->end == ACP_JOB_EXITED && result->how.has_code)
-        (void) snprintf(out, size, "exit status %d", result->how.code);
-    else if (result->end == ACP_JOB_EXITED && result->how.signal)
-        (void) snprintf(out, size, "ended by %s", result->how.signal);
+    if (result->end == ACP_JOB_EXITED)
+        command_exit(&result->how, out, size);
     else
         (void) snprintf(out, size, "%.*s", (int) tool_cut(result->message, size - 1).len,
                         result->message.len ? result->message.ptr : "");

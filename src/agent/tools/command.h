@@ -9,7 +9,8 @@ enum { COMMAND_OUTPUT_BYTES = 48 * 1024 };
 
 /* Says it as text for the model. */
 void command_say_output(struct tool_run *run, struct acp_str output, bool truncated);
-/* How it ended, in a few words. */
+/* How it ended, in a few words: by itself, or in any way. */
+void command_exit(const struct acp_terminal_exit *how, char *out, size_t size);
 void command_how(const struct acp_job_result *result, char *out, size_t size);
 
 /* Starts one that runs on, and ends the run. */
