@@ -9,6 +9,7 @@
 enum {
     CONNECT_MS = 20 * 1000,
     STALL_MS = 300 * 1000,
+    MAX_HEADER = 64 * 1024,
 };
 
 /* ---- What comes ------------------------------------------------------------------------------ */
@@ -177,7 +178,7 @@ bool http_request_retry_after(const struct http_request *request, uint64_t *ret_
 static int add_header(struct http_request *request, const char *name, const char *value)
 {
     struct acp_buf line;
-    acp_buf_init(&line, 64 * 1024);
+    acp_buf_init(&line, MAX_HEADER);
     int err = acp_buf_printf(&line, "%s:%s%s", name, *value ? " " : "", value);
     if (!err && memchr(acp_buf_view(&line).ptr, '\n', line.len))
         err = ACP_ERR_ARGUMENT;

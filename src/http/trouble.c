@@ -7,6 +7,8 @@
 
 struct acp_str http_place(struct acp_str url)
 {
+    if (!url.len)
+        return url;
     const char *end = url.ptr + url.len;
     for (const char *p = url.ptr; p + 3 <= end; p++) {
         if (memcmp(p, "://", 3) == 0) {

@@ -187,7 +187,7 @@ static int ask(struct model_list *list, struct acp_failure *failure)
     const struct model_service *service = list->service;
     struct service_headers headers;
     struct acp_buf url;
-    acp_buf_init(&url, 64 * 1024);
+    acp_buf_init(&url, SERVICE_MAX_TEXT);
     int err = acp_buf_printf(&url, "%s%s", service->base_url, service->dialect->models);
     if (!err)
         err = acp_buf_append(&url, "", 1);

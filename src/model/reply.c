@@ -259,7 +259,7 @@ int model_ask(struct model_service *service, const struct model_ask *ask,
     reply->service = service;
     reply->handler = *handler;
     reply->user = user;
-    acp_buf_init(&reply->url, MAX_COMPLAINT);
+    acp_buf_init(&reply->url, SERVICE_MAX_TEXT);
     acp_buf_init(&reply->body, MAX_REQUEST);
     acp_buf_init(&reply->complaint, MAX_COMPLAINT);
     http_sse_init(&reply->sse, REPLY_MAX_EVENT);

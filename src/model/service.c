@@ -146,7 +146,7 @@ static int add_bearer(struct service_headers *headers, const char *key)
 int service_headers(const struct model_service *service, struct service_headers *ret)
 {
     *ret = (struct service_headers){0};
-    acp_buf_init(&ret->bearer, 64 * 1024);
+    acp_buf_init(&ret->bearer, SERVICE_MAX_TEXT);
     add_header(ret, "Content-Type", "application/json");
     if (service->api == MODEL_ANTHROPIC)
         add_header(ret, "anthropic-version", "2023-06-01");

@@ -29,7 +29,7 @@ struct model_service {
 };
 
 /* The headers of a request, with the key as the service wants it; they borrow from the service. */
-enum { SERVICE_MAX_HEADERS = 4 };
+enum { SERVICE_MAX_HEADERS = 4, SERVICE_MAX_TEXT = 64 * 1024 }; /* a key, an address */
 struct service_headers {
     struct http_header items[SERVICE_MAX_HEADERS];
     size_t count;
