@@ -33,7 +33,9 @@ static void free_work(struct work *work)
 static void settle(struct work *work)
 {
     struct coding *coding = work->coding;
-    if (history_close_calls(coding->history, acp_str("cancelled by the user")) < 0)
+    const char *why = work->cancelled ? "This was not run: the user cancelled the turn."
+                                      : "This was not run: the answer was not complete.";
+    if (history_close_calls(coding->history, acp_str(why)) < 0)
         history_clear(coding->history);
     coding_log(coding);
 }
@@ -79,13 +81,13 @@ void coder_cancel(struct acp_turn *turn, void *user)
 
 /* ---- Tool calls ------------------------------------------------------------------------------ */
 
-/* All calls have their results: the model is told. */
+/* All calls have their results, be it that they were cancelled: the model is told, now or later. */
 static void calls_are_done(struct work *work)
 {
     struct coding *coding = work->coding;
     if (work->open_calls || work->starting)
         return;
-    if (!work->cancelled && work->result_count) {
+    if (work->result_count) {
         int err = history_add(coding->history, MODEL_USER, work->results, work->result_count);
         work->result_count = 0;
         acp_arena_reset(&work->arena);
@@ -133,16 +135,14 @@ static void run_call(struct work *work, const struct model_part *call, struct mo
                                   .id = acp_arena_copy(&work->arena, call->id),
                                   .name = acp_arena_copy(&work->arena, call->name)};
     (void) snprintf(id, sizeof(id), "call_%llu", (unsigned long long) ++coding->calls);
-    if (!call->arguments.ptr) {
-        note_result(work, result, true,
-                    acp_str("the arguments are no JSON object; call it again with valid JSON"));
-        return;
-    }
+    /* What is no JSON goes there as it came: the tools tell the model and the user what is wrong. */
+    struct acp_raw input =
+        call->arguments.ptr ? call->arguments : acp_raw_n(call->text.ptr, call->text.len);
     struct running *running = acp_arena_alloc(&work->arena, sizeof(*running));
     int err = ACP_ERR_NOMEM;
     if (running) {
         *running = (struct running){work, result};
-        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, call->arguments,
+        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, input,
                         on_tool_done, running);
     }
     if (err) {
@@ -207,6 +207,9 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
     struct coding *coding = work->coding;
     struct acp_usage_update update;
     struct acp_cost cost;
+    /* An answer that broke off early tells nothing, and what was told before still holds. */
+    if (!usage->input && !usage->output)
+        return;
     coding->usage = *usage;
     if (!usage->window)
         return;
@@ -219,28 +222,38 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
 }
 
 /* The summary takes the place of what it sums up. */
-static void end_compaction(struct work *work, const struct model_end *end)
+static int keep_summary(struct work *work, const struct model_end *end)
 {
     struct coding *coding = work->coding;
     struct acp_buf text;
-    work->compacting = false;
-    acp_buf_init(&text, 1 << 20);
-    int err = end->stop == MODEL_END || end->stop == MODEL_MAX_TOKENS ? 0 : ACP_ERR_REMOTE;
-    if (!err)
-        err = acp_buf_printf(&text, "What was said until now, in short:\n\n%.*s",
-                             (int) work->text.len, work->text.data + work->text.start);
+    bool is_answer = end->stop == MODEL_END || end->stop == MODEL_CALLS ||
+                     end->stop == MODEL_MAX_TOKENS;
+    if (!is_answer || !work->text.len)
+        return ACP_ERR_REMOTE;
+    acp_buf_init(&text, 2 << 20);
+    int err = acp_buf_printf(&text, "What was said until now, in short:\n\n%.*s",
+                             (int) work->text.len, acp_buf_view(&work->text).ptr);
     if (!err)
         err = history_compact(coding->history, acp_buf_view(&text), COMPACT_KEEP);
     acp_buf_finish(&text);
-    acp_buf_clear(&work->text);
+    if (err)
+        return err;
     coding->usage = (struct model_usage){0};
     coding->logged = 0;
     coding->forgot = true;
     coding_log(coding);
+    return 0;
+}
+
+static void end_compaction(struct work *work, const struct model_end *end)
+{
+    int err = keep_summary(work, end);
+    work->compacting = false;
+    acp_buf_clear(&work->text);
     if (end_if_cancelled(work))
         return;
     if (err) {
-        work_fail(work, *end->sentence ? end->sentence : acp_err_text(err));
+        work_fail(work, *end->sentence ? end->sentence : "the model gave no summary");
     } else if (work->requests) {
         ask_model(work);
     } else {
@@ -249,10 +262,23 @@ static void end_compaction(struct work *work, const struct model_end *end)
     }
 }
 
+/*
+ * What came of an answer, in the history.  Services take no thoughts that nothing follows: those of
+ * an answer that broke off there are left out.
+ */
+static int keep_answer(struct coding *coding, const struct model_end *end)
+{
+    size_t count = end->part_count;
+    while (count && end->parts[count - 1].kind == MODEL_THOUGHT)
+        count--;
+    int err = count ? history_add(coding->history, MODEL_ASSISTANT, end->parts, count) : 0;
+    coding_log(coding);
+    return err;
+}
+
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
 {
     struct work *work = user;
-    struct coding *coding = work->coding;
     work->reply = NULL;
     if (work->compacting) {
         end_compaction(work, end);
@@ -260,10 +286,7 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         return;
     }
     tell_usage(work, &end->usage);
-    int err = end->part_count
-                  ? history_add(coding->history, MODEL_ASSISTANT, end->parts, end->part_count)
-                  : 0;
-    coding_log(coding);
+    int err = keep_answer(work->coding, end);
     if (end_if_cancelled(work))
         ;
     else if (err)
@@ -281,52 +304,6 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-static int send_ask(struct work *work, const struct model_tool *tools, size_t tool_count,
-                    struct acp_failure *failure)
-{
-    static const struct model_handler handler = {
-        .text = on_text, .thought = on_thought, .retry = on_retry, .end = on_end};
-    struct coding *coding = work->coding;
-    struct acp_buf system;
-    acp_buf_init(&system, 1 << 20);
-    int err = coder_write_system(coding, &system);
-    struct model_ask ask = {
-        .model = coding->model ? acp_str(coding->model) : (struct acp_str){0},
-        .system = acp_buf_view(&system),
-        .tools = tools,
-        .tool_count = tool_count,
-        .effort = coding->effort,
-    };
-    ask.messages = history_messages(coding->history, &ask.message_count);
-    if (!err)
-        err = model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
-    acp_buf_finish(&system);
-    return err;
-}
-
-static void fail_ask(struct work *work, int err, const struct acp_failure *failure)
-{
-    work_fail(work, *failure->message ? failure->message : acp_err_text(err));
-}
-
-void work_compact(struct work *work)
-{
-    static const char wish[] =
-        "Sum up our conversation so far for yourself, so that you can go on with nothing but the "
-        "summary: the task, what was decided and why, what was done, which files matter, what is "
-        "still open. Answer with the summary alone.";
-    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(wish)};
-    struct acp_failure failure = {0};
-    int err = history_add(work->coding->history, MODEL_USER, &part, 1);
-    work->compacting = true;
-    if (!err)
-        err = send_ask(work, NULL, 0, &failure);
-    if (err) {
-        work->compacting = false;
-        fail_ask(work, err, &failure);
-    }
-}
-
 /* The tools that the mode offers. */
 static size_t offered(const struct coding *coding, struct model_tool *tools, size_t most)
 {
@@ -339,6 +316,70 @@ static size_t offered(const struct coding *coding, struct model_tool *tools, siz
     return count;
 }
 
+/* Sends these messages, with the tools: services want to know those that a conversation has used. */
+static int send_messages(struct work *work, const struct model_message *messages, size_t count,
+                         struct acp_failure *failure)
+{
+    enum { MAX_TOOLS = 128 };
+    static const struct model_handler handler = {
+        .text = on_text, .thought = on_thought, .retry = on_retry, .end = on_end};
+    struct coding *coding = work->coding;
+    struct model_tool tools[MAX_TOOLS];
+    struct acp_buf system;
+    acp_buf_init(&system, 1 << 20);
+    int err = coder_write_system(coding, &system);
+    struct model_ask ask = {
+        .model = coding->model ? acp_str(coding->model) : (struct acp_str){0},
+        .system = acp_buf_view(&system),
+        .messages = messages,
+        .message_count = count,
+        .tools = tools,
+        .tool_count = offered(coding, tools, MAX_TOOLS),
+        .effort = coding->effort,
+    };
+    if (!err)
+        err = model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
+    acp_buf_finish(&system);
+    return err;
+}
+
+static void fail_ask(struct work *work, int err, const struct acp_failure *failure)
+{
+    work_fail(work, *failure->message ? failure->message : acp_err_text(err));
+}
+
+/* The wish for a summary is sent behind the history and is no part of it. */
+static int send_wish(struct work *work, struct acp_failure *failure)
+{
+    static const char wish[] =
+        "Sum up our conversation so far for yourself, so that you can go on with nothing but the "
+        "summary: the task, what was decided and why, what was done, which files matter, what is "
+        "still open. Answer with the summary alone, and call no tools.";
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(wish)};
+    size_t count;
+    const struct model_message *said = history_messages(work->coding->history, &count);
+    struct model_message *messages = calloc(count + 1, sizeof(*messages));
+    if (!messages)
+        return ACP_ERR_NOMEM;
+    if (count)
+        memcpy(messages, said, count * sizeof(*messages));
+    messages[count] = (struct model_message){MODEL_USER, &part, 1};
+    int err = send_messages(work, messages, count + 1, failure);
+    free(messages);
+    return err;
+}
+
+void work_compact(struct work *work)
+{
+    struct acp_failure failure = {0};
+    work->compacting = true;
+    int err = send_wish(work, &failure);
+    if (err) {
+        work->compacting = false;
+        fail_ask(work, err, &failure);
+    }
+}
+
 static bool is_nearly_full(const struct coding *coding)
 {
     const struct model_usage *usage = &coding->usage;
@@ -348,11 +389,10 @@ static bool is_nearly_full(const struct coding *coding)
 
 static void ask_model(struct work *work)
 {
-    enum { MAX_TOOLS = 128 };
     struct coding *coding = work->coding;
     uint64_t most = coding->coder->options->max_requests;
-    struct model_tool tools[MAX_TOOLS];
     struct acp_failure failure = {0};
+    size_t count;
     if (work->requests >= (most ? most : MAX_REQUESTS_DEFAULT)) {
         work_end(work, ACP_STOP_MAX_TURN_REQUESTS);
         return;
@@ -362,7 +402,8 @@ static void ask_model(struct work *work)
         work_compact(work);
         return;
     }
-    int err = send_ask(work, tools, offered(coding, tools, MAX_TOOLS), &failure);
+    const struct model_message *messages = history_messages(coding->history, &count);
+    int err = send_messages(work, messages, count, &failure);
     if (err)
         fail_ask(work, err, &failure);
 }

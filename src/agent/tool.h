@@ -189,7 +189,9 @@ struct acp_str tool_cut(struct acp_str text, size_t max);
 
 /* ---- tool_input.c --------------------------------------------------------------------------- */
 
-/* Whether the input fits the tool's schema; says what does not. */
+/* Whether the input is JSON at all; otherwise says so and makes a JSON text of it, to be shown. */
+int tool_read_input(struct tool_run *run);
+/* Whether it fits the tool's schema; says what does not. */
 int tool_check_input(struct tool_run *run);
 /* Members of the input; absent ones leave *ret as it is.  The texts live as long as the run. */
 void tool_get_str(struct tool_run *run, const char *key, struct acp_str *ret);

@@ -72,20 +72,24 @@ static bool is_blank(struct acp_raw text)
     return true;
 }
 
-int tool_check_input(struct tool_run *run)
+int tool_read_input(struct tool_run *run)
 {
     size_t offset = 0;
     if (is_blank(run->input))
         run->input = acp_raw("{}");
     int err = acp_json_validate(run->input, 0, &offset);
-    if (err) {
-        tool_say(run, "The input of \"%s\" cannot be read: %s (at byte %zu). Send it as one JSON "
-                      "object.",
-                 run->tool->info.name, acp_err_text(err), offset);
-        quote_input(run);
-        return err;
-    }
-    err = drop_nulls(run);
+    if (!err)
+        return 0;
+    tool_say(run, "The input of \"%.*s\" cannot be read: %s (at byte %zu). Send it as one JSON "
+                  "object.",
+             (int) tool_cut(run->name, 100).len, run->name.ptr, acp_err_text(err), offset);
+    quote_input(run);
+    return err;
+}
+
+int tool_check_input(struct tool_run *run)
+{
+    int err = drop_nulls(run);
     const struct schema *schema = err ? NULL : toolbox_schema(run->box, run->tool);
     if (!schema) {
         tool_say(run, "Out of memory.");

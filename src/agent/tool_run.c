@@ -409,6 +409,11 @@ void tool_begin(struct tool_run *run)
 
 static void prepare(struct tool_run *run)
 {
+    /* Before all else: also a call that cannot be run is shown, with its input as JSON. */
+    if (tool_read_input(run)) {
+        run->early = TOOL_FAILED;
+        return;
+    }
     if (!run->tool) {
         tool_say(run, "There is no tool \"%.*s\".", (int) tool_cut(run->name, 100).len,
                  run->name.ptr);

@@ -51,8 +51,13 @@ static bool find_openai(const char *const *environment, struct model_choice *ret
     struct model_settings *s = &ret->settings;
     s->key = get(environment, "OPENAI_API_KEY");
     s->base_url = get(environment, "OPENAI_BASE_URL");
+    const char *wire = get(environment, "OPENAI_WIRE_API");
     /* Those who imitate it have chat completions at least. */
     s->api = s->base_url ? MODEL_CHAT : MODEL_RESPONSES;
+    if (wire && strcmp(wire, "responses") == 0)
+        s->api = MODEL_RESPONSES;
+    else if (wire && strcmp(wire, "chat") == 0)
+        s->api = MODEL_CHAT;
     s->model = get_or(environment, "OPENAI_MODEL", "gpt-5");
     ret->why = s->key ? "OPENAI_API_KEY is set" : "OPENAI_BASE_URL is set";
     return s->key || s->base_url;

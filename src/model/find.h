@@ -23,7 +23,8 @@ struct model_choice {
  * service:
  *
  *   ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL
- *   OPENAI_API_KEY, OPENAI_BASE_URL (then by chat completions), OPENAI_MODEL
+ *   OPENAI_API_KEY, OPENAI_BASE_URL (then by chat completions), OPENAI_MODEL,
+ *     OPENAI_WIRE_API ("chat" or "responses": by that one in any case)
  *   GEMINI_API_KEY or GOOGLE_API_KEY, GOOGLE_GEMINI_BASE_URL, GEMINI_MODEL
  *   OPENROUTER_API_KEY, OPENROUTER_MODEL
  *   OLLAMA_HOST, OLLAMA_MODEL

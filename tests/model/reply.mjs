@@ -8,6 +8,12 @@ export function sendJson(response, status, body, headers = {}) {
   response.end(JSON.stringify(body));
 }
 
+/** A web page, as gateways and wrong addresses answer with. */
+export function sendPage(response, status, page, headers = {}) {
+  response.writeHead(status, { "content-type": "text/html", ...headers });
+  response.end(page);
+}
+
 /** An event as bytes; a string is sent as it is. */
 function eventText({ event, data }) {
   const name = event === undefined ? "" : `event: ${event}\n`;

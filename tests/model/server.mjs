@@ -11,7 +11,7 @@ import * as anthropic from "./anthropic.mjs";
 import * as chat from "./openai-chat.mjs";
 import * as responses from "./openai-responses.mjs";
 import * as gemini from "./gemini.mjs";
-import { sendJson, sendStream } from "./reply.mjs";
+import { sendJson, sendPage, sendStream } from "./reply.mjs";
 import { Script, isSaid } from "./script.mjs";
 
 const APIS = [anthropic, chat, responses, gemini];
@@ -92,8 +92,9 @@ export class ModelServer {
       return sendJson(response, 400, api.error(400, "the script has no turn for this request"));
     }
     if (turn.error) {
-      const { status = 500, message = "scripted error", headers } = turn.error;
+      const { status = 500, message = "scripted error", page, headers } = turn.error;
       entry.ended = "error";
+      if (page !== undefined) return sendPage(response, status, page, headers);
       return sendJson(response, status, api.error(status, message), headers);
     }
     if (asked.stream) {

@@ -1,0 +1,346 @@
+// The built-in coding agent with a scripted model behind each of the four APIs: whole turns, tools,
+// every way in which a turn can stop or be cancelled, and all that services answer instead of an
+// answer.  Whatever happens, what the model is sent is valid and the key is told to nobody else.
+//
+//     node coder-models.mjs VERSION ACP
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { begin, end } from "../conformance/tap.mjs";
+import { kase } from "./cases.mjs";
+import { APIS, Coder, KEY, ownHome } from "./coder-side.mjs";
+
+const version = Number(process.argv[2]);
+const acp = resolve(process.argv[3]);
+
+const open = (keep, api, flags, ...turns) => keep(new Coder(version, acp, api, flags)).open(turns);
+const FULL = ["--mode", "full"];
+const DONE = { when: { last: "tool" }, reply: [{ text: "Done." }] };
+const call = (tool, args) => ({ tool, arguments: args });
+const resultsIn = ({ said }) => said.filter(({ kind }) => kind === "result").map(({ text }) => text);
+
+// ---- Turns ----
+
+async function turns(api) {
+  const name = (what) => `v${version} coder on ${api}: ${what}`;
+
+  await kase(name("text streams, piece by piece"), async (keep) => {
+    const coder = await open(keep, api, [], {
+      reply: [{ text: ["Gr\u00fc\u00df ", "dich, "] }, { wait: 150 }, { text: ["Welt \u{1f30d}"] }],
+      split: 7,
+    });
+    const turn = coder.run("hello");
+    await coder.client.heard("dich, ");
+    assert.ok(!coder.client.text().includes("Welt"), "the first piece does not wait for the last");
+    assert.equal((await turn).stop, "end_turn");
+    assert.equal(coder.client.text(), "Gr\u00fc\u00df dich, Welt \u{1f30d}");
+    const { system, tools, said } = coder.sent(0);
+    assert.match(system, /coding agent/i);
+    for (const tool of ["read", "write", "edit", "run_command"]) assert.ok(tools.includes(tool), tool);
+    assert.deepEqual(said, [{ kind: "user", text: "hello" }]);
+  });
+
+  await kase(name("the next prompt comes behind what was said"), async (keep) => {
+    const coder = await open(keep, api, [], { reply: [{ text: "first answer" }] });
+    await coder.stops("one", "end_turn");
+    await coder.stops("two", "end_turn");
+    assert.deepEqual(
+      coder.sent(1).said.map(({ kind, text }) => [kind, text]),
+      [["user", "one"], ["assistant", "first answer"], ["user", "two"]],
+    );
+  });
+
+  await kase(name("a thought is shown as one"), async (keep) => {
+    const coder = await open(keep, api, [], { reply: [{ thought: ["Let me ", "think."] }, { text: "Yes." }] });
+    await coder.stops("well?", "end_turn");
+    const thoughts = coder.of("agent_thought_chunk").map(({ content }) => content.text);
+    assert.equal(thoughts.join(""), "Let me think.");
+    assert.equal(coder.client.text(), "Yes.");
+    await coder.stops("and now?", "end_turn");
+  });
+
+  await kase(name("what a tool finds is told to the model"), async (keep) => {
+    const coder = await open(keep, api, [], DONE, {
+      reply: [{ text: "I read." }, call("read", { path: "a.txt" })],
+    });
+    await coder.stops("read it", "end_turn");
+    const kinds = coder.sent(1).said.map(({ kind }) => kind);
+    assert.deepEqual(kinds, ["user", "assistant", "call", "result"]);
+    assert.match(resultsIn(coder.sent(1))[0], /apple/);
+    const [tool] = coder.tools();
+    assert.equal(tool.status, "completed");
+    assert.equal(tool.kind, "read");
+    assert.match(coder.client.text(), /^I read\.\s*Done\.$/);
+  });
+
+  await kase(name("two calls of one reply run at the same time"), async (keep) => {
+    const coder = await open(keep, api, FULL, DONE, {
+      reply: [
+        call("run_command", { command: "read word < pipe; echo got $word" }),
+        call("run_command", { command: "echo hello > pipe; echo sent" }),
+      ],
+    });
+    execFileSync("mkfifo", [join(coder.folder, "pipe")]); // each of them waits for the other
+    await coder.stops("do both", "end_turn");
+    const { said } = coder.sent(1);
+    assert.deepEqual(said.map(({ kind }) => kind), ["user", "call", "call", "result", "result"]);
+    const [first, second] = resultsIn(coder.sent(1));
+    assert.match(first, /got hello/);
+    assert.match(second, /sent/);
+  });
+
+  await kase(name("broken arguments and unknown tools are told to the model, which goes on"), async (keep) => {
+    const broken = { tool: "read", broken: '{"path": "a.t' };
+    const coder = await open(keep, api, FULL, DONE, {
+      // Gemini's arguments are no text that could be broken.
+      reply: [api === "gemini" ? call("read", { path: 7 }) : broken, call("fly", { to: "moon" })],
+    });
+    await coder.stops("go", "end_turn");
+    const [first, second] = resultsIn(coder.sent(1));
+    assert.match(first, api === "gemini" ? /path/ : /JSON/);
+    assert.match(second, /no tool "fly"/);
+    assert.deepEqual(coder.tools().map(({ status }) => status), ["failed", "failed"]);
+    assert.equal(coder.client.text(), "Done.");
+  });
+}
+
+// ---- Ends ----
+
+async function ends(api) {
+  const name = (what) => `v${version} coder on ${api}: ${what}`;
+
+  await kase(name("an answer that is cut by the limit"), async (keep) => {
+    const coder = await open(keep, api, [], { reply: [{ text: "It is lo" }], stop: "length", times: 1 }, {
+      reply: [{ text: "ng." }],
+    });
+    await coder.stops("tell", "max_tokens");
+    await coder.stops("go on", "end_turn");
+    assert.equal(coder.client.text(), "It is long.");
+  });
+
+  await kase(name("a refusal"), async (keep) => {
+    const coder = await open(keep, api, [], { reply: [{ text: "No." }], stop: "refusal", times: 1 }, {
+      reply: [{ text: "Well." }],
+    });
+    await coder.stops("do evil", "refusal");
+    await coder.stops("do good", "end_turn");
+  });
+
+  await kase(name("cancel while the model streams"), async (keep) => {
+    const coder = await open(keep, api, [], {
+      when: { prompt: "one" },
+      reply: [{ thought: "Hm." }, { text: "begun" }, { stall: true }],
+    }, { reply: [{ text: " again" }] });
+    const turn = coder.run("one");
+    await coder.client.heard("begun");
+    await coder.client.cancel();
+    assert.equal((await turn).stop, "cancelled");
+    await coder.stops("two", "end_turn");
+    assert.equal(coder.model.requests[0].ended, "left");
+    assert.equal(coder.client.text(), "begun again");
+  });
+
+  await kase(name("cancel before the model has said a word, or after a thought"), async (keep) => {
+    const coder = await open(keep, api, [], { when: { prompt: "one" }, reply: [{ stall: true }] }, {
+      when: { prompt: "two" },
+      reply: [{ thought: "Hm." }, { stall: true }],
+    }, { reply: [{ text: "Here." }] });
+    const first = coder.run("one");
+    while (coder.model.requests.length < 1) await new Promise((done) => setTimeout(done, 5));
+    await coder.client.cancel();
+    assert.equal((await first).stop, "cancelled");
+    const second = coder.run("two");
+    await coder.client.until("a thought", () => coder.of("agent_thought_chunk").length);
+    await coder.client.cancel();
+    assert.equal((await second).stop, "cancelled");
+    await coder.stops("three", "end_turn");
+  });
+
+  await kase(name("cancel while a tool runs, when another one is done"), async (keep) => {
+    const coder = await open(keep, api, FULL, { when: { prompt: "two" }, reply: [{ text: "Here." }] }, {
+      reply: [call("read", { path: "a.txt" }), call("run_command", { command: "sleep 300" })],
+    });
+    const turn = coder.run("one");
+    await coder.client.until("the tools", () => {
+      const states = coder.tools().map(({ status }) => status);
+      return states.includes("completed") && states.includes("in_progress");
+    });
+    await coder.client.cancel();
+    assert.equal((await turn).stop, "cancelled");
+    await coder.stops("two", "end_turn");
+    const [read, command] = resultsIn(coder.sent(-1));
+    assert.match(read, /apple/, "what was done is not denied");
+    assert.match(command, /cancelled/i);
+  });
+
+  await kase(name("cancel while a permission is asked"), async (keep) => {
+    const coder = await open(keep, api, [], { when: { prompt: "two" }, reply: [{ text: "Here." }] }, {
+      reply: [call("write", { path: "new.txt", text: "new\n" })],
+    });
+    coder.client.onPermission = async () => {
+      await coder.client.cancel();
+      return { outcome: { outcome: "cancelled" } };
+    };
+    await coder.stops("one", "cancelled");
+    assert.ok(!existsSync(join(coder.folder, "new.txt")));
+    await coder.stops("two", "end_turn");
+    assert.match(resultsIn(coder.sent(-1))[0], /cancelled/i);
+  });
+
+  await kase(name("cancel while it waits to try again"), async (keep) => {
+    const headers = { "retry-after": "30" };
+    const coder = await open(keep, api, [], { times: 1, error: { status: 429, headers } }, {
+      reply: [{ text: "Here." }],
+    });
+    const turn = coder.run("one");
+    await coder.client.until("the notice", () => coder.warned());
+    await coder.client.cancel();
+    assert.equal((await turn).stop, "cancelled");
+    await coder.stops("two", "end_turn");
+  });
+}
+
+// ---- Troubles ----
+
+async function troubles(api) {
+  const name = (what) => `v${version} coder on ${api}: ${what}`;
+
+  /** A turn that fails with a sentence like this; the next one is served. */
+  const fails = async (keep, sentence, ...script) => {
+    const coder = await open(keep, api, [], ...script, { reply: [{ text: "Here." }] });
+    const { stop, why } = await coder.run("one");
+    assert.equal(stop, "error");
+    assert.match(why, sentence);
+    await coder.stops("two", "end_turn");
+    assert.match(coder.client.text(), /Here\.$/);
+    return coder;
+  };
+
+  await kase(name("a wrong key, which the service repeats"), async (keep) => {
+    const message = `Incorrect API key provided: ${KEY}, or ${KEY.slice(0, 12)}****6789`;
+    await fails(keep, /does not accept the key/, { times: 1, error: { status: 401, message } });
+  });
+
+  await kase(name("a busy service is tried again, and the user sees it"), async (keep) => {
+    const headers = { "retry-after": "0" };
+    const coder = await open(keep, api, [], { times: 2, error: { status: 429, headers } }, {
+      reply: [{ text: "Now." }],
+    });
+    await coder.stops("one", "end_turn");
+    assert.equal(coder.client.text(), "Now.");
+    assert.match(coder.warned(), /busy.*trying again/);
+    assert.equal(coder.model.requests.length, 3);
+  });
+
+  await kase(name("a broken service is given up after some attempts"), async (keep) => {
+    const headers = { "retry-after": "0" };
+    const error = { status: 500, message: "it burns", headers };
+    const coder = await fails(keep, /it burns.*attempts/, { times: 5, error });
+    assert.equal(coder.model.requests.length, 6);
+  });
+
+  await kase(name("a web page instead of an answer"), async (keep) => {
+    const page = "<!DOCTYPE html>\n<html><body>Please log in</body></html>";
+    await fails(keep, /web page/, { times: 1, error: { status: 200, page } });
+  });
+
+  await kase(name("a connection that is cut in the middle"), async (keep) => {
+    const reply = [{ text: "It is" }, { cut: true }];
+    const coder = await fails(keep, /in the middle of the answer/, { times: 1, reply });
+    assert.equal(coder.client.text(), "It isHere.");
+    assert.deepEqual(coder.sent(-1).said.map(({ text }) => text), ["one", "It is", "two"]);
+  });
+
+  await kase(name("a connection that is cut in a call"), async (keep) => {
+    const reply = [call("write", { path: "new.txt", text: "new\n" }), { cut: true }];
+    const coder = await fails(keep, /in the middle of the answer/, { times: 1, reply });
+    assert.ok(!existsSync(join(coder.folder, "new.txt")), "a call of an answer that broke is not run");
+  });
+
+  await kase(name("an error in the stream"), async (keep) => {
+    const reply = [{ text: "It is" }, { error: { message: "overloaded" } }];
+    await fails(keep, /overloaded/, { times: 1, reply });
+  });
+
+  await kase(name("a request that the service does not take"), async (keep) => {
+    await fails(keep, /no such knob/, { times: 1, error: { status: 400, message: "no such knob" } });
+  });
+}
+
+// ---- Modes, options, commands ----
+
+async function settings(api) {
+  const name = (what) => `v${version} coder on ${api}: ${what}`;
+  const writes = { reply: [call("write", { path: "new.txt", text: "new\n" })] };
+  const written = (coder) => existsSync(join(coder.folder, "new.txt"));
+
+  await kase(name("safe asks before it writes"), async (keep) => {
+    const coder = await open(keep, api, [], DONE, writes);
+    coder.allow("reject_once");
+    await coder.stops("write", "end_turn");
+    assert.ok(!written(coder));
+    assert.match(resultsIn(coder.sent(-1))[0], /does not allow/);
+    coder.allow("allow_once");
+    await coder.stops("write again", "end_turn");
+    assert.equal(readFileSync(join(coder.folder, "new.txt"), "utf8"), "new\n");
+    assert.equal(coder.client.permissions.length, 2);
+  });
+
+  await kase(name("modes change what is offered and asked"), async (keep) => {
+    const coder = await open(keep, api, [], DONE, writes);
+    await coder.setMode("read-only");
+    await coder.stops("write", "end_turn");
+    const { tools } = coder.sent(0);
+    assert.ok(tools.includes("read"));
+    for (const tool of ["write", "edit", "apply_patch", "run_command"]) assert.ok(!tools.includes(tool), tool);
+    assert.match(resultsIn(coder.sent(-1))[0], /not available/);
+    assert.ok(!written(coder));
+    await coder.setMode("full");
+    await coder.stops("write again", "end_turn");
+    assert.ok(coder.sent(-1).tools.includes("write"));
+    assert.ok(written(coder));
+    assert.equal(coder.client.permissions.length, 0);
+    await assert.rejects(coder.setMode("wild"), { code: -32602 });
+  });
+
+  await kase(name("the effort is an option, and reaches the service"), async (keep) => {
+    const coder = await open(keep, api, [], { reply: [{ text: "Hm." }] });
+    await coder.stops("one", "end_turn");
+    assert.equal(await coder.setOption("effort", "high"), "high");
+    await coder.stops("two", "end_turn");
+    const bodies = coder.model.requests.map(({ body }) => ({ ...body, ...READ_NO_WORDS }));
+    assert.notDeepEqual(bodies[0], bodies[1]);
+    await assert.rejects(coder.setOption("effort", "much"), { code: -32602 });
+  });
+
+  await kase(name("/compact puts a summary in the place of what was said"), async (keep) => {
+    const coder = await open(keep, api, FULL, { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] },
+      DONE, { when: { prompt: "read" }, reply: [call("read", { path: "a.txt" })] }, { reply: [{ text: "Hm." }] });
+    for (const word of ["read it", "two", "three", "four", "five"]) await coder.stops(word, "end_turn");
+    await coder.stops("/compact", "end_turn");
+    const long = coder.sent(-1).said.length;
+    await coder.stops("six", "end_turn");
+    const { said } = coder.sent(-1);
+    assert.match(said[0].text, /We ate fruit\./);
+    assert.ok(said.length < long, `${said.length} entries, ${long} before`);
+    assert.equal(said.at(-1).text, "six");
+    assert.ok(!said.some(({ text }) => /Sum up our conversation/.test(text)), "the wish is not kept");
+    assert.ok(!coder.client.text().includes("We ate fruit."), "the summary is the model's own");
+  });
+}
+
+/** Without these, requests differ by their settings alone. */
+const READ_NO_WORDS = { messages: 0, input: 0, contents: 0 };
+
+const clean = ownHome();
+begin();
+for (const api of APIS) {
+  await turns(api);
+  await ends(api);
+  await troubles(api);
+  await settings(api);
+}
+clean();
+end();
