@@ -6,6 +6,7 @@
  *   coder_turn.c      a turn: the model, its tool calls, the model again
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
  *   coder_command.c   slash commands
+ *   coder_mcp.c       the MCP servers of a session, and their tools
  *   coder_log.c       what is kept of a session, and told again when it is loaded
  */
 #ifndef SRC_AGENT_CODER_INSIDE_H
@@ -39,6 +40,7 @@ struct coding {
     struct acp_session *session;
     struct acp_policy *policy;
     struct tools *tools;
+    struct servers *servers; /* of MCP, or NULL: coder_mcp.c */
     struct history *history;
     size_t logged; /* messages of the history that are in the log */
     bool forgot;   /* the history was made anew since */
@@ -108,6 +110,18 @@ int coder_write_system(struct coding *coding, struct acp_buf *out);
 const struct acp_available_command *coder_commands(size_t *ret_count);
 /* Runs it when the text is a command; false otherwise. */
 bool coder_run_command(struct work *work, struct acp_str text);
+
+/* coder_mcp.c */
+/* Starts those that are programs; nothing waits for them.  The session has been accepted. */
+void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list);
+/* After the session's tools, which may be at work with them. */
+void coding_end_servers(struct coding *coding);
+/* The tools of those that are ready, for the model; valid until the loop runs. */
+size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most);
+/* A turn has begun: troubles that could not be told yet are told in it. */
+void coding_tell_servers(struct coding *coding);
+/* For tools_options.find; the user is the session. */
+const struct tool *coder_find_server_tool(struct acp_str name, void *user);
 
 /* coder_log.c */
 int coder_open_store(struct coder *coder);
