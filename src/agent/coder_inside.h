@@ -8,6 +8,7 @@
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
+ *   coder_mcp.c       the MCP servers of a session, and their tools
  *   coder_log.c       what is kept of a session, and told again when it is loaded
  */
 #ifndef SRC_AGENT_CODER_INSIDE_H
@@ -51,6 +52,7 @@ struct coding {
     struct acp_session *session;
     struct acp_policy *policy;
     struct tools *tools;
+    struct servers *servers; /* of MCP, or NULL: coder_mcp.c */
     struct history *history;
     size_t logged; /* messages of the history that are in the log */
     bool forgot;   /* the history was made anew since */
@@ -151,6 +153,18 @@ void coder_list_custom(const struct coding *coding, struct acp_arena *arena,
 /* The prompt that the command stands for, in the arena; false when there is no such file. */
 bool coder_read_custom(const struct coding *coding, struct acp_str name, struct acp_str arguments,
                        struct acp_arena *arena, struct acp_str *ret_prompt);
+
+/* coder_mcp.c */
+/* Starts those that are programs; nothing waits for them.  The session has been accepted. */
+void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list);
+/* After the session's tools, which may be at work with them. */
+void coding_end_servers(struct coding *coding);
+/* The tools of those that are ready, for the model; valid until the loop runs. */
+size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most);
+/* A turn has begun: troubles that could not be told yet are told in it. */
+void coding_tell_servers(struct coding *coding);
+/* For tools_options.find; the user is the session. */
+const struct tool *coder_find_server_tool(struct acp_str name, void *user);
 
 /* coder_log.c */
 int coder_open_store(struct coder *coder);

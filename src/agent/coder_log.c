@@ -218,7 +218,8 @@ static int read_session(struct coding *coding, struct acp_str id, bool tell,
     return err;
 }
 
-static void open_again(struct acp_session *session, struct coder *coder, bool tell)
+static void open_again(struct acp_session *session, struct coder *coder,
+                       struct acp_mcp_server_list servers, bool tell)
 {
     struct acp_failure failure = {0};
     struct acp_str id = acp_session_id(session);
@@ -226,8 +227,10 @@ static void open_again(struct acp_session *session, struct coder *coder, bool te
     int err = coding ? read_session(coding, id, tell, &failure) : ACP_ERR_MISSING;
     if (!err)
         err = coding_accept(coding);
-    if (!err)
+    if (!err) {
+        coding_start_servers(coding, servers);
         return;
+    }
     bool missing = err == ACP_ERR_MISSING;
     (void) acp_session_refuse(
         session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
@@ -238,15 +241,13 @@ static void open_again(struct acp_session *session, struct coder *coder, bool te
 void coder_load_session(struct acp_session *session,
                         const struct acp_resume_session_request *request, void *user)
 {
-    (void) request;
-    open_again(session, user, true);
+    open_again(session, user, request->mcp_servers, true);
 }
 
 void coder_resume_session(struct acp_session *session,
                           const struct acp_resume_session_request *request, void *user)
 {
-    (void) request;
-    open_again(session, user, false);
+    open_again(session, user, request->mcp_servers, false);
 }
 
 /* ---- The list -------------------------------------------------------------------------------- */

@@ -196,6 +196,7 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
         .policy = coding->policy,
         .ledger = coder->options->ledger,
         .always = ACP_GRANT_PROJECT,
+        .find = coder_find_server_tool,
         .granted = on_granted,
         .user = coding,
     };
@@ -220,6 +221,7 @@ void coding_free(struct coding *coding)
     if (!coding)
         return;
     tools_free(coding->tools);
+    coding_end_servers(coding);
     acp_policy_free(coding->policy);
     history_free(coding->history);
     if (coding->log)
@@ -254,7 +256,6 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
     struct coder *coder = user;
     size_t most = coder->options->max_sessions;
     char id[STORE_ID_SIZE];
-    (void) request;
     if (coder->sessions >= (most ? most : MAX_SESSIONS_DEFAULT)) {
         (void) acp_session_refuse(session, CODE_LIMIT,
                                   acp_str("too many sessions are open; close one first"));
@@ -265,6 +266,8 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
     struct coding *coding = err ? NULL : coding_new(coder, session);
     if (!coding || coding_accept(coding))
         (void) acp_session_refuse(session, -32603, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+    else
+        coding_start_servers(coding, request->mcp_servers);
 }
 
 void coder_end_session(struct acp_session *session, void *user)

@@ -313,7 +313,7 @@ static size_t offered(const struct coding *coding, struct model_tool *tools, siz
         if (tools_offer(coding->tools, info))
             tools[count++] = (struct model_tool){acp_str(info->name), acp_str(info->description),
                                                  acp_raw(info->input_schema)};
-    return count;
+    return count + coding_offer_servers(coding, tools + count, most - count);
 }
 
 /* Sends these messages, and the tools: services want those declared that were used. */
@@ -447,6 +447,7 @@ static void begin(struct work *work, struct acp_content_block_list prompt)
     name_session(coding, parts, count);
     coding_log(coding);
     tools_begin_turn(coding->tools);
+    coding_tell_servers(coding);
     ask_model(work);
 }
 

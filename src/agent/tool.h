@@ -35,7 +35,7 @@
 struct tool_run;
 
 struct tool {
-    struct tool_info info;
+    struct tool_info info; /* without a schema, the input is not checked here */
     bool harmless; /* it touches neither files nor programs: for the policy it is thinking */
     bool quiet;    /* what it does is shown otherwise, so that no tool call is */
     bool unasked;  /* it is the user's own command: the policy has nothing to say */

@@ -449,6 +449,8 @@ int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, str
         return ACP_ERR_NOMEM;
     }
     run->tool = toolbox_tool(set->options.box, name);
+    if (!run->tool && set->options.find)
+        run->tool = set->options.find(name, set->options.user);
     run->title = run->tool ? acp_str(run->tool->info.title) : run->name;
     append_to_set(set, run);
     prepare(run);

@@ -73,6 +73,7 @@ bool toolbox_has_jail(struct toolbox *box, struct acp_failure *failure);
 /* ---- The tools of a session ----------------------------------------------------------------- */
 
 struct tools;
+struct tool;
 
 struct tools_options {
     struct toolbox *box;
@@ -82,6 +83,8 @@ struct tools_options {
     struct acp_ledger *ledger;       /* what "always" leaves behind; may be NULL */
     enum acp_grant_scope always;     /* for how long "always" is meant */
     bool nobody;                     /* there is no person to be asked */
+    /* Tools that are the session's alone: NULL when it has none of that name.  May be NULL. */
+    const struct tool *(*find)(struct acp_str name, void *user);
     /* The ledger has a new grant: save it.  May be NULL. */
     void (*granted)(struct tools *set, void *user);
     void *user;

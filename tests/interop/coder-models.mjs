@@ -357,7 +357,7 @@ async function settings(api) {
 
   await kase(name("the model is one of those that the service lists"), async (keep) => {
     const turns = [{ when: { model: "^other$" }, reply: [{ text: "I am the other." }] }, { reply: [{ text: "I." }] }];
-    const coder = await keep(new Coder(version, acp, api, [])).open(turns, ["this", "other"]);
+    const coder = await keep(new Coder(version, acp, api, [])).open(turns, { models: ["this", "other"] });
     const [{ options }] = await coder.client.until("the list", () => {
       const told = coder.of("config_option_update").at(-1)?.configOptions;
       return told?.filter((option) => (option.id ?? option.configId) === "model");

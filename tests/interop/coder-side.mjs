@@ -49,15 +49,27 @@ export class Coder {
   }
 
   /** Opens a session.  Without capabilities the agent uses its own files and terminals. */
-  async open(turns, models = []) {
+  async open(turns, { models = [], mcpServers = [] } = {}) {
     this.model = await new ModelServer({ turns, models }).start();
+    this.connect();
+    this.setup = await this.client.open(this.folder, mcpServers);
+    return this;
+  }
+
+  connect() {
     const environment = Object.entries(ENVIRONMENTS[this.api](this.model.url));
     const words = environment.map(([name, value]) => `${name}=${value}`);
     const capabilities = this.version === 1 ? { session: { notices: {} } } : {};
     this.client = new SdkClient(this.version, ["env", ...words, ...this.command], { capabilities });
     this.allow("allow_once");
-    this.setup = await this.client.open(this.folder);
-    return this;
+  }
+
+  /** Another process of the agent; the model stays. */
+  async restart() {
+    const { failures } = await this.client.stop();
+    assert.deepEqual(failures, []);
+    this.connect();
+    await this.client.initialize();
   }
 
   /** Permissions are answered with the option of this kind. */

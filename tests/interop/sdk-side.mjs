@@ -244,9 +244,9 @@ export class SdkClient {
   }
 
   /** initialize and session/new; gives the answer to the latter. */
-  async open(cwd = "/w") {
+  async open(cwd = "/w", mcpServers = []) {
     this.initialized = await this.initialize();
-    const answer = await this.request("session/new", { cwd, mcpServers: [] });
+    const answer = await this.request("session/new", { cwd, mcpServers });
     this.sessionId = answer.sessionId;
     return answer;
   }

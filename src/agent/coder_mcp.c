@@ -1,0 +1,354 @@
+/*
+ * coder_mcp.c - the MCP servers of a session.  They are started when it is opened and nobody waits for
+ * them: the model is offered the tools of those that are ready whenever it is asked.
+ *
+ * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled alike.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "agent/coder_inside.h"
+#include "agent/tool.h"
+#include "base/copy.h"
+#include "mcp/mcp.h"
+
+enum {
+    MAX_SERVERS = 32,
+    MAX_LABEL = 24, /* of a server's part of a name */
+    MAX_TOOL = 64,  /* of the whole name: what the APIs of the models take */
+};
+
+struct one_server {
+    struct coding *coding;
+    struct mcp_server *server; /* NULL: it could not be started */
+    char label[MAX_LABEL + 1]; /* its name in those of its tools; its own */
+    char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
+    size_t name_count;
+    char *trouble; /* what the user is to be told, or NULL */
+};
+
+struct servers {
+    struct one_server items[MAX_SERVERS];
+    size_t count;
+};
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* Letters, digits and '_'; at most max bytes and an end. */
+static void plain_name(struct acp_str name, char *out, size_t max)
+{
+    size_t n = name.len < max ? name.len : max;
+    for (size_t i = 0; i < n; i++) {
+        char c = name.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        out[i] = plain ? c : '_';
+    }
+    out[n] = '\0';
+}
+
+/*
+ * A server's label has no "__" and does not end in '_': so the first "__" in a name ends the label,
+ * and tools of two servers never have the same name.
+ */
+static void make_label(struct acp_str name, char *out, size_t max)
+{
+    size_t n = 0;
+    plain_name(name, out, max);
+    for (size_t i = 0; out[i]; i++)
+        if (out[i] != '_' || (n && out[n - 1] != '_'))
+            out[n++] = out[i];
+    while (n && out[n - 1] == '_')
+        n--;
+    out[n] = '\0';
+    if (!n)
+        (void) snprintf(out, max + 1, "server");
+}
+
+/* Puts a number behind the name, at the cost of its end. */
+static void number_name(char *name, size_t max, size_t number)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof(digits), "_%zu", number);
+    size_t at = strlen(name);
+    if (at + (size_t) n > max)
+        at = max - (size_t) n;
+    while (at && name[at - 1] == '_')
+        at--;
+    memcpy(name + at, digits, (size_t) n + 1);
+}
+
+static bool has_label(const struct servers *servers, const char *label)
+{
+    for (size_t i = 0; i < servers->count; i++)
+        if (strcmp(servers->items[i].label, label) == 0)
+            return true;
+    return false;
+}
+
+static bool has_name(const struct one_server *one, const char *name)
+{
+    for (size_t i = 0; i < one->name_count; i++)
+        if (strcmp(one->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Names the tools that the server has now. */
+static void name_tools(struct one_server *one)
+{
+    size_t count = mcp_server_tool_count(one->server);
+    free(one->names);
+    one->name_count = 0;
+    one->names = count ? calloc(count, sizeof(*one->names)) : NULL;
+    for (size_t i = 0; one->names && i < count; i++) {
+        char *name = one->names[i];
+        size_t n = (size_t) snprintf(name, MAX_TOOL + 1, "%s__", one->label);
+        plain_name(mcp_server_tool_at(one->server, i)->name, name + n, MAX_TOOL - n);
+        for (size_t number = 2; has_name(one, name); number++)
+            number_name(name, MAX_TOOL, number);
+        one->name_count++;
+    }
+}
+
+/* The server and the tool of that name; false when there is none. */
+static bool find_name(const struct coding *coding, struct acp_str name,
+                      const struct one_server **ret_server, size_t *ret_tool)
+{
+    const struct servers *servers = coding->servers;
+    for (size_t i = 0; servers && i < servers->count; i++)
+        for (size_t k = 0; k < servers->items[i].name_count; k++)
+            if (acp_str_is(name, servers->items[i].names[k])) {
+                *ret_server = &servers->items[i];
+                *ret_tool = k;
+                return true;
+            }
+    return false;
+}
+
+/* ---- A run ----------------------------------------------------------------------------------- */
+
+struct serving {
+    struct mcp_server *server; /* outlives the set of tools */
+    struct acp_str tool;       /* as the server calls it */
+    struct mcp_call *call;     /* NULL when none is open */
+};
+
+static int prepare(struct tool_run *run)
+{
+    char title[300];
+    const struct one_server *one;
+    size_t index;
+    struct serving *own = acp_arena_alloc(&run->arena, sizeof(*own));
+    if (!own || !find_name(run->set->options.user, run->name, &one, &index))
+        return ACP_ERR_NOMEM;
+    own->server = one->server;
+    own->tool = acp_arena_copy(&run->arena, mcp_server_tool_at(one->server, index)->name);
+    (void) snprintf(title, sizeof(title), "%.100s: %.*s", mcp_server_name(one->server),
+                    (int) tool_cut(own->tool, 150).len, own->tool.ptr);
+    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    run->own = own;
+    return own->tool.ptr && run->title.ptr ? 0 : ACP_ERR_NOMEM;
+}
+
+static void on_called(struct mcp_call *call, const struct mcp_result *result, void *user)
+{
+    struct tool_run *run = user;
+    (void) call;
+    if (!tool_resume(run))
+        return;
+    ((struct serving *) run->own)->call = NULL;
+    tool_say_text(run, result->text);
+    if (result->cut)
+        tool_say(run, "\n[There is more; this is what fits.]");
+    tool_finish(run, result->err || result->is_error ? TOOL_FAILED : TOOL_COMPLETED);
+}
+
+static void start(struct tool_run *run)
+{
+    struct serving *own = run->own;
+    tool_hold(run);
+    int err = mcp_call(own->server, own->tool, run->input, on_called, run, &own->call);
+    if (!err)
+        return;
+    (void) tool_resume(run);
+    tool_fail(run, "The MCP server \"%s\" cannot be asked: %s.", mcp_server_name(own->server),
+              acp_err_text(err));
+}
+
+/* The server is told, and not waited for. */
+static bool cancel(struct tool_run *run)
+{
+    struct serving *own = run->own;
+    if (!own->call)
+        return false;
+    mcp_call_cancel(own->call);
+    own->call = NULL;
+    (void) tool_resume(run);
+    return false;
+}
+
+/* Every tool of every server; the name of the run tells which.  The server checks the input. */
+static const struct tool tool_of_server = {
+    .info = {.name = "mcp", .title = "A tool of an MCP server", .kind = ACP_TOOL_KIND_OTHER},
+    .prepare = prepare,
+    .start = start,
+    .cancel = cancel,
+};
+
+const struct tool *coder_find_server_tool(struct acp_str name, void *user)
+{
+    const struct one_server *one;
+    size_t index;
+    return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
+}
+
+size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most)
+{
+    const struct servers *servers = coding->servers;
+    size_t count = 0;
+    for (size_t i = 0; servers && i < servers->count; i++) {
+        const struct one_server *one = &servers->items[i];
+        for (size_t k = 0; k < one->name_count && count < most; k++) {
+            const struct mcp_tool *tool = mcp_server_tool_at(one->server, k);
+            tools[count++] =
+                (struct model_tool){acp_str(one->names[k]), tool->description, tool->schema};
+        }
+    }
+    return count;
+}
+
+/* ---- Trouble --------------------------------------------------------------------------------- */
+
+/* A server's trouble is told once: as a notice, or as a thought when there is a turn for it. */
+static void tell_trouble(struct one_server *one)
+{
+    struct coding *coding = one->coding;
+    struct acp_notice notice;
+    if (!one->trouble)
+        return;
+    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(one->trouble));
+    if (acp_session_notice(coding->session, &notice)) {
+        if (!coding->work)
+            return;
+        (void) acp_turn_thought(coding->work->turn, acp_str(one->trouble));
+        (void) acp_turn_thought(coding->work->turn, acp_str("\n"));
+    }
+    free(one->trouble);
+    one->trouble = NULL;
+}
+
+void coding_tell_servers(struct coding *coding)
+{
+    for (size_t i = 0; coding->servers && i < coding->servers->count; i++)
+        tell_trouble(&coding->servers->items[i]);
+}
+
+static void set_trouble(struct one_server *one, struct acp_str sentence)
+{
+    free(one->trouble);
+    one->trouble = acp_str_copy(sentence);
+    tell_trouble(one);
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static void on_tools(struct mcp_server *server, void *user)
+{
+    (void) server;
+    name_tools(user);
+}
+
+static void on_gone(struct mcp_server *server, struct acp_str sentence, void *user)
+{
+    struct one_server *one = user;
+    (void) server;
+    one->name_count = 0;
+    set_trouble(one, sentence);
+}
+
+/* The command and the environment as a program takes them, in the arena; false: no memory. */
+static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_arena *arena,
+                          const char ***ret_argv, const char ***ret_env)
+{
+    const char **argv = acp_arena_alloc(arena, (given->args.count + 2) * sizeof(*argv));
+    const char **env = acp_arena_alloc(arena, (given->env.count + 1) * sizeof(*env));
+    if (!argv || !env)
+        return false;
+    bool all = (argv[0] = acp_arena_copy(arena, given->command).ptr) != NULL;
+    for (size_t i = 0; all && i < given->args.count; i++)
+        all = (argv[i + 1] = acp_arena_copy(arena, given->args.items[i]).ptr) != NULL;
+    for (size_t i = 0; all && i < given->env.count; i++) {
+        const struct acp_env_variable *variable = &given->env.items[i];
+        size_t size = variable->name.len + variable->value.len + 2;
+        char *text = acp_arena_alloc(arena, size);
+        all = text != NULL;
+        if (all)
+            (void) snprintf(text, size, "%.*s=%.*s", (int) variable->name.len, variable->name.ptr,
+                            (int) variable->value.len, variable->value.ptr);
+        env[i] = text;
+    }
+    *ret_argv = argv;
+    *ret_env = env;
+    return all;
+}
+
+static void start_server(struct servers *servers, struct coding *coding,
+                         const struct acp_mcp_server_stdio *given)
+{
+    static const struct mcp_handler handler = {
+        .ready = on_tools, .tools_changed = on_tools, .gone = on_gone};
+    struct one_server *one = &servers->items[servers->count];
+    struct acp_failure failure = {.message = "out of memory"};
+    struct acp_arena arena;
+    const char **argv;
+    const char **env;
+    one->coding = coding;
+    make_label(given->name, one->label, MAX_LABEL);
+    for (size_t number = 2; has_label(servers, one->label); number++)
+        number_name(one->label, MAX_LABEL, number);
+    servers->count++;
+    acp_arena_init(&arena, 0);
+    struct mcp_options options = {
+        .name = acp_arena_copy(&arena, given->name).ptr,
+        .cwd = acp_arena_copy(&arena, acp_session_cwd(coding->session)).ptr,
+    };
+    bool ok = options.name && options.cwd && write_command(given, &arena, &argv, &env);
+    if (ok) {
+        options.argv = argv;
+        options.env = env;
+        ok = mcp_server_new(&coding->coder->loop, &options, &handler, one, &one->server,
+                            &failure) == 0;
+    }
+    acp_arena_finish(&arena);
+    if (!ok)
+        set_trouble(one, acp_str(failure.message));
+}
+
+void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list)
+{
+    if (!list.count || coding->servers)
+        return;
+    coding->servers = calloc(1, sizeof(*coding->servers));
+    for (size_t i = 0; coding->servers && i < list.count; i++) {
+        if (i == MAX_SERVERS) {
+            set_trouble(&coding->servers->items[0],
+                        acp_str("there are too many MCP servers; the first 32 are used"));
+            return;
+        }
+        if (list.items[i].is == ACP_MCP_SERVER_STDIO) /* the role has refused all others */
+            start_server(coding->servers, coding, &list.items[i].stdio);
+    }
+}
+
+void coding_end_servers(struct coding *coding)
+{
+    struct servers *servers = coding->servers;
+    for (size_t i = 0; servers && i < servers->count; i++) {
+        mcp_server_free(servers->items[i].server);
+        free(servers->items[i].names);
+        free(servers->items[i].trouble);
+    }
+    free(servers);
+    coding->servers = NULL;
+}

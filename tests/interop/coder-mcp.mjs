@@ -1,0 +1,196 @@
+// The MCP servers of a session of the built-in coding agent: their tools are offered to the model, called,
+// permitted, shown and cancelled, and nothing waits for a server that is slow or broken.
+//
+//     node coder-mcp.mjs VERSION ACP
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { begin, end } from "../conformance/tap.mjs";
+import { kase } from "./cases.mjs";
+import { Coder, ownHome } from "./coder-side.mjs";
+import { gone, isAlive, until } from "./processes.mjs";
+
+const version = Number(process.argv[2]);
+const acp = resolve(process.argv[3]);
+const script = fileURLToPath(new URL("../mcp/server.mjs", import.meta.url));
+const clean = ownHome();
+
+const FULL = ["--mode", "full"];
+const DONE = { when: { last: "tool" }, reply: [{ text: "Done." }] };
+const WAIT = { when: { prompt: "wait" }, reply: [{ text: "Waited." }] };
+const name = (what) => `v${version} coder with MCP: ${what}`;
+const call = (tool, args = {}) => ({ reply: [{ tool, arguments: args }] });
+const resultIn = ({ said }) => said.filter(({ kind }) => kind === "result").at(-1);
+
+/** A server that notes its process id and what it is told in files beside the workspace. */
+function server(coder, label, way) {
+  const files = join(coder.folder, label.replace(/\W/g, "-"));
+  const env = [{ name: "PID_FILE", value: `${files}.pid` }, { name: "LOG_FILE", value: `${files}.log` }];
+  return {
+    name: label,
+    command: process.execPath,
+    args: way ? [script, way] : [script],
+    env,
+    ...(version === 2 ? { type: "stdio" } : {}),
+  };
+}
+
+const fileOf = (coder, label, kind) => join(coder.folder, `${label.replace(/\W/g, "-")}.${kind}`);
+const heard = (coder, label) => (existsSync(fileOf(coder, label, "log")) ? readFileSync(fileOf(coder, label, "log"), "utf8") : "");
+const pidOf = (coder, label) => Number(readFileSync(fileOf(coder, label, "pid"), "utf8"));
+
+/** A session with servers: [label, way]. */
+async function open(keep, flags, servers, ...turns) {
+  const coder = keep(new Coder(version, acp, "anthropic", flags));
+  return coder.open(turns, { mcpServers: servers.map(([label, way]) => server(coder, label, way)) });
+}
+
+/** Asks until the model is offered a tool of that name. */
+async function offered(coder, tool) {
+  do await coder.stops("wait", "end_turn");
+  while (!coder.sent(-1).tools.includes(tool));
+  return coder.sent(-1).tools;
+}
+
+begin();
+
+await kase(name("its tools are offered, called, shown and asked for"), async (keep) => {
+  const coder = await open(keep, [], [["my tools"]], WAIT, DONE, call("my_tools__echo", { words: "hi" }));
+  const tools = await offered(coder, "my_tools__echo");
+  for (const tool of ["echo", "fail", "slow", "image", "die", "grow"]) assert.ok(tools.includes(`my_tools__${tool}`), tool);
+  await coder.stops("go", "end_turn");
+  assert.equal(coder.client.permissions.length, 1);
+  assert.equal(resultIn(coder.sent(-1)).text, "echo: hi");
+  const [tool] = coder.tools();
+  assert.equal(tool.title, "my tools: echo");
+  assert.equal(tool.kind, "other");
+  assert.equal(tool.status, "completed");
+  assert.deepEqual(tool.rawInput, { words: "hi" });
+  assert.match(JSON.stringify(tool.content), /echo: hi/);
+});
+
+await kase(name("what the user does not permit is not called"), async (keep) => {
+  const coder = await open(keep, [], [["s"]], WAIT, DONE, call("s__echo", { words: "hi" }));
+  await offered(coder, "s__echo");
+  coder.allow("reject_once");
+  await coder.stops("go", "end_turn");
+  assert.match(resultIn(coder.sent(-1)).text, /does not allow/);
+  assert.equal(coder.tools()[0].status, "failed");
+  assert.ok(!heard(coder, "s").includes("tools/call"));
+});
+
+await kase(name("an error of a tool, and an image"), async (keep) => {
+  const coder = await open(keep, FULL, [["s"]], WAIT, { when: { last: "tool", result: "wrong" }, ...call("s__image") },
+    DONE, call("s__fail"));
+  await offered(coder, "s__fail");
+  await coder.stops("go", "end_turn");
+  const results = coder.sent(-1).said.filter(({ kind }) => kind === "result");
+  assert.deepEqual(results.map(({ text }) => text), ["it went wrong", "a pixel\n[image/png image, 70 bytes]"]);
+  assert.equal(results[0].failed, true);
+  assert.deepEqual(coder.tools().map(({ status }) => status), ["failed", "completed"]);
+});
+
+await kase(name("cancel gives up a call, and the server is told"), async (keep) => {
+  const coder = await open(keep, FULL, [["s"]], WAIT, call("s__slow"));
+  await offered(coder, "s__slow");
+  const turn = coder.run("go");
+  await coder.client.until("the call", () => coder.tools().some(({ status }) => status === "in_progress"));
+  await until("the server's call", () => heard(coder, "s").includes("tools/call"));
+  await coder.client.cancel();
+  assert.equal((await turn).stop, "cancelled");
+  await until("the server is told", () => heard(coder, "s").includes("notifications/cancelled"));
+  const lines = heard(coder, "s").trim().split("\n").map((line) => JSON.parse(line));
+  const called = lines.find(({ method }) => method === "tools/call");
+  assert.equal(lines.find(({ method }) => method === "notifications/cancelled").params.requestId, called.id);
+  await coder.stops("wait", "end_turn");
+});
+
+await kase(name("a server that ends in a call"), async (keep) => {
+  const coder = await open(keep, FULL, [["s"]], WAIT, DONE, call("s__die"));
+  await offered(coder, "s__die");
+  await coder.stops("go", "end_turn");
+  assert.match(resultIn(coder.sent(-1)).text, /MCP server "s" ended before/);
+  assert.equal(coder.tools()[0].status, "failed");
+  await coder.client.until("the report", () => /MCP server \\?"s\\?"/.test(coder.warned()));
+  await coder.stops("wait", "end_turn");
+  assert.ok(!coder.sent(-1).tools.some((tool) => tool.startsWith("s__")), "its tools are not offered any more");
+});
+
+await kase(name("silent, broken and missing servers are reported and hold up nothing"), async (keep) => {
+  const coder = keep(new Coder(version, acp, "anthropic", FULL));
+  const missing = { ...server(coder, "missing"), command: "/no/such/program" };
+  const servers = [server(coder, "silent", "silent"), server(coder, "broken", "crash"), missing, server(coder, "good", "noise")];
+  const from = Date.now();
+  await coder.open([WAIT, DONE, call("good__echo", { words: "hi" })], { mcpServers: servers });
+  assert.ok(Date.now() - from < 5000, "the session is open at once");
+  await offered(coder, "good__echo");
+  await coder.stops("go", "end_turn");
+  assert.equal(resultIn(coder.sent(-1)).text, "echo: hi");
+  await coder.client.until("the reports", () => /configuration is missing/.test(coder.warned()));
+  assert.equal(coder.warned().match(/MCP server \\?"broken\\?"/g).length, 1, "once");
+  assert.match(coder.warned(), /"missing\\?" cannot be started/);
+});
+
+await kase(name("two servers work side by side, under names of their own"), async (keep) => {
+  const both = { reply: [call("a_b__echo", { words: "one" }).reply[0], call("a_b_2__echo", { words: "two" }).reply[0]] };
+  const coder = await open(keep, FULL, [["a.b"], ["a b!"]], WAIT, DONE, both);
+  await offered(coder, "a_b__echo");
+  await offered(coder, "a_b_2__echo");
+  await coder.stops("go", "end_turn");
+  const results = coder.sent(-1).said.filter(({ kind }) => kind === "result");
+  assert.deepEqual(results.map(({ text }) => text), ["echo: one", "echo: two"]);
+  assert.deepEqual(coder.tools().map(({ title }) => title), ["a.b: echo", "a b!: echo"]);
+});
+
+await kase(name("tools that come later are offered, too"), async (keep) => {
+  const coder = await open(keep, FULL, [["s"]], WAIT, DONE, call("s__grow"));
+  await offered(coder, "s__grow");
+  await coder.stops("go", "end_turn");
+  await offered(coder, "s__new_one");
+});
+
+await kase(name("servers end with their session, and with the agent"), async (keep) => {
+  const coder = await open(keep, FULL, [["one"], ["two"]], WAIT);
+  await offered(coder, "one__echo");
+  await offered(coder, "two__echo");
+  const pids = [pidOf(coder, "one"), pidOf(coder, "two")];
+  assert.ok(pids.every(isAlive));
+  await coder.client.request("session/close", { sessionId: coder.client.sessionId });
+  for (const pid of pids) await gone(pid);
+  rmSync(fileOf(coder, "one", "pid"));
+  const cwd = coder.folder;
+  await coder.client.request("session/new", { cwd, mcpServers: [server(coder, "one"), server(coder, "two", "silent")] });
+  await until("the servers", () => existsSync(fileOf(coder, "one", "pid")) && heard(coder, "one").length > 0);
+  const last = [pidOf(coder, "one"), pidOf(coder, "two")];
+  await coder.client.stop();
+  for (const pid of last) await gone(pid);
+});
+
+await kase(name("a session that is resumed has its servers again"), async (keep) => {
+  const coder = await open(keep, FULL, [], WAIT);
+  await coder.stops("wait", "end_turn");
+  const id = coder.client.sessionId;
+  await coder.restart();
+  await coder.client.request("session/resume", { sessionId: id, cwd: coder.folder, mcpServers: [server(coder, "s")] });
+  coder.client.sessionId = id;
+  await offered(coder, "s__echo");
+});
+
+await kase(name("servers by HTTP and SSE are refused, by their places"), async (keep) => {
+  const coder = await open(keep, FULL, [], WAIT);
+  const good = server(coder, "good");
+  for (const type of version === 1 ? ["http", "sse"] : ["http"]) {
+    const mcpServers = [good, { type, name: "web", url: "http://127.0.0.1:1/", headers: [] }];
+    await assert.rejects(coder.client.request("session/new", { cwd: coder.folder, mcpServers }), (error) => {
+      assert.equal(error.code, -32602);
+      assert.match(error.message, /mcpServers\[1\]/);
+      return true;
+    });
+  }
+  assert.ok(!existsSync(fileOf(coder, "good", "pid")), "and nothing is started");
+});
+
+clean();
+end();

@@ -1,0 +1,377 @@
+/* MCP servers that are scripts of the shell: good ones, and all sorts of bad ones. */
+#include "helpers.h"
+
+#include "mcp/inside.h"
+#include "mcp/mcp.h"
+
+enum { LATE_MS = 20 * 1000 };
+
+/* What has been told of a server. */
+struct world {
+    uv_loop_t loop;
+    uv_timer_t late;
+    struct mcp_server *server;
+    struct mcp_call *call;
+    unsigned ready;
+    unsigned changed;
+    unsigned gone;
+    unsigned done;
+    bool free_when_done;
+    struct mcp_result result;
+    char sentence[4096];
+    char text[4096];
+    struct acp_failure failure;
+};
+
+static void copy(char *out, size_t size, struct acp_str text)
+{
+    (void) snprintf(out, size, "%.*s", (int) text.len, text.len ? text.ptr : "");
+}
+
+static void on_ready(struct mcp_server *server, void *user)
+{
+    struct world *world = user;
+    assert_ptr_equal(server, world->server);
+    assert_int_equal(world->ready++, 0);
+}
+
+static void on_changed(struct mcp_server *server, void *user)
+{
+    struct world *world = user;
+    (void) server;
+    world->changed++;
+}
+
+static void on_gone(struct mcp_server *server, struct acp_str sentence, void *user)
+{
+    struct world *world = user;
+    (void) server;
+    assert_int_equal(world->gone++, 0);
+    copy(world->sentence, sizeof(world->sentence), sentence);
+}
+
+static void on_done(struct mcp_call *call, const struct mcp_result *result, void *user)
+{
+    struct world *world = user;
+    assert_ptr_equal(call, world->call);
+    world->done++;
+    world->result = *result;
+    copy(world->text, sizeof(world->text), result->text);
+    if (world->free_when_done) {
+        mcp_server_free(world->server);
+        world->server = NULL;
+    }
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    (void) timer;
+    fail_msg("what was awaited did not come");
+}
+
+/* Runs the loop until the count is there. */
+static void await(struct world *world, const unsigned *count, unsigned wanted)
+{
+    while (*count < wanted)
+        (void) uv_run(&world->loop, UV_RUN_ONCE);
+}
+
+/* Starts a server that is this script. */
+static int begin(struct world *world, const char *script, uint64_t start_ms, uint64_t call_ms)
+{
+    static const struct mcp_handler handler = {
+        .ready = on_ready, .tools_changed = on_changed, .gone = on_gone};
+    const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+    const char *const env[] = {"WORD=from the environment", NULL};
+    struct mcp_options options = {.name = "it",
+                                  .argv = script ? argv : (const char *const[]){"/no/such", NULL},
+                                  .env = env,
+                                  .cwd = "/",
+                                  .start_ms = start_ms,
+                                  .call_ms = call_ms};
+    *world = (struct world){0};
+    assert_int_equal(uv_loop_init(&world->loop), 0);
+    assert_int_equal(uv_timer_init(&world->loop, &world->late), 0);
+    assert_int_equal(uv_timer_start(&world->late, on_late, LATE_MS, 0), 0);
+    return mcp_server_new(&world->loop, &options, &handler, world, &world->server,
+                          &world->failure);
+}
+
+static void end(struct world *world)
+{
+    mcp_server_free(world->server);
+    uv_close((uv_handle_t *) &world->late, NULL);
+    (void) uv_run(&world->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&world->loop), 0);
+}
+
+static void call(struct world *world, const char *tool)
+{
+    assert_int_equal(mcp_call(world->server, acp_str(tool), acp_raw("{\"a\":1}"), on_done, world,
+                              &world->call),
+                     0);
+}
+
+/* Pieces of scripts: the handshake, a list of one tool, and the answer to a request. */
+#define ANSWER(id, result)                                                                         \
+    "read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}';"
+#define HELLO                                                                                      \
+    ANSWER("0", "{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"tools\":{}}}")            \
+    "read -r line;"
+#define ONE_TOOL ANSWER("1", "{\"tools\":[{\"name\":\"look\"}]}")
+
+/* ---- Good ones ------------------------------------------------------------------------------- */
+
+static void tools_are_listed_by_pages(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_int_equal(
+        begin(&world,
+              HELLO ANSWER("1", "{\"tools\":[{\"name\":\"one\",\"description\":\"1\","
+                                "\"inputSchema\":{\"type\":\"object\",\"x\":1}},"
+                                "{\"noname\":1},7],\"nextCursor\":\"c\"}")
+                  "read -r line; case $line in *'\"cursor\":\"c\"'*) echo "
+                  "'{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[{\"name\":\"two\"}]}}';;"
+                  "esac; read -r line",
+              0, 0),
+        0);
+    assert_int_equal(mcp_call(world.server, acp_str("one"), acp_raw("{}"), on_done, &world,
+                              &world.call),
+                     ACP_ERR_STATE);
+    await(&world, &world.ready, 1);
+    assert_int_equal(mcp_server_tool_count(world.server), 2);
+    const struct mcp_tool *one = mcp_server_tool_at(world.server, 0);
+    assert_true(acp_str_is(one->name, "one"));
+    assert_true(acp_str_is(one->description, "1"));
+    assert_true(acp_str_is(acp_str_n(one->schema.ptr, one->schema.len),
+                           "{\"type\":\"object\",\"x\":1}"));
+    assert_true(acp_str_is(mcp_server_tool_at(world.server, 1)->name, "two"));
+    assert_null(mcp_server_tool_at(world.server, 2));
+    end(&world);
+}
+
+static void a_call_gives_texts_and_names_the_rest(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_int_equal(
+        begin(&world,
+              HELLO ONE_TOOL "read -r line; echo \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":2,"
+                             "\\\"result\\\":{\\\"content\\\":[{\\\"type\\\":\\\"text\\\","
+                             "\\\"text\\\":\\\"$WORD\\\"},{\\\"type\\\":\\\"resource\\\","
+                             "\\\"resource\\\":{\\\"uri\\\":\\\"file:///a\\\",\\\"text\\\":"
+                             "\\\"inside\\\"}},{\\\"type\\\":\\\"resource_link\\\",\\\"uri\\\":"
+                             "\\\"file:///b\\\"}]}}\"; read -r line",
+              0, 0),
+        0);
+    await(&world, &world.ready, 1);
+    call(&world, "look");
+    assert_int_equal(world.done, 0);
+    await(&world, &world.done, 1);
+    assert_int_equal(world.result.err, 0);
+    assert_false(world.result.is_error);
+    assert_string_equal(world.text,
+                        "from the environment\ninside\n[resource_link file:///b]");
+    end(&world);
+}
+
+static void a_server_without_tools_is_ready(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_int_equal(begin(&world,
+                           ANSWER("0", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}")
+                           "while read -r line; do :; done",
+                           0, 0),
+                     0);
+    await(&world, &world.ready, 1);
+    assert_int_equal(mcp_server_tool_count(world.server), 0);
+    end(&world);
+}
+
+static void a_list_that_changes_is_asked_for_again(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_int_equal(
+        begin(&world,
+              HELLO ONE_TOOL
+              "echo '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}';"
+              ANSWER("2", "{\"tools\":[]}") "read -r line",
+              0, 0),
+        0);
+    await(&world, &world.changed, 1);
+    assert_int_equal(world.ready, 1);
+    assert_int_equal(mcp_server_tool_count(world.server), 0);
+    end(&world);
+}
+
+/* ---- Bad ones -------------------------------------------------------------------------------- */
+
+/* Whether the server is lost, never having been ready, with a sentence that says this. */
+static void is_lost(const char *script, const char *words)
+{
+    struct world world;
+    assert_int_equal(begin(&world, script, 500, 0), 0);
+    await(&world, &world.gone, 1);
+    assert_int_equal(world.ready, 0);
+    assert_non_null(strstr(world.sentence, "\"it\""));
+    if (!strstr(world.sentence, words))
+        fail_msg("\"%s\" does not say \"%s\"", world.sentence, words);
+    assert_int_equal(mcp_call(world.server, acp_str("look"), acp_raw("{}"), on_done, &world,
+                              &world.call),
+                     ACP_ERR_CLOSED);
+    end(&world);
+}
+
+static void whatever_goes_wrong_is_one_sentence(void **state)
+{
+    (void) state;
+    is_lost("while read -r line; do :; done", "did not answer initialize within 500 ms");
+    is_lost("echo hello there; while read -r line; do :; done", "no message: \"hello there\"");
+    is_lost("head -c 100000000 /dev/zero; sleep 60", "did not answer");
+    is_lost("echo sorry >&2; exit 3", "sorry");
+    is_lost("exec >&-; sleep 60", "it");
+    is_lost("read -r line; exit 0", "it");
+    is_lost(HELLO "while read -r line; do :; done", "did not answer tools/list");
+    is_lost(HELLO ANSWER("1", "{\"tools\":7}") "read -r line", "tools/list that cannot be read");
+    is_lost(ANSWER("0", "[]") "read -r line", "initialize that cannot be read");
+    is_lost(ANSWER("0", "{\"protocolVersion\":\"1999-01-01\"}") "read -r line", "1999-01-01");
+    is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-1,"
+            "\"message\":\"no licence\"}}'; read -r line",
+            "refused initialize: no licence");
+}
+
+static void a_program_that_is_not_there(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_true(begin(&world, NULL, 0, 0) < 0);
+    assert_non_null(strstr(world.failure.message, "\"it\" cannot be started"));
+    end(&world);
+}
+
+static void a_call_has_an_end_in_any_case(void **state)
+{
+    static const struct {
+        const char *script;
+        int err;
+        const char *words;
+    } cases[] = {
+        {HELLO ONE_TOOL "read -r line; exit 1", ACP_ERR_CLOSED, "ended before it had answered"},
+        {HELLO ONE_TOOL "while read -r line; do :; done", ACP_ERR_TIMEOUT, "within 200 ms"},
+        {HELLO ONE_TOOL ANSWER("2", "7") "read -r line", ACP_ERR_TYPE, "cannot be read"},
+        {HELLO ONE_TOOL "read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-5,"
+                        "\"message\":\"bad\"}}'; read -r line",
+         ACP_ERR_REMOTE, "(-5): bad"},
+    };
+    struct world world;
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) * 2; i++) {
+        assert_int_equal(begin(&world, cases[i / 2].script, 0, 200), 0);
+        world.free_when_done = i % 2;
+        await(&world, &world.ready, 1);
+        call(&world, "look");
+        await(&world, &world.done, 1);
+        assert_int_equal(world.result.err, cases[i / 2].err);
+        assert_non_null(strstr(world.text, cases[i / 2].words));
+        end(&world);
+        assert_int_equal(world.done, 1);
+    }
+}
+
+static void a_call_that_is_given_up_has_no_end(void **state)
+{
+    struct world world;
+    (void) state;
+    /* It answers when it is told of the cancel; the answer is for nobody. */
+    assert_int_equal(
+        begin(&world,
+              HELLO ONE_TOOL "read -r line; read -r line; case $line in"
+                             " *notifications/cancelled*'\"requestId\":2'*)"
+                             " echo '{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}';"
+                             " echo told >&2; exit 5;; esac; sleep 60",
+              0, 0),
+        0);
+    await(&world, &world.ready, 1);
+    call(&world, "look");
+    mcp_call_cancel(world.call);
+    await(&world, &world.gone, 1);
+    assert_non_null(strstr(world.sentence, "told"));
+    assert_int_equal(world.done, 0);
+    end(&world);
+}
+
+static void what_is_open_ends_with_its_server(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_int_equal(begin(&world, HELLO ONE_TOOL "while read -r line; do :; done", 0, 0), 0);
+    await(&world, &world.ready, 1);
+    call(&world, "look");
+    end(&world);
+    assert_int_equal(world.done, 0);
+    assert_int_equal(world.gone, 0);
+}
+
+/* ---- Bounds ---------------------------------------------------------------------------------- */
+
+static void a_long_result_is_cut_at_a_character(void **state)
+{
+    struct acp_buf json;
+    struct acp_buf text;
+    struct mcp_result result;
+    (void) state;
+    acp_buf_init(&json, 4 << 20);
+    acp_buf_init(&text, MCP_MAX_RESULT);
+    (void) acp_buf_printf(&json, "{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"x");
+    for (size_t i = 0; i < MCP_MAX_RESULT; i++)
+        (void) acp_buf_printf(&json, "\u00fc");
+    (void) acp_buf_printf(&json, "\"},{\"type\":\"text\",\"text\":\"more\"}]}");
+    struct acp_str view = acp_buf_view(&json);
+    assert_int_equal(mcp_read_result(acp_raw_n(view.ptr, view.len), &text, &result), 0);
+    assert_true(result.cut && result.is_error);
+    assert_int_equal(result.text.len, MCP_MAX_RESULT - 1);
+    acp_buf_finish(&json);
+    acp_buf_finish(&text);
+}
+
+static void too_many_tools_are_left_out(void **state)
+{
+    static struct mcp_tools tools;
+    struct acp_buf json;
+    struct acp_str cursor;
+    (void) state;
+    acp_buf_init(&json, 1 << 20);
+    acp_arena_init(&tools.arena, MCP_MAX_LIST);
+    (void) acp_buf_printf(&json, "{\"tools\":[{\"name\":\"t0\"}");
+    for (unsigned i = 0; i < MCP_MAX_TOOLS + 10; i++)
+        (void) acp_buf_printf(&json, ",{\"name\":\"t%u\"}", i);
+    (void) acp_buf_printf(&json, "]}");
+    struct acp_str view = acp_buf_view(&json);
+    assert_int_equal(mcp_read_tools(acp_raw_n(view.ptr, view.len), &tools, &cursor),
+                     ACP_ERR_LIMIT);
+    assert_int_equal(tools.count, MCP_MAX_TOOLS);
+    assert_true(acp_str_is(tools.items[1].name, "t1"));
+    acp_arena_finish(&tools.arena);
+    acp_buf_finish(&json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tools_are_listed_by_pages),
+        cmocka_unit_test(a_call_gives_texts_and_names_the_rest),
+        cmocka_unit_test(a_server_without_tools_is_ready),
+        cmocka_unit_test(a_list_that_changes_is_asked_for_again),
+        cmocka_unit_test(whatever_goes_wrong_is_one_sentence),
+        cmocka_unit_test(a_program_that_is_not_there),
+        cmocka_unit_test(a_call_has_an_end_in_any_case),
+        cmocka_unit_test(a_call_that_is_given_up_has_no_end),
+        cmocka_unit_test(what_is_open_ends_with_its_server),
+        cmocka_unit_test(a_long_result_is_cut_at_a_character),
+        cmocka_unit_test(too_many_tools_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
