@@ -367,7 +367,9 @@ int patch_parse(struct acp_str text, struct acp_arena *arena, struct patch *ret,
     struct parser p = {.arena = arena, .failure = failure, .rest = text, .line = 1};
     struct patch *patch = acp_arena_alloc(arena, sizeof(*patch));
     struct acp_str line;
-    int err = patch ? 0 : fail(&p, ACP_ERR_NOMEM, "%s", acp_err_text(ACP_ERR_NOMEM));
+    int err = 0;
+    if (!patch)
+        return fail(&p, ACP_ERR_NOMEM, "%s", acp_err_text(ACP_ERR_NOMEM));
     while (!err && peek_line(&p, &line)) {
         struct extended moved = {{NULL, 0}, {NULL, 0}};
         struct patch_file file = {0};

@@ -39,9 +39,12 @@ static void let_go(struct tool_run *run)
 
 bool tool_resume(struct tool_run *run)
 {
-    bool goes_on = run->phase != TOOL_OVER;
-    let_go(run);
-    return goes_on;
+    if (run->phase == TOOL_OVER) {
+        let_go(run);
+        return false;
+    }
+    run->holds--; /* its own one is still there */
+    return true;
 }
 
 static void append_to_set(struct tools *set, struct tool_run *run)

@@ -26,7 +26,7 @@ struct undo_mark undo_mark(struct acp_str text)
 {
     struct undo_mark mark = {.there = text.ptr != NULL, .len = text.len};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < text.len; i++)
+    for (size_t i = 0; text.ptr && i < text.len; i++)
         hash = (hash ^ (unsigned char) text.ptr[i]) * UINT64_C(0x100000001b3);
     mark.hash = hash;
     return mark;

@@ -177,7 +177,6 @@ int sandbox_words(const struct sandbox_options *options, size_t extra, struct ac
 
 static int start_trial(const struct sandbox_words *words, struct acp_arena *arena, pid_t *ret)
 {
-    extern char **environ;
     posix_spawn_file_actions_t actions;
     char **argv = acp_arena_alloc(arena, (words->count + 3) * sizeof(char *));
     if (!argv)

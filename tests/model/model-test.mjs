@@ -151,4 +151,20 @@ await kase("a program of its own tells its port and what was asked, and ends in 
   }
 });
 
+await modelCase(
+  "lists of models and web pages",
+  { models: ["m1"], turns: [{ error: { status: 502, page: "<html>bad gateway</html>" } }] },
+  async (model) => {
+    const openai = await (await fetch(`${model.url}/v1/models`)).json();
+    assert.deepEqual(openai.data.map(({ id }) => id), ["m1"]);
+    const gemini = await (await fetch(`${model.url}/v1beta/models`)).json();
+    assert.deepEqual(gemini.models.map(({ name }) => name), ["models/m1"]);
+    const body = JSON.stringify(APIS.anthropic.body({ stream: true }));
+    const page = await fetch(`${model.url}/v1/messages`, { method: "POST", body });
+    assert.equal(page.status, 502);
+    assert.match(page.headers.get("content-type"), /html/);
+    assert.equal(await page.text(), "<html>bad gateway</html>");
+  },
+);
+
 end();

@@ -192,7 +192,7 @@ static void note(struct tool_run *run, const struct change *change)
 static struct change *current(struct changes *changes, bool *ret_removing)
 {
     *ret_removing = changes->at >= changes->count;
-    return &changes->items[changes->at % changes->count];
+    return &changes->items[*ret_removing ? changes->at - changes->count : changes->at];
 }
 
 static void on_written(struct tool_run *run, int err, struct acp_str text)

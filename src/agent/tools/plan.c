@@ -45,9 +45,8 @@ static void start(struct tool_run *run)
     struct acp_json_reader r;
     size_t count = 0;
     size_t done = 0;
-    int more = 0;
     int err = tool_get_reader(run, "steps", &r) ? acp_json_enter_array(&r) : ACP_ERR_MISSING;
-    while (!err && count < MAX_STEPS && (more = acp_json_next_item(&r)) > 0)
+    while (!err && count < MAX_STEPS && acp_json_next_item(&r) > 0)
         err = read_step(&r, &steps[count++]);
     if (!err)
         err = acp_turn_plan(run->turn, steps, count);

@@ -1,4 +1,5 @@
 /* read: the lines of a file, with their numbers. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "agent/tool.h"
@@ -73,8 +74,7 @@ static void on_text(struct tool_run *run, int err, struct acp_str text)
     }
     bool more = at < text.len;
     if (more)
-        tool_say(run, "[There is more. Read on with \"line\": %llu.]",
-                 (unsigned long long) (own->first + count));
+        tool_say(run, "[There is more. Read on with \"line\": %" PRIu64 ".]", own->first + count);
     else if (count == 0)
         tool_say(run, own->first > 1 ? "[The file has no such line: it ends before.]"
                                      : "[The file is empty.]");
