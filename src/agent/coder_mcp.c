@@ -1,8 +1,9 @@
 /*
- * coder_mcp.c - the MCP servers of a session.  They are started when it is opened and nobody waits for
- * them: the model is offered the tools of those that are ready whenever it is asked.
+ * coder_mcp.c - the MCP servers of a session.  They are started when it is opened and nobody waits
+ * for them: whenever the model is asked, it is offered the tools of those that are ready.
  *
- * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled alike.
+ * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled
+ * alike.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ enum {
 
 struct one_server {
     struct coding *coding;
-    struct mcp_server *server; /* NULL: it could not be started */
-    char label[MAX_LABEL + 1]; /* its name in those of its tools; its own */
+    struct mcp_server *server;   /* NULL: it could not be started */
+    char label[MAX_LABEL + 1];   /* its name in those of its tools; its own */
     char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
     size_t name_count;
     char *trouble; /* what the user is to be told, or NULL */

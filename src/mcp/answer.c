@@ -99,8 +99,8 @@ static int add_tool(struct mcp_tools *tools, const struct mcp_tool *tool)
                                         : acp_str("{\"type\":\"object\"}"));
     struct mcp_tool copy = {
         .name = acp_arena_copy(&tools->arena, tool->name),
-        .description = acp_arena_copy(
-            &tools->arena, tool->description.ptr ? tool->description : acp_str("")),
+        .description =
+            acp_arena_copy(&tools->arena, tool->description.ptr ? tool->description : acp_str("")),
         .schema = acp_raw_n(schema.ptr, schema.len),
     };
     if (!copy.name.ptr || !copy.description.ptr || !copy.schema.ptr)

@@ -33,8 +33,8 @@ struct mcp_server {
     enum state state;
     struct acp_peer *peer;
     struct acp_process *process;
-    char noise[80];          /* the beginning of the first line that is no message */
-    struct mcp_tools *tools; /* NULL until they are known */
+    char noise[80];            /* the beginning of the first line that is no message */
+    struct mcp_tools *tools;   /* NULL until they are known */
     struct mcp_tools *listing; /* those that are being listed, or NULL */
     unsigned pages;            /* of the listing */
     unsigned lists;
@@ -115,8 +115,8 @@ static void fail(struct mcp_server *server, const char *format, ...)
     (void) vsnprintf(words, sizeof(words), format, list);
     va_end(list);
     (void) snprintf(sentence, sizeof(sentence), "the MCP server \"%.100s\" %s%s%s%s", server->name,
-                    words, *server->noise ? "; it wrote what is no message: \"" : "",
-                    server->noise, *server->noise ? "\"" : "");
+                    words, *server->noise ? "; it wrote what is no message: \"" : "", server->noise,
+                    *server->noise ? "\"" : "");
     lose(server, acp_str(sentence));
 }
 
@@ -372,12 +372,12 @@ static int start(struct mcp_server *server, const struct mcp_options *options,
                                           .err_tail = ERROR_TAIL,
                                           .endpoint = acp_peer_endpoint(server->peer)};
     struct acp_failure why = {0};
-    err = acp_process_start(server->loop, &process, &process_handler, server, &server->process,
-                            &why);
+    err =
+        acp_process_start(server->loop, &process, &process_handler, server, &server->process, &why);
     if (err && failure) {
         failure->err = err;
         (void) snprintf(failure->message, sizeof(failure->message),
-                        "the MCP server \"%.60s\" cannot be started: %.120s", server->name,
+                        "the MCP server \"%.60s\" cannot be started: %.100s", server->name,
                         *why.message ? why.message : acp_io_err_text(err));
     }
     return err ? err : say_hello(server);
@@ -461,12 +461,11 @@ static void explain(const struct mcp_server *server, const struct acp_reply *rep
                               (unsigned long long) server->call_ms);
         break;
     case ACP_ERR_REMOTE:
-        (void) acp_buf_printf(out, "answered with an error (%lld): %.*s",
-                              (long long) reply->error_code,
-                              (int) (reply->error_message.len < MAX_SENTENCE
-                                         ? reply->error_message.len
-                                         : MAX_SENTENCE),
-                              reply->error_message.ptr);
+        (void) acp_buf_printf(
+            out, "answered with an error (%lld): %.*s", (long long) reply->error_code,
+            (int) (reply->error_message.len < MAX_SENTENCE ? reply->error_message.len
+                                                           : MAX_SENTENCE),
+            reply->error_message.ptr);
         break;
     default:
         (void) acp_buf_printf(out, "gave an answer that cannot be read: %s",

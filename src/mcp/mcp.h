@@ -12,8 +12,8 @@
  *   - the program ends with its server, and so does all that it has started
  *
  * Callbacks run from the loop, never inside the call that caused them, and may call any function
- * here, also mcp_server_free().  What they are given is valid until they return.  Sentences name the
- * server and have no final stop.
+ * here, also mcp_server_free().  What they are given is valid until they return.  Sentences name
+ * the server and have no final stop.
  */
 #ifndef SRC_MCP_MCP_H
 #define SRC_MCP_MCP_H

@@ -21,7 +21,7 @@ static const struct stream_sink sink = {model_log_text, model_log_thought, model
 static const struct model_tool tools[] = {
     {ACP_STR("list"), ACP_STR(""), {"{}", 2}},  {ACP_STR("read"), ACP_STR(""), {"{}", 2}},
     {ACP_STR("grep"), ACP_STR(""), {"{}", 2}},  {ACP_STR("edit"), ACP_STR(""), {"{}", 2}},
-    {ACP_STR("write"), ACP_STR(""), {"{}", 2}}, {ACP_STR("run"), ACP_STR(""), {"{}", 2}},
+    {ACP_STR("write"), ACP_STR(""), {"{}", 2}}, {ACP_STR("run_command"), ACP_STR(""), {"{}", 2}},
     {ACP_STR("plan"), ACP_STR(""), {"{}", 2}},
 };
 

@@ -231,7 +231,7 @@ static void test_words(void **state)
     } rows[] = {
         {"hello", "", "list the files; read FILE"},
         {"prove the theorem", "", "I have no rule for \"prove the theorem\"."},
-        {"run ls", "", "I would need the tool \"run\""},
+        {"run ls", "", "I would need the tool \"run_command\""},
         {"remember that tea is hot then what do you remember", "", "- tea is hot"},
         {"what do you remember", "", "You did not ask me"},
         {"search for x in lib", "grep{'pattern':'x','path':'lib'}", "I search for x."},
