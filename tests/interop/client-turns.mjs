@@ -413,10 +413,10 @@ async function services(start) {
     const c = keep(start());
     await c.open("a", folder);
     // The client forgets the session, the agent works on.
-    await c.prompt("read-later 60 /w/a");
+    await c.prompt("read-later 1000 /w/a");
     await c.do("close a", "closed");
     const refusals = () => c.sent().filter((message) => message.error?.code === -32002);
-    for (let i = 0; i < 100 && refusals().length === 0; i++) await sleep(20);
+    for (let i = 0; i < 300 && refusals().length === 0; i++) await sleep(20);
     assert.equal(refusals().length, 1);
     assert.deepEqual(c.events.filter((event) => event.event === "request"), []);
   });
