@@ -100,8 +100,15 @@ static int add_note(struct acp_str root, const char *name, struct acp_buf *out)
         return 0;
     ssize_t n = read(fd, text, sizeof(text));
     (void) close(fd);
-    return n > 0 ? acp_buf_printf(out, "\n\n%s of this project says:\n\n%.*s", name, (int) n, text)
-                 : 0;
+    return n > 0 ? acp_buf_printf(out, "\n\n%s says:\n\n%.*s", path, (int) n, text) : 0;
+}
+
+static int add_notes(struct acp_str root, struct acp_buf *out)
+{
+    int err = 0;
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]) && !err; i++)
+        err = add_note(root, notes[i], out);
+    return err;
 }
 
 int coder_write_system(struct coding *coding, struct acp_buf *out)
@@ -124,7 +131,9 @@ int coder_write_system(struct coding *coding, struct acp_buf *out)
         (int) cwd.len, cwd.ptr, date, acp_policy_mode_name(acp_policy_mode(coding->policy)));
     for (size_t i = 0; i < more.count && !err; i++)
         err = acp_buf_printf(out, "\nAlso: %.*s", (int) more.items[i].len, more.items[i].ptr);
-    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]) && !err; i++)
-        err = add_note(cwd, notes[i], out);
+    if (!err)
+        err = add_notes(cwd, out);
+    for (size_t i = 0; i < more.count && !err; i++)
+        err = add_notes(more.items[i], out);
     return err;
 }

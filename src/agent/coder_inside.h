@@ -63,6 +63,7 @@ struct coding {
     enum model_effort effort;
     struct model_usage usage; /* of the last answer */
     uint64_t calls;           /* of tools, so far: their ids */
+    uint64_t compactions;     /* likewise */
     struct work *work;        /* the turn at hand, or NULL */
 };
 

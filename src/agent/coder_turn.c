@@ -245,9 +245,26 @@ static int keep_summary(struct work *work, const struct model_end *end)
     return 0;
 }
 
+/* Clients that take such updates see that the conversation is summed up, and the summary. */
+static void tell_compaction(struct work *work, enum acp_compaction_status_is status)
+{
+    struct acp_compaction_update update;
+    struct acp_content_block summary;
+    char id[40];
+    (void) snprintf(id, sizeof(id), "compaction_%llu",
+                    (unsigned long long) work->coding->compactions);
+    acp_compaction_update_init(&update, acp_str(id), status);
+    if (status == ACP_COMPACTION_STATUS_COMPLETED && work->text.len) {
+        acp_content_block_init_text(&summary, acp_buf_view(&work->text));
+        update.summary = (struct acp_content_block_list){&summary, 1};
+    }
+    (void) acp_session_compaction(work->coding->session, &update);
+}
+
 static void end_compaction(struct work *work, const struct model_end *end)
 {
     int err = keep_summary(work, end);
+    tell_compaction(work, err ? ACP_COMPACTION_STATUS_FAILED : ACP_COMPACTION_STATUS_COMPLETED);
     work->compacting = false;
     acp_buf_clear(&work->text);
     if (end_if_cancelled(work))
@@ -373,8 +390,11 @@ void work_compact(struct work *work)
 {
     struct acp_failure failure = {0};
     work->compacting = true;
+    work->coding->compactions++;
+    tell_compaction(work, ACP_COMPACTION_STATUS_IN_PROGRESS);
     int err = send_wish(work, &failure);
     if (err) {
+        tell_compaction(work, ACP_COMPACTION_STATUS_FAILED);
         work->compacting = false;
         fail_ask(work, err, &failure);
     }

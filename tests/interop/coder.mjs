@@ -116,6 +116,18 @@ await kase(name("a project has commands of its own"), async (keep) => {
   assert.ok(client.of(client.sessionId, "plan", "plan_update").length > 0, "a plan");
 });
 
+await kase(name("a summary is shown while it is made, and when it is there"), async (keep) => {
+  const { folder } = keep(repository());
+  const client = keep(new SdkClient(version, [acp, "agent", "--demo"]));
+  await client.open(folder);
+  await run(client, "read README");
+  assert.equal(await run(client, "/compact"), "end_turn");
+  const updates = client.of(client.sessionId, "compaction_update");
+  assert.deepEqual(updates.map(({ status }) => status), ["in_progress", "completed"]);
+  assert.ok(updates[1].summary[0].text.length > 0, "the summary");
+  assert.equal(await run(client, "list the files"), "end_turn");
+});
+
 await kase(name("a session is loaded by another process, with all that was said"), async (keep) => {
   const { client, folder } = await open(keep);
   await run(client, "read README");
