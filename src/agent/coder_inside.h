@@ -9,6 +9,7 @@
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
  *   coder_mcp.c       the MCP servers of a session, and their tools
+ *   coder_jetbrains.c which chat of an IDE a session belongs to
  *   coder_log.c       what is kept of a session, and told again when it is loaded
  */
 #ifndef SRC_AGENT_CODER_INSIDE_H
@@ -45,6 +46,9 @@ struct coder {
 /* That can be chosen from. */
 enum { CODER_MAX_MODELS = 200 };
 
+/* The name of a chat of an IDE. */
+enum { CODER_CHAT_SIZE = 128 };
+
 /* A session; the user pointer of the role's. */
 struct coding {
     struct coder *coder;
@@ -61,10 +65,11 @@ struct coding {
     char *title;
     char *model;
     enum model_effort effort;
-    struct model_usage usage; /* of the last answer */
-    uint64_t calls;           /* of tools, so far: their ids */
-    uint64_t compactions;     /* likewise */
-    struct work *work;        /* the turn at hand, or NULL */
+    struct model_usage usage;   /* of the last answer */
+    uint64_t calls;             /* of tools, so far: their ids */
+    uint64_t compactions;       /* likewise */
+    char chat[CODER_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
+    struct work *work;          /* the turn at hand, or NULL */
 };
 
 /* What a turn is doing. */
@@ -167,7 +172,15 @@ void coding_tell_servers(struct coding *coding);
 /* For tools_options.find; the user is the session. */
 const struct tool *coder_find_server_tool(struct acp_str name, void *user);
 
+/* coder_jetbrains.c */
+/* The chat that is open in the IDE that has started us; false when we are not in one, or none is. */
+bool coder_find_chat(const struct coder *coder, char ret_chat[CODER_CHAT_SIZE]);
+
 /* coder_log.c */
+/* The session that belongs to that chat; false when there is none. */
+bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret_id[STORE_ID_SIZE]);
+/* Goes on with the session of the same id: its history comes out of the log. */
+int coding_take_up(struct coding *coding, struct acp_failure *failure);
 int coder_open_store(struct coder *coder);
 /* Writes down what the history has got since the last time. */
 void coding_log(struct coding *coding);

@@ -51,6 +51,8 @@ static bool has_log(struct coding *coding)
     };
     if (coding->title)
         row.title = acp_str(coding->title);
+    if (*coding->chat)
+        row.name = acp_str(coding->chat);
     if (!coding->log && coding->coder->writer)
         (void) store_log_create(coding->coder->writer, &row, coding, &coding->log, NULL);
     return coding->log != NULL;
@@ -216,6 +218,29 @@ static int read_session(struct coding *coding, struct acp_str id, bool tell,
         err = store_log_open(coding->coder->writer, id, on_opened, coding, &coding->log, failure);
     coding->opening = !err;
     return err;
+}
+
+int coding_take_up(struct coding *coding, struct acp_failure *failure)
+{
+    return read_session(coding, acp_session_id(coding->session), false, failure);
+}
+
+static int take_id(const struct store_session *row, void *user)
+{
+    (void) snprintf(user, STORE_ID_SIZE, "%.*s", (int) row->id.len, row->id.ptr);
+    return 0;
+}
+
+bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret_id[STORE_ID_SIZE])
+{
+    struct store *store = NULL;
+    struct store_filter filter = {.name = acp_str(chat), .limit = 1};
+    *ret_id = '\0';
+    if (!coder->writer || store_open(coder->options->store_path, 0, &store, NULL))
+        return false;
+    (void) store_list(store, &filter, take_id, ret_id, NULL);
+    store_close(store);
+    return *ret_id != '\0';
 }
 
 static void open_again(struct acp_session *session, struct coder *coder,

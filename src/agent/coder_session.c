@@ -154,7 +154,9 @@ int coding_set_title(struct coding *coding, struct acp_str title)
     coding->title = copy;
     if (coding->log)
         (void) store_log_change(coding->log, &change);
-    return acp_session_info(coding->session, &info);
+    /* Before the client knows the session it cannot be told; coding_accept() does then. */
+    (void) acp_session_info(coding->session, &info);
+    return 0;
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
@@ -247,6 +249,10 @@ int coding_accept(struct coding *coding)
     setup.commands = coder_commands(coding, &arena);
     int err = acp_session_accept(coding->session, &setup);
     acp_arena_finish(&arena);
+    if (!err && coding->title) {
+        struct acp_session_info_update info = {.title = acp_str(coding->title)};
+        (void) acp_session_info(coding->session, &info);
+    }
     return err;
 }
 
@@ -256,14 +262,26 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
     struct coder *coder = user;
     size_t most = coder->options->max_sessions;
     char id[STORE_ID_SIZE];
+    char chat[CODER_CHAT_SIZE] = "";
+    struct acp_failure failure = {0};
     if (coder->sessions >= (most ? most : MAX_SESSIONS_DEFAULT)) {
         (void) acp_session_refuse(session, CODE_LIMIT,
                                   acp_str("too many sessions are open; close one first"));
         return;
     }
-    store_new_id(id);
+    /* One that is open here already is not opened twice: the chat gets another then. */
+    bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&
+                 !acp_agent_session(acp_session_agent(session), acp_str(id));
+    if (!known)
+        store_new_id(id);
     int err = acp_session_set_id(session, acp_str(id));
     struct coding *coding = err ? NULL : coding_new(coder, session);
+    if (coding) {
+        (void) memcpy(coding->chat, chat, sizeof(chat));
+        if (known && coding_take_up(coding, &failure))
+            (void) fprintf(stderr, "acp agent: the chat's session cannot be read: %s\n",
+                           failure.message);
+    }
     if (!coding || coding_accept(coding))
         (void) acp_session_refuse(session, -32603, acp_str(acp_err_text(ACP_ERR_NOMEM)));
     else

@@ -4,7 +4,7 @@
 //     node coder.mjs VERSION ACP
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
@@ -145,6 +145,41 @@ await kase(name("a session is loaded by another process, with all that was said"
   assert.match(again.text(id), /demo model/);
   const { sessions } = await again.request("session/list", { cwd: folder });
   assert.deepEqual(sessions.map(({ sessionId }) => sessionId), [id]);
+});
+
+await kase(name("a chat of JetBrains goes on where it was"), async (keep) => {
+  const { folder } = keep(repository());
+  const chats = join(folder, "aia-task-history");
+  mkdirSync(chats);
+  const touch = (chat, seconds) => {
+    writeFileSync(join(chats, `${chat}.events`), "");
+    utimesSync(join(chats, `${chat}.events`), seconds, seconds);
+  };
+  process.env.ACP_CLIENT_JETBRAINS = "1";
+  process.env.ACP_JETBRAINS_HISTORY = chats;
+  const begin = async () => {
+    const client = keep(new SdkClient(version, [acp, "agent", "--demo"]));
+    await client.open(folder);
+    return client;
+  };
+  try {
+    touch("one", 1000);
+    const first = await begin();
+    await run(first, "remember that tea is hot");
+    await first.stop();
+    touch("two", 2000);
+    const second = await begin();
+    assert.notEqual(second.sessionId, first.sessionId);
+    await second.stop();
+    touch("one", 3000);
+    const third = await begin();
+    assert.equal(third.sessionId, first.sessionId);
+    await run(third, "what do you remember");
+    assert.match(third.text(), /tea is hot/);
+  } finally {
+    delete process.env.ACP_CLIENT_JETBRAINS;
+    delete process.env.ACP_JETBRAINS_HISTORY;
+  }
 });
 
 rmSync(home, { recursive: true });
