@@ -133,6 +133,17 @@ await kase(name("silent, broken and missing servers are reported and hold up not
   assert.match(coder.warned(), /"missing\\?" cannot be started/);
 });
 
+await kase(name("what cannot be told as a notice is a thought of the next turn"), async (keep) => {
+  const coder = keep(new Coder(version, acp, "anthropic", FULL));
+  coder.capabilities = {};
+  await coder.open([WAIT], [{ ...server(coder, "missing"), command: "/no/such/program" }]);
+  await coder.stops("wait", "end_turn");
+  await coder.stops("wait", "end_turn");
+  const thoughts = coder.of("agent_thought_chunk").map(({ content }) => content.text).join("");
+  assert.equal(coder.warned().match(/cannot be started/g).length, 1);
+  if (version === 1) assert.match(thoughts, /"missing" cannot be started/);
+});
+
 await kase(name("two servers work side by side, under names of their own"), async (keep) => {
   const both = { reply: [call("a_b__echo", { words: "one" }).reply[0], call("a_b_2__echo", { words: "two" }).reply[0]] };
   const coder = await open(keep, FULL, [["a.b"], ["a b!"]], WAIT, DONE, both);

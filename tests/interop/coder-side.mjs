@@ -43,6 +43,7 @@ export class Coder {
     this.version = version;
     this.api = api;
     this.command = [acp, "agent", ...flags];
+    this.capabilities = version === 1 ? { session: { notices: {} } } : {};
     this.folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
     writeFileSync(join(this.folder, "a.txt"), "apple\n");
     writeFileSync(join(this.folder, "b.txt"), "banana\n");
@@ -59,7 +60,7 @@ export class Coder {
   connect() {
     const environment = Object.entries(ENVIRONMENTS[this.api](this.model.url));
     const words = environment.map(([name, value]) => `${name}=${value}`);
-    const capabilities = this.version === 1 ? { session: { notices: {} } } : {};
+    const { capabilities } = this;
     this.client = new SdkClient(this.version, ["env", ...words, ...this.command], { capabilities });
     this.allow("allow_once");
   }
