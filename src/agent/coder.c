@@ -32,6 +32,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .new_session = coder_new_session,
         .load_session = coder_load_session,
         .resume_session = coder_resume_session,
+        .fork_session = coder_fork_session,
         .list_sessions = coder_list_sessions,
         .delete_session = coder_delete_session,
         .end_session = coder_end_session,
@@ -44,7 +45,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .name = acp_str("acp"),
         .title = acp_str("acp agent"),
         .version = acp_str(coder->options->version),
-        .versions = ACP_V1 | ACP_V2,
+        .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
         .additional_directories = true,
     };

@@ -14,6 +14,7 @@ struct coder_options {
     const char *version;
     const char *const *environment;  /* NAME=value: where keys of models are looked for */
     const char *model;               /* wanted of the service that is found; NULL: its own */
+    bool unstable;                   /* offer what the protocol has not settled yet: fork */
     bool demo;                       /* the offline model, whatever else there is */
     enum acp_policy_mode mode;       /* in which sessions begin */
     const struct acp_policy *policy; /* the user's rules; copied for each session */

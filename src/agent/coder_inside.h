@@ -173,7 +173,9 @@ void coding_tell_servers(struct coding *coding);
 const struct tool *coder_find_server_tool(struct acp_str name, void *user);
 
 /* coder_jetbrains.c */
-/* The chat that is open in the IDE that has started us; false when we are not in one, or none is. */
+/*
+ * The chat that is open in the IDE that has started us; false when we are not in one, or none is.
+ */
 bool coder_find_chat(const struct coder *coder, char ret_chat[CODER_CHAT_SIZE]);
 
 /* coder_log.c */
@@ -188,6 +190,8 @@ void coder_load_session(struct acp_session *session,
                         const struct acp_resume_session_request *request, void *user);
 void coder_resume_session(struct acp_session *session,
                           const struct acp_resume_session_request *request, void *user);
+void coder_fork_session(struct acp_session *session, const struct acp_fork_session_request *request,
+                        void *user);
 void coder_list_sessions(struct acp_agent *agent, acp_call call,
                          const struct acp_list_sessions_request *request, void *user);
 void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str id, void *user);

@@ -192,7 +192,8 @@ static void on_opened(struct store_log *log, const struct store_session *row,
     coding_log(coding);
 }
 
-static int read_session(struct coding *coding, struct acp_str id, bool tell,
+/* What a session has said, into the history of this one; told to the client on the way, or not. */
+static int read_history(struct coding *coding, struct acp_str id, bool tell,
                         struct acp_failure *failure)
 {
     struct store *store = NULL;
@@ -211,9 +212,16 @@ static int read_session(struct coding *coding, struct acp_str id, bool tell,
         err = coding_set_title(coding, row.title);
     if (!err && history_close_calls(coding->history, acp_str("the session was interrupted")) < 0)
         err = ACP_ERR_NOMEM;
-    (void) history_messages(coding->history, &coding->logged);
     store_close(store);
     acp_arena_finish(&arena);
+    return err;
+}
+
+static int read_session(struct coding *coding, struct acp_str id, bool tell,
+                        struct acp_failure *failure)
+{
+    int err = read_history(coding, id, tell, failure);
+    (void) history_messages(coding->history, &coding->logged);
     if (!err)
         err = store_log_open(coding->coder->writer, id, on_opened, coding, &coding->log, failure);
     coding->opening = !err;
@@ -243,6 +251,15 @@ bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret
     return *ret_id != '\0';
 }
 
+static void refuse(struct acp_session *session, int err, const struct acp_failure *failure)
+{
+    bool missing = err == ACP_ERR_MISSING;
+    (void) acp_session_refuse(
+        session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
+        missing ? acp_str("there is no such session")
+                : acp_str(*failure->message ? failure->message : acp_err_text(err)));
+}
+
 static void open_again(struct acp_session *session, struct coder *coder,
                        struct acp_mcp_server_list servers, bool tell)
 {
@@ -261,6 +278,48 @@ static void open_again(struct acp_session *session, struct coder *coder,
         session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
         missing ? acp_str("there is no such session")
                 : acp_str(*failure.message ? failure.message : acp_err_text(err)));
+}
+
+/* From a session that is open here: what it has may not be in the log yet. */
+static int copy_history(struct coding *coding, const struct coding *from)
+{
+    size_t count;
+    const struct model_message *messages = history_messages(from->history, &count);
+    int err = from->title ? coding_set_title(coding, acp_str(from->title)) : 0;
+    for (size_t i = 0; i < count && !err; i++)
+        err = history_add(coding->history, messages[i].role, messages[i].parts,
+                          messages[i].part_count);
+    if (!err && history_close_calls(coding->history, acp_str("not in this session")) < 0)
+        err = ACP_ERR_NOMEM;
+    return err;
+}
+
+void coder_fork_session(struct acp_session *session, const struct acp_fork_session_request *request,
+                        void *user)
+{
+    struct coder *coder = user;
+    struct acp_failure failure = {0};
+    char id[STORE_ID_SIZE];
+    store_new_id(id);
+    int err = acp_session_set_id(session, acp_str(id));
+    struct acp_session *live = acp_agent_session(acp_session_agent(session), request->session_id);
+    const struct coding *from = live ? acp_session_user(live) : NULL;
+    struct coding *coding = err ? NULL : coding_new(coder, session);
+    if (!coding)
+        err = ACP_ERR_NOMEM;
+    else if (from)
+        err = copy_history(coding, from);
+    else
+        err = coder->writer ? read_history(coding, request->session_id, false, &failure)
+                            : ACP_ERR_MISSING;
+    if (!err)
+        err = coding_accept(coding);
+    if (err) {
+        refuse(session, err, &failure);
+        return;
+    }
+    coding_log(coding); /* it is a session of its own, with all that it knows */
+    coding_start_servers(coding, request->mcp_servers);
 }
 
 void coder_load_session(struct acp_session *session,

@@ -11,6 +11,7 @@ struct agent_run_options {
     const char *policy;
     int mode;
     bool demo;
+    bool unstable;
     bool no_log;
 };
 
@@ -43,6 +44,7 @@ static int run(const struct invocation *invocation)
         .environment = config_environment(c.config),
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
         .demo = options->demo,
+        .unstable = options->unstable,
         .mode =
             options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
@@ -78,6 +80,10 @@ static const struct option rows[] = {
      .kind = OPTION_FILE,
      .offset = offsetof(struct agent_run_options, policy),
      .help = "decide by the rules in _FILE_"},
+    {.name = "unstable",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct agent_run_options, unstable),
+     .help = "offer what the protocol has not settled yet, such as forking a session"},
     {.name = "no-log",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, no_log),
