@@ -136,7 +136,8 @@ await kase(name("silent, broken and missing servers are reported and hold up not
 await kase(name("what cannot be told as a notice is a thought of the next turn"), async (keep) => {
   const coder = keep(new Coder(version, acp, "anthropic", FULL));
   coder.capabilities = {};
-  await coder.open([WAIT], [{ ...server(coder, "missing"), command: "/no/such/program" }]);
+  const missing = { ...server(coder, "missing"), command: "/no/such/program" };
+  await coder.open([WAIT], { mcpServers: [missing] });
   await coder.stops("wait", "end_turn");
   await coder.stops("wait", "end_turn");
   const thoughts = coder.of("agent_thought_chunk").map(({ content }) => content.text).join("");
