@@ -404,6 +404,7 @@ static void on_results(uv_async_t *async)
     uv_mutex_lock(&w->lock);
     request_list_move(&w->answers, &answers);
     size_t waiting = w->filling.len + w->in_flight;
+    uint64_t passed = w->passed; /* what passes while we tell of it wakes us once more */
     bool ended = w->ended;
     uv_mutex_unlock(&w->lock);
 
@@ -418,10 +419,7 @@ static void on_results(uv_async_t *async)
     }
     take_pressure(w, waiting);
 
-    uv_mutex_lock(&w->lock);
-    bool idle = w->passed == w->pushed;
-    uv_mutex_unlock(&w->lock);
-    if (idle && !w->closing)
+    if (passed == w->pushed && !w->closing)
         uv_unref((uv_handle_t *) &w->async);
     if (ended && !uv_is_closing((uv_handle_t *) &w->async)) {
         (void) uv_thread_join(&w->thread);
