@@ -402,7 +402,7 @@ static const struct command *const subcommands[] = {
 static const struct example examples[] = {
     {"acp config init", "Make a file to start from"},
     {"acp config show", "See what holds, and where it was said"},
-    {"acp config trust ~/work/thing", "Let that project's file name agents and allow things"},
+    {"acp config trust ~/src/thing", "Let that project's file name agents and allow things"},
     {0},
 };
 

@@ -50,8 +50,8 @@ static void the_words_shut_everything_else_out(void **state)
 {
     struct acp_arena arena;
     struct sandbox_words words;
-    struct acp_str roots[] = {ACP_STR("/work/one"), ACP_STR("/work/two")};
-    struct sandbox_options options = {.roots = {roots, 2}, .cwd = acp_str("/work/one")};
+    struct acp_str roots[] = {ACP_STR("/srv/one"), ACP_STR("/srv/two")};
+    struct sandbox_options options = {.roots = {roots, 2}, .cwd = acp_str("/srv/one")};
     (void) state;
     acp_arena_init(&arena, 0);
     assert_int_equal(setenv("ACP_TEST_KEY", "secret", 1), 0);
@@ -62,8 +62,8 @@ static void the_words_shut_everything_else_out(void **state)
     assert_true(has_word(&words, "--clearenv"));
     assert_false(has_word(&words, "--share-net"));
     assert_true(has(&words, "--ro-bind-try", "/usr", "/usr"));
-    assert_true(has(&words, "--bind", "/work/one", "/work/one"));
-    assert_true(has(&words, "--bind", "/work/two", "/work/two"));
+    assert_true(has(&words, "--bind", "/srv/one", "/srv/one"));
+    assert_true(has(&words, "--bind", "/srv/two", "/srv/two"));
     assert_true(has(&words, "--setenv", "PATH", folder));
     assert_false(has_word(&words, "secret"));
     assert_true(acp_str_is(words.args[words.count - 1], "--"));
