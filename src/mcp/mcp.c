@@ -369,6 +369,7 @@ static int start(struct mcp_server *server, const struct mcp_options *options,
     struct acp_process_options process = {.argv = options->argv,
                                           .cwd = options->cwd,
                                           .env = options->env,
+                                          .unset = options->unset,
                                           .err_tail = ERROR_TAIL,
                                           .endpoint = acp_peer_endpoint(server->peer)};
     struct acp_failure why = {0};

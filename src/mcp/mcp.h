@@ -36,12 +36,13 @@ struct mcp_call;
 
 /* Everything is copied. */
 struct mcp_options {
-    const char *name;        /* for people */
-    const char *const *argv; /* NULL at the end */
-    const char *const *env;  /* "NAME=value" on top of ours, NULL at the end; may be NULL */
-    const char *cwd;         /* NULL: ours */
-    uint64_t start_ms;       /* until its tools are known; 0: 30 s */
-    uint64_t call_ms;        /* for one call; 0: 10 minutes */
+    const char *name;         /* for people */
+    const char *const *argv;  /* NULL at the end */
+    const char *const *env;   /* "NAME=value" on top of ours, NULL at the end; may be NULL */
+    const char *const *unset; /* names that it does not get of ours, NULL at the end; may be NULL */
+    const char *cwd;          /* NULL: ours */
+    uint64_t start_ms;        /* until its tools are known; 0: 30 s */
+    uint64_t call_ms;         /* for one call; 0: 10 minutes */
 };
 
 struct mcp_handler {
