@@ -14,8 +14,9 @@
 #include "store/said.h"
 
 /*
- * What one transaction may take: others wait for it.  A turn that is larger is cut, and a message
- * that lies across the cut becomes two texts.
+ * What one transaction may take: others wait for it.  A pass that is full leaves the turn in which
+ * that happens to the next one.  Only a turn that fills a pass alone is cut, and a message that lies
+ * across the cut becomes two texts.
  */
 enum { PASS_EVENTS = 20000, PASS_BYTES = 8 << 20, TEXT_MAX = 1 << 20 };
 
@@ -38,6 +39,7 @@ struct pass {
     struct acp_buf prompt; /* this turn's, which agents of version 2 repeat */
     size_t bytes;
     uint64_t events;
+    uint64_t begin_seq; /* complete before the pass */
     uint64_t final_seq; /* complete up to here */
     uint64_t seen_seq;
     struct acp_arena arena;
@@ -199,11 +201,16 @@ static int index_event(const struct store_event *event, void *user)
     pass->seen_seq = event->seq;
     pass->events++;
     bool full = pass->events >= PASS_EVENTS || pass->bytes >= PASS_BYTES;
-    if (full || acp_str_is(event->kind, "stop") || acp_str_is(event->kind, "error")) {
+    bool cut = full && pass->final_seq == pass->begin_seq;
+    if (cut || acp_str_is(event->kind, "stop") || acp_str_is(event->kind, "error")) {
         err = complete(pass);
         pass->final_seq = event->seq;
     }
-    return err || !full ? err : PASS_FULL;
+    if (err || !full)
+        return err;
+    drop_texts(pass);
+    pass->seen_seq = pass->final_seq;
+    return PASS_FULL;
 }
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
@@ -272,7 +279,7 @@ static int run_pass(struct store *store, int64_t number, struct acp_failure *fai
         return err;
     struct pass pass;
     pass_init(&pass, store, number, failure);
-    pass.final_seq = pass.seen_seq = progress.indexed_seq;
+    pass.begin_seq = pass.final_seq = pass.seen_seq = progress.indexed_seq;
     int full = store_each_event(store, number, progress.indexed_seq + 1, progress.last_seq, 0,
                                 index_event, &pass, failure);
     err = full < 0 ? full : complete(&pass);

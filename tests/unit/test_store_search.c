@@ -220,6 +220,27 @@ static void test_large_turns_are_indexed_in_parts(void **state)
     assert_says(found.data, "word <finis>");
 }
 
+/* A pass may end anywhere, but not within a turn: the message there stays one text. */
+static void test_small_turns_are_not_cut(void **state)
+{
+    (void) state;
+    enum { EVENTS = 30000, TURN = 97, FULL = 20000 };
+    static struct line lines[EVENTS];
+    for (size_t i = 0; i < EVENTS; i++)
+        lines[i] = (i + 1) % TURN == 0 ? (struct line) STOP : (struct line) AGENT("w ");
+    lines[FULL - 2] = (struct line) AGENT("before ");
+    lines[FULL + 2] = (struct line) AGENT("behind ");
+    add_empty("a", "x");
+    append("a", 1, lines, EVENTS);
+    int64_t number = number_of("a");
+    assert_int_equal(store_index_session(store, number, &failure), 1);
+    assert_int_equal(store_index_session(store, number, &failure), 0);
+    struct store_query query = {.words = acp_str("before behind")};
+    acp_buf_clear(&found);
+    assert_int_equal(store_search(store, &query, note_hit, NULL, &failure), 0);
+    assert_says(found.data, "a/19983 agent: ");
+}
+
 static void test_filters_and_order(void **state)
 {
     (void) state;
@@ -345,11 +366,17 @@ static void test_deleted_is_not_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_chunks_become_messages), IN_FOLDER(test_runs_end_where_something_else_comes),
-        IN_FOLDER(test_messages_of_version_2),  IN_FOLDER(test_what_says_nothing_is_passed_over),
-        IN_FOLDER(test_a_turn_that_still_runs), IN_FOLDER(test_large_turns_are_indexed_in_parts),
-        IN_FOLDER(test_filters_and_order),      IN_FOLDER(test_prefix_and_phrase),
-        IN_FOLDER(test_no_words_are_wrong),     IN_FOLDER(test_deleted_is_not_found),
+        IN_FOLDER(test_chunks_become_messages),
+        IN_FOLDER(test_runs_end_where_something_else_comes),
+        IN_FOLDER(test_messages_of_version_2),
+        IN_FOLDER(test_what_says_nothing_is_passed_over),
+        IN_FOLDER(test_a_turn_that_still_runs),
+        IN_FOLDER(test_large_turns_are_indexed_in_parts),
+        IN_FOLDER(test_small_turns_are_not_cut),
+        IN_FOLDER(test_filters_and_order),
+        IN_FOLDER(test_prefix_and_phrase),
+        IN_FOLDER(test_no_words_are_wrong),
+        IN_FOLDER(test_deleted_is_not_found),
     };
     return cmocka_run_group_tests_name("store_search", tests, NULL, NULL);
 }
