@@ -160,8 +160,8 @@ int acp_session_replay(struct acp_session *session, unsigned mode, struct acp_ra
     if (!agent_may_send(session))
         return ACP_ERR_STATE;
     /*
-     * A log is long, and the message's arena is for one message: it has what the request said, which
-     * the program may still need.
+     * A log is long, and the message's arena is for one message: it has what the request said,
+     * which the program may still need.
      */
     struct acp_arena kept = agent->arena;
     acp_arena_init(&agent->arena, 0);
