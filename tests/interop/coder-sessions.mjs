@@ -4,6 +4,7 @@
 //     node coder-sessions.mjs VERSION ACP
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -152,6 +153,33 @@ await kase(name("what was seen before a crash is there after it"), async (keep) 
     assert.equal((await again.prompt("list the files")).stopReason, "end_turn");
   }
 }, 30_000);
+
+/** Keeps everybody else from writing to a database, until it is stopped. */
+async function lock(keep, path) {
+  const words =
+    "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('BEGIN IMMEDIATE'); " +
+    "print('locked', flush=True); sys.stdin.read()";
+  const child = spawn("python3", ["-c", words, path], { stdio: ["pipe", "pipe", "inherit"] });
+  const exited = new Promise((done) => child.on("close", done));
+  const stop = async () => (child.stdin.end(), await exited, { failures: [], checked: 1 });
+  await new Promise((done) => child.stdout.once("data", done));
+  return keep({ stop });
+}
+
+await kase(name("nobody sees what cannot be kept yet"), async (keep) => {
+  const { folder } = keep(repository());
+  const client = await open(keep, folder);
+  await client.prompt("read README");
+  const before = client.lines.length;
+  const other = await lock(keep, join(process.env.HOME, ".local/share/acp/agent.db"));
+  const turn = client.prompt("read main.c");
+  await sleep(400);
+  // Version 2 has been told that the prompt was taken.
+  assert.equal(client.lines.length, before + (version === 2 ? 1 : 0));
+  await other.stop();
+  assert.equal((await turn).stopReason, "end_turn");
+  assert.match(client.text(), /int main/);
+});
 
 await kase(name("a session can be closed and opened again at once"), async (keep) => {
   const { folder } = keep(repository());
