@@ -105,6 +105,8 @@ void coder_set_option(struct acp_session *session, acp_call call,
                       const struct acp_set_session_config_option_request *request, void *user);
 struct coding *coding_new(struct coder *coder, struct acp_session *session);
 void coding_free(struct coding *coding);
+/* The session cannot be had; the coding is freed. */
+void coding_refuse(struct coding *coding, int64_t code, const char *sentence);
 /* Accepts the session and tells the client its modes, options and commands. */
 int coding_accept(struct coding *coding);
 /*

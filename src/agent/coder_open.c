@@ -100,10 +100,10 @@ static int read_events(struct reading *reading, struct acp_str id, struct acp_fa
 static void refuse(struct coding *coding, int err, const struct acp_failure *failure)
 {
     bool missing = err == ACP_ERR_MISSING;
-    (void) acp_session_refuse(
-        coding->session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
-        missing ? acp_str("there is no such session")
-                : acp_str(failure && *failure->message ? failure->message : acp_err_text(err)));
+    coding_refuse(coding, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
+                  missing                        ? "there is no such session"
+                  : failure && *failure->message ? failure->message
+                                                 : acp_err_text(err));
 }
 
 /* ---- Load and resume ------------------------------------------------------------------------- */

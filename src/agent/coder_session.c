@@ -6,7 +6,12 @@
 #include "agent/coder_inside.h"
 #include "base/copy.h"
 
-enum { MAX_SESSIONS_DEFAULT = 1000, CODE_PARAMS = -32602, CODE_LIMIT = -32000 };
+enum {
+    MAX_SESSIONS_DEFAULT = 1000,
+    CODE_PARAMS = -32602,
+    CODE_INTERNAL = -32603,
+    CODE_LIMIT = -32000
+};
 
 /* ---- Modes ----------------------------------------------------------------------------------- */
 
@@ -297,21 +302,21 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
             (void) fprintf(stderr, "acp agent: the chat's session cannot be read: %s\n",
                            failure.message);
     }
-    if (!coding || (!later && coding_accept(coding)))
-        (void) acp_session_refuse(session, -32603, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+    if (!coding)
+        (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+    else if (!later && coding_accept(coding))
+        coding_refuse(coding, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
     else
         coding_start_servers(coding, request->mcp_servers);
 }
 
-void coder_end_session(struct acp_session *session, void *user)
+/* Nothing of it is left but what is in the log. */
+static void end_coding(struct coding *coding)
 {
-    struct coder *coder = user;
-    struct coding *coding = acp_session_user(session);
-    if (!coding)
-        return;
-    acp_session_set_user(session, NULL);
-    coder->sessions--;
+    struct coder *coder = coding->coder;
     struct coding **link = &coder->first;
+    acp_session_set_user(coding->session, NULL);
+    coder->sessions--;
     while (*link != coding)
         link = &(*link)->next;
     *link = coding->next;
@@ -323,4 +328,19 @@ void coder_end_session(struct acp_session *session, void *user)
         free(coding->work);
     }
     coding_free(coding);
+}
+
+void coding_refuse(struct coding *coding, int64_t code, const char *sentence)
+{
+    struct acp_session *session = coding->session;
+    end_coding(coding);
+    (void) acp_session_refuse(session, code, acp_str(sentence));
+}
+
+void coder_end_session(struct acp_session *session, void *user)
+{
+    struct coding *coding = acp_session_user(session);
+    (void) user;
+    if (coding)
+        end_coding(coding);
 }
