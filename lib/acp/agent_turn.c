@@ -11,9 +11,13 @@
 
 static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_block_list prompt)
 {
+    bool empty = true;
     for (size_t i = 0; i < prompt.count; i++) {
         switch (prompt.items[i].is) {
         case ACP_CONTENT_BLOCK_TEXT:
+            if (prompt.items[i].text.text.len == 0)
+                continue;
+            break;
         case ACP_CONTENT_BLOCK_RESOURCE_LINK:
             break;
         case ACP_CONTENT_BLOCK_IMAGE:
@@ -31,8 +35,9 @@ static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_
         default:
             return "a kind of content that was not offered";
         }
+        empty = false;
     }
-    return NULL;
+    return empty ? "the prompt is empty" : NULL;
 }
 
 /* Version 2: the message is taken, and work on it begins. */

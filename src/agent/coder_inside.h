@@ -103,6 +103,8 @@ void coder_end_session(struct acp_session *session, void *user);
 void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user);
 void coder_set_option(struct acp_session *session, acp_call call,
                       const struct acp_set_session_config_option_request *request, void *user);
+/* Whether one more session may be open; it is refused otherwise. */
+bool coder_has_room(struct coder *coder, struct acp_session *session);
 struct coding *coding_new(struct coder *coder, struct acp_session *session);
 void coding_free(struct coding *coding);
 /* The session cannot be had; the coding is freed. */

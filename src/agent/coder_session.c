@@ -1,6 +1,7 @@
 /* coder_session.c - sessions: what they begin with, their modes and options. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
@@ -274,19 +275,42 @@ int coding_accept(struct coding *coding)
     return err;
 }
 
+bool coder_has_room(struct coder *coder, struct acp_session *session)
+{
+    size_t most = coder->options->max_sessions;
+    if (coder->sessions < (most ? most : MAX_SESSIONS_DEFAULT))
+        return true;
+    (void) acp_session_refuse(session, CODE_LIMIT,
+                              acp_str("too many sessions are open; close one first"));
+    return false;
+}
+
+/* An agent without a place to work in can do nothing; better that is told now. */
+static bool has_folder(struct acp_session *session)
+{
+    struct acp_str cwd = acp_session_cwd(session);
+    char *path = acp_str_copy(cwd);
+    struct stat found;
+    char sentence[300];
+    bool is = path && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+    free(path);
+    if (is)
+        return true;
+    (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
+                    (int) cwd.len, cwd.ptr);
+    (void) acp_session_refuse(session, CODE_PARAMS, acp_str(sentence));
+    return false;
+}
+
 void coder_new_session(struct acp_session *session, const struct acp_new_session_request *request,
                        void *user)
 {
     struct coder *coder = user;
-    size_t most = coder->options->max_sessions;
     char id[STORE_ID_SIZE];
     char chat[CODER_CHAT_SIZE] = "";
     struct acp_failure failure = {0};
-    if (coder->sessions >= (most ? most : MAX_SESSIONS_DEFAULT)) {
-        (void) acp_session_refuse(session, CODE_LIMIT,
-                                  acp_str("too many sessions are open; close one first"));
+    if (!has_folder(session) || !coder_has_room(coder, session))
         return;
-    }
     /* One that is open here already is not opened twice: the chat gets another then. */
     bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&
                  !acp_agent_session(acp_session_agent(session), acp_str(id));
