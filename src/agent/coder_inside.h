@@ -6,6 +6,7 @@
  *   coder_models.c    which models there are to choose from
  *   coder_turn.c      a turn: the model, its tool calls, the model again
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
+ *   coder_attach.c    the files that a prompt points at
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
  *   coder_mcp.c       the MCP servers of a session, and their tools
@@ -72,10 +73,19 @@ struct coding {
     struct work *work;          /* the turn at hand, or NULL */
 };
 
+/* A prompt until the model is asked; its parts are in the turn's arena. */
+struct work_prompt {
+    struct model_part *parts;
+    size_t count;
+    size_t next;  /* the first that may still be a link */
+    size_t taken; /* bytes of the files that were read */
+};
+
 /* What a turn is doing. */
 struct work {
     struct coding *coding;
     struct acp_turn *turn;
+    struct work_prompt prompt;
     struct model_reply *reply; /* on its way, or NULL */
     uint64_t requests;
     size_t open_calls;
@@ -128,14 +138,26 @@ void work_compact(struct work *work);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
 void work_fail(struct work *work, const char *sentence);
+/* The prompt is whole: the model is asked. */
+void work_begin(struct work *work);
 
 /* coder_input.c */
-/* The parts of a prompt, in the arena.  A sentence when the model cannot take it. */
+/*
+ * The parts of a prompt, in the arena; links are resources that have no text yet.  A sentence when
+ * the model cannot take it.
+ */
 int coder_read_prompt(struct coding *coding, struct acp_content_block_list prompt,
                       struct acp_arena *arena, struct model_part **ret_parts, size_t *ret_count,
                       struct acp_failure *failure);
 /* The system prompt, with what AGENTS.md and CLAUDE.md of the roots say, appended. */
 int coder_write_system(struct coding *coding, struct acp_buf *out);
+
+/* coder_attach.c */
+/*
+ * Reads what the links of work->prompt point at, then calls work_begin(), maybe inside of the call.
+ * ACP_ERR_NOMEM: it will not.
+ */
+int work_read_links(struct work *work);
 
 /* coder_command.c */
 /* The commands that clients are told of, those of the project included; in the arena. */

@@ -434,7 +434,8 @@ static void name_session(struct coding *coding, const struct model_part *parts, 
 {
     enum { MOST = 60 };
     for (size_t i = 0; i < count && !coding->title; i++) {
-        if (parts[i].kind != MODEL_TEXT)
+        if (parts[i].kind != MODEL_TEXT ||
+            parts[i].uri.ptr) /* of those the user has said nothing */
             continue;
         const char *end = memchr(parts[i].text.ptr, '\n', parts[i].text.len);
         size_t len = end ? (size_t) (end - parts[i].text.ptr) : parts[i].text.len;
@@ -445,30 +446,45 @@ static void name_session(struct coding *coding, const struct model_part *parts, 
     }
 }
 
-static void begin(struct work *work, struct acp_content_block_list prompt)
+/* Nothing has happened yet, and nothing will. */
+static void refuse(struct work *work, int err, const struct acp_failure *failure)
+{
+    struct acp_turn *turn = work->turn;
+    free_work(work);
+    (void) acp_turn_fail(turn, CODE_PARAMS,
+                         acp_str(*failure->message ? failure->message : acp_err_text(err)));
+}
+
+void work_begin(struct work *work)
 {
     struct coding *coding = work->coding;
     struct acp_failure failure = {0};
-    struct model_part *parts;
-    size_t count;
-    int err = coder_read_prompt(coding, prompt, &work->arena, &parts, &count, &failure);
-    if (!err && count == 1 && parts[0].kind == MODEL_TEXT &&
-        coder_run_command(work, parts[0].text, &parts[0].text) == COMMAND_DONE)
-        return;
-    if (!err)
-        err = history_add(coding->history, MODEL_USER, parts, count);
+    int err = history_add(coding->history, MODEL_USER, work->prompt.parts, work->prompt.count);
     if (err) {
-        struct acp_turn *turn = work->turn;
-        free_work(work);
-        (void) acp_turn_fail(turn, CODE_PARAMS,
-                             acp_str(*failure.message ? failure.message : acp_err_text(err)));
+        refuse(work, err, &failure);
         return;
     }
-    name_session(coding, parts, count);
+    name_session(coding, work->prompt.parts, work->prompt.count);
     coding_log(coding);
     tools_begin_turn(coding->tools);
     coding_tell_servers(coding);
-    ask_model(work);
+    if (!end_if_cancelled(work))
+        ask_model(work);
+}
+
+static void begin(struct work *work, struct acp_content_block_list blocks)
+{
+    struct work_prompt *prompt = &work->prompt;
+    struct acp_failure failure = {0};
+    int err = coder_read_prompt(work->coding, blocks, &work->arena, &prompt->parts, &prompt->count,
+                                &failure);
+    if (!err && prompt->count == 1 && prompt->parts[0].kind == MODEL_TEXT &&
+        coder_run_command(work, prompt->parts[0].text, &prompt->parts[0].text) == COMMAND_DONE)
+        return;
+    if (!err)
+        err = work_read_links(work);
+    if (err)
+        refuse(work, err, &failure);
 }
 
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
