@@ -100,7 +100,7 @@ static void run_mode(struct work *work, struct acp_str argument)
     } else {
         const char *name = acp_policy_mode_name(acp_policy_mode(coding->policy));
         if (argument.len)
-            (void) acp_session_mode(coding->session, acp_str(name));
+            coding_tell_mode(coding);
         say(work, "The mode is %s.\n", name);
     }
     end(work);

@@ -113,6 +113,8 @@ int coding_accept(struct coding *coding);
  * Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here.
  */
 int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure);
+/* Tells the client the mode, in every way that it has for modes. */
+void coding_tell_mode(struct coding *coding);
 /* Tells the client what the options are now. */
 void coding_tell_options(struct coding *coding);
 int coding_set_title(struct coding *coding, struct acp_str title);
