@@ -40,6 +40,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .cancel = coder_cancel,
         .set_mode = coder_set_mode,
         .set_option = coder_set_option,
+        .request = coder_request,
     };
     struct acp_agent_options options = {
         .name = acp_str("acp"),
@@ -48,6 +49,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
         .additional_directories = true,
+        .services = ACP_SERVICE_PROVIDERS,
     };
     int err =
         model_service_new(&coder->loop, coder->http, settings, &coder->service, &coder->failure);

@@ -4,6 +4,7 @@
  *   coder.c           the process: loop, model service, the role's callbacks
  *   coder_session.c   sessions: their setup, modes and options
  *   coder_models.c    which models there are to choose from
+ *   coder_providers.c where they are asked, as the client sets it
  *   coder_turn.c      a turn: the model, its tool calls, the model again
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
  *   coder_attach.c    the files that a prompt points at
@@ -32,6 +33,7 @@ struct coder {
     int err;                 /* why there is no agent */
     struct acp_failure failure;
     struct model_service *service;
+    bool disabled; /* the client wants it not to be asked */
     struct toolbox *box;
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
@@ -131,6 +133,12 @@ bool coding_may_choose(const struct coding *coding, struct acp_str model);
 /* What the session can choose from, the model that it has included; how many they are. */
 size_t coding_model_choices(const struct coding *coding,
                             struct acp_session_config_select_option choices[CODER_MAX_MODELS]);
+
+/* coder_providers.c */
+/* What turns fail with while nobody may be asked. */
+#define CODER_DISABLED "the client has disabled the provider of the model, and has set no other"
+void coder_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                   const void *params, const struct acp_message *message, void *user);
 
 /* coder_turn.c */
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);

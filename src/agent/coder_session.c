@@ -109,9 +109,8 @@ static void list_options(const struct coding *coding,
     struct acp_session_config_select_option *of_efforts = of_modes + MODE_COUNT;
     struct acp_session_config_select_option *of_models = of_efforts + EFFORT_COUNT;
     for (size_t i = 0; i < MODE_COUNT; i++) {
-        acp_session_config_select_option_init(&of_modes[i],
-                                              acp_str(acp_policy_mode_name(modes[i].mode)),
-                                              acp_str(modes[i].name));
+        acp_session_config_select_option_init(
+            &of_modes[i], acp_str(acp_policy_mode_name(modes[i].mode)), acp_str(modes[i].name));
         of_modes[i].description = acp_str(modes[i].description);
     }
     for (size_t i = 0; i < EFFORT_COUNT; i++)

@@ -270,7 +270,9 @@ static void end_compaction(struct work *work, const struct model_end *end)
     if (end_if_cancelled(work))
         return;
     if (err) {
-        work_fail(work, *end->sentence ? end->sentence : "the model gave no summary");
+        work_fail(work, end->stop == MODEL_CANCELLED ? CODER_DISABLED
+                        : *end->sentence             ? end->sentence
+                                                     : "the model gave no summary");
     } else if (work->requests) {
         ask_model(work);
     } else {
@@ -310,6 +312,8 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         work_fail(work, acp_err_text(err));
     else if (end->stop == MODEL_CALLS)
         run_calls(work, end->parts, end->part_count);
+    else if (end->stop == MODEL_CANCELLED)
+        work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
     else if (end->stop == MODEL_ERROR)
         work_fail(work, end->sentence);
     else
@@ -354,6 +358,10 @@ static int send_messages(struct work *work, const struct model_message *messages
         .tool_count = offered(coding, tools, MAX_TOOLS),
         .effort = coding->effort,
     };
+    if (!err && coding->coder->disabled) {
+        (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);
+        err = ACP_ERR_STATE;
+    }
     if (!err)
         err = model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
     acp_buf_finish(&system);

@@ -355,6 +355,7 @@ const struct model_dialect dialect_anthropic = {
     .title = "Anthropic",
     .base_url = "https://api.anthropic.com",
     .models = "/v1/models?limit=1000",
+    .model = "claude-sonnet-4-6",
     .rows = "data",
     .takes = 1u << MODEL_TEXT | 1u << MODEL_IMAGE | 1u << MODEL_RESOURCE | 1u << MODEL_RESULT,
     .path = path,

@@ -216,12 +216,13 @@ int model_list_new(struct model_service *service, model_listed_fn *listed, void 
     struct model_list *list = calloc(1, sizeof(*list));
     if (!list)
         return ACP_ERR_NOMEM;
-    list->service = service;
+    list->service = service_hold(service);
     list->listed = listed;
     list->user = user;
     acp_buf_init(&list->body, MAX_LIST);
     acp_arena_init(&list->arena, 0);
     if (uv_timer_init(service->loop, &list->timer)) {
+        model_service_free(service);
         free(list);
         return ACP_ERR_NOMEM;
     }
@@ -240,6 +241,7 @@ static void on_closed(uv_handle_t *handle)
     struct model_list *list = handle->data;
     acp_buf_finish(&list->body);
     acp_arena_finish(&list->arena);
+    model_service_free(list->service);
     free(list);
 }
 
