@@ -69,6 +69,8 @@ static void run_context(struct work *work, struct acp_str argument)
     if (coding->usage.window)
         say(work, "; the last request took %llu of %llu tokens", used,
             (unsigned long long) coding->usage.window);
+    if (coding->cost.has == ACP_PRESENT)
+        say(work, "; the session has cost about %.4f US dollars", coding->cost.value);
     say(work, ".\n");
     end(work);
 }

@@ -6,6 +6,8 @@
  *   coder_models.c    which models there are to choose from
  *   coder_providers.c where they are asked, as the client sets it
  *   coder_turn.c      a turn: the model, its tool calls, the model again
+ *   coder_title.c     what sessions are called
+ *   coder_shorten.c   a conversation that does not fit any more, to be summed up
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
  *   coder_attach.c    the files that a prompt points at
  *   coder_command.c   slash commands
@@ -41,6 +43,7 @@ struct coder {
     struct coding *first; /* of the sessions */
     bool asked_models;
     struct model_list *model_list; /* on its way, or NULL */
+    uv_timer_t title_timer;        /* for sessions whose title is due */
     struct acp_arena model_arena;
     struct model_row *models; /* that the service has told; in the arena */
     size_t model_count;
@@ -66,9 +69,13 @@ struct coding {
     bool opening;  /* the log is being opened: what comes meanwhile is written then */
     struct store_log *log;
     char *title;
+    bool title_wanted;           /* it is but the first words: the model may give a better one */
+    bool title_due;              /* and will be asked in a moment */
+    struct model_reply *titling; /* on its way, or NULL */
     char *model;
     enum model_effort effort;
     struct model_usage usage;   /* of the last answer */
+    struct acp_opt_f64 cost;    /* of all answers so far, as far as it is known */
     uint64_t calls;             /* of tools, so far: their ids */
     uint64_t compactions;       /* likewise */
     char chat[CODER_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
@@ -96,6 +103,7 @@ struct work {
     size_t result_count;
     bool cancelled;
     bool compacting; /* the answer is the summary */
+    bool too_long;   /* the model has said so in this turn: only once is something done about it */
     bool starting;   /* calls are being begun: their end is awaited all the same */
     struct acp_buf text;
 };
@@ -121,6 +129,8 @@ void coding_tell_mode(struct coding *coding);
 void coding_tell_options(struct coding *coding);
 int coding_set_title(struct coding *coding, struct acp_str title);
 int coding_set_model(struct coding *coding, struct acp_str model);
+/* Adds the cost of an answer to the session's. */
+void coding_spend(struct coding *coding, const struct model_usage *usage);
 /* The model that the session asks. */
 const char *coding_model(const struct coding *coding);
 
@@ -150,6 +160,19 @@ void work_end(struct work *work, enum acp_stop stop);
 void work_fail(struct work *work, const char *sentence);
 /* The prompt is whole: the model is asked. */
 void work_begin(struct work *work);
+
+/* coder_title.c */
+/* Names the session after the first words of a prompt, unless it has a title. */
+void coding_name(struct coding *coding, const struct model_part *parts, size_t count);
+/* A turn has ended well: the model is asked for a title, when one is wanted. */
+void coding_turn_ended(struct coding *coding);
+/* It is not wanted any more. */
+void coding_drop_title(struct coding *coding);
+
+/* coder_shorten.c */
+/* Copies the messages into ret, which has room for them, with long texts cut; in the arena. */
+int coder_shorten(const struct model_message *messages, size_t count, struct acp_arena *arena,
+                  struct model_message *ret);
 
 /* coder_input.c */
 /*

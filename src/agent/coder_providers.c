@@ -122,7 +122,13 @@ static int read_settings(const struct coder *coder, const struct acp_set_provide
     if (!api)
         return refuse(failure,
                       "this apiType is not supported; providers/list tells those that are");
-    *ret = (struct model_settings){.api = api->api, .headers = request->headers, .base_url = url};
+    *ret = (struct model_settings){
+        .api = api->api,
+        .headers = request->headers,
+        .base_url = url,
+        .prices = coder->options->prices,
+        .price_count = coder->options->price_count,
+    };
     cut_version(api, url);
     /* A model that was chosen for one API says nothing to another. */
     ret->model = ret->api == model_service_api(coder->service) ? model_service_model(coder->service)
@@ -175,9 +181,11 @@ static int set_provider(struct coder *coder, const struct acp_set_provider_reque
 static void disable(struct coder *coder)
 {
     coder->disabled = true;
-    for (struct coding *coding = coder->first; coding; coding = coding->next)
+    for (struct coding *coding = coder->first; coding; coding = coding->next) {
+        coding_drop_title(coding);
         if (coding->work && coding->work->reply)
             model_reply_cancel(coding->work->reply);
+    }
 }
 
 /* ---- The requests ---------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "agent/coder_inside.h"
 #include "base/copy.h"
 
-enum { MAX_SESSIONS_DEFAULT = 1000, CODE_PARAMS = -32602, CODE_LIMIT = -32000 };
+enum { CODE_PARAMS = -32602 };
 
 /* ---- Modes ----------------------------------------------------------------------------------- */
 
@@ -193,6 +193,7 @@ int coding_set_title(struct coding *coding, struct acp_str title)
         return ACP_ERR_NOMEM;
     free(coding->title);
     coding->title = copy;
+    coding->title_wanted = false;
     if (coding->log)
         (void) store_log_change(coding->log, &change);
     /* Before the client knows the session it cannot be told; coding_accept() does then. */
@@ -265,6 +266,7 @@ void coding_free(struct coding *coding)
         return;
     tools_free(coding->tools);
     coding_end_servers(coding);
+    coding_drop_title(coding);
     acp_policy_free(coding->policy);
     history_free(coding->history);
     if (coding->log)
@@ -301,15 +303,9 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
                        void *user)
 {
     struct coder *coder = user;
-    size_t most = coder->options->max_sessions;
     char id[STORE_ID_SIZE];
     char chat[CODER_CHAT_SIZE] = "";
     struct acp_failure failure = {0};
-    if (coder->sessions >= (most ? most : MAX_SESSIONS_DEFAULT)) {
-        (void) acp_session_refuse(session, CODE_LIMIT,
-                                  acp_str("too many sessions are open; close one first"));
-        return;
-    }
     /* One that is open here already is not opened twice: the chat gets another then. */
     bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&
                  !acp_agent_session(acp_session_agent(session), acp_str(id));

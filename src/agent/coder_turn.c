@@ -14,7 +14,7 @@
 enum { MAX_REQUESTS_DEFAULT = 100, CODE_INTERNAL = -32603, CODE_PARAMS = -32602 };
 
 /* From this part of the window on, what was said is summed up. */
-enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4 };
+enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4, COMPACT_KEEP_LEAST = 1 };
 
 static void ask_model(struct work *work);
 
@@ -44,6 +44,8 @@ void work_end(struct work *work, enum acp_stop stop)
 {
     struct acp_turn *turn = work->turn;
     settle(work);
+    if (work->requests && stop == ACP_STOP_END_TURN) /* commands have none */
+        coding_turn_ended(work->coding);
     free_work(work);
     (void) acp_turn_end(turn, stop);
 }
@@ -202,6 +204,12 @@ static void on_retry(struct model_reply *reply, const struct model_retry *retry,
     (void) acp_turn_thought(work->turn, acp_str("\n"));
 }
 
+void coding_spend(struct coding *coding, const struct model_usage *usage)
+{
+    if (usage->cost.has == ACP_PRESENT)
+        coding->cost = acp_some_f64(coding->cost.value + usage->cost.value);
+}
+
 static void tell_usage(struct work *work, const struct model_usage *usage)
 {
     struct coding *coding = work->coding;
@@ -211,11 +219,12 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
     if (!usage->input && !usage->output)
         return;
     coding->usage = *usage;
+    coding_spend(coding, usage);
     if (!usage->window)
         return;
     acp_usage_update_init(&update, usage->input + usage->output, usage->window);
-    if (usage->cost.has == ACP_PRESENT) {
-        acp_cost_init(&cost, usage->cost.value, acp_str("USD"));
+    if (coding->cost.has == ACP_PRESENT) {
+        acp_cost_init(&cost, coding->cost.value, acp_str("USD"));
         update.cost = &cost;
     }
     (void) acp_turn_usage(work->turn, &update);
@@ -234,7 +243,8 @@ static int keep_summary(struct work *work, const struct model_end *end)
     int err = acp_buf_printf(&text, "What was said until now, in short:\n\n%.*s",
                              (int) work->text.len, acp_buf_view(&work->text).ptr);
     if (!err)
-        err = history_compact(coding->history, acp_buf_view(&text), COMPACT_KEEP);
+        err = history_compact(coding->history, acp_buf_view(&text),
+                              work->too_long ? COMPACT_KEEP_LEAST : COMPACT_KEEP);
     acp_buf_finish(&text);
     if (err)
         return err;
@@ -264,6 +274,7 @@ static void tell_compaction(struct work *work, enum acp_compaction_status_is sta
 static void end_compaction(struct work *work, const struct model_end *end)
 {
     int err = keep_summary(work, end);
+    coding_spend(work->coding, &end->usage);
     tell_compaction(work, err ? ACP_COMPACTION_STATUS_FAILED : ACP_COMPACTION_STATUS_COMPLETED);
     work->compacting = false;
     acp_buf_clear(&work->text);
@@ -295,6 +306,18 @@ static int keep_answer(struct coding *coding, const struct model_end *end)
     return err;
 }
 
+/* What does not fit is summed up, once in a turn; a single message cannot be. */
+static bool make_room(struct work *work, const struct model_end *end)
+{
+    size_t count;
+    (void) history_messages(work->coding->history, &count);
+    if (end->stop != MODEL_ERROR || !end->is_too_long || work->too_long || count < 2)
+        return false;
+    work->too_long = true;
+    work_compact(work);
+    return true;
+}
+
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
 {
     struct work *work = user;
@@ -312,6 +335,8 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         work_fail(work, acp_err_text(err));
     else if (end->stop == MODEL_CALLS)
         run_calls(work, end->parts, end->part_count);
+    else if (make_room(work, end))
+        ;
     else if (end->stop == MODEL_CANCELLED)
         work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
     else if (end->stop == MODEL_ERROR)
@@ -386,10 +411,17 @@ static int send_wish(struct work *work, struct acp_failure *failure)
     struct model_message *messages = calloc(count + 1, sizeof(*messages));
     if (!messages)
         return ACP_ERR_NOMEM;
-    if (count)
+    struct acp_arena shortened;
+    int err = 0;
+    acp_arena_init(&shortened, 0);
+    if (work->too_long)
+        err = coder_shorten(said, count, &shortened, messages);
+    else if (count)
         memcpy(messages, said, count * sizeof(*messages));
     messages[count] = (struct model_message){MODEL_USER, &part, 1};
-    int err = send_messages(work, messages, count + 1, failure);
+    if (!err)
+        err = send_messages(work, messages, count + 1, failure);
+    acp_arena_finish(&shortened);
     free(messages);
     return err;
 }
@@ -437,23 +469,6 @@ static void ask_model(struct work *work)
 
 /* ---- The prompt ------------------------------------------------------------------------------ */
 
-/* The first words of the first prompt name the session. */
-static void name_session(struct coding *coding, const struct model_part *parts, size_t count)
-{
-    enum { MOST = 60 };
-    for (size_t i = 0; i < count && !coding->title; i++) {
-        if (parts[i].kind != MODEL_TEXT ||
-            parts[i].uri.ptr) /* of those the user has said nothing */
-            continue;
-        const char *end = memchr(parts[i].text.ptr, '\n', parts[i].text.len);
-        size_t len = end ? (size_t) (end - parts[i].text.ptr) : parts[i].text.len;
-        while (len > MOST ||
-               (len && ((unsigned char) parts[i].text.ptr[len - 1] & 0xC0) == 0x80 && len == MOST))
-            len--;
-        (void) coding_set_title(coding, acp_str_n(parts[i].text.ptr, len));
-    }
-}
-
 /* Nothing has happened yet, and nothing will. */
 static void refuse(struct work *work, int err, const struct acp_failure *failure)
 {
@@ -472,7 +487,7 @@ void work_begin(struct work *work)
         refuse(work, err, &failure);
         return;
     }
-    name_session(coding, work->prompt.parts, work->prompt.count);
+    coding_name(coding, work->prompt.parts, work->prompt.count);
     coding_log(coding);
     tools_begin_turn(coding->tools);
     coding_tell_servers(coding);

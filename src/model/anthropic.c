@@ -258,8 +258,8 @@ static void read_usage(struct model_stream *s, struct acp_raw usage)
     struct model_usage *u = &s->usage;
     if (pick(usage, "input_tokens").ptr) {
         u->cached = pick_u64(usage, "cache_read_input_tokens", u->cached);
-        u->input = pick_u64(usage, "input_tokens", 0) + u->cached +
-                   pick_u64(usage, "cache_creation_input_tokens", 0);
+        u->written = pick_u64(usage, "cache_creation_input_tokens", u->written);
+        u->input = pick_u64(usage, "input_tokens", 0) + u->cached + u->written;
     }
     u->output = pick_u64(usage, "output_tokens", u->output);
     stream_usage(s);

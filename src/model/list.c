@@ -82,11 +82,15 @@ static void remember(struct model_service *service, const struct model_row *row,
                      struct acp_raw json)
 {
     struct model_known known = {.window = row->window};
-    double price;
-    if (pick_f64(json, "pricing.prompt", &price))
-        known.input_price = price * 1e6;
-    if (pick_f64(json, "pricing.completion", &price))
-        known.output_price = price * 1e6;
+    struct model_price *price = &known.price;
+    (void) pick_f64(json, "pricing.prompt", &price->input);
+    (void) pick_f64(json, "pricing.completion", &price->output);
+    /* Where these are not told they cost what all input does. */
+    price->cache_read = price->cache_write = price->input;
+    (void) pick_f64(json, "pricing.input_cache_read", &price->cache_read);
+    (void) pick_f64(json, "pricing.input_cache_write", &price->cache_write);
+    *price = (struct model_price){price->input * 1e6, price->output * 1e6, price->cache_read * 1e6,
+                                  price->cache_write * 1e6};
     known.id = acp_str_copy(row->id);
     if (known.id)
         service->known[service->known_count++] = known;

@@ -171,22 +171,36 @@ static const struct model_known *find_known(const struct model_service *service,
     return NULL;
 }
 
+/*
+ * What the user says counts most, then what the service's list tells.  The table knows what the
+ * services themselves charge; whoever else speaks their API has prices of their own.
+ */
+static bool find_price(const struct model_service *service, struct acp_str model,
+                       struct model_price *ret)
+{
+    const struct model_known *known = find_known(service, model);
+    const struct model_settings *settings = &service->settings;
+    if (prices_in_list(settings->prices, settings->price_count, model, ret))
+        return true;
+    if (known && (known->price.input > 0 || known->price.output > 0)) {
+        *ret = known->price;
+        return true;
+    }
+    return service->dialect && strcmp(service->base_url, service->dialect->base_url) == 0 &&
+           prices_by_name(model, ret);
+}
+
 void service_complete_usage(const struct model_service *service, struct acp_str model,
                             struct model_usage *usage)
 {
     const struct model_known *known = find_known(service, model);
-    double input_price = service->settings.input_price;
-    double output_price = service->settings.output_price;
+    struct model_price price;
     usage->window = service->settings.window;
     if (known && !usage->window)
         usage->window = known->window;
     if (!usage->window)
         usage->window = window_by_name(model);
-    if (known && input_price <= 0 && output_price <= 0) {
-        input_price = known->input_price;
-        output_price = known->output_price;
-    }
-    if (usage->cost.has != ACP_PRESENT && (input_price > 0 || output_price > 0))
-        usage->cost = acp_some_f64(
-            ((double) usage->input * input_price + (double) usage->output * output_price) / 1e6);
+    if (usage->cost.has != ACP_PRESENT && (usage->input || usage->output) &&
+        find_price(service, model, &price))
+        usage->cost = acp_some_f64(prices_cost(&price, usage));
 }

@@ -8,9 +8,8 @@
 /* What the service's list has told about a model. */
 struct model_known {
     char *id;
-    uint64_t window;    /* 0: not known */
-    double input_price; /* for a million tokens; 0: not known */
-    double output_price;
+    uint64_t window;          /* 0: not known */
+    struct model_price price; /* all of it 0: not known */
 };
 
 struct model_service {
@@ -62,6 +61,15 @@ void service_redact(const struct model_service *service, char *sentence);
 /* Adds window and cost to what the model has told. */
 void service_complete_usage(const struct model_service *service, struct acp_str model,
                             struct model_usage *usage);
+
+/* ---- prices.c -------------------------------------------------------------------------------- */
+
+/* False when the model is not known. */
+bool prices_by_name(struct acp_str model, struct model_price *ret);
+bool prices_in_list(const struct model_price_row *rows, size_t count, struct acp_str model,
+                    struct model_price *ret);
+/* In US dollars. */
+double prices_cost(const struct model_price *price, const struct model_usage *usage);
 
 /* ---- answer.c: what an answer that is no stream means ---------------------------------------- */
 
