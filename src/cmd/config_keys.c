@@ -193,7 +193,7 @@ static const struct config_key keys[] = {
          .project = CONFIG_PROJECT_FREE,
          .help = "What models cost, by their name or its beginning with a star behind: *input*, "
                  "*output*, *cache_read* and *cache_write*, in US dollars for a million tokens. "
-                 "They count more than the prices that are built in or that the service tells.",
+                 "They count more than the prices that are built in or that the service lists.",
          .example = "{\n"
                     "      // \"my-model*\": {\"input\": 3, \"output\": 15, \"cache_read\": 0.3},\n"
                     "    }"},
