@@ -1,6 +1,6 @@
 /*
- * coder_attach.c - links of a prompt.  Those that name files are read before the model is asked, one
- * after another, so that it is clear what has still room; of all others the model is told where
+ * coder_attach.c - links of a prompt.  Those that name files are read before the model is asked,
+ * one after another, so that it is clear what has still room; of all others the model is told where
  * they lead.  A link never fails the prompt.
  */
 #include <inttypes.h>

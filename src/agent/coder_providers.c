@@ -147,12 +147,13 @@ static void use_service(struct coder *coder, struct model_service *service)
     coder->service = service;
     coder->disabled = false;
     coder->asked_models = false;
+    if (coder->first)
+        coder_list_models(coder);
     for (struct coding *coding = coder->first; coding; coding = coding->next) {
         if (other_api) {
             free(coding->model);
             coding->model = NULL;
         }
-        coder_list_models(coder);
         coding_tell_options(coding);
     }
 }

@@ -1,4 +1,4 @@
-/* What is sent beside a request: the key, or the headers that stand for one; and keeping them quiet. */
+/* What is sent beside a request: the key, or headers that stand for one; and keeping them quiet. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>

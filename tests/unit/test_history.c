@@ -131,7 +131,7 @@ static void a_message_comes_back_from_the_log(void **state)
     history_free(second);
 }
 
-/* ---- Shortened, to be summed up --------------------------------------------------------------- */
+/* ---- Shortened, to be summed up -------------------------------------------------------------- */
 
 static void a_conversation_is_shortened_and_stays_valid(void **state)
 {

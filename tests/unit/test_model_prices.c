@@ -1,4 +1,4 @@
-/* What answers cost, and the headers that a service is sent: as they are known, and who may hear. */
+/* What answers cost, as far as that is known; and the headers that a service is sent. */
 #include "helpers.h"
 
 #include <math.h>
