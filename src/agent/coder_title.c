@@ -35,7 +35,7 @@ static struct acp_str cut(struct acp_str text, size_t most)
 
 static struct acp_str first_line(struct acp_str text)
 {
-    const char *end = memchr(text.ptr, '\n', text.len);
+    const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
     return end ? acp_str_n(text.ptr, (size_t) (end - text.ptr)) : text;
 }
 

@@ -306,16 +306,18 @@ static int keep_answer(struct coding *coding, const struct model_end *end)
     return err;
 }
 
-/* What does not fit is summed up, once in a turn; a single message cannot be. */
-static bool make_room(struct work *work, const struct model_end *end)
+/* What does not fit can be summed up, once in a turn; a single message cannot be. */
+static bool can_be_shorter(const struct work *work, const struct model_end *end)
 {
     size_t count;
     (void) history_messages(work->coding->history, &count);
-    if (end->stop != MODEL_ERROR || !end->is_too_long || work->too_long || count < 2)
-        return false;
+    return end->stop == MODEL_ERROR && end->is_too_long && !work->too_long && count > 1;
+}
+
+static void make_room(struct work *work)
+{
     work->too_long = true;
     work_compact(work);
-    return true;
 }
 
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
@@ -335,8 +337,8 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         work_fail(work, acp_err_text(err));
     else if (end->stop == MODEL_CALLS)
         run_calls(work, end->parts, end->part_count);
-    else if (make_room(work, end))
-        ;
+    else if (can_be_shorter(work, end))
+        make_room(work);
     else if (end->stop == MODEL_CANCELLED)
         work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
     else if (end->stop == MODEL_ERROR)
