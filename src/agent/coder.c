@@ -100,7 +100,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
     struct model_settings priced = *settings;
     priced.prices = coder->options->prices;
     priced.price_count = coder->options->price_count;
-    /* A message holds a little more than the prompt, which its refusal has to get through. */
+    /* A prompt that is too long shall still arrive, to be refused. */
     if (options.max_prompt > ACP_WIRE_DEFAULT_MAX / 2)
         options.peer.max_message = 2 * options.max_prompt;
     int err =

@@ -156,6 +156,8 @@ static void run_dashboard(struct work *work, struct acp_str argument)
         coder->sessions, coding_model(coding), model_service_name(coder->service),
         acp_policy_mode_name(acp_policy_mode(coding->policy)), count,
         (unsigned long long) history_tokens(coding->history));
+    if (coding->cost.has == ACP_PRESENT)
+        say(work, "Cost: about %.4f US dollars\n", coding->cost.value);
     say(work, "Tools:");
     for (size_t i = 0; (tool = toolbox_at(coder->box, i)) != NULL; i++)
         if (tools_offer(coding->tools, tool))

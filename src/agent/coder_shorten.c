@@ -3,7 +3,7 @@
  * to be summed up: all messages are there, but long texts are cut and pictures are left out.
  */
 #include "agent/coder_inside.h"
-#include "base/utf8.h"
+#include "agent/tool.h"
 
 /* So much of what there is is sent: what did not fit by a little must fit with the summary. */
 enum { KEPT_PART = 3, LEAST = 200 };
@@ -11,19 +11,15 @@ enum { KEPT_PART = 3, LEAST = 200 };
 static struct acp_str cut(struct acp_arena *arena, struct acp_str text, size_t most)
 {
     static const char mark[] = " [...]";
-    size_t n = 0;
-    if (text.len <= most)
+    struct acp_str beginning = tool_cut(text, most);
+    if (beginning.len == text.len)
         return text;
-    while (n < most) {
-        size_t more = acp_utf8_length(text.ptr + n, text.ptr + text.len);
-        n += more ? more : 1;
-    }
-    char *copy = acp_arena_alloc(arena, n + sizeof(mark));
+    char *copy = acp_arena_alloc(arena, beginning.len + sizeof(mark));
     if (!copy)
-        return acp_str_n(text.ptr, n);
-    memcpy(copy, text.ptr, n);
-    memcpy(copy + n, mark, sizeof(mark));
-    return acp_str_n(copy, n + sizeof(mark) - 1);
+        return beginning;
+    memcpy(copy, beginning.ptr, beginning.len);
+    memcpy(copy + beginning.len, mark, sizeof(mark));
+    return acp_str_n(copy, beginning.len + sizeof(mark) - 1);
 }
 
 /* Thoughts stay: services want them back as they were. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "agent/coder_inside.h"
-#include "base/utf8.h"
+#include "agent/tool.h"
 
 enum {
     MOMENT_MS = 200,
@@ -19,19 +19,6 @@ enum {
     MAX_SHOWN = 2000, /* bytes that the model is shown of what either side has said */
     MAX_TOKENS = 1000 /* of the answer: some models think before they say six words */
 };
-
-/* At most so many bytes of it, and whole characters. */
-static struct acp_str cut(struct acp_str text, size_t most)
-{
-    size_t n = 0;
-    while (n < text.len) {
-        size_t more = acp_utf8_length(text.ptr + n, text.ptr + text.len);
-        if (n + (more ? more : 1) > most)
-            break;
-        n += more ? more : 1;
-    }
-    return acp_str_n(text.ptr, n);
-}
 
 static struct acp_str first_line(struct acp_str text)
 {
@@ -52,7 +39,7 @@ void coding_name(struct coding *coding, const struct model_part *parts, size_t c
             words = acp_str_n(words.ptr + 1, words.len - 1);
         if (!words.len)
             continue;
-        (void) coding_set_title(coding, cut(first_line(words), MAX_FIRST));
+        (void) coding_set_title(coding, tool_cut(first_line(words), MAX_FIRST));
         coding->title_wanted = !coding->coder->options->no_titles;
     }
 }
@@ -81,9 +68,9 @@ static int ask(struct coding *coding, const struct model_handler *handler)
         struct acp_str prompt = words_of(&said[i], MODEL_USER);
         struct acp_str answer = words_of(&said[i], MODEL_ASSISTANT);
         if (prompt.ptr && !parts[0].text.ptr)
-            parts[0].text = cut(prompt, MAX_SHOWN);
+            parts[0].text = tool_cut(prompt, MAX_SHOWN);
         if (answer.ptr)
-            parts[1].text = cut(answer, MAX_SHOWN);
+            parts[1].text = tool_cut(answer, MAX_SHOWN);
     }
     parts[2].text = acp_str(wish);
     if (!parts[0].text.ptr || !parts[1].text.ptr)
@@ -114,7 +101,7 @@ static struct acp_str tidy(struct acp_str text)
     size_t words = 0;
     while (text.len && (is_dressing(*text.ptr) || *text.ptr == '\n'))
         text = acp_str_n(text.ptr + 1, text.len - 1);
-    text = cut(first_line(text), MAX_TITLE);
+    text = tool_cut(first_line(text), MAX_TITLE);
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] == ' ' && ++words == MAX_WORDS)
             text.len = i;

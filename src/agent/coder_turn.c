@@ -171,7 +171,7 @@ static void run_calls(struct work *work, const struct model_part *parts, size_t 
     calls_are_done(work);
 }
 
-/* ---- The model's answer ---------------------------------------------------------------------- */
+/* ---- Pieces of an answer --------------------------------------------------------------------- */
 
 static void on_text(struct model_reply *reply, struct acp_str piece, void *user)
 {
@@ -230,6 +230,22 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
     (void) acp_turn_usage(work->turn, &update);
 }
 
+/* ---- Summaries ------------------------------------------------------------------------------- */
+
+/* What does not fit can be summed up, once in a turn; a single message cannot be. */
+static bool can_be_shorter(const struct work *work, const struct model_end *end)
+{
+    size_t count;
+    (void) history_messages(work->coding->history, &count);
+    return end->stop == MODEL_ERROR && end->is_too_long && !work->too_long && count > 1;
+}
+
+static void make_room(struct work *work)
+{
+    work->too_long = true;
+    work_compact(work);
+}
+
 /* The summary takes the place of what it sums up. */
 static int keep_summary(struct work *work, const struct model_end *end)
 {
@@ -280,7 +296,9 @@ static void end_compaction(struct work *work, const struct model_end *end)
     acp_buf_clear(&work->text);
     if (end_if_cancelled(work))
         return;
-    if (err) {
+    if (err && can_be_shorter(work, end)) {
+        make_room(work);
+    } else if (err) {
         work_fail(work, end->stop == MODEL_CANCELLED ? CODER_DISABLED
                         : *end->sentence             ? end->sentence
                                                      : "the model gave no summary");
@@ -291,6 +309,8 @@ static void end_compaction(struct work *work, const struct model_end *end)
         work_end(work, ACP_STOP_END_TURN);
     }
 }
+
+/* ---- The whole answer ------------------------------------------------------------------------ */
 
 /*
  * What came of an answer, in the history.  Services take no thoughts that nothing follows: those of
@@ -304,20 +324,6 @@ static int keep_answer(struct coding *coding, const struct model_end *end)
     int err = count ? history_add(coding->history, MODEL_ASSISTANT, end->parts, count) : 0;
     coding_log(coding);
     return err;
-}
-
-/* What does not fit can be summed up, once in a turn; a single message cannot be. */
-static bool can_be_shorter(const struct work *work, const struct model_end *end)
-{
-    size_t count;
-    (void) history_messages(work->coding->history, &count);
-    return end->stop == MODEL_ERROR && end->is_too_long && !work->too_long && count > 1;
-}
-
-static void make_room(struct work *work)
-{
-    work->too_long = true;
-    work_compact(work);
 }
 
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)

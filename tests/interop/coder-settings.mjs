@@ -233,6 +233,17 @@ async function lengths() {
     assert.equal(coder.requests().length, 1);
   });
 
+  await kase(name("a summary that was asked for makes do with less when all of it is too long"), async (keep) => {
+    const coder = await open(keep, [], { ...sum, times: 1, reply: undefined, error: tooLong }, sum,
+      { reply: [{ text: "apple ".repeat(2000) }] });
+    await coder.stops("one", "end_turn");
+    await coder.stops("/compact", "end_turn");
+    assert.match(coder.client.text(), /summed up/);
+    assert.ok(JSON.stringify(coder.sent(2)).length < JSON.stringify(coder.sent(1)).length / 2);
+    await coder.stops("two", "end_turn");
+    assert.match(coder.sent(-1).said[0].text, /We ate fruit/);
+  });
+
   await kase(name("results of tools are cut before they are summed up"), async (keep) => {
     const read = { reply: [{ tool: "read", arguments: { path: "large" } }] };
     const coder = await open(keep, [], { when: { last: "tool" }, times: 1, error: tooLong }, sum,
