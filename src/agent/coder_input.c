@@ -38,12 +38,6 @@ static int read_audio(const struct coding *coding, struct acp_str mime, struct a
 
 /* ---- Embedded resources ---------------------------------------------------------------------- */
 
-static bool begins(struct acp_str text, const char *with)
-{
-    size_t n = strlen(with);
-    return text.len >= n && memcmp(text.ptr, with, n) == 0;
-}
-
 static bool ends(struct acp_str text, const char *with)
 {
     size_t n = strlen(with);
@@ -68,7 +62,7 @@ static bool may_be_text(struct acp_str type)
         "application/javascript", "application/typescript", "application/x-sh",
         "application/x-ndjson",   "application/jsonl",
     };
-    if (!type.len || begins(type, "text/") || ends(type, "+json") || ends(type, "+xml") ||
+    if (!type.len || acp_str_begins(type, "text/") || ends(type, "+json") || ends(type, "+xml") ||
         ends(type, "+yaml"))
         return true;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -115,9 +109,9 @@ static int read_blob(const struct coding *coding, const struct acp_blob_resource
         int err = decode_text(blob->blob, arena, &part->text);
         return err && err != ACP_ERR_NOMEM ? refuse_blob(failure, type, err) : err;
     }
-    if (begins(type, "image/"))
+    if (acp_str_begins(type, "image/"))
         return read_image(coding, type, blob->blob, part, failure);
-    if (begins(type, "audio/"))
+    if (acp_str_begins(type, "audio/"))
         return read_audio(coding, type, blob->blob, part, failure);
     return refuse_blob(failure, type, 0);
 }

@@ -52,12 +52,6 @@ static const struct {
     {"gemini-2.5-flash-lite", {0.1, 0.4, 0.01, 0.1}},
 };
 
-static bool begins(struct acp_str text, const char *with)
-{
-    size_t n = strlen(with);
-    return text.len >= n && memcmp(text.ptr, with, n) == 0;
-}
-
 /* What stands behind the name of a model and does not make another one of it: "-20250929". */
 static bool is_date(struct acp_str rest)
 {
@@ -77,7 +71,8 @@ bool prices_by_name(struct acp_str model, struct model_price *ret)
 {
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         size_t n = strlen(known[i].name);
-        if (!begins(model, known[i].name) || !is_date(acp_str_n(model.ptr + n, model.len - n)))
+        if (!acp_str_begins(model, known[i].name) ||
+            !is_date(acp_str_n(model.ptr + n, model.len - n)))
             continue;
         *ret = known[i].price;
         return true;
@@ -90,7 +85,7 @@ static bool is_meant(const char *name, struct acp_str model)
 {
     size_t n = strlen(name);
     if (n && name[n - 1] == '*')
-        return model.len >= n - 1 && memcmp(model.ptr, name, n - 1) == 0;
+        return model.len >= n - 1 && memcmp(model.ptr, name, n - 1) == 0; /* without the star */
     return acp_str_is(model, name);
 }
 
