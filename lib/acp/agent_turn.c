@@ -125,6 +125,13 @@ static void serve_checked(struct acp_agent *agent, acp_call call, struct acp_raw
 
 void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw params)
 {
+    size_t most = agent->options.max_prompt;
+    if (most && params.len > most) {
+        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                            "Invalid params: the prompt has %zu bytes, and at most %zu are taken",
+                            params.len, most);
+        return;
+    }
     serve_checked(agent, call, params, true);
 }
 

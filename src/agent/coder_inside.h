@@ -4,8 +4,12 @@
  *   coder.c           the process: loop, model service, the role's callbacks
  *   coder_session.c   sessions: their setup, modes and options
  *   coder_models.c    which models there are to choose from
+ *   coder_providers.c where they are asked, as the client sets it
  *   coder_turn.c      a turn: the model, its tool calls, the model again
+ *   coder_title.c     what sessions are called
+ *   coder_shorten.c   a conversation that does not fit any more, to be summed up
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
+ *   coder_attach.c    the files that a prompt points at
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
  *   coder_mcp.c       the MCP servers of a session, and their tools
@@ -33,6 +37,7 @@ struct coder {
     int err;                 /* why there is no agent */
     struct acp_failure failure;
     struct model_service *service;
+    bool disabled; /* the client wants it not to be asked */
     struct toolbox *box;
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
@@ -43,6 +48,7 @@ struct coder {
     struct coding *first; /* of the sessions */
     bool asked_models;
     struct model_list *model_list; /* on its way, or NULL */
+    uv_timer_t title_timer;        /* for sessions whose title is due */
     struct acp_arena model_arena;
     struct model_row *models; /* that the service has told; in the arena */
     size_t model_count;
@@ -71,19 +77,32 @@ struct coding {
     uint64_t used;           /* when, last; the loop's time */
     uint64_t turns;
     char *title;
+    bool title_wanted;           /* it is but the first words: the model may give a better one */
+    bool title_due;              /* and will be asked in a moment */
+    struct model_reply *titling; /* on its way, or NULL */
     char *model;
     enum model_effort effort;
     struct model_usage usage;   /* of the last answer */
+    struct acp_opt_f64 cost;    /* of all answers so far, as far as it is known */
     uint64_t calls;             /* of tools, so far: their ids */
     uint64_t compactions;       /* likewise */
     char chat[CODER_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
     struct work *work;          /* the turn at hand, or NULL */
 };
 
+/* A prompt until the model is asked; its parts are in the turn's arena. */
+struct work_prompt {
+    struct model_part *parts;
+    size_t count;
+    size_t next;  /* the first that may still be a link */
+    size_t taken; /* bytes of the files that were read */
+};
+
 /* What a turn is doing. */
 struct work {
     struct coding *coding;
     struct acp_turn *turn;
+    struct work_prompt prompt;
     struct model_reply *reply; /* on its way, or NULL */
     uint64_t requests;
     size_t open_calls;
@@ -92,6 +111,7 @@ struct work {
     size_t result_count;
     bool cancelled;
     bool compacting; /* the answer is the summary */
+    bool too_long;   /* the model has said so in this turn: only once is something done about it */
     bool starting;   /* calls are being begun: their end is awaited all the same */
     struct acp_buf text;
 };
@@ -103,8 +123,6 @@ void coder_end_session(struct acp_session *session, void *user);
 void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user);
 void coder_set_option(struct acp_session *session, acp_call call,
                       const struct acp_set_session_config_option_request *request, void *user);
-/* Whether one more session may be open; it is refused otherwise. */
-bool coder_has_room(struct coder *coder, struct acp_session *session);
 struct coding *coding_new(struct coder *coder, struct acp_session *session);
 void coding_free(struct coding *coding);
 /* The session cannot be had; the coding is freed. */
@@ -115,12 +133,16 @@ int coding_accept(struct coding *coding);
  * Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here.
  */
 int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure);
+/* Tells the client the mode, in every way that it has for modes. */
+void coding_tell_mode(struct coding *coding);
 /* Tells the client what the options are now. */
 void coding_tell_options(struct coding *coding);
 int coding_set_title(struct coding *coding, struct acp_str title);
 /* The same without telling anybody. */
 int coding_keep_title(struct coding *coding, struct acp_str title);
 int coding_set_model(struct coding *coding, struct acp_str model);
+/* Adds the cost of an answer to the session's. */
+void coding_spend(struct coding *coding, const struct model_usage *usage);
 /* The model that the session asks. */
 const char *coding_model(const struct coding *coding);
 
@@ -134,6 +156,12 @@ bool coding_may_choose(const struct coding *coding, struct acp_str model);
 size_t coding_model_choices(const struct coding *coding,
                             struct acp_session_config_select_option choices[CODER_MAX_MODELS]);
 
+/* coder_providers.c */
+/* What turns fail with while nobody may be asked. */
+#define CODER_DISABLED "the client has disabled the provider of the model, and has set no other"
+void coder_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                   const void *params, const struct acp_message *message, void *user);
+
 /* coder_turn.c */
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
 void coder_cancel(struct acp_turn *turn, void *user);
@@ -142,14 +170,39 @@ void work_compact(struct work *work);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
 void work_fail(struct work *work, const char *sentence);
+/* The prompt is whole: the model is asked. */
+void work_begin(struct work *work);
+
+/* coder_title.c */
+/* Names the session after the first words of a prompt, unless it has a title. */
+void coding_name(struct coding *coding, const struct model_part *parts, size_t count);
+/* A turn has ended well: the model is asked for a title, when one is wanted. */
+void coding_turn_ended(struct coding *coding);
+/* It is not wanted any more. */
+void coding_drop_title(struct coding *coding);
+
+/* coder_shorten.c */
+/* Copies the messages into ret, which has room for them, with long texts cut; in the arena. */
+int coder_shorten(const struct model_message *messages, size_t count, struct acp_arena *arena,
+                  struct model_message *ret);
 
 /* coder_input.c */
-/* The parts of a prompt, in the arena.  A sentence when the model cannot take it. */
+/*
+ * The parts of a prompt, in the arena; links are resources that have no text yet.  A sentence when
+ * the model cannot take it.
+ */
 int coder_read_prompt(struct coding *coding, struct acp_content_block_list prompt,
                       struct acp_arena *arena, struct model_part **ret_parts, size_t *ret_count,
                       struct acp_failure *failure);
 /* The system prompt, with what AGENTS.md and CLAUDE.md of the roots say, appended. */
 int coder_write_system(struct coding *coding, struct acp_buf *out);
+
+/* coder_attach.c */
+/*
+ * Reads what the links of work->prompt point at, then calls work_begin(), maybe inside of the call.
+ * ACP_ERR_NOMEM: it will not.
+ */
+int work_read_links(struct work *work);
 
 /* coder_command.c */
 /* The commands that clients are told of, those of the project included; in the arena. */

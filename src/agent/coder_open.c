@@ -149,8 +149,6 @@ static void open_again(struct acp_session *session, struct coder *coder,
                        struct acp_mcp_server_list servers, bool tell)
 {
     struct acp_failure failure = {0};
-    if (!coder_has_room(coder, session))
-        return;
     struct coding *coding = coding_new(coder, session);
     if (!coding) {
         (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
@@ -280,8 +278,6 @@ void coder_fork_session(struct acp_session *session, const struct acp_fork_sessi
 {
     struct coder *coder = user;
     char id[STORE_ID_SIZE];
-    if (!coder_has_room(coder, session))
-        return;
     store_new_id(id);
     int err = acp_session_set_id(session, acp_str(id));
     struct coding *coding = err ? NULL : coding_new(coder, session);
@@ -300,7 +296,8 @@ void coder_fork_session(struct acp_session *session, const struct acp_fork_sessi
 
 static bool may_sleep(const struct coding *coding, uint64_t now)
 {
-    return coding->history && !coding->work && !coding->forking && coding_is_kept(coding) &&
+    bool busy = coding->work || coding->forking || coding->title_due || coding->titling;
+    return coding->history && !busy && coding_is_kept(coding) &&
            now - coding->used >= coding->coder->options->idle_ms;
 }
 

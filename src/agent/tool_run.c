@@ -263,6 +263,11 @@ static struct acp_decision decide(const struct tool_run *run, enum acp_tool_kind
                              !options->nobody);
 }
 
+struct acp_decision tool_decision(const struct tool_run *run)
+{
+    return decide(run, action_of(run).kind);
+}
+
 static void deny(struct tool_run *run, const struct acp_decision *decision)
 {
     struct acp_buf why;

@@ -14,6 +14,9 @@ struct agent_run_options {
     bool unstable;
     bool no_log;
     struct option_number idle;
+    bool no_titles;
+    struct option_number max_prompt;
+    struct option_number max_sessions;
 };
 
 /* Somebody who has not come back by then will not mind the moment it takes to read a log. */
@@ -28,6 +31,28 @@ static const char *store_path(struct conversation *c)
 {
     const char *data = places_data_dir(config_environment(c->config), &c->arena);
     return data ? places_join(&c->arena, data, "agent.db") : NULL;
+}
+
+/* The prices of the configuration, in its arena; NULL when there are none, or no memory. */
+static const struct model_price_row *read_prices(struct conversation *c, size_t *ret_count)
+{
+    const struct config_price *price;
+    size_t count = 0;
+    while (config_price_at(c->config, count))
+        count++;
+    struct model_price_row *rows = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*rows));
+    *ret_count = 0;
+    while (rows && (price = config_price_at(c->config, *ret_count)) != NULL)
+        rows[(*ret_count)++] = (struct model_price_row){
+            price->model, {price->input, price->output, price->cache_read, price->cache_write}};
+    return rows;
+}
+
+/* What the command line says, or else the configuration. */
+static size_t number_of(const struct conversation *c, const struct option_number *given,
+                        enum config_id id)
+{
+    return given->given ? (size_t) given->value : (size_t) config_number(c->config, id);
 }
 
 static int run(const struct invocation *invocation)
@@ -56,7 +81,11 @@ static int run(const struct invocation *invocation)
         .ledger_path = c.talk.ledger_path,
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,
+        .no_titles = options->no_titles || !config_bool(c.config, CONFIG_AGENT_TITLES),
+        .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
+        .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
+    coder.prices = read_prices(&c, &coder.price_count);
     status = coder_run(&coder) ? EXIT_FAILED : EXIT_OK;
     conversation_finish(&c);
     return status;
@@ -88,7 +117,8 @@ static const struct option rows[] = {
     {.name = "unstable",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, unstable),
-     .help = "offer what the protocol has not settled yet, such as forking a session"},
+     .help = "offer what the protocol has not settled yet, such as forking a session and setting "
+             "where the model is asked"},
     {.name = "no-log",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, no_log),
@@ -98,6 +128,28 @@ static const struct option rows[] = {
      .kind = OPTION_DURATION,
      .offset = offsetof(struct agent_run_options, idle),
      .help = "let a session leave memory that was not used for so long, until it is; 0: never"},
+    {.name = "no-titles",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct agent_run_options, no_titles),
+     .environment = "ACP_AGENT_TITLES",
+     .help = "do not ask the model for titles of sessions"},
+    {.heading = "Limits",
+     .name = "max-prompt",
+     .argument = "BYTES",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = UINT64_C(1000000000),
+     .offset = offsetof(struct agent_run_options, max_prompt),
+     .environment = "ACP_AGENT_MAX_PROMPT",
+     .help = "refuse prompts that are longer (16 MiB)"},
+    {.name = "max-sessions",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = UINT64_C(1000000),
+     .offset = offsetof(struct agent_run_options, max_sessions),
+     .environment = "ACP_AGENT_MAX_SESSIONS",
+     .help = "have at most _COUNT_ sessions open (1000)"},
     {0},
 };
 

@@ -163,6 +163,40 @@ static const struct config_key keys[] = {
          .environment = "ACP_LOG_SYNC",
          .help = "Whether the log waits for the disk, so that a power failure loses nothing that "
                  "was shown."},
+    [CONFIG_AGENT_TITLES] =
+        {.name = "agent.titles",
+         .type = CONFIG_TYPE_BOOL,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "true",
+         .environment = "ACP_AGENT_TITLES",
+         .help = "Whether *acp agent* asks its model for a title when the first turn of a session "
+                 "has ended. Without it the first words of the first prompt stay the title."},
+    [CONFIG_AGENT_MAX_PROMPT] =
+        {.name = "agent.max_prompt",
+         .type = CONFIG_TYPE_NUMBER,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "16777216",
+         .environment = "ACP_AGENT_MAX_PROMPT",
+         .help = "How many bytes a prompt to *acp agent* may have, as it is sent; a longer one is "
+                 "refused with the error -32602."},
+    [CONFIG_AGENT_MAX_SESSIONS] =
+        {.name = "agent.max_sessions",
+         .type = CONFIG_TYPE_NUMBER,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "1000",
+         .environment = "ACP_AGENT_MAX_SESSIONS",
+         .help = "How many sessions *acp agent* has open at a time; one more is refused with the "
+                 "error -32603."},
+    [CONFIG_AGENT_PRICES] =
+        {.name = "agent.prices",
+         .type = CONFIG_TYPE_PRICES,
+         .project = CONFIG_PROJECT_FREE,
+         .help = "What models cost, by their name or its beginning with a star behind: *input*, "
+                 "*output*, *cache_read* and *cache_write*, in US dollars for a million tokens. "
+                 "They count more than the prices that are built in or that the service lists.",
+         .example = "{\n"
+                    "      // \"my-model*\": {\"input\": 3, \"output\": 15, \"cache_read\": 0.3},\n"
+                    "    }"},
 };
 
 _Static_assert(sizeof(keys) / sizeof(keys[0]) == CONFIG_COUNT, "a row for each key");

@@ -14,6 +14,7 @@ struct model_dialect {
     const char *title;    /* "Anthropic" */
     const char *base_url; /* the service's own */
     const char *models;   /* the path of the list, behind the base URL */
+    const char *model;    /* the usual one, where nobody has named another */
     const char *rows;     /* where the list has its rows: "data", "models" */
     unsigned takes;       /* a bit for each enum model_part_kind that the user may send */
     /* Appends the path of a request, behind the base URL. */

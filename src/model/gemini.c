@@ -318,6 +318,7 @@ const struct model_dialect dialect_gemini = {
     .title = "Gemini",
     .base_url = "https://generativelanguage.googleapis.com",
     .models = "/v1beta/models?pageSize=1000",
+    .model = "gemini-flash-latest",
     .rows = "models",
     .takes = 1u << MODEL_TEXT | 1u << MODEL_IMAGE | 1u << MODEL_AUDIO | 1u << MODEL_RESOURCE |
              1u << MODEL_RESULT,

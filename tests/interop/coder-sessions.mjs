@@ -168,7 +168,7 @@ async function lock(keep, path) {
 
 await kase(name("nobody sees what cannot be kept yet"), async (keep) => {
   const { folder } = keep(repository());
-  const client = await open(keep, folder);
+  const client = await open(keep, folder, "--no-titles");
   await client.prompt("read README");
   const before = client.lines.length;
   const other = await lock(keep, join(process.env.HOME, ".local/share/acp/agent.db"));
@@ -232,7 +232,7 @@ await kase(name("what makes no sense is refused, and changes nothing"), async (k
   assert.equal(await code("session/prompt", prompt([{ type: "text", text: "hi" }], "nobody")), -32002);
   assert.equal(await code("session/resume", { sessionId: "nobody", ...session(folder) }), -32002);
   const { sessionId: second } = await client.request("session/new", session(folder));
-  assert.equal(await code("session/new", session(folder)), -32000, "too many");
+  assert.equal(await code("session/new", session(folder)), -32603, "too many");
   await client.request("session/delete", { sessionId: second });
   assert.deepEqual((await client.request("session/list", { cwd: folder })).sessions, []);
   assert.equal((await client.prompt("list the files")).stopReason, "end_turn");
