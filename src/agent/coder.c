@@ -22,7 +22,6 @@ static void on_gone(int reason, void *user)
     http_client_free(coder->http);
     if (coder->writer)
         store_writer_close(coder->writer, NULL, NULL);
-    acp_reaper_free(coder->reaper);
 }
 
 /* The model is known, and with it what prompts may hold: the client can be served. */
@@ -96,6 +95,9 @@ int coder_run(const struct coder_options *options)
     if (uv_loop_init(&coder.loop))
         return 1;
     coder.err = start(&coder);
+    (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    /* MCP servers may have taken their time to end; until then it is wanted. */
+    acp_reaper_free(coder.reaper);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
     if (coder.err)
         (void) fprintf(stderr, "acp agent: %s\n",

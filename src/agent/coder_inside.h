@@ -85,6 +85,7 @@ struct work {
     bool cancelled;
     bool compacting; /* the answer is the summary */
     bool starting;   /* calls are being begun: their end is awaited all the same */
+    bool waiting;    /* for MCP servers, before the model is asked */
     struct acp_buf text;
 };
 
@@ -127,6 +128,8 @@ void coder_cancel(struct acp_turn *turn, void *user);
 void work_compact(struct work *work);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
+/* What the turn has waited for is there: the model is asked. */
+void work_go_on(struct work *work);
 void work_fail(struct work *work, const char *sentence);
 
 /* coder_input.c */
@@ -161,8 +164,14 @@ bool coder_read_custom(const struct coding *coding, struct acp_str name, struct 
                        struct acp_arena *arena, struct acp_str *ret_prompt);
 
 /* coder_mcp.c */
-/* Starts those that are programs; nothing waits for them.  The session has been accepted. */
+/* Starts those that are programs.  The session has been accepted. */
 void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list);
+/*
+ * Whether the turn has to wait for servers that still start, which have some seconds for it.  Then
+ * work_go_on() follows, unless coding_stop_waiting() comes before.
+ */
+bool coding_await_servers(struct coding *coding, struct work *work);
+void coding_stop_waiting(struct coding *coding);
 /* After the session's tools, which may be at work with them. */
 void coding_end_servers(struct coding *coding);
 /* The tools of those that are ready, for the model; valid until the loop runs. */

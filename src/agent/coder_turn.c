@@ -74,9 +74,14 @@ void coder_cancel(struct acp_turn *turn, void *user)
     if (!work || work->turn != turn)
         return;
     work->cancelled = true;
+    if (work->waiting) {
+        coding_stop_waiting(coding);
+        work_end(work, ACP_STOP_CANCELLED);
+        return;
+    }
     if (work->reply)
         model_reply_cancel(work->reply);
-    tools_cancel(coding->tools, turn);
+    tools_cancel(coding->tools, turn); /* may be the end of it */
 }
 
 /* ---- Tool calls ------------------------------------------------------------------------------ */
@@ -427,6 +432,12 @@ static void ask_model(struct work *work)
         fail_ask(work, err, &failure);
 }
 
+void work_go_on(struct work *work)
+{
+    work->waiting = false;
+    ask_model(work);
+}
+
 /* ---- The prompt ------------------------------------------------------------------------------ */
 
 /* The first words of the first prompt name the session. */
@@ -468,7 +479,9 @@ static void begin(struct work *work, struct acp_content_block_list prompt)
     coding_log(coding);
     tools_begin_turn(coding->tools);
     coding_tell_servers(coding);
-    ask_model(work);
+    work->waiting = coding_await_servers(coding, work);
+    if (!work->waiting)
+        ask_model(work);
 }
 
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
