@@ -48,12 +48,13 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .embedded_context = true,
         .additional_directories = true,
     };
+    struct toolbox_fetch fetch = coder_fetch_tool(coder);
     int err =
         model_service_new(&coder->loop, coder->http, settings, &coder->service, &coder->failure);
     if (!err && coder->options->model)
         err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)
-        err = toolbox_new(&coder->loop, NULL, &coder->box);
+        err = toolbox_new(&coder->loop, coder->options->fetch ? &fetch : NULL, &coder->box);
     if (!err)
         err = coder_open_store(coder);
     if (err)

@@ -8,6 +8,7 @@
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
+ *   coder_fetch.c     web pages for the model
  *   coder_mcp.c       the MCP servers of a session, and their tools
  *   coder_jetbrains.c which chat of an IDE a session belongs to
  *   coder_log.c       what is kept of a session, and told again when it is loaded
@@ -162,6 +163,10 @@ void coder_list_custom(const struct coding *coding, struct acp_arena *arena,
 /* The prompt that the command stands for, in the arena; false when there is no such file. */
 bool coder_read_custom(const struct coding *coding, struct acp_str name, struct acp_str arguments,
                        struct acp_arena *arena, struct acp_str *ret_prompt);
+
+/* coder_fetch.c */
+/* How the tools fetch an address. */
+struct toolbox_fetch coder_fetch_tool(struct coder *coder);
 
 /* coder_mcp.c */
 /* Starts those that are programs.  The session has been accepted. */

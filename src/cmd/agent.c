@@ -10,6 +10,7 @@ struct agent_run_options {
     const char *model;
     const char *policy;
     int mode;
+    int fetch;
     bool demo;
     bool unstable;
     bool no_log;
@@ -18,6 +19,19 @@ struct agent_run_options {
 static const char *const mode_names[] = {"safe", "read-only", "sandbox", "full", NULL};
 static const enum acp_policy_mode modes[] = {ACP_POLICY_SAFE, ACP_POLICY_READ_ONLY,
                                              ACP_POLICY_SANDBOX, ACP_POLICY_FULL};
+
+static const char *const fetch_names[] = {"off", "public", "any", NULL};
+static const enum coder_fetch fetches[] = {CODER_FETCH_OFF, CODER_FETCH_PUBLIC, CODER_FETCH_ANY};
+
+/* What the configuration says, which has checked that it is one of the words. */
+static enum coder_fetch configured_fetch(const struct config *config)
+{
+    const char *word = config_text(config, CONFIG_FETCH);
+    for (size_t i = 0; fetch_names[i]; i++)
+        if (strcmp(word, fetch_names[i]) == 0)
+            return fetches[i];
+    return CODER_FETCH_OFF;
+}
 
 /* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
 static const char *store_path(struct conversation *c)
@@ -45,6 +59,7 @@ static int run(const struct invocation *invocation)
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
         .demo = options->demo,
         .unstable = options->unstable,
+        .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
         .mode =
             options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
@@ -74,6 +89,13 @@ static const struct option rows[] = {
      .choices = mode_names,
      .offset = offsetof(struct agent_run_options, mode),
      .help = "the mode in which sessions begin"},
+    {.name = "fetch",
+     .argument = "WHAT",
+     .kind = OPTION_CHOICE,
+     .choices = fetch_names,
+     .offset = offsetof(struct agent_run_options, fetch),
+     .help = "let the model fetch web pages: *public* ones, or *any*, also of this machine and the "
+             "networks around it"},
     {.name = "policy",
      .alias = "permission-policy",
      .argument = "FILE",

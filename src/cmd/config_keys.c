@@ -43,6 +43,16 @@ static const struct config_key keys[] = {
          .help = "The mode that a session starts in, where the agent has none of its own in "
                  "*agent_servers*.",
          .example = "\"plan\""},
+    [CONFIG_FETCH] =
+        {.name = "fetch",
+         .type = CONFIG_TYPE_CHOICE,
+         .project = CONFIG_PROJECT_TRUSTED,
+         .fallback = "off",
+         .choices = "off|public|any",
+         .environment = "ACP_FETCH",
+         .help =
+             "Whether the model of *acp agent* may fetch web pages: *public* those of the public "
+             "internet, *any* also those of this machine and of the networks around it."},
     [CONFIG_ENV] =
         {.name = "env",
          .type = CONFIG_TYPE_ENV,

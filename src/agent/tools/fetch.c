@@ -51,13 +51,15 @@ static void start(struct tool_run *run)
 {
     struct fetching *own = run->own;
     const struct toolbox_fetch *fetch = &run->box->fetch;
+    struct acp_failure failure = {0};
     tool_hold(run);
     int err = fetch->start(own->url, TOOLS_MAX_RESULT - 1024, on_fetched, run, fetch->user,
-                           &own->request);
+                           &own->request, &failure);
     if (!err)
         return;
     (void) tool_resume(run);
-    tool_fail(run, "It cannot be fetched: %s.", acp_err_text(err));
+    tool_fail(run, "It cannot be fetched: %s.",
+              *failure.message ? failure.message : acp_err_text(err));
 }
 
 static bool cancel(struct tool_run *run)
@@ -75,7 +77,8 @@ static bool cancel(struct tool_run *run)
 const struct tool tool_for_fetch = {
     .info = {.name = "fetch",
              .title = "Fetch an address",
-             .description = "Fetches what stands at an http or https address, as text.",
+             .description = "Fetches what stands at an http or https address, as text; web pages "
+                            "without their markup, links with their addresses behind them.",
              .input_schema = "{\"type\":\"object\",\"properties\":{"
                              "\"url\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8000}},"
                              "\"required\":[\"url\"],\"additionalProperties\":false}",
