@@ -49,8 +49,11 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .additional_directories = true,
     };
     struct toolbox_fetch fetch = coder_fetch_tool(coder);
+    struct model_settings wanted = *settings;
+    if (coder->options->stall_ms)
+        wanted.stall_ms = coder->options->stall_ms;
     int err =
-        model_service_new(&coder->loop, coder->http, settings, &coder->service, &coder->failure);
+        model_service_new(&coder->loop, coder->http, &wanted, &coder->service, &coder->failure);
     if (!err && coder->options->model)
         err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)

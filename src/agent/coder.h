@@ -30,6 +30,7 @@ struct coder_options {
     const char *ledger_path;         /* where it is kept; may be NULL */
     const char *store_path;          /* of the sessions; NULL: they end with the process */
     uint64_t max_requests;           /* of one turn to the model; 0: 100 */
+    uint64_t stall_ms;               /* that the model may be silent; 0: its service's own */
     size_t max_sessions;             /* that are open; 0: 1000 */
 };
 

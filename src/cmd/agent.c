@@ -11,6 +11,8 @@ struct agent_run_options {
     const char *policy;
     int mode;
     int fetch;
+    struct option_number max_requests;
+    struct option_number stall_timeout;
     bool demo;
     bool unstable;
     bool no_log;
@@ -31,6 +33,14 @@ static enum coder_fetch configured_fetch(const struct config *config)
         if (strcmp(word, fetch_names[i]) == 0)
             return fetches[i];
     return CODER_FETCH_OFF;
+}
+
+/* What the option says, otherwise what the configuration does, where 0 and nothing are the usual. */
+static uint64_t number(const struct option_number *option, const struct config *config,
+                       enum config_id id)
+{
+    int64_t configured = config_number(config, id);
+    return option->given ? option->value : configured > 0 ? (uint64_t) configured : 0;
 }
 
 /* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
@@ -60,6 +70,8 @@ static int run(const struct invocation *invocation)
         .demo = options->demo,
         .unstable = options->unstable,
         .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
+        .max_requests = number(&options->max_requests, c.config, CONFIG_MAX_REQUESTS),
+        .stall_ms = number(&options->stall_timeout, c.config, CONFIG_STALL_TIMEOUT),
         .mode =
             options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
@@ -102,6 +114,18 @@ static const struct option rows[] = {
      .kind = OPTION_FILE,
      .offset = offsetof(struct agent_run_options, policy),
      .help = "decide by the rules in _FILE_"},
+    {.name = "max-requests",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, max_requests),
+     .help = "ask the model at most so often in one turn"},
+    {.name = "stall-timeout",
+     .argument = "SECONDS",
+     .kind = OPTION_DURATION,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, stall_timeout),
+     .help = "give an answer up when the model was silent for so long"},
     {.name = "unstable",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, unstable),
