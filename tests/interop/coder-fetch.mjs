@@ -1,7 +1,7 @@
 // The fetch tool of the built-in coding agent against a web server on loopback: off unless it is wanted,
 // permitted like any other tool, bounded, and for the public internet alone unless told otherwise.
 //
-//     node coder-fetch.mjs VERSION ACP
+//     node coder-fetch.mjs ACP
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -11,14 +11,13 @@ import { kase } from "./cases.mjs";
 import { Coder, ownHome } from "./coder-side.mjs";
 import { until } from "./processes.mjs";
 
-const version = Number(process.argv[2]);
-const acp = resolve(process.argv[3]);
+const VERSION = 1;
+const acp = resolve(process.argv[2]);
 const clean = ownHome();
 
 const ANY = ["--fetch", "any", "--mode", "full"];
 const DONE = { when: { last: "tool" }, reply: [{ text: "Done." }] };
-const name = (what) => `v${version} coder fetches: ${what}`;
-const once = (...words) => (version === 1 ? kase(...words) : undefined);
+const name = (what) => `coder fetches: ${what}`;
 const resultIn = ({ said }) => said.filter(({ kind }) => kind === "result").at(-1);
 
 // ---- The web ----
@@ -50,7 +49,7 @@ const url = (path) => `http://127.0.0.1:${web.address().port}${path}`;
 function open(keep, flags, ...paths) {
   asked.length = 0;
   const reply = paths.map((path) => ({ tool: "fetch", arguments: { url: path.startsWith("/") ? url(path) : path } }));
-  return keep(new Coder(version, acp, "anthropic", flags)).open([DONE, { reply }]);
+  return keep(new Coder(VERSION, acp, "anthropic", flags)).open([DONE, { reply }]);
 }
 
 begin();
@@ -77,7 +76,7 @@ await kase(name("it is asked for where the mode does not allow it"), async (keep
   assert.equal(asked.length, 1);
 });
 
-await once(name("off by default, and not offered in the modes safe and sandbox"), async (keep) => {
+await kase(name("off by default, and not offered in the modes safe and sandbox"), async (keep) => {
   for (const flags of [["--mode", "full"], ["--fetch", "off", "--mode", "full"], ["--fetch", "any"]]) {
     const coder = await open(keep, flags, "/page");
     await coder.stops("go", "end_turn");
@@ -94,7 +93,7 @@ await once(name("off by default, and not offered in the modes safe and sandbox")
   assert.equal(asked.length, 0);
 });
 
-await once(name("the environment can turn it on, and only public hosts are reached"), async (keep) => {
+await kase(name("the environment can turn it on, and only public hosts are reached"), async (keep) => {
   process.env.ACP_FETCH = "public";
   const { port } = web.address();
   const hosts = ["127.0.0.1", "localhost", "2130706433", "[::1]", "[::ffff:127.0.0.1]"];
@@ -113,7 +112,7 @@ await once(name("the environment can turn it on, and only public hosts are reach
   assert.equal(asked.length, 0);
 });
 
-await once(name("redirections: within the host, not for ever, and never to elsewhere"), async (keep) => {
+await kase(name("redirections: within the host, not for ever, and never to elsewhere"), async (keep) => {
   const coder = await open(keep, ANY, "/moved", "/round", "/away", "/user", "/file", "http://me:pw@127.0.0.1/");
   await coder.stops("go", "end_turn");
   const texts = coder.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
@@ -126,7 +125,7 @@ await once(name("redirections: within the host, not for ever, and never to elsew
   assert.equal(asked.filter((request) => request.url === "/round").length, 6);
 });
 
-await once(name("large pages are cut, and what is no page is said to be none"), async (keep) => {
+await kase(name("large pages are cut, and what is no page is said to be none"), async (keep) => {
   const coder = await open(keep, ANY, "/large", "/image", "/missing", "http://127.0.0.1:1/");
   await coder.stops("go", "end_turn");
   const results = coder.sent(-1).said.filter(({ kind }) => kind === "result");
@@ -138,7 +137,7 @@ await once(name("large pages are cut, and what is no page is said to be none"), 
   assert.deepEqual(results.map(({ failed }) => Boolean(failed)), [false, true, true, true]);
 });
 
-await once(name("cancel ends it"), async (keep) => {
+await kase(name("cancel ends it"), async (keep) => {
   const coder = await open(keep, ANY, "/never");
   const turn = coder.run("go");
   await until("the request", () => asked.length > 0);
