@@ -21,7 +21,11 @@ static bool begins(struct acp_str text, const char *with)
     return text.len >= n && memcmp(text.ptr, with, n) == 0;
 }
 
-/* "claude-opus-4-5-20251101" is 4.5, "claude-opus-4-20250514" is 4.0. */
+/*
+ * "claude-opus-4-5-20251101" is 4.5, "claude-opus-4-20250514" is 4.0.  As of 2026, by Anthropic's
+ * reference: since 4.6 "adaptive" with an effort is what is meant to be used, since 4.7 it is all
+ * that is taken, and thoughts are shown only when that is asked for.
+ */
 static enum thinking thinking_of(struct acp_str model)
 {
     static const char *const families[] = {"claude-opus-4", "claude-sonnet-4", "claude-haiku-4"};
