@@ -201,14 +201,12 @@ static void on_listed(struct acp_peer *peer, uint64_t request, const struct acp_
         return;
     if (!answer.err)
         answer.err = mcp_read_tools(answer.result, server->listing, &cursor);
-    if (answer.err == ACP_ERR_LIMIT || (!answer.err && cursor.ptr && server->pages >= MAX_PAGES)) {
-        take_listing(server);
-    } else if (answer.err) {
+    if (answer.err && answer.err != ACP_ERR_LIMIT) {
         free_tools(server->listing);
         server->listing = NULL;
         if (server->state == STARTING)
             fail_reply(server, "tools/list", &answer);
-    } else if (cursor.ptr) {
+    } else if (!answer.err && cursor.ptr && server->pages < MAX_PAGES) {
         list_tools(server, cursor);
     } else {
         take_listing(server);
@@ -282,7 +280,7 @@ static void on_hello(struct acp_peer *peer, uint64_t request, const struct acp_r
 {
     struct mcp_server *server = user;
     struct acp_reply answer = *reply;
-    struct mcp_hello hello;
+    struct mcp_hello hello = {0};
     struct acp_arena arena;
     (void) peer;
     (void) request;
@@ -378,15 +376,15 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     struct mcp_server *server = user;
     struct acp_buf name;
     struct acp_buf tail;
+    struct acp_buf sentence;
     server->exited = true;
     if (server->freed) {
         release(server);
         return;
     }
-    struct acp_buf sentence;
     acp_buf_init(&name, 512);
-    acp_buf_init(&tail, 4 * ERROR_TAIL);
-    acp_buf_init(&sentence, MAX_SENTENCE + 4 * ERROR_TAIL);
+    acp_buf_init(&tail, (size_t) 4 * ERROR_TAIL);
+    acp_buf_init(&sentence, MAX_SENTENCE + (size_t) 4 * ERROR_TAIL);
     (void) acp_buf_printf(&name, "the MCP server \"%.100s\"", server->name);
     (void) acp_process_error_tail(process, &tail);
     (void) acp_process_describe_exit(acp_buf_view(&name), how, acp_buf_view(&tail), &sentence);
