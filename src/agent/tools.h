@@ -50,9 +50,9 @@ struct toolbox;
 
 /*
  * How an address is fetched; absent, there is no tool for it.  start() begins and returns 0, or an
- * error, maybe with a sentence in failure, and then nothing follows.  Later it calls done once: text
- * is the body as text, or, with an error, one sentence for people.  cancel() ends it, and then done
- * is not called any more.
+ * error, maybe with a sentence in failure, and then nothing follows.  Later it calls done once:
+ * text is the body as text, or, with an error, one sentence for people.  cancel() ends it, and then
+ * done is not called any more.
  */
 typedef void toolbox_fetched_fn(int err, struct acp_str text, bool truncated, void *waiting);
 struct toolbox_fetch {

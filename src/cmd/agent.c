@@ -35,7 +35,7 @@ static enum coder_fetch configured_fetch(const struct config *config)
     return CODER_FETCH_OFF;
 }
 
-/* What the option says, otherwise what the configuration does, where 0 and nothing are the usual. */
+/* What the option says, otherwise what the configuration does; 0 where that says nothing. */
 static uint64_t number(const struct option_number *option, const struct config *config,
                        enum config_id id)
 {

@@ -82,7 +82,7 @@ await kase(name("the first prompt waits for servers that start"), async (keep) =
   assert.match(heard(coder, "s"), /"clientInfo":\{"name":"acp","version":"\d+\.\d+\.\d+/);
 });
 
-await kase(name("it does not wait for long, says so, and the tools come later"), async (keep) => {
+await once(name("it does not wait for long, says so, and the tools come later"), async (keep) => {
   const coder = await open(keep, [], [["late", "slow"]], WAIT);
   await coder.stops("wait", "end_turn");
   assert.ok(!coder.sent(0).tools.includes("late__echo"));
