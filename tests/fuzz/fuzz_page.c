@@ -15,6 +15,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                               \
     } while (0)
 
+static void check_text(struct acp_str text)
+{
+    const char *end = text.ptr + text.len;
+    for (const char *at = text.ptr; at < end;) {
+        size_t n = acp_utf8_length(at, end);
+        CHECK(n);
+        CHECK((unsigned char) *at >= ' ' || *at == '\n' || *at == '\t');
+        at += n;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const types[] = {"text/html", "text/html; charset=iso-8859-1",
@@ -30,13 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int err = page_text(type, body, &text);
     CHECK(err == 0 || err == ACP_ERR_LIMIT);
     CHECK(text.len <= most);
-    const char *end = text.data + text.start + text.len;
-    for (const char *at = text.len ? text.data + text.start : end; at < end;) {
-        size_t n = acp_utf8_length(at, end);
-        CHECK(n);
-        CHECK((unsigned char) *at >= ' ' || *at == '\n' || *at == '\t');
-        at += n;
-    }
+    if (text.len)
+        check_text(acp_buf_view(&text));
     acp_buf_finish(&text);
     return 0;
 }
