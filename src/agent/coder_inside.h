@@ -179,8 +179,11 @@ bool coding_await_servers(struct coding *coding, struct work *work);
 void coding_stop_waiting(struct coding *coding);
 /* After the session's tools, which may be at work with them. */
 void coding_end_servers(struct coding *coding);
-/* The tools of those that are ready, for the model; valid until the loop runs. */
-size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most);
+/*
+ * The tools of those that are ready, for the model; valid until the loop runs.  That there are more
+ * is told once.
+ */
+size_t coding_offer_servers(struct coding *coding, struct model_tool *tools, size_t most);
 /* A turn has begun: troubles that could not be told yet are told in it. */
 void coding_tell_servers(struct coding *coding);
 /* For tools_options.find; the user is the session. */

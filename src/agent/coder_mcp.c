@@ -38,6 +38,7 @@ struct servers {
     uint64_t until;       /* when prompts do not wait any more */
     uv_timer_t timer;     /* dies last: it has all of this */
     struct work *waiting; /* the turn that does, or NULL */
+    bool told_more;       /* that there are more tools than can be offered */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -223,21 +224,6 @@ const struct tool *coder_find_server_tool(struct acp_str name, void *user)
     return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
 }
 
-size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most)
-{
-    const struct servers *servers = coding->servers;
-    size_t count = 0;
-    for (size_t i = 0; servers && i < servers->count; i++) {
-        const struct one_server *one = &servers->items[i];
-        for (size_t k = 0; k < tool_count(one) && count < most; k++) {
-            const struct mcp_tool *tool = mcp_server_tool_at(one->server, k);
-            tools[count++] =
-                (struct model_tool){acp_str(one->names[k]), tool->description, tool->schema};
-        }
-    }
-    return count;
-}
-
 /* ---- Trouble --------------------------------------------------------------------------------- */
 
 /* A server's trouble is told once: as a notice, or as a thought when there is a turn for it. */
@@ -275,6 +261,33 @@ static void set_trouble(struct one_server *one, struct acp_str sentence)
     one->trouble = acp_str_copy(acp_buf_view(&text));
     acp_buf_finish(&text);
     tell_trouble(one);
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+size_t coding_offer_servers(struct coding *coding, struct model_tool *tools, size_t most)
+{
+    struct servers *servers = coding->servers;
+    size_t count = 0;
+    size_t all = 0;
+    for (size_t i = 0; servers && i < servers->count; i++) {
+        const struct one_server *one = &servers->items[i];
+        all += tool_count(one);
+        for (size_t k = 0; k < tool_count(one) && count < most; k++) {
+            const struct mcp_tool *tool = mcp_server_tool_at(one->server, k);
+            tools[count++] =
+                (struct model_tool){acp_str(one->names[k]), tool->description, tool->schema};
+        }
+    }
+    if (all > count && !servers->told_more) {
+        char sentence[120];
+        (void) snprintf(sentence, sizeof(sentence),
+                        "the MCP servers have %zu tools, more than models take; %zu are left out",
+                        all, all - count);
+        servers->told_more = true;
+        set_trouble(&servers->items[0], acp_str(sentence));
+    }
+    return count;
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */

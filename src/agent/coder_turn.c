@@ -327,7 +327,7 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
 /* The tools that the mode offers. */
-static size_t offered(const struct coding *coding, struct model_tool *tools, size_t most)
+static size_t offered(struct coding *coding, struct model_tool *tools, size_t most)
 {
     size_t count = 0;
     const struct tool_info *info;

@@ -134,6 +134,14 @@ await once(name("names that no API takes, twice, and the same server twice"), as
   assert.deepEqual(results.map(({ text }) => text), ["a.b", "a/b", "a.b"]);
 });
 
+await once(name("more tools than models take are left out, and that is said"), async (keep) => {
+  const coder = await open(keep, FULL, [["s", "many"]], WAIT);
+  await coder.stops("wait", "end_turn");
+  await coder.stops("wait", "end_turn");
+  assert.equal(coder.sent(-1).tools.length, 128);
+  assert.equal(coder.warned().match(/\d+ tools, more than models take; \d+ are left out/g).length, 1);
+});
+
 await kase(name("what the user does not permit is not called"), async (keep) => {
   const coder = await open(keep, [], [["s"]], WAIT, DONE, call("s__echo", { words: "hi" }));
   await offered(coder, "s__echo");

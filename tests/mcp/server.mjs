@@ -4,16 +4,17 @@
 //
 // WAY is how it misbehaves: "silent" never answers, "crash" ends with a complaint, "noise" writes lines that
 // are no messages between those that are, "flood" writes a gigabyte without a line end, "slow" begins to
-// answer after two and a half seconds, "stubborn" does not end when its input does, nor by SIGTERM, and "names" has
-// tools with names that no model's API takes.  With PID_FILE in its environment it writes its process id there,
-// and with LOG_FILE a line for each message that it receives, and "end" at the end of its input.
+// answer after two and a half seconds, "stubborn" does not end when its input does, nor by SIGTERM, "names" has
+// tools with names that no model's API takes, and "many" more tools than they take.  With PID_FILE in its
+// environment it writes its process id there, and with LOG_FILE a line for each message that it receives, and
+// "end" at the end of its input.
 
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const way = process.argv[2];
 const { PID_FILE, LOG_FILE } = process.env;
-const PAGE = 2;
+const PAGE = way === "many" ? 100 : 2;
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const text = (words) => ({ content: [{ type: "text", text: words }] });
@@ -38,6 +39,7 @@ const tools = {
 const LONG = "n".repeat(100);
 if (way === "names")
   for (const name of ["a.b", "a/b", "\u{1f30d}", `${LONG}1`, `${LONG}2`]) tools[name] = () => text(name);
+if (way === "many") for (let i = 0; i < 200; i++) tools[`tool${i}`] = () => text(`${i}`);
 
 const methods = {
   initialize: () => ({
