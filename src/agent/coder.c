@@ -26,7 +26,6 @@ static void on_gone(int reason, void *user)
     if (coder->writer)
         store_writer_close(coder->writer, NULL, NULL);
     uv_close((uv_handle_t *) &coder->idle, NULL);
-    acp_reaper_free(coder->reaper);
 }
 
 /* ---- Sessions, as many as may be ------------------------------------------------------------- */
@@ -100,18 +99,21 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .services = ACP_SERVICE_PROVIDERS,
         .max_prompt = coder->options->max_prompt ? coder->options->max_prompt : (size_t) MAX_PROMPT,
     };
-    struct model_settings priced = *settings;
-    priced.prices = coder->options->prices;
-    priced.price_count = coder->options->price_count;
+    struct toolbox_fetch fetch = coder_fetch_tool(coder);
+    struct model_settings wanted = *settings;
+    wanted.prices = coder->options->prices;
+    wanted.price_count = coder->options->price_count;
+    if (coder->options->stall_ms)
+        wanted.stall_ms = coder->options->stall_ms;
     /* A prompt that is too long shall still arrive, to be refused. */
     if (options.max_prompt > ACP_WIRE_DEFAULT_MAX / 2)
         options.peer.max_message = 2 * options.max_prompt;
     int err =
-        model_service_new(&coder->loop, coder->http, &priced, &coder->service, &coder->failure);
+        model_service_new(&coder->loop, coder->http, &wanted, &coder->service, &coder->failure);
     if (!err && coder->options->model)
         err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)
-        err = toolbox_new(&coder->loop, NULL, &coder->box);
+        err = toolbox_new(&coder->loop, coder->options->fetch ? &fetch : NULL, &coder->box);
     if (!err)
         err = coder_open_store(coder);
     if (!err)
@@ -156,6 +158,9 @@ int coder_run(const struct coder_options *options)
         return 1;
     (void) uv_timer_init(&coder.loop, &coder.title_timer);
     coder.err = start(&coder);
+    (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    /* MCP servers may have taken their time to end; until then it is wanted. */
+    acp_reaper_free(coder.reaper);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
     if (coder.err)
         (void) fprintf(stderr, "acp agent: %s\n",

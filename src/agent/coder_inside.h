@@ -12,6 +12,7 @@
  *   coder_attach.c    the files that a prompt points at
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
+ *   coder_fetch.c     web pages for the model
  *   coder_mcp.c       the MCP servers of a session, and their tools
  *   coder_jetbrains.c which chat of an IDE a session belongs to
  *   coder_log.c       what is kept of a session, before anybody sees it
@@ -113,6 +114,7 @@ struct work {
     bool compacting; /* the answer is the summary */
     bool too_long;   /* the model has said so in this turn: only once is something done about it */
     bool starting;   /* calls are being begun: their end is awaited all the same */
+    bool waiting;    /* for MCP servers, before the model is asked */
     struct acp_buf text;
 };
 
@@ -169,6 +171,8 @@ void coder_cancel(struct acp_turn *turn, void *user);
 void work_compact(struct work *work);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
+/* What the turn has waited for is there: the model is asked. */
+void work_go_on(struct work *work);
 void work_fail(struct work *work, const char *sentence);
 /* The prompt is whole: the model is asked. */
 void work_begin(struct work *work);
@@ -227,13 +231,26 @@ void coder_list_custom(const struct coding *coding, struct acp_arena *arena,
 bool coder_read_custom(const struct coding *coding, struct acp_str name, struct acp_str arguments,
                        struct acp_arena *arena, struct acp_str *ret_prompt);
 
+/* coder_fetch.c */
+/* How the tools fetch an address. */
+struct toolbox_fetch coder_fetch_tool(struct coder *coder);
+
 /* coder_mcp.c */
-/* Starts those that are programs; nothing waits for them.  The session has been accepted. */
+/* Starts those that are programs.  The session has been accepted. */
 void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list);
+/*
+ * Whether the turn has to wait for servers that still start, which have some seconds for it.  Then
+ * work_go_on() follows, unless coding_stop_waiting() comes before.
+ */
+bool coding_await_servers(struct coding *coding, struct work *work);
+void coding_stop_waiting(struct coding *coding);
 /* After the session's tools, which may be at work with them. */
 void coding_end_servers(struct coding *coding);
-/* The tools of those that are ready, for the model; valid until the loop runs. */
-size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most);
+/*
+ * The tools of those that are ready, for the model; valid until the loop runs.  That there are more
+ * is told once.
+ */
+size_t coding_offer_servers(struct coding *coding, struct model_tool *tools, size_t most);
 /* A turn has begun: troubles that could not be told yet are told in it. */
 void coding_tell_servers(struct coding *coding);
 /* For tools_options.find; the user is the session. */
@@ -262,7 +279,7 @@ void coding_log_stop(struct coding *coding, const char *stop_reason);
 void coding_log_error(struct coding *coding, const char *sentence);
 /* For tools_options.shown; the user is the session. */
 void coding_log_output(struct tools *set, const struct acp_tool_call_update *call, void *user);
-/* Mode, model and effort, after one of them has changed; and as they were kept. */
+/* Mode, model, effort and cost, after one of them has changed; and as they were kept. */
 void coding_log_settings(struct coding *coding);
 void coding_take_settings(struct coding *coding, struct acp_str settings);
 

@@ -95,9 +95,14 @@ void coder_cancel(struct acp_turn *turn, void *user)
     if (!work || work->turn != turn)
         return;
     work->cancelled = true;
+    if (work->waiting) {
+        coding_stop_waiting(coding);
+        work_end(work, ACP_STOP_CANCELLED);
+        return;
+    }
     if (work->reply)
         model_reply_cancel(work->reply);
-    tools_cancel(coding->tools, turn);
+    tools_cancel(coding->tools, turn); /* may be the end of it */
 }
 
 /* ---- Tool calls ------------------------------------------------------------------------------ */
@@ -225,8 +230,10 @@ static void on_retry(struct model_reply *reply, const struct model_retry *retry,
 
 void coding_spend(struct coding *coding, const struct model_usage *usage)
 {
-    if (usage->cost.has == ACP_PRESENT)
-        coding->cost = acp_some_f64(coding->cost.value + usage->cost.value);
+    if (usage->cost.has != ACP_PRESENT)
+        return;
+    coding->cost = acp_some_f64(coding->cost.value + usage->cost.value);
+    coding_log_settings(coding);
 }
 
 static void tell_usage(struct work *work, const struct model_usage *usage)
@@ -378,7 +385,7 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
 /* The tools that the mode offers. */
-static size_t offered(const struct coding *coding, struct model_tool *tools, size_t most)
+static size_t offered(struct coding *coding, struct model_tool *tools, size_t most)
 {
     size_t count = 0;
     const struct tool_info *info;
@@ -494,6 +501,12 @@ static void ask_model(struct work *work)
         fail_ask(work, err, &failure);
 }
 
+void work_go_on(struct work *work)
+{
+    work->waiting = false;
+    ask_model(work);
+}
+
 /* ---- The prompt ------------------------------------------------------------------------------ */
 
 void work_begin(struct work *work)
@@ -508,7 +521,10 @@ void work_begin(struct work *work)
     coding_log(coding);
     tools_begin_turn(coding->tools);
     coding_tell_servers(coding);
-    if (!end_if_cancelled(work))
+    if (end_if_cancelled(work))
+        return;
+    work->waiting = coding_await_servers(coding, work);
+    if (!work->waiting)
         ask_model(work);
 }
 

@@ -50,13 +50,14 @@ struct toolbox;
 
 /*
  * How an address is fetched; absent, there is no tool for it.  start() begins and returns 0, or an
- * error and then nothing follows.  Later it calls done once: text is the body as text, or, with an
- * error, one sentence for people.  cancel() ends it, and then done is not called any more.
+ * error, maybe with a sentence in failure, and then nothing follows.  Later it calls done once:
+ * text is the body as text, or, with an error, one sentence for people.  cancel() ends it, and then
+ * done is not called any more.
  */
 typedef void toolbox_fetched_fn(int err, struct acp_str text, bool truncated, void *waiting);
 struct toolbox_fetch {
     int (*start)(struct acp_str url, size_t max_bytes, toolbox_fetched_fn *done, void *waiting,
-                 void *user, void **ret_request);
+                 void *user, void **ret_request, struct acp_failure *failure);
     void (*cancel)(void *request, void *user);
     void *user;
 };

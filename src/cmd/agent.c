@@ -10,6 +10,9 @@ struct agent_run_options {
     const char *model;
     const char *policy;
     int mode;
+    int fetch;
+    struct option_number max_requests;
+    struct option_number stall_timeout;
     bool demo;
     bool unstable;
     bool no_log;
@@ -25,6 +28,27 @@ enum { IDLE_MS_DEFAULT = 10 * 60 * 1000 };
 static const char *const mode_names[] = {"safe", "read-only", "sandbox", "full", NULL};
 static const enum acp_policy_mode modes[] = {ACP_POLICY_SAFE, ACP_POLICY_READ_ONLY,
                                              ACP_POLICY_SANDBOX, ACP_POLICY_FULL};
+
+static const char *const fetch_names[] = {"off", "public", "any", NULL};
+static const enum coder_fetch fetches[] = {CODER_FETCH_OFF, CODER_FETCH_PUBLIC, CODER_FETCH_ANY};
+
+/* What the configuration says, which has checked that it is one of the words. */
+static enum coder_fetch configured_fetch(const struct config *config)
+{
+    const char *word = config_text(config, CONFIG_FETCH);
+    for (size_t i = 0; fetch_names[i]; i++)
+        if (strcmp(word, fetch_names[i]) == 0)
+            return fetches[i];
+    return CODER_FETCH_OFF;
+}
+
+/* What the option says, otherwise what the configuration does; 0 where that says nothing. */
+static uint64_t number(const struct option_number *option, const struct config *config,
+                       enum config_id id)
+{
+    int64_t configured = config_number(config, id);
+    return option->given ? option->value : configured > 0 ? (uint64_t) configured : 0;
+}
 
 /* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
 static const char *store_path(struct conversation *c)
@@ -74,6 +98,9 @@ static int run(const struct invocation *invocation)
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
         .demo = options->demo,
         .unstable = options->unstable,
+        .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
+        .max_requests = number(&options->max_requests, c.config, CONFIG_MAX_REQUESTS),
+        .stall_ms = number(&options->stall_timeout, c.config, CONFIG_STALL_TIMEOUT),
         .mode =
             options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
@@ -108,12 +135,31 @@ static const struct option rows[] = {
      .choices = mode_names,
      .offset = offsetof(struct agent_run_options, mode),
      .help = "the mode in which sessions begin"},
+    {.name = "fetch",
+     .argument = "WHAT",
+     .kind = OPTION_CHOICE,
+     .choices = fetch_names,
+     .offset = offsetof(struct agent_run_options, fetch),
+     .help = "let the model fetch web pages: *public* ones, or *any*, also of this machine and the "
+             "networks around it"},
     {.name = "policy",
      .alias = "permission-policy",
      .argument = "FILE",
      .kind = OPTION_FILE,
      .offset = offsetof(struct agent_run_options, policy),
      .help = "decide by the rules in _FILE_"},
+    {.name = "max-requests",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, max_requests),
+     .help = "ask the model at most so often in one turn"},
+    {.name = "stall-timeout",
+     .argument = "SECONDS",
+     .kind = OPTION_DURATION,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, stall_timeout),
+     .help = "give an answer up when the model was silent for so long"},
     {.name = "unstable",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, unstable),

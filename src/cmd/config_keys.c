@@ -43,6 +43,30 @@ static const struct config_key keys[] = {
          .help = "The mode that a session starts in, where the agent has none of its own in "
                  "*agent_servers*.",
          .example = "\"plan\""},
+    [CONFIG_FETCH] =
+        {.name = "fetch",
+         .type = CONFIG_TYPE_CHOICE,
+         .project = CONFIG_PROJECT_TRUSTED,
+         .fallback = "off",
+         .choices = "off|public|any",
+         .environment = "ACP_FETCH",
+         .help =
+             "Whether the model of *acp agent* may fetch web pages: *public* those of the public "
+             "internet, *any* also those of this machine and of the networks around it."},
+    [CONFIG_MAX_REQUESTS] =
+        {.name = "max_requests",
+         .type = CONFIG_TYPE_NUMBER,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "100",
+         .environment = "ACP_MAX_REQUESTS",
+         .help = "How often *acp agent* may ask its model in one turn; then the turn ends."},
+    [CONFIG_STALL_TIMEOUT] =
+        {.name = "stall_timeout",
+         .type = CONFIG_TYPE_DURATION,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "300",
+         .environment = "ACP_STALL_TIMEOUT",
+         .help = "How long the model of *acp agent* may be silent before its answer is given up."},
     [CONFIG_ENV] =
         {.name = "env",
          .type = CONFIG_TYPE_ENV,

@@ -15,7 +15,11 @@ enum thinking {
     THINKS_BY_EFFORT, /* since Claude 4.6: as it sees fit, more or less of it */
 };
 
-/* "claude-opus-4-5-20251101" is 4.5, "claude-opus-4-20250514" is 4.0. */
+/*
+ * "claude-opus-4-5-20251101" is 4.5, "claude-opus-4-20250514" is 4.0.  As of 2026, by Anthropic's
+ * reference: since 4.6 "adaptive" with an effort is what is meant to be used, since 4.7 it is all
+ * that is taken, and thoughts are shown only when that is asked for.
+ */
 static enum thinking thinking_of(struct acp_str model)
 {
     static const char *const families[] = {"claude-opus-4", "claude-sonnet-4", "claude-haiku-4"};
@@ -349,7 +353,7 @@ const struct model_dialect dialect_anthropic = {
     .title = "Anthropic",
     .base_url = "https://api.anthropic.com",
     .models = "/v1/models?limit=1000",
-    .model = "claude-sonnet-4-6",
+    .model = "claude-sonnet-5",
     .rows = "data",
     .takes = 1u << MODEL_TEXT | 1u << MODEL_IMAGE | 1u << MODEL_RESOURCE | 1u << MODEL_RESULT,
     .path = path,

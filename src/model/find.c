@@ -53,7 +53,8 @@ static bool find_openai(const char *const *environment, struct model_choice *ret
     s->base_url = get(environment, "OPENAI_BASE_URL");
     const char *wire = get(environment, "OPENAI_WIRE_API");
     /* Those who imitate it have chat completions at least. */
-    s->api = s->base_url ? MODEL_CHAT : MODEL_RESPONSES;
+    bool is_own = !s->base_url || acp_str_is(http_place(acp_str(s->base_url)), "api.openai.com");
+    s->api = is_own ? MODEL_RESPONSES : MODEL_CHAT;
     if (wire && strcmp(wire, "responses") == 0)
         s->api = MODEL_RESPONSES;
     else if (wire && strcmp(wire, "chat") == 0)

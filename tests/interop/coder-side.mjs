@@ -14,7 +14,7 @@ export const KEY = "sk-very-secret-0123456789";
 /** How the agent is told, by its environment, to ask a server by each API. */
 const ENVIRONMENTS = {
   anthropic: (url) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url, ANTHROPIC_MODEL: "claude-x" }),
-  "openai-chat": (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: "gpt-4o" }),
+  "openai-chat": (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: "gpt-5" }),
   "openai-responses": (url) => ({
     OPENAI_API_KEY: KEY,
     OPENAI_BASE_URL: `${url}/v1`,
