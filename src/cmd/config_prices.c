@@ -31,7 +31,9 @@ static int read_price(struct config_reader *reader, struct config_price *price)
     int bad = 0;
     int more;
     while ((more = acp_json_next_key(&reader->r, &key)) > 0) {
-        if (config_word_in("input|output|cache_read|cache_write", '|', key, &at)) {
+        if (acp_json_peek(&reader->r) == ACP_JSON_NULL) {
+            more = acp_json_skip(&reader->r); /* as if it were not there */
+        } else if (config_word_in("input|output|cache_read|cache_write", '|', key, &at)) {
             size_t mark = config_enter(reader, key);
             more = read_dollars(reader, members[at]);
             config_leave(reader, mark);

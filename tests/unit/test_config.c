@@ -470,7 +470,8 @@ static void prices_of_layers_add_to_each_other(void **state)
     (void) state;
     write_user("{\"agent\": {\"prices\": {\"a*\": {\"input\": 3, \"output\": 15},\n"
                "\"b\": {\"input\": 1, \"output\": 2, \"cache_read\": 0.5, \"cache_write\": 4}}}}");
-    write_project("{\"agent\": {\"prices\": {\"a*\": {\"input\": 4, \"cache_read\": 0}}}}");
+    write_project(
+        "{\"agent\": {\"prices\": {\"a*\": {\"input\": 4, \"cache_read\": 0, \"output\": null}}}}");
     struct config *config = load();
     const struct config_price *a = config_price_at(config, 0);
     const struct config_price *b = config_price_at(config, 1);
