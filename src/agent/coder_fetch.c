@@ -64,7 +64,7 @@ static void fail(struct fetching *f, const char *format, ...)
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
-/* A user or a password in a URL would be a key that the model knows, or makes up. */
+/* A user or a password in a URL would be a key; in those of the model the tool allows none. */
 static bool has_user(struct acp_str url)
 {
     struct acp_str place = http_place(url);
@@ -189,11 +189,6 @@ static int start(struct acp_str url, size_t max_bytes, toolbox_fetched_fn *done,
                  void *user, void **ret_request, struct acp_failure *failure)
 {
     struct coder *coder = user;
-    if (has_user(url)) {
-        (void) snprintf(failure->message, sizeof(failure->message),
-                        "addresses with a user or a password in them are not fetched");
-        return ACP_ERR_ARGUMENT;
-    }
     struct fetching *f = calloc(1, sizeof(*f));
     if (!f)
         return ACP_ERR_NOMEM;

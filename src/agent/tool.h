@@ -97,6 +97,8 @@ struct tool_run {
     struct acp_str_list paths;
     struct acp_opt_i64 line; /* in the first of them */
     struct acp_str command;
+    /* What an "always" is about, where that is less than the tool: "fetch:example.com". */
+    struct acp_str matter;
     bool is_about_files; /* the paths are files that a client may show */
     bool changes;        /* and they are to be changed */
     bool sandboxed;      /* it will run in a jail */

@@ -254,13 +254,22 @@ static struct acp_action action_of(const struct tool_run *run)
     };
 }
 
+/* Rules are for tools; what the ledger has of the matter comes behind what they deny. */
 static struct acp_decision decide(const struct tool_run *run, enum acp_tool_kind_is kind)
 {
     const struct tools_options *options = &run->set->options;
     struct acp_action action = action_of(run);
+    int64_t now = (int64_t) time(NULL);
     action.kind = kind;
-    return acp_policy_decide(options->policy, options->ledger, &action, (int64_t) time(NULL),
-                             !options->nobody);
+    struct acp_decision first =
+        acp_policy_decide(options->policy, options->ledger, &action, now, !options->nobody);
+    if (!run->matter.len ||
+        (first.verdict == ACP_VERDICT_DENY && first.by != ACP_DECIDED_BY_NOBODY))
+        return first;
+    action.tool = run->matter;
+    struct acp_decision second =
+        acp_policy_decide(options->policy, options->ledger, &action, now, !options->nobody);
+    return second.by == ACP_DECIDED_BY_GRANT ? second : first;
 }
 
 struct acp_decision tool_decision(const struct tool_run *run)
@@ -285,6 +294,8 @@ static void remember(struct tool_run *run, bool allow)
 {
     const struct tools_options *options = &run->set->options;
     struct acp_action action = action_of(run);
+    if (run->matter.len)
+        action.tool = run->matter;
     struct acp_grant how = {.allow = allow,
                             .scope = options->always,
                             .who = acp_str("user"),

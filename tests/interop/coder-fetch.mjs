@@ -113,7 +113,8 @@ await kase(name("the environment can turn it on, and only public hosts are reach
 });
 
 await kase(name("redirections: within the host, not for ever, and never to elsewhere"), async (keep) => {
-  const coder = await open(keep, ANY, "/moved", "/round", "/away", "/user", "/file", "http://me:pw@127.0.0.1/");
+  const coder = await open(keep, ANY, "/moved", "/round", "/away", "/user", "/file", "http://me:pw@127.0.0.1/",
+    "http://localhost\\@127.0.0.1/");
   await coder.stops("go", "end_turn");
   const texts = coder.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
   assert.match(texts[0], /^Fruit/);
@@ -122,6 +123,7 @@ await kase(name("redirections: within the host, not for ever, and never to elsew
   assert.match(texts[3], /a user in it/);
   assert.ok(!/root:/.test(texts[4]), texts[4]);
   assert.match(texts[5], /a user or a password/);
+  assert.match(texts[6], /a user or a password/);
   assert.equal(asked.filter((request) => request.url === "/round").length, 6);
 });
 
