@@ -169,6 +169,11 @@ void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, v
 void coder_cancel(struct acp_turn *turn, void *user);
 /* Asks the model for a summary and puts it in the place of what was said; then the turn ends. */
 void work_compact(struct work *work);
+/*
+ * Clients that take notices get one; to the others it is said as a thought, in a turn.  False when
+ * there is none.
+ */
+bool coding_warn(struct coding *coding, const char *sentence);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
 /* What the turn has waited for is there: the model is asked. */

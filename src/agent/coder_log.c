@@ -64,9 +64,13 @@ static void hold(struct coding *coding)
 
 static void on_failed(struct store_writer *writer, const char *sentence, void *user)
 {
+    struct coder *coder = user;
+    char warning[600];
     (void) writer;
-    (void) user;
-    (void) fprintf(stderr, "acp agent: sessions are not kept: %s\n", sentence);
+    (void) snprintf(warning, sizeof(warning), "sessions are not kept any more: %s", sentence);
+    (void) fprintf(stderr, "acp agent: %s\n", warning);
+    for (struct coding *coding = coder->first; coding; coding = coding->next)
+        (void) coding_warn(coding, warning);
 }
 
 int coder_open_store(struct coder *coder)

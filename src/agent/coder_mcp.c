@@ -226,20 +226,11 @@ const struct tool *coder_find_server_tool(struct acp_str name, void *user)
 
 /* ---- Trouble --------------------------------------------------------------------------------- */
 
-/* A server's trouble is told once: as a notice, or as a thought when there is a turn for it. */
+/* A server's trouble is told once, as soon as there is a way to. */
 static void tell_trouble(struct one_server *one)
 {
-    struct coding *coding = one->coding;
-    struct acp_notice notice;
-    if (!one->trouble)
+    if (!one->trouble || !coding_warn(one->coding, one->trouble))
         return;
-    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(one->trouble));
-    if (acp_session_notice(coding->session, &notice)) {
-        if (!coding->work)
-            return;
-        (void) acp_turn_thought(coding->work->turn, acp_str(one->trouble));
-        (void) acp_turn_thought(coding->work->turn, acp_str("\n"));
-    }
     free(one->trouble);
     one->trouble = NULL;
 }

@@ -215,17 +215,24 @@ static void on_thought(struct model_reply *reply, struct acp_str piece, void *us
         (void) acp_turn_thought(work->turn, piece);
 }
 
-/* Clients that take notices get one; to the others it is said as a thought. */
+bool coding_warn(struct coding *coding, const char *sentence)
+{
+    struct acp_notice notice;
+    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(sentence));
+    if (acp_session_notice(coding->session, &notice) == 0)
+        return true;
+    if (!coding->work)
+        return false;
+    (void) acp_turn_thought(coding->work->turn, acp_str(sentence));
+    (void) acp_turn_thought(coding->work->turn, acp_str("\n"));
+    return true;
+}
+
 static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)
 {
-    struct work *work = user;
-    struct acp_notice notice;
+    const struct work *work = user;
     (void) reply;
-    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(retry->sentence));
-    if (acp_session_notice(work->coding->session, &notice) == 0)
-        return;
-    (void) acp_turn_thought(work->turn, acp_str(retry->sentence));
-    (void) acp_turn_thought(work->turn, acp_str("\n"));
+    (void) coding_warn(work->coding, retry->sentence);
 }
 
 void coding_spend(struct coding *coding, const struct model_usage *usage)
