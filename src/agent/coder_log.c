@@ -88,7 +88,7 @@ bool coding_is_kept(const struct coding *coding)
            store_log_durable_seq(coding->log) == store_log_last_seq(coding->log);
 }
 
-/* ---- Settings, and what the session has cost -------------------------------------------------- */
+/* ---- Settings, and what the session has cost ------------------------------------------------- */
 
 static int write_settings(const struct coding *coding, struct acp_buf *out)
 {

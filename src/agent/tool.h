@@ -106,6 +106,7 @@ struct tool_run {
     /* What is shown besides the text. */
     struct acp_tool_call_content *content; /* diffs; in the arena */
     size_t content_count;
+    bool content_shown;
     bool shows_itself; /* a terminal is: the text is for the model only */
 
     struct acp_buf text;   /* for the model */
@@ -218,6 +219,8 @@ const char *tool_short_path(const struct tool_run *run, const char *path);
 /* ---- tool_show.c ---------------------------------------------------------------------------- */
 
 void tool_show_begun(struct tool_run *run);
+/* What it will change, before the user is asked whether it may. */
+void tool_show_preview(struct tool_run *run);
 void tool_show_working(struct tool_run *run);
 void tool_show_end(struct tool_run *run, enum tool_end end);
 /* The tool call as the user is asked about it. */

@@ -349,6 +349,7 @@ static void ask(struct tool_run *run)
         acp_permission_option_init(&options[i], acp_str(offers[i].id), acp_str(offers[i].name),
                                    offers[i].kind);
     run->phase = TOOL_ASKING;
+    tool_show_preview(run);
     tool_describe(run, &call, locations);
     tool_hold(run);
     int err = acp_turn_ask_permission(run->turn, &call, options, OFFERS, on_permission, run);
