@@ -15,8 +15,8 @@
 
 /*
  * What one transaction may take: others wait for it.  A pass that is full leaves the turn in which
- * that happens to the next one.  Only a turn that fills a pass alone is cut, and a message that lies
- * across the cut becomes two texts.
+ * that happens to the next one.  Only a turn that fills a pass alone is cut, and a message that
+ * lies across the cut becomes two texts.
  */
 enum { PASS_EVENTS = 20000, PASS_BYTES = 8 << 20, TEXT_MAX = 1 << 20 };
 
