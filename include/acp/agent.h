@@ -106,6 +106,14 @@ struct acp_agent_handler {
      */
     void (*end_session)(struct acp_session *session, void *user);
 
+    /*
+     * The update is about to be sent, in the words of the version at hand; not one of the history
+     * of a session that is being loaded.  For a program that keeps its sessions: acp_agent_hold()
+     * makes it wait until that is done.  Nothing may be said from here.
+     */
+    void (*keep_update)(struct acp_session *session, const struct acp_session_update *update,
+                        void *user);
+
     /* The user said something. */
     void (*prompt)(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
     /* Stop working on the turn and end it soon. */
@@ -232,6 +240,24 @@ ACP_API struct acp_turn *acp_session_turn(const struct acp_session *session);
 ACP_API int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_str mode);
 ACP_API int acp_session_options_set(struct acp_session *session, acp_call call,
                                     struct acp_session_config_option_list options);
+
+/* ---- Keeping --------------------------------------------------------------------------------- */
+
+/*
+ * Whatever is sent from now on, of all sessions, waits until acp_agent_release() names this number
+ * or a later one.  Numbers are the program's own, above 0, and grow: those of the events that it is
+ * writing to a disk, say, which nobody is to see before they are there.
+ */
+ACP_API void acp_agent_hold(struct acp_agent *agent, uint64_t number);
+ACP_API void acp_agent_release(struct acp_agent *agent, uint64_t number);
+
+/*
+ * Tells an update again that keep_update was given in an earlier connection: its JSON, and the
+ * acp_agent_mode() of that time.  While the session is being loaded.  What is told anew with every
+ * session (modes, options, commands, states) is passed over, and so are terminals of a client,
+ * which ended with it.  An error for what is no update.
+ */
+ACP_API int acp_session_replay(struct acp_session *session, unsigned mode, struct acp_raw update);
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  *
  * An endpoint does no I/O.  Whoever carries its bytes - a link of io.h, an editor's own loop, a
  * test - drives it through these functions.  `now` is milliseconds of any clock that only goes
- * forward. All functions must be set, and all are called from one thread.
+ * forward.  All functions but the last must be set, and all are called from one thread.
  */
 #ifndef ACP_ENDPOINT_H
 #define ACP_ENDPOINT_H
@@ -32,6 +32,11 @@ struct acp_endpoint {
      * mark: the other side does not read, so its requests are no longer read either.
      */
     bool (*paused)(void *self);
+    /*
+     * True while there is more to send than output() gives, which the endpoint itself holds back:
+     * the stream must stay open for it.  NULL: never.
+     */
+    bool (*holding)(void *self);
 };
 
 #ifdef __cplusplus

@@ -537,12 +537,14 @@ static void endpoint_receive_end(void *self, uint64_t now)
 
 static struct acp_str endpoint_output(void *self)
 {
-    return acp_peer_output(((struct acp_agent *) self)->peer);
+    return agent_free_output(self);
 }
 
 static void endpoint_sent(void *self, size_t n)
 {
-    acp_peer_sent(((struct acp_agent *) self)->peer, n);
+    struct acp_agent *agent = self;
+    agent->sent += n;
+    acp_peer_sent(agent->peer, n);
 }
 
 static uint64_t endpoint_deadline(void *self)
@@ -568,6 +570,12 @@ static bool endpoint_paused(void *self)
     return acp_agent_is_pressed(self);
 }
 
+static bool endpoint_holding(void *self)
+{
+    const struct acp_agent *agent = self;
+    return acp_peer_output(agent->peer).len > agent_free_output(agent).len;
+}
+
 struct acp_endpoint acp_agent_endpoint(struct acp_agent *agent)
 {
     return (struct acp_endpoint){
@@ -579,5 +587,6 @@ struct acp_endpoint acp_agent_endpoint(struct acp_agent *agent)
         .deadline = endpoint_deadline,
         .tick = endpoint_tick,
         .paused = endpoint_paused,
+        .holding = endpoint_holding,
     };
 }

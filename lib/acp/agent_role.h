@@ -8,6 +8,8 @@
  *   agent_dialect.c     what the program says, turned into the version at hand
  *   agent_check.c       what may be sent: what the client offered, absolute paths
  *   agent_update.c      what is sent for a session; merging of text
+ *   agent_keep.c        what is said waits until the program has kept it
+ *   agent_replay.c      what was kept, told again
  *   agent_tool.c        tool calls and terminals, and cancelling one of them
  *   agent_state.c       what a version 2 client is told of a session's state
  *   agent_turn.c        prompts: their beginning, cancellation and end
@@ -114,6 +116,12 @@ struct ask {
     struct acp_permission_option *options;
 };
 
+/* What is sent from this place in the stream on waits for that number. */
+struct hold {
+    uint64_t from;
+    uint64_t number; /* 0: nothing waits */
+};
+
 struct acp_agent {
     struct acp_agent_options options;
     struct acp_agent_handler handler;
@@ -135,6 +143,8 @@ struct acp_agent {
     uint64_t now;
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
+    uint64_t sent;          /* bytes, since the beginning */
+    struct hold holding[2]; /* agent_keep.c */
     void (*wake)(void *user);
     void *wake_user;
     struct acp_agent_watch *watch; /* or NULL */
@@ -246,6 +256,10 @@ void agent_end_message(struct acp_session *session);
 void agent_release_waiting(struct acp_session *session);
 void agent_forget_text(struct acp_session *session);
 void agent_make_message_id(struct acp_session *session, char id[AGENT_ID_SIZE]);
+
+/* agent_keep.c */
+/* What of the peer's output may be sent. */
+struct acp_str agent_free_output(const struct acp_agent *agent);
 
 /* agent_tool.c */
 /* Remembers what the update of a tool call or a terminal says, and corrects what it offers. */

@@ -64,16 +64,22 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
     return acp_peer_commit(agent->peer, NULL);
 }
 
+static int deliver(struct acp_session *session, const struct acp_session_update *update)
+{
+    const struct acp_agent_handler *handler = &session->agent->handler;
+    if (handler->keep_update && session->state == SESSION_READY)
+        handler->keep_update(session, update, session->agent->user);
+    if (must_wait(session))
+        return keep_waiting(session, update);
+    return send_notification(session, update, acp_raw(NULL));
+}
+
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update)
 {
     if (!agent_may_send(session))
         return ACP_ERR_STATE;
     int err = agent_flush_text(session);
-    if (err)
-        return err;
-    if (must_wait(session))
-        return keep_waiting(session, update);
-    return send_notification(session, update, acp_raw(NULL));
+    return err ? err : deliver(session, update);
 }
 
 void agent_release_waiting(struct acp_session *session)
@@ -90,6 +96,9 @@ void agent_release_waiting(struct acp_session *session)
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
+
+/* The history came in pieces once; nobody waits for the single ones any more. */
+enum { HISTORY_CHARS = 16 * 1024 };
 
 void agent_make_message_id(struct acp_session *session, char id[AGENT_ID_SIZE])
 {
@@ -159,8 +168,7 @@ int agent_flush_text(struct acp_session *session)
     struct acp_session_update update;
     set_chunk(&update, session->speaker, acp_str(session->message));
     acp_content_block_init_text(&update.agent_message_chunk.content, acp_buf_view(&session->text));
-    int err = must_wait(session) ? keep_waiting(session, &update)
-                                 : send_notification(session, &update, acp_raw(NULL));
+    int err = deliver(session, &update);
     agent_forget_text(session);
     return err;
 }
@@ -241,8 +249,10 @@ static int say(struct acp_session *session, enum speaker speaker, struct acp_str
         return err;
     if (!session->is_merging)
         start_merging(session);
-    bool enough = options->no_merging || session->text.len >= options->merge_chars;
-    return enough || session->state == SESSION_LOADING ? agent_flush_text(session) : 0;
+    bool enough = session->state == SESSION_LOADING
+                      ? session->text.len >= HISTORY_CHARS
+                      : options->no_merging || session->text.len >= options->merge_chars;
+    return enough ? agent_flush_text(session) : 0;
 }
 
 static int say_block(struct acp_session *session, enum speaker speaker,

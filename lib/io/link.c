@@ -278,6 +278,14 @@ static void set_reading(struct acp_link *link)
     acp_source_pause(&link->in, link->paused && !link->breathing);
 }
 
+/* Whether the endpoint has more to say, now or soon. */
+static bool has_unsent(const struct acp_link *link)
+{
+    const struct acp_endpoint *endpoint = &link->endpoint;
+    return link->out.fd >= 0 && (endpoint->output(endpoint->self).len > 0 ||
+                                 (endpoint->holding && endpoint->holding(endpoint->self)));
+}
+
 /* Whether a link that is not OPEN is through, and how. */
 static bool is_over(const struct acp_link *link, int *ret_reason)
 {
@@ -285,7 +293,7 @@ static bool is_over(const struct acp_link *link, int *ret_reason)
     *ret_reason = link->reason;
     if (link->state == BROKEN)
         return late;
-    bool unsent = link->out.fd >= 0 && link->endpoint.output(link->endpoint.self).len > 0;
+    bool unsent = has_unsent(link);
     if (unsent && late && link->reason == 0)
         *ret_reason = ACP_ERR_TIMEOUT;
     return !unsent || late;
@@ -298,8 +306,7 @@ static void on_turn(uv_prepare_t *handle)
     flush(link);
     if (link->state == CLOSED)
         return;
-    if (link->out_ending && link->out.fd >= 0 &&
-        link->endpoint.output(link->endpoint.self).len == 0) {
+    if (link->out_ending && link->out.fd >= 0 && !has_unsent(link)) {
         /* A socket has one description for both directions: closing ours does not end the one. */
         (void) shutdown(link->out.fd, SHUT_WR);
         close_output(link);

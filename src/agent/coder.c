@@ -22,6 +22,7 @@ static void on_gone(int reason, void *user)
     http_client_free(coder->http);
     if (coder->writer)
         store_writer_close(coder->writer, NULL, NULL);
+    uv_close((uv_handle_t *) &coder->idle, NULL);
     acp_reaper_free(coder->reaper);
 }
 
@@ -36,6 +37,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .list_sessions = coder_list_sessions,
         .delete_session = coder_delete_session,
         .end_session = coder_end_session,
+        .keep_update = coder_keep_update,
         .prompt = coder_prompt,
         .cancel = coder_cancel,
         .set_mode = coder_set_mode,
@@ -48,6 +50,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
         .additional_directories = true,
+        .no_merging = true, /* what the model says is passed on as it comes */
     };
     int err =
         model_service_new(&coder->loop, coder->http, settings, &coder->service, &coder->failure);
@@ -57,6 +60,8 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         err = toolbox_new(&coder->loop, NULL, &coder->box);
     if (!err)
         err = coder_open_store(coder);
+    if (!err)
+        err = coder_watch_idle(coder);
     if (err)
         return err;
     options.images = model_service_takes(coder->service, MODEL_IMAGE);

@@ -23,6 +23,7 @@ struct coder_options {
     const char *store_path;          /* of the sessions; NULL: they end with the process */
     uint64_t max_requests;           /* of one turn to the model; 0: 100 */
     size_t max_sessions;             /* that are open; 0: 1000 */
+    uint64_t idle_ms;                /* after which a session leaves memory; 0: never */
 };
 
 /* Serves a client on standard input and output until it has gone.  What main() is to return. */

@@ -10,7 +10,9 @@
  *   coder_custom.c    those of a project
  *   coder_mcp.c       the MCP servers of a session, and their tools
  *   coder_jetbrains.c which chat of an IDE a session belongs to
- *   coder_log.c       what is kept of a session, and told again when it is loaded
+ *   coder_log.c       what is kept of a session, before anybody sees it
+ *   coder_open.c      sessions that come back: loaded, resumed, forked, or idle until now
+ *   coder_list.c      which sessions there are
  */
 #ifndef SRC_AGENT_CODER_INSIDE_H
 #define SRC_AGENT_CODER_INSIDE_H
@@ -34,6 +36,9 @@ struct coder {
     struct toolbox *box;
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
+    uint64_t appended;           /* to the log: the numbers of acp_agent_hold() */
+    uint64_t flushing;           /* up to this one, now; 0: nothing */
+    uv_timer_t idle;             /* looks for sessions that nobody uses */
     size_t sessions;
     struct coding *first; /* of the sessions */
     bool asked_models;
@@ -57,11 +62,14 @@ struct coding {
     struct acp_policy *policy;
     struct tools *tools;
     struct servers *servers; /* of MCP, or NULL: coder_mcp.c */
-    struct history *history;
-    size_t logged; /* messages of the history that are in the log */
-    bool forgot;   /* the history was made anew since */
-    bool opening;  /* the log is being opened: what comes meanwhile is written then */
+    struct history *history; /* NULL: it is idle, and all of it is in the log */
+    size_t logged;           /* messages of the history that are in the log */
+    bool forgot;             /* the history was made anew since */
+    bool telling;            /* the client wants to hear what was said, once the log is open */
     struct store_log *log;
+    struct forking *forking; /* what waits to become this one's log, or NULL */
+    uint64_t used;           /* when, last; the loop's time */
+    uint64_t turns;
     char *title;
     char *model;
     enum model_effort effort;
@@ -97,6 +105,8 @@ void coder_set_option(struct acp_session *session, acp_call call,
                       const struct acp_set_session_config_option_request *request, void *user);
 struct coding *coding_new(struct coder *coder, struct acp_session *session);
 void coding_free(struct coding *coding);
+/* The session cannot be had; the coding is freed. */
+void coding_refuse(struct coding *coding, int64_t code, const char *sentence);
 /* Accepts the session and tells the client its modes, options and commands. */
 int coding_accept(struct coding *coding);
 /*
@@ -106,6 +116,8 @@ int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failu
 /* Tells the client what the options are now. */
 void coding_tell_options(struct coding *coding);
 int coding_set_title(struct coding *coding, struct acp_str title);
+/* The same without telling anybody. */
+int coding_keep_title(struct coding *coding, struct acp_str title);
 int coding_set_model(struct coding *coding, struct acp_str model);
 /* The model that the session asks. */
 const char *coding_model(const struct coding *coding);
@@ -179,19 +191,48 @@ const struct tool *coder_find_server_tool(struct acp_str name, void *user);
 bool coder_find_chat(const struct coder *coder, char ret_chat[CODER_CHAT_SIZE]);
 
 /* coder_log.c */
-/* The session that belongs to that chat; false when there is none. */
-bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret_id[STORE_ID_SIZE]);
-/* Goes on with the session of the same id: its history comes out of the log. */
-int coding_take_up(struct coding *coding, struct acp_failure *failure);
 int coder_open_store(struct coder *coder);
+/* The role's keep_update. */
+void coder_keep_update(struct acp_session *session, const struct acp_session_update *update,
+                       void *user);
+/* Makes the session one that is kept, if it is none yet; false when that cannot be. */
+bool coding_begin_log(struct coding *coding);
+/* Whether all of it is on disk. */
+bool coding_is_kept(const struct coding *coding);
+void coding_log_prompt(struct coding *coding, const struct acp_turn *turn,
+                       struct acp_content_block_list prompt);
 /* Writes down what the history has got since the last time. */
 void coding_log(struct coding *coding);
+void coding_log_stop(struct coding *coding, const char *stop_reason);
+void coding_log_error(struct coding *coding, const char *sentence);
+/* For tools_options.shown; the user is the session. */
+void coding_log_output(struct tools *set, const struct acp_tool_call_update *call, void *user);
+/* Mode, model and effort, after one of them has changed; and as they were kept. */
+void coding_log_settings(struct coding *coding);
+void coding_take_settings(struct coding *coding, struct acp_str settings);
+
+/* coder_open.c */
 void coder_load_session(struct acp_session *session,
                         const struct acp_resume_session_request *request, void *user);
 void coder_resume_session(struct acp_session *session,
                           const struct acp_resume_session_request *request, void *user);
 void coder_fork_session(struct acp_session *session, const struct acp_fork_session_request *request,
                         void *user);
+/* The session that belongs to that chat; false when there is none. */
+bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret_id[STORE_ID_SIZE]);
+/*
+ * Goes on with the session of the same id out of the log, which answers the client: it accepts the
+ * session or refuses it, later.
+ */
+int coding_open_again(struct coding *coding, bool tell, struct acp_failure *failure);
+/* The session ends while it waits to be a copy of another. */
+void coding_end_fork(struct coding *coding);
+/* Lets sessions that nobody uses leave memory. */
+int coder_watch_idle(struct coder *coder);
+/* Brings the history of one back. */
+int coding_wake(struct coding *coding, struct acp_failure *failure);
+
+/* coder_list.c */
 void coder_list_sessions(struct acp_agent *agent, acp_call call,
                          const struct acp_list_sessions_request *request, void *user);
 void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str id, void *user);

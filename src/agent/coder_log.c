@@ -1,29 +1,65 @@
 /*
- * coder_log.c - what is kept of sessions: every message of the history, as it is added.
+ * coder_log.c - what is kept of sessions: everything that is said, before anybody sees it.
  *
- * Events of kind "said" are what was said, in order, and are told again when a session is loaded.
- * After a summary the model's history is shorter than what was said: "forget" empties it, and
- * "kept" are the messages that it begins with anew; neither is told again.
+ *   prompt            the user's, as a user_message of version 2
+ *   update, update2   what the client is told, in the words of version 1 or 2
+ *   output, output2   what a terminal showed, as an update of its call in version 1: it is told
+ *                     again where the terminal cannot be
+ *   said              a message of the model's history
+ *   forget            the history is made anew: the messages that follow as kept are all of it
+ *   stop, error       how a turn ended
+ *
+ * Whatever is sent behind such an event waits for it: see acp_agent_hold().  The writer is flushed
+ * as often as it is done with the last flush, so one event alone waits for one transaction, and a
+ * flood shares a few.
  */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
 
-enum { CODE_NOT_FOUND = -32002, CODE_INTERNAL = -32603, CODE_PARAMS = -32602, PAGE = 50 };
+enum { EVENT_MAX = 64 << 20 };
 
-/* ---- Writing --------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
-static void on_durable(struct store_log *log, uint64_t seq, bool kept, void *user)
+static void release(struct coder *coder, uint64_t number)
 {
-    (void) log;
-    (void) seq;
-    (void) kept;
-    (void) user;
+    if (coder->stdio)
+        acp_agent_release(acp_agent_stdio_agent(coder->stdio), number);
 }
+
+static void flush(struct coder *coder);
+
+static void on_flushed(void *user)
+{
+    struct coder *coder = user;
+    uint64_t number = coder->flushing;
+    coder->flushing = 0;
+    release(coder, number);
+    if (coder->appended > number)
+        flush(coder);
+}
+
+static void flush(struct coder *coder)
+{
+    coder->flushing = coder->appended;
+    if (store_writer_flush(coder->writer, on_flushed, coder)) {
+        /* Nothing can be kept any more; the writer has said so, and people go on without. */
+        coder->flushing = 0;
+        release(coder, coder->appended);
+    }
+}
+
+static void hold(struct coding *coding)
+{
+    struct coder *coder = coding->coder;
+    coder->appended++;
+    acp_agent_hold(acp_session_agent(coding->session), coder->appended);
+    if (!coder->flushing)
+        flush(coder);
+}
+
+/* ---- The store ------------------------------------------------------------------------------- */
 
 static void on_failed(struct store_writer *writer, const char *sentence, void *user)
 {
@@ -34,383 +70,232 @@ static void on_failed(struct store_writer *writer, const char *sentence, void *u
 
 int coder_open_store(struct coder *coder)
 {
-    static const struct store_writer_handler handler = {.durable = on_durable, .failed = on_failed};
+    static const struct store_writer_handler handler = {.failed = on_failed};
     struct store_writer_options options = {.path = coder->options->store_path,
-                                           .flags = STORE_CREATE};
+                                           .flags = STORE_CREATE | STORE_NO_INDEX};
     return options.path ? store_writer_new(&coder->loop, &options, &handler, coder, &coder->writer)
                         : 0;
 }
 
-/* A session is in the log from its first message on. */
-static bool has_log(struct coding *coding)
+bool coding_is_kept(const struct coding *coding)
+{
+    return coding->log && !store_writer_failure(coding->coder->writer) &&
+           store_log_durable_seq(coding->log) == store_log_last_seq(coding->log);
+}
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+static int write_settings(const struct coding *coding, struct acp_buf *out)
+{
+    struct acp_json_writer w;
+    acp_json_writer_init(&w, out);
+    acp_json_begin_object(&w);
+    acp_json_write_key(&w, acp_str("mode"));
+    acp_json_write_str(&w, acp_str(acp_policy_mode_name(acp_policy_mode(coding->policy))));
+    acp_json_write_key(&w, acp_str("effort"));
+    acp_json_write_str(&w, acp_str(model_effort_name(coding->effort)));
+    if (coding->model) {
+        acp_json_write_key(&w, acp_str("model"));
+        acp_json_write_str(&w, acp_str(coding->model));
+    }
+    acp_json_end_object(&w);
+    return w.err;
+}
+
+void coding_log_settings(struct coding *coding)
+{
+    struct acp_buf text;
+    if (!coding->log)
+        return;
+    acp_buf_init(&text, EVENT_MAX);
+    if (write_settings(coding, &text) == 0) {
+        struct store_change change = {.settings = acp_buf_view(&text)};
+        (void) store_log_change(coding->log, &change);
+    }
+    acp_buf_finish(&text);
+}
+
+static void take_setting(struct coding *coding, struct acp_str key, struct acp_str value)
+{
+    struct acp_failure failure;
+    if (acp_str_is(key, "mode"))
+        (void) coding_set_mode(coding, value, &failure); /* a jail that is gone: the usual mode */
+    else if (acp_str_is(key, "effort"))
+        (void) model_effort_find(value, &coding->effort);
+    else if (acp_str_is(key, "model"))
+        (void) coding_set_model(coding, value);
+}
+
+void coding_take_settings(struct coding *coding, struct acp_str settings)
+{
+    struct acp_json_reader r;
+    struct acp_arena arena;
+    struct acp_str key;
+    struct acp_str value;
+    if (!settings.len)
+        return;
+    acp_arena_init(&arena, 0);
+    acp_json_reader_init(&r, acp_raw_n(settings.ptr, settings.len), &arena, 0);
+    int more = acp_json_enter_object(&r);
+    while (more == 0 && acp_json_next_key(&r, &key) > 0) {
+        more = acp_json_read_str(&r, &value);
+        if (more == 0)
+            take_setting(coding, key, value);
+    }
+    acp_arena_finish(&arena);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+/* A session is in the log from its first prompt on. */
+bool coding_begin_log(struct coding *coding)
 {
     struct store_session row = {
         .id = acp_session_id(coding->session),
         .agent = acp_str("acp"),
         .cwd = acp_session_cwd(coding->session),
     };
+    struct acp_buf settings;
+    if (coding->log || !coding->coder->writer)
+        return coding->log != NULL;
     if (coding->title)
         row.title = acp_str(coding->title);
     if (*coding->chat)
         row.name = acp_str(coding->chat);
-    if (!coding->log && coding->coder->writer)
-        (void) store_log_create(coding->coder->writer, &row, coding, &coding->log, NULL);
+    acp_buf_init(&settings, EVENT_MAX);
+    if (write_settings(coding, &settings) == 0)
+        row.settings = acp_buf_view(&settings);
+    (void) store_log_create(coding->coder->writer, &row, coding, &coding->log, NULL);
+    acp_buf_finish(&settings);
     return coding->log != NULL;
 }
 
-static void append(struct coding *coding, const char *kind, const struct model_message *message)
+/* Appends what was written; nobody sees what comes behind it before it is kept. */
+static void append(struct coding *coding, const char *kind, const struct acp_buf *body, int err)
+{
+    struct acp_str text = acp_buf_view(body);
+    if (!err)
+        err = store_log_append(coding->log, coding->turns, acp_str(kind),
+                               acp_raw_n(text.ptr, text.len), NULL);
+    if (!err)
+        hold(coding);
+}
+
+static void append_update(struct coding *coding, const char *kind, unsigned mode,
+                          const struct acp_session_update *update)
 {
     struct acp_buf body;
     struct acp_json_writer w;
-    uint64_t sequence;
-    acp_buf_init(&body, 64 << 20);
+    acp_buf_init(&body, EVENT_MAX);
+    acp_json_writer_init(&w, &body);
+    int err = acp_session_update_encode(mode, update, &w, NULL);
+    append(coding, kind, &body, err ? err : w.err);
+    acp_buf_finish(&body);
+}
+
+static void append_text(struct coding *coding, const char *kind, const char *key,
+                        struct acp_str value)
+{
+    struct acp_buf body;
+    struct acp_json_writer w;
+    acp_buf_init(&body, EVENT_MAX);
+    acp_json_writer_init(&w, &body);
+    acp_json_begin_object(&w);
+    acp_json_write_key(&w, acp_str(key));
+    acp_json_write_str(&w, value);
+    acp_json_end_object(&w);
+    append(coding, kind, &body, w.err);
+    acp_buf_finish(&body);
+}
+
+static void begin_turn(struct coding *coding, const struct acp_session_update *message)
+{
+    struct store_change change = {.running = {ACP_PRESENT, true}};
+    if (!coding_begin_log(coding))
+        return;
+    coding->turns++;
+    (void) store_log_change(coding->log, &change);
+    append_update(coding, "prompt", ACP_V2, message);
+}
+
+void coding_log_prompt(struct coding *coding, const struct acp_turn *turn,
+                       struct acp_content_block_list prompt)
+{
+    struct acp_session_update message = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
+    /* Version 2 repeats the prompt as a message, which was kept already. */
+    if (acp_agent_mode(acp_session_agent(coding->session)) & ACP_V2)
+        return;
+    message.user_message.message_id = acp_turn_user_message(turn);
+    message.user_message.content = prompt;
+    begin_turn(coding, &message);
+}
+
+void coder_keep_update(struct acp_session *session, const struct acp_session_update *update,
+                       void *user)
+{
+    struct coding *coding = acp_session_user(session);
+    unsigned mode = acp_agent_mode(acp_session_agent(session));
+    (void) user;
+    if (!coding)
+        return;
+    if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE)
+        begin_turn(coding, update);
+    /* Commands are told with each session, as they are then. */
+    else if (coding->log && update->is != ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE)
+        append_update(coding, mode & ACP_V2 ? "update2" : "update", mode, update);
+}
+
+void coding_log_output(struct tools *set, const struct acp_tool_call_update *call, void *user)
+{
+    struct coding *coding = user;
+    unsigned mode = acp_agent_mode(acp_session_agent(coding->session));
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_TOOL_CALL_UPDATE};
+    (void) set;
+    update.tool_call_update = *call;
+    if (coding->log)
+        append_update(coding, mode & ACP_V2 ? "output2" : "output", ACP_V1, &update);
+}
+
+void coding_log_stop(struct coding *coding, const char *stop_reason)
+{
+    struct store_change change = {.running = {ACP_PRESENT, false}};
+    if (!coding->log)
+        return;
+    append_text(coding, "stop", "stopReason", acp_str(stop_reason));
+    (void) store_log_change(coding->log, &change);
+}
+
+void coding_log_error(struct coding *coding, const char *sentence)
+{
+    struct store_change change = {.running = {ACP_PRESENT, false}};
+    if (!coding->log)
+        return;
+    append_text(coding, "error", "message", acp_str(sentence));
+    (void) store_log_change(coding->log, &change);
+}
+
+static void append_message(struct coding *coding, const char *kind,
+                           const struct model_message *message)
+{
+    struct acp_buf body;
+    struct acp_json_writer w;
+    acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     history_write(message, &w);
-    if (!w.err)
-        (void) store_log_append(coding->log, 0, acp_str(kind),
-                                acp_raw_n(body.data + body.start, body.len), &sequence);
+    append(coding, kind, &body, w.err);
     acp_buf_finish(&body);
 }
 
 void coding_log(struct coding *coding)
 {
     size_t count;
-    uint64_t sequence;
     const struct model_message *messages = history_messages(coding->history, &count);
     bool anew = coding->forgot;
-    if ((coding->logged >= count && !anew) || coding->opening || !has_log(coding))
+    if ((coding->logged >= count && !anew) || !coding->log)
         return;
     if (anew)
-        (void) store_log_append(coding->log, 0, acp_str("forget"), acp_raw("{}"), &sequence);
+        (void) store_log_append(coding->log, coding->turns, acp_str("forget"), acp_raw("{}"), NULL);
     coding->forgot = false;
     for (; coding->logged < count; coding->logged++)
-        append(coding, anew ? "kept" : "said", &messages[coding->logged]);
-}
-
-/* ---- Telling it again ------------------------------------------------------------------------ */
-
-/* A tool call as it ended; its result comes with the next message. */
-static void tell_call(struct coding *coding, const struct model_part *part)
-{
-    struct acp_tool_call_update update;
-    acp_tool_call_update_init(&update, part->id);
-    update.title = part->name;
-    update.name = part->name;
-    update.raw_input = part->arguments;
-    const struct tool_info *info = toolbox_find(coding->coder->box, part->name);
-    if (info) {
-        update.title = acp_str(info->title);
-        update.kind.is = info->kind;
-    }
-    update.status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
-    (void) acp_session_tool(coding->session, &update);
-}
-
-static void tell_result(struct coding *coding, const struct model_part *part)
-{
-    struct acp_tool_call_update update;
-    struct acp_tool_call_content content;
-    acp_tool_call_update_init(&update, part->id);
-    acp_tool_call_content_init_content(&content);
-    acp_content_block_init_text(&content.content.content, part->text);
-    update.content = (struct acp_tool_call_content_list){&content, 1};
-    update.status.is = part->failed ? ACP_TOOL_CALL_STATUS_FAILED : ACP_TOOL_CALL_STATUS_COMPLETED;
-    (void) acp_session_tool(coding->session, &update);
-}
-
-static void tell_message(struct coding *coding, const struct model_message *message)
-{
-    static const struct acp_str open_message = {0};
-    for (size_t i = 0; i < message->part_count; i++) {
-        const struct model_part *part = &message->parts[i];
-        struct acp_content_block block;
-        switch (part->kind) {
-        case MODEL_CALL:
-            tell_call(coding, part);
-            break;
-        case MODEL_RESULT:
-            tell_result(coding, part);
-            break;
-        case MODEL_THOUGHT:
-            (void) acp_session_thought(coding->session, part->text, open_message);
-            break;
-        case MODEL_TEXT:
-        case MODEL_RESOURCE:
-            acp_content_block_init_text(&block, part->text);
-            if (message->role == MODEL_USER)
-                (void) acp_session_user_block(coding->session, &block, open_message);
-            else
-                (void) acp_session_text(coding->session, part->text, open_message);
-            break;
-        case MODEL_IMAGE:
-            acp_content_block_init_image(&block, part->data, part->mime);
-            (void) acp_session_user_block(coding->session, &block, open_message);
-            break;
-        case MODEL_AUDIO:
-            acp_content_block_init_audio(&block, part->data, part->mime);
-            (void) acp_session_user_block(coding->session, &block, open_message);
-            break;
-        }
-    }
-}
-
-/* ---- Opening again --------------------------------------------------------------------------- */
-
-struct opening {
-    struct coding *coding;
-    bool tell;
-};
-
-static int take_event(const struct store_event *event, void *user)
-{
-    const struct opening *opening = user;
-    struct coding *coding = opening->coding;
-    bool said = acp_str_is(event->kind, "said");
-    size_t count;
-    if (acp_str_is(event->kind, "forget")) {
-        history_clear(coding->history);
-        return 0;
-    }
-    if (!said && !acp_str_is(event->kind, "kept"))
-        return 0;
-    int err = history_read(coding->history, event->body);
-    const struct model_message *messages = history_messages(coding->history, &count);
-    if (!err && said && opening->tell)
-        tell_message(coding, &messages[count - 1]);
-    return err;
-}
-
-static void on_opened(struct store_log *log, const struct store_session *row,
-                      const struct acp_failure *failure, void *user)
-{
-    struct coding *coding = user;
-    (void) log;
-    (void) failure;
-    coding->opening = false;
-    if (!row)
-        coding->log = NULL;
-    coding_log(coding);
-}
-
-/* What a session has said, into the history of this one; told to the client on the way, or not. */
-static int read_history(struct coding *coding, struct acp_str id, bool tell,
-                        struct acp_failure *failure)
-{
-    struct store *store = NULL;
-    struct store_session row;
-    struct acp_arena arena;
-    struct opening opening = {coding, tell};
-    acp_arena_init(&arena, 0);
-    int err = store_open(coding->coder->options->store_path, 0, &store, failure);
-    if (!err)
-        err = store_find(store, id, &arena, &row, failure);
-    if (!err && !acp_str_eq(row.id, id))
-        err = ACP_ERR_MISSING;
-    if (!err)
-        err = store_events(store, id, 1, 0, take_event, &opening, failure);
-    if (!err && row.title.len)
-        err = coding_set_title(coding, row.title);
-    if (!err && history_close_calls(coding->history, acp_str("the session was interrupted")) < 0)
-        err = ACP_ERR_NOMEM;
-    store_close(store);
-    acp_arena_finish(&arena);
-    return err;
-}
-
-static int read_session(struct coding *coding, struct acp_str id, bool tell,
-                        struct acp_failure *failure)
-{
-    int err = read_history(coding, id, tell, failure);
-    (void) history_messages(coding->history, &coding->logged);
-    if (!err)
-        err = store_log_open(coding->coder->writer, id, on_opened, coding, &coding->log, failure);
-    coding->opening = !err;
-    return err;
-}
-
-int coding_take_up(struct coding *coding, struct acp_failure *failure)
-{
-    return read_session(coding, acp_session_id(coding->session), false, failure);
-}
-
-static int take_id(const struct store_session *row, void *user)
-{
-    (void) snprintf(user, STORE_ID_SIZE, "%.*s", (int) row->id.len, row->id.ptr);
-    return 0;
-}
-
-bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret_id[STORE_ID_SIZE])
-{
-    struct store *store = NULL;
-    struct store_filter filter = {.name = acp_str(chat), .limit = 1};
-    *ret_id = '\0';
-    if (!coder->writer || store_open(coder->options->store_path, 0, &store, NULL))
-        return false;
-    (void) store_list(store, &filter, take_id, ret_id, NULL);
-    store_close(store);
-    return *ret_id != '\0';
-}
-
-static void refuse(struct acp_session *session, int err, const struct acp_failure *failure)
-{
-    bool missing = err == ACP_ERR_MISSING;
-    (void) acp_session_refuse(
-        session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
-        missing ? acp_str("there is no such session")
-                : acp_str(*failure->message ? failure->message : acp_err_text(err)));
-}
-
-static void open_again(struct acp_session *session, struct coder *coder,
-                       struct acp_mcp_server_list servers, bool tell)
-{
-    struct acp_failure failure = {0};
-    struct acp_str id = acp_session_id(session);
-    struct coding *coding = coder->writer ? coding_new(coder, session) : NULL;
-    int err = coding ? read_session(coding, id, tell, &failure) : ACP_ERR_MISSING;
-    if (!err)
-        err = coding_accept(coding);
-    if (!err) {
-        coding_start_servers(coding, servers);
-        return;
-    }
-    bool missing = err == ACP_ERR_MISSING;
-    (void) acp_session_refuse(
-        session, missing ? CODE_NOT_FOUND : CODE_INTERNAL,
-        missing ? acp_str("there is no such session")
-                : acp_str(*failure.message ? failure.message : acp_err_text(err)));
-}
-
-/* From a session that is open here: what it has may not be in the log yet. */
-static int copy_history(struct coding *coding, const struct coding *from)
-{
-    size_t count;
-    const struct model_message *messages = history_messages(from->history, &count);
-    int err = from->title ? coding_set_title(coding, acp_str(from->title)) : 0;
-    for (size_t i = 0; i < count && !err; i++)
-        err = history_add(coding->history, messages[i].role, messages[i].parts,
-                          messages[i].part_count);
-    if (!err && history_close_calls(coding->history, acp_str("not in this session")) < 0)
-        err = ACP_ERR_NOMEM;
-    return err;
-}
-
-void coder_fork_session(struct acp_session *session, const struct acp_fork_session_request *request,
-                        void *user)
-{
-    struct coder *coder = user;
-    struct acp_failure failure = {0};
-    char id[STORE_ID_SIZE];
-    store_new_id(id);
-    int err = acp_session_set_id(session, acp_str(id));
-    struct acp_session *live = acp_agent_session(acp_session_agent(session), request->session_id);
-    const struct coding *from = live ? acp_session_user(live) : NULL;
-    struct coding *coding = err ? NULL : coding_new(coder, session);
-    if (!coding)
-        err = ACP_ERR_NOMEM;
-    else if (from)
-        err = copy_history(coding, from);
-    else
-        err = coder->writer ? read_history(coding, request->session_id, false, &failure)
-                            : ACP_ERR_MISSING;
-    if (!err)
-        err = coding_accept(coding);
-    if (err) {
-        refuse(session, err, &failure);
-        return;
-    }
-    coding_log(coding); /* it is a session of its own, with all that it knows */
-    coding_start_servers(coding, request->mcp_servers);
-}
-
-void coder_load_session(struct acp_session *session,
-                        const struct acp_resume_session_request *request, void *user)
-{
-    open_again(session, user, request->mcp_servers, true);
-}
-
-void coder_resume_session(struct acp_session *session,
-                          const struct acp_resume_session_request *request, void *user)
-{
-    open_again(session, user, request->mcp_servers, false);
-}
-
-/* ---- The list -------------------------------------------------------------------------------- */
-
-struct listing {
-    struct acp_arena arena;
-    struct acp_session_info *items;
-    size_t count;
-    bool more;
-};
-
-static int list_row(const struct store_session *row, void *user)
-{
-    struct listing *listing = user;
-    time_t seconds = (time_t) (row->updated / 1000);
-    struct tm parts;
-    char time_text[32] = "";
-    if (listing->count == PAGE) {
-        listing->more = true;
-        return 0;
-    }
-    struct acp_session_info *info = &listing->items[listing->count++];
-    acp_session_info_init(info, acp_arena_copy(&listing->arena, row->id),
-                          acp_arena_copy(&listing->arena, row->cwd));
-    if (row->title.len)
-        info->title = acp_arena_copy(&listing->arena, row->title);
-    if (gmtime_r(&seconds, &parts) &&
-        strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%SZ", &parts))
-        info->updated_at = acp_arena_copy(&listing->arena, acp_str(time_text));
-    return 0;
-}
-
-void coder_list_sessions(struct acp_agent *agent, acp_call call,
-                         const struct acp_list_sessions_request *request, void *user)
-{
-    struct coder *coder = user;
-    struct store *store = NULL;
-    struct acp_failure failure = {0};
-    struct listing listing = {0};
-    char cursor[24] = "";
-    struct store_filter filter = {.cwd = request->cwd, .limit = PAGE + 1};
-    (void) snprintf(cursor, sizeof(cursor), "%.*s", (int) request->cursor.len,
-                    request->cursor.len ? request->cursor.ptr : "");
-    filter.offset = strtoull(cursor, NULL, 10);
-    acp_arena_init(&listing.arena, 0);
-    listing.items = acp_arena_alloc(&listing.arena, PAGE * sizeof(*listing.items));
-    int err = listing.items ? 0 : ACP_ERR_NOMEM;
-    if (!err && coder->options->store_path)
-        err = store_open(coder->options->store_path, 0, &store, &failure);
-    if (store)
-        err = store_list(store, &filter, list_row, &listing, &failure);
-    store_close(store);
-    struct acp_list_sessions_response response;
-    acp_list_sessions_response_init(&response, listing.items, listing.count);
-    if (listing.more) {
-        (void) snprintf(cursor, sizeof(cursor), "%" PRIu64, filter.offset + PAGE);
-        response.next_cursor = acp_str(cursor);
-    }
-    if (err && err != ACP_ERR_MISSING)
-        (void) acp_agent_refuse(agent, call, CODE_INTERNAL, acp_str(failure.message));
-    else
-        (void) acp_agent_answer(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &response);
-    acp_arena_finish(&listing.arena);
-}
-
-void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str id, void *user)
-{
-    struct coder *coder = user;
-    struct store *store = NULL;
-    struct acp_failure failure = {0};
-    struct acp_delete_session_response response = {0};
-    int err = coder->options->store_path
-                  ? store_open(coder->options->store_path, 0, &store, &failure)
-                  : ACP_ERR_MISSING;
-    if (!err)
-        err = store_delete(store, id, &failure);
-    store_close(store);
-    if (err && err != ACP_ERR_MISSING)
-        (void) acp_agent_refuse(agent, call, CODE_INTERNAL, acp_str(failure.message));
-    else
-        (void) acp_agent_answer(agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
+        append_message(coding, anew ? "kept" : "said", &messages[coding->logged]);
 }

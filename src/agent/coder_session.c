@@ -6,7 +6,12 @@
 #include "agent/coder_inside.h"
 #include "base/copy.h"
 
-enum { MAX_SESSIONS_DEFAULT = 1000, CODE_PARAMS = -32602, CODE_LIMIT = -32000 };
+enum {
+    MAX_SESSIONS_DEFAULT = 1000,
+    CODE_PARAMS = -32602,
+    CODE_INTERNAL = -32603,
+    CODE_LIMIT = -32000
+};
 
 /* ---- Modes ----------------------------------------------------------------------------------- */
 
@@ -43,6 +48,7 @@ int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failu
     if (found == ACP_POLICY_SANDBOX && !toolbox_has_jail(coding->coder->box, failure))
         return ACP_ERR_STATE;
     acp_policy_set_mode(coding->policy, found);
+    coding_log_settings(coding);
     return 0;
 }
 
@@ -104,6 +110,7 @@ int coding_set_model(struct coding *coding, struct acp_str model)
         return ACP_ERR_NOMEM;
     free(coding->model);
     coding->model = copy;
+    coding_log_settings(coding);
     return 0;
 }
 
@@ -131,6 +138,7 @@ void coder_set_option(struct acp_session *session, acp_call call,
         (void) coding_set_model(coding, value);
     } else if (acp_str_is(request->config_id, "effort") && model_effort_find(value, &effort)) {
         coding->effort = effort;
+        coding_log_settings(coding);
     } else {
         (void) acp_agent_refuse(acp_session_agent(session), call, CODE_PARAMS,
                                 acp_str("there is no such option, or no such value"));
@@ -143,18 +151,25 @@ void coder_set_option(struct acp_session *session, acp_call call,
 
 /* ---- Titles ---------------------------------------------------------------------------------- */
 
-int coding_set_title(struct coding *coding, struct acp_str title)
+int coding_keep_title(struct coding *coding, struct acp_str title)
 {
-    struct acp_session_info_update info = {.title = title};
-    struct store_change change = {.title = title};
     char *copy = acp_str_copy(title);
     if (!copy)
         return ACP_ERR_NOMEM;
     free(coding->title);
     coding->title = copy;
+    return 0;
+}
+
+int coding_set_title(struct coding *coding, struct acp_str title)
+{
+    struct acp_session_info_update info = {.title = title};
+    struct store_change change = {.title = title};
+    int err = coding_keep_title(coding, title);
+    if (err)
+        return err;
     if (coding->log)
         (void) store_log_change(coding->log, &change);
-    /* Before the client knows the session it cannot be told; coding_accept() does then. */
     (void) acp_session_info(coding->session, &info);
     return 0;
 }
@@ -190,6 +205,7 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
         return NULL;
     coding->coder = coder;
     coding->session = session;
+    coding->used = uv_now(&coder->loop);
     int err = copy_policy(coder->options, &coding->policy);
     struct tools_options tools = {
         .box = coder->box,
@@ -200,6 +216,7 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
         .always = ACP_GRANT_PROJECT,
         .find = coder_find_server_tool,
         .granted = on_granted,
+        .shown = coding_log_output,
         .user = coding,
     };
     if (!err)
@@ -222,6 +239,7 @@ void coding_free(struct coding *coding)
 {
     if (!coding)
         return;
+    coding_end_fork(coding);
     tools_free(coding->tools);
     coding_end_servers(coding);
     acp_policy_free(coding->policy);
@@ -276,27 +294,29 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
         store_new_id(id);
     int err = acp_session_set_id(session, acp_str(id));
     struct coding *coding = err ? NULL : coding_new(coder, session);
+    bool later = false; /* it is accepted when the log is open */
     if (coding) {
         (void) memcpy(coding->chat, chat, sizeof(chat));
-        if (known && coding_take_up(coding, &failure))
+        later = known && coding_open_again(coding, false, &failure) == 0;
+        if (known && !later)
             (void) fprintf(stderr, "acp agent: the chat's session cannot be read: %s\n",
                            failure.message);
     }
-    if (!coding || coding_accept(coding))
-        (void) acp_session_refuse(session, -32603, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+    if (!coding)
+        (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+    else if (!later && coding_accept(coding))
+        coding_refuse(coding, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
     else
         coding_start_servers(coding, request->mcp_servers);
 }
 
-void coder_end_session(struct acp_session *session, void *user)
+/* Nothing of it is left but what is in the log. */
+static void end_coding(struct coding *coding)
 {
-    struct coder *coder = user;
-    struct coding *coding = acp_session_user(session);
-    if (!coding)
-        return;
-    acp_session_set_user(session, NULL);
-    coder->sessions--;
+    struct coder *coder = coding->coder;
     struct coding **link = &coder->first;
+    acp_session_set_user(coding->session, NULL);
+    coder->sessions--;
     while (*link != coding)
         link = &(*link)->next;
     *link = coding->next;
@@ -308,4 +328,19 @@ void coder_end_session(struct acp_session *session, void *user)
         free(coding->work);
     }
     coding_free(coding);
+}
+
+void coding_refuse(struct coding *coding, int64_t code, const char *sentence)
+{
+    struct acp_session *session = coding->session;
+    end_coding(coding);
+    (void) acp_session_refuse(session, code, acp_str(sentence));
+}
+
+void coder_end_session(struct acp_session *session, void *user)
+{
+    struct coding *coding = acp_session_user(session);
+    (void) user;
+    if (coding)
+        end_coding(coding);
 }

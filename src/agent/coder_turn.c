@@ -23,6 +23,7 @@ static void ask_model(struct work *work);
 static void free_work(struct work *work)
 {
     work->coding->work = NULL;
+    work->coding->used = uv_now(&work->coding->coder->loop);
     model_reply_free(work->reply);
     acp_arena_finish(&work->arena);
     acp_buf_finish(&work->text);
@@ -35,6 +36,8 @@ static void settle(struct work *work)
     struct coding *coding = work->coding;
     const char *why = work->cancelled ? "This was not run: the user cancelled the turn."
                                       : "This was not run: the answer was not complete.";
+    if (!coding->history)
+        return; /* it could not be brought back, and is in the log as it was */
     if (history_close_calls(coding->history, acp_str(why)) < 0)
         history_clear(coding->history);
     coding_log(coding);
@@ -42,18 +45,34 @@ static void settle(struct work *work)
 
 void work_end(struct work *work, enum acp_stop stop)
 {
+    static const char *const reasons[] = {
+        [ACP_STOP_END_TURN] = "end_turn",
+        [ACP_STOP_MAX_TOKENS] = "max_tokens",
+        [ACP_STOP_MAX_TURN_REQUESTS] = "max_turn_requests",
+        [ACP_STOP_REFUSAL] = "refusal",
+        [ACP_STOP_CANCELLED] = "cancelled",
+    };
     struct acp_turn *turn = work->turn;
     settle(work);
+    coding_log_stop(work->coding, reasons[stop]);
     free_work(work);
     (void) acp_turn_end(turn, stop);
 }
 
-void work_fail(struct work *work, const char *sentence)
+static void fail_turn(struct work *work, int64_t code, const char *sentence)
 {
     struct acp_turn *turn = work->turn;
+    char copy[600]; /* it may be a part of what goes */
+    (void) snprintf(copy, sizeof(copy), "%s", sentence);
     settle(work);
+    coding_log_error(work->coding, copy);
     free_work(work);
-    (void) acp_turn_fail(turn, CODE_INTERNAL, acp_str(sentence));
+    (void) acp_turn_fail(turn, code, acp_str(copy));
+}
+
+void work_fail(struct work *work, const char *sentence)
+{
+    fail_turn(work, CODE_INTERNAL, sentence);
 }
 
 /* A turn that was cancelled ends when nothing of it is at work any more. */
@@ -458,10 +477,7 @@ static void begin(struct work *work, struct acp_content_block_list prompt)
     if (!err)
         err = history_add(coding->history, MODEL_USER, parts, count);
     if (err) {
-        struct acp_turn *turn = work->turn;
-        free_work(work);
-        (void) acp_turn_fail(turn, CODE_PARAMS,
-                             acp_str(*failure.message ? failure.message : acp_err_text(err)));
+        fail_turn(work, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
         return;
     }
     name_session(coding, parts, count);
@@ -486,5 +502,11 @@ void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, v
     acp_arena_init(&work->arena, 0);
     acp_buf_init(&work->text, 1 << 20);
     coding->work = work;
-    begin(work, prompt);
+    coding_log_prompt(coding, turn, prompt);
+    struct acp_failure failure = {0};
+    int err = coding_wake(coding, &failure);
+    if (err)
+        work_fail(work, *failure.message ? failure.message : acp_err_text(err));
+    else
+        begin(work, prompt);
 }

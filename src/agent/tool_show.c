@@ -90,6 +90,16 @@ static enum acp_tool_call_status_is status_of(enum tool_end end)
     }
 }
 
+static void tell_shown(struct tool_run *run, const struct acp_tool_call_content *text)
+{
+    const struct tools_options *options = &run->set->options;
+    struct acp_tool_call_update call;
+    acp_tool_call_update_init(&call, run->call);
+    call.content = (struct acp_tool_call_content_list){text, 1};
+    if (options->shown)
+        options->shown(run->set, &call, options->user);
+}
+
 void tool_show_end(struct tool_run *run, enum tool_end end)
 {
     struct acp_tool_call_update call;
@@ -106,11 +116,15 @@ void tool_show_end(struct tool_run *run, enum tool_end end)
     /* A diff or a terminal says it all, unless something went wrong. */
     bool has_own = run->shows_itself || (run->content_count && end == TOOL_COMPLETED);
     struct acp_str cut = tool_cut(acp_buf_view(&run->text), SHOWN_TEXT);
-    if (!has_own && fence(cut, &shown) == 0) {
+    bool fenced = (!has_own || run->shows_itself) && fence(cut, &shown) == 0;
+    if (fenced) {
         acp_tool_call_content_init_content(&text);
         acp_content_block_init_text(&text.content.content, acp_buf_view(&shown));
-        call.content = (struct acp_tool_call_content_list){&text, 1};
     }
+    if (fenced && !has_own)
+        call.content = (struct acp_tool_call_content_list){&text, 1};
     (void) acp_turn_tool(run->turn, &call);
+    if (fenced && has_own)
+        tell_shown(run, &text);
     acp_buf_finish(&shown);
 }

@@ -87,6 +87,11 @@ struct tools_options {
     const struct tool *(*find)(struct acp_str name, void *user);
     /* The ledger has a new grant: save it.  May be NULL. */
     void (*granted)(struct tools *set, void *user);
+    /*
+     * What a call that shows itself by a terminal has shown, as text: for telling it again when the
+     * terminal is gone.  May be NULL.
+     */
+    void (*shown)(struct tools *set, const struct acp_tool_call_update *call, void *user);
     void *user;
 };
 

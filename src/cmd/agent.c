@@ -13,7 +13,11 @@ struct agent_run_options {
     bool demo;
     bool unstable;
     bool no_log;
+    struct option_number idle;
 };
+
+/* Somebody who has not come back by then will not mind the moment it takes to read a log. */
+enum { IDLE_MS_DEFAULT = 10 * 60 * 1000 };
 
 static const char *const mode_names[] = {"safe", "read-only", "sandbox", "full", NULL};
 static const enum acp_policy_mode modes[] = {ACP_POLICY_SAFE, ACP_POLICY_READ_ONLY,
@@ -51,6 +55,7 @@ static int run(const struct invocation *invocation)
         .ledger = c.ledger,
         .ledger_path = c.talk.ledger_path,
         .store_path = options->no_log ? NULL : store_path(&c),
+        .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,
     };
     status = coder_run(&coder) ? EXIT_FAILED : EXIT_OK;
     conversation_finish(&c);
@@ -88,6 +93,11 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, no_log),
      .help = "keep no sessions"},
+    {.name = "idle",
+     .argument = "SECONDS",
+     .kind = OPTION_DURATION,
+     .offset = offsetof(struct agent_run_options, idle),
+     .help = "let a session leave memory that was not used for so long, until it is; 0: never"},
     {0},
 };
 

@@ -188,13 +188,26 @@ int store_log_create(struct store_writer *w, const struct store_session *session
     return 0;
 }
 
+/* One that is being closed here has written, or will have, all of its events before this one. */
+static bool inherit_claim(struct store_writer *w, struct acp_str id, struct store_claim *ret)
+{
+    for (struct store_log *log = w->logs; log; log = log->next) {
+        if (!log->closing || log->claim.fd < 0 || !acp_str_is(id, log->id))
+            continue;
+        *ret = log->claim;
+        log->claim = (struct store_claim) STORE_NO_CLAIM;
+        return true;
+    }
+    return false;
+}
+
 int store_log_open(struct store_writer *w, struct acp_str id, store_opened_fn *opened, void *user,
                    struct store_log **ret, struct acp_failure *failure)
 {
     if (w->closing)
         return store_fail(failure, ACP_ERR_STATE, "the log is closed");
     struct store_claim claim;
-    int err = store_claim_take(&claim, w->path, id, failure);
+    int err = inherit_claim(w, id, &claim) ? 0 : store_claim_take(&claim, w->path, id, failure);
     if (err)
         return err;
     struct store_log *log = log_new(w, id, user);

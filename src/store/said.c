@@ -204,11 +204,13 @@ static int say_update(struct reading *reading, struct acp_raw body, struct store
 
 static int say_prompt(struct reading *reading, struct acp_raw body, struct store_said *ret)
 {
-    struct member prompt = {.key = "prompt", .value = body};
-    find_members(reading, body, &prompt, 1);
+    /* A list of blocks; or an object that has them in one of its members. */
+    struct member in[] = {{.key = "prompt", .value = body}, {.key = "content"}};
+    find_members(reading, body, in, 2);
     ret->author = STORE_USER;
     ret->whole = true;
-    each_item(reading, prompt.value, add_block);
+    each_item(reading, in[0].value, add_block);
+    each_item(reading, in[1].value, add_block);
     return reading->words->len > 0;
 }
 

@@ -21,6 +21,7 @@ struct store;
 enum store_open_flags {
     STORE_CREATE = 1 << 0,    /* make the database and its folder (modes 0600, 0700) if missing */
     STORE_FULL_SYNC = 1 << 1, /* what is written survives a loss of power too, at a price */
+    STORE_NO_INDEX = 1 << 2,  /* a writer leaves all indexing to the first search */
 };
 
 /* Refuses what is no database, another program's, or of a newer version; migrates an older one. */

@@ -92,7 +92,7 @@ static void publish(struct store_writer *w)
             if (kept)
                 log->kept_seq = log->pending_seq;
         }
-        if (log->turn_ended && kept)
+        if (log->turn_ended && kept && !(w->flags & STORE_NO_INDEX))
             want_index(w, log->number);
         log->pending_seq = 0;
         log->turn_ended = false;
@@ -209,6 +209,9 @@ static void write_batches(struct store_writer *w)
 {
     for (size_t at = 0; at < w->writing.len;) {
         const struct record *record = (const struct record *) (const void *) (w->writing.data + at);
+        /* Who opens a session again is told all of it, and others can read that. */
+        if (record->request && record->request->kind == REQUEST_OPEN && w->touched)
+            settle(w);
         handle_record(w, record);
         at += record->size;
         w->batch_records++;

@@ -170,7 +170,7 @@ class PlainClient {
   }
 
   async stop() {
-    this.child.stdin.end();
+    if (!this.child.stdin.writableEnded) this.child.stdin.end();
     await this.exited;
     return { failures: [], checked: 1 };
   }
@@ -190,6 +190,11 @@ if (version === 1)
     assert.notEqual(fork.sessionId, sessionId);
     await prompt(fork.sessionId, "what do you remember");
     assert.match(client.text, /- that tea is hot|- tea is hot/);
+    await client.stop();
+    const again = keep(new PlainClient(acp, "agent", "--demo"));
+    await again.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+    await again.request("session/load", { ...place, sessionId: fork.sessionId });
+    assert.match(again.text, /remember that tea is hot.*what do you remember.*tea is hot/s);
   });
 
 await kase(name("a chat of JetBrains goes on where it was"), async (keep) => {

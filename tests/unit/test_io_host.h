@@ -220,9 +220,10 @@ struct pair {
     size_t most_out;
     size_t most_chunk;
     bool ended;
-    bool hold;   /* paused whatever the output is */
-    size_t mark; /* paused above so much output; 0: never */
-    int refuse;  /* what receive returns */
+    bool hold;    /* paused whatever the output is */
+    bool holding; /* says that there is more to come */
+    size_t mark;  /* paused above so much output; 0: never */
+    int refuse;   /* what receive returns */
     uint64_t deadline;
     unsigned ticks;
 };
@@ -303,11 +304,25 @@ static inline bool pair_paused(void *self)
     return p->hold || (p->mark && p->out.len > p->mark);
 }
 
+static inline bool pair_holding(void *self)
+{
+    return ((struct pair *) self)->holding;
+}
+
 static inline void pair_init(struct pair *p)
 {
     *p = (struct pair){.deadline = UINT64_MAX};
-    p->endpoint = (struct acp_endpoint){p,         pair_receive,  pair_receive_end, pair_output,
-                                        pair_sent, pair_deadline, pair_tick,        pair_paused};
+    p->endpoint = (struct acp_endpoint){
+        .self = p,
+        .receive = pair_receive,
+        .receive_end = pair_receive_end,
+        .output = pair_output,
+        .sent = pair_sent,
+        .deadline = pair_deadline,
+        .tick = pair_tick,
+        .paused = pair_paused,
+        .holding = pair_holding,
+    };
     acp_buf_init(&p->in, 256 * 1024 * 1024);
     acp_buf_init(&p->out, 256 * 1024 * 1024);
 }

@@ -351,6 +351,26 @@ static void the_last_output_is_sent_after_the_end_of_input(void **state)
     side_finish(&a);
 }
 
+static void what_is_held_back_keeps_the_link_open(void **state)
+{
+    struct side a;
+    int out[2];
+    assert_int_equal(acp_fd_pipe(&out[0], &out[1]), 0);
+    side_open(&a, host_loop(state), -1, out[1]);
+    a.pair.holding = true;
+    acp_link_close(a.link);
+    host_run_for(host_loop(state), 20);
+    assert_false(a.closed);
+    a.pair.holding = false;
+    side_say(&a, "at last");
+    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_int_equal(a.reason, 0);
+    char text[32] = "";
+    assert_int_equal(read(out[0], text, sizeof(text)), 7);
+    acp_fd_close(&out[0]);
+    side_finish(&a);
+}
+
 static void who_does_not_take_the_last_output_is_left(void **state)
 {
     struct side a;
@@ -566,6 +586,7 @@ int main(void)
         host_test(two_sides_that_both_write_first_do_not_wait_for_ever),
         host_test(output_of_one_turn_is_written_at_once),
         host_test(the_last_output_is_sent_after_the_end_of_input),
+        host_test(what_is_held_back_keeps_the_link_open),
         host_test(who_does_not_take_the_last_output_is_left),
         host_test(a_broken_output_ends_the_link_after_the_last_input),
         host_test(a_stalled_output_that_breaks_is_noticed),
