@@ -322,7 +322,8 @@ static int print_table(const struct figure *figures)
         const struct figure *f = &figures[i];
         printf("%-46s %9.1f %-4s", f->what, f->value, f->unit);
         if (f->goal)
-            printf(" %44s (goal < %.0f) %s", "", f->goal, f->value < f->goal ? "reached" : "MISSED");
+            printf(" %44s (goal < %.0f) %s", "", f->goal,
+                   f->value < f->goal ? "reached" : "MISSED");
         printf("\n");
         missed += f->goal && f->value >= f->goal;
     }
@@ -369,8 +370,8 @@ int main(int argc, char **argv)
     (void) snprintf(home, sizeof(home), "HOME=%s", s.home);
     s.port = model_server_start();
     (void) snprintf(base, sizeof(base), "OPENAI_BASE_URL=http://127.0.0.1:%u/v1", s.port);
-    const char *const environment[] = {home, base, "OPENAI_API_KEY=sk-none",
-                                       "OPENAI_MODEL=scripted", "PATH=/usr/bin:/bin", NULL};
+    const char *const environment[] = {
+        home, base, "OPENAI_API_KEY=sk-none", "OPENAI_MODEL=scripted", "PATH=/usr/bin:/bin", NULL};
     memcpy(s.environment, environment, sizeof(environment));
     measure_all(&s, figures);
     int status = guard ? print_tap(figures) : print_table(figures);
