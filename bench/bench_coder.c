@@ -283,8 +283,9 @@ static void measure_all(const struct setting *s, struct figure figures[FIGURES])
         {"resident after session/new, demonstration", "KiB", demo.kib, 16384, 16384},
         {"resident after session/new, model by HTTP", "KiB", real.kib, 16384, 16384},
         {"resident after a turn, libcurl loaded", "KiB", talking.kib, 16384, 16384},
-        {"a piece from the model to the client, p50", "us", way.p50, 1000, 20000},
-        {"a piece from the model to the client, p99", "us", way.p99, 1000, 0},
+        /* A millisecond from where it has arrived, which the bare socket tells. */
+        {"a piece from the model to the client, p50", "us", way.p50, bare.p50 + 1000, 20000},
+        {"a piece from the model to the client, p99", "us", way.p99, bare.p99 + 1000, 0},
         {"a piece read from the bare socket, p50", "us", bare.p50, 0, 0},
         {"a piece read from the bare socket, p99", "us", bare.p99, 0, 0},
         {"an idle session, one turn of 200 bytes", "KiB", small, 32, 32},
