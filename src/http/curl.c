@@ -13,7 +13,8 @@ static const struct library_function functions[] = {
 
 static const char *begin(void)
 {
-    return curl.global_init(CURL_GLOBAL_DEFAULT) ? "the one that is installed does not start" : NULL;
+    return curl.global_init(CURL_GLOBAL_DEFAULT) ? "the one that is installed does not start"
+                                                 : NULL;
 }
 
 int curl_load(const char *library, struct acp_failure *failure)
