@@ -61,6 +61,9 @@ struct config_origin config_here(struct config_reader *reader)
 /* ---- Reports -------------------------------------------------------------------------------- */
 
 static void report_line(struct config_reader *reader, size_t offset, const char *format,
+                        va_list args) ACP_PRINTF(3, 0);
+
+static void report_line(struct config_reader *reader, size_t offset, const char *format,
                         va_list args)
 {
     char sentence[400];

@@ -1,76 +1,34 @@
 /* Loads libsqlite3 and fills the table of its functions. */
 #include "store/sqlite.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <uv.h>
+#include "load/library.h"
 
 /* STRICT tables. */
 enum { OLDEST_VERSION = 3037000 };
 
 struct sqlite_functions sqlite;
 
-static uv_mutex_t lock;
-static uv_once_t once = UV_ONCE_INIT;
-static bool tried;
-static struct acp_failure outcome; /* err is 0 when it is loaded */
-
-static const struct {
-    const char *name;
-    size_t offset;
-} functions[] = {
+static const struct library_function functions[] = {
 #define SQLITE_ROW_OF(name) {"sqlite3_" #name, offsetof(struct sqlite_functions, name)},
     SQLITE_FUNCTIONS(SQLITE_ROW_OF)
 #undef SQLITE_ROW_OF
 };
 
-static void refuse(const char *why)
+static const char *begin(void)
 {
-    outcome.err = ACP_ERR_MISSING;
-    (void) snprintf(outcome.message, sizeof(outcome.message),
-                    "the session log needs SQLite: please install the package libsqlite3-0 (%s)",
-                    why);
-}
-
-static void load(const char *name)
-{
-    /* Never closed: connections live until the process ends. */
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        char why[96];
-        (void) snprintf(why, sizeof(why), "%s is not found", name);
-        refuse(why);
-        return;
-    }
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        void *symbol = dlsym(library, functions[i].name);
-        if (!symbol) {
-            refuse("the one that is installed is too old");
-            return;
-        }
-        memcpy((char *) &sqlite + functions[i].offset, &symbol, sizeof(symbol));
-    }
-    if (sqlite.libversion_number() < OLDEST_VERSION)
-        refuse("the one that is installed is older than 3.37");
-}
-
-static void make_lock(void)
-{
-    if (uv_mutex_init(&lock))
-        abort(); /* there is no process without memory for that */
+    return sqlite.libversion_number() < OLDEST_VERSION
+               ? "the one that is installed is older than 3.37"
+               : NULL;
 }
 
 int sqlite_load(const char *library, struct acp_failure *failure)
 {
-    uv_once(&once, make_lock);
-    uv_mutex_lock(&lock);
-    if (!tried)
-        load(library);
-    tried = true;
-    int err = outcome.err;
-    uv_mutex_unlock(&lock);
-    if (err && failure)
-        *failure = outcome;
-    return err;
+    static struct library it = {
+        .need = "the session log needs SQLite: please install the package libsqlite3-0",
+        .table = &sqlite,
+        .functions = functions,
+        .count = sizeof(functions) / sizeof(functions[0]),
+        .begin = begin,
+    };
+    return library_load(&it, library, failure);
 }

@@ -75,24 +75,28 @@ async function oursToOurs(t, official, types) {
   const jobs = types.flatMap((type) => seeds.map((seed) => ({ type, seed })));
   const { profile } = official;
   const reader = new Reader(official.defs, { strict: true });
-  const made = await tool.ask(jobs.map(({ type, seed }) => `generate ${profile} ${type} ${seed}`));
-  const commands = jobs.map(({ type }, i) => `strict ${profile} ${type} ${made[i].slice(3)}`);
+  const first = await tool.ask(jobs.map(({ type, seed }) => `generate ${profile} ${type} ${seed}`));
+  const commands = jobs.map(({ type }, i) => `strict ${profile} ${type} ${first[i].slice(3)}`);
   const again = await tool.ask(commands);
   jobs.forEach(({ type, seed }, i) => {
     t.count();
-    if (again[i] === made[i]) return;
-    const [wrote, read] = [made[i], again[i]].map(parseAnswer);
+    if (again[i] === first[i]) return;
+    const [wrote, read] = [first[i], again[i]].map(parseAnswer);
     const expected = wrote.ok && canonical(reader.read(type, parseExact(wrote.json)));
     if (read.ok && canonical(parseExact(read.json)) === expected) return;
     const where = `${profile} ${type} seed ${seed}`;
-    report(t, [where, `wrote ${show(made[i])}`, `read ${show(again[i])}`]);
+    report(t, [where, `wrote ${show(first[i])}`, `read ${show(again[i])}`]);
   });
 }
 
 // ---- (b) The schema's, through our codec --------------------------------------------------------
 
+const made = new Map(); // of the same schema and the same options once only
+
 /** Random valid messages of the schema's making. */
 function makeInstances(t, official, types, options) {
+  const key = `${official.profile} ${JSON.stringify(options)}`;
+  if (made.has(key)) return made.get(key);
   const jobs = [];
   let discarded = 0;
   for (const type of types) {
@@ -104,6 +108,7 @@ function makeInstances(t, official, types, options) {
     }
   }
   if (discarded > jobs.length / 50) t.fail(`the generator made ${discarded} invalid messages`);
+  made.set(key, jobs);
   return jobs;
 }
 

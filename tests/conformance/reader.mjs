@@ -12,10 +12,12 @@ const WIDTHS = {
   uint64: [0n, 2n ** 64n - 1n],
 };
 
-/** Why a message is refused; code is the name that our codec gives it. */
-export class Refused extends Error {
+/**
+ * Why a message is refused; code is the name that our codec gives it.  Thrown by the thousand, so it
+ * is no Error: those note the stack.
+ */
+export class Refused {
   constructor(code, path) {
-    super(`${code} ${path}`);
     this.code = code;
     this.path = path;
   }

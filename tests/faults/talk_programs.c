@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "roles_acts.h"
+
 /* The program cannot go on, and says so in the middle of things. */
 static bool give_up(struct talk *t, enum talk_side side)
 {
@@ -83,42 +85,8 @@ static void on_permission(struct acp_turn *turn, const struct acp_permission *an
 
 static void ask(struct talk *t, struct acp_turn *turn)
 {
-    struct acp_permission_option options[2];
-    struct acp_tool_call_update tool;
-    acp_permission_option_init(&options[0], acp_str("yes"), acp_str("Allow"),
-                               ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_permission_option_init(&options[1], acp_str("no"), acp_str("Reject"),
-                               ACP_PERMISSION_OPTION_KIND_REJECT_ONCE);
-    acp_tool_call_update_init(&tool, acp_str("call-9"));
-    tool.title = acp_str("Remove everything");
-    assert_int_equal(acp_turn_ask_permission(turn, &tool, options, 2, on_permission, t), 0);
+    acts_ask(turn, on_permission, t);
     t->asked++;
-}
-
-static void work(struct acp_turn *turn)
-{
-    struct acp_plan_entry entry;
-    struct acp_tool_call_update tool;
-    struct acp_tool_call_content content;
-    (void) acp_turn_thought(turn, acp_str("hm"));
-    acp_plan_entry_init(&entry, acp_str("think"), ACP_PLAN_ENTRY_PRIORITY_HIGH,
-                        ACP_PLAN_ENTRY_STATUS_IN_PROGRESS);
-    (void) acp_turn_plan(turn, &entry, 1);
-    acp_tool_call_update_init(&tool, acp_str("call-1"));
-    tool.title = acp_str("Edit a file");
-    tool.kind.is = ACP_TOOL_KIND_EDIT;
-    (void) acp_turn_tool(turn, &tool);
-    acp_tool_call_update_init(&tool, acp_str("call-1"));
-    tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
-    memset(&content, 0, sizeof(content));
-    content.is = ACP_TOOL_CALL_CONTENT_DIFF;
-    content.diff.path = acp_str("/w/a.txt");
-    content.diff.old_text = acp_str("one\n");
-    content.diff.new_text = acp_str("two\n");
-    tool.content.items = &content;
-    tool.content.count = 1;
-    (void) acp_turn_tool(turn, &tool);
-    (void) acp_turn_text(turn, acp_str("changed, \xc3\xa4nd more"));
 }
 
 static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
@@ -129,7 +97,8 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
     if (note(t, TALK_AGENT, "prompt %.*s", STR(text)))
         return;
     if (acp_str_is(text, "work")) {
-        work(turn);
+        acts_work(turn);
+        (void) acp_turn_text(turn, acp_str("changed, \xc3\xa4nd more"));
         ask(t, turn);
     } else if (acp_str_is(text, "wait")) {
         (void) acp_turn_text(turn, acp_str("one moment"));
@@ -166,10 +135,7 @@ static void on_load(struct acp_session *session, const struct acp_resume_session
                     void *user)
 {
     struct talk *t = user;
-    struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("what I said"));
-    assert_int_equal(acp_session_user_block(session, &block, acp_str("u1")), 0);
-    assert_int_equal(acp_session_text(session, acp_str("what was answered"), acp_str("a1")), 0);
+    acts_replay(session);
     assert_null(t->opening);
     t->opening = session;
     t->sessions++;
@@ -211,25 +177,13 @@ const struct acp_agent_handler talk_agent_handler = {
     .closed = on_agent_closed,
 };
 
-static void accept_session(struct acp_session *session)
-{
-    struct acp_session_mode modes[2];
-    struct acp_available_command command;
-    acp_session_mode_init(&modes[0], acp_str("ask"), acp_str("Ask"));
-    acp_session_mode_init(&modes[1], acp_str("code"), acp_str("Code"));
-    acp_available_command_init(&command, acp_str("test"), acp_str("Runs the tests"));
-    struct acp_session_setup setup = {
-        .modes = {modes, 2}, .current_mode = acp_str("ask"), .commands = {&command, 1}};
-    assert_int_equal(acp_session_accept(session, &setup), 0);
-}
-
 bool talk_agent_work(struct talk *t)
 {
     struct acp_session *session = t->opening;
     struct acp_turn *turn = t->ending;
     t->opening = NULL;
     if (session) {
-        accept_session(session);
+        acts_accept(session);
         return true;
     }
     t->ending = NULL;

@@ -7,7 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CASE_MS, within } from "./cases.mjs";
+import { CASE_MS, STOP_MS, within } from "./cases.mjs";
 import { lineSplitter } from "./lines.mjs";
 import { Terminals } from "./sdk-side.mjs";
 import { WireCheck } from "./wire.mjs";
@@ -163,7 +163,7 @@ export class OurClient {
     const timer = setTimeout(() => {
       failures.push("the client did not exit when its input ended");
       this.child.kill("SIGKILL");
-    }, 4000);
+    }, STOP_MS);
     const { code, signal } = await this.ended;
     clearTimeout(timer);
     this.terminals.end();

@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import { WireCheck } from "./wire.mjs";
 import { lineSplitter } from "./lines.mjs";
-import { CASE_MS, within } from "./cases.mjs";
+import { CASE_MS, STOP_MS, within } from "./cases.mjs";
 
 const sdk = {
   1: await import("@agentclientprotocol/sdk"),
@@ -316,7 +316,7 @@ export class SdkClient {
     const timer = setTimeout(() => {
       failures.push("the agent did not exit when its input ended");
       this.child.kill("SIGKILL");
-    }, 3000);
+    }, STOP_MS);
     const { code, signal } = await this.exited;
     clearTimeout(timer);
     this.terminals.end();

@@ -1,6 +1,8 @@
 /* The parts that the agent and the client play in roles_world.h, and how they are put together. */
 #include "roles_world.h"
 
+#include "roles_acts.h"
+
 /* ---- A conversation -------------------------------------------------------------------------- */
 
 static void note(struct world *w, const char *format, ...) ACP_PRINTF(2, 3);
@@ -82,47 +84,6 @@ void world_on_file_answer(struct acp_turn *turn, int err, struct acp_str text, v
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
 
-static void do_work(struct acp_turn *turn)
-{
-    struct acp_plan_entry entry;
-    struct acp_tool_call_update tool;
-    struct acp_tool_call_content content;
-    (void) acp_turn_thought(turn, acp_str("hm"));
-    acp_plan_entry_init(&entry, acp_str("think"), ACP_PLAN_ENTRY_PRIORITY_HIGH,
-                        ACP_PLAN_ENTRY_STATUS_IN_PROGRESS);
-    (void) acp_turn_plan(turn, &entry, 1);
-    acp_tool_call_update_init(&tool, acp_str("call-1"));
-    tool.title = acp_str("Edit a file");
-    tool.kind.is = ACP_TOOL_KIND_EDIT;
-    (void) acp_turn_tool(turn, &tool);
-    acp_tool_call_update_init(&tool, acp_str("call-1"));
-    tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
-    memset(&content, 0, sizeof(content));
-    content.is = ACP_TOOL_CALL_CONTENT_DIFF;
-    content.diff.path = acp_str("/w/a.txt");
-    content.diff.old_text = acp_str("one\n");
-    content.diff.new_text = acp_str("two\n");
-    tool.content.items = &content;
-    tool.content.count = 1;
-    (void) acp_turn_tool(turn, &tool);
-    (void) acp_turn_text(turn, acp_str("done"));
-    (void) acp_turn_end(turn, ACP_STOP_END_TURN);
-}
-
-static void ask_permission(struct world *w, struct acp_turn *turn)
-{
-    struct acp_permission_option options[2];
-    struct acp_tool_call_update tool;
-    acp_permission_option_init(&options[0], acp_str("yes"), acp_str("Allow"),
-                               ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_permission_option_init(&options[1], acp_str("no"), acp_str("Reject"),
-                               ACP_PERMISSION_OPTION_KIND_REJECT_ONCE);
-    acp_tool_call_update_init(&tool, acp_str("call-9"));
-    tool.title = acp_str("Remove everything");
-    w->turn = turn;
-    assert_int_equal(acp_turn_ask_permission(turn, &tool, options, 2, on_permission_answer, w), 0);
-}
-
 void world_on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
 {
     struct world *w = user;
@@ -136,10 +97,13 @@ void world_on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt
         w->turn = turn;
         break;
     case SCENE_WORK:
-        do_work(turn);
+        acts_work(turn);
+        (void) acp_turn_text(turn, acp_str("done"));
+        (void) acp_turn_end(turn, ACP_STOP_END_TURN);
         break;
     case SCENE_ASK:
-        ask_permission(w, turn);
+        w->turn = turn;
+        acts_ask(turn, on_permission_answer, w);
         break;
     case SCENE_READ:
         w->turn = turn;
@@ -158,27 +122,17 @@ static void on_new_session(struct acp_session *session,
 {
     struct world *w = user;
     (void) request;
-    struct acp_session_mode modes[2];
-    struct acp_available_command command;
-    acp_session_mode_init(&modes[0], acp_str("ask"), acp_str("Ask"));
-    acp_session_mode_init(&modes[1], acp_str("code"), acp_str("Code"));
-    acp_available_command_init(&command, acp_str("test"), acp_str("Runs the tests"));
-    struct acp_session_setup setup = {
-        .modes = {modes, 2}, .current_mode = acp_str("ask"), .commands = {&command, 1}};
     w->agent_session = session;
-    assert_int_equal(acp_session_accept(session, &setup), 0);
+    acts_accept(session);
 }
 
 static void on_load(struct acp_session *session, const struct acp_resume_session_request *request,
                     void *user)
 {
     struct world *w = user;
-    struct acp_content_block block;
     (void) request;
     w->agent_session = session;
-    acp_content_block_init_text(&block, acp_str("what I said"));
-    assert_int_equal(acp_session_user_block(session, &block, acp_str("u1")), 0);
-    assert_int_equal(acp_session_text(session, acp_str("what was answered"), acp_str("a1")), 0);
+    acts_replay(session);
     assert_int_equal(acp_session_accept(session, NULL), 0);
 }
 

@@ -85,32 +85,48 @@ static inline uv_loop_t *host_loop(void **state)
 
 /* ---- Running the loop until something is so -------------------------------------------------- */
 
+struct host_wait {
+    const bool *flag; /* NULL: only the time ends it */
+    bool late;
+    int open; /* handles on the stack of host_run_until() */
+};
+
 static inline void host_on_timer(uv_timer_t *timer)
 {
-    *(bool *) timer->data = true;
+    ((struct host_wait *) timer->data)->late = true;
 }
 
-static inline void host_on_timer_closed(uv_handle_t *timer)
+/* A timer may have set the flag in the same turn: the loop must not go to sleep on that. */
+static inline void host_before_sleep(uv_prepare_t *prepare)
 {
-    *(bool *) timer->data = true;
+    const struct host_wait *wait = prepare->data;
+    if (wait->flag && *wait->flag)
+        uv_stop(prepare->loop);
+}
+
+static inline void host_on_closed(uv_handle_t *handle)
+{
+    ((struct host_wait *) handle->data)->open--;
 }
 
 /* Runs until *flag, or for so many ms at the most; false when it did not come. */
 static inline bool host_run_until(uv_loop_t *loop, const bool *flag, uint64_t ms)
 {
-    bool late = false;
+    struct host_wait wait = {.flag = flag, .open = 2};
     uv_timer_t timer;
+    uv_prepare_t prepare;
     assert_int_equal(uv_timer_init(loop, &timer), 0);
-    timer.data = &late;
+    assert_int_equal(uv_prepare_init(loop, &prepare), 0);
+    timer.data = prepare.data = &wait;
     uv_update_time(loop);
     assert_int_equal(uv_timer_start(&timer, host_on_timer, ms, 0), 0);
-    while (!(flag && *flag) && !late)
+    assert_int_equal(uv_prepare_start(&prepare, host_before_sleep), 0);
+    while (!(flag && *flag) && !wait.late)
         (void) uv_run(loop, UV_RUN_ONCE);
-    /* The timer stands on this stack: it must be gone before we are. */
-    bool gone = false;
-    timer.data = &gone;
-    uv_close((uv_handle_t *) &timer, host_on_timer_closed);
-    while (!gone)
+    /* The handles stand on this stack: they must be gone before we are. */
+    uv_close((uv_handle_t *) &timer, host_on_closed);
+    uv_close((uv_handle_t *) &prepare, host_on_closed);
+    while (wait.open)
         (void) uv_run(loop, UV_RUN_NOWAIT);
     return flag && *flag;
 }

@@ -9,56 +9,22 @@
 
 #include "acp/terminals.h"
 #include "io/fd.h"
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker chooses these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-/* NOLINTEND(bugprone-reserved-identifier) */
-
-static long countdown; /* allocations until one fails; 0: none does */
-static bool struck;
-
-static bool strikes(void)
-{
-    if (countdown == 0 || --countdown > 0)
-        return false;
-    struck = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return strikes() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return strikes() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return strikes() ? NULL : __real_realloc(old, size);
-}
+#include "test_memory.h"
 
 static void links(void **state)
 {
-    for (long n = 1; n == 1 || struck; n++) {
+    for (long n = 1; n == 1 || test_struck; n++) {
         int ends[2];
         struct pair pair;
         struct acp_link *link = NULL;
         pair_init(&pair);
         assert_int_equal(acp_fd_pipe(&ends[0], &ends[1]), 0);
         struct acp_link_options options = {.in = ends[0], .out = ends[1]};
-        struck = false;
-        countdown = n;
+        test_struck = false;
+        test_countdown = n;
         int err = acp_link_new(host_loop(state), &options, &pair.endpoint, NULL, NULL, &link);
-        countdown = 0;
-        assert_int_equal(err, struck ? ACP_ERR_NOMEM : 0);
+        test_countdown = 0;
+        assert_int_equal(err, test_struck ? ACP_ERR_NOMEM : 0);
         acp_link_free(link);
         host_run_for(host_loop(state), 1);
         pair_finish(&pair);
@@ -78,7 +44,7 @@ static void processes(void **state)
     static const struct acp_process_handler handler = {.exited = on_exited};
     static const char *const argv[] = {"sh", "-c", "echo out; echo err >&2", NULL};
     static const char *const env[] = {"A=b", NULL};
-    for (long n = 1; n == 1 || struck; n++) {
+    for (long n = 1; n == 1 || test_struck; n++) {
         struct pair pair;
         struct acp_failure failure = {0};
         struct acp_process *process = NULL;
@@ -86,13 +52,13 @@ static void processes(void **state)
         pair_init(&pair);
         struct acp_process_options options = {
             .argv = argv, .env = env, .endpoint = pair.endpoint, .err_by_line = true};
-        struck = false;
-        countdown = n;
+        test_struck = false;
+        test_countdown = n;
         int err =
             acp_process_start(host_loop(state), &options, &handler, &exited, &process, &failure);
-        countdown = 0;
+        test_countdown = 0;
         if (err) {
-            assert_true(struck);
+            assert_true(test_struck);
             assert_int_equal(err, ACP_ERR_NOMEM);
             assert_non_null(strstr(failure.message, "sh"));
         } else {
@@ -111,18 +77,18 @@ static void terminals(void **state)
     static const struct acp_str_entry env[] = {{ACP_STR("A"), ACP_STR("b")}};
     struct acp_terminal_request request = {
         .command = ACP_STR("sh"), .args = {args, 2}, .env = {env, 1}, .cwd = ACP_STR("/")};
-    for (long n = 1; n == 1 || struck; n++) {
+    for (long n = 1; n == 1 || test_struck; n++) {
         struct acp_terminals *set = NULL;
         struct acp_str id;
-        struck = false;
-        countdown = n;
+        test_struck = false;
+        test_countdown = n;
         int err = acp_terminals_new(host_loop(state), NULL, NULL, NULL, &set);
         if (!err)
             err = acp_terminals_create(set, acp_str("s"), &request, &id, NULL);
-        countdown = 0;
+        test_countdown = 0;
         if (err)
             assert_int_equal(err, ACP_ERR_NOMEM);
-        assert_true(err == 0 || struck);
+        assert_true(err == 0 || test_struck);
         acp_terminals_free(set);
         host_run_for(host_loop(state), 20);
     }
@@ -139,9 +105,9 @@ static void exits(void **state)
         struct acp_process_options options = {.argv = argv, .err_by_line = true};
         assert_int_equal(
             acp_process_start(host_loop(state), &options, &handler, &exited, &process, NULL), 0);
-        countdown = n;
+        test_countdown = n;
         assert_true(host_run_until(host_loop(state), &exited, 10000));
-        countdown = 0;
+        test_countdown = 0;
     }
 }
 

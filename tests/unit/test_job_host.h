@@ -5,9 +5,7 @@
 #ifndef TESTS_UNIT_TEST_JOB_HOST_H
 #define TESTS_UNIT_TEST_JOB_HOST_H
 
-#include "test_io_host.h"
-
-#include <poll.h>
+#include "test_world.h"
 
 #include "acp/job.h"
 #include "acp/workspace.h"
@@ -75,17 +73,9 @@ struct world {
 
 /* ---- The wire ------------------------------------------------------------------------------- */
 
-static inline size_t world_count(struct world *w, const char *words)
+static inline const char *world_log(struct world *w)
 {
-    size_t n = 0;
-    for (const char *at = test_cstr(&w->log); (at = strstr(at, words)); at += strlen(words))
-        n++;
-    return n;
-}
-
-static inline bool world_said(struct world *w, const char *words)
-{
-    return world_count(w, words) > 0;
+    return test_cstr(&w->log);
 }
 
 /* The value of a key whose value is a text without escapes. */
@@ -135,46 +125,20 @@ static inline void world_tap(struct world *w, struct acp_str bytes)
 
 static inline bool world_move(struct world *w, struct acp_endpoint *from, struct acp_endpoint *to)
 {
-    struct acp_str out = from->output(from->self);
-    if (from == &w->a && out.len > w->most_unsent)
-        w->most_unsent = out.len;
-    if (out.len == 0 || (from == &w->a ? w->reads_nothing : w->says_nothing))
+    bool is_agent = from == &w->a;
+    size_t unsent = from->output(from->self).len;
+    if (is_agent && unsent > w->most_unsent)
+        w->most_unsent = unsent;
+    if (is_agent ? w->reads_nothing : w->says_nothing)
         return false;
-    struct acp_raw copy = test_exact(acp_raw_n(out.ptr, out.len));
-    from->sent(from->self, copy.len);
-    if (from == &w->a)
-        world_tap(w, acp_str_n(copy.ptr, copy.len));
-    (void) to->receive(to->self, copy.ptr, copy.len, uv_now(w->loop));
-    test_exact_free(copy);
-    return true;
+    return world_pass(w, from, to, uv_now(w->loop), is_agent ? world_tap : NULL);
 }
 
 static inline void world_step(struct world *w)
 {
     bool moved = world_move(w, &w->a, &w->c);
     moved = world_move(w, &w->c, &w->a) || moved;
-    (void) uv_run(w->loop, UV_RUN_NOWAIT);
-    struct pollfd events = {.fd = uv_backend_fd(w->loop), .events = POLLIN};
-    if (!moved)
-        (void) poll(&events, 1, 1);
-}
-
-#define UNTIL(w, condition)                                                                        \
-    do {                                                                                           \
-        uint64_t world_until = uv_hrtime() + UINT64_C(20000000000);                                \
-        while (!(condition)) {                                                                     \
-            world_step(w);                                                                         \
-            if (uv_hrtime() > world_until)                                                         \
-                fail_msg("kind %d: waited in vain for " #condition "\n%s", (int) (w)->kind,        \
-                         test_cstr(&(w)->log));                                                    \
-        }                                                                                          \
-    } while (0)
-
-static inline void world_run_for(struct world *w, uint64_t ms)
-{
-    uint64_t until = uv_hrtime() + ms * 1000000;
-    while (uv_hrtime() < until)
-        world_step(w);
+    world_turn_loop(w->loop, moved);
 }
 
 /* ---- Both sides ----------------------------------------------------------------------------- */
@@ -336,11 +300,7 @@ static inline int world_teardown(void **state)
     return err;
 }
 
-/* A row of the table of tests, and one for each kind of client. */
-#define WORLD_TEST(words, test, variant)                                                           \
-    {                                                                                              \
-        words, test, world_setup, world_teardown, &(variant)                                       \
-    }
+/* A row of the table for each kind of client. */
 #define EACH_KIND(test)                                                                            \
     WORLD_TEST(#test " (terminals of the client)", test, with_terminals),                          \
         WORLD_TEST(#test " (text)", test, with_text),                                              \

@@ -16,45 +16,7 @@
 #include <stdlib.h>
 
 #include "acp/rpc.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long countdown; /* allocations until one fails; 0: none does */
-static bool sticky;    /* all after it fail too */
-static bool struck;
-
-static bool strikes(void)
-{
-    if (countdown > 1) {
-        countdown--;
-        return false;
-    }
-    if (countdown != 1)
-        return false;
-    countdown = sticky ? 1 : 0;
-    struck = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return strikes() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return strikes() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return strikes() ? NULL : __real_realloc(old, size);
-}
+#include "test_memory.h"
 
 /* ---- The owner ------------------------------------------------------------------------------ */
 
@@ -177,27 +139,27 @@ static bool run(long n, size_t piece)
         .request = on_request, .notification = on_notification, .closed = on_closed};
     struct owner o = {0};
     struct acp_peer *peer = NULL;
-    struck = false;
-    countdown = n;
+    test_struck = false;
+    test_countdown = n;
     int err = acp_peer_new(NULL, &handler, &o, &peer);
     if (err) {
         assert_int_equal(err, ACP_ERR_NOMEM);
         assert_null(peer);
-        countdown = 0;
-        return struck;
+        test_countdown = 0;
+        return test_struck;
     }
     converse(peer, &o, piece);
     if (acp_peer_is_closed(peer))
         o.surfaced = true;
     acp_peer_receive_end(peer, 101);
-    countdown = 0;
+    test_countdown = 0;
     acp_peer_free(peer);
     assert_int_equal(o.replies, o.asked);
     assert_int_equal(o.closed, 1);
-    assert_int_equal(o.surfaced, struck);
-    if (!struck)
+    assert_int_equal(o.surfaced, test_struck);
+    if (!test_struck)
         assert_int_equal(o.notes, 2);
-    return struck;
+    return test_struck;
 }
 
 static void fail_each_allocation(size_t piece)
@@ -212,7 +174,7 @@ static void fail_each_allocation(size_t piece)
 static void each_allocation_fails_once(void **state)
 {
     (void) state;
-    sticky = false;
+    test_sticky = false;
     fail_each_allocation(sizeof(talk));
     fail_each_allocation(1);
     fail_each_allocation(50);
@@ -221,7 +183,7 @@ static void each_allocation_fails_once(void **state)
 static void all_allocations_fail_from_one_on(void **state)
 {
     (void) state;
-    sticky = true;
+    test_sticky = true;
     fail_each_allocation(sizeof(talk));
     fail_each_allocation(50);
 }
@@ -239,9 +201,9 @@ static void notifications_do_not_allocate(void **state)
     assert_int_equal(acp_peer_new(NULL, &handler, &o, &peer), 0);
     for (int i = 0; i < 1000; i++) {
         if (i == 10) {
-            sticky = true;
-            struck = false;
-            countdown = 1;
+            test_sticky = true;
+            test_struck = false;
+            test_countdown = 1;
         }
         assert_int_equal(acp_peer_receive(peer, in, sizeof(in) - 1, 0), 0);
         assert_int_equal(acp_peer_receive(peer, in, 50, 0), 0);
@@ -250,8 +212,8 @@ static void notifications_do_not_allocate(void **state)
         assert_int_equal(acp_peer_notify(peer, acp_str("other"), acp_raw(NULL)), 0);
         acp_peer_sent(peer, acp_peer_output(peer).len);
     }
-    countdown = 0;
-    assert_false(struck);
+    test_countdown = 0;
+    assert_false(test_struck);
     assert_int_equal(o.notes, 4000);
     acp_peer_free(peer);
 }
@@ -266,32 +228,32 @@ static void a_deframer_loses_one_message_at_most(void **state)
     SMALL SMALL                                                                                    \
         "Content-Length: 300\r\n\r\n%300dContent-Length: 900\r\n\r\n%900dbad\n" SMALL SMALL SMALL
 #define FORMAT_LINES "[]\n[]\n%300d\n%900d\n[]\n[]\n[]\n"
-    sticky = false;
+    test_sticky = false;
     for (int framing = ACP_FRAMING_AUTO; framing <= ACP_FRAMING_LINES; framing++) {
         static char stream[4096];
         size_t len = (size_t) (framing == ACP_FRAMING_LINES
                                    ? snprintf(stream, sizeof(stream), FORMAT_LINES, 1, 2)
                                    : snprintf(stream, sizeof(stream), FORMAT_HEADED, 1, 2));
-        struck = true;
-        for (long n = 1; struck; n++) {
+        test_struck = true;
+        for (long n = 1; test_struck; n++) {
             struct acp_deframer d;
             struct acp_frame frame;
             int messages = 0;
             int too_large = 0;
             acp_deframer_init(&d, (enum acp_framing) framing, 500);
-            struck = false;
-            countdown = n;
+            test_struck = false;
+            test_countdown = n;
             for (size_t i = 0; i < len; i++) {
                 acp_deframer_feed(&d, stream + i, 1);
                 int err;
                 while ((err = acp_deframer_next(&d, &frame)) != 0 || frame.kind) {
-                    assert_true(err == 0 || (struck && err == ACP_ERR_NOMEM));
+                    assert_true(err == 0 || (test_struck && err == ACP_ERR_NOMEM));
                     messages += !err && frame.kind == ACP_FRAME_MESSAGE;
                     too_large += !err && frame.kind == ACP_FRAME_TOO_LARGE;
                 }
             }
-            countdown = 0;
-            assert_true(messages + too_large >= MESSAGES + (struck ? 0 : 1));
+            test_countdown = 0;
+            assert_true(messages + too_large >= MESSAGES + (test_struck ? 0 : 1));
             acp_deframer_finish(&d);
         }
     }

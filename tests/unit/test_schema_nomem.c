@@ -12,41 +12,7 @@
 #include <cmocka.h>
 
 #include "schema/schema.h"
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker chooses these names */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-/* NOLINTEND(bugprone-reserved-identifier) */
-
-static long countdown; /* allocations until one fails; 0: none does */
-static bool struck;
-
-static bool strikes(void)
-{
-    if (countdown == 0 || --countdown > 0)
-        return false;
-    struck = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return strikes() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return strikes() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return strikes() ? NULL : __real_realloc(old, size);
-}
+#include "test_memory.h"
 
 static const char schema_text[] =
     "{\"$id\":\"http://example.test/a\",\"$defs\":{\"n\":{\"$id\":\"../n\",\"$anchor\":\"it\","
@@ -59,14 +25,14 @@ static const char schema_text[] =
 static void compiling(void **state)
 {
     (void) state;
-    for (long n = 1; n == 1 || struck; n++) {
+    for (long n = 1; n == 1 || test_struck; n++) {
         struct schema *schema = NULL;
         struct acp_failure failure = {0};
-        struck = false;
-        countdown = n;
+        test_struck = false;
+        test_countdown = n;
         int err = schema_compile(acp_raw(schema_text), &schema, &failure);
-        countdown = 0;
-        if (struck) {
+        test_countdown = 0;
+        if (test_struck) {
             assert_int_equal(err, ACP_ERR_NOMEM);
             assert_int_equal(failure.err, ACP_ERR_NOMEM);
             assert_null(schema);
@@ -92,22 +58,22 @@ static void checking(void **state)
     static const char bad[] = "{\"a\":\"x\",\"b\":3,\"c\":\"\",\"d\":[1,1],\"q\":1}";
     struct schema *schema = NULL;
     assert_int_equal(schema_compile(acp_raw(schema_text), &schema, NULL), 0);
-    for (long n = 1; n == 1 || struck; n++) {
+    for (long n = 1; n == 1 || test_struck; n++) {
         int reports = 0;
-        struck = false;
-        countdown = n;
+        test_struck = false;
+        test_countdown = n;
         int result = schema_check(schema, acp_raw(good), count_reports, &reports);
-        countdown = 0;
-        assert_true(result == 0 || (struck && result == ACP_ERR_NOMEM));
+        test_countdown = 0;
+        assert_true(result == 0 || (test_struck && result == ACP_ERR_NOMEM));
         assert_int_equal(reports, 0);
     }
-    for (long n = 1; n == 1 || struck; n++) {
+    for (long n = 1; n == 1 || test_struck; n++) {
         int reports = 0;
-        struck = false;
-        countdown = n;
+        test_struck = false;
+        test_countdown = n;
         int result = schema_check(schema, acp_raw(bad), count_reports, &reports);
-        countdown = 0;
-        assert_true(result == 4 || (struck && result == ACP_ERR_NOMEM));
+        test_countdown = 0;
+        assert_true(result == 4 || (test_struck && result == ACP_ERR_NOMEM));
         assert_true(result < 0 || reports == 4);
     }
     schema_free(schema);

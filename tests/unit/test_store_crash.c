@@ -249,7 +249,7 @@ static void test_processes_write_at_the_same_time(void **state)
     enum { CHILDREN = 4, EVENTS = 5000 };
     pid_t children[CHILDREN];
     for (int i = 0; i < CHILDREN; i++) {
-        char id[8];
+        char id[16];
         (void) snprintf(id, sizeof(id), "s%d", i);
         children[i] = fork();
         if (children[i] == 0)
@@ -268,7 +268,7 @@ static void test_processes_write_at_the_same_time(void **state)
         int status = -1;
         assert_int_equal(waitpid(children[i], &status, 0), children[i]);
         assert_int_equal(status, 0);
-        char id[8];
+        char id[16];
         (void) snprintf(id, sizeof(id), "s%d", i);
         assert_int_equal(check_session(store, id), EVENTS);
         assert_int_equal(store_owner(store_at("log.db"), acp_str(id)), 0);

@@ -6,9 +6,7 @@
 #ifndef TESTS_UNIT_TEST_TOOLS_HOST_H
 #define TESTS_UNIT_TEST_TOOLS_HOST_H
 
-#include "test_io_host.h"
-
-#include <poll.h>
+#include "test_world.h"
 
 #include "acp/workspace.h"
 #include "agent/tools.h"
@@ -83,59 +81,21 @@ struct world {
 
 /* ---- The wire ------------------------------------------------------------------------------- */
 
-static inline size_t world_count(struct world *w, const char *words)
+static inline const char *world_log(struct world *w)
 {
-    size_t n = 0;
-    for (const char *at = test_cstr(&w->log); (at = strstr(at, words)); at += strlen(words))
-        n++;
-    return n;
+    return test_cstr(&w->log);
 }
 
-static inline bool world_said(struct world *w, const char *words)
+static inline void world_heard(struct world *w, struct acp_str bytes)
 {
-    return world_count(w, words) > 0;
-}
-
-static inline bool world_move(struct world *w, struct acp_endpoint *from, struct acp_endpoint *to)
-{
-    struct acp_str out = from->output(from->self);
-    if (out.len == 0)
-        return false;
-    struct acp_raw copy = test_exact(acp_raw_n(out.ptr, out.len));
-    from->sent(from->self, copy.len);
-    if (from == &w->a)
-        assert_int_equal(acp_buf_append(&w->log, copy.ptr, copy.len), 0);
-    (void) to->receive(to->self, copy.ptr, copy.len, uv_now(w->loop));
-    test_exact_free(copy);
-    return true;
+    assert_int_equal(acp_buf_append_str(&w->log, bytes), 0);
 }
 
 static inline void world_step(struct world *w)
 {
-    bool moved = world_move(w, &w->a, &w->c);
-    moved = world_move(w, &w->c, &w->a) || moved;
-    (void) uv_run(w->loop, UV_RUN_NOWAIT);
-    struct pollfd events = {.fd = uv_backend_fd(w->loop), .events = POLLIN};
-    if (!moved)
-        (void) poll(&events, 1, 1);
-}
-
-#define UNTIL(w, condition)                                                                        \
-    do {                                                                                           \
-        uint64_t world_until = uv_hrtime() + UINT64_C(20000000000);                                \
-        while (!(condition)) {                                                                     \
-            world_step(w);                                                                         \
-            if (uv_hrtime() > world_until)                                                         \
-                fail_msg("client %d: waited in vain for " #condition "\n%s", (int) (w)->kind,      \
-                         test_cstr(&(w)->log));                                                    \
-        }                                                                                          \
-    } while (0)
-
-static inline void world_run_for(struct world *w, uint64_t ms)
-{
-    uint64_t until = uv_hrtime() + ms * 1000000;
-    while (uv_hrtime() < until)
-        world_step(w);
+    bool moved = world_pass(w, &w->a, &w->c, uv_now(w->loop), world_heard);
+    moved = world_pass(w, &w->c, &w->a, uv_now(w->loop), NULL) || moved;
+    world_turn_loop(w->loop, moved);
 }
 
 /* ---- The agent ------------------------------------------------------------------------------ */
@@ -422,10 +382,6 @@ static inline int world_teardown(void **state)
     return err || test_remove_home(NULL);
 }
 
-#define WORLD_TEST(words, test, variant)                                                           \
-    {                                                                                              \
-        words, test, world_setup, world_teardown, &(variant)                                       \
-    }
 /* A row for each kind of client; the mode is that of variants[mode][...]. */
 #define EACH_CLIENT(test, variants)                                                                \
     WORLD_TEST(#test " (bare client)", test, (variants)[BARE]),                                    \

@@ -74,8 +74,8 @@ static void on_denied(struct acp_workspace *workspace, const struct acp_action *
 static void on_done(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
     (void) client;
-    (void) user;
     assert_int_equal(outcome->err, 0);
+    ((struct world *) user)->answers++;
 }
 
 static void on_session(struct acp_client *client, struct acp_client_session *session,
@@ -143,8 +143,7 @@ static int make_world(void **state)
     w->a = acp_agent_endpoint(w->agent);
     w->c = acp_client_endpoint(w->client);
     assert_int_equal(acp_client_start(w->client, on_done, w), 0);
-    w->answers = -1;
-    carry(w, 0);
+    carry(w, 1);
     w->answers = 0;
     struct acp_session_place where = {.cwd = acp_str(w->dir)};
     assert_int_equal(acp_client_new_session(w->client, &where, on_session, w), 0);
