@@ -128,6 +128,7 @@ static int read_settings(const struct coder *coder, const struct acp_set_provide
         .base_url = url,
         .prices = coder->options->prices,
         .price_count = coder->options->price_count,
+        .stall_ms = coder->options->stall_ms,
     };
     cut_version(api, url);
     /* A model that was chosen for one API says nothing to another. */
