@@ -5,6 +5,7 @@
  * What a version 2 client was told is kept: a session that is resumed while it is open is told it
  * again.  Most sessions of an agent are set up alike, so they share the text.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
@@ -111,6 +112,7 @@ static int change_mode(struct acp_session *session, struct acp_str mode,
     const struct acp_session_config_option *old = find_mode(told.config_options);
     if (!old)
         return ACP_ERR_STATE;
+    assert(told.config_options.items); /* it is one of them */
     size_t size = told.config_options.count * sizeof(*old);
     struct acp_session_config_option *copies = acp_arena_alloc(&agent->arena, size);
     if (!copies)

@@ -155,6 +155,7 @@ static int send_both(struct client_call *call, struct acp_initialize_request *re
         err = client_send(call, acp_str("initialize"), ACP_TYPE_ANY, &params, o->timeout_ms);
     for (size_t i = 0; i < 3; i++)
         acp_buf_finish(&buf[i]);
+    request->unknown = NULL; /* it stood on this stack */
     return err;
 }
 

@@ -159,7 +159,7 @@ static bool has_call_of_its_own(const struct acp_method *method)
 
 static int may_send(struct acp_client *client, struct acp_str name, bool request)
 {
-    struct acp_method method;
+    struct acp_method method = {0};
     bool custom = name.len > 0 && name.ptr[0] == '_';
     if (custom && client->mode)
         return 0;
