@@ -99,7 +99,7 @@ static const struct acp_session_config_option *find_mode(
     for (size_t i = 0; i < options.count; i++)
         if (options.items[i].is == ACP_SESSION_CONFIG_OPTION_SELECT &&
             options.items[i].category.is == ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE)
-            return &options.items[i];
+            return options.items + i;
     return NULL;
 }
 

@@ -142,6 +142,7 @@ static int send_both(struct client_call *call, struct acp_initialize_request *re
     struct acp_unknown what = {.next = &who,
                                .key = acp_str("clientCapabilities"),
                                .value = acp_raw_n(buf[0].data + buf[0].start, buf[0].len)};
+    /* cppcheck-suppress autoVariables ; taken back before we return */
     request->unknown = &what;
     if (call->client->meta)
         request->meta = acp_raw(call->client->meta);

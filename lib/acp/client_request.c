@@ -27,14 +27,18 @@ static struct acp_str error_details(struct acp_client *client, struct acp_raw da
     if (!data.len)
         return text;
     acp_json_reader_init(&r, data, &client->arena, 0);
-    if (acp_json_peek(&r) == ACP_JSON_STRING)
-        return acp_json_read_str(&r, &text) ? (struct acp_str){0} : text;
+    if (acp_json_peek(&r) == ACP_JSON_STRING) {
+        (void) acp_json_read_str(&r, &text); /* an empty one when it cannot be read */
+        return text;
+    }
     if (acp_json_peek(&r) != ACP_JSON_OBJECT || acp_json_enter_object(&r))
         return text;
     while (acp_json_next_key(&r, &key) > 0) {
         bool wanted = acp_str_is(key, "details") || acp_str_is(key, "message");
-        if (wanted && acp_json_peek(&r) == ACP_JSON_STRING)
-            return acp_json_read_str(&r, &text) ? (struct acp_str){0} : text;
+        if (wanted && acp_json_peek(&r) == ACP_JSON_STRING) {
+            (void) acp_json_read_str(&r, &text);
+            return text;
+        }
         if (acp_json_skip(&r))
             break;
     }
