@@ -64,6 +64,8 @@ struct acp_agent_options {
     bool mcp_http; /* transports of MCP servers besides stdio */
     bool mcp_sse;
     bool additional_directories;
+    size_t max_prompt;                /* bytes of a prompt's params; a longer one is refused with
+                                         -32602.  0: as long as a message may be */
     unsigned services;                /* of enum acp_agent_service */
     struct acp_raw capabilities_meta; /* an object: the _meta of our capabilities, for extensions */
     struct acp_auth_method_list auth_methods; /* terminal ones are offered only where they work */

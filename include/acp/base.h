@@ -149,6 +149,12 @@ static inline bool acp_str_is(struct acp_str a, const char *text)
     return acp_str_eq(a, acp_str(text));
 }
 
+static inline bool acp_str_begins(struct acp_str a, const char *with)
+{
+    size_t n = strlen(with);
+    return a.len >= n && acp_str_eq(acp_str_n(a.ptr, n), acp_str_n(with, n));
+}
+
 /*
  * The stand-in for JSON null wherever a field is a pointer: a block of zeros large enough for every
  * message struct.  Who does not care reads an empty text, list or struct; who cares asks

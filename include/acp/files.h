@@ -105,6 +105,11 @@ enum { ACP_FILES_INVALID = -32602, ACP_FILES_NOT_FOUND = -32002, ACP_FILES_FAILE
 ACP_API int acp_files_not_found_data(struct acp_str path, struct acp_buf *out);
 /* Appends the path as a file: URI, with all but unreserved characters and slashes in percents. */
 ACP_API int acp_file_uri(struct acp_str path, struct acp_buf *out);
+/*
+ * Appends the absolute path that a file: URI names; query and fragment are left out.  ACP_ERR_TYPE
+ * for a URI of another kind, ACP_ERR_RANGE for another host and for what no path can hold.
+ */
+ACP_API int acp_file_path(struct acp_str uri, struct acp_buf *out);
 
 /* ---- Reading and writing -------------------------------------------------------------------- */
 

@@ -11,9 +11,13 @@
 
 static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_block_list prompt)
 {
+    bool empty = true;
     for (size_t i = 0; i < prompt.count; i++) {
         switch (prompt.items[i].is) {
         case ACP_CONTENT_BLOCK_TEXT:
+            if (prompt.items[i].text.text.len == 0)
+                continue;
+            break;
         case ACP_CONTENT_BLOCK_RESOURCE_LINK:
             break;
         case ACP_CONTENT_BLOCK_IMAGE:
@@ -31,8 +35,9 @@ static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_
         default:
             return "a kind of content that was not offered";
         }
+        empty = false;
     }
-    return NULL;
+    return empty ? "the prompt is empty" : NULL;
 }
 
 /* Version 2: the message is taken, and work on it begins. */
@@ -120,6 +125,13 @@ static void serve_checked(struct acp_agent *agent, acp_call call, struct acp_raw
 
 void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw params)
 {
+    size_t most = agent->options.max_prompt;
+    if (most && params.len > most) {
+        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                            "Invalid params: the prompt has %zu bytes, and at most %zu are taken",
+                            params.len, most);
+        return;
+    }
     serve_checked(agent, call, params, true);
 }
 

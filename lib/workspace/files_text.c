@@ -1,7 +1,7 @@
 /*
  * Paths and texts as such, without a disk: tidying a path, comparing it with a directory's,
- * checking UTF-8, and the file: URI and the sentences that errors are told with.  Only
- * acp_path_real() looks at the disk.
+ * checking UTF-8, and the sentences that errors are told with.  Only acp_path_real() looks at the
+ * disk.
  */
 #define _XOPEN_SOURCE 700 /* realpath() */
 #include <errno.h>
@@ -133,27 +133,6 @@ size_t acp_text_check(struct acp_str text)
         p += n;
     }
     return text.len;
-}
-
-static bool is_plain_in_uri(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("-._~/", c));
-}
-
-int acp_file_uri(struct acp_str path, struct acp_buf *out)
-{
-    size_t before = out->len;
-    int err = acp_buf_append(out, "file://", 7);
-    for (size_t i = 0; i < path.len && !err; i++) {
-        if (is_plain_in_uri(path.ptr[i]))
-            err = acp_buf_append(out, &path.ptr[i], 1);
-        else
-            err = acp_buf_printf(out, "%%%02X", (unsigned) (unsigned char) path.ptr[i]);
-    }
-    if (err)
-        acp_buf_truncate(out, before);
-    return err;
 }
 
 int acp_files_not_found_data(struct acp_str path, struct acp_buf *out)

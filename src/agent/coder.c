@@ -8,6 +8,8 @@
 #include "agent/coder_inside.h"
 #include "http/client.h"
 
+enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024, CODE_INTERNAL = -32603 };
+
 /* The client has gone: nothing is left to do. */
 static void on_gone(int reason, void *user)
 {
@@ -18,22 +20,64 @@ static void on_gone(int reason, void *user)
     acp_jobs_free(coder->jobs);
     toolbox_free(coder->box);
     coder_forget_models(coder);
+    uv_close((uv_handle_t *) &coder->title_timer, NULL);
     model_service_free(coder->service);
     http_client_free(coder->http);
     if (coder->writer)
         store_writer_close(coder->writer, NULL, NULL);
     uv_close((uv_handle_t *) &coder->idle, NULL);
-    acp_reaper_free(coder->reaper);
 }
+
+/* ---- Sessions, as many as may be ------------------------------------------------------------- */
+
+static bool is_full(struct coder *coder, struct acp_session *session)
+{
+    size_t most = coder->options->max_sessions;
+    if (coder->sessions < (most ? most : (size_t) MAX_SESSIONS))
+        return false;
+    (void) acp_session_refuse(session, CODE_INTERNAL,
+                              acp_str("too many sessions are open; close one first"));
+    return true;
+}
+
+static void new_session(struct acp_session *session, const struct acp_new_session_request *request,
+                        void *user)
+{
+    if (!is_full(user, session))
+        coder_new_session(session, request, user);
+}
+
+static void load_session(struct acp_session *session,
+                         const struct acp_resume_session_request *request, void *user)
+{
+    if (!is_full(user, session))
+        coder_load_session(session, request, user);
+}
+
+static void resume_session(struct acp_session *session,
+                           const struct acp_resume_session_request *request, void *user)
+{
+    if (!is_full(user, session))
+        coder_resume_session(session, request, user);
+}
+
+static void fork_session(struct acp_session *session,
+                         const struct acp_fork_session_request *request, void *user)
+{
+    if (!is_full(user, session))
+        coder_fork_session(session, request, user);
+}
+
+/* ---- The process ----------------------------------------------------------------------------- */
 
 /* The model is known, and with it what prompts may hold: the client can be served. */
 static int serve(struct coder *coder, const struct model_settings *settings)
 {
     static const struct acp_agent_handler handler = {
-        .new_session = coder_new_session,
-        .load_session = coder_load_session,
-        .resume_session = coder_resume_session,
-        .fork_session = coder_fork_session,
+        .new_session = new_session,
+        .load_session = load_session,
+        .resume_session = resume_session,
+        .fork_session = fork_session,
         .list_sessions = coder_list_sessions,
         .delete_session = coder_delete_session,
         .end_session = coder_end_session,
@@ -42,6 +86,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .cancel = coder_cancel,
         .set_mode = coder_set_mode,
         .set_option = coder_set_option,
+        .request = coder_request,
     };
     struct acp_agent_options options = {
         .name = acp_str("acp"),
@@ -51,13 +96,24 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .embedded_context = true,
         .additional_directories = true,
         .no_merging = true, /* what the model says is passed on as it comes */
+        .services = ACP_SERVICE_PROVIDERS,
+        .max_prompt = coder->options->max_prompt ? coder->options->max_prompt : (size_t) MAX_PROMPT,
     };
+    struct toolbox_fetch fetch = coder_fetch_tool(coder);
+    struct model_settings wanted = *settings;
+    wanted.prices = coder->options->prices;
+    wanted.price_count = coder->options->price_count;
+    if (coder->options->stall_ms)
+        wanted.stall_ms = coder->options->stall_ms;
+    /* A prompt that is too long shall still arrive, to be refused. */
+    if (options.max_prompt > ACP_WIRE_DEFAULT_MAX / 2)
+        options.peer.max_message = 2 * options.max_prompt;
     int err =
-        model_service_new(&coder->loop, coder->http, settings, &coder->service, &coder->failure);
+        model_service_new(&coder->loop, coder->http, &wanted, &coder->service, &coder->failure);
     if (!err && coder->options->model)
         err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)
-        err = toolbox_new(&coder->loop, NULL, &coder->box);
+        err = toolbox_new(&coder->loop, coder->options->fetch ? &fetch : NULL, &coder->box);
     if (!err)
         err = coder_open_store(coder);
     if (!err)
@@ -100,7 +156,11 @@ int coder_run(const struct coder_options *options)
     struct coder coder = {.options = options};
     if (uv_loop_init(&coder.loop))
         return 1;
+    (void) uv_timer_init(&coder.loop, &coder.title_timer);
     coder.err = start(&coder);
+    (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    /* MCP servers may have taken their time to end; until then it is wanted. */
+    acp_reaper_free(coder.reaper);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
     if (coder.err)
         (void) fprintf(stderr, "acp agent: %s\n",

@@ -69,6 +69,8 @@ static void run_context(struct work *work, struct acp_str argument)
     if (coding->usage.window)
         say(work, "; the last request took %llu of %llu tokens", used,
             (unsigned long long) coding->usage.window);
+    if (coding->cost.has == ACP_PRESENT)
+        say(work, "; the session has cost about %.4f US dollars", coding->cost.value);
     say(work, ".\n");
     end(work);
 }
@@ -100,7 +102,7 @@ static void run_mode(struct work *work, struct acp_str argument)
     } else {
         const char *name = acp_policy_mode_name(acp_policy_mode(coding->policy));
         if (argument.len)
-            (void) acp_session_mode(coding->session, acp_str(name));
+            coding_tell_mode(coding);
         say(work, "The mode is %s.\n", name);
     }
     end(work);
@@ -154,6 +156,8 @@ static void run_dashboard(struct work *work, struct acp_str argument)
         coder->sessions, coding_model(coding), model_service_name(coder->service),
         acp_policy_mode_name(acp_policy_mode(coding->policy)), count,
         (unsigned long long) history_tokens(coding->history));
+    if (coding->cost.has == ACP_PRESENT)
+        say(work, "Cost: about %.4f US dollars\n", coding->cost.value);
     say(work, "Tools:");
     for (size_t i = 0; (tool = toolbox_at(coder->box, i)) != NULL; i++)
         if (tools_offer(coding->tools, tool))

@@ -6,6 +6,7 @@
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
+#include "workspace/beneath.h"
 
 /* ---- Prompts --------------------------------------------------------------------------------- */
 
@@ -17,53 +18,141 @@ static int refuse(struct acp_failure *failure, const char *what)
     return ACP_ERR_ARGUMENT;
 }
 
-static int read_resource(const struct acp_embedded_resource *resource, struct model_part *part,
-                         struct acp_failure *failure)
+static int read_image(const struct coding *coding, struct acp_str mime, struct acp_str data,
+                      struct model_part *part, struct acp_failure *failure)
 {
-    if (resource->resource.is != ACP_EMBEDDED_RESOURCE_RESOURCE_TEXT_RESOURCE_CONTENTS)
-        return refuse(failure, "a resource that is no text");
-    part->kind = MODEL_RESOURCE;
-    part->uri = resource->resource.text_resource_contents.uri;
-    part->text = resource->resource.text_resource_contents.text;
+    if (!model_service_takes(coding->coder->service, MODEL_IMAGE))
+        return refuse(failure, "images");
+    *part = (struct model_part){.kind = MODEL_IMAGE, .mime = mime, .data = data};
     return 0;
 }
+
+static int read_audio(const struct coding *coding, struct acp_str mime, struct acp_str data,
+                      struct model_part *part, struct acp_failure *failure)
+{
+    if (!model_service_takes(coding->coder->service, MODEL_AUDIO))
+        return refuse(failure, "audio");
+    *part = (struct model_part){.kind = MODEL_AUDIO, .mime = mime, .data = data};
+    return 0;
+}
+
+/* ---- Embedded resources ---------------------------------------------------------------------- */
+
+static bool ends(struct acp_str text, const char *with)
+{
+    size_t n = strlen(with);
+    return text.len >= n && memcmp(text.ptr + text.len - n, with, n) == 0;
+}
+
+/* The type without its parameters: "text/plain" of "text/plain; charset=utf-8". */
+static struct acp_str bare_type(struct acp_str mime)
+{
+    size_t n = 0;
+    while (n < mime.len && mime.ptr[n] != ';' && mime.ptr[n] != ' ')
+        n++;
+    return acp_str_n(mime.ptr, n);
+}
+
+/* Whether it is text, by its type.  What has none may be: its bytes tell. */
+static bool may_be_text(struct acp_str type)
+{
+    static const char *const types[] = {
+        "application/json",       "application/xml",        "application/yaml",
+        "application/x-yaml",     "application/toml",       "application/sql",
+        "application/javascript", "application/typescript", "application/x-sh",
+        "application/x-ndjson",   "application/jsonl",
+    };
+    if (!type.len || acp_str_begins(type, "text/") || ends(type, "+json") || ends(type, "+xml") ||
+        ends(type, "+yaml"))
+        return true;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (acp_str_is(type, types[i]))
+            return true;
+    return false;
+}
+
+/* The text that the base64 stands for, in the arena. */
+static int decode_text(struct acp_str blob, struct acp_arena *arena, struct acp_str *ret)
+{
+    struct acp_buf bytes;
+    acp_buf_init(&bytes, acp_base64_decoded_size(blob));
+    int err = acp_base64_decode(&bytes, blob, NULL);
+    struct acp_str text = acp_buf_view(&bytes);
+    if (!err && acp_text_check(text) < text.len)
+        err = ACP_ERR_UTF8;
+    if (!err) {
+        *ret = acp_arena_copy(arena, text);
+        err = ret->ptr ? 0 : ACP_ERR_NOMEM;
+    }
+    acp_buf_finish(&bytes);
+    return err;
+}
+
+static int refuse_blob(struct acp_failure *failure, struct acp_str type, int err)
+{
+    char what[120];
+    (void) snprintf(what, sizeof(what), "a resource %s%.*s%s", type.len ? "of type " : "",
+                    (int) (type.len < 60 ? type.len : 60), type.len ? type.ptr : "",
+                    err == ACP_ERR_UTF8    ? " that is not UTF-8 text"
+                    : err == ACP_ERR_RANGE ? " whose base64 is broken"
+                                           : "");
+    return refuse(failure, what);
+}
+
+static int read_blob(const struct coding *coding, const struct acp_blob_resource_contents *blob,
+                     struct acp_arena *arena, struct model_part *part, struct acp_failure *failure)
+{
+    struct acp_str type =
+        bare_type(acp_is_set(blob->mime_type.ptr) ? blob->mime_type : acp_str(""));
+    if (may_be_text(type)) {
+        *part = (struct model_part){.kind = MODEL_RESOURCE, .uri = blob->uri};
+        int err = decode_text(blob->blob, arena, &part->text);
+        return err && err != ACP_ERR_NOMEM ? refuse_blob(failure, type, err) : err;
+    }
+    if (acp_str_begins(type, "image/"))
+        return read_image(coding, type, blob->blob, part, failure);
+    if (acp_str_begins(type, "audio/"))
+        return read_audio(coding, type, blob->blob, part, failure);
+    return refuse_blob(failure, type, 0);
+}
+
+static int read_resource(const struct coding *coding, const struct acp_embedded_resource *resource,
+                         struct acp_arena *arena, struct model_part *part,
+                         struct acp_failure *failure)
+{
+    switch (resource->resource.is) {
+    case ACP_EMBEDDED_RESOURCE_RESOURCE_TEXT_RESOURCE_CONTENTS:
+        part->kind = MODEL_RESOURCE;
+        part->uri = resource->resource.text_resource_contents.uri;
+        part->text = resource->resource.text_resource_contents.text;
+        return 0;
+    case ACP_EMBEDDED_RESOURCE_RESOURCE_BLOB_RESOURCE_CONTENTS:
+        return read_blob(coding, &resource->resource.blob_resource_contents, arena, part, failure);
+    default:
+        return refuse(failure, "a resource of that kind");
+    }
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
 
 static int read_block(const struct coding *coding, const struct acp_content_block *block,
                       struct acp_arena *arena, struct model_part *part, struct acp_failure *failure)
 {
-    const struct model_service *service = coding->coder->service;
     *part = (struct model_part){.kind = MODEL_TEXT};
     switch (block->is) {
     case ACP_CONTENT_BLOCK_TEXT:
         part->text = block->text.text;
         return 0;
     case ACP_CONTENT_BLOCK_IMAGE:
-        if (!model_service_takes(service, MODEL_IMAGE))
-            return refuse(failure, "images");
-        *part = (struct model_part){
-            .kind = MODEL_IMAGE, .mime = block->image.mime_type, .data = block->image.data};
-        return 0;
+        return read_image(coding, block->image.mime_type, block->image.data, part, failure);
     case ACP_CONTENT_BLOCK_AUDIO:
-        if (!model_service_takes(service, MODEL_AUDIO))
-            return refuse(failure, "audio");
-        *part = (struct model_part){
-            .kind = MODEL_AUDIO, .mime = block->audio.mime_type, .data = block->audio.data};
-        return 0;
+        return read_audio(coding, block->audio.mime_type, block->audio.data, part, failure);
     case ACP_CONTENT_BLOCK_RESOURCE:
-        return read_resource(&block->resource, part, failure);
-    case ACP_CONTENT_BLOCK_RESOURCE_LINK: {
-        /*
-         * The model reads it with its tools, when it wants to: under the rules, and as it is then.
-         */
-        struct acp_str uri = block->resource_link.uri;
-        size_t size = uri.len + 40;
-        char *text = acp_arena_alloc(arena, size);
-        if (!text)
-            return ACP_ERR_NOMEM;
-        int n = snprintf(text, size, "(the user points at %.*s)", (int) uri.len, uri.ptr);
-        part->text = acp_str_n(text, (size_t) n);
+        return read_resource(coding, &block->resource, arena, part, failure);
+    case ACP_CONTENT_BLOCK_RESOURCE_LINK:
+        part->kind = MODEL_RESOURCE;
+        part->uri = block->resource_link.uri;
         return 0;
-    }
     default:
         return refuse(failure, "a block of that kind");
     }

@@ -4,10 +4,15 @@
  *   coder.c           the process: loop, model service, the role's callbacks
  *   coder_session.c   sessions: their setup, modes and options
  *   coder_models.c    which models there are to choose from
+ *   coder_providers.c where they are asked, as the client sets it
  *   coder_turn.c      a turn: the model, its tool calls, the model again
+ *   coder_title.c     what sessions are called
+ *   coder_shorten.c   a conversation that does not fit any more, to be summed up
  *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
+ *   coder_attach.c    the files that a prompt points at
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
+ *   coder_fetch.c     web pages for the model
  *   coder_mcp.c       the MCP servers of a session, and their tools
  *   coder_jetbrains.c which chat of an IDE a session belongs to
  *   coder_log.c       what is kept of a session, before anybody sees it
@@ -33,6 +38,7 @@ struct coder {
     int err;                 /* why there is no agent */
     struct acp_failure failure;
     struct model_service *service;
+    bool disabled; /* the client wants it not to be asked */
     struct toolbox *box;
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
@@ -43,6 +49,7 @@ struct coder {
     struct coding *first; /* of the sessions */
     bool asked_models;
     struct model_list *model_list; /* on its way, or NULL */
+    uv_timer_t title_timer;        /* for sessions whose title is due */
     struct acp_arena model_arena;
     struct model_row *models; /* that the service has told; in the arena */
     size_t model_count;
@@ -71,19 +78,32 @@ struct coding {
     uint64_t used;           /* when, last; the loop's time */
     uint64_t turns;
     char *title;
+    bool title_wanted;           /* it is but the first words: the model may give a better one */
+    bool title_due;              /* and will be asked in a moment */
+    struct model_reply *titling; /* on its way, or NULL */
     char *model;
     enum model_effort effort;
     struct model_usage usage;   /* of the last answer */
+    struct acp_opt_f64 cost;    /* of all answers so far, as far as it is known */
     uint64_t calls;             /* of tools, so far: their ids */
     uint64_t compactions;       /* likewise */
     char chat[CODER_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
     struct work *work;          /* the turn at hand, or NULL */
 };
 
+/* A prompt until the model is asked; its parts are in the turn's arena. */
+struct work_prompt {
+    struct model_part *parts;
+    size_t count;
+    size_t next;  /* the first that may still be a link */
+    size_t taken; /* bytes of the files that were read */
+};
+
 /* What a turn is doing. */
 struct work {
     struct coding *coding;
     struct acp_turn *turn;
+    struct work_prompt prompt;
     struct model_reply *reply; /* on its way, or NULL */
     uint64_t requests;
     size_t open_calls;
@@ -92,7 +112,9 @@ struct work {
     size_t result_count;
     bool cancelled;
     bool compacting; /* the answer is the summary */
+    bool too_long;   /* the model has said so in this turn: only once is something done about it */
     bool starting;   /* calls are being begun: their end is awaited all the same */
+    bool waiting;    /* for MCP servers, before the model is asked */
     struct acp_buf text;
 };
 
@@ -113,12 +135,16 @@ int coding_accept(struct coding *coding);
  * Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here.
  */
 int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure);
+/* Tells the client the mode, in every way that it has for modes. */
+void coding_tell_mode(struct coding *coding);
 /* Tells the client what the options are now. */
 void coding_tell_options(struct coding *coding);
 int coding_set_title(struct coding *coding, struct acp_str title);
 /* The same without telling anybody. */
 int coding_keep_title(struct coding *coding, struct acp_str title);
 int coding_set_model(struct coding *coding, struct acp_str model);
+/* Adds the cost of an answer to the session's. */
+void coding_spend(struct coding *coding, const struct model_usage *usage);
 /* The model that the session asks. */
 const char *coding_model(const struct coding *coding);
 
@@ -132,22 +158,60 @@ bool coding_may_choose(const struct coding *coding, struct acp_str model);
 size_t coding_model_choices(const struct coding *coding,
                             struct acp_session_config_select_option choices[CODER_MAX_MODELS]);
 
+/* coder_providers.c */
+/* What turns fail with while nobody may be asked. */
+#define CODER_DISABLED "the client has disabled the provider of the model, and has set no other"
+void coder_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                   const void *params, const struct acp_message *message, void *user);
+
 /* coder_turn.c */
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
 void coder_cancel(struct acp_turn *turn, void *user);
 /* Asks the model for a summary and puts it in the place of what was said; then the turn ends. */
 void work_compact(struct work *work);
+/*
+ * Clients that take notices get one; to the others it is said as a thought, in a turn.  False when
+ * there is none.
+ */
+bool coding_warn(struct coding *coding, const char *sentence);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
+/* What the turn has waited for is there: the model is asked. */
+void work_go_on(struct work *work);
 void work_fail(struct work *work, const char *sentence);
+/* The prompt is whole: the model is asked. */
+void work_begin(struct work *work);
+
+/* coder_title.c */
+/* Names the session after the first words of a prompt, unless it has a title. */
+void coding_name(struct coding *coding, const struct model_part *parts, size_t count);
+/* A turn has ended well: the model is asked for a title, when one is wanted. */
+void coding_turn_ended(struct coding *coding);
+/* It is not wanted any more. */
+void coding_drop_title(struct coding *coding);
+
+/* coder_shorten.c */
+/* Copies the messages into ret, which has room for them, with long texts cut; in the arena. */
+int coder_shorten(const struct model_message *messages, size_t count, struct acp_arena *arena,
+                  struct model_message *ret);
 
 /* coder_input.c */
-/* The parts of a prompt, in the arena.  A sentence when the model cannot take it. */
+/*
+ * The parts of a prompt, in the arena; links are resources that have no text yet.  A sentence when
+ * the model cannot take it.
+ */
 int coder_read_prompt(struct coding *coding, struct acp_content_block_list prompt,
                       struct acp_arena *arena, struct model_part **ret_parts, size_t *ret_count,
                       struct acp_failure *failure);
 /* The system prompt, with what AGENTS.md and CLAUDE.md of the roots say, appended. */
 int coder_write_system(struct coding *coding, struct acp_buf *out);
+
+/* coder_attach.c */
+/*
+ * Reads what the links of work->prompt point at, then calls work_begin(), maybe inside of the call.
+ * ACP_ERR_NOMEM: it will not.
+ */
+int work_read_links(struct work *work);
 
 /* coder_command.c */
 /* The commands that clients are told of, those of the project included; in the arena. */
@@ -172,13 +236,26 @@ void coder_list_custom(const struct coding *coding, struct acp_arena *arena,
 bool coder_read_custom(const struct coding *coding, struct acp_str name, struct acp_str arguments,
                        struct acp_arena *arena, struct acp_str *ret_prompt);
 
+/* coder_fetch.c */
+/* How the tools fetch an address. */
+struct toolbox_fetch coder_fetch_tool(struct coder *coder);
+
 /* coder_mcp.c */
-/* Starts those that are programs; nothing waits for them.  The session has been accepted. */
+/* Starts those that are programs.  The session has been accepted. */
 void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list);
+/*
+ * Whether the turn has to wait for servers that still start, which have some seconds for it.  Then
+ * work_go_on() follows, unless coding_stop_waiting() comes before.
+ */
+bool coding_await_servers(struct coding *coding, struct work *work);
+void coding_stop_waiting(struct coding *coding);
 /* After the session's tools, which may be at work with them. */
 void coding_end_servers(struct coding *coding);
-/* The tools of those that are ready, for the model; valid until the loop runs. */
-size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most);
+/*
+ * The tools of those that are ready, for the model; valid until the loop runs.  That there are more
+ * is told once.
+ */
+size_t coding_offer_servers(struct coding *coding, struct model_tool *tools, size_t most);
 /* A turn has begun: troubles that could not be told yet are told in it. */
 void coding_tell_servers(struct coding *coding);
 /* For tools_options.find; the user is the session. */
@@ -207,7 +284,7 @@ void coding_log_stop(struct coding *coding, const char *stop_reason);
 void coding_log_error(struct coding *coding, const char *sentence);
 /* For tools_options.shown; the user is the session. */
 void coding_log_output(struct tools *set, const struct acp_tool_call_update *call, void *user);
-/* Mode, model and effort, after one of them has changed; and as they were kept. */
+/* Mode, model, effort and cost, after one of them has changed; and as they were kept. */
 void coding_log_settings(struct coding *coding);
 void coding_take_settings(struct coding *coding, struct acp_str settings);
 

@@ -72,20 +72,51 @@ void coder_list_sessions(struct acp_agent *agent, acp_call call,
     acp_arena_finish(&listing.arena);
 }
 
-void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str id, void *user)
+/* ---- Deleting -------------------------------------------------------------------------------- */
+
+struct deleting {
+    struct coder *coder;
+    acp_call call;
+    char id[STORE_ID_SIZE];
+};
+
+/* What was open here has let go of its log by now. */
+static void on_flushed(void *user)
 {
-    struct coder *coder = user;
+    struct deleting *deleting = user;
+    struct coder *coder = deleting->coder;
     struct store *store = NULL;
     struct acp_failure failure = {0};
     struct acp_delete_session_response response = {0};
-    int err = coder->options->store_path
-                  ? store_open(coder->options->store_path, 0, &store, &failure)
-                  : ACP_ERR_MISSING;
+    int err = store_open(coder->options->store_path, 0, &store, &failure);
     if (!err)
-        err = store_delete(store, id, &failure);
+        err = store_delete(store, acp_str(deleting->id), &failure);
     store_close(store);
-    if (err && err != ACP_ERR_MISSING)
-        (void) acp_agent_refuse(agent, call, CODE_INTERNAL, acp_str(failure.message));
+    struct acp_agent *agent = coder->stdio ? acp_agent_stdio_agent(coder->stdio) : NULL;
+    if (agent && err && err != ACP_ERR_MISSING)
+        (void) acp_agent_refuse(agent, deleting->call, CODE_INTERNAL, acp_str(failure.message));
+    else if (agent)
+        (void) acp_agent_answer(agent, deleting->call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
+    free(deleting);
+}
+
+void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str id, void *user)
+{
+    struct coder *coder = user;
+    struct acp_delete_session_response response = {0};
+    struct deleting *deleting = calloc(1, sizeof(*deleting));
+    bool known = coder->writer && id.len < STORE_ID_SIZE;
+    int err = deleting ? 0 : ACP_ERR_NOMEM;
+    if (!err && known) {
+        *deleting = (struct deleting){.coder = coder, .call = call};
+        memcpy(deleting->id, id.ptr, id.len);
+        err = store_writer_flush(coder->writer, on_flushed, deleting);
+        if (!err)
+            return;
+    }
+    free(deleting);
+    if (err)
+        (void) acp_agent_refuse(agent, call, CODE_INTERNAL, acp_str(acp_err_text(err)));
     else
         (void) acp_agent_answer(agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
 }

@@ -14,6 +14,7 @@
  * flood shares a few.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
@@ -63,9 +64,13 @@ static void hold(struct coding *coding)
 
 static void on_failed(struct store_writer *writer, const char *sentence, void *user)
 {
+    struct coder *coder = user;
+    char warning[600];
     (void) writer;
-    (void) user;
-    (void) fprintf(stderr, "acp agent: sessions are not kept: %s\n", sentence);
+    (void) snprintf(warning, sizeof(warning), "sessions are not kept any more: %s", sentence);
+    (void) fprintf(stderr, "acp agent: %s\n", warning);
+    for (struct coding *coding = coder->first; coding; coding = coding->next)
+        (void) coding_warn(coding, warning);
 }
 
 int coder_open_store(struct coder *coder)
@@ -83,7 +88,7 @@ bool coding_is_kept(const struct coding *coding)
            store_log_durable_seq(coding->log) == store_log_last_seq(coding->log);
 }
 
-/* ---- Settings -------------------------------------------------------------------------------- */
+/* ---- Settings, and what the session has cost ------------------------------------------------- */
 
 static int write_settings(const struct coding *coding, struct acp_buf *out)
 {
@@ -97,6 +102,12 @@ static int write_settings(const struct coding *coding, struct acp_buf *out)
     if (coding->model) {
         acp_json_write_key(&w, acp_str("model"));
         acp_json_write_str(&w, acp_str(coding->model));
+    }
+    if (coding->cost.has == ACP_PRESENT) {
+        char cost[40];
+        (void) snprintf(cost, sizeof(cost), "%.9g", coding->cost.value);
+        acp_json_write_key(&w, acp_str("cost"));
+        acp_json_write_str(&w, acp_str(cost));
     }
     acp_json_end_object(&w);
     return w.err;
@@ -124,6 +135,8 @@ static void take_setting(struct coding *coding, struct acp_str key, struct acp_s
         (void) model_effort_find(value, &coding->effort);
     else if (acp_str_is(key, "model"))
         (void) coding_set_model(coding, value);
+    else if (acp_str_is(key, "cost"))
+        coding->cost = acp_some_f64(strtod(value.ptr, NULL)); /* a quote ends it */
 }
 
 void coding_take_settings(struct coding *coding, struct acp_str settings)

@@ -1,6 +1,7 @@
 /*
- * coder_mcp.c - the MCP servers of a session.  They are started when it is opened and nobody waits
- * for them: whenever the model is asked, it is offered the tools of those that are ready.
+ * coder_mcp.c - the MCP servers of a session.  They are started, all at once, when it is opened.
+ * The session does not wait for them; a prompt does, but not for long.  Whenever the model is asked
+ * it is offered the tools of those that are ready.
  *
  * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled
  * alike.
@@ -18,6 +19,7 @@ enum {
     MAX_SERVERS = 32,
     MAX_LABEL = 24, /* of a server's part of a name */
     MAX_TOOL = 64,  /* of the whole name: what the APIs of the models take */
+    WAIT_MS = 2000, /* from the start of the servers: how long prompts wait for them */
 };
 
 struct one_server {
@@ -26,12 +28,17 @@ struct one_server {
     char label[MAX_LABEL + 1];   /* its name in those of its tools; its own */
     char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
     size_t name_count;
+    bool starting; /* it is neither ready nor gone */
     char *trouble; /* what the user is to be told, or NULL */
 };
 
 struct servers {
     struct one_server items[MAX_SERVERS];
     size_t count;
+    uint64_t until;       /* when prompts do not wait any more */
+    uv_timer_t timer;     /* dies last: it has all of this */
+    struct work *waiting; /* the turn that does, or NULL */
+    bool told_more;       /* that there are more tools than can be offered */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -50,10 +57,12 @@ static void plain_name(struct acp_str name, char *out, size_t max)
 
 /*
  * A server's label has no "__" and does not end in '_': so the first "__" in a name ends the label,
- * and tools of two servers never have the same name.
+ * and tools of two servers never have the same name, nor that of a tool of our own, which has none.
+ * It begins with a letter, as Gemini wants it.
  */
 static void make_label(struct acp_str name, char *out, size_t max)
 {
+    static const char prefix[] = "server_";
     size_t n = 0;
     plain_name(name, out, max);
     for (size_t i = 0; out[i]; i++)
@@ -62,8 +71,13 @@ static void make_label(struct acp_str name, char *out, size_t max)
     while (n && out[n - 1] == '_')
         n--;
     out[n] = '\0';
-    if (!n)
+    if (!n) {
         (void) snprintf(out, max + 1, "server");
+    } else if (*out <= '9') {
+        char plain[MAX_LABEL + 1];
+        (void) memcpy(plain, out, n + 1);
+        (void) snprintf(out, max + 1, "%s%.*s", prefix, (int) (max + 1 - sizeof(prefix)), plain);
+    }
 }
 
 /* Puts a number behind the name, at the cost of its end. */
@@ -112,13 +126,19 @@ static void name_tools(struct one_server *one)
     }
 }
 
+/* One that is just being lost has no tools any more, before it is told that it is gone. */
+static size_t tool_count(const struct one_server *one)
+{
+    return one->server && mcp_server_tool_count(one->server) ? one->name_count : 0;
+}
+
 /* The server and the tool of that name; false when there is none. */
 static bool find_name(const struct coding *coding, struct acp_str name,
                       const struct one_server **ret_server, size_t *ret_tool)
 {
     const struct servers *servers = coding->servers;
     for (size_t i = 0; servers && i < servers->count; i++)
-        for (size_t k = 0; k < servers->items[i].name_count; k++)
+        for (size_t k = 0; k < tool_count(&servers->items[i]); k++)
             if (acp_str_is(name, servers->items[i].names[k])) {
                 *ret_server = &servers->items[i];
                 *ret_tool = k;
@@ -204,37 +224,13 @@ const struct tool *coder_find_server_tool(struct acp_str name, void *user)
     return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
 }
 
-size_t coding_offer_servers(const struct coding *coding, struct model_tool *tools, size_t most)
-{
-    const struct servers *servers = coding->servers;
-    size_t count = 0;
-    for (size_t i = 0; servers && i < servers->count; i++) {
-        const struct one_server *one = &servers->items[i];
-        for (size_t k = 0; k < one->name_count && count < most; k++) {
-            const struct mcp_tool *tool = mcp_server_tool_at(one->server, k);
-            tools[count++] =
-                (struct model_tool){acp_str(one->names[k]), tool->description, tool->schema};
-        }
-    }
-    return count;
-}
-
 /* ---- Trouble --------------------------------------------------------------------------------- */
 
-/* A server's trouble is told once: as a notice, or as a thought when there is a turn for it. */
+/* A server's trouble is told once, as soon as there is a way to. */
 static void tell_trouble(struct one_server *one)
 {
-    struct coding *coding = one->coding;
-    struct acp_notice notice;
-    if (!one->trouble)
+    if (!one->trouble || !coding_warn(one->coding, one->trouble))
         return;
-    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(one->trouble));
-    if (acp_session_notice(coding->session, &notice)) {
-        if (!coding->work)
-            return;
-        (void) acp_turn_thought(coding->work->turn, acp_str(one->trouble));
-        (void) acp_turn_thought(coding->work->turn, acp_str("\n"));
-    }
     free(one->trouble);
     one->trouble = NULL;
 }
@@ -245,16 +241,119 @@ void coding_tell_servers(struct coding *coding)
         tell_trouble(&coding->servers->items[i]);
 }
 
+/* What could not be told yet is told with it. */
 static void set_trouble(struct one_server *one, struct acp_str sentence)
 {
+    struct acp_buf text;
+    acp_buf_init(&text, 1 << 16);
+    (void) acp_buf_printf(&text, "%s%s%.*s", one->trouble ? one->trouble : "",
+                          one->trouble ? "\n" : "", (int) sentence.len, sentence.ptr);
     free(one->trouble);
-    one->trouble = acp_str_copy(sentence);
+    one->trouble = acp_str_copy(acp_buf_view(&text));
+    acp_buf_finish(&text);
     tell_trouble(one);
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+size_t coding_offer_servers(struct coding *coding, struct model_tool *tools, size_t most)
+{
+    struct servers *servers = coding->servers;
+    size_t count = 0;
+    size_t all = 0;
+    for (size_t i = 0; servers && i < servers->count; i++) {
+        const struct one_server *one = &servers->items[i];
+        all += tool_count(one);
+        for (size_t k = 0; k < tool_count(one) && count < most; k++) {
+            const struct mcp_tool *tool = mcp_server_tool_at(one->server, k);
+            tools[count++] =
+                (struct model_tool){acp_str(one->names[k]), tool->description, tool->schema};
+        }
+    }
+    if (all > count && !servers->told_more) {
+        char sentence[120];
+        (void) snprintf(sentence, sizeof(sentence),
+                        "the MCP servers have %zu tools, more than models take; %zu are left out",
+                        all, all - count);
+        servers->told_more = true;
+        set_trouble(&servers->items[0], acp_str(sentence));
+    }
+    return count;
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+static bool any_starts(const struct servers *servers)
+{
+    for (size_t i = 0; i < servers->count; i++)
+        if (servers->items[i].starting)
+            return true;
+    return false;
+}
+
+void coding_stop_waiting(struct coding *coding)
+{
+    struct servers *servers = coding->servers;
+    if (!servers || !servers->waiting)
+        return;
+    servers->waiting = NULL;
+    (void) uv_timer_stop(&servers->timer);
+}
+
+static void go_on(struct coding *coding)
+{
+    struct work *work = coding->servers->waiting;
+    coding_stop_waiting(coding);
+    if (work)
+        work_go_on(work);
+}
+
+/* Those that are not there yet are told of, so that nobody wonders where their tools are. */
+static void on_late(uv_timer_t *timer)
+{
+    struct servers *servers = timer->data;
+    for (size_t i = 0; i < servers->count; i++) {
+        struct one_server *one = &servers->items[i];
+        char sentence[300];
+        (void) snprintf(sentence, sizeof(sentence),
+                        "the MCP server \"%.100s\" is not ready yet; its tools are used once it is",
+                        one->server ? mcp_server_name(one->server) : "");
+        if (one->starting)
+            set_trouble(one, acp_str(sentence));
+    }
+    go_on(servers->items[0].coding);
+}
+
+bool coding_await_servers(struct coding *coding, struct work *work)
+{
+    struct servers *servers = coding->servers;
+    uint64_t now = uv_now(&coding->coder->loop);
+    if (!servers || now >= servers->until || !any_starts(servers))
+        return false;
+    servers->waiting = work;
+    (void) uv_timer_start(&servers->timer, on_late, servers->until - now, 0);
+    return true;
+}
+
+/* The server is ready, or it never will be. */
+static void settle(struct one_server *one)
+{
+    struct coding *coding = one->coding;
+    one->starting = false;
+    if (!any_starts(coding->servers))
+        go_on(coding);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-static void on_tools(struct mcp_server *server, void *user)
+static void on_ready(struct mcp_server *server, void *user)
+{
+    (void) server;
+    name_tools(user);
+    settle(user);
+}
+
+static void on_changed(struct mcp_server *server, void *user)
 {
     (void) server;
     name_tools(user);
@@ -266,6 +365,7 @@ static void on_gone(struct mcp_server *server, struct acp_str sentence, void *us
     (void) server;
     one->name_count = 0;
     set_trouble(one, sentence);
+    settle(one);
 }
 
 /* The command and the environment as a program takes them, in the arena; false: no memory. */
@@ -298,7 +398,7 @@ static void start_server(struct servers *servers, struct coding *coding,
                          const struct acp_mcp_server_stdio *given)
 {
     static const struct mcp_handler handler = {
-        .ready = on_tools, .tools_changed = on_tools, .gone = on_gone};
+        .ready = on_ready, .tools_changed = on_changed, .gone = on_gone};
     /* The model's keys are ours; a server that needs one gets it by its own env. */
     static const char *const keys[] = {"ANTHROPIC_API_KEY",
                                        "ANTHROPIC_AUTH_TOKEN",
@@ -320,6 +420,7 @@ static void start_server(struct servers *servers, struct coding *coding,
     acp_arena_init(&arena, 0);
     struct mcp_options options = {
         .name = acp_arena_copy(&arena, given->name).ptr,
+        .version = coding->coder->options->version,
         .cwd = acp_arena_copy(&arena, acp_session_cwd(coding->session)).ptr,
         .unset = keys,
     };
@@ -331,34 +432,48 @@ static void start_server(struct servers *servers, struct coding *coding,
                             &failure) == 0;
     }
     acp_arena_finish(&arena);
+    one->starting = ok;
     if (!ok)
         set_trouble(one, acp_str(failure.message));
 }
 
 void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list)
 {
-    if (!list.count || coding->servers)
+    uv_loop_t *loop = &coding->coder->loop;
+    struct servers *servers =
+        !list.count || coding->servers ? NULL : calloc(1, sizeof(*coding->servers));
+    if (!servers)
         return;
-    coding->servers = calloc(1, sizeof(*coding->servers));
-    for (size_t i = 0; coding->servers && i < list.count; i++) {
+    (void) uv_timer_init(loop, &servers->timer);
+    servers->timer.data = servers;
+    servers->until = uv_now(loop) + WAIT_MS;
+    coding->servers = servers;
+    for (size_t i = 0; i < list.count; i++) {
         if (i == MAX_SERVERS) {
-            set_trouble(&coding->servers->items[0],
+            set_trouble(&servers->items[0],
                         acp_str("there are too many MCP servers; the first 32 are used"));
             return;
         }
         if (list.items[i].is == ACP_MCP_SERVER_STDIO) /* the role has refused all others */
-            start_server(coding->servers, coding, &list.items[i].stdio);
+            start_server(servers, coding, &list.items[i].stdio);
     }
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    free(handle->data);
 }
 
 void coding_end_servers(struct coding *coding)
 {
     struct servers *servers = coding->servers;
-    for (size_t i = 0; servers && i < servers->count; i++) {
+    if (!servers)
+        return;
+    for (size_t i = 0; i < servers->count; i++) {
         mcp_server_free(servers->items[i].server);
         free(servers->items[i].names);
         free(servers->items[i].trouble);
     }
-    free(servers);
+    uv_close((uv_handle_t *) &servers->timer, on_timer_closed);
     coding->servers = NULL;
 }

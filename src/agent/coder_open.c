@@ -296,7 +296,8 @@ void coder_fork_session(struct acp_session *session, const struct acp_fork_sessi
 
 static bool may_sleep(const struct coding *coding, uint64_t now)
 {
-    return coding->history && !coding->work && !coding->forking && coding_is_kept(coding) &&
+    bool busy = coding->work || coding->forking || coding->title_due || coding->titling;
+    return coding->history && !busy && coding_is_kept(coding) &&
            now - coding->used >= coding->coder->options->idle_ms;
 }
 

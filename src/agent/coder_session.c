@@ -1,17 +1,13 @@
 /* coder_session.c - sessions: what they begin with, their modes and options. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
 #include "base/copy.h"
 
-enum {
-    MAX_SESSIONS_DEFAULT = 1000,
-    CODE_PARAMS = -32602,
-    CODE_INTERNAL = -32603,
-    CODE_LIMIT = -32000
-};
+enum { CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
 
 /* ---- Modes ----------------------------------------------------------------------------------- */
 
@@ -57,11 +53,27 @@ void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str m
     struct coding *coding = acp_session_user(session);
     struct acp_failure failure = {0};
     (void) user;
-    if (coding_set_mode(coding, mode, &failure))
+    if (coding_set_mode(coding, mode, &failure)) {
         (void) acp_agent_refuse(acp_session_agent(session), call, CODE_PARAMS,
                                 acp_str(failure.message));
-    else
-        (void) acp_session_mode_set(session, call, mode);
+        return;
+    }
+    (void) acp_session_mode_set(session, call, mode);
+    coding_tell_options(coding); /* the mode is one of them */
+}
+
+/* Version 1 alone has modes besides the option. */
+static void tell_mode(struct coding *coding)
+{
+    const char *mode = acp_policy_mode_name(acp_policy_mode(coding->policy));
+    if (acp_agent_mode(acp_session_agent(coding->session)) & ACP_V1)
+        (void) acp_session_mode(coding->session, acp_str(mode));
+}
+
+void coding_tell_mode(struct coding *coding)
+{
+    tell_mode(coding);
+    coding_tell_options(coding);
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -71,8 +83,8 @@ static const enum model_effort efforts[] = {MODEL_EFFORT_DEFAULT, MODEL_EFFORT_N
                                             MODEL_EFFORT_HIGH};
 enum {
     EFFORT_COUNT = sizeof(efforts) / sizeof(efforts[0]),
-    CHOICE_COUNT = EFFORT_COUNT + CODER_MAX_MODELS,
-    OPTION_COUNT = 2,
+    CHOICE_COUNT = MODE_COUNT + EFFORT_COUNT + CODER_MAX_MODELS,
+    OPTION_COUNT = 3,
 };
 
 const char *coding_model(const struct coding *coding)
@@ -80,27 +92,39 @@ const char *coding_model(const struct coding *coding)
     return coding->model ? coding->model : model_service_model(coding->coder->service);
 }
 
+static void make_option(struct acp_session_config_option *option, const char *id, const char *name,
+                        enum acp_session_config_option_category_is category, const char *value,
+                        const struct acp_session_config_select_option *choices, size_t count)
+{
+    acp_session_config_option_init_select(option, acp_str(name), acp_str(value));
+    option->id = acp_str(id);
+    option->category.is = category;
+    acp_session_config_select_options_init_ungrouped(&option->select.options, choices, count);
+}
+
 /* The options as they are now; choices is where their values are. */
 static void list_options(const struct coding *coding,
                          struct acp_session_config_select_option choices[CHOICE_COUNT],
                          struct acp_session_config_option list[OPTION_COUNT])
 {
-    struct acp_session_config_select_option *models = &choices[EFFORT_COUNT];
-    size_t model_count = coding_model_choices(coding, models);
+    struct acp_session_config_select_option *of_modes = choices;
+    struct acp_session_config_select_option *of_efforts = of_modes + MODE_COUNT;
+    struct acp_session_config_select_option *of_models = of_efforts + EFFORT_COUNT;
+    for (size_t i = 0; i < MODE_COUNT; i++) {
+        acp_session_config_select_option_init(
+            &of_modes[i], acp_str(acp_policy_mode_name(modes[i].mode)), acp_str(modes[i].name));
+        of_modes[i].description = acp_str(modes[i].description);
+    }
     for (size_t i = 0; i < EFFORT_COUNT; i++)
-        acp_session_config_select_option_init(&choices[i], acp_str(model_effort_name(efforts[i])),
+        acp_session_config_select_option_init(&of_efforts[i],
+                                              acp_str(model_effort_name(efforts[i])),
                                               acp_str(model_effort_name(efforts[i])));
-    acp_session_config_option_init_select(&list[0], acp_str("Model"),
-                                          acp_str(coding_model(coding)));
-    list[0].id = acp_str("model");
-    list[0].category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_MODEL;
-    acp_session_config_select_options_init_ungrouped(&list[0].select.options, models, model_count);
-    acp_session_config_option_init_select(&list[1], acp_str("Effort"),
-                                          acp_str(model_effort_name(coding->effort)));
-    list[1].id = acp_str("effort");
-    list[1].category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_THOUGHT_LEVEL;
-    acp_session_config_select_options_init_ungrouped(&list[1].select.options, choices,
-                                                     EFFORT_COUNT);
+    make_option(&list[0], "mode", "Mode", ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE,
+                acp_policy_mode_name(acp_policy_mode(coding->policy)), of_modes, MODE_COUNT);
+    make_option(&list[1], "model", "Model", ACP_SESSION_CONFIG_OPTION_CATEGORY_MODEL,
+                coding_model(coding), of_models, coding_model_choices(coding, of_models));
+    make_option(&list[2], "effort", "Effort", ACP_SESSION_CONFIG_OPTION_CATEGORY_THOUGHT_LEVEL,
+                model_effort_name(coding->effort), of_efforts, EFFORT_COUNT);
 }
 
 int coding_set_model(struct coding *coding, struct acp_str model)
@@ -122,6 +146,22 @@ void coding_tell_options(struct coding *coding)
     (void) acp_session_options(coding->session, list, OPTION_COUNT);
 }
 
+static int set_option(struct coding *coding, struct acp_str id, struct acp_str value,
+                      struct acp_failure *failure)
+{
+    if (acp_str_is(id, "mode"))
+        return coding_set_mode(coding, value, failure);
+    if (acp_str_is(id, "model") && coding_may_choose(coding, value))
+        return coding_set_model(coding, value);
+    if (acp_str_is(id, "effort") && model_effort_find(value, &coding->effort)) {
+        coding_log_settings(coding);
+        return 0;
+    }
+    (void) snprintf(failure->message, sizeof(failure->message),
+                    "there is no such option, or no such value");
+    return ACP_ERR_UNKNOWN;
+}
+
 void coder_set_option(struct acp_session *session, acp_call call,
                       const struct acp_set_session_config_option_request *request, void *user)
 {
@@ -132,21 +172,19 @@ void coder_set_option(struct acp_session *session, acp_call call,
         request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID         ? request->id.value
         : request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_VALUE_ID ? request->value_id.value
                                                                         : acp_str("");
-    enum model_effort effort;
+    struct acp_failure failure = {0};
     (void) user;
-    if (acp_str_is(request->config_id, "model") && coding_may_choose(coding, value)) {
-        (void) coding_set_model(coding, value);
-    } else if (acp_str_is(request->config_id, "effort") && model_effort_find(value, &effort)) {
-        coding->effort = effort;
-        coding_log_settings(coding);
-    } else {
+    int err = set_option(coding, request->config_id, value, &failure);
+    if (err) {
         (void) acp_agent_refuse(acp_session_agent(session), call, CODE_PARAMS,
-                                acp_str("there is no such option, or no such value"));
+                                acp_str(*failure.message ? failure.message : acp_err_text(err)));
         return;
     }
     list_options(coding, choices, list);
     (void) acp_session_options_set(session, call,
                                    (struct acp_session_config_option_list){list, OPTION_COUNT});
+    if (acp_str_is(request->config_id, "mode"))
+        tell_mode(coding);
 }
 
 /* ---- Titles ---------------------------------------------------------------------------------- */
@@ -168,6 +206,7 @@ int coding_set_title(struct coding *coding, struct acp_str title)
     int err = coding_keep_title(coding, title);
     if (err)
         return err;
+    coding->title_wanted = false;
     if (coding->log)
         (void) store_log_change(coding->log, &change);
     (void) acp_session_info(coding->session, &info);
@@ -242,6 +281,7 @@ void coding_free(struct coding *coding)
     coding_end_fork(coding);
     tools_free(coding->tools);
     coding_end_servers(coding);
+    coding_drop_title(coding);
     acp_policy_free(coding->policy);
     history_free(coding->history);
     if (coding->log)
@@ -274,19 +314,32 @@ int coding_accept(struct coding *coding)
     return err;
 }
 
+/* An agent without a place to work in can do nothing; better that is told now. */
+static bool has_folder(struct acp_session *session)
+{
+    struct acp_str cwd = acp_session_cwd(session);
+    char *path = acp_str_copy(cwd);
+    struct stat found;
+    char sentence[300];
+    bool is = path && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+    free(path);
+    if (is)
+        return true;
+    (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
+                    (int) cwd.len, cwd.ptr);
+    (void) acp_session_refuse(session, CODE_PARAMS, acp_str(sentence));
+    return false;
+}
+
 void coder_new_session(struct acp_session *session, const struct acp_new_session_request *request,
                        void *user)
 {
     struct coder *coder = user;
-    size_t most = coder->options->max_sessions;
     char id[STORE_ID_SIZE];
     char chat[CODER_CHAT_SIZE] = "";
     struct acp_failure failure = {0};
-    if (coder->sessions >= (most ? most : MAX_SESSIONS_DEFAULT)) {
-        (void) acp_session_refuse(session, CODE_LIMIT,
-                                  acp_str("too many sessions are open; close one first"));
+    if (!has_folder(session))
         return;
-    }
     /* One that is open here already is not opened twice: the chat gets another then. */
     bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&
                  !acp_agent_session(acp_session_agent(session), acp_str(id));

@@ -14,7 +14,7 @@
 enum { MAX_REQUESTS_DEFAULT = 100, CODE_INTERNAL = -32603, CODE_PARAMS = -32602 };
 
 /* From this part of the window on, what was said is summed up. */
-enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4 };
+enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4, COMPACT_KEEP_LEAST = 1 };
 
 static void ask_model(struct work *work);
 
@@ -55,6 +55,8 @@ void work_end(struct work *work, enum acp_stop stop)
     struct acp_turn *turn = work->turn;
     settle(work);
     coding_log_stop(work->coding, reasons[stop]);
+    if (work->requests && stop == ACP_STOP_END_TURN) /* commands have none */
+        coding_turn_ended(work->coding);
     free_work(work);
     (void) acp_turn_end(turn, stop);
 }
@@ -93,9 +95,14 @@ void coder_cancel(struct acp_turn *turn, void *user)
     if (!work || work->turn != turn)
         return;
     work->cancelled = true;
+    if (work->waiting) {
+        coding_stop_waiting(coding);
+        work_end(work, ACP_STOP_CANCELLED);
+        return;
+    }
     if (work->reply)
         model_reply_cancel(work->reply);
-    tools_cancel(coding->tools, turn);
+    tools_cancel(coding->tools, turn); /* may be the end of it */
 }
 
 /* ---- Tool calls ------------------------------------------------------------------------------ */
@@ -188,7 +195,7 @@ static void run_calls(struct work *work, const struct model_part *parts, size_t 
     calls_are_done(work);
 }
 
-/* ---- The model's answer ---------------------------------------------------------------------- */
+/* ---- Pieces of an answer --------------------------------------------------------------------- */
 
 static void on_text(struct model_reply *reply, struct acp_str piece, void *user)
 {
@@ -208,17 +215,32 @@ static void on_thought(struct model_reply *reply, struct acp_str piece, void *us
         (void) acp_turn_thought(work->turn, piece);
 }
 
-/* Clients that take notices get one; to the others it is said as a thought. */
+bool coding_warn(struct coding *coding, const char *sentence)
+{
+    struct acp_notice notice;
+    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(sentence));
+    if (acp_session_notice(coding->session, &notice) == 0)
+        return true;
+    if (!coding->work)
+        return false;
+    (void) acp_turn_thought(coding->work->turn, acp_str(sentence));
+    (void) acp_turn_thought(coding->work->turn, acp_str("\n"));
+    return true;
+}
+
 static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)
 {
-    struct work *work = user;
-    struct acp_notice notice;
+    const struct work *work = user;
     (void) reply;
-    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(retry->sentence));
-    if (acp_session_notice(work->coding->session, &notice) == 0)
+    (void) coding_warn(work->coding, retry->sentence);
+}
+
+void coding_spend(struct coding *coding, const struct model_usage *usage)
+{
+    if (usage->cost.has != ACP_PRESENT)
         return;
-    (void) acp_turn_thought(work->turn, acp_str(retry->sentence));
-    (void) acp_turn_thought(work->turn, acp_str("\n"));
+    coding->cost = acp_some_f64(coding->cost.value + usage->cost.value);
+    coding_log_settings(coding);
 }
 
 static void tell_usage(struct work *work, const struct model_usage *usage)
@@ -230,14 +252,31 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
     if (!usage->input && !usage->output)
         return;
     coding->usage = *usage;
+    coding_spend(coding, usage);
     if (!usage->window)
         return;
     acp_usage_update_init(&update, usage->input + usage->output, usage->window);
-    if (usage->cost.has == ACP_PRESENT) {
-        acp_cost_init(&cost, usage->cost.value, acp_str("USD"));
+    if (coding->cost.has == ACP_PRESENT) {
+        acp_cost_init(&cost, coding->cost.value, acp_str("USD"));
         update.cost = &cost;
     }
     (void) acp_turn_usage(work->turn, &update);
+}
+
+/* ---- Summaries ------------------------------------------------------------------------------- */
+
+/* What does not fit can be summed up, once in a turn; a single message cannot be. */
+static bool can_be_shorter(const struct work *work, const struct model_end *end)
+{
+    size_t count;
+    (void) history_messages(work->coding->history, &count);
+    return end->stop == MODEL_ERROR && end->is_too_long && !work->too_long && count > 1;
+}
+
+static void make_room(struct work *work)
+{
+    work->too_long = true;
+    work_compact(work);
 }
 
 /* The summary takes the place of what it sums up. */
@@ -253,7 +292,8 @@ static int keep_summary(struct work *work, const struct model_end *end)
     int err = acp_buf_printf(&text, "What was said until now, in short:\n\n%.*s",
                              (int) work->text.len, acp_buf_view(&work->text).ptr);
     if (!err)
-        err = history_compact(coding->history, acp_buf_view(&text), COMPACT_KEEP);
+        err = history_compact(coding->history, acp_buf_view(&text),
+                              work->too_long ? COMPACT_KEEP_LEAST : COMPACT_KEEP);
     acp_buf_finish(&text);
     if (err)
         return err;
@@ -283,13 +323,18 @@ static void tell_compaction(struct work *work, enum acp_compaction_status_is sta
 static void end_compaction(struct work *work, const struct model_end *end)
 {
     int err = keep_summary(work, end);
+    coding_spend(work->coding, &end->usage);
     tell_compaction(work, err ? ACP_COMPACTION_STATUS_FAILED : ACP_COMPACTION_STATUS_COMPLETED);
     work->compacting = false;
     acp_buf_clear(&work->text);
     if (end_if_cancelled(work))
         return;
-    if (err) {
-        work_fail(work, *end->sentence ? end->sentence : "the model gave no summary");
+    if (err && can_be_shorter(work, end)) {
+        make_room(work);
+    } else if (err) {
+        work_fail(work, end->stop == MODEL_CANCELLED ? CODER_DISABLED
+                        : *end->sentence             ? end->sentence
+                                                     : "the model gave no summary");
     } else if (work->requests) {
         ask_model(work);
     } else {
@@ -297,6 +342,8 @@ static void end_compaction(struct work *work, const struct model_end *end)
         work_end(work, ACP_STOP_END_TURN);
     }
 }
+
+/* ---- The whole answer ------------------------------------------------------------------------ */
 
 /*
  * What came of an answer, in the history.  Services take no thoughts that nothing follows: those of
@@ -329,6 +376,10 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         work_fail(work, acp_err_text(err));
     else if (end->stop == MODEL_CALLS)
         run_calls(work, end->parts, end->part_count);
+    else if (can_be_shorter(work, end))
+        make_room(work);
+    else if (end->stop == MODEL_CANCELLED)
+        work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
     else if (end->stop == MODEL_ERROR)
         work_fail(work, end->sentence);
     else
@@ -341,7 +392,7 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
 /* The tools that the mode offers. */
-static size_t offered(const struct coding *coding, struct model_tool *tools, size_t most)
+static size_t offered(struct coding *coding, struct model_tool *tools, size_t most)
 {
     size_t count = 0;
     const struct tool_info *info;
@@ -373,6 +424,10 @@ static int send_messages(struct work *work, const struct model_message *messages
         .tool_count = offered(coding, tools, MAX_TOOLS),
         .effort = coding->effort,
     };
+    if (!err && coding->coder->disabled) {
+        (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);
+        err = ACP_ERR_STATE;
+    }
     if (!err)
         err = model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
     acp_buf_finish(&system);
@@ -397,10 +452,17 @@ static int send_wish(struct work *work, struct acp_failure *failure)
     struct model_message *messages = calloc(count + 1, sizeof(*messages));
     if (!messages)
         return ACP_ERR_NOMEM;
-    if (count)
+    struct acp_arena shortened;
+    int err = 0;
+    acp_arena_init(&shortened, 0);
+    if (work->too_long)
+        err = coder_shorten(said, count, &shortened, messages);
+    else if (count)
         memcpy(messages, said, count * sizeof(*messages));
     messages[count] = (struct model_message){MODEL_USER, &part, 1};
-    int err = send_messages(work, messages, count + 1, failure);
+    if (!err)
+        err = send_messages(work, messages, count + 1, failure);
+    acp_arena_finish(&shortened);
     free(messages);
     return err;
 }
@@ -446,45 +508,46 @@ static void ask_model(struct work *work)
         fail_ask(work, err, &failure);
 }
 
-/* ---- The prompt ------------------------------------------------------------------------------ */
-
-/* The first words of the first prompt name the session. */
-static void name_session(struct coding *coding, const struct model_part *parts, size_t count)
+void work_go_on(struct work *work)
 {
-    enum { MOST = 60 };
-    for (size_t i = 0; i < count && !coding->title; i++) {
-        if (parts[i].kind != MODEL_TEXT)
-            continue;
-        const char *end = memchr(parts[i].text.ptr, '\n', parts[i].text.len);
-        size_t len = end ? (size_t) (end - parts[i].text.ptr) : parts[i].text.len;
-        while (len > MOST ||
-               (len && ((unsigned char) parts[i].text.ptr[len - 1] & 0xC0) == 0x80 && len == MOST))
-            len--;
-        (void) coding_set_title(coding, acp_str_n(parts[i].text.ptr, len));
-    }
+    work->waiting = false;
+    ask_model(work);
 }
 
-static void begin(struct work *work, struct acp_content_block_list prompt)
+/* ---- The prompt ------------------------------------------------------------------------------ */
+
+void work_begin(struct work *work)
 {
     struct coding *coding = work->coding;
-    struct acp_failure failure = {0};
-    struct model_part *parts;
-    size_t count;
-    int err = coder_read_prompt(coding, prompt, &work->arena, &parts, &count, &failure);
-    if (!err && count == 1 && parts[0].kind == MODEL_TEXT &&
-        coder_run_command(work, parts[0].text, &parts[0].text) == COMMAND_DONE)
-        return;
-    if (!err)
-        err = history_add(coding->history, MODEL_USER, parts, count);
+    int err = history_add(coding->history, MODEL_USER, work->prompt.parts, work->prompt.count);
     if (err) {
-        fail_turn(work, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
+        fail_turn(work, CODE_PARAMS, acp_err_text(err));
         return;
     }
-    name_session(coding, parts, count);
+    coding_name(coding, work->prompt.parts, work->prompt.count);
     coding_log(coding);
     tools_begin_turn(coding->tools);
     coding_tell_servers(coding);
-    ask_model(work);
+    if (end_if_cancelled(work))
+        return;
+    work->waiting = coding_await_servers(coding, work);
+    if (!work->waiting)
+        ask_model(work);
+}
+
+static void begin(struct work *work, struct acp_content_block_list blocks)
+{
+    struct work_prompt *prompt = &work->prompt;
+    struct acp_failure failure = {0};
+    int err = coder_read_prompt(work->coding, blocks, &work->arena, &prompt->parts, &prompt->count,
+                                &failure);
+    if (!err && prompt->count == 1 && prompt->parts[0].kind == MODEL_TEXT &&
+        coder_run_command(work, prompt->parts[0].text, &prompt->parts[0].text) == COMMAND_DONE)
+        return;
+    if (!err)
+        err = work_read_links(work);
+    if (err)
+        fail_turn(work, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
 }
 
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)

@@ -5,6 +5,7 @@
  *   tool_run.c    the life of a run: waiting, permission, the one end
  *   tool_input.c  the model's input: checked against the tool's schema, then read
  *   tool_show.c   what the client is shown of a run
+ *   tool_attach.c reading what the user points at, for which no tool call is made
  *   tool_files.c  files, through the client or our own guard
  *   tool_work.c   work for a thread
  *   tools/        the tools themselves
@@ -38,7 +39,7 @@ struct tool {
     struct tool_info info; /* without a schema, the input is not checked here */
     bool harmless; /* it touches neither files nor programs: for the policy it is thinking */
     bool quiet;    /* what it does is shown otherwise, so that no tool call is */
-    bool unasked;  /* it is the user's own command: the policy has nothing to say */
+    bool unasked;  /* it is the user's own wish: the policy is asked by the tool, or not at all */
     /* Not 0 after tool_say() of what is wrong. */
     int (*prepare)(struct tool_run *run);
     void (*preview)(struct tool_run *run); /* may be NULL */
@@ -96,6 +97,8 @@ struct tool_run {
     struct acp_str_list paths;
     struct acp_opt_i64 line; /* in the first of them */
     struct acp_str command;
+    /* What an "always" is about, where that is less than the tool: "fetch:example.com". */
+    struct acp_str matter;
     bool is_about_files; /* the paths are files that a client may show */
     bool changes;        /* and they are to be changed */
     bool sandboxed;      /* it will run in a jail */
@@ -103,6 +106,7 @@ struct tool_run {
     /* What is shown besides the text. */
     struct acp_tool_call_content *content; /* diffs; in the arena */
     size_t content_count;
+    bool content_shown;
     bool shows_itself; /* a terminal is: the text is for the model only */
 
     struct acp_buf text;   /* for the model */
@@ -183,6 +187,8 @@ void tool_abandon(struct tool_run *run);
 /* Cancels a run that is not over. */
 void tool_cancel(struct tool_run *run);
 
+/* What the policy says of the run as it is. */
+struct acp_decision tool_decision(const struct tool_run *run);
 void tool_hold(struct tool_run *run);
 bool tool_resume(struct tool_run *run);
 /* Cuts a text at a character, so that it has at most max bytes. */
@@ -213,6 +219,8 @@ const char *tool_short_path(const struct tool_run *run, const char *path);
 /* ---- tool_show.c ---------------------------------------------------------------------------- */
 
 void tool_show_begun(struct tool_run *run);
+/* What it will change, before the user is asked whether it may. */
+void tool_show_preview(struct tool_run *run);
 void tool_show_working(struct tool_run *run);
 void tool_show_end(struct tool_run *run, enum tool_end end);
 /* The tool call as the user is asked about it. */
@@ -236,6 +244,8 @@ void tool_write(struct tool_run *run, struct acp_str path, struct acp_str text, 
 int tool_remove(struct tool_run *run, struct acp_str path, struct acp_files_error *error);
 /* The mode that the file has on the disk, 0 when that is not known; and setting it. */
 mode_t tool_mode(struct tool_run *run, struct acp_str path);
+/* How many bytes it has there; 0 when that is not known. */
+uint64_t tool_size(struct tool_run *run, struct acp_str path);
 void tool_set_mode(struct tool_run *run, struct acp_str path, mode_t mode);
 
 /* ---- tool_work.c ---------------------------------------------------------------------------- */

@@ -153,16 +153,28 @@ int tool_remove(struct tool_run *run, struct acp_str path, struct acp_files_erro
     return reason ? acp_files_fail_system(error, reason, "remove", path.ptr) : 0;
 }
 
-mode_t tool_mode(struct tool_run *run, struct acp_str path)
+/* False when it is no file, or a link to one. */
+static bool look_at(const struct tool_run *run, struct acp_str path, struct stat *ret)
 {
     const char *name = "";
-    struct stat st;
     int folder = open_folder(run, path, &name);
     if (folder < 0)
-        return 0;
-    bool known = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+        return false;
+    bool known = fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(ret->st_mode);
     (void) close(folder);
-    return known ? st.st_mode & 0777 : 0;
+    return known;
+}
+
+mode_t tool_mode(struct tool_run *run, struct acp_str path)
+{
+    struct stat st;
+    return look_at(run, path, &st) ? st.st_mode & 0777 : 0;
+}
+
+uint64_t tool_size(struct tool_run *run, struct acp_str path)
+{
+    struct stat st;
+    return look_at(run, path, &st) ? (uint64_t) st.st_size : 0;
 }
 
 void tool_set_mode(struct tool_run *run, struct acp_str path, mode_t mode)

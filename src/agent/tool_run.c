@@ -254,13 +254,27 @@ static struct acp_action action_of(const struct tool_run *run)
     };
 }
 
+/* Rules are for tools; what the ledger has of the matter comes behind what they deny. */
 static struct acp_decision decide(const struct tool_run *run, enum acp_tool_kind_is kind)
 {
     const struct tools_options *options = &run->set->options;
     struct acp_action action = action_of(run);
+    int64_t now = (int64_t) time(NULL);
     action.kind = kind;
-    return acp_policy_decide(options->policy, options->ledger, &action, (int64_t) time(NULL),
-                             !options->nobody);
+    struct acp_decision first =
+        acp_policy_decide(options->policy, options->ledger, &action, now, !options->nobody);
+    if (!run->matter.len ||
+        (first.verdict == ACP_VERDICT_DENY && first.by != ACP_DECIDED_BY_NOBODY))
+        return first;
+    action.tool = run->matter;
+    struct acp_decision second =
+        acp_policy_decide(options->policy, options->ledger, &action, now, !options->nobody);
+    return second.by == ACP_DECIDED_BY_GRANT ? second : first;
+}
+
+struct acp_decision tool_decision(const struct tool_run *run)
+{
+    return decide(run, action_of(run).kind);
 }
 
 static void deny(struct tool_run *run, const struct acp_decision *decision)
@@ -280,6 +294,8 @@ static void remember(struct tool_run *run, bool allow)
 {
     const struct tools_options *options = &run->set->options;
     struct acp_action action = action_of(run);
+    if (run->matter.len)
+        action.tool = run->matter;
     struct acp_grant how = {.allow = allow,
                             .scope = options->always,
                             .who = acp_str("user"),
@@ -333,6 +349,7 @@ static void ask(struct tool_run *run)
         acp_permission_option_init(&options[i], acp_str(offers[i].id), acp_str(offers[i].name),
                                    offers[i].kind);
     run->phase = TOOL_ASKING;
+    tool_show_preview(run);
     tool_describe(run, &call, locations);
     tool_hold(run);
     int err = acp_turn_ask_permission(run->turn, &call, options, OFFERS, on_permission, run);

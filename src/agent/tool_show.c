@@ -39,6 +39,29 @@ void tool_show_begun(struct tool_run *run)
     (void) acp_turn_tool(run->turn, &call);
 }
 
+/* The content, unless it was shown before. */
+static void add_content(struct tool_run *run, struct acp_tool_call_update *call)
+{
+    if (!run->content_shown)
+        call->content = (struct acp_tool_call_content_list){run->content, run->content_count};
+    run->content_shown = run->content_count > 0;
+}
+
+void tool_show_preview(struct tool_run *run)
+{
+    struct acp_tool_call_update call;
+    struct acp_tool_call_location locations[TOOL_MAX_LOCATIONS];
+    if (!is_shown(run) || !run->content_count)
+        return;
+    tool_describe(run, &call, locations);
+    /* All else was told when it began. */
+    struct acp_tool_call_location_list places = call.locations;
+    acp_tool_call_update_init(&call, run->call);
+    call.locations = places;
+    add_content(run, &call);
+    (void) acp_turn_tool(run->turn, &call);
+}
+
 void tool_show_working(struct tool_run *run)
 {
     struct acp_tool_call_update call;
@@ -46,7 +69,7 @@ void tool_show_working(struct tool_run *run)
         return;
     acp_tool_call_update_init(&call, run->call);
     call.status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
-    call.content = (struct acp_tool_call_content_list){run->content, run->content_count};
+    add_content(run, &call);
     (void) acp_turn_tool(run->turn, &call);
 }
 

@@ -50,13 +50,14 @@ struct toolbox;
 
 /*
  * How an address is fetched; absent, there is no tool for it.  start() begins and returns 0, or an
- * error and then nothing follows.  Later it calls done once: text is the body as text, or, with an
- * error, one sentence for people.  cancel() ends it, and then done is not called any more.
+ * error, maybe with a sentence in failure, and then nothing follows.  Later it calls done once:
+ * text is the body as text, or, with an error, one sentence for people.  cancel() ends it, and then
+ * done is not called any more.
  */
 typedef void toolbox_fetched_fn(int err, struct acp_str text, bool truncated, void *waiting);
 struct toolbox_fetch {
     int (*start)(struct acp_str url, size_t max_bytes, toolbox_fetched_fn *done, void *waiting,
-                 void *user, void **ret_request);
+                 void *user, void **ret_request, struct acp_failure *failure);
     void (*cancel)(void *request, void *user);
     void *user;
 };
@@ -140,6 +141,29 @@ void tools_cancel(struct tools *set, struct acp_turn *turn);
 int tools_cancel_one(struct tools *set, struct acp_str call);
 /* How many are not done. */
 size_t tools_running(const struct tools *set);
+
+/* ---- Files that the user points at ---------------------------------------------------------- */
+
+/* No more of one file is read for that. */
+enum { TOOLS_MAX_ATTACHED = 256 * 1024 };
+
+/* What came of it; valid inside of the call only. */
+struct tools_attached {
+    struct acp_str text; /* of the file; of one that is too long, the beginning */
+    bool is_cut;         /* that is so */
+    uint64_t size;       /* of the file on the disk, in bytes; 0: not known */
+    struct acp_str why;  /* a sentence instead, when it was not read; "" otherwise */
+};
+typedef void tools_attached_fn(struct tools *set, const struct tools_attached *file, void *user);
+
+/*
+ * Reads a file as the read tool does, from the client or from the disk, under the same rules; but
+ * nobody is asked, and no tool call is shown.  The path is absolute and copied.  done is called
+ * once if this returns 0, not inside of the call; with the turn's cancel, too.  ACP_ERR_CANCELLED,
+ * ACP_ERR_LIMIT, ACP_ERR_NOMEM.
+ */
+int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
+                 tools_attached_fn *done, void *user);
 
 /* ---- Undo ----------------------------------------------------------------------------------- */
 

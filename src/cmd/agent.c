@@ -10,10 +10,16 @@ struct agent_run_options {
     const char *model;
     const char *policy;
     int mode;
+    int fetch;
+    struct option_number max_requests;
+    struct option_number stall_timeout;
     bool demo;
     bool unstable;
     bool no_log;
     struct option_number idle;
+    bool no_titles;
+    struct option_number max_prompt;
+    struct option_number max_sessions;
 };
 
 /* Somebody who has not come back by then will not mind the moment it takes to read a log. */
@@ -23,11 +29,54 @@ static const char *const mode_names[] = {"safe", "read-only", "sandbox", "full",
 static const enum acp_policy_mode modes[] = {ACP_POLICY_SAFE, ACP_POLICY_READ_ONLY,
                                              ACP_POLICY_SANDBOX, ACP_POLICY_FULL};
 
+static const char *const fetch_names[] = {"off", "public", "any", NULL};
+static const enum coder_fetch fetches[] = {CODER_FETCH_OFF, CODER_FETCH_PUBLIC, CODER_FETCH_ANY};
+
+/* What the configuration says, which has checked that it is one of the words. */
+static enum coder_fetch configured_fetch(const struct config *config)
+{
+    const char *word = config_text(config, CONFIG_FETCH);
+    for (size_t i = 0; fetch_names[i]; i++)
+        if (strcmp(word, fetch_names[i]) == 0)
+            return fetches[i];
+    return CODER_FETCH_OFF;
+}
+
+/* What the option says, otherwise what the configuration does; 0 where that says nothing. */
+static uint64_t number(const struct option_number *option, const struct config *config,
+                       enum config_id id)
+{
+    int64_t configured = config_number(config, id);
+    return option->given ? option->value : configured > 0 ? (uint64_t) configured : 0;
+}
+
 /* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
 static const char *store_path(struct conversation *c)
 {
     const char *data = places_data_dir(config_environment(c->config), &c->arena);
     return data ? places_join(&c->arena, data, "agent.db") : NULL;
+}
+
+/* The prices of the configuration, in its arena; NULL when there are none, or no memory. */
+static const struct model_price_row *read_prices(struct conversation *c, size_t *ret_count)
+{
+    const struct config_price *price;
+    size_t count = 0;
+    while (config_price_at(c->config, count))
+        count++;
+    struct model_price_row *rows = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*rows));
+    *ret_count = 0;
+    while (rows && (price = config_price_at(c->config, *ret_count)) != NULL)
+        rows[(*ret_count)++] = (struct model_price_row){
+            price->model, {price->input, price->output, price->cache_read, price->cache_write}};
+    return rows;
+}
+
+/* What the command line says, or else the configuration. */
+static size_t number_of(const struct conversation *c, const struct option_number *given,
+                        enum config_id id)
+{
+    return given->given ? (size_t) given->value : (size_t) config_number(c->config, id);
 }
 
 static int run(const struct invocation *invocation)
@@ -49,6 +98,9 @@ static int run(const struct invocation *invocation)
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
         .demo = options->demo,
         .unstable = options->unstable,
+        .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
+        .max_requests = number(&options->max_requests, c.config, CONFIG_MAX_REQUESTS),
+        .stall_ms = number(&options->stall_timeout, c.config, CONFIG_STALL_TIMEOUT),
         .mode =
             options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
@@ -56,7 +108,11 @@ static int run(const struct invocation *invocation)
         .ledger_path = c.talk.ledger_path,
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,
+        .no_titles = options->no_titles || !config_bool(c.config, CONFIG_AGENT_TITLES),
+        .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
+        .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
+    coder.prices = read_prices(&c, &coder.price_count);
     status = coder_run(&coder) ? EXIT_FAILED : EXIT_OK;
     conversation_finish(&c);
     return status;
@@ -79,16 +135,36 @@ static const struct option rows[] = {
      .choices = mode_names,
      .offset = offsetof(struct agent_run_options, mode),
      .help = "the mode in which sessions begin"},
+    {.name = "fetch",
+     .argument = "WHAT",
+     .kind = OPTION_CHOICE,
+     .choices = fetch_names,
+     .offset = offsetof(struct agent_run_options, fetch),
+     .help = "let the model fetch web pages: *public* ones, or *any*, also of this machine and the "
+             "networks around it"},
     {.name = "policy",
      .alias = "permission-policy",
      .argument = "FILE",
      .kind = OPTION_FILE,
      .offset = offsetof(struct agent_run_options, policy),
      .help = "decide by the rules in _FILE_"},
+    {.name = "max-requests",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, max_requests),
+     .help = "ask the model at most so often in one turn"},
+    {.name = "stall-timeout",
+     .argument = "SECONDS",
+     .kind = OPTION_DURATION,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, stall_timeout),
+     .help = "give an answer up when the model was silent for so long"},
     {.name = "unstable",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, unstable),
-     .help = "offer what the protocol has not settled yet, such as forking a session"},
+     .help = "offer what the protocol has not settled yet, such as forking a session and setting "
+             "where the model is asked"},
     {.name = "no-log",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, no_log),
@@ -98,6 +174,28 @@ static const struct option rows[] = {
      .kind = OPTION_DURATION,
      .offset = offsetof(struct agent_run_options, idle),
      .help = "let a session leave memory that was not used for so long, until it is; 0: never"},
+    {.name = "no-titles",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct agent_run_options, no_titles),
+     .environment = "ACP_AGENT_TITLES",
+     .help = "do not ask the model for titles of sessions"},
+    {.heading = "Limits",
+     .name = "max-prompt",
+     .argument = "BYTES",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = UINT64_C(1000000000),
+     .offset = offsetof(struct agent_run_options, max_prompt),
+     .environment = "ACP_AGENT_MAX_PROMPT",
+     .help = "refuse prompts that are longer (16 MiB)"},
+    {.name = "max-sessions",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = UINT64_C(1000000),
+     .offset = offsetof(struct agent_run_options, max_sessions),
+     .environment = "ACP_AGENT_MAX_SESSIONS",
+     .help = "have at most _COUNT_ sessions open (1000)"},
     {0},
 };
 

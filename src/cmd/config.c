@@ -363,6 +363,11 @@ const char *const *config_env(const struct config *config)
     return config->env;
 }
 
+const struct config_price *config_price_at(const struct config *config, size_t index)
+{
+    return index < config->price_count ? &config->prices[index] : NULL;
+}
+
 size_t config_agent_count(const struct config *config)
 {
     return config->agent_count;

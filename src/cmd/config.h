@@ -40,6 +40,9 @@ enum config_id {
     CONFIG_REGISTRY,
     CONFIG_MODEL,
     CONFIG_MODE,
+    CONFIG_FETCH,
+    CONFIG_MAX_REQUESTS,
+    CONFIG_STALL_TIMEOUT,
     CONFIG_ENV,
     CONFIG_MCP_SERVERS,
     CONFIG_APPROVE,
@@ -54,6 +57,10 @@ enum config_id {
     CONFIG_LOG_ENABLED,
     CONFIG_LOG_PATH,
     CONFIG_LOG_SYNC,
+    CONFIG_AGENT_TITLES,
+    CONFIG_AGENT_MAX_PROMPT,
+    CONFIG_AGENT_MAX_SESSIONS,
+    CONFIG_AGENT_PRICES,
     CONFIG_COUNT
 };
 
@@ -68,6 +75,7 @@ enum config_type {
     CONFIG_TYPE_AGENTS, /* agent_servers */
     CONFIG_TYPE_MCP,    /* mcp_servers */
     CONFIG_TYPE_POLICY, /* as acp_policy_load() reads it */
+    CONFIG_TYPE_PRICES, /* agent.prices */
 };
 
 /* What a project's file may do with a key before it is trusted. */
@@ -169,6 +177,19 @@ size_t config_agent_count(const struct config *config);
 /* NULL behind the last. */
 const struct config_agent *config_agent_at(const struct config *config, size_t index);
 const struct config_agent *config_agent_find(const struct config *config, const char *name);
+
+/* One of agent.prices: US dollars for a million tokens. */
+struct config_price {
+    const char *model; /* its name, or the beginning of it with a star behind */
+    double input;
+    double output;
+    double cache_read; /* as input where nothing is said, and so is cache_write */
+    double cache_write;
+    struct config_origin origin;
+};
+
+/* NULL behind the last. */
+const struct config_price *config_price_at(const struct config *config, size_t index);
 
 /*
  * mcp_servers, ready for session/new: commands are absolute where they were found in PATH.

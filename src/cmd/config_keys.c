@@ -43,6 +43,30 @@ static const struct config_key keys[] = {
          .help = "The mode that a session starts in, where the agent has none of its own in "
                  "*agent_servers*.",
          .example = "\"plan\""},
+    [CONFIG_FETCH] =
+        {.name = "fetch",
+         .type = CONFIG_TYPE_CHOICE,
+         .project = CONFIG_PROJECT_TRUSTED,
+         .fallback = "off",
+         .choices = "off|public|any",
+         .environment = "ACP_FETCH",
+         .help =
+             "Whether the model of *acp agent* may fetch web pages: *public* those of the public "
+             "internet, *any* also those of this machine and of the networks around it."},
+    [CONFIG_MAX_REQUESTS] =
+        {.name = "max_requests",
+         .type = CONFIG_TYPE_NUMBER,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "100",
+         .environment = "ACP_MAX_REQUESTS",
+         .help = "How often *acp agent* may ask its model in one turn; then the turn ends."},
+    [CONFIG_STALL_TIMEOUT] =
+        {.name = "stall_timeout",
+         .type = CONFIG_TYPE_DURATION,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "300",
+         .environment = "ACP_STALL_TIMEOUT",
+         .help = "How long the model of *acp agent* may be silent before its answer is given up."},
     [CONFIG_ENV] =
         {.name = "env",
          .type = CONFIG_TYPE_ENV,
@@ -163,6 +187,40 @@ static const struct config_key keys[] = {
          .environment = "ACP_LOG_SYNC",
          .help = "Whether the log waits for the disk, so that a power failure loses nothing that "
                  "was shown."},
+    [CONFIG_AGENT_TITLES] =
+        {.name = "agent.titles",
+         .type = CONFIG_TYPE_BOOL,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "true",
+         .environment = "ACP_AGENT_TITLES",
+         .help = "Whether *acp agent* asks its model for a title when the first turn of a session "
+                 "has ended. Without it the first words of the first prompt stay the title."},
+    [CONFIG_AGENT_MAX_PROMPT] =
+        {.name = "agent.max_prompt",
+         .type = CONFIG_TYPE_NUMBER,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "16777216",
+         .environment = "ACP_AGENT_MAX_PROMPT",
+         .help = "How many bytes a prompt to *acp agent* may have, as it is sent; a longer one is "
+                 "refused with the error -32602."},
+    [CONFIG_AGENT_MAX_SESSIONS] =
+        {.name = "agent.max_sessions",
+         .type = CONFIG_TYPE_NUMBER,
+         .project = CONFIG_PROJECT_FREE,
+         .fallback = "1000",
+         .environment = "ACP_AGENT_MAX_SESSIONS",
+         .help = "How many sessions *acp agent* has open at a time; one more is refused with the "
+                 "error -32603."},
+    [CONFIG_AGENT_PRICES] =
+        {.name = "agent.prices",
+         .type = CONFIG_TYPE_PRICES,
+         .project = CONFIG_PROJECT_FREE,
+         .help = "What models cost, by their name or its beginning with a star behind: *input*, "
+                 "*output*, *cache_read* and *cache_write*, in US dollars for a million tokens. "
+                 "They count more than the prices that are built in or that the service lists.",
+         .example = "{\n"
+                    "      // \"my-model*\": {\"input\": 3, \"output\": 15, \"cache_read\": 0.3},\n"
+                    "    }"},
 };
 
 _Static_assert(sizeof(keys) / sizeof(keys[0]) == CONFIG_COUNT, "a row for each key");

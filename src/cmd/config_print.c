@@ -213,6 +213,23 @@ static void write_policy(struct acp_json_writer *w, const struct acp_policy *pol
     acp_json_end_object(w);
 }
 
+static void write_price(struct acp_json_writer *w, const struct config_price *price)
+{
+    const struct {
+        const char *name;
+        double value;
+    } members[] = {{"input", price->input},
+                   {"output", price->output},
+                   {"cache_read", price->cache_read},
+                   {"cache_write", price->cache_write}};
+    acp_json_begin_object(w);
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        acp_json_write_key(w, acp_str(members[i].name));
+        acp_json_write_f64(w, members[i].value);
+    }
+    acp_json_end_object(w);
+}
+
 /* One entry of a map as a row: "agent_servers.claude". */
 static void show_entry(struct shower *s, enum config_id id, size_t index)
 {
@@ -235,6 +252,11 @@ static void show_entry(struct shower *s, enum config_id id, size_t index)
         origin = config->mcp_origins[index];
         write_server(&w, &config->mcp[index]);
         break;
+    case CONFIG_AGENT_PRICES:
+        entry = acp_str(config->prices[index].model);
+        origin = config->prices[index].origin;
+        write_price(&w, &config->prices[index]);
+        break;
     default:
         entry = acp_str(config->variables[index].name);
         origin = config->variables[index].origin;
@@ -253,10 +275,11 @@ static void show_key(struct shower *s, enum config_id id)
 {
     const struct config *config = s->config;
     const struct config_key *key = config_key(id);
-    size_t entries = id == CONFIG_AGENT_SERVERS ? config->agent_count
-                     : id == CONFIG_MCP_SERVERS ? config->mcp_count
-                     : id == CONFIG_ENV         ? config->variable_count
-                                                : 0;
+    size_t entries = id == CONFIG_AGENT_SERVERS  ? config->agent_count
+                     : id == CONFIG_MCP_SERVERS  ? config->mcp_count
+                     : id == CONFIG_ENV          ? config->variable_count
+                     : id == CONFIG_AGENT_PRICES ? config->price_count
+                                                 : 0;
     for (size_t i = 0; i < entries; i++)
         show_entry(s, id, i);
     bool is_map = key->type >= CONFIG_TYPE_ENV && key->type != CONFIG_TYPE_POLICY;

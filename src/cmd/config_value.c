@@ -112,6 +112,7 @@ static bool make_value(struct config *config, const struct config_key *key, stru
     case CONFIG_TYPE_AGENTS:
     case CONFIG_TYPE_MCP:
     case CONFIG_TYPE_POLICY:
+    case CONFIG_TYPE_PRICES:
         break;
     }
     return false;
@@ -144,6 +145,7 @@ void config_wanted(enum config_id id, char *out, size_t size)
         [CONFIG_TYPE_AGENTS] = "an object of agents by name",
         [CONFIG_TYPE_MCP] = "an object of servers by name",
         [CONFIG_TYPE_POLICY] = "an object with mode and rules",
+        [CONFIG_TYPE_PRICES] = "an object of prices by model",
     };
     const struct config_key *key = config_key(id);
     if (key->choices)

@@ -45,7 +45,9 @@ static void drain(struct http_client *client)
             continue;
         enum http_trouble trouble = request->trouble;
         if (!trouble && code)
-            trouble = http_trouble_of(request->easy, code);
+            trouble = request->met_private && code == CURLE_COULDNT_CONNECT
+                          ? HTTP_PRIVATE
+                          : http_trouble_of(request->easy, code);
         finish(request, trouble, code);
     }
 }

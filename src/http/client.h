@@ -51,6 +51,12 @@ struct http_ask {
     uint64_t stall_ms;   /* without a byte in either direction; 0: 300 s */
     uint64_t total_ms;   /* for all of it; 0: as long as it takes */
     uint64_t max_body;   /* bytes of an answer; 0: any */
+    /*
+     * Only hosts of the public internet: what is connected to is looked at when the name has been
+     * resolved, so that no name leads to this machine or its neighbours.  No proxy is used, which
+     * would resolve the name by itself, and no connection that stands already.
+     */
+    bool public_only;
 };
 
 /* What became of a request. */
@@ -60,6 +66,7 @@ enum http_trouble {
     HTTP_NAME,       /* the host's name is not found */
     HTTP_NO_NETWORK, /* there is no way to the host */
     HTTP_REFUSED,    /* nothing listens there */
+    HTTP_PRIVATE,    /* the host is not public, and only those were wanted */
     HTTP_TLS,        /* no safe connection */
     HTTP_SLOW,       /* no connection in connect_ms, no end in total_ms */
     HTTP_STALLED,    /* no bytes for stall_ms */
@@ -102,6 +109,12 @@ void http_request_resume(struct http_request *request);
 struct acp_str http_request_header(const struct http_request *request, const char *name);
 
 /*
+ * Where an answer that is a redirection leads, as a whole URL; NULL when it is none.  In `end` and
+ * behind it; valid as long as the request.
+ */
+const char *http_request_redirect(const struct http_request *request);
+
+/*
  * How long the answer asks to wait before the next attempt (Retry-After, as seconds or a date, and
  * retry-after-ms), in milliseconds; false when it does not say.
  */
@@ -114,5 +127,10 @@ bool http_request_retry_after(const struct http_request *request, uint64_t *ret_
 struct acp_str http_place(struct acp_str url);
 /* Whether that is this machine, by its name or address. */
 bool http_is_loopback(struct acp_str url);
+/*
+ * Whether an address is of the public internet: not of this machine, a private or a local network,
+ * a group, or one that is reserved, also when it stands inside of an IPv6 address.
+ */
+bool http_is_public(const struct sockaddr *address);
 
 #endif

@@ -1,6 +1,7 @@
 /* One request: what curl is told about it, and what comes out of curl for it. */
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "base/copy.h"
@@ -106,6 +107,18 @@ static int on_progress(void *user, curl_off_t down_all, curl_off_t down, curl_of
     return is_heard(request) ? 0 : 1;
 }
 
+/* curl wants a socket for an address that it has found. */
+static curl_socket_t on_open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct http_request *request = user;
+    (void) purpose;
+    if (!http_is_public(&address->addr)) {
+        request->met_private = true;
+        return CURL_SOCKET_BAD; /* it may have others, which are tried */
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 /* The value behind "NAME:" when the line is of that header. */
 static bool is_header(struct acp_str line, struct acp_str name, struct acp_str *ret)
 {
@@ -148,6 +161,15 @@ static bool read_number(struct acp_str text, uint64_t *ret)
     }
     *ret = number;
     return true;
+}
+
+const char *http_request_redirect(const struct http_request *request)
+{
+    const char *url = NULL;
+    bool is_over = request->state == HTTP_OVER && request->status >= 300 && request->status < 400;
+    if (is_over)
+        (void) curl.easy_getinfo(request->easy, CURLINFO_REDIRECT_URL, &url);
+    return url;
 }
 
 bool http_request_retry_after(const struct http_request *request, uint64_t *ret_ms)
@@ -231,8 +253,14 @@ static void set_manners(struct http_request *request)
     /* Without this, a request that is ended while a name is looked up would make us wait for it. */
     (void) curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     /* Proxies of the environment are for the world, not for this machine. */
-    if (http_is_loopback(acp_str(request->url)))
+    if (request->public_only || http_is_loopback(acp_str(request->url)))
         (void) curl.easy_setopt(easy, CURLOPT_PROXY, "");
+    if (request->public_only) {
+        (void) curl.easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+        (void) curl.easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+        (void) curl.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+        (void) curl.easy_setopt(easy, CURLOPT_OPENSOCKETDATA, request);
+    }
 }
 
 int http_prepare(struct http_request *request, const struct http_ask *ask)
@@ -240,6 +268,7 @@ int http_prepare(struct http_request *request, const struct http_ask *ask)
     acp_buf_init(&request->got_headers, HTTP_MAX_HEADERS);
     request->stall_ms = ask->stall_ms ? ask->stall_ms : (uint64_t) STALL_MS;
     request->max_body = ask->max_body;
+    request->public_only = ask->public_only;
     request->easy = curl.easy_init();
     request->url = acp_str_copy(acp_str(ask->url));
     if (ask->body.ptr)

@@ -96,6 +96,7 @@ static const struct {
     [HTTP_NAME] = {"the name ", " is not found: is there a network, and is the address right?"},
     [HTTP_NO_NETWORK] = {"there is no way to ", ": is there a network?"},
     [HTTP_REFUSED] = {"nothing answers at ", ": is the server running, and is the address right?"},
+    [HTTP_PRIVATE] = {"", " is on this machine or in a network that is not public"},
     [HTTP_TLS] = {"no safe connection to ", ": its certificate or its TLS is not accepted"},
     [HTTP_SLOW] = {"", " took too long"},
     [HTTP_STALLED] = {"nothing came from ", " any more"},

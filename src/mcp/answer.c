@@ -6,8 +6,8 @@
 
 bool mcp_knows_version(struct acp_str version)
 {
-    return acp_str_is(version, "2025-06-18") || acp_str_is(version, "2025-03-26") ||
-           acp_str_is(version, "2024-11-05");
+    return acp_str_is(version, "2025-11-25") || acp_str_is(version, "2025-06-18") ||
+           acp_str_is(version, "2025-03-26") || acp_str_is(version, "2024-11-05");
 }
 
 /* A text, or another value, which is passed over and leaves *ret as it is. */

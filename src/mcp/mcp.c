@@ -1,4 +1,5 @@
 /* mcp.c - an MCP server: its program, the handshake, its tools, and calls of them. */
+#define _GNU_SOURCE /* memmem */
 #include "mcp/mcp.h"
 
 #include <stdarg.h>
@@ -13,6 +14,9 @@
 enum {
     START_MS = 30 * 1000,
     CALL_MS = 10 * 60 * 1000,
+    /* From closing its input to SIGTERM, and from there to SIGKILL: less than 2 s in all. */
+    GRACE_MS = 700,
+    TERM_MS = 800,
     ERROR_TAIL = 2048,
     MAX_SENTENCE = 8192,
     /* A server that gives pages for ever, or says for ever that its tools are others. */
@@ -25,6 +29,7 @@ enum state { STARTING, READY, GONE };
 struct mcp_server {
     uv_loop_t *loop;
     char *name;
+    char *version; /* of ours */
     uint64_t start_ms;
     uint64_t call_ms;
     uint64_t deadline; /* until which it must be ready */
@@ -42,7 +47,8 @@ struct mcp_server {
     struct mcp_call *calls;
     size_t call_count;
     unsigned depth; /* of callbacks after which it is still looked at */
-    bool freed;
+    bool exited;    /* the program, or there is none */
+    bool freed;     /* nobody is told anything any more */
 };
 
 /* Stays until its answer comes, also when nobody waits for it any more. */
@@ -66,12 +72,27 @@ static void free_tools(struct mcp_tools *tools)
     free(tools);
 }
 
+/* A server that was freed goes when its program has gone, and nobody looks at it any more. */
 static void release(struct mcp_server *server)
 {
+    if (!server->freed || !server->exited || server->depth)
+        return;
+    acp_process_free(server->process);
+    acp_peer_free(server->peer);
     free_tools(server->tools);
     free_tools(server->listing);
     free(server->name);
+    free(server->version);
     free(server);
+}
+
+/* Nothing is said to it any more, and it is told to end. */
+static void dismiss(struct mcp_server *server)
+{
+    if (server->peer)
+        acp_peer_close(server->peer, ACP_ERR_CLOSED);
+    if (server->process)
+        acp_process_stop(server->process);
 }
 
 void mcp_server_free(struct mcp_server *server)
@@ -82,11 +103,9 @@ void mcp_server_free(struct mcp_server *server)
     server->depth++;
     for (struct mcp_call *call = server->calls; call; call = call->next)
         call->done = NULL;
-    acp_process_free(server->process);
-    server->process = NULL;
-    acp_peer_free(server->peer);
-    if (--server->depth == 0)
-        release(server);
+    dismiss(server);
+    server->depth--;
+    release(server);
 }
 
 /* It is gone, if it is not already. */
@@ -96,13 +115,11 @@ static void lose(struct mcp_server *server, struct acp_str sentence)
         return;
     server->state = GONE;
     server->depth++;
-    acp_peer_close(server->peer, ACP_ERR_CLOSED);
-    if (!server->freed)
-        acp_process_stop(server->process);
+    dismiss(server);
     if (!server->freed)
         server->handler.gone(server, sentence, server->user);
-    if (--server->depth == 0 && server->freed)
-        release(server);
+    server->depth--;
+    release(server);
 }
 
 static void fail(struct mcp_server *server, const char *format, ...) ACP_PRINTF(2, 3);
@@ -115,7 +132,7 @@ static void fail(struct mcp_server *server, const char *format, ...)
     (void) vsnprintf(words, sizeof(words), format, list);
     va_end(list);
     (void) snprintf(sentence, sizeof(sentence), "the MCP server \"%.100s\" %s%s%s%s", server->name,
-                    words, *server->noise ? "; it wrote what is no message: \"" : "", server->noise,
+                    words, *server->noise ? "; what it wrote is no message: \"" : "", server->noise,
                     *server->noise ? "\"" : "");
     lose(server, acp_str(sentence));
 }
@@ -168,8 +185,8 @@ static void take_listing(struct mcp_server *server)
     server->list_again = false;
     if (again)
         list_tools(server, (struct acp_str){0});
-    if (--server->depth == 0 && server->freed)
-        release(server);
+    server->depth--;
+    release(server);
 }
 
 static void on_listed(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
@@ -184,14 +201,12 @@ static void on_listed(struct acp_peer *peer, uint64_t request, const struct acp_
         return;
     if (!answer.err)
         answer.err = mcp_read_tools(answer.result, server->listing, &cursor);
-    if (answer.err == ACP_ERR_LIMIT || (!answer.err && cursor.ptr && server->pages >= MAX_PAGES)) {
-        take_listing(server);
-    } else if (answer.err) {
+    if (answer.err && answer.err != ACP_ERR_LIMIT) {
         free_tools(server->listing);
         server->listing = NULL;
         if (server->state == STARTING)
             fail_reply(server, "tools/list", &answer);
-    } else if (cursor.ptr) {
+    } else if (!answer.err && cursor.ptr && server->pages < MAX_PAGES) {
         list_tools(server, cursor);
     } else {
         take_listing(server);
@@ -265,7 +280,7 @@ static void on_hello(struct acp_peer *peer, uint64_t request, const struct acp_r
 {
     struct mcp_server *server = user;
     struct acp_reply answer = *reply;
-    struct mcp_hello hello;
+    struct mcp_hello hello = {0};
     struct acp_arena arena;
     (void) peer;
     (void) request;
@@ -287,10 +302,23 @@ static int say_hello(struct mcp_server *server)
                                   .timeout_ms = server->start_ms,
                                   .reply = on_hello,
                                   .user = server};
-    return acp_peer_request(server->peer, &request,
-                            acp_raw("{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
-                                    "\"clientInfo\":{\"name\":\"acp\",\"version\":\"1\"}}"),
-                            NULL);
+    struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
+    if (!w)
+        return ACP_ERR_NOMEM;
+    acp_json_begin_object(w);
+    acp_json_write_key(w, acp_str("protocolVersion"));
+    acp_json_write_str(w, acp_str("2025-06-18"));
+    acp_json_write_key(w, acp_str("capabilities"));
+    acp_json_write_raw(w, acp_raw("{}"));
+    acp_json_write_key(w, acp_str("clientInfo"));
+    acp_json_begin_object(w);
+    acp_json_write_key(w, acp_str("name"));
+    acp_json_write_str(w, acp_str("acp"));
+    acp_json_write_key(w, acp_str("version"));
+    acp_json_write_str(w, acp_str(server->version));
+    acp_json_end_object(w);
+    acp_json_end_object(w);
+    return acp_peer_commit(server->peer, NULL);
 }
 
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
@@ -314,14 +342,26 @@ static void on_output(struct acp_peer *peer, void *user)
         acp_link_wake(link);
 }
 
+/*
+ * A line that was meant as a message and cannot be read may be an answer that is waited for; after
+ * one without an end there is no telling where the next begins.  Such a server is of no use.  What
+ * is plainly no message is noise, and shown should nothing else come.
+ */
 static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
                        void *user)
 {
+    static const char mark[] = "\"jsonrpc\"";
     struct mcp_server *server = user;
     (void) peer;
-    if (what != ACP_TROUBLE_STRAY && !*server->noise)
+    if (what == ACP_TROUBLE_STRAY || server->freed)
+        return;
+    if (!*server->noise)
         for (size_t i = 0; i < text.len && i + 1 < sizeof(server->noise); i++)
             server->noise[i] = text.ptr[i] >= ' ' && text.ptr[i] <= '~' ? text.ptr[i] : '?';
+    if (what == ACP_TROUBLE_TOO_LARGE)
+        fail(server, "wrote more than %d MiB without an end", MCP_MAX_MESSAGE >> 20);
+    else if (what == ACP_TROUBLE_NOISE && memmem(text.ptr, text.len, mark, sizeof(mark) - 1))
+        fail(server, "wrote a message that is no JSON");
 }
 
 static void on_unlinked(struct acp_process *process, int reason, void *user)
@@ -337,9 +377,14 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     struct acp_buf name;
     struct acp_buf tail;
     struct acp_buf sentence;
+    server->exited = true;
+    if (server->freed) {
+        release(server);
+        return;
+    }
     acp_buf_init(&name, 512);
-    acp_buf_init(&tail, 4 * ERROR_TAIL);
-    acp_buf_init(&sentence, MAX_SENTENCE + 4 * ERROR_TAIL);
+    acp_buf_init(&tail, (size_t) 4 * ERROR_TAIL);
+    acp_buf_init(&sentence, MAX_SENTENCE + (size_t) 4 * ERROR_TAIL);
     (void) acp_buf_printf(&name, "the MCP server \"%.100s\"", server->name);
     (void) acp_process_error_tail(process, &tail);
     (void) acp_process_describe_exit(acp_buf_view(&name), how, acp_buf_view(&tail), &sentence);
@@ -371,10 +416,13 @@ static int start(struct mcp_server *server, const struct mcp_options *options,
                                           .env = options->env,
                                           .unset = options->unset,
                                           .err_tail = ERROR_TAIL,
+                                          .grace_ms = GRACE_MS,
+                                          .term_ms = TERM_MS,
                                           .endpoint = acp_peer_endpoint(server->peer)};
     struct acp_failure why = {0};
     err =
         acp_process_start(server->loop, &process, &process_handler, server, &server->process, &why);
+    server->exited = err != 0;
     if (err && failure) {
         failure->err = err;
         (void) snprintf(failure->message, sizeof(failure->message),
@@ -397,8 +445,10 @@ int mcp_server_new(uv_loop_t *loop, const struct mcp_options *options,
     server->start_ms = options->start_ms ? options->start_ms : START_MS;
     server->call_ms = options->call_ms ? options->call_ms : CALL_MS;
     server->deadline = uv_now(loop) + server->start_ms;
+    server->exited = true;
     server->name = acp_str_copy(acp_str(options->name));
-    int err = server->name ? start(server, options, failure) : ACP_ERR_NOMEM;
+    server->version = acp_str_copy(acp_str(options->version ? options->version : "0"));
+    int err = server->name && server->version ? start(server, options, failure) : ACP_ERR_NOMEM;
     if (err) {
         mcp_server_free(server);
         return err;

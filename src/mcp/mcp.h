@@ -9,7 +9,8 @@
  *   - one of `ready` and `gone` comes within start_ms, whatever the program does
  *   - each call has one end, within call_ms, unless it is cancelled or its server freed
  *   - what a server can make us hold is bounded by the numbers below
- *   - the program ends with its server, and so does all that it has started
+ *   - the program ends with its server, and so does all that it has started: its input is closed,
+ *     and when that does not end it, it gets SIGTERM and then SIGKILL, within 2 s
  *
  * Callbacks run from the loop, never inside the call that caused them, and may call any function
  * here, also mcp_server_free().  What they are given is valid until they return.  Sentences name
@@ -37,6 +38,7 @@ struct mcp_call;
 /* Everything is copied. */
 struct mcp_options {
     const char *name;         /* for people */
+    const char *version;      /* of ours, which it is told; NULL: "0" */
     const char *const *argv;  /* NULL at the end */
     const char *const *env;   /* "NAME=value" on top of ours, NULL at the end; may be NULL */
     const char *const *unset; /* names that it does not get of ours, NULL at the end; may be NULL */
@@ -70,7 +72,10 @@ struct mcp_tool {
 int mcp_server_new(uv_loop_t *loop, const struct mcp_options *options,
                    const struct mcp_handler *handler, void *user, struct mcp_server **ret,
                    struct acp_failure *failure);
-/* Ends the program.  Its calls are given up without a word.  Takes NULL. */
+/*
+ * Its calls are given up without a word, and nothing is called back any more.  The program is told
+ * to end; until it has, the loop has something to do.  Takes NULL.
+ */
 void mcp_server_free(struct mcp_server *server);
 
 const char *mcp_server_name(const struct mcp_server *server);

@@ -15,23 +15,21 @@ enum thinking {
     THINKS_BY_EFFORT, /* since Claude 4.6: as it sees fit, more or less of it */
 };
 
-static bool begins(struct acp_str text, const char *with)
-{
-    size_t n = strlen(with);
-    return text.len >= n && memcmp(text.ptr, with, n) == 0;
-}
-
-/* "claude-opus-4-5-20251101" is 4.5, "claude-opus-4-20250514" is 4.0. */
+/*
+ * "claude-opus-4-5-20251101" is 4.5, "claude-opus-4-20250514" is 4.0.  As of 2026, by Anthropic's
+ * reference: since 4.6 "adaptive" with an effort is what is meant to be used, since 4.7 it is all
+ * that is taken, and thoughts are shown only when that is asked for.
+ */
 static enum thinking thinking_of(struct acp_str model)
 {
     static const char *const families[] = {"claude-opus-4", "claude-sonnet-4", "claude-haiku-4"};
-    if (begins(model, "claude-3-7"))
+    if (acp_str_begins(model, "claude-3-7"))
         return THINKS_BY_BUDGET;
-    if (begins(model, "claude-3") || begins(model, "claude-2"))
+    if (acp_str_begins(model, "claude-3") || acp_str_begins(model, "claude-2"))
         return THINKS_NOT;
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         size_t n = strlen(families[i]);
-        if (!begins(model, families[i]))
+        if (!acp_str_begins(model, families[i]))
             continue;
         struct acp_str minor = acp_str_n(model.ptr + n, model.len - n);
         bool is_number =
@@ -258,8 +256,8 @@ static void read_usage(struct model_stream *s, struct acp_raw usage)
     struct model_usage *u = &s->usage;
     if (pick(usage, "input_tokens").ptr) {
         u->cached = pick_u64(usage, "cache_read_input_tokens", u->cached);
-        u->input = pick_u64(usage, "input_tokens", 0) + u->cached +
-                   pick_u64(usage, "cache_creation_input_tokens", 0);
+        u->written = pick_u64(usage, "cache_creation_input_tokens", u->written);
+        u->input = pick_u64(usage, "input_tokens", 0) + u->cached + u->written;
     }
     u->output = pick_u64(usage, "output_tokens", u->output);
     stream_usage(s);
@@ -355,6 +353,7 @@ const struct model_dialect dialect_anthropic = {
     .title = "Anthropic",
     .base_url = "https://api.anthropic.com",
     .models = "/v1/models?limit=1000",
+    .model = "claude-sonnet-5",
     .rows = "data",
     .takes = 1u << MODEL_TEXT | 1u << MODEL_IMAGE | 1u << MODEL_RESOURCE | 1u << MODEL_RESULT,
     .path = path,

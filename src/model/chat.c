@@ -186,7 +186,9 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
     dialect_put_raw(w, "stream_options", acp_raw("{\"include_usage\":true}"));
     if (ask->max_tokens)
         dialect_put_u64(w, thinks ? "max_completion_tokens" : "max_tokens", ask->max_tokens);
-    if (ask->effort)
+    if (ask->tool_count && openai_thinks_or_calls(ask->model))
+        dialect_put_str(w, "reasoning_effort", acp_str("none"));
+    else if (ask->effort && openai_takes_effort(ask->model))
         dialect_put_str(w, "reasoning_effort", acp_str(openai_effort(ask->model, ask->effort)));
     if (ask->temperature.has == ACP_PRESENT && !thinks) {
         dialect_key(w, "temperature");
@@ -294,6 +296,7 @@ const struct model_dialect dialect_chat = {
     .title = "OpenAI",
     .base_url = "https://api.openai.com/v1",
     .models = "/models",
+    .model = "gpt-5.5",
     .rows = "data",
     .takes = 1u << MODEL_TEXT | 1u << MODEL_IMAGE | 1u << MODEL_AUDIO | 1u << MODEL_RESOURCE |
              1u << MODEL_RESULT,

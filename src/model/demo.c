@@ -187,7 +187,7 @@ static const struct {
     [DEMO_REPLACE] = {"edit", "I change "}, [DEMO_WRITE] = {"write", "I write "},
     [DEMO_RUN] = {"run_command", "I run "}, [DEMO_PLAN] = {"plan", "I make a plan to "},
     [DEMO_REMEMBER] = {NULL, NULL},         [DEMO_RECALL] = {NULL, NULL},
-    [DEMO_GREETING] = {NULL, NULL},
+    [DEMO_GREETING] = {NULL, NULL},         [DEMO_TITLE] = {NULL, NULL},
 };
 
 static void call(struct thinking *t, const struct model_tool *tool,
@@ -236,6 +236,24 @@ static void recall(struct thinking *t)
     say(t, found ? "\n" : "You did not ask me to remember anything. ");
 }
 
+/* The first words of the first request, as a heading. */
+static void say_title(struct thinking *t)
+{
+    enum { MAX_WORDS = 6 };
+    struct demo_request requests[DEMO_MAX_REQUESTS];
+    if (!demo_read_prompt(text_of(&t->ask->messages[0]), requests))
+        return;
+    struct acp_str said = requests[0].said;
+    size_t n = 0;
+    for (size_t words = 0; n < said.len; n++)
+        if (said.ptr[n] == ' ' && ++words == MAX_WORDS)
+            break;
+    char first[2] = {*said.ptr >= 'a' && *said.ptr <= 'z' ? (char) (*said.ptr - 'a' + 'A')
+                                                          : *said.ptr};
+    say(t, first);
+    say_some(t, acp_str_n(said.ptr + 1, n - 1), MAX_SHOWN);
+}
+
 static void answer_in_words(struct thinking *t, const struct demo_request *request)
 {
     switch (request->wish) {
@@ -246,6 +264,9 @@ static void answer_in_words(struct thinking *t, const struct demo_request *reque
         break;
     case DEMO_RECALL:
         recall(t);
+        break;
+    case DEMO_TITLE:
+        say_title(t);
         break;
     case DEMO_GREETING:
         say(t, abilities);

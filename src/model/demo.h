@@ -25,6 +25,7 @@ enum demo_wish {
     DEMO_REMEMBER, /* what */
     DEMO_RECALL,
     DEMO_GREETING,
+    DEMO_TITLE, /* of the conversation */
 };
 
 struct demo_request {

@@ -186,6 +186,7 @@ static struct demo_request read_request(struct acp_str said)
     static const char *const recalls[] = {"what do you remember", "what did i ask you to remember",
                                           "what should you remember", NULL};
     static const char *const writes[] = {"write ", "put ", NULL};
+    static const char *const titles[] = {"give this conversation a title", NULL};
     struct acp_str rest = said;
     struct demo_request request = {.said = without_stop(said)};
     while (take_any(&rest, polite))
@@ -195,6 +196,8 @@ static struct demo_request read_request(struct acp_str said)
         request.wish = DEMO_GREETING;
     else if (take_any(&object, recalls))
         request.wish = DEMO_RECALL;
+    else if (take_any(&object, titles))
+        request.wish = DEMO_TITLE;
     else if (take_any(&object, lists))
         read_list(object, &request);
     else if (take(&object, "replace ") && read_replace(object, &request))

@@ -14,8 +14,13 @@ struct model_dialect {
     const char *title;    /* "Anthropic" */
     const char *base_url; /* the service's own */
     const char *models;   /* the path of the list, behind the base URL */
-    const char *rows;     /* where the list has its rows: "data", "models" */
-    unsigned takes;       /* a bit for each enum model_part_kind that the user may send */
+    /*
+     * The one that is asked where nobody has named another: that which the service's documentation
+     * and SDK have in their examples, as of 2026, or a name that stands for the newest.
+     */
+    const char *model;
+    const char *rows; /* where the list has its rows: "data", "models" */
+    unsigned takes;   /* a bit for each enum model_part_kind that the user may send */
     /* Appends the path of a request, behind the base URL. */
     int (*path)(struct acp_str model, struct acp_buf *url);
     /* The body.  ask->model is set, and the conversation was checked. */

@@ -42,7 +42,7 @@ static bool find_anthropic(const char *const *environment, struct model_choice *
     }
     s->api = MODEL_ANTHROPIC;
     s->base_url = get(environment, "ANTHROPIC_BASE_URL");
-    s->model = get_or(environment, "ANTHROPIC_MODEL", "claude-sonnet-4-6");
+    s->model = get_or(environment, "ANTHROPIC_MODEL", model_api_model(s->api));
     return s->key;
 }
 
@@ -53,12 +53,13 @@ static bool find_openai(const char *const *environment, struct model_choice *ret
     s->base_url = get(environment, "OPENAI_BASE_URL");
     const char *wire = get(environment, "OPENAI_WIRE_API");
     /* Those who imitate it have chat completions at least. */
-    s->api = s->base_url ? MODEL_CHAT : MODEL_RESPONSES;
+    bool is_own = !s->base_url || acp_str_is(http_place(acp_str(s->base_url)), "api.openai.com");
+    s->api = is_own ? MODEL_RESPONSES : MODEL_CHAT;
     if (wire && strcmp(wire, "responses") == 0)
         s->api = MODEL_RESPONSES;
     else if (wire && strcmp(wire, "chat") == 0)
         s->api = MODEL_CHAT;
-    s->model = get_or(environment, "OPENAI_MODEL", "gpt-5");
+    s->model = get_or(environment, "OPENAI_MODEL", model_api_model(s->api));
     ret->why = s->key ? "OPENAI_API_KEY is set" : "OPENAI_BASE_URL is set";
     return s->key || s->base_url;
 }
@@ -74,7 +75,7 @@ static bool find_gemini(const char *const *environment, struct model_choice *ret
     }
     s->api = MODEL_GEMINI;
     s->base_url = get(environment, "GOOGLE_GEMINI_BASE_URL");
-    s->model = get_or(environment, "GEMINI_MODEL", "gemini-flash-latest");
+    s->model = get_or(environment, "GEMINI_MODEL", model_api_model(s->api));
     return s->key;
 }
 

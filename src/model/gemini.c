@@ -4,16 +4,25 @@
 
 /* ---- Which model is which -------------------------------------------------------------------- */
 
-/* The first number of "gemini-2.5-pro", times ten: 25; 0 for other names. */
+enum { LATEST = 90 };
+
+/*
+ * The first number of "gemini-2.5-pro", times ten: 25; 0 for other names.  "gemini-flash-latest"
+ * and the like are the newest there is, whatever its number; since 2026 that is a Gemini 3.
+ */
 static unsigned version_of(struct acp_str model)
 {
     struct acp_str prefix = ACP_STR("gemini-");
+    struct acp_str suffix = ACP_STR("-latest");
     if (model.len <= prefix.len || memcmp(model.ptr, prefix.ptr, prefix.len) != 0)
         return 0;
     const char *p = model.ptr + prefix.len;
     const char *end = model.ptr + model.len;
     if (*p < '0' || *p > '9')
-        return 0;
+        return model.len > prefix.len + suffix.len &&
+                       memcmp(end - suffix.len, suffix.ptr, suffix.len) == 0
+                   ? LATEST
+                   : 0;
     unsigned version = (unsigned) (*p - '0') * 10;
     if (end - p >= 3 && p[1] == '.' && p[2] >= '0' && p[2] <= '9')
         version += (unsigned) (p[2] - '0');
@@ -31,29 +40,40 @@ static bool is_pro(struct acp_str model)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/*
+ * As of 2026, by Google's reference: Gemini 2.5 takes a budget of tokens, and only its Flash can do
+ * without thoughts; then there are none to show.  Gemini 3 takes a level instead: low, medium and
+ * high, and Flash up to 3.6 also minimal.  Both at once are refused.
+ */
+static const char *level_of(struct acp_str model, enum model_effort effort)
+{
+    if (effort != MODEL_EFFORT_NONE)
+        return model_effort_name(effort);
+    return version_of(model) <= 36 && !is_pro(model) ? "minimal" : "low";
+}
+
 static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
 {
+    enum { LEAST_OF_PRO = 128 };
     static const uint64_t budgets[] = {
         [MODEL_EFFORT_LOW] = 2048,
         [MODEL_EFFORT_MEDIUM] = 8192,
         [MODEL_EFFORT_HIGH] = 24576,
     };
     unsigned version = version_of(ask->model);
+    bool thinks = version >= 30 || is_pro(ask->model) || ask->effort != MODEL_EFFORT_NONE;
     if (version < 25)
         return;
     dialect_key(w, "thinkingConfig");
     acp_json_begin_object(w);
-    dialect_put_bool(w, "includeThoughts", true);
-    if (ask->effort && version >= 30) {
-        const char *least = is_pro(ask->model) ? "low" : "minimal";
-        dialect_put_str(
-            w, "thinkingLevel",
-            acp_str(ask->effort == MODEL_EFFORT_NONE ? least : model_effort_name(ask->effort)));
-    } else if (ask->effort == MODEL_EFFORT_NONE) {
-        dialect_put_u64(w, "thinkingBudget", is_pro(ask->model) ? 128 : 0);
-    } else if (ask->effort) {
+    if (thinks)
+        dialect_put_bool(w, "includeThoughts", true);
+    if (ask->effort && version >= 30)
+        dialect_put_str(w, "thinkingLevel", acp_str(level_of(ask->model, ask->effort)));
+    else if (ask->effort == MODEL_EFFORT_NONE)
+        dialect_put_u64(w, "thinkingBudget", thinks ? LEAST_OF_PRO : 0);
+    else if (ask->effort)
         dialect_put_u64(w, "thinkingBudget", budgets[ask->effort]);
-    }
     acp_json_end_object(w);
 }
 
@@ -318,6 +338,7 @@ const struct model_dialect dialect_gemini = {
     .title = "Gemini",
     .base_url = "https://generativelanguage.googleapis.com",
     .models = "/v1beta/models?pageSize=1000",
+    .model = "gemini-flash-latest",
     .rows = "models",
     .takes = 1u << MODEL_TEXT | 1u << MODEL_IMAGE | 1u << MODEL_AUDIO | 1u << MODEL_RESOURCE |
              1u << MODEL_RESULT,

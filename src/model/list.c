@@ -82,11 +82,15 @@ static void remember(struct model_service *service, const struct model_row *row,
                      struct acp_raw json)
 {
     struct model_known known = {.window = row->window};
-    double price;
-    if (pick_f64(json, "pricing.prompt", &price))
-        known.input_price = price * 1e6;
-    if (pick_f64(json, "pricing.completion", &price))
-        known.output_price = price * 1e6;
+    struct model_price *price = &known.price;
+    (void) pick_f64(json, "pricing.prompt", &price->input);
+    (void) pick_f64(json, "pricing.completion", &price->output);
+    /* Where these are not told they cost what all input does. */
+    price->cache_read = price->cache_write = price->input;
+    (void) pick_f64(json, "pricing.input_cache_read", &price->cache_read);
+    (void) pick_f64(json, "pricing.input_cache_write", &price->cache_write);
+    *price = (struct model_price){price->input * 1e6, price->output * 1e6, price->cache_read * 1e6,
+                                  price->cache_write * 1e6};
     known.id = acp_str_copy(row->id);
     if (known.id)
         service->known[service->known_count++] = known;
@@ -216,12 +220,13 @@ int model_list_new(struct model_service *service, model_listed_fn *listed, void 
     struct model_list *list = calloc(1, sizeof(*list));
     if (!list)
         return ACP_ERR_NOMEM;
-    list->service = service;
+    list->service = service_hold(service);
     list->listed = listed;
     list->user = user;
     acp_buf_init(&list->body, MAX_LIST);
     acp_arena_init(&list->arena, 0);
     if (uv_timer_init(service->loop, &list->timer)) {
+        model_service_free(service);
         free(list);
         return ACP_ERR_NOMEM;
     }
@@ -240,6 +245,7 @@ static void on_closed(uv_handle_t *handle)
     struct model_list *list = handle->data;
     acp_buf_finish(&list->body);
     acp_arena_finish(&list->arena);
+    model_service_free(list->service);
     free(list);
 }
 

@@ -118,6 +118,7 @@ const char *model_stop_name(enum model_stop stop);
 struct model_usage {
     uint64_t input;          /* tokens of the request, all of them */
     uint64_t cached;         /* those of them that the service had kept */
+    uint64_t written;        /* those of them that it keeps from now on, where that has a price */
     uint64_t output;         /* tokens of the answer, with thoughts */
     uint64_t window;         /* what the model can hold; 0: not known */
     struct acp_opt_f64 cost; /* in US dollars, where the service or its list of prices tells */
@@ -171,18 +172,37 @@ enum model_api {
 /* "demo", "anthropic", "openai-chat", "openai-responses", "gemini". */
 const char *model_api_name(enum model_api api);
 bool model_api_find(struct acp_str name, enum model_api *ret);
+/* The model that is asked by it where nobody has named one. */
+const char *model_api_model(enum model_api api);
+
+/* US dollars for a million tokens. */
+struct model_price {
+    double input;
+    double output;
+    double cache_read;  /* of input that the service had kept */
+    double cache_write; /* of input that it keeps from now on */
+};
+
+struct model_price_row {
+    const char *model; /* its name, or the beginning of it with a star behind */
+    struct model_price price;
+};
+
+/* That can be set for a service. */
+enum { MODEL_MAX_HEADERS = 32 };
 
 /* All texts are copied. */
 struct model_settings {
     enum model_api api;
-    const char *name;     /* for people: "Anthropic"; NULL: after the API or the address */
-    const char *base_url; /* NULL: the API's own */
-    const char *key;      /* NULL: none is sent */
-    bool bearer;          /* the key is a token for Authorization, also with Anthropic */
-    const char *model;    /* what is asked when model_ask names none */
-    uint64_t window;      /* of that model; 0: as the service says, or as is known */
-    double input_price;   /* US dollars for a million tokens; 0: not known */
-    double output_price;
+    const char *name;           /* for people: "Anthropic"; NULL: after the API or the address */
+    const char *base_url;       /* NULL: the API's own */
+    const char *key;            /* NULL: none is sent */
+    bool bearer;                /* the key is a token for Authorization, also with Anthropic */
+    struct acp_str_map headers; /* sent too, in the place of the API's own; they may hold keys */
+    const char *model;          /* what is asked when model_ask names none */
+    uint64_t window;            /* of that model; 0: as the service says, or as is known */
+    const struct model_price_row *prices; /* that the user knows; they outlive the service */
+    size_t price_count;
     uint64_t connect_ms;    /* 0: 20 s */
     uint64_t stall_ms;      /* 0: 300 s */
     uint64_t backoff_ms;    /* before the second attempt, then twice as much; 0: 1 s */
@@ -195,15 +215,17 @@ struct model_service;
 
 /*
  * The client is borrowed and must outlive the service; NULL will do for MODEL_DEMO.
- * ACP_ERR_ARGUMENT with a sentence for a base_url that is none.
+ * ACP_ERR_ARGUMENT with a sentence for a base_url, or a header, that is none.
  */
 int model_service_new(uv_loop_t *loop, struct http_client *client,
                       const struct model_settings *settings, struct model_service **ret,
                       struct acp_failure *failure);
-/* Its replies and lists must be freed before.  Takes NULL. */
+/* What is on its way of replies and lists goes on without it.  Takes NULL. */
 void model_service_free(struct model_service *service);
 
 enum model_api model_service_api(const struct model_service *service);
+/* Its address, without a slash at the end; "" for the demo.  Borrowed. */
+const char *model_service_url(const struct model_service *service);
 /* For people; borrowed. */
 const char *model_service_name(const struct model_service *service);
 /* The model that is asked when none is named; "" when there is none. */

@@ -41,6 +41,12 @@ const char *model_api_name(enum model_api api)
     return dialect ? dialect->name : "demo";
 }
 
+const char *model_api_model(enum model_api api)
+{
+    const struct model_dialect *dialect = dialect_of(api);
+    return dialect ? dialect->model : "demo";
+}
+
 bool model_api_find(struct acp_str name, enum model_api *ret)
 {
     for (unsigned i = 0; i < MODEL_APIS; i++) {

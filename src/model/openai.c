@@ -9,25 +9,57 @@ static struct acp_str without_vendor(struct acp_str model)
     return acp_str_n(model.ptr + n, model.len - n);
 }
 
+static bool has(struct acp_str text, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= text.len; i++)
+        if (memcmp(text.ptr + i, word, n) == 0)
+            return true;
+    return false;
+}
+
+/* "gpt-5.4-mini" is 54, "gpt-5" is 50; 0 for what is no GPT. */
+static unsigned version_of(struct acp_str model)
+{
+    if (!acp_str_begins(model, "gpt-") || model.len < 5 || model.ptr[4] < '0' || model.ptr[4] > '9')
+        return 0;
+    unsigned version = (unsigned) (model.ptr[4] - '0') * 10;
+    if (model.len > 6 && model.ptr[5] == '.' && model.ptr[6] >= '0' && model.ptr[6] <= '9')
+        version += (unsigned) (model.ptr[6] - '0');
+    return version;
+}
+
+static bool is_of_o_series(struct acp_str model)
+{
+    return model.len >= 2 && model.ptr[0] == 'o' && model.ptr[1] >= '1' && model.ptr[1] <= '9';
+}
+
 bool openai_thinks(struct acp_str model)
 {
     model = without_vendor(model);
-    if (model.len >= 2 && model.ptr[0] == 'o' && model.ptr[1] >= '1' && model.ptr[1] <= '9')
-        return true;
-    return model.len >= 5 && memcmp(model.ptr, "gpt-", 4) == 0 && model.ptr[4] >= '5' &&
-           model.ptr[4] <= '9';
+    return is_of_o_series(model) || (version_of(model) >= 50 && !has(model, "-chat"));
+}
+
+bool openai_takes_effort(struct acp_str model)
+{
+    return openai_thinks(model) || version_of(without_vendor(model)) == 0;
+}
+
+bool openai_thinks_or_calls(struct acp_str model)
+{
+    return openai_thinks(model) && version_of(model) >= 54;
 }
 
 const char *openai_effort(struct acp_str model, enum model_effort effort)
 {
     model = without_vendor(model);
+    if (version_of(model) && has(model, "-pro"))
+        return "high";
     if (effort != MODEL_EFFORT_NONE)
         return model_effort_name(effort);
-    if (model.len && model.ptr[0] == 'o')
-        return "low"; /* the first ones cannot do without */
-    bool is_first_five = model.len >= 5 && memcmp(model.ptr, "gpt-5", 5) == 0 &&
-                         (model.len == 5 || model.ptr[5] == '-');
-    return is_first_five ? "minimal" : "none";
+    if (is_of_o_series(model) || has(model, "-codex"))
+        return "low";
+    return version_of(model) == 50 ? "minimal" : "none";
 }
 
 /* A text made of parts, written as one; a failure stays in the writer. */

@@ -109,6 +109,7 @@ static void on_closed(uv_handle_t *handle)
     acp_buf_finish(&reply->body);
     acp_buf_finish(&reply->complaint);
     free(reply->model);
+    model_service_free(reply->service);
     free(reply);
 }
 
@@ -256,7 +257,7 @@ int model_ask(struct model_service *service, const struct model_ask *ask,
     struct model_reply *reply = calloc(1, sizeof(*reply));
     if (!reply)
         return ACP_ERR_NOMEM;
-    reply->service = service;
+    reply->service = service_hold(service);
     reply->handler = *handler;
     reply->user = user;
     acp_buf_init(&reply->url, SERVICE_MAX_TEXT);
@@ -266,6 +267,7 @@ int model_ask(struct model_service *service, const struct model_ask *ask,
     stream_init(&reply->stream, &sink, reply);
     reply->stream.salt = uv_hrtime();
     if (uv_timer_init(service->loop, &reply->timer)) {
+        model_service_free(service);
         free(reply);
         return ACP_ERR_NOMEM;
     }

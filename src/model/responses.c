@@ -277,6 +277,7 @@ const struct model_dialect dialect_responses = {
     .title = "OpenAI",
     .base_url = "https://api.openai.com/v1",
     .models = "/models",
+    .model = "gpt-5.5",
     .rows = "data",
     .takes = 1u << MODEL_TEXT | 1u << MODEL_IMAGE | 1u << MODEL_RESOURCE | 1u << MODEL_RESULT,
     .path = path,

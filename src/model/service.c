@@ -54,6 +54,8 @@ static int copy_settings(struct model_service *service, const struct model_setti
     }
     if (!err && settings->key && *settings->key)
         err = copy_text(&service->key, acp_str(settings->key));
+    if (!err)
+        err = service_copy_headers(service, settings->headers, failure);
     return err ? err : name_service(service, settings);
 }
 
@@ -64,6 +66,7 @@ int model_service_new(uv_loop_t *loop, struct http_client *client,
     struct model_service *service = calloc(1, sizeof(*service));
     if (!service)
         return ACP_ERR_NOMEM;
+    service->holds = 1;
     service->loop = loop;
     service->client = client;
     service->api = settings->api;
@@ -79,13 +82,20 @@ int model_service_new(uv_loop_t *loop, struct http_client *client,
     return 0;
 }
 
+struct model_service *service_hold(struct model_service *service)
+{
+    service->holds++;
+    return service;
+}
+
 void model_service_free(struct model_service *service)
 {
-    if (!service)
+    if (!service || --service->holds)
         return;
     for (size_t i = 0; i < service->known_count; i++)
         free(service->known[i].id);
     free(service->known);
+    service_forget_headers(service);
     free(service->name);
     free(service->base_url);
     free(service->key);
@@ -96,6 +106,11 @@ void model_service_free(struct model_service *service)
 enum model_api model_service_api(const struct model_service *service)
 {
     return service->api;
+}
+
+const char *model_service_url(const struct model_service *service)
+{
+    return service->base_url ? service->base_url : "";
 }
 
 const char *model_service_name(const struct model_service *service)
@@ -124,83 +139,6 @@ bool model_service_takes(const struct model_service *service, enum model_part_ki
                          ? service->dialect->takes
                          : 1u << MODEL_TEXT | 1u << MODEL_RESOURCE | 1u << MODEL_RESULT;
     return takes & 1u << kind;
-}
-
-/* ---- The key --------------------------------------------------------------------------------- */
-
-static void add_header(struct service_headers *headers, const char *name, const char *value)
-{
-    headers->items[headers->count++] = (struct http_header){name, value};
-}
-
-static int add_bearer(struct service_headers *headers, const char *key)
-{
-    int err = acp_buf_printf(&headers->bearer, "Bearer %s", key);
-    if (!err)
-        err = acp_buf_append(&headers->bearer, "", 1);
-    if (!err)
-        add_header(headers, "Authorization", acp_buf_view(&headers->bearer).ptr);
-    return err;
-}
-
-int service_headers(const struct model_service *service, struct service_headers *ret)
-{
-    *ret = (struct service_headers){0};
-    acp_buf_init(&ret->bearer, SERVICE_MAX_TEXT);
-    add_header(ret, "Content-Type", "application/json");
-    if (service->api == MODEL_ANTHROPIC)
-        add_header(ret, "anthropic-version", "2023-06-01");
-    if (!service->key)
-        return 0;
-    if (service->api == MODEL_ANTHROPIC && !service->bearer)
-        add_header(ret, "x-api-key", service->key);
-    else if (service->api == MODEL_GEMINI)
-        add_header(ret, "x-goog-api-key", service->key);
-    else
-        return add_bearer(ret, service->key);
-    return 0;
-}
-
-void service_headers_finish(struct service_headers *headers)
-{
-    acp_buf_finish(&headers->bearer);
-}
-
-static bool is_word_end(char c)
-{
-    return c == '\0' || strchr(" \t\r\n\"'`,;:()[]{}<>=&?/", c);
-}
-
-/* Puts the mark in place of n bytes; it is shorter than any key that is looked for. */
-static char *put_mark(char *at, size_t n)
-{
-    static const char mark[] = "[key]";
-    memcpy(at, mark, sizeof(mark) - 1);
-    memmove(at + sizeof(mark) - 1, at + n, strlen(at + n) + 1);
-    return at + sizeof(mark) - 1;
-}
-
-/*
- * The key itself, and words that begin like it: services repeat keys with stars in the middle.
- * Very short "keys" are words like "none" that servers without keys are given.
- */
-void service_redact(const struct model_service *service, char *sentence)
-{
-    enum { SHORTEST = 8, BEGINNING = 4 };
-    size_t n = service->key ? strlen(service->key) : 0;
-    if (n < SHORTEST)
-        return;
-    for (char *at; (at = strstr(sentence, service->key));)
-        (void) put_mark(at, n);
-    for (char *p = sentence; *p; p++) {
-        if ((p > sentence && !is_word_end(p[-1])) || strncmp(p, service->key, BEGINNING) != 0)
-            continue;
-        size_t word = 0;
-        while (!is_word_end(p[word]))
-            word++;
-        if (word >= SHORTEST)
-            p = put_mark(p, word) - 1;
-    }
 }
 
 /* ---- Windows and prices ---------------------------------------------------------------------- */
@@ -233,22 +171,36 @@ static const struct model_known *find_known(const struct model_service *service,
     return NULL;
 }
 
+/*
+ * What the user says counts most, then what the service's list tells.  The table knows what the
+ * services themselves charge; whoever else speaks their API has prices of their own.
+ */
+static bool find_price(const struct model_service *service, struct acp_str model,
+                       struct model_price *ret)
+{
+    const struct model_known *known = find_known(service, model);
+    const struct model_settings *settings = &service->settings;
+    if (prices_in_list(settings->prices, settings->price_count, model, ret))
+        return true;
+    if (known && (known->price.input > 0 || known->price.output > 0)) {
+        *ret = known->price;
+        return true;
+    }
+    return service->dialect && strcmp(service->base_url, service->dialect->base_url) == 0 &&
+           prices_by_name(model, ret);
+}
+
 void service_complete_usage(const struct model_service *service, struct acp_str model,
                             struct model_usage *usage)
 {
     const struct model_known *known = find_known(service, model);
-    double input_price = service->settings.input_price;
-    double output_price = service->settings.output_price;
+    struct model_price price;
     usage->window = service->settings.window;
     if (known && !usage->window)
         usage->window = known->window;
     if (!usage->window)
         usage->window = window_by_name(model);
-    if (known && input_price <= 0 && output_price <= 0) {
-        input_price = known->input_price;
-        output_price = known->output_price;
-    }
-    if (usage->cost.has != ACP_PRESENT && (input_price > 0 || output_price > 0))
-        usage->cost = acp_some_f64(
-            ((double) usage->input * input_price + (double) usage->output * output_price) / 1e6);
+    if (usage->cost.has != ACP_PRESENT && (usage->input || usage->output) &&
+        find_price(service, model, &price))
+        usage->cost = acp_some_f64(prices_cost(&price, usage));
 }

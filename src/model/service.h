@@ -8,12 +8,12 @@
 /* What the service's list has told about a model. */
 struct model_known {
     char *id;
-    uint64_t window;    /* 0: not known */
-    double input_price; /* for a million tokens; 0: not known */
-    double output_price;
+    uint64_t window;          /* 0: not known */
+    struct model_price price; /* all of it 0: not known */
 };
 
 struct model_service {
+    unsigned holds; /* its owner's, and those of the replies and lists that are on their way */
     uv_loop_t *loop;
     struct http_client *client;
     const struct model_dialect *dialect; /* NULL: the demo */
@@ -23,13 +23,28 @@ struct model_service {
     char *key;      /* NULL: none */
     char *model;
     bool bearer;
+    struct service_header {
+        char *name;
+        char *value;
+    } headers[MODEL_MAX_HEADERS]; /* that were set */
+    size_t header_count;
     struct model_settings settings; /* numbers only; the texts are above */
     struct model_known *known;
     size_t known_count;
 };
 
+/* The same with one hold more, which model_service_free() gives back. */
+struct model_service *service_hold(struct model_service *service);
+
+/* ---- headers.c ------------------------------------------------------------------------------- */
+
+/* Those that were set, into the service.  ACP_ERR_ARGUMENT with a sentence, ACP_ERR_NOMEM. */
+int service_copy_headers(struct model_service *service, struct acp_str_map headers,
+                         struct acp_failure *failure);
+void service_forget_headers(struct model_service *service);
+
 /* The headers of a request, with the key as the service wants it; they borrow from the service. */
-enum { SERVICE_MAX_HEADERS = 4, SERVICE_MAX_TEXT = 64 * 1024 }; /* a key, an address */
+enum { SERVICE_MAX_HEADERS = 4 + MODEL_MAX_HEADERS, SERVICE_MAX_TEXT = 64 * 1024 };
 struct service_headers {
     struct http_header items[SERVICE_MAX_HEADERS];
     size_t count;
@@ -38,11 +53,23 @@ struct service_headers {
 int service_headers(const struct model_service *service, struct service_headers *ret);
 void service_headers_finish(struct service_headers *headers);
 
-/* Takes every trace of the key out of a sentence. */
+/* Takes every trace of the key, and of what headers hold, out of a sentence. */
 void service_redact(const struct model_service *service, char *sentence);
+
+/* ---- service.c ------------------------------------------------------------------------------- */
+
 /* Adds window and cost to what the model has told. */
 void service_complete_usage(const struct model_service *service, struct acp_str model,
                             struct model_usage *usage);
+
+/* ---- prices.c -------------------------------------------------------------------------------- */
+
+/* False when the model is not known. */
+bool prices_by_name(struct acp_str model, struct model_price *ret);
+bool prices_in_list(const struct model_price_row *rows, size_t count, struct acp_str model,
+                    struct model_price *ret);
+/* In US dollars. */
+double prices_cost(const struct model_price *price, const struct model_usage *usage);
 
 /* ---- answer.c: what an answer that is no stream means ---------------------------------------- */
 

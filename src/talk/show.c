@@ -40,9 +40,9 @@ void show_free(struct show *show)
     if (!show)
         return;
     size_t cursor = 0;
-    void *title;
-    while ((title = acp_map_next(&show->tools, &cursor, NULL)) != NULL)
-        free(title);
+    void *tool;
+    while ((tool = acp_map_next(&show->tools, &cursor, NULL)) != NULL)
+        free(tool);
     acp_map_finish(&show->tools);
     acp_arena_finish(&show->arena);
     acp_buf_finish(&show->answer);
@@ -177,6 +177,19 @@ void show_progress(struct show *show, const char *label, struct acp_str text)
     put(show, &show->progress, acp_str(label));
     colour(show, "\033[0m");
     put_harmless(show, &show->progress, text);
+    put(show, &show->progress, acp_str("\n"));
+}
+
+void show_coloured(struct show *show, const char *code, const char *indent, struct acp_str text)
+{
+    if (show->options.progress < 0)
+        return;
+    show_end_line(show);
+    (void) choose(show, LINE_NONE);
+    put(show, &show->progress, acp_str(indent));
+    colour(show, code);
+    put_harmless(show, &show->progress, text);
+    colour(show, "\033[0m");
     put(show, &show->progress, acp_str("\n"));
 }
 

@@ -6,11 +6,7 @@
 #include "acp/types.h"
 #include "talk/show_inside.h"
 
-static void show_line(struct show *show, const char *label, const char *format, ...)
-    ACP_PRINTF(3, 4);
-
-/* A line; longer ones are cut: the log has them whole. */
-static void show_line(struct show *show, const char *label, const char *format, ...)
+void show_printf(struct show *show, const char *label, const char *format, ...)
 {
     char line[1000];
     va_list args;
@@ -28,23 +24,25 @@ static void show_line(struct show *show, const char *label, const char *format, 
 
 /* ---- Tools ----------------------------------------------------------------------------------- */
 
-/* The title that the tool call has by now; remembers a new one. */
-static const char *title_of(struct show *show, struct acp_str id, struct acp_str title)
+/* The tool call as it is known by now, with the title if that is a new one; NULL: no memory. */
+static struct shown_tool *tool_of(struct show *show, struct acp_str id, struct acp_str title)
 {
-    const char *known = acp_map_get(&show->tools, id);
-    if (!title.len)
+    struct shown_tool *known = acp_map_get(&show->tools, id);
+    if (known && !title.len)
         return known;
-    char *copy = malloc(title.len + 1);
-    if (!copy)
+    struct shown_tool *tool = malloc(sizeof(*tool) + title.len + 1);
+    if (!tool)
         return known;
-    (void) memcpy(copy, title.ptr, title.len);
-    copy[title.len] = '\0';
+    tool->changes = known ? known->changes : 0;
+    if (title.len)
+        (void) memcpy(tool->title, title.ptr, title.len);
+    tool->title[title.len] = '\0';
     free(acp_map_remove(&show->tools, id));
-    if (acp_map_set(&show->tools, id, copy)) {
-        free(copy);
+    if (acp_map_set(&show->tools, id, tool)) {
+        free(tool);
         return NULL;
     }
-    return copy;
+    return tool;
 }
 
 static const char *status_words(enum acp_tool_call_status_is status)
@@ -63,54 +61,24 @@ static const char *status_words(enum acp_tool_call_status_is status)
     }
 }
 
-static void show_change(struct show *show, const struct acp_diff_change *change)
-{
-    struct acp_str path = {0};
-    switch (change->is) {
-    case ACP_DIFF_CHANGE_ADD:
-    case ACP_DIFF_CHANGE_DELETE:
-    case ACP_DIFF_CHANGE_MODIFY:
-        path = change->add.path;
-        break;
-    case ACP_DIFF_CHANGE_MOVE:
-    case ACP_DIFF_CHANGE_COPY:
-        path = change->move.path;
-        break;
-    default:
-        return;
-    }
-    show_line(show, "  ", "%.*s %.*s", (int) change->tag.len, change->tag.ptr, (int) path.len,
-              path.ptr);
-}
-
-static void show_changes(struct show *show, struct acp_tool_call_content_list content)
-{
-    for (size_t i = 0; i < content.count; i++) {
-        const struct acp_tool_call_content *item = &content.items[i];
-        if (item->is != ACP_TOOL_CALL_CONTENT_DIFF)
-            continue;
-        const struct acp_diff *diff = &item->diff;
-        if (diff->path.len)
-            show_line(show, "  ", "%s %.*s", diff->old_text.ptr ? "changes" : "writes",
-                      (int) diff->path.len, diff->path.ptr);
-        for (size_t c = 0; c < diff->changes.count; c++)
-            show_change(show, &diff->changes.items[c]);
-    }
-}
-
 static void show_tool(struct show *show, struct acp_str id, struct acp_str title,
                       enum acp_tool_call_status_is status,
                       struct acp_tool_call_content_list content)
 {
     bool is_new = acp_map_get(&show->tools, id) == NULL;
-    const char *name = title_of(show, id, title);
+    struct shown_tool *tool = tool_of(show, id, title);
     const char *ended = status_words(status);
-    if (is_new && name)
-        show_line(show, "[tool] ", "%s", name);
+    uint64_t changes = show_mark_changes(content);
+    if (is_new && tool && *tool->title)
+        show_printf(show, "[tool] ", "%s", tool->title);
     if (ended)
-        show_line(show, "[tool] ", "%s: %s", name ? name : "(without a title)", ended);
-    if (status == ACP_TOOL_CALL_STATUS_COMPLETED)
+        show_printf(show, "[tool] ", "%s: %s",
+                    tool && *tool->title ? tool->title : "(without a title)", ended);
+    /* They come when it begins, and often again when it ends. */
+    if (changes && tool && tool->changes != changes) {
+        tool->changes = changes;
         show_changes(show, content);
+    }
 }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -133,8 +101,8 @@ static void show_plan(struct show *show, struct acp_plan_entry_list entries)
 {
     show_progress(show, "[plan]", acp_str(""));
     for (size_t i = 0; i < entries.count; i++)
-        show_line(show, "  ", "%s%.*s", entry_mark(entries.items[i].status.is),
-                  (int) entries.items[i].content.len, entries.items[i].content.ptr);
+        show_printf(show, "  ", "%s%.*s", entry_mark(entries.items[i].status.is),
+                    (int) entries.items[i].content.len, entries.items[i].content.ptr);
 }
 
 void show_doing(struct show *show, const struct acp_session_update *u)
@@ -217,15 +185,15 @@ void show_own(struct show *show, const struct record *record)
         struct acp_str title = member(show, body, "title");
         struct acp_str verdict = member(show, body, "verdict");
         struct acp_str by = member(show, body, "by");
-        show_line(show, "[permission] ", "%.*s: %s (%.*s)", (int) title.len, title.ptr,
-                  acp_str_is(verdict, "allow") ? "allowed" : "denied", (int) by.len, by.ptr);
+        show_printf(show, "[permission] ", "%.*s: %s (%.*s)", (int) title.len, title.ptr,
+                    acp_str_is(verdict, "allow") ? "allowed" : "denied", (int) by.len, by.ptr);
         break;
     }
     case RECORD_SETTING: {
         struct acp_str name = member(show, body, "name");
         struct acp_str value = member(show, body, "value");
-        show_line(show, "[set] ", "%.*s = %.*s", (int) name.len, name.ptr, (int) value.len,
-                  value.ptr);
+        show_printf(show, "[set] ", "%.*s = %.*s", (int) name.len, name.ptr, (int) value.len,
+                    value.ptr);
         break;
     }
     case RECORD_NOTICE:

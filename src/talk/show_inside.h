@@ -2,6 +2,7 @@
  * show_inside.h - the inside of show.h.
  *
  *   show.c        where the words go, and which of them are the answer
+ *   show_diff.c   the lines about files that change
  *   show_doing.c  the lines about what an agent does beside talking, and about what we do
  */
 #ifndef SRC_TALK_SHOW_INSIDE_H
@@ -9,11 +10,18 @@
 
 #include <stdio.h>
 
+#include "acp/types.h"
 #include "base/map.h"
 #include "talk/show.h"
 
 /* What the shown text is in the middle of. */
 enum show_line { LINE_NONE, LINE_WORDS, LINE_THOUGHT };
+
+/* What was shown of a tool call. */
+struct shown_tool {
+    uint64_t changes; /* the mark of those that were shown; 0: none */
+    char title[];
+};
 
 struct show {
     struct show_options options;
@@ -25,7 +33,7 @@ struct show {
     bool in_message;    /* what comes without an id goes on with the message */
     struct acp_buf message_id;
     struct acp_buf answer;
-    struct acp_map tools; /* id of a tool call -> its title */
+    struct acp_map tools; /* id of a tool call -> struct shown_tool */
     struct acp_arena arena;
     struct acp_buf out;
     struct acp_buf progress;
@@ -39,10 +47,20 @@ void show_end_line(struct show *show);
 void show_heading(struct show *show, bool agent);
 /* One line of progress; the text may have line ends. */
 void show_progress(struct show *show, const char *label, struct acp_str text);
+/* The same for a line that has a colour as a whole: an escape sequence, or "". */
+void show_coloured(struct show *show, const char *code, const char *indent, struct acp_str text);
 /* The text of a block; of one that is none, what it is, in the arena. */
 struct acp_str show_block(struct show *show, const struct acp_content_block *block);
 
+/* show_diff.c */
+/* The files that the content changes, and how. */
+void show_changes(struct show *show, struct acp_tool_call_content_list content);
+/* A number that tells other changes from these; 0: there are none. */
+uint64_t show_mark_changes(struct acp_tool_call_content_list content);
+
 /* show_doing.c */
+/* A line of progress; longer ones are cut: the log has them whole. */
+void show_printf(struct show *show, const char *label, const char *format, ...) ACP_PRINTF(3, 4);
 void show_doing(struct show *show, const struct acp_session_update *update);
 void show_own(struct show *show, const struct record *record);
 

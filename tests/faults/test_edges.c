@@ -136,7 +136,7 @@ static void a_turn_that_is_ended_with_questions_open_ends_once(void **state)
     struct edge e = {0};
     make_agent(&e);
     feed(&e, RPC "\"id\":3,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s1\","
-                 "\"prompt\":[]}}\n");
+                 "\"prompt\":[{\"type\":\"text\",\"text\":\"x\"}]}}\n");
     char *out = taken(&e);
     assert_int_equal(e.answers, 2);
     assert_int_equal(count(out, "\"id\":3"), 1);

@@ -8,9 +8,9 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { begin, end } from "../conformance/tap.mjs";
-import { kase } from "./cases.mjs";
-import { Coder, ownHome } from "./coder-side.mjs";
-import { gone, isAlive, until } from "./processes.mjs";
+import { kase, sleep } from "./cases.mjs";
+import { Coder, KEY, ownHome } from "./coder-side.mjs";
+import { gone, isAlive, peakMemory, until } from "./processes.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
@@ -18,6 +18,7 @@ const script = fileURLToPath(new URL("../mcp/server.mjs", import.meta.url));
 const clean = ownHome();
 
 const FULL = ["--mode", "full"];
+const MOST_MEMORY = Number(process.env.ASAN_OPTIONS ? 512 : 64) * 1024 * 1024;
 const DONE = { when: { last: "tool" }, reply: [{ text: "Done." }] };
 const WAIT = { when: { prompt: "wait" }, reply: [{ text: "Waited." }] };
 const name = (what) => `v${version} coder with MCP: ${what}`;
@@ -54,6 +55,9 @@ async function offered(coder, tool) {
   return coder.sent(-1).tools;
 }
 
+/** A case in which the version of the protocol makes no difference. */
+const once = (...words) => (version === 1 ? kase(...words) : undefined);
+
 begin();
 
 await kase(name("its tools are offered, called, shown and asked for"), async (keep) => {
@@ -69,6 +73,73 @@ await kase(name("its tools are offered, called, shown and asked for"), async (ke
   assert.equal(tool.status, "completed");
   assert.deepEqual(tool.rawInput, { words: "hi" });
   assert.match(JSON.stringify(tool.content), /echo: hi/);
+});
+
+await kase(name("the first prompt waits for servers that start"), async (keep) => {
+  const coder = await open(keep, [], [["s"], ["other"]], WAIT);
+  await coder.stops("wait", "end_turn");
+  for (const tool of ["s__echo", "other__echo"]) assert.ok(coder.sent(0).tools.includes(tool), tool);
+  assert.match(heard(coder, "s"), /"clientInfo":\{"name":"acp","version":"\d+\.\d+\.\d+/);
+});
+
+await once(name("it does not wait for long, says so, and the tools come later"), async (keep) => {
+  const coder = await open(keep, [], [["late", "slow"]], WAIT);
+  await coder.stops("wait", "end_turn");
+  assert.ok(!coder.sent(0).tools.includes("late__echo"));
+  assert.match(coder.warned(), /"late\\?" is not ready yet/);
+  await offered(coder, "late__echo");
+  assert.equal(coder.warned().match(/not ready yet/g).length, 1, "once");
+});
+
+await kase(name("cancel while it waits for servers"), async (keep) => {
+  const coder = await open(keep, [], [["s", "silent"]], WAIT);
+  const turn = coder.run("hello");
+  await sleep(100);
+  await coder.client.cancel();
+  assert.equal((await turn).stop, "cancelled");
+  assert.equal(coder.requests().length, 0);
+  await coder.stops("wait", "end_turn");
+});
+
+await once(name("the model's keys are not for servers, unless the client gives them one"), async (keep) => {
+  const coder = keep(new Coder(version, acp, "anthropic", FULL));
+  const one = server(coder, "s");
+  one.env.push({ name: "OPENAI_API_KEY", value: "the-server's-own" });
+  const others = ["ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY"];
+  for (const variable of others) process.env[variable] = KEY;
+  try {
+    await coder.open([DONE, call("s__environment")], { mcpServers: [one] });
+  } finally {
+    for (const variable of others) delete process.env[variable];
+  }
+  await coder.stops("go", "end_turn");
+  const { text } = resultIn(coder.sent(-1));
+  assert.match(text, /^PATH=/m);
+  assert.match(text, /^OPENAI_API_KEY=the-server's-own$/m);
+  assert.ok(!text.includes(KEY), text);
+  for (const variable of ["ANTHROPIC_API_KEY", ...others])
+    if (variable !== "OPENAI_API_KEY") assert.ok(!text.includes(`${variable}=`), variable);
+});
+
+await once(name("names that no API takes, twice, and the same server twice"), async (keep) => {
+  const calls = ["a_b", "a_b_2"].map((tool) => call(`server_7_up__${tool}`).reply[0]);
+  calls.push(call("server_7_up_2__a_b").reply[0]);
+  const coder = await open(keep, FULL, [["7 up!", "names"], ["7 up!", "names"]], DONE, { reply: calls });
+  await coder.stops("go", "end_turn");
+  const tools = coder.sent(0).tools.filter((tool) => tool.startsWith("server_7_up"));
+  assert.equal(tools.length, 2 * 13, tools.join(" "));
+  for (const tool of coder.sent(0).tools) assert.match(tool, /^[a-zA-Z][a-zA-Z0-9_]{0,63}$/);
+  assert.equal(new Set(coder.sent(0).tools).size, coder.sent(0).tools.length);
+  const results = coder.sent(-1).said.filter(({ kind }) => kind === "result");
+  assert.deepEqual(results.map(({ text }) => text), ["a.b", "a/b", "a.b"]);
+});
+
+await once(name("more tools than models take are left out, and that is said"), async (keep) => {
+  const coder = await open(keep, FULL, [["s", "many"]], WAIT);
+  await coder.stops("wait", "end_turn");
+  await coder.stops("wait", "end_turn");
+  assert.equal(coder.sent(-1).tools.length, 128);
+  assert.equal(coder.warned().match(/\d+ tools, more than models take; \d+ are left out/g).length, 1);
 });
 
 await kase(name("what the user does not permit is not called"), async (keep) => {
@@ -116,6 +187,31 @@ await kase(name("a server that ends in a call"), async (keep) => {
   await coder.client.until("the report", () => /MCP server \\?"s\\?"/.test(coder.warned()));
   await coder.stops("wait", "end_turn");
   assert.ok(!coder.sent(-1).tools.some((tool) => tool.startsWith("s__")), "its tools are not offered any more");
+});
+
+await once(name("a server that answers a call with what is no JSON"), async (keep) => {
+  const coder = await open(keep, FULL, [["s"]], DONE, call("s__garble"));
+  await coder.stops("go", "end_turn");
+  assert.match(resultIn(coder.sent(-1)).text, /MCP server "s" ended before/);
+  await coder.client.until("the report", () => /message that is no JSON/.test(coder.warned()));
+  await coder.stops("again", "end_turn");
+});
+
+await kase(name("a server that ends while nobody asks it for anything"), async (keep) => {
+  const coder = await open(keep, FULL, [["s"]], WAIT);
+  await coder.stops("wait", "end_turn");
+  process.kill(pidOf(coder, "s"), "SIGKILL");
+  await coder.client.until("the report", () => /MCP server \\?"s\\?".*SIGKILL/.test(coder.warned()));
+  await coder.stops("wait", "end_turn");
+  assert.ok(!coder.sent(-1).tools.includes("s__echo"));
+});
+
+await once(name("a server that floods us is ended, and costs little memory"), async (keep) => {
+  const coder = await open(keep, FULL, [["s", "flood"]], WAIT);
+  await coder.client.until("the report", () => /more than 16 MiB without an end/.test(coder.warned()));
+  await coder.stops("wait", "end_turn");
+  await gone(pidOf(coder, "s"));
+  assert.ok(peakMemory(coder.client.child.pid) < MOST_MEMORY, `${peakMemory(coder.client.child.pid)} bytes`);
 });
 
 await kase(name("silent, broken and missing servers are reported and hold up nothing"), async (keep) => {
@@ -176,8 +272,19 @@ await kase(name("servers end with their session, and with the agent"), async (ke
   await coder.client.request("session/new", { cwd, mcpServers: [server(coder, "one"), server(coder, "two", "silent")] });
   await until("the servers", () => existsSync(fileOf(coder, "one", "pid")) && heard(coder, "one").length > 0);
   const last = [pidOf(coder, "one"), pidOf(coder, "two")];
+  const from = Date.now();
   await coder.client.stop();
+  assert.ok(Date.now() - from < 4000, "the agent does not wait for them for long");
   for (const pid of last) await gone(pid);
+});
+
+await once(name("servers are given some time to end, and then killed"), async (keep) => {
+  const coder = await open(keep, FULL, [["good"], ["bad", "stubborn"]], WAIT);
+  await coder.stops("wait", "end_turn");
+  await coder.client.request("session/close", { sessionId: coder.client.sessionId });
+  for (const label of ["good", "bad"]) await gone(pidOf(coder, label));
+  assert.match(heard(coder, "good"), /end\n$/);
+  assert.match(heard(coder, "bad"), /end\nSIGTERM\n$/);
 });
 
 await kase(name("a session that is resumed has its servers again"), async (keep) => {

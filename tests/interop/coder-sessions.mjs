@@ -168,7 +168,7 @@ async function lock(keep, path) {
 
 await kase(name("nobody sees what cannot be kept yet"), async (keep) => {
   const { folder } = keep(repository());
-  const client = await open(keep, folder);
+  const client = await open(keep, folder, "--no-titles");
   await client.prompt("read README");
   const before = client.lines.length;
   const other = await lock(keep, join(process.env.HOME, ".local/share/acp/agent.db"));
@@ -214,6 +214,31 @@ await kase(name("mode, effort and title come back"), async (keep) => {
   await again.until("the title", () => again.of(id, "session_info_update").some(({ title }) => title === "Tea time"));
   await again.prompt("replace return 1 by return 0 in main.c");
   assert.equal(again.permissions.length, 0, "nothing is written in read-only mode");
+});
+
+await kase(name("what makes no sense is refused, and changes nothing"), async (keep) => {
+  const { folder } = keep(repository());
+  const client = start(keep, version, "--max-sessions", "2");
+  const session = (cwd) => ({ cwd, mcpServers: [] });
+  const code = async (method, params) => (await client.refused(method, params)).code;
+  assert.equal(await code("session/new", session(folder)), -32600, "before initialize");
+  client.setup = await client.open(folder);
+  const { sessionId } = client;
+  const prompt = (text, id = sessionId) => ({ sessionId: id, prompt: text });
+  assert.equal(await code("session/new", session("relative")), -32602);
+  assert.equal(await code("session/new", session(join(folder, "nowhere"))), -32602);
+  assert.equal(await code("session/prompt", prompt([])), -32602);
+  assert.equal(await code("session/prompt", prompt([{ type: "text", text: "" }])), -32602);
+  assert.equal(await code("session/prompt", prompt([{ type: "text", text: "hi" }], "nobody")), -32002);
+  assert.equal(await code("session/resume", { sessionId: "nobody", ...session(folder) }), -32002);
+  const { sessionId: second } = await client.request("session/new", session(folder));
+  assert.equal(await code("session/new", session(folder)), -32603, "too many");
+  await client.request("session/delete", { sessionId: second });
+  assert.deepEqual((await client.request("session/list", { cwd: folder })).sessions, []);
+  assert.equal((await client.prompt("list the files")).stopReason, "end_turn");
+  await client.request("session/delete", { sessionId });
+  assert.deepEqual((await client.request("session/list", { cwd: folder })).sessions, []);
+  assert.equal(await code("session/resume", { sessionId, ...session(folder) }), -32002, "it is gone");
 });
 
 await kase(name("the list tells whether a prompt is running"), async (keep) => {

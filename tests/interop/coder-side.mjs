@@ -1,7 +1,7 @@
 // The built-in coding agent with a scripted model, and the official SDK's client that drives it.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ModelServer } from "../model/server.mjs";
@@ -14,7 +14,7 @@ export const KEY = "sk-very-secret-0123456789";
 /** How the agent is told, by its environment, to ask a server by each API. */
 const ENVIRONMENTS = {
   anthropic: (url) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url, ANTHROPIC_MODEL: "claude-x" }),
-  "openai-chat": (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: "gpt-4o" }),
+  "openai-chat": (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: "gpt-5" }),
   "openai-responses": (url) => ({
     OPENAI_API_KEY: KEY,
     OPENAI_BASE_URL: `${url}/v1`,
@@ -37,12 +37,23 @@ export function ownHome() {
   return () => rmSync(home, { recursive: true });
 }
 
+/** Writes the user's configuration, of that home; gives a function that takes it away. */
+export function configure(settings) {
+  const folder = join(process.env.HOME, ".config", "acp");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), JSON.stringify(settings));
+  return () => rmSync(join(folder, "config.json"));
+}
+
 export class Coder {
-  /** acp is the program; flags are those of `acp agent`. */
-  constructor(version, acp, api, flags) {
+  /**
+   * acp is the program; flags are those of `acp agent`.  Unless a case is about titles, none are asked
+   * for, so that what the model is asked is what the case has it asked.
+   */
+  constructor(version, acp, api, flags, { titles = false } = {}) {
     this.version = version;
     this.api = api;
-    this.command = [acp, "agent", ...flags];
+    this.command = [acp, "agent", ...(titles ? [] : ["--no-titles"]), ...flags];
     this.capabilities = version === 1 ? { session: { notices: {} } } : {};
     this.folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
     writeFileSync(join(this.folder, "a.txt"), "apple\n");

@@ -4,13 +4,12 @@
 //     node coder.mjs VERSION ACP
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
+import { PlainClient } from "./plain-client.mjs";
 import { SdkClient } from "./sdk-side.mjs";
 
 const version = Number(process.argv[2]);
@@ -148,33 +147,6 @@ await kase(name("a session is loaded by another process, with all that was said"
   const { sessions } = await again.request("session/list", { cwd: folder });
   assert.deepEqual(sessions.map(({ sessionId }) => sessionId), [id]);
 });
-
-/** A client that knows no schema: what is unstable is in none that the others are held against. */
-class PlainClient {
-  constructor(...command) {
-    this.child = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
-    this.exited = new Promise((done) => this.child.on("close", done));
-    this.waiting = new Map();
-    this.text = "";
-    createInterface({ input: this.child.stdout }).on("line", (line) => {
-      const { id, result, error, params } = JSON.parse(line);
-      this.text += params?.update?.content?.text ?? "";
-      this.waiting.get(id)?.(error ?? result);
-    });
-  }
-
-  request(method, params) {
-    const id = this.waiting.size;
-    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return new Promise((done) => this.waiting.set(id, done));
-  }
-
-  async stop() {
-    if (!this.child.stdin.writableEnded) this.child.stdin.end();
-    await this.exited;
-    return { failures: [], checked: 1 };
-  }
-}
 
 if (version === 1)
   await kase(name("a fork knows what was said, and goes its own way"), async (keep) => {

@@ -39,3 +39,9 @@ export async function until(what, look) {
 export function gone(pid) {
   return until(`the end of process ${pid}`, () => !isAlive(pid));
 }
+
+/** The most memory that a process has had so far, in bytes; 0 where the system does not tell. */
+export function peakMemory(pid) {
+  const status = existsSync(`/proc/${pid}/status`) ? readFileSync(`/proc/${pid}/status`, "utf8") : "";
+  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+}

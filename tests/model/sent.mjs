@@ -6,9 +6,16 @@ import assert from "node:assert/strict";
 const list = (content) =>
   typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
 
+/** Pictures and sounds count as words that name their type. */
+const wordsOf = ({ text, source, image_url: image, input_audio: audio, inlineData: data }) => {
+  const url = image?.url ?? image;
+  const type = source?.media_type ?? url?.match(/^data:([^;]*)/)?.[1] ?? audio?.format ?? data?.mimeType;
+  return text ?? (type && `[${type}]`);
+};
+
 const textOf = (content) =>
   list(content)
-    .map((part) => part.text ?? "")
+    .map((part) => wordsOf(part) ?? "")
     .join("\n");
 
 const READERS = {
@@ -17,7 +24,7 @@ const READERS = {
       if (block.type === "tool_use") return { kind: "call", id: block.id, name: block.name, input: block.input };
       if (block.type === "tool_result")
         return { kind: "result", id: block.tool_use_id, text: textOf(block.content), failed: block.is_error };
-      return { kind: block.type === "thinking" ? "thought" : role, text: block.thinking ?? block.text };
+      return { kind: block.type === "thinking" ? "thought" : role, text: block.thinking ?? wordsOf(block) };
     };
     return {
       system: textOf(system),
@@ -61,7 +68,8 @@ const READERS = {
   },
 
   gemini({ systemInstruction, contents, tools = [] }) {
-    const entryOf = (role, { text, thought, functionCall: call, functionResponse: answer }) => {
+    const entryOf = (role, part) => {
+      const { thought, functionCall: call, functionResponse: answer } = part;
       if (call) return { kind: "call", id: call.id ?? call.name, name: call.name, input: call.args };
       if (answer)
         return {
@@ -70,7 +78,7 @@ const READERS = {
           text: Object.values(answer.response).join("\n"),
           failed: "error" in answer.response,
         };
-      return { kind: thought ? "thought" : role === "model" ? "assistant" : "user", text };
+      return { kind: thought ? "thought" : role === "model" ? "assistant" : "user", text: wordsOf(part) };
     };
     return {
       system: textOf(systemInstruction?.parts),

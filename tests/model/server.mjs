@@ -39,8 +39,9 @@ export class ModelServer {
     this.script = new Script(script);
   }
 
-  async start() {
-    await new Promise((done) => this.server.listen(0, "127.0.0.1", done));
+  /** A server that was stopped can be started again at its port. */
+  async start(port = 0) {
+    await new Promise((done) => this.server.listen(port, "127.0.0.1", done));
     this.port = this.server.address().port;
     this.url = `http://127.0.0.1:${this.port}`;
     return this;

@@ -338,6 +338,29 @@ static void v1_elic_05_a_form_for_a_request(void **state)
     assert_int_equal(h.answers, 1);
 }
 
+/* ---- Too much ------------------------------------------------------------------------------- */
+
+static void a_prompt_that_is_too_long_is_refused_and_begins_nothing(void **state)
+{
+    struct acp_agent_options options = {.versions = ACP_V1 | ACP_V2, .max_prompt = 100};
+    (void) state;
+    for (int version = 1; version <= 2; version++) {
+        struct host h;
+        host_init(&h, &options, &handler);
+        host_open(&h, version, "{}");
+        feed(&h, "{'jsonrpc':'2.0','id':5,'method':'session/prompt','params':{'sessionId':'s',"
+                 "'prompt':[{'type':'text','text':'"
+                 "01234567890123456789012345678901234567890123456789'}]}}");
+        expect_wrote(&h, "'id':5,'error':{'code':-32602,'message':'Invalid params: the prompt has "
+                         "104 bytes, and at most 100 are taken'");
+        assert_null(h.turn);
+        forget(&h);
+        host_prompt(&h);
+        assert_non_null(h.turn);
+        host_finish(&h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +373,7 @@ int main(void)
         cmocka_unit_test(v2_perm_02_a_command_is_asked_about),
         cmocka_unit_test(a_request_has_the_params_of_its_method),
         cmocka_unit_test(v1_elic_05_a_form_for_a_request),
+        cmocka_unit_test(a_prompt_that_is_too_long_is_refused_and_begins_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

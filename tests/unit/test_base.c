@@ -63,6 +63,11 @@ static void texts_compare_by_content(void **state)
     assert_false(acp_str_eq(acp_str_n("a\0b", 3), acp_str_n("a\0c", 3)));
     assert_true(acp_str_eq(acp_str(NULL), acp_str("")));
     assert_true(acp_str_is(acp_str_null(), ""));
+    assert_true(acp_str_begins(acp_str("abc"), "ab"));
+    assert_true(acp_str_begins(acp_str("ab"), "ab"));
+    assert_true(acp_str_begins(acp_str(NULL), ""));
+    assert_false(acp_str_begins(acp_str("a"), "ab"));
+    assert_false(acp_str_begins(acp_str("ba"), "a"));
     assert_null(acp_str(NULL).ptr);
 }
 

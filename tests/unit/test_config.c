@@ -250,6 +250,14 @@ static void mistakes_are_told_with_file_line_column_and_key(void **state)
         {"{\"permissions\": {\"rules\": [{\"verdict\": \"maybe\"}]}}",
          "permissions.rules[0].verdict: must be allow, ask or deny"},
         {"{\"permissions\": {\n \"moode\": \"safe\"}}", ":2:11: permissions.moode: is not known"},
+        {"{\"agent\": {\"prices\": []}}", "agent.prices: an object of prices by model is wanted"},
+        {"{\"agent\": {\"prices\": {\"m\": 3}}}",
+         "agent.prices.m: an object with input and output"},
+        {"{\"agent\": {\"prices\": {\"m\": {\"input\": -1}}}}",
+         "agent.prices.m.input: a price is not negative"},
+        {"{\"agent\": {\"prices\": {\"m\": {\"output\": \"1\"}}}}",
+         "agent.prices.m.output: a number of dollars is wanted"},
+        {"{\"agent\": {\"max_prompt\": \"much\"}}", "agent.max_prompt: a whole number is wanted"},
         {"{\"permissions\": 1}", "permissions: an object with mode and rules is wanted"},
         {"{\"a\" 1}", ":1:6: not valid JSON"},
         {"{} {}", ":1:4: not valid JSON"},
@@ -456,6 +464,30 @@ static const char bold_project[] =
     "{\"verdict\": \"deny\", \"path\": \"secret/**\"}, "
     "{\"verdict\": \"ask\", \"kinds\": [\"fetch\"]}]},\n"
     "\"format\": \"json\", \"model\": \"theirs\"}";
+
+static void prices_of_layers_add_to_each_other(void **state)
+{
+    (void) state;
+    write_user("{\"agent\": {\"prices\": {\"a*\": {\"input\": 3, \"output\": 15},\n"
+               "\"b\": {\"input\": 1, \"output\": 2, \"cache_read\": 0.5, \"cache_write\": 4}}}}");
+    write_project(
+        "{\"agent\": {\"prices\": {\"a*\": {\"input\": 4, \"cache_read\": 0, \"output\": null}}}}");
+    struct config *config = load();
+    const struct config_price *a = config_price_at(config, 0);
+    const struct config_price *b = config_price_at(config, 1);
+    assert_string_equal(a->model, "a*");
+    assert_true(a->input == 4 && a->output == 0 && a->cache_read == 0 && a->cache_write == 4);
+    assert_int_equal(a->origin.layer, CONFIG_LAYER_PROJECT);
+    assert_string_equal(b->model, "b");
+    assert_true(b->input == 1 && b->output == 2 && b->cache_read == 0.5 && b->cache_write == 4);
+    assert_null(config_price_at(config, 2));
+    struct acp_buf out;
+    acp_buf_init(&out, 100000);
+    assert_int_equal(config_show(config, &out), 0);
+    assert_non_null(strstr(test_cstr(&out), "agent.prices.b = {\"input\":1"));
+    acp_buf_finish(&out);
+    config_free(config);
+}
 
 static void a_project_that_is_not_trusted_can_only_restrict(void **state)
 {
@@ -694,6 +726,7 @@ int main(void)
         HOME_TEST(agents_are_read_as_editors_write_them),
         HOME_TEST(variables_of_layers_add_to_each_other),
         HOME_TEST(servers_are_read_as_editors_write_them),
+        HOME_TEST(prices_of_layers_add_to_each_other),
         HOME_TEST(a_project_that_is_not_trusted_can_only_restrict),
         HOME_TEST(a_trusted_project_is_taken_as_it_is_until_it_changes),
         HOME_TEST(projects_can_choose_stricter_modes_and_approval),

@@ -319,6 +319,34 @@ static void a_missing_file_is_told_by_its_uri(void **state)
     acp_buf_finish(&data);
 }
 
+static void assert_names(const char *uri, int err, const char *path)
+{
+    struct acp_buf found;
+    acp_buf_init(&found, 100);
+    assert_int_equal(acp_file_path(acp_str(uri), &found), err);
+    assert_true(acp_str_is(acp_buf_view(&found), path));
+    acp_buf_finish(&found);
+}
+
+static void a_path_is_read_out_of_a_uri(void **state)
+{
+    (void) state;
+    assert_names("file:///a/b.c", 0, "/a/b.c");
+    assert_names("FILE://LocalHost/a", 0, "/a");
+    assert_names("file:/a", 0, "/a");
+    assert_names("file:///no%20such%20%c3%BCnit%231%3F%25#L10-12", 0, "/no such \xc3\xbcnit#1?%");
+    assert_names("file:///a?line=3", 0, "/a");
+    assert_names("http://example.com/a", ACP_ERR_TYPE, "");
+    assert_names("file", ACP_ERR_TYPE, "");
+    assert_names("", ACP_ERR_TYPE, "");
+    assert_names("file://", ACP_ERR_RANGE, "");
+    assert_names("file://server/a", ACP_ERR_RANGE, "");
+    assert_names("file:a", ACP_ERR_RANGE, "");
+    assert_names("file:///a%00b", ACP_ERR_RANGE, "");
+    assert_names("file:///a%2", ACP_ERR_RANGE, "");
+    assert_names("file:///a%zz", ACP_ERR_RANGE, "");
+}
+
 static void long_messages_end_with_a_whole_character(void **state)
 {
     (void) state;
@@ -432,6 +460,7 @@ int main(void)
         CASE(ten_mebibytes_are_the_default),
         CASE(text_that_cannot_be_read_back_is_not_written),
         CASE(a_missing_file_is_told_by_its_uri),
+        CASE(a_path_is_read_out_of_a_uri),
         CASE(long_messages_end_with_a_whole_character),
         CASE(unsaved_buffers_come_before_the_disk),
         CASE(unsaved_buffers_outside_stay_outside),

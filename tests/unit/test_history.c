@@ -1,7 +1,8 @@
 /* What a session's model is told again with each request. */
 #include "helpers.h"
 
-#include "agent/history.h"
+#include "agent/coder_inside.h"
+#include "workspace/beneath.h"
 
 static struct model_part text(const char *words)
 {
@@ -130,6 +131,43 @@ static void a_message_comes_back_from_the_log(void **state)
     history_free(second);
 }
 
+/* ---- Shortened, to be summed up -------------------------------------------------------------- */
+
+static void a_conversation_is_shortened_and_stays_valid(void **state)
+{
+    static char words[90000];
+    struct model_part parts[] = {text("hello"),
+                                 call("1", "write"),
+                                 result("1", words),
+                                 {.kind = MODEL_IMAGE, .data = acp_str("QUJD")},
+                                 {.kind = MODEL_THOUGHT, .text = acp_str(words)}};
+    struct model_message messages[] = {{MODEL_USER, &parts[0], 1},
+                                       {MODEL_ASSISTANT, &parts[1], 1},
+                                       {MODEL_USER, &parts[2], 2},
+                                       {MODEL_ASSISTANT, &parts[4], 1}};
+    struct model_message shorter[4];
+    struct acp_arena arena;
+    (void) state;
+    for (size_t i = 0; i + 2 < sizeof(words); i += 2)
+        memcpy(words + i, "\xc3\xbc", 2);
+    parts[2].text = acp_str(words);
+    parts[4].text = acp_str(words);
+    parts[1].arguments = acp_raw_n(words, 60000);
+    acp_arena_init(&arena, 0);
+    assert_int_equal(coder_shorten(messages, 4, &arena, shorter), 0);
+    assert_true(acp_str_is(shorter[0].parts[0].text, "hello"));
+    assert_true(acp_str_is(shorter[1].parts[0].id, "1"));
+    assert_int_equal(shorter[1].parts[0].arguments.len, 2); /* {} */
+    const struct model_part *cut = &shorter[2].parts[0];
+    assert_true(acp_str_is(cut->id, "1"));
+    assert_in_range(cut->text.len, 1000, 20000);
+    assert_memory_equal(cut->text.ptr + cut->text.len - 8, "\xc3\xbc [...]", 8);
+    assert_int_equal(acp_text_check(cut->text), cut->text.len);
+    assert_int_equal(shorter[2].parts[1].kind, MODEL_TEXT);
+    assert_int_equal(shorter[3].parts[0].text.len, strlen(words)); /* a thought may be sealed */
+    acp_arena_finish(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +175,7 @@ int main(void)
         cmocka_unit_test(calls_without_a_result_get_one),
         cmocka_unit_test(a_summary_does_not_part_calls_from_results),
         cmocka_unit_test(a_message_comes_back_from_the_log),
+        cmocka_unit_test(a_conversation_is_shortened_and_stays_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

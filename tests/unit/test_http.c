@@ -1,4 +1,6 @@
 /* The HTTP client against a server that does as the script says. */
+#include <arpa/inet.h>
+
 #include "http/client.h"
 #include "test_web.h"
 
@@ -205,6 +207,35 @@ static void test_no_redirection(void **state)
     request(&w, &(struct http_ask){0});
     wait_for_end(&w);
     assert_int_equal(w.seen.status, 302);
+    assert_int_equal(w.web.request_count, 1);
+    char target[100];
+    (void) snprintf(target, sizeof(target), "http://127.0.0.1:%u/other", w.web.port);
+    assert_string_equal(http_request_redirect(w.seen.request), target);
+    end(&w);
+}
+
+/* A connection that stands, to the same place, is no way around it. */
+static void test_public_only(void **state)
+{
+    static const char *const hosts[] = {"127.0.0.1", "localhost", "2130706433", "0x7f.1", "0"};
+    struct world w;
+    begin(&w, state);
+    web_answers(&w.web, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na")->then = WEB_STALL;
+    request(&w, &(struct http_ask){0});
+    wait_for_end(&w);
+    assert_int_equal(w.seen.trouble, HTTP_DONE);
+    http_request_free(w.seen.request);
+    for (size_t i = 0; i < COUNT(hosts); i++) {
+        char url[100];
+        (void) snprintf(url, sizeof(url), "http://%s:%u/", hosts[i], w.web.port);
+        w.seen.ends = 0;
+        request(&w, &(struct http_ask){.url = url, .public_only = true});
+        wait_for_end(&w);
+        CHECK_ROW(w.seen.trouble == HTTP_PRIVATE, i, "%s", w.seen.sentence);
+        assert_non_null(strstr(w.seen.sentence, "not public"));
+        if (i + 1 < COUNT(hosts))
+            http_request_free(w.seen.request);
+    }
     assert_int_equal(w.web.request_count, 1);
     end(&w);
 }
@@ -430,6 +461,69 @@ static void test_places(void **state)
     }
 }
 
+static void test_public_addresses(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *address;
+        bool is_public;
+    } rows[] = {
+        {"93.184.216.34", true},
+        {"1.1.1.1", true},
+        {"172.15.255.255", true},
+        {"172.32.0.1", true},
+        {"100.63.255.255", true},
+        {"223.255.255.255", true},
+        {"0.0.0.0", false},
+        {"10.1.2.3", false},
+        {"100.64.0.1", false},
+        {"100.127.255.255", false},
+        {"127.0.0.1", false},
+        {"127.255.255.254", false},
+        {"169.254.169.254", false},
+        {"172.16.0.1", false},
+        {"172.31.255.255", false},
+        {"192.0.0.8", false},
+        {"192.0.2.1", false},
+        {"192.168.178.1", false},
+        {"198.18.0.1", false},
+        {"198.19.255.255", false},
+        {"198.51.100.1", false},
+        {"203.0.113.1", false},
+        {"224.0.0.1", false},
+        {"255.255.255.255", false},
+        {"2606:4700::1111", true},
+        {"2a00:1450::1", true},
+        {"::", false},
+        {"::1", false},
+        {"::ffff:127.0.0.1", false},
+        {"::ffff:1.1.1.1", true},
+        {"::127.0.0.1", false},
+        {"64:ff9b::10.0.0.1", false},
+        {"64:ff9b::1.1.1.1", true},
+        {"2002:7f00:1::", false},
+        {"2002:101:101::", true},
+        {"2001::1", false},
+        {"2001:db8::1", false},
+        {"3fff::1", false},
+        {"fc00::1", false},
+        {"fd12:3456::1", false},
+        {"fe80::1", false},
+        {"ff02::1", false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct sockaddr_storage address = {0};
+        bool v6 = strchr(rows[i].address, ':');
+        address.ss_family = v6 ? AF_INET6 : AF_INET;
+        void *bytes = v6 ? (void *) &((struct sockaddr_in6 *) &address)->sin6_addr
+                         : (void *) &((struct sockaddr_in *) &address)->sin_addr;
+        assert_int_equal(inet_pton(address.ss_family, rows[i].address, bytes), 1);
+        CHECK_ROW(http_is_public((struct sockaddr *) &address) == rows[i].is_public, i, "%s",
+                  rows[i].address);
+    }
+    assert_false(http_is_public(&(struct sockaddr){.sa_family = AF_UNIX}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +534,7 @@ int main(void)
         host_test(test_free_at_once), host_test(test_free_at_any_time),
         host_test(test_free_inside),  host_test(test_again_in_end),
         host_test(test_pause),        cmocka_unit_test(test_places),
+        host_test(test_public_only),  cmocka_unit_test(test_public_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* MCP servers that are scripts of the shell: good ones, and all sorts of bad ones. */
 #include "helpers.h"
 
+#include <unistd.h>
+
 #include "mcp/inside.h"
 #include "mcp/mcp.h"
 
@@ -85,6 +87,7 @@ static int begin(struct world *world, const char *script, uint64_t start_ms, uin
     const char *const env[] = {"WORD=from the environment", NULL};
     struct mcp_options options = {.name = "it",
                                   .argv = script ? argv : (const char *const[]){"/no/such", NULL},
+                                  .version = "1.2.3",
                                   .env = env,
                                   .cwd = "/",
                                   .start_ms = start_ms,
@@ -224,7 +227,12 @@ static void whatever_goes_wrong_is_one_sentence(void **state)
     (void) state;
     is_lost(SILENCE, 300, "did not answer initialize within 300 ms");
     is_lost("echo hello there;" SILENCE, 1500, "no message: \"hello there\"");
-    is_lost("head -c 100000000 /dev/zero; sleep 60", 300, "did not answer");
+    is_lost("exec head -c 1000000000 /dev/zero", 0, "wrote more than 16 MiB without an end");
+    is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{';" SILENCE, 0,
+            "wrote a message that is no JSON");
+    is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0}';" SILENCE, 0,
+            "initialize that cannot be read");
+    is_lost("read -r line; echo \"$line\" >&2; exit 1", 0, "\"version\":\"1.2.3\"");
     is_lost("echo sorry >&2; exit 3", 0, "sorry");
     is_lost("exec >&-; sleep 60", 0, "it");
     is_lost("read -r line; exit 0", 0, "it");
@@ -257,6 +265,8 @@ static void a_call_has_an_end_in_any_case(void **state)
         {HELLO ONE_TOOL "read -r line; exit 1", 0, ACP_ERR_CLOSED, "ended before it had answered"},
         {HELLO ONE_TOOL SILENCE, 200, ACP_ERR_TIMEOUT, "within 200 ms"},
         {HELLO ONE_TOOL ANSWER("2", "7") SILENCE, 0, ACP_ERR_TYPE, "cannot be read"},
+        {HELLO ONE_TOOL "read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":2,';" SILENCE, 0,
+         ACP_ERR_CLOSED, "ended before it had answered"},
         {HELLO ONE_TOOL "read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-5,"
                         "\"message\":\"bad\"}}';" SILENCE,
          0, ACP_ERR_REMOTE, "(-5): bad"},
@@ -307,6 +317,43 @@ static void what_is_open_ends_with_its_server(void **state)
     end(&world);
     assert_int_equal(world.done, 0);
     assert_int_equal(world.gone, 0);
+}
+
+/*
+ * A server that is freed writes these words into a file, and nothing takes longer than that, with
+ * some time for a machine that is busy.
+ */
+static void ends_with(const char *script, const char *words, uint64_t least_ms, uint64_t most_ms)
+{
+    char path[] = "/tmp/acp-mcp-XXXXXX";
+    char text[200] = "";
+    char all[1000];
+    struct world world;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void) snprintf(all, sizeof(all), "file=%s; %s", path, script);
+    assert_int_equal(begin(&world, all, 0, 0), 0);
+    await(&world, &world.ready, 1);
+    uint64_t from = uv_hrtime() / 1000000;
+    end(&world);
+    uint64_t took = uv_hrtime() / 1000000 - from;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    assert_true(n >= 0);
+    assert_string_equal(text, words);
+    assert_true(took >= least_ms);
+    assert_true(took < most_ms + 1500);
+    (void) close(fd);
+    (void) unlink(path);
+}
+
+static void a_program_is_given_time_to_end(void **state)
+{
+    (void) state;
+    ends_with(HELLO ONE_TOOL SILENCE "; echo tidy >> $file", "tidy\n", 0, 100);
+    ends_with(HELLO ONE_TOOL "trap 'echo asked >> $file; exit' TERM; "
+                             "sleep 60 & while :; do wait; sleep 1 & done",
+              "asked\n", 600, 800);
+    ends_with(HELLO ONE_TOOL "trap '' TERM; while :; do sleep 0.1; done", "", 1400, 2000);
 }
 
 /* ---- Bounds ---------------------------------------------------------------------------------- */
@@ -363,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_call_has_an_end_in_any_case),
         cmocka_unit_test(a_call_that_is_given_up_has_no_end),
         cmocka_unit_test(what_is_open_ends_with_its_server),
+        cmocka_unit_test(a_program_is_given_time_to_end),
         cmocka_unit_test(a_long_result_is_cut_at_a_character),
         cmocka_unit_test(too_many_tools_are_left_out),
     };

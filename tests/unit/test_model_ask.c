@@ -98,6 +98,7 @@ static void begin(struct world *w, void **state, enum model_api api)
     acp_buf_init(&w->log, MIB(1));
     web_start(&w->web, &w->host->loop);
     assert_int_equal(http_client_new(&w->host->loop, NULL, &w->client), 0);
+    static const struct model_price_row prices[] = {{"m*", {2, 10, 2, 2}}};
     struct model_settings settings = {
         .api = api,
         .name = "Test",
@@ -107,8 +108,8 @@ static void begin(struct world *w, void **state, enum model_api api)
         .backoff_ms = 4,
         .stall_ms = 300,
         .attempts = 3,
-        .input_price = 2,
-        .output_price = 10,
+        .prices = prices,
+        .price_count = 1,
         .window = 1000,
     };
     assert_int_equal(model_service_new(&w->host->loop, w->client, &settings, &w->service, NULL), 0);

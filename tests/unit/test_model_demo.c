@@ -234,6 +234,7 @@ static void test_words(void **state)
         {"run ls", "", "I would need the tool \"run_command\""},
         {"remember that tea is hot then what do you remember", "", "- tea is hot"},
         {"what do you remember", "", "You did not ask me"},
+        {"remember the tea, then give this conversation a title", "", "Remember the tea"},
         {"search for x in lib", "grep{'pattern':'x','path':'lib'}", "I search for x."},
         {"make a plan to win",
          "plan{'entries':[{'content':'Look at what is there','priority':'medium','status':"

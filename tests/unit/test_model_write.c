@@ -1,6 +1,7 @@
 /* What each API is asked, byte for byte. */
 #include "helpers.h"
 #include "model/dialect.h"
+#include "model/pick.h"
 
 static const struct model_part first[] = {
     {.kind = MODEL_TEXT, .text = ACP_STR("Look \"here\"")},
@@ -131,6 +132,9 @@ static void test_anthropic_thinking(void **state)
         {"claude-opus-5", MODEL_EFFORT_LOW,
          "'max_tokens':100,'stream':true,"
          "'thinking':{'type':'adaptive','display':'summarized'},'output_config':{'effort':'low'}"},
+        {"claude-opus-4-8", MODEL_EFFORT_MEDIUM,
+         "'max_tokens':100,'stream':true,'thinking':{'type':'adaptive','display':'summarized'},"
+         "'output_config':{'effort':'medium'}"},
         {"claude-opus-4-5-20251101", MODEL_EFFORT_LOW,
          "'max_tokens':2148,'stream':true,'thinking':{'type':'enabled','budget_tokens':2048}"},
         {"claude-sonnet-4-20250514", MODEL_EFFORT_MEDIUM,
@@ -181,6 +185,60 @@ static void test_chat(void **state)
            "{'model':'openai/gpt-5','stream':true,'stream_options':{'include_usage':true},"
            "'max_completion_tokens':100,'reasoning_effort':'minimal',"
            "'messages':[{'role':'user','content':'Hi'}]}");
+}
+
+/* Whether the request by that API has this effort; NULL: it names none. */
+static void check_effort(const struct model_dialect *dialect, const char *model,
+                         enum model_effort effort, bool calls, const char *wanted)
+{
+    struct acp_buf body;
+    struct acp_json_writer w;
+    struct model_ask ask = plain(model, effort);
+    bool chat = dialect == &dialect_chat;
+    ask.tools = tools;
+    ask.tool_count = calls ? 1 : 0;
+    acp_buf_init(&body, 1 << 20);
+    acp_json_writer_init(&w, &body);
+    dialect->write(&ask, &w);
+    struct acp_str text = acp_buf_view(&body);
+    struct acp_raw found =
+        pick(acp_raw_n(text.ptr, text.len), chat ? "reasoning_effort" : "reasoning.effort");
+    bool right = wanted ? pick_is(found, "", wanted) : !found.ptr;
+    if (!right)
+        fail_msg("%s by %s: %.*s, not %s", model, dialect->name, (int) found.len,
+                 found.len ? found.ptr : "", wanted ? wanted : "(none)");
+    acp_buf_finish(&body);
+}
+
+static void test_openai_effort(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *model;
+        enum model_effort effort;
+        const char *responses;
+        const char *chat;
+        const char *chat_with_tools;
+    } rows[] = {
+        {"o3", MODEL_EFFORT_NONE, "low", "low", "low"},
+        {"gpt-4o", MODEL_EFFORT_HIGH, NULL, NULL, NULL},
+        {"gpt-5", MODEL_EFFORT_NONE, "minimal", "minimal", "minimal"},
+        {"gpt-5-mini", MODEL_EFFORT_HIGH, "high", "high", "high"},
+        {"gpt-5-chat-latest", MODEL_EFFORT_HIGH, NULL, NULL, NULL},
+        {"gpt-5-pro", MODEL_EFFORT_LOW, "high", "high", "high"},
+        {"gpt-5.1", MODEL_EFFORT_NONE, "none", "none", "none"},
+        {"gpt-5.1-codex", MODEL_EFFORT_NONE, "low", "low", "low"},
+        {"gpt-5.5", MODEL_EFFORT_MEDIUM, "medium", "medium", "none"},
+        {"gpt-5.6-sol", MODEL_EFFORT_DEFAULT, NULL, NULL, "none"},
+        {"openai/gpt-5.5", MODEL_EFFORT_MEDIUM, "medium", "medium", "medium"},
+        {"gpt-oss:20b", MODEL_EFFORT_HIGH, NULL, "high", "high"},
+        {"qwen3", MODEL_EFFORT_HIGH, NULL, "high", "high"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        check_effort(&dialect_responses, rows[i].model, rows[i].effort, true, rows[i].responses);
+        check_effort(&dialect_chat, rows[i].model, rows[i].effort, false, rows[i].chat);
+        check_effort(&dialect_chat, rows[i].model, rows[i].effort, true, rows[i].chat_with_tools);
+    }
 }
 
 static void test_chat_audio(void **state)
@@ -264,8 +322,7 @@ static void test_gemini_thinking(void **state)
         {"gemini-2.0-flash", MODEL_EFFORT_HIGH, ""},
         {"gemini-2.5-flash", MODEL_EFFORT_LOW,
          ",'thinkingConfig':{'includeThoughts':true,'thinkingBudget':2048}"},
-        {"gemini-2.5-flash", MODEL_EFFORT_NONE,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingBudget':0}"},
+        {"gemini-2.5-flash", MODEL_EFFORT_NONE, ",'thinkingConfig':{'thinkingBudget':0}"},
         {"gemini-2.5-pro", MODEL_EFFORT_NONE,
          ",'thinkingConfig':{'includeThoughts':true,'thinkingBudget':128}"},
         {"gemini-3-pro-preview", MODEL_EFFORT_HIGH,
@@ -274,6 +331,18 @@ static void test_gemini_thinking(void **state)
          ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
         {"gemini-3.5-flash", MODEL_EFFORT_NONE,
          ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'minimal'}"},
+        {"gemini-3.8-flash", MODEL_EFFORT_NONE,
+         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
+        {"gemini-flash-latest", MODEL_EFFORT_DEFAULT, ",'thinkingConfig':{'includeThoughts':true}"},
+        {"gemini-flash-latest", MODEL_EFFORT_MEDIUM,
+         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'medium'}"},
+        {"gemini-flash-latest", MODEL_EFFORT_NONE,
+         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
+        {"gemini-pro-latest", MODEL_EFFORT_HIGH,
+         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'high'}"},
+        {"gemini-1.5-pro-latest", MODEL_EFFORT_HIGH, ""},
+        {"gemini-exp-1206", MODEL_EFFORT_HIGH, ""},
+        {"gemini-latest", MODEL_EFFORT_HIGH, ""},
         {"gemma-3", MODEL_EFFORT_HIGH, ""},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -340,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_anthropic_thinking),
         cmocka_unit_test(test_chat),
         cmocka_unit_test(test_chat_audio),
+        cmocka_unit_test(test_openai_effort),
         cmocka_unit_test(test_responses),
         cmocka_unit_test(test_gemini),
         cmocka_unit_test(test_gemini_thinking),

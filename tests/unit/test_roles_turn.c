@@ -70,10 +70,11 @@ static void com_ext_06_the_trace_context_of_a_prompt_reaches_the_program(void **
     (void) state;
     struct world *w = world_open(ACP_V1);
     struct acp_str id = acp_client_session_id(w->session);
-    (void) snprintf(line, sizeof(line),
-                    "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"session/prompt\",\"params\":"
-                    "{\"sessionId\":\"%.*s\",\"prompt\":[],\"_meta\":%s}}\n",
-                    (int) id.len, id.ptr, trace);
+    (void) snprintf(
+        line, sizeof(line),
+        "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"session/prompt\",\"params\":"
+        "{\"sessionId\":\"%.*s\",\"prompt\":[{\"type\":\"text\",\"text\":\"x\"}],\"_meta\":%s}}\n",
+        (int) id.len, id.ptr, trace);
     w->scene = SCENE_WAIT;
     assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
     struct acp_raw meta = acp_turn_meta(w->turn);
@@ -119,7 +120,7 @@ static void a_second_prompt_does_not_touch_the_first(void **state)
     char second[200];
     (void) snprintf(second, sizeof(second),
                     "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"session/prompt\",\"params\":"
-                    "{\"sessionId\":\"%.*s\",\"prompt\":[]}}\n",
+                    "{\"sessionId\":\"%.*s\",\"prompt\":[{\"type\":\"text\",\"text\":\"x\"}]}}\n",
                     (int) acp_client_session_id(w->session).len,
                     acp_client_session_id(w->session).ptr);
     assert_int_equal(w->a.receive(w->a.self, second, strlen(second), 0), 0);

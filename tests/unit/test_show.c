@@ -95,6 +95,51 @@ static void messages_are_apart_also_without_progress(void **state)
     close_stage(&stage);
 }
 
+static const char changed[] =
+    "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\",\"status\":\"%s\","
+    "\"content\":[{\"type\":\"diff\",\"path\":\"/w/a\",\"oldText\":\"a\\nb\\nc\\n\","
+    "\"newText\":\"a\\nB\\nc\\n\"}]}";
+
+static void play_changed(struct stage *stage, const char *status)
+{
+    char body[400];
+    (void) snprintf(body, sizeof(body), changed, status);
+    play(stage, RECORD_TOOL, body);
+}
+
+static void changes_are_shown_once(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
+    play(&stage, RECORD_TOOL, tool);
+    play_changed(&stage, "in_progress");
+    play_changed(&stage, "completed");
+    play(&stage, RECORD_TOOL,
+         "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\",\"content\":"
+         "[{\"type\":\"diff\",\"path\":\"/w/n\",\"newText\":\"new\\n\"}]}");
+    assert_string_equal(read_pipe(&stage, stage.progress[0]),
+                        "[tool] Look\n"
+                        "[tool] Look: done\n"
+                        "  changes /w/a\n"
+                        "    @@ -1,3 +1,3 @@\n     a\n    -b\n    +B\n     c\n"
+                        "[tool] Look: done\n"
+                        "  writes /w/n\n"
+                        "    @@ -0,0 +1,1 @@\n    +new\n");
+    close_stage(&stage);
+}
+
+static void changes_are_a_block_of_markdown(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_MARKDOWN});
+    play_changed(&stage, "completed");
+    assert_non_null(strstr(read_pipe(&stage, stage.progress[0]),
+                           "\n````diff\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n````\n"));
+    close_stage(&stage);
+}
+
 static void the_answer_is_the_last_message(void **state)
 {
     struct stage stage;
@@ -184,6 +229,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_and_progress_do_not_tear_each_other_apart),
         cmocka_unit_test(messages_are_apart_also_without_progress),
+        cmocka_unit_test(changes_are_shown_once),
+        cmocka_unit_test(changes_are_a_block_of_markdown),
         cmocka_unit_test(the_answer_is_the_last_message),
         cmocka_unit_test(a_terminal_obeys_nobody_elses_controls),
         cmocka_unit_test(json_is_one_line_a_record),

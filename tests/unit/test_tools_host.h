@@ -237,10 +237,12 @@ static inline void world_on_end(struct acp_client_session *session, struct acp_s
 /* ---- Fetching ------------------------------------------------------------------------------- */
 
 static inline int world_fetch(struct acp_str url, size_t max_bytes, toolbox_fetched_fn *done,
-                              void *waiting, void *user, void **ret_request)
+                              void *waiting, void *user, void **ret_request,
+                              struct acp_failure *failure)
 {
     struct world *w = user;
     (void) url;
+    (void) failure;
     assert_true(max_bytes > 0);
     w->fetched = done;
     w->fetch_waiting = waiting;

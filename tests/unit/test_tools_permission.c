@@ -296,6 +296,37 @@ static void an_address_is_fetched_after_permission(void **state)
     assert_has(w, "not available in mode safe");
 }
 
+static void fetched(struct world *w, const char *input)
+{
+    w->fetched = NULL;
+    w->count = 0;
+    world_begin(w, "x", "fetch", input);
+    UNTIL(w, w->fetched);
+    w->fetched(0, acp_str("the page"), false, w->fetch_waiting);
+    assert_int_equal(w->count, 1);
+}
+
+static void always_is_for_one_host(void **state)
+{
+    struct world *w = *state;
+    world_user(w, ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS);
+    acp_policy_set_mode(w->policy, ACP_POLICY_READ_ONLY);
+    fetched(w, "{'url':'https://Example.com/a'}");
+    fetched(w, "{'url':'http://example.com/b?c'}");
+    assert_int_equal(w->questions, 1);
+    fetched(w, "{'url':'https://other.com/example.com'}");
+    assert_int_equal(w->questions, 2);
+    world_user(w, ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
+    assert_run(w, "fetch", "{'url':'https://bad.com/'}", TOOL_DENIED);
+    assert_run(w, "fetch", "{'url':'https://bad.com/a'}", TOOL_DENIED);
+    assert_int_equal(w->questions, 3);
+    acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
+    assert_run(w, "fetch", "{'url':'https://bad.com/'}", TOOL_DENIED);
+    struct acp_policy_rule no_fetch = {.verdict = ACP_VERDICT_DENY, .tool = acp_str("fetch")};
+    assert_int_equal(acp_policy_add(w->policy, &no_fetch, NULL), 0);
+    assert_run(w, "fetch", "{'url':'https://example.com/a'}", TOOL_DENIED);
+}
+
 static void without_a_way_there_is_no_fetch(void **state)
 {
     struct world *w = *state;
@@ -337,6 +368,7 @@ int main(void)
         WORLD_TEST("no form", a_client_without_forms_is_said, safe[BARE]),
         EACH_CLIENT(the_plan_is_shown_as_a_plan, read_only),
         EACH_CLIENT(an_address_is_fetched_after_permission, full),
+        WORLD_TEST("always is for one host", always_is_for_one_host, full[BARE]),
         WORLD_TEST("no fetch", without_a_way_there_is_no_fetch, full[BARE]),
     };
     return cmocka_run_group_tests_name("tools_permission", tests, NULL, NULL);

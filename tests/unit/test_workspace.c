@@ -154,7 +154,9 @@ static int make_world(void **state)
     assert_int_equal(acp_workspace_open(w->workspace, acp_client_session_id(w->session),
                                         acp_str(w->dir), (struct acp_str_list){NULL, 0}, NULL),
                      0);
-    assert_int_equal(acp_client_prompt(w->session, NULL, 0, on_end, w), 0);
+    struct acp_content_block words;
+    acp_content_block_init_text(&words, acp_str("go"));
+    assert_int_equal(acp_client_prompt(w->session, &words, 1, on_end, w), 0);
     move_bytes(&w->c, &w->a);
     assert_non_null(w->turn);
     *state = w;

@@ -15,6 +15,42 @@ static bool begins(struct acp_str text, const char *with)
     return text.len > n && strncasecmp(text.ptr, with, n) == 0;
 }
 
+/*
+ * The host, maybe with a port; absent when there is anything about it that readers of URLs do not
+ * agree on, such as a user, a backslash or an escape: what is permitted must be what is fetched.
+ */
+static struct acp_str host_of(struct acp_str url)
+{
+    const char *from = (const char *) memchr(url.ptr, '/', url.len) + 2;
+    const char *end = url.ptr + url.len;
+    const char *at = from;
+    for (; at < end && !strchr("/?#", *at); at++) {
+        unsigned char c = (unsigned char) *at;
+        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                     c >= 0x80 || strchr(".-_:[]", c);
+        if (!plain)
+            return acp_str(NULL);
+    }
+    return acp_str_n(from, (size_t) (at - from));
+}
+
+/* "Always" is for one host, not for all there are. */
+static int name_matter(struct tool_run *run, struct acp_str host)
+{
+    static const char prefix[] = "fetch:";
+    size_t n = sizeof(prefix) - 1;
+    char *text = acp_arena_alloc(&run->arena, n + host.len);
+    if (!text)
+        return ACP_ERR_NOMEM;
+    memcpy(text, prefix, n);
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.ptr[i];
+        text[n + i] = (char) (c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    }
+    run->matter = acp_str_n(text, n + host.len);
+    return 0;
+}
+
 static int prepare(struct tool_run *run)
 {
     char title[300];
@@ -27,10 +63,16 @@ static int prepare(struct tool_run *run)
         tool_say(run, "Only addresses that begin with http:// or https:// can be fetched.");
         return ACP_ERR_RANGE;
     }
+    struct acp_str host = host_of(own->url);
+    if (!host.len) {
+        tool_say(run, "The name of the host is missing, or has something in it that has no place "
+                      "there, such as a user or a password.");
+        return ACP_ERR_RANGE;
+    }
     (void) snprintf(title, sizeof(title), "Fetch %.*s", (int) tool_cut(own->url, 200).len,
                     own->url.ptr);
     run->title = acp_arena_copy(&run->arena, acp_str(title));
-    return 0;
+    return name_matter(run, host);
 }
 
 static void on_fetched(int err, struct acp_str text, bool truncated, void *waiting)
@@ -51,13 +93,15 @@ static void start(struct tool_run *run)
 {
     struct fetching *own = run->own;
     const struct toolbox_fetch *fetch = &run->box->fetch;
+    struct acp_failure failure = {0};
     tool_hold(run);
     int err = fetch->start(own->url, TOOLS_MAX_RESULT - 1024, on_fetched, run, fetch->user,
-                           &own->request);
+                           &own->request, &failure);
     if (!err)
         return;
     (void) tool_resume(run);
-    tool_fail(run, "It cannot be fetched: %s.", acp_err_text(err));
+    tool_fail(run, "It cannot be fetched: %s.",
+              *failure.message ? failure.message : acp_err_text(err));
 }
 
 static bool cancel(struct tool_run *run)
@@ -75,7 +119,8 @@ static bool cancel(struct tool_run *run)
 const struct tool tool_for_fetch = {
     .info = {.name = "fetch",
              .title = "Fetch an address",
-             .description = "Fetches what stands at an http or https address, as text.",
+             .description = "Fetches what stands at an http or https address, as text; web pages "
+                            "without their markup, links with their addresses behind them.",
              .input_schema = "{\"type\":\"object\",\"properties\":{"
                              "\"url\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8000}},"
                              "\"required\":[\"url\"],\"additionalProperties\":false}",

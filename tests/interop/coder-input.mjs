@@ -1,0 +1,195 @@
+// What prompts of the built-in coding agent may hold besides words: links to files, which are read
+// where the tools read, and embedded resources.
+//
+//     node coder-input.mjs VERSION ACP
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { begin, end } from "../conformance/tap.mjs";
+import { kase } from "./cases.mjs";
+import { APIS, Coder, ownHome } from "./coder-side.mjs";
+
+const version = Number(process.argv[2]);
+const acp = resolve(process.argv[3]);
+
+const text = (words) => ({ type: "text", text: words });
+const link = (uri) => ({ type: "resource_link", uri, name: "it" });
+const blob = (mimeType, data) => ({ type: "resource", resource: { uri: "test:blob", blob: data, mimeType } });
+const base64 = (words) => Buffer.from(words).toString("base64");
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+const make = (keep, api) => keep(new Coder(version, acp, api, []));
+const open = (keep, api = "anthropic") => make(keep, api).open([{ reply: [{ text: "Seen." }] }]);
+/** All words of the user in the last request. */
+const told = (coder) => coder.sent(-1).said.map(({ text: words }) => words).join("\n");
+
+/** Without white space around it, a file's content in a request. */
+const given = (uri, content) => `<resource uri="${uri}">\n${content}\n</resource>`;
+
+async function links(api) {
+  const name = (what) => `v${version} coder on ${api}: ${what}`;
+
+  await kase(name("a file that a link names is given to the model"), async (keep) => {
+    const coder = await open(keep, api);
+    const uri = pathToFileURL(join(coder.folder, "a.txt")).href;
+    await coder.stops([text("what is in there?"), link(uri)], "end_turn");
+    assert.ok(told(coder).includes(given(uri, "apple\n")), told(coder));
+    assert.deepEqual(coder.tools(), [], "no tool call is shown for it");
+    await coder.stops("and now?", "end_turn");
+    assert.ok(told(coder).includes("apple"), "it stays in the conversation");
+  });
+}
+
+async function more() {
+  const name = (what) => `v${version} coder: ${what}`;
+
+  await kase(name("names with blanks and signs, and lines in the link"), async (keep) => {
+    const coder = await open(keep);
+    writeFileSync(join(coder.folder, "50% gr\u00fcn #1?.txt"), "melon\n");
+    const uri = `${pathToFileURL(join(coder.folder, "50% gr\u00fcn #1?.txt")).href}#L1-2`;
+    await coder.stops([link(uri)], "end_turn");
+    assert.ok(told(coder).includes(given(uri, "melon\n")), told(coder));
+  });
+
+  await kase(name("a link that cannot be followed is told with the reason, and the turn goes on"), async (keep) => {
+    const coder = await open(keep);
+    mkdirSync(join(coder.folder, "folder"));
+    writeFileSync(join(coder.folder, "binary"), Buffer.from([1, 0, 2]));
+    const here = (path) => pathToFileURL(join(coder.folder, path)).href;
+    const cases = [
+      ["https://example.com/page", /^\(the user points at https:\/\/example\.com\/page\)$/],
+      [here("gone"), /could not be read for you: .*not found/],
+      [here("folder"), /could not be read for you: .*directory/],
+      [here("binary"), /could not be read for you: .*binary/],
+      ["file:///etc/hostname", /could not be read for you: .*outside of the workspace/],
+      [`${here("folder")}/../../elsewhere`, /could not be read for you: .*outside of the workspace/],
+      ["file://server/share/x", /names no file of this machine/],
+      ["file:///a%00b", /names no file of this machine/],
+    ];
+    await coder.stops([text("look"), ...cases.map(([uri]) => link(uri))], "end_turn");
+    const words = coder.sent(-1).said.map((entry) => entry.text);
+    assert.equal(words.length, cases.length + 1);
+    for (const [i, [uri, expected]] of cases.entries()) {
+      assert.match(words[i + 1], expected);
+      assert.ok(words[i + 1].includes(uri));
+    }
+    const titles = coder.of("session_info_update").map(({ title }) => title);
+    assert.equal(titles[0], "look", "not the words that stand for a link");
+  });
+
+  await kase(name("of a large file the beginning is given, with its size"), async (keep) => {
+    const coder = await open(keep);
+    writeFileSync(join(coder.folder, "large"), "0123456789abcde\n".repeat(20_000));
+    await coder.stops([link(pathToFileURL(join(coder.folder, "large")).href)], "end_turn");
+    assert.ok(told(coder).length < 263_000);
+    assert.match(told(coder), /beginning of a file of 320000 bytes\. Use the read tool/);
+  });
+
+  await kase(name("many large files are not all given"), async (keep) => {
+    const coder = await open(keep);
+    const uris = [1, 2, 3, 4, 5, 6].map((i) => {
+      writeFileSync(join(coder.folder, `large${i}`), "0123456789abcde\n".repeat(20_000));
+      return pathToFileURL(join(coder.folder, `large${i}`)).href;
+    });
+    await coder.stops(uris.map(link), "end_turn");
+    assert.equal(told(coder).split("beginning of a file").length - 1, 4);
+    assert.equal(told(coder).split("with the others it is too long").length - 1, 2);
+  });
+
+  if (version === 1) {
+    await kase(name("the editor's buffer is given, not the file on the disk"), async (keep) => {
+      const coder = make(keep, "anthropic");
+      coder.capabilities = { fs: { readTextFile: true, writeTextFile: true } };
+      await coder.open([{ reply: [{ text: "Seen." }] }]);
+      coder.client.onRead = () => ({ content: "cherry, not saved" });
+      const uri = pathToFileURL(join(coder.folder, "a.txt")).href;
+      await coder.stops([link(uri)], "end_turn");
+      assert.ok(told(coder).includes(given(uri, "cherry, not saved")), told(coder));
+    });
+
+    await kase(name("cancel while the editor reads"), async (keep) => {
+      const coder = make(keep, "anthropic");
+      coder.capabilities = { fs: { readTextFile: true, writeTextFile: true } };
+      await coder.open([{ reply: [{ text: "Seen." }] }]);
+      coder.client.onRead = () => new Promise(() => {});
+      const uris = ["a.txt", "b.txt"].map((path) => pathToFileURL(join(coder.folder, path)).href);
+      const turn = coder.run([text("look"), ...uris.map(link)]);
+      await coder.client.until("the question", () => coder.client.requests.includes("fs/read_text_file"));
+      await coder.client.cancel();
+      assert.equal((await turn).stop, "cancelled");
+      assert.equal(coder.requests().length, 0);
+      await coder.stops("two", "end_turn");
+      assert.match(told(coder), /look/, "what the user said stays said");
+    });
+
+    await kase(name("the client goes while its editor reads"), async (keep) => {
+      const coder = make(keep, "anthropic");
+      coder.capabilities = { fs: { readTextFile: true } };
+      await coder.open([{ reply: [{ text: "Seen." }] }]);
+      coder.client.onRead = () => new Promise(() => {});
+      coder.run([link(pathToFileURL(join(coder.folder, "a.txt")).href)]).catch(() => {});
+      await coder.client.until("the question", () => coder.client.requests.includes("fs/read_text_file"));
+    });
+  }
+}
+
+async function blobs(api) {
+  const name = (what) => `v${version} coder on ${api}: ${what}`;
+
+  await kase(name("resources of bytes: text and pictures are taken"), async (keep) => {
+    const coder = await open(keep, api);
+    const blocks = [
+      text("look"),
+      blob("application/json", base64('{"fruit":"fig"}')),
+      blob("text/plain; charset=utf-8", base64("gr\u00fcn")),
+      blob("image/svg+xml", base64("<svg/>")),
+      blob(undefined, base64("no type")),
+      blob("image/png", PIXEL),
+      { type: "image", data: PIXEL, mimeType: "image/png" },
+    ];
+    await coder.stops(blocks, "end_turn");
+    for (const words of ['{"fruit":"fig"}', "gr\u00fcn", "<svg/>", "no type"])
+      assert.ok(told(coder).includes(given("test:blob", words)), words);
+    assert.equal(told(coder).split("[image/png]").length - 1, 2);
+  });
+
+  await kase(name("resources that no model takes are refused by their type, and nothing is left of them"), async (keep) => {
+    const coder = await open(keep, api);
+    const audio = api === "anthropic" || api === "openai-responses" ? [["audio/wav", base64("RIFF"), /cannot take audio/]] : [];
+    for (const [type, data, expected] of [
+      ["application/pdf", base64("%PDF"), /a resource of type application\/pdf/],
+      ["application/zip", base64("PK"), /application\/zip/],
+      ["text/plain", Buffer.from([0xff, 0xfe]).toString("base64"), /text\/plain that is not UTF-8/],
+      ["text/plain", "a*b", /text\/plain whose base64 is broken/],
+      ...audio,
+    ]) {
+      const { stop, why } = await coder.run([text("look"), blob(type, data)]);
+      assert.equal(stop, "error");
+      assert.match(why, expected);
+    }
+    assert.equal(coder.requests().length, 0);
+    await coder.stops("two", "end_turn");
+    assert.deepEqual(coder.sent(-1).said, [{ kind: "user", text: "two" }]);
+  });
+
+  await kase(name("capabilities tell what is taken"), async (keep) => {
+    const coder = await open(keep, api);
+    const { agentCapabilities, capabilities } = coder.client.initialized;
+    const takes = agentCapabilities?.promptCapabilities ?? capabilities.session.prompt;
+    assert.ok(takes.image);
+    assert.ok(takes.embeddedContext);
+    assert.equal(Boolean(takes.audio), api === "gemini" || api === "openai-chat");
+  });
+}
+
+const clean = ownHome();
+begin();
+for (const api of APIS) {
+  await links(api);
+  await blobs(api);
+}
+await more();
+clean();
+end();

@@ -1,0 +1,307 @@
+// How sessions of the built-in coding agent are set up and described: modes that are an option as
+// well, titles, costs, limits.
+//
+//     node coder-settings.mjs VERSION ACP
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { begin, end } from "../conformance/tap.mjs";
+import { kase, sleep } from "./cases.mjs";
+import { APIS, Coder, configure, ownHome } from "./coder-side.mjs";
+
+const version = Number(process.argv[2]);
+const acp = resolve(process.argv[3]);
+const name = (what) => `v${version} coder: ${what}`;
+
+const make = (keep, ...flags) => keep(new Coder(version, acp, "anthropic", flags));
+const open = (keep, flags, ...turns) => make(keep, ...flags).open(turns);
+const HM = { reply: [{ text: "Hm." }] };
+
+// ---- Modes ----
+
+const modeOf = (options) => options.find((option) => (option.id ?? option.configId) === "mode");
+/** The modes that were told as options, and those told as modes. */
+const toldOptions = (coder) => coder.of("config_option_update").map(({ configOptions }) => modeOf(configOptions).currentValue);
+const toldModes = (coder) => coder.of("current_mode_update").map(({ currentModeId }) => currentModeId);
+
+async function modes() {
+  await kase(name("the mode is an option, too"), async (keep) => {
+    const coder = await open(keep, [], HM);
+    const { modes: state, configOptions } = coder.setup;
+    const option = modeOf(configOptions);
+    assert.equal(option.category, "mode");
+    assert.equal(option.currentValue, "safe");
+    assert.equal(configOptions.filter(({ category }) => category === "mode").length, 1);
+    const values = option.options.map(({ value }) => value);
+    assert.deepEqual(values, ["safe", "read-only", "sandbox", "full"]);
+    if (version === 1) assert.deepEqual(state.availableModes.map(({ id }) => id), values);
+  });
+
+  await kase(name("a mode that is set as an option is told as a mode"), async (keep) => {
+    const coder = await open(keep, [], HM);
+    assert.equal(await coder.setOption("mode", "read-only"), "read-only");
+    await coder.stops("one", "end_turn");
+    assert.ok(!coder.sent(-1).tools.includes("write"));
+    assert.deepEqual(toldModes(coder), version === 1 ? ["read-only"] : []);
+    await assert.rejects(coder.setOption("mode", "wild"), { code: -32602 });
+    assert.deepEqual(toldModes(coder), version === 1 ? ["read-only"] : []);
+  });
+
+  if (version === 1)
+    await kase(name("a mode that is set as a mode is told as an option"), async (keep) => {
+      const coder = await open(keep, [], HM);
+      await coder.setMode("full");
+      await coder.client.until("the option", () => toldOptions(coder).includes("full"));
+      await assert.rejects(coder.setMode("wild"), { code: -32602 });
+      await coder.stops("one", "end_turn");
+      assert.deepEqual(toldOptions(coder), ["full"]);
+      assert.deepEqual(toldModes(coder), []);
+    });
+
+  await kase(name("a mode that a command sets is told in both ways"), async (keep) => {
+    const coder = await open(keep, [], HM);
+    await coder.stops("/mode read-only", "end_turn");
+    assert.deepEqual(toldModes(coder), version === 1 ? ["read-only"] : []);
+    assert.deepEqual(toldOptions(coder), ["read-only"]);
+    await coder.stops("/mode", "end_turn");
+    await coder.stops("/mode wild", "end_turn");
+    assert.deepEqual(toldOptions(coder), ["read-only"]);
+  });
+}
+
+// ---- Titles ----
+
+const TITLED = { when: { prompt: "Give this conversation a title" }, reply: [{ text: '"Apples and pears."\n' }] };
+const titlesOf = (coder) => coder.of("session_info_update").map(({ title }) => title);
+
+async function titles() {
+  const openTitled = (keep, flags, ...turns) =>
+    keep(new Coder(version, acp, "anthropic", flags, { titles: true })).open(turns);
+  const titled = (coder, count) => coder.client.until("the title", () => titlesOf(coder).length >= count);
+
+  for (const api of APIS)
+    await kase(`v${version} coder on ${api}: the model gives the title after the first turn`, async (keep) => {
+      const coder = await keep(new Coder(version, acp, api, [], { titles: true })).open([TITLED, HM]);
+      await coder.stops("compare apples with pears, please\nat length", "end_turn");
+      assert.deepEqual(titlesOf(coder), ["compare apples with pears, please"]);
+      await titled(coder, 2);
+      assert.equal(titlesOf(coder)[1], "Apples and pears");
+      const { said, tools } = coder.sent(-1);
+      assert.deepEqual(tools, []);
+      assert.deepEqual(said.map(({ kind }) => kind), ["user", "assistant", "user"]);
+      await coder.stops("two", "end_turn");
+      assert.equal(coder.requests().length, 3, "a title is asked for once");
+      assert.deepEqual(coder.sent(-1).said.map(({ text }) => text).slice(-1), ["two"]);
+      await coder.client.request("session/list", {}).then(({ sessions }) =>
+        assert.ok(sessions.some(({ title }) => title === "Apples and pears")));
+    });
+
+  await kase(name("a title that the user gives stays"), async (keep) => {
+    const coder = await openTitled(keep, [], { ...TITLED, reply: [{ wait: 300 }, ...TITLED.reply] }, HM);
+    await coder.stops("one", "end_turn");
+    await coder.asked(2);
+    await coder.stops("/title Mine", "end_turn");
+    await sleep(500);
+    assert.deepEqual(titlesOf(coder), ["one", "Mine"]);
+  });
+
+  await kase(name("a title is not asked for after a command, a failure, or a cancel"), async (keep) => {
+    const coder = await openTitled(keep, [], { when: { prompt: "fail" }, error: { status: 400, message: "no" } },
+      { when: { prompt: "wait" }, reply: [{ stall: true }] }, TITLED, HM);
+    await coder.stops("/help", "end_turn");
+    await coder.stops("fail", "error");
+    const turn = coder.run("wait");
+    await coder.asked(2);
+    await coder.client.cancel();
+    await turn;
+    await coder.stops("/help", "end_turn");
+    await sleep(300);
+    assert.equal(coder.requests().length, 2);
+    await coder.stops("now", "end_turn");
+    await titled(coder, 2);
+  });
+
+  await kase(name("no title comes of a refusal, and nobody is troubled"), async (keep) => {
+    const coder = await openTitled(keep, [], { ...TITLED, reply: undefined, error: { status: 400, message: "no" } }, HM);
+    await coder.stops("one", "end_turn");
+    await coder.asked(2);
+    await coder.stops("two", "end_turn");
+    assert.deepEqual(titlesOf(coder), ["one"]);
+  });
+
+  await kase(name("the client goes while a title is asked for"), async (keep) => {
+    const coder = await openTitled(keep, [], { ...TITLED, reply: [{ stall: true }] }, HM);
+    await coder.stops("one", "end_turn");
+    await coder.asked(2);
+  });
+
+  await kase(name("titles can be switched off"), async (keep) => {
+    const coder = await open(keep, [], HM);
+    await coder.stops("one", "end_turn");
+    await sleep(400);
+    assert.equal(coder.requests().length, 1);
+    const undo = configure({ agent: { titles: false } });
+    const other = await openTitled(keep, [], HM);
+    await other.stops("one", "end_turn");
+    await sleep(400);
+    undo();
+    assert.equal(other.requests().length, 1);
+  });
+
+  await kase(name("the demo makes titles by rule"), async (keep) => {
+    const coder = keep(new Coder(version, acp, "anthropic", ["--demo"], { titles: true }));
+    await coder.open([]);
+    await coder.stops("search for apple in a.txt and in all others, then read b.txt", "end_turn");
+    await titled(coder, 2);
+    assert.equal(titlesOf(coder)[1], "Search for apple in a.txt and");
+  });
+}
+
+// ---- Costs ----
+
+const costsOf = (coder) => coder.of("usage_update").map(({ cost }) => cost);
+
+async function costs() {
+  const million = { input: 1_000_000, output: 100_000 };
+
+  await kase(name("what a session costs adds up, where the user knows the price"), async (keep) => {
+    const undo = configure({ agent: { prices: { "claude-*": { input: 2, output: 10 } } } });
+    const coder = await open(keep, ["--model", "claude-fruit"], { usage: { input: 1000, output: 100 }, ...HM });
+    await coder.stops("one", "end_turn");
+    await coder.stops("two", "end_turn");
+    undo();
+    const [first, second] = costsOf(coder);
+    assert.equal(first.currency, "USD");
+    assert.ok(Math.abs(first.amount - 0.003) < 1e-9, `${first.amount}`);
+    assert.ok(Math.abs(second.amount - 0.006) < 1e-9, `${second.amount}`);
+    await coder.stops("/context", "end_turn");
+    assert.match(coder.client.text(), /cost about 0\.0060 US dollars/);
+  });
+
+  await kase(name("of a model that nobody knows no cost is told"), async (keep) => {
+    const coder = await open(keep, ["--model", "claude-fruit"], { usage: million, ...HM });
+    await coder.stops("one", "end_turn");
+    assert.deepEqual(costsOf(coder), [undefined]);
+  });
+
+  await kase(name("a price that is none is an error of the configuration"), async (keep) => {
+    const undo = configure({ agent: { prices: { a: { input: "3" } } } });
+    const said = spawnSync(acp, ["agent", "--demo"], { input: "", encoding: "utf8" });
+    undo();
+    assert.notEqual(said.status, 0);
+    assert.match(said.stderr, /agent\.prices\.a\.input: a number of dollars/);
+    keep({ stop: async () => ({ failures: [], checked: 1 }) });
+  });
+}
+
+// ---- What is too long ----
+
+async function lengths() {
+  const tooLong = { status: 400, message: "prompt is too long: 250000 tokens > 200000 maximum" };
+  const sum = { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] };
+
+  for (const api of APIS)
+    await kase(`v${version} coder on ${api}: a conversation that is too long is summed up, and the turn goes on`, async (keep) => {
+      const coder = await keep(new Coder(version, acp, api, [])).open([
+        { when: { prompt: "three" }, times: 1, error: tooLong }, sum, { reply: [{ text: "apple ".repeat(2000) }] }]);
+      await coder.stops("one", "end_turn");
+      await coder.stops("two", "end_turn");
+      await coder.stops("three", "end_turn");
+      assert.equal(coder.requests().length, 5);
+      const whole = JSON.stringify(coder.sent(2)).length;
+      assert.ok(JSON.stringify(coder.sent(3)).length < whole / 2, "what is to be summed up fits");
+      const last = coder.sent(4).said.map(({ text }) => text).join("\n");
+      assert.match(last, /We ate fruit\.[^]*three$/);
+      assert.ok(!last.includes("apple"));
+    });
+
+  await kase(name("when it is still too long the turn fails with the reason"), async (keep) => {
+    const coder = await open(keep, [], { when: { prompt: "two" }, error: tooLong }, sum, HM);
+    await coder.stops("one", "end_turn");
+    const { stop, why } = await coder.run("two");
+    assert.equal(stop, "error");
+    assert.match(why, /too long/);
+    assert.equal(coder.requests().length, 4, "summed up once");
+    await coder.stops("three", "end_turn");
+  });
+
+  await kase(name("a single prompt that is too long cannot be summed up"), async (keep) => {
+    const coder = await open(keep, [], { times: 1, error: tooLong }, HM);
+    assert.match((await coder.run("one")).why, /too long/);
+    assert.equal(coder.requests().length, 1);
+  });
+
+  await kase(name("a summary that was asked for makes do with less when all of it is too long"), async (keep) => {
+    const coder = await open(keep, [], { ...sum, times: 1, reply: undefined, error: tooLong }, sum,
+      { reply: [{ text: "apple ".repeat(2000) }] });
+    await coder.stops("one", "end_turn");
+    await coder.stops("/compact", "end_turn");
+    assert.match(coder.client.text(), /summed up/);
+    assert.ok(JSON.stringify(coder.sent(2)).length < JSON.stringify(coder.sent(1)).length / 2);
+    await coder.stops("two", "end_turn");
+    assert.match(coder.sent(-1).said[0].text, /We ate fruit/);
+  });
+
+  await kase(name("results of tools are cut before they are summed up"), async (keep) => {
+    const read = { reply: [{ tool: "read", arguments: { path: "large" } }] };
+    const coder = await open(keep, [], { when: { last: "tool" }, times: 1, error: tooLong }, sum,
+      { when: { last: "tool" }, reply: [{ text: "Done." }] }, read);
+    writeFileSync(join(coder.folder, "large"), "apple\n".repeat(8000));
+    await coder.stops("read it", "end_turn");
+    assert.equal(coder.client.text(), "Done.");
+    assert.ok(JSON.stringify(coder.sent(2).said).length < JSON.stringify(coder.sent(1).said).length / 2);
+  });
+}
+
+// ---- Limits ----
+
+async function limits() {
+  const text = (count) => [{ type: "text", text: "x".repeat(count) }];
+  const refused = { code: -32602, message: /the prompt has 1\d{3} bytes, and at most 1000 are taken/ };
+
+  await kase(name("a prompt that is too large is refused, and nothing is left of it"), async (keep) => {
+    const coder = await open(keep, ["--max-prompt", "1000"], HM);
+    await assert.rejects(coder.client.prompt(text(1000)), refused);
+    await coder.client.settled();
+    assert.deepEqual(coder.of("user_message", "state_update", "session_info_update"), []);
+    await coder.stops(text(500), "end_turn");
+    assert.equal(coder.requests().length, 1);
+  });
+
+  await kase(name("the limit is a setting, too; without it megabytes are taken"), async (keep) => {
+    const undo = configure({ agent: { max_prompt: 1000 } });
+    const coder = await open(keep, [], HM);
+    await assert.rejects(coder.client.prompt(text(1000)), refused);
+    undo();
+    const other = await open(keep, [], HM);
+    await other.stops(text(5_000_000), "end_turn");
+    await assert.rejects(other.client.prompt(text(17_000_000)), { code: -32602 });
+    await other.stops("still here", "end_turn");
+  });
+
+  await kase(name("there are only so many sessions, until one is closed"), async (keep) => {
+    const coder = await open(keep, ["--max-sessions", "2"], HM);
+    const place = { cwd: coder.folder, mcpServers: [] };
+    const { sessionId } = await coder.client.request("session/new", place);
+    const error = await coder.client.refused("session/new", place);
+    assert.equal(error.code, -32603);
+    assert.match(error.message, /too many sessions are open/);
+    await coder.stops("one", "end_turn");
+    await coder.client.request("session/close", { sessionId });
+    await coder.client.request("session/new", place);
+    const resumed = await coder.client.refused("session/resume", { ...place, sessionId });
+    assert.match(resumed.message, /too many sessions are open/);
+  });
+}
+
+const clean = ownHome();
+begin();
+await modes();
+await titles();
+await costs();
+await lengths();
+await limits();
+clean();
+end();
