@@ -18,7 +18,9 @@
 #include "bench.h"
 #include "model_server.h"
 
-enum { STARTS = 20, PIECES = 1000, GAP_US = 3000, TURNS = 10, PROMPT = 2000, IDLE_SECONDS = 1 };
+enum { STARTS = 20, PIECES = 1000, GAP_US = 3000, TURNS = 10, PROMPT = 2000, ANSWER = 4000 };
+
+enum { IDLE_SECONDS = 1 };
 
 /* How much is done: a test has less time. */
 struct amount {
@@ -207,14 +209,15 @@ static double measure_idle(const struct setting *s, int turns, size_t said, size
     (void) snprintf(seconds, sizeof(seconds), "%d", IDLE_SECONDS);
     struct agent_process agent = start(s, "--idle", seconds);
     model_server_say((struct model_words){.pieces = 1, .bytes = answered});
+    size_t half_of_them = s->amount.sessions / 2;
     for (int half = 0; half < 2; half++) {
-        for (size_t i = 0; i < s->amount.sessions / 2; i++)
+        for (size_t i = 0; i < half_of_them; i++)
             converse(&agent, s, turns, said);
         (void) sleep(2 * IDLE_SECONDS + 1);
         kib[half] = agent_process_resident(&agent);
     }
     agent_process_stop(&agent);
-    return (double) (kib[1] - kib[0]) / (double) (s->amount.sessions / 2);
+    return (double) (kib[1] - kib[0]) / (double) half_of_them;
 }
 
 /* ---- Telling a session again ----------------------------------------------------------------- */
@@ -276,7 +279,7 @@ static void measure_all(const struct setting *s, struct figure figures[FIGURES])
     struct way bare = measure_bare_way(s);
     struct way way = measure_way(s);
     double small = measure_idle(s, 1, 100, 100);
-    double large = measure_idle(s, TURNS, PROMPT, 2 * PROMPT);
+    double large = measure_idle(s, TURNS, PROMPT, ANSWER);
     struct figure all[FIGURES] = {
         {"start to initialize, demonstration", "ms", demo.ms, 25, 250},
         {"start to initialize, model by HTTP", "ms", real.ms, 25, 250},

@@ -5,6 +5,7 @@
  * What a version 2 client was told is kept: a session that is resumed while it is open is told it
  * again.  Most sessions of an agent are set up alike, so they share the text.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
@@ -98,7 +99,7 @@ static const struct acp_session_config_option *find_mode(
     for (size_t i = 0; i < options.count; i++)
         if (options.items[i].is == ACP_SESSION_CONFIG_OPTION_SELECT &&
             options.items[i].category.is == ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE)
-            return &options.items[i];
+            return options.items + i;
     return NULL;
 }
 
@@ -111,6 +112,7 @@ static int change_mode(struct acp_session *session, struct acp_str mode,
     const struct acp_session_config_option *old = find_mode(told.config_options);
     if (!old)
         return ACP_ERR_STATE;
+    assert(told.config_options.items); /* it is one of them */
     size_t size = told.config_options.count * sizeof(*old);
     struct acp_session_config_option *copies = acp_arena_alloc(&agent->arena, size);
     if (!copies)

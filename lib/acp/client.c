@@ -142,6 +142,7 @@ static int send_both(struct client_call *call, struct acp_initialize_request *re
     struct acp_unknown what = {.next = &who,
                                .key = acp_str("clientCapabilities"),
                                .value = acp_raw_n(buf[0].data + buf[0].start, buf[0].len)};
+    /* cppcheck-suppress autoVariables ; taken back before we return */
     request->unknown = &what;
     if (call->client->meta)
         request->meta = acp_raw(call->client->meta);
@@ -155,6 +156,7 @@ static int send_both(struct client_call *call, struct acp_initialize_request *re
         err = client_send(call, acp_str("initialize"), ACP_TYPE_ANY, &params, o->timeout_ms);
     for (size_t i = 0; i < 3; i++)
         acp_buf_finish(&buf[i]);
+    request->unknown = NULL; /* it stood on this stack */
     return err;
 }
 

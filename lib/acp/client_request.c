@@ -27,14 +27,18 @@ static struct acp_str error_details(struct acp_client *client, struct acp_raw da
     if (!data.len)
         return text;
     acp_json_reader_init(&r, data, &client->arena, 0);
-    if (acp_json_peek(&r) == ACP_JSON_STRING)
-        return acp_json_read_str(&r, &text) ? (struct acp_str){0} : text;
+    if (acp_json_peek(&r) == ACP_JSON_STRING) {
+        (void) acp_json_read_str(&r, &text); /* an empty one when it cannot be read */
+        return text;
+    }
     if (acp_json_peek(&r) != ACP_JSON_OBJECT || acp_json_enter_object(&r))
         return text;
     while (acp_json_next_key(&r, &key) > 0) {
         bool wanted = acp_str_is(key, "details") || acp_str_is(key, "message");
-        if (wanted && acp_json_peek(&r) == ACP_JSON_STRING)
-            return acp_json_read_str(&r, &text) ? (struct acp_str){0} : text;
+        if (wanted && acp_json_peek(&r) == ACP_JSON_STRING) {
+            (void) acp_json_read_str(&r, &text);
+            return text;
+        }
         if (acp_json_skip(&r))
             break;
     }
@@ -159,7 +163,7 @@ static bool has_call_of_its_own(const struct acp_method *method)
 
 static int may_send(struct acp_client *client, struct acp_str name, bool request)
 {
-    struct acp_method method;
+    struct acp_method method = {0};
     bool custom = name.len > 0 && name.ptr[0] == '_';
     if (custom && client->mode)
         return 0;

@@ -136,7 +136,7 @@ static const char **begin_list(struct acp_arena *arena, const char *const *list,
 {
     size_t n = count_texts(list);
     const char **texts = acp_arena_alloc(arena, (n + more + 1) * sizeof(*texts));
-    for (size_t i = 0; texts && i < n; i++)
+    for (size_t i = 0; texts && list && list[i]; i++)
         texts[i] = list[i];
     return texts;
 }

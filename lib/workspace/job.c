@@ -72,7 +72,8 @@ static void forget(struct acp_job *job)
         }
     while (job->reads) {
         struct job_read *read = job->reads;
-        job_detach_read(read);
+        job->reads = read->next;
+        read->job = NULL;
         if (!read->asked)
             free(read);
     }

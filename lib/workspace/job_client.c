@@ -253,7 +253,7 @@ static void on_read(struct acp_peer *peer, uint64_t request, const struct acp_re
 {
     struct job_read *read = user;
     struct acp_job *job = read->job;
-    struct acp_terminal_output_response response;
+    struct acp_terminal_output_response response = {0};
     struct acp_arena arena;
     (void) peer;
     (void) request;

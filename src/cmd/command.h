@@ -24,8 +24,8 @@
 /* A positional argument.  They are checked in order; the last may be repeated. */
 struct argument {
     const char *name;           /* "FILE"; NULL ends a list */
-    enum option_kind kind;      /* one that takes a value: decides check and completion */
     const char *const *choices; /* of OPTION_CHOICE, ended by NULL */
+    enum option_kind kind;      /* one that takes a value: decides check and completion */
     bool optional;
     bool repeated;
 };

@@ -22,7 +22,6 @@ const struct option config_option_rows[] = {
 
 const char *const *config_command_environment(void)
 {
-    extern char **environ;
     return (const char *const *) environ;
 }
 
