@@ -208,7 +208,7 @@ void coding_end_fork(struct coding *coding)
 static int copy_row(struct coding *coding, struct acp_str id, struct acp_failure *failure)
 {
     struct store *store = NULL;
-    struct store_session row;
+    struct store_session row = {0};
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
     int err = store_open(coding->coder->options->store_path, 0, &store, failure);

@@ -63,10 +63,10 @@ static const struct acp_auth_method *choose(const struct login *login,
     if (!methods.items)
         return NULL;
     if (!wanted)
-        return methods.count == 1 ? &methods.items[0] : NULL;
+        return methods.count == 1 ? methods.items : NULL;
     for (size_t i = 0; i < methods.count; i++)
         if (acp_str_is(words_of(&methods.items[i]).id, wanted))
-            return &methods.items[i];
+            return methods.items + i;
     return NULL;
 }
 

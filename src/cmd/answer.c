@@ -124,7 +124,7 @@ int answer_status(const struct answer *answer)
 
 struct acp_str answer_value(const struct answer *answer)
 {
-    return answer->faults.len ? (struct acp_str){0} : acp_buf_view(&answer->value);
+    return answer->faults.len ? acp_str(NULL) : acp_buf_view(&answer->value);
 }
 
 int answer_write(const char *path, struct acp_str text)

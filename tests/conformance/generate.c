@@ -4,6 +4,7 @@
  */
 #include "generate.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ static uint64_t roll(struct generator *g)
 
 static unsigned below(struct generator *g, unsigned n)
 {
+    assert(n > 0);
     return (unsigned) (roll(g) % n);
 }
 

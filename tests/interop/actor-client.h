@@ -24,7 +24,7 @@ int do_stop(char *rest);
 /* actor-client-show.c: one JSON object a line */
 struct acp_json_writer *begin_event(const char *event);
 /* Nothing is written for NULL. */
-void write_text(struct acp_json_writer *w, const char *key, const char *text);
+void write_text(struct acp_json_writer *w, const char *key, const char *words);
 void end_event(struct acp_json_writer *w);
 void finish_events(void);
 struct acp_client_handler make_handler(void);
