@@ -87,8 +87,7 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     struct acp_content_block_list blocks;
     acp_buf_init(&body, RECORD_MAX);
     int err = acp_buf_printf(&body, "{\"prompt\":%.*s}", (int) text.len, text.ptr);
-    struct acp_str copy =
-        err ? (struct acp_str){0} : acp_arena_copy(&parts->arena, acp_buf_view(&body));
+    struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&parts->arena, acp_buf_view(&body));
     acp_buf_finish(&body);
     if (!copy.ptr)
         return EXIT_FAILED;

@@ -37,7 +37,7 @@ static int run_history(const struct invocation *invocation)
         [FORMAT_TEXT] = SHOW_TEXT, [FORMAT_JSON] = SHOW_JSON, [FORMAT_QUIET] = SHOW_QUIET};
     const struct history_options *options = invocation->options;
     struct sessions s;
-    struct store_session session;
+    struct store_session session = {0};
     struct acp_failure failure = {0};
     struct show *show = NULL;
     int status = sessions_open(&s, invocation, &options->agent, false);
