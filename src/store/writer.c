@@ -10,6 +10,15 @@
 /* A transaction keeps other processes out for some milliseconds at most. */
 enum { BATCH_RECORDS = 2000, BATCH_BYTES = 1 << 20 };
 
+/*
+ * SQLite would move the pages of its journal into the database every thousand of them, in the
+ * middle of a conversation, and who waits for an event waits for the disk then.  We do that when
+ * nothing has come for a moment; a flood that never pauses still has an end.
+ */
+enum { QUIET_MS = 250 };
+#define KEEP_JOURNAL "PRAGMA wal_autocheckpoint = 8192"
+#define EMPTY_JOURNAL "PRAGMA wal_checkpoint(PASSIVE)"
+
 void request_list_init(struct request_list *list)
 {
     list->first = NULL;
@@ -118,6 +127,7 @@ static void settle(struct store_writer *w)
         if (err)
             give_up(w, &failure);
         w->in_transaction = false;
+        w->has_journal = !err;
     }
     publish(w);
 }
@@ -235,16 +245,27 @@ static void index_one(struct store_writer *w)
         memmove(w->to_index, w->to_index + 1, --w->to_index_count * sizeof(w->to_index[0]));
 }
 
+/* Waits for something to come; false when that took so long that the journal can be emptied. */
+static bool wait_for_work(struct store_writer *w)
+{
+    bool in_time = true;
+    w->waiting = true;
+    if (w->has_journal)
+        in_time = uv_cond_timedwait(&w->wake, &w->lock, QUIET_MS * UINT64_C(1000000)) == 0;
+    else
+        uv_cond_wait(&w->wake, &w->lock);
+    w->waiting = false;
+    return in_time;
+}
+
 /* Waits for something to do and takes it; false: there will be nothing any more. */
 static bool take_work(struct store_writer *w)
 {
+    bool quiet = false;
     uv_mutex_lock(&w->lock);
-    while (w->filling.len == 0 && !w->stopping && w->to_index_count == 0) {
-        w->waiting = true;
-        uv_cond_wait(&w->wake, &w->lock);
-        w->waiting = false;
-    }
-    bool more = w->filling.len > 0 || w->to_index_count > 0;
+    while (w->filling.len == 0 && !w->stopping && w->to_index_count == 0 && !quiet)
+        quiet = !wait_for_work(w);
+    bool more = w->filling.len > 0 || w->to_index_count > 0 || quiet;
     w->hurry = w->stopping;
     struct acp_buf taken = w->filling;
     w->filling = w->writing;
@@ -252,6 +273,14 @@ static bool take_work(struct store_writer *w)
     w->in_flight = taken.len;
     uv_mutex_unlock(&w->lock);
     return more;
+}
+
+/* What fails here is tried again by SQLite, and by whoever closes the database last. */
+static void empty_journal(struct store_writer *w)
+{
+    if (!w->failure.err)
+        (void) store_exec(w->store, EMPTY_JOURNAL, NULL);
+    w->has_journal = false;
 }
 
 /* The buffer is empty again; what a flood has left behind is given back. */
@@ -267,7 +296,10 @@ void store_writer_thread(void *user)
 {
     struct store_writer *w = user;
     struct acp_failure failure = {0};
-    if (store_open(w->path, w->flags, &w->store, &failure)) {
+    int err = store_open(w->path, w->flags, &w->store, &failure);
+    if (!err)
+        err = store_exec(w->store, KEEP_JOURNAL, &failure);
+    if (err) {
         give_up(w, &failure);
         (void) uv_async_send(&w->async);
     }
@@ -275,8 +307,10 @@ void store_writer_thread(void *user)
         if (w->writing.len > 0) {
             write_batches(w);
             empty_buffer(w);
-        } else {
+        } else if (w->to_index_count > 0) {
             index_one(w);
+        } else {
+            empty_journal(w);
         }
     }
     store_close(w->store);

@@ -124,6 +124,7 @@ struct store_writer {
     struct acp_buf writing;
     struct acp_failure failure; /* err is not 0: nothing is kept any more */
     bool in_transaction;
+    bool has_journal; /* something was committed since the journal was emptied */
     bool hurry; /* somebody waits for the end */
     struct store_log *touched;
     struct request_list settled; /* done, and to be told after the commit */
