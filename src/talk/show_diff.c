@@ -73,7 +73,7 @@ static void show_texts(struct show *show, const struct acp_diff *diff)
                 diff->path.ptr);
     if (old_text.len + diff->new_text.len > MAX_BYTES)
         return;
-    acp_buf_init(&patch, 4 * MAX_BYTES);
+    acp_buf_init(&patch, 4 * (size_t) MAX_BYTES);
     if (acp_diff_patch(&options, old_text, diff->new_text, &patch) == 0)
         show_patch(show, acp_buf_view(&patch));
     acp_buf_finish(&patch);
