@@ -2,6 +2,7 @@
 #include "agent/coder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
 #include "acp/types.h"
@@ -70,6 +71,17 @@ static void fork_session(struct acp_session *session,
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
+/*
+ * The keys of models are ours.  What we start does not get them: a command that prints its
+ * environment would put them into logs and before the eyes of whoever serves the model.  An MCP
+ * server that needs one gets it by its own env.
+ */
+static void hide_keys(void)
+{
+    for (const char *const *name = model_key_variables; *name; name++)
+        (void) unsetenv(*name);
+}
+
 /* The model is known, and with it what prompts may hold: the client can be served. */
 static int serve(struct coder *coder, const struct model_settings *settings)
 {
@@ -110,6 +122,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         options.peer.max_message = 2 * options.max_prompt;
     int err =
         model_service_new(&coder->loop, coder->http, &wanted, &coder->service, &coder->failure);
+    hide_keys(); /* the service has its own, and no thread looks yet */
     if (!err && coder->options->model)
         err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)

@@ -399,14 +399,6 @@ static void start_server(struct servers *servers, struct coding *coding,
 {
     static const struct mcp_handler handler = {
         .ready = on_ready, .tools_changed = on_changed, .gone = on_gone};
-    /* The model's keys are ours; a server that needs one gets it by its own env. */
-    static const char *const keys[] = {"ANTHROPIC_API_KEY",
-                                       "ANTHROPIC_AUTH_TOKEN",
-                                       "OPENAI_API_KEY",
-                                       "GEMINI_API_KEY",
-                                       "GOOGLE_API_KEY",
-                                       "OPENROUTER_API_KEY",
-                                       NULL};
     struct one_server *one = &servers->items[servers->count];
     struct acp_failure failure = {.message = "out of memory"};
     struct acp_arena arena;
@@ -422,7 +414,6 @@ static void start_server(struct servers *servers, struct coding *coding,
         .name = acp_arena_copy(&arena, given->name).ptr,
         .version = coding->coder->options->version,
         .cwd = acp_arena_copy(&arena, acp_session_cwd(coding->session)).ptr,
-        .unset = keys,
     };
     bool ok = options.name && options.cwd && write_command(given, &arena, &argv, &env);
     if (ok) {

@@ -41,7 +41,6 @@ struct mcp_options {
     const char *version;      /* of ours, which it is told; NULL: "0" */
     const char *const *argv;  /* NULL at the end */
     const char *const *env;   /* "NAME=value" on top of ours, NULL at the end; may be NULL */
-    const char *const *unset; /* names that it does not get of ours, NULL at the end; may be NULL */
     const char *cwd;          /* NULL: ours */
     uint64_t start_ms;        /* until its tools are known; 0: 30 s */
     uint64_t call_ms;         /* for one call; 0: 10 minutes */

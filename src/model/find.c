@@ -13,6 +13,14 @@ enum {
 
 /* ---- The environment ------------------------------------------------------------------------- */
 
+const char *const model_key_variables[] = {"ANTHROPIC_API_KEY",
+                                           "ANTHROPIC_AUTH_TOKEN",
+                                           "OPENAI_API_KEY",
+                                           "GEMINI_API_KEY",
+                                           "GOOGLE_API_KEY",
+                                           "OPENROUTER_API_KEY",
+                                           NULL};
+
 /* The value of a variable; NULL when it is not set, or empty. */
 static const char *get(const char *const *environment, const char *name)
 {

@@ -30,6 +30,8 @@ struct model_choice {
  *   OLLAMA_HOST, OLLAMA_MODEL
  */
 bool model_from_environment(const char *const *environment, struct model_choice *ret);
+/* The variables of those that hold keys; ends with NULL. */
+extern const char *const model_key_variables[];
 
 /* A port on which a model server may listen, and its name. */
 struct model_port {

@@ -125,7 +125,7 @@ struct store_writer {
     struct acp_failure failure; /* err is not 0: nothing is kept any more */
     bool in_transaction;
     bool has_journal; /* something was committed since the journal was emptied */
-    bool hurry; /* somebody waits for the end */
+    bool hurry;       /* somebody waits for the end */
     struct store_log *touched;
     struct request_list settled; /* done, and to be told after the commit */
     uint64_t batch_records;

@@ -12,7 +12,7 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
-import { Coder, ownHome } from "./coder-side.mjs";
+import { Coder, KEY, ownHome } from "./coder-side.mjs";
 import { peakMemory } from "./processes.mjs";
 
 const VERSION = 1;
@@ -138,6 +138,16 @@ await full("a disk that is full when the session is to be kept", async (keep) =>
 });
 
 // ---- Floods ----
+
+await kase(name("a command that prints its environment"), async (keep) => {
+  const reply = [call("run_command", { command: "env; echo ${#HOME}" })];
+  const coder = await open(keep, FULL, DONE, { reply });
+  await coder.stops("one", "end_turn");
+  const [result] = resultsIn(coder.sent(-1));
+  assert.match(result, /^PATH=/m);
+  assert.doesNotMatch(result, /API_KEY/);
+  assert.ok(!result.includes(KEY), "the key");
+});
 
 await kase(name("a command that prints a gigabyte"), async (keep) => {
   const much = IS_ASAN ? 100_000_000 : 1_000_000_000;
