@@ -163,7 +163,7 @@ struct acp_agent_handler {
 ACP_API int acp_agent_new(const struct acp_agent_options *options,
                           const struct acp_agent_handler *handler, void *user,
                           struct acp_agent **ret);
-/* Takes NULL.  Ends all sessions first.  Not from inside of a callback: acp_agent_close() is. */
+/* Takes NULL.  Ends all sessions first.  Not from a callback, where acp_agent_close() may be. */
 ACP_API void acp_agent_free(struct acp_agent *agent);
 ACP_API struct acp_endpoint acp_agent_endpoint(struct acp_agent *agent);
 /* Called whenever there is something to send: set by whoever drives the endpoint. */
