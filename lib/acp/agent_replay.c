@@ -5,6 +5,7 @@
  * text where people want to read it, and is passed over otherwise.
  */
 #include "acp/agent_role.h"
+#include "acp/announced.h"
 
 static int tell_block(struct acp_session *session, enum acp_session_update_is kind,
                       const struct acp_content_block *block, struct acp_str message)
@@ -90,17 +91,7 @@ static int tell_tool(struct acp_session *session, unsigned mode, struct acp_tool
 /* Version 1: the beginning of one. */
 static int tell_call(struct acp_session *session, unsigned mode, const struct acp_tool_call *call)
 {
-    struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, call->tool_call_id);
-    tool.title = call->title;
-    tool.name = call->name;
-    tool.kind = call->kind;
-    tool.status = call->status;
-    tool.content = call->content;
-    tool.locations = call->locations;
-    tool.raw_input = call->raw_input;
-    tool.raw_output = call->raw_output;
-    tool.meta = call->meta;
+    struct acp_tool_call_update tool = acp_tool_call_announced(call);
     return tell_tool(session, mode, &tool);
 }
 

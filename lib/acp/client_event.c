@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "acp/announced.h"
 #include "acp/client_role.h"
 #include "acp/scan.h"
 
@@ -43,22 +44,6 @@ static void read_tool_v1(struct acp_tool_call_update *tool)
         tool->content.items = NULL;
     if (acp_is_null(tool->locations.items))
         tool->locations.items = NULL;
-}
-
-static struct acp_tool_call_update announced(const struct acp_tool_call *call)
-{
-    struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, call->tool_call_id);
-    tool.title = call->title;
-    tool.name = call->name;
-    tool.kind = call->kind;
-    tool.status = call->status;
-    tool.content = call->content;
-    tool.locations = call->locations;
-    tool.raw_input = call->raw_input;
-    tool.raw_output = call->raw_output;
-    tool.meta = call->meta;
-    return tool;
 }
 
 /* ---- Updates --------------------------------------------------------------------------------- */
@@ -151,7 +136,7 @@ static void emit_update(struct acp_client_session *session, const struct acp_ses
                      u->user_message.content);
         break;
     case ACP_SESSION_UPDATE_TOOL_CALL:
-        emit_tool(session, &event, announced(&u->tool_call));
+        emit_tool(session, &event, acp_tool_call_announced(&u->tool_call));
         break;
     case ACP_SESSION_UPDATE_TOOL_CALL_UPDATE:
         emit_tool(session, &event, u->tool_call_update);
