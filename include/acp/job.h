@@ -79,6 +79,7 @@ struct acp_job_options {
     uint64_t output_byte_limit; /* kept of the output's end; 0: terminals.default_bytes */
     uint64_t timeout_ms;        /* 0: none */
     bool pipes;                 /* a process of ours gets no pseudo-terminal */
+    bool own;                   /* it is a process of ours whatever the client offers */
     bool background;
 };
 

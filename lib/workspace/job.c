@@ -95,7 +95,7 @@ static struct acp_job *make(struct acp_jobs *set, struct acp_turn *turn,
     if (!job)
         return NULL;
     job->set = set;
-    job->place = job_client_serves(set->watch.agent) ? &job_client : &job_local;
+    job->place = !options->own && job_client_serves(set->watch.agent) ? &job_client : &job_local;
     job->agent = set->watch.agent;
     job->session = acp_turn_session(turn);
     job->background = options->background;

@@ -49,6 +49,18 @@ static void a_timeout_is_made_of_kill_wait_output_release(void **state)
     assert_all_released(w);
 }
 
+static void one_that_shall_be_ours_is_not_asked_of_the_client(void **state)
+{
+    struct world *w = *state;
+    struct acp_job_options options = world_line(w, "echo ours");
+    options.own = true;
+    world_run(w, &options);
+    assert_int_equal(w->told.end, ACP_JOB_EXITED);
+    assert_non_null(strstr(test_cstr(&w->told.output), "ours"));
+    assert_false(world_said(w, "terminal/create"));
+    assert_all_released(w);
+}
+
 /* ---- What is refused ------------------------------------------------------------------------ */
 
 static void refuse(struct world *w, const char *method, const char *line)
@@ -278,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HERE(the_requests_come_in_their_order),
         HERE(a_timeout_is_made_of_kill_wait_output_release),
+        HERE(one_that_shall_be_ours_is_not_asked_of_the_client),
         HERE(a_refused_create_is_a_command_not_started),
         HERE(a_long_reason_is_cut_at_a_character),
         HERE(a_refused_wait_loses_the_command_but_not_its_output),

@@ -157,6 +157,8 @@ static void start(struct tool_run *run)
         .cwd = own->cwd,
         .output_byte_limit = COMMAND_OUTPUT_BYTES,
         .timeout_ms = own->background ? 0 : own->timeout_ms,
+        /* The jail is ours to answer for; a client would show, and be asked for, its long words. */
+        .own = run->sandboxed,
         .background = own->background,
     };
     if (run->sandboxed && wrap(run, &options)) {
