@@ -1,5 +1,6 @@
 /* acp agent - the built-in coding agent, on standard input and output. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent/coder.h"
 #include "cmd/cmd.h"
@@ -42,14 +43,6 @@ static enum coder_fetch configured_fetch(const struct config *config)
     return CODER_FETCH_OFF;
 }
 
-/* What the option says, otherwise what the configuration does; 0 where that says nothing. */
-static uint64_t number(const struct option_number *option, const struct config *config,
-                       enum config_id id)
-{
-    int64_t configured = config_number(config, id);
-    return option->given ? option->value : configured > 0 ? (uint64_t) configured : 0;
-}
-
 /* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
 static const char *store_path(struct conversation *c)
 {
@@ -72,11 +65,12 @@ static const struct model_price_row *read_prices(struct conversation *c, size_t 
     return rows;
 }
 
-/* What the command line says, or else the configuration. */
-static size_t number_of(const struct conversation *c, const struct option_number *given,
-                        enum config_id id)
+/* What the command line says, or else the configuration; 0 where neither does. */
+static uint64_t number_of(const struct conversation *c, const struct option_number *given,
+                          enum config_id id)
 {
-    return given->given ? (size_t) given->value : (size_t) config_number(c->config, id);
+    int64_t configured = config_number(c->config, id);
+    return given->given ? given->value : configured > 0 ? (uint64_t) configured : 0;
 }
 
 static int run(const struct invocation *invocation)
@@ -99,8 +93,8 @@ static int run(const struct invocation *invocation)
         .demo = options->demo,
         .unstable = options->unstable,
         .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
-        .max_requests = number(&options->max_requests, c.config, CONFIG_MAX_REQUESTS),
-        .stall_ms = number(&options->stall_timeout, c.config, CONFIG_STALL_TIMEOUT),
+        .max_requests = number_of(&c, &options->max_requests, CONFIG_MAX_REQUESTS),
+        .stall_ms = number_of(&c, &options->stall_timeout, CONFIG_STALL_TIMEOUT),
         .mode =
             options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
@@ -113,6 +107,9 @@ static int run(const struct invocation *invocation)
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
     coder.prices = read_prices(&c, &coder.price_count);
+    if (isatty(STDIN_FILENO))
+        complain("this waits for an editor that speaks the protocol; people use acp exec and "
+                 "acp prompt");
     status = coder_run(&coder) ? EXIT_FAILED : EXIT_OK;
     conversation_finish(&c);
     return status;
@@ -148,18 +145,6 @@ static const struct option rows[] = {
      .kind = OPTION_FILE,
      .offset = offsetof(struct agent_run_options, policy),
      .help = "decide by the rules in _FILE_"},
-    {.name = "max-requests",
-     .argument = "COUNT",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .offset = offsetof(struct agent_run_options, max_requests),
-     .help = "ask the model at most so often in one turn"},
-    {.name = "stall-timeout",
-     .argument = "SECONDS",
-     .kind = OPTION_DURATION,
-     .min = 1,
-     .offset = offsetof(struct agent_run_options, stall_timeout),
-     .help = "give an answer up when the model was silent for so long"},
     {.name = "unstable",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, unstable),
@@ -196,6 +181,18 @@ static const struct option rows[] = {
      .offset = offsetof(struct agent_run_options, max_sessions),
      .environment = "ACP_AGENT_MAX_SESSIONS",
      .help = "have at most _COUNT_ sessions open (1000)"},
+    {.name = "max-requests",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, max_requests),
+     .help = "ask the model at most so often in one turn"},
+    {.name = "stall-timeout",
+     .argument = "SECONDS",
+     .kind = OPTION_DURATION,
+     .min = 1,
+     .offset = offsetof(struct agent_run_options, stall_timeout),
+     .help = "give an answer up when the model was silent for so long"},
     {0},
 };
 
