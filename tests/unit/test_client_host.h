@@ -186,10 +186,10 @@ static inline void tell(struct talk *t, const char *format, ...)
     char line[8000];
     va_list args;
     va_start(args, format);
-    (void) vsnprintf(line, sizeof(line) - 1, format, args);
+    (void) vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    (void) strcat(line, "\n");
     (void) t->endpoint.receive(t->endpoint.self, line, strlen(line), 0);
+    (void) t->endpoint.receive(t->endpoint.self, "\n", 1, 0);
     hear(t);
 }
 

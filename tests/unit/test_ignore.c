@@ -121,7 +121,7 @@ static void what_is_too_much_is_passed_over(void **state)
     struct acp_buf text;
     (void) state;
     acp_arena_init(&arena, 0);
-    acp_buf_init(&text, IGNORE_MAX_BYTES * 4);
+    acp_buf_init(&text, (size_t) IGNORE_MAX_BYTES * 4);
     for (int i = 0; i < IGNORE_MAX_PATTERN + 1; i++)
         assert_int_equal(acp_buf_append(&text, "a", 1), 0);
     assert_int_equal(acp_buf_printf(&text, "\n*.o\n"), 0);

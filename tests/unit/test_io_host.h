@@ -323,8 +323,8 @@ static inline void pair_init(struct pair *p)
         .paused = pair_paused,
         .holding = pair_holding,
     };
-    acp_buf_init(&p->in, 256 * 1024 * 1024);
-    acp_buf_init(&p->out, 256 * 1024 * 1024);
+    acp_buf_init(&p->in, MIB(256));
+    acp_buf_init(&p->out, MIB(256));
 }
 
 static inline void pair_say(struct pair *p, const char *text)

@@ -203,7 +203,7 @@ static void long_text_is_shown_by_its_end(void **state)
     world_run(w, &options);
     UNTIL(w, world_said(w, "[the beginning is left out]"));
     UNTIL(w, world_said(w, "xend\\n```"));
-    assert_true(w->log.len < 160 * 1024);
+    assert_true(w->log.len < KIB(160));
     assert_int_equal(w->told.output.len, 200004); /* the result has all of it */
 }
 
