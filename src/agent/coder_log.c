@@ -126,11 +126,18 @@ void coding_log_settings(struct coding *coding)
     acp_buf_finish(&text);
 }
 
-static void take_setting(struct coding *coding, struct acp_str key, struct acp_str value)
+/* One that was in a jail which cannot be made here may look, and no more. */
+static void take_mode(struct coding *coding, struct acp_str mode)
 {
     struct acp_failure failure;
+    if (coding_set_mode(coding, mode, &failure))
+        acp_policy_set_mode(coding->policy, ACP_POLICY_READ_ONLY);
+}
+
+static void take_setting(struct coding *coding, struct acp_str key, struct acp_str value)
+{
     if (acp_str_is(key, "mode"))
-        (void) coding_set_mode(coding, value, &failure); /* a jail that is gone: the usual mode */
+        take_mode(coding, value);
     else if (acp_str_is(key, "effort"))
         (void) model_effort_find(value, &coding->effort);
     else if (acp_str_is(key, "model"))

@@ -331,6 +331,16 @@ static bool has_folder(struct acp_session *session)
     return false;
 }
 
+/* Who wants a sandbox does not want to go on without one. */
+static bool has_jail(struct coder *coder, struct acp_session *session)
+{
+    struct acp_failure failure = {0};
+    if (coder->options->mode != ACP_POLICY_SANDBOX || toolbox_has_jail(coder->box, &failure))
+        return true;
+    (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(failure.message));
+    return false;
+}
+
 void coder_new_session(struct acp_session *session, const struct acp_new_session_request *request,
                        void *user)
 {
@@ -338,7 +348,7 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
     char id[STORE_ID_SIZE];
     char chat[CODER_CHAT_SIZE] = "";
     struct acp_failure failure = {0};
-    if (!has_folder(session))
+    if (!has_folder(session) || !has_jail(coder, session))
         return;
     /* One that is open here already is not opened twice: the chat gets another then. */
     bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&

@@ -241,6 +241,25 @@ await kase(name("what makes no sense is refused, and changes nothing"), async (k
   assert.equal(await code("session/resume", { sessionId, ...session(folder) }), -32002, "it is gone");
 });
 
+await kase(name("who wants a sandbox gets none without a jail"), async (keep) => {
+  const { folder } = keep(repository());
+  const without = (...flags) => {
+    const client = keep(new SdkClient(version, ["env", "PATH=/nowhere", acp, "agent", "--demo", ...flags]));
+    return client.initialize().then(() => client);
+  };
+  const place = { cwd: folder, mcpServers: [] };
+  const { message } = await (await without("--mode", "sandbox")).refused("session/new", place);
+  assert.match(message, /bubblewrap/);
+  const first = start(keep, version, "--mode", "sandbox");
+  await first.initialize();
+  const made = await first.request("session/new", place).catch(() => null);
+  if (!made) return; // there is no jail here at all
+  await first.prompt("/help", made.sessionId);
+  await first.stop();
+  const again = await without("--mode", "full");
+  assert.equal(modeOf(await load(again, made.sessionId, folder)), "read-only");
+});
+
 await kase(name("the list tells whether a prompt is running"), async (keep) => {
   const { folder } = keep(repository());
   const client = await open(keep, folder, "--mode", "full");

@@ -99,6 +99,10 @@ await kase(name("slash commands answer without the model"), async (keep) => {
   assert.match(readFileSync(join(folder, "main.c"), "utf8"), /return 1;/);
   await run(client, "/dashboard");
   assert.match(client.text(), /Tools: .*edit/);
+  await run(client, "/model demo-2");
+  assert.match(client.text(), /The model is demo-2/);
+  await run(client, "/permissions");
+  assert.match(client.text(), /Nothing is permitted or rejected for good/);
   await run(client, "/nonsense");
   assert.match(client.text(), /no command \/nonsense/);
 });
