@@ -246,6 +246,19 @@ static void test_changes_in_order(void **state)
     store_close(store);
 }
 
+/* How far the index of the only session is; without a search, which would index by itself. */
+static void assert_indexed(uint64_t final, uint64_t seen)
+{
+    struct store *store = open_store();
+    sqlite3_stmt *statement;
+    assert_int_equal(store_prepare(store, STORE_SELECT_INDEXED, &statement, &failure), 0);
+    (void) sqlite.bind_int64(statement, 1, 1);
+    assert_int_equal(store_step(store, statement, &failure), 1);
+    assert_int_equal(sqlite.column_int64(statement, 0), final);
+    assert_int_equal(sqlite.column_int64(statement, 1), seen);
+    store_close(store);
+}
+
 static void test_a_turns_end_is_indexed(void **state)
 {
     (void) state;
@@ -255,15 +268,7 @@ static void test_a_turns_end_is_indexed(void **state)
     (void) append(log, "lifecycle", "{}");
     close_writer(writer);
     writer = NULL;
-    struct store *store = open_store();
-    sqlite3_stmt *statement;
-    /* Without a search, which would index by itself. */
-    assert_int_equal(store_prepare(store, STORE_SELECT_INDEXED, &statement, &failure), 0);
-    (void) sqlite.bind_int64(statement, 1, 1);
-    assert_int_equal(store_step(store, statement, &failure), 1);
-    assert_int_equal(sqlite.column_int64(statement, 0), 2);
-    assert_int_equal(sqlite.column_int64(statement, 1), 3);
-    store_close(store);
+    assert_indexed(2, 3);
 }
 
 static void test_no_index_when_unwanted(void **state)
@@ -277,13 +282,7 @@ static void test_no_index_when_unwanted(void **state)
     (void) append(log, "stop", "{}");
     close_writer(writer);
     writer = NULL;
-    struct store *store = open_store();
-    sqlite3_stmt *statement;
-    assert_int_equal(store_prepare(store, STORE_SELECT_INDEXED, &statement, &failure), 0);
-    (void) sqlite.bind_int64(statement, 1, 1);
-    assert_int_equal(store_step(store, statement, &failure), 1);
-    assert_int_equal(sqlite.column_int64(statement, 1), 0);
-    store_close(store);
+    assert_indexed(0, 0);
 }
 
 static void test_large_bodies(void **state)
