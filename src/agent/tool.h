@@ -165,9 +165,12 @@ void tool_roots_let_go(struct tool_roots *roots);
 
 /* ---- tool_run.c ----------------------------------------------------------------------------- */
 
-/* A run that the model did not ask for; it is not shown.  NULL when memory is out. */
+/*
+ * A run that the model did not ask for; it is not shown.  Its own is so many bytes, all zero, and
+ * what `done` gets as its user.  NULL when memory is out.
+ */
 struct tool_run *tool_run_own(struct tools *set, struct acp_turn *turn, const struct tool *tool,
-                              tool_done_fn *done, void *user);
+                              size_t own_size, tool_done_fn *done);
 /* Its way begins when the loop comes to it. */
 void tool_begin(struct tool_run *run);
 /* It has come. */

@@ -77,17 +77,16 @@ int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
         return ACP_ERR_CANCELLED;
     if (tools_running(set) >= TOOLS_MAX_RUNS)
         return ACP_ERR_LIMIT;
-    struct tool_run *run = tool_run_own(set, turn, &tool_for_attached, on_done, NULL);
-    struct attaching *own = run ? acp_arena_alloc(&run->arena, sizeof(*own)) : NULL;
-    struct acp_str copy = own ? acp_arena_copy(&run->arena, path) : acp_str(NULL);
+    struct attaching *own;
+    struct tool_run *run = tool_run_own(set, turn, &tool_for_attached, sizeof(*own), on_done);
+    struct acp_str copy = run ? acp_arena_copy(&run->arena, path) : acp_str(NULL);
     if (!copy.ptr) {
         if (run)
             tool_abandon(run);
         return ACP_ERR_NOMEM;
     }
+    own = run->own;
     *own = (struct attaching){.path = copy, .done = done, .user = user};
-    run->own = own;
-    run->user = own;
     tool_begin(run);
     return 0;
 }

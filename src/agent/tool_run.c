@@ -480,16 +480,22 @@ int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, str
 }
 
 struct tool_run *tool_run_own(struct tools *set, struct acp_turn *turn, const struct tool *tool,
-                              tool_done_fn *done, void *user)
+                              size_t own_size, tool_done_fn *done)
 {
-    struct tool_run *run = make_run(set, turn, done, user);
+    struct tool_run *run = make_run(set, turn, done, NULL);
     if (!run)
         return NULL;
+    run->own = acp_arena_alloc(&run->arena, own_size);
+    run->user = run->own;
     run->tool = tool;
     run->call = acp_str("");
     run->name = acp_str(tool->info.name);
     run->title = acp_str(tool->info.title);
     append_to_set(set, run);
+    if (!run->own) {
+        tool_abandon(run);
+        return NULL;
+    }
     run->roots = tools_roots(set, run);
     if (!run->roots)
         run->early = TOOL_FAILED;

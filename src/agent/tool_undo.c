@@ -116,16 +116,12 @@ int tools_undo(struct tools *set, struct acp_turn *turn, tools_undone_fn *done, 
         return ACP_ERR_STATE;
     if (undo_count(set->undo) == 0 && undo_lost(set->undo) == 0)
         return ACP_ERR_MISSING;
-    struct tool_run *run = tool_run_own(set, turn, &tool_for_undo, on_done, NULL);
-    struct undoing *own = run ? acp_arena_alloc(&run->arena, sizeof(*own)) : NULL;
-    if (!own) {
-        if (run)
-            tool_abandon(run);
+    struct undoing *own;
+    struct tool_run *run = tool_run_own(set, turn, &tool_for_undo, sizeof(*own), on_done);
+    if (!run)
         return ACP_ERR_NOMEM;
-    }
+    own = run->own;
     *own = (struct undoing){.done = done, .user = user};
-    run->own = own;
-    run->user = own;
     tool_begin(run);
     return 0;
 }
