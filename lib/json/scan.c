@@ -27,12 +27,29 @@ static enum field envelope_field(const struct acp_json_cursor *c, const char *p,
         [F_METHOD] = ACP_STR("method"),   [F_PARAMS] = ACP_STR("params"),
         [F_RESULT] = ACP_STR("result"),   [F_ERROR] = ACP_STR("error"),
     };
-    if (!c->escaped && quote - p > 7)
+    if (c->escaped) {
+        for (int f = F_JSONRPC; f <= F_ERROR; f++)
+            if (acp_json_escaped_is(p, quote, names[f]))
+                return (enum field) f;
         return F_OTHER;
-    for (int f = F_JSONRPC; f <= F_ERROR; f++)
-        if (key_is(c, p, quote, names[f]))
-            return (enum field) f;
-    return F_OTHER;
+    }
+    /* Comparisons of a known length are a few instructions; this is done for every message. */
+    switch (quote - p) {
+    case 2:
+        return memcmp(p, "id", 2) == 0 ? F_ID : F_OTHER;
+    case 5:
+        return memcmp(p, "error", 5) == 0 ? F_ERROR : F_OTHER;
+    case 6:
+        if (memcmp(p, "method", 6) == 0)
+            return F_METHOD;
+        if (memcmp(p, "params", 6) == 0)
+            return F_PARAMS;
+        return memcmp(p, "result", 6) == 0 ? F_RESULT : F_OTHER;
+    case 7:
+        return memcmp(p, "jsonrpc", 7) == 0 ? F_JSONRPC : F_OTHER;
+    default:
+        return F_OTHER;
+    }
 }
 
 /*
@@ -44,29 +61,31 @@ static inline const char *key_and_colon(struct acp_json_cursor *c, const char *p
 {
     if (p >= c->end || *p != '"')
         return acp_json_fail(c, p, ACP_ERR_SYNTAX);
-    const char *quote = acp_json_string(c, p + 1);
-    if (!quote)
+    p = acp_json_string(c, p + 1);
+    if (!p)
         return NULL;
-    *ret_quote = quote;
-    p = acp_json_space(quote + 1, c->end);
-    if (p >= c->end || *p != ':')
+    *ret_quote = p++;
+    if (acp_json_next(&p, c->end) != ':')
         return acp_json_fail(c, p, ACP_ERR_SYNTAX);
-    return acp_json_space(p + 1, c->end);
+    p++;
+    (void) acp_json_next(&p, c->end);
+    return p;
 }
 
 /* After a member's value: 1 another key starts at *p, 0 the object ended before *p, -1 error. */
 static inline int member_end(struct acp_json_cursor *c, const char **at)
 {
-    const char *p = acp_json_space(*at, c->end);
-    if (p < c->end && *p == '}') {
-        *at = p + 1;
+    char next = acp_json_next(at, c->end);
+    if (next == '}') {
+        (*at)++;
         return 0;
     }
-    if (p >= c->end || *p != ',') {
-        (void) acp_json_fail(c, p, ACP_ERR_SYNTAX);
+    if (next != ',') {
+        (void) acp_json_fail(c, *at, ACP_ERR_SYNTAX);
         return -1;
     }
-    *at = acp_json_space(p + 1, c->end);
+    (*at)++;
+    (void) acp_json_next(at, c->end);
     return 1;
 }
 
@@ -95,7 +114,7 @@ static const char *payload(struct acp_json_cursor *c, const char *p, struct acp_
             return NULL;
         bool is_session = key_is(c, name, quote, session_key);
         bool is_key = key.ptr && key_is(c, name, quote, key);
-        p = acp_json_value(c, value, 2);
+        p = acp_json_member_value(c, value, 2);
         if (!p)
             return NULL;
         if (is_session)
@@ -148,7 +167,7 @@ static const char *envelope(struct acp_json_cursor *c, const char *p, struct acp
         else if (field == F_RESULT)
             p = payload(c, value, none, &result);
         else
-            p = acp_json_value(c, value, 1);
+            p = acp_json_member_value(c, value, 1);
         if (!p)
             return NULL;
         struct acp_raw *span = field_span(s, field);
@@ -173,10 +192,27 @@ static enum acp_scan_kind classify(const struct acp_scan *s)
     return one && s->id.ptr ? ACP_SCAN_RESPONSE : ACP_SCAN_BAD_RESPONSE;
 }
 
+/* Field by field: compilers clear the whole with an instruction that takes a while to start. */
+static inline void clear(struct acp_scan *s)
+{
+    static const struct acp_raw none = {NULL, 0};
+    s->kind = ACP_SCAN_INVALID;
+    s->version_ok = false;
+    s->id = none;
+    s->method = none;
+    s->params = none;
+    s->result = none;
+    s->error = none;
+    s->session_id = none;
+    s->key = none;
+}
+
 int acp_scan(struct acp_raw text, struct acp_str key, struct acp_scan *ret, size_t *ret_offset)
 {
     struct acp_json_cursor c = {.end = text.ptr + text.len, .max_depth = ACP_JSON_MAX_DEPTH};
-    struct acp_scan s = {0};
+    struct acp_scan s;
+    clear(&s);
+    acp_json_use_blocks(&c, text.ptr);
     const char *p = acp_json_space(text.ptr, c.end);
     if (p < c.end && *p == '{') {
         p = envelope(&c, p + 1, key, &s);

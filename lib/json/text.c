@@ -31,6 +31,34 @@ const char *acp_json_plain_more(const char *p, const char *end)
     mask = acp_json_specials(end - 16) >> (16 - (end - p));
     return mask ? p + __builtin_ctz(mask) : end;
 }
+
+static inline void load_block(struct acp_json_cursor *c, const char *p)
+{
+    c->block = p;
+    c->specials = (uint64_t) acp_json_specials(p) | (uint64_t) acp_json_specials(p + 16) << 16 |
+                  (uint64_t) acp_json_specials(p + 32) << 32 |
+                  (uint64_t) acp_json_specials(p + 48) << 48;
+}
+
+void acp_json_use_blocks(struct acp_json_cursor *c, const char *begin)
+{
+    if (c->end - begin >= ACP_JSON_BLOCK)
+        load_block(c, begin);
+}
+
+const char *acp_json_plain_blocks(struct acp_json_cursor *c, const char *p)
+{
+    /* The last block overlaps the one before it, so that nothing behind the end is read. */
+    const char *last = c->end - ACP_JSON_BLOCK;
+    while (p < c->end) {
+        load_block(c, p < last ? p : last);
+        uint64_t mask = c->specials >> (p - c->block);
+        if (mask)
+            return p + __builtin_ctzll(mask);
+        p = c->block + ACP_JSON_BLOCK;
+    }
+    return c->end;
+}
 #endif
 
 const char *acp_json_plain_any(const char *p, const char *end)
@@ -219,27 +247,28 @@ const char *acp_json_word(struct acp_json_cursor *c, const char *p)
 static const char *object(struct acp_json_cursor *c, const char *p, uint32_t depth)
 {
     const char *end = c->end;
-    p = acp_json_space(p, end);
-    if (p < end && *p == '}')
+    char next = acp_json_next(&p, end);
+    if (next == '}')
         return p + 1;
     for (;;) {
-        if (p >= end || *p != '"')
+        if (next != '"')
             return acp_json_fail(c, p, ACP_ERR_SYNTAX);
         p = acp_json_string(c, p + 1);
         if (!p)
             return NULL;
-        p = acp_json_space(p + 1, end);
-        if (p >= end || *p != ':')
+        p++;
+        if (acp_json_next(&p, end) != ':')
             return acp_json_fail(c, p, ACP_ERR_SYNTAX);
-        p = acp_json_value(c, acp_json_space(p + 1, end), depth);
+        p = acp_json_member_value(c, p + 1, depth);
         if (!p)
             return NULL;
-        p = acp_json_space(p, end);
-        if (p < end && *p == '}')
+        next = acp_json_next(&p, end);
+        if (next == '}')
             return p + 1;
-        if (p >= end || *p != ',')
+        if (next != ',')
             return acp_json_fail(c, p, ACP_ERR_SYNTAX);
-        p = acp_json_space(p + 1, end);
+        p++;
+        next = acp_json_next(&p, end);
     }
 }
 

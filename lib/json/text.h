@@ -19,9 +19,19 @@
 #define ACP_JSON_SSE2 0
 #endif
 
-/* State of one pass over a text. */
+/* How many bytes a mask of special bytes is about. */
+enum { ACP_JSON_BLOCK = 64 };
+
+/*
+ * State of one pass over a text.
+ *
+ * A pass over a whole message knows its special bytes 64 at a time: finding the end of a string is
+ * then a shift and a count, which do not wait for a load and four vector instructions each time.
+ */
 struct acp_json_cursor {
     const char *end;
+    const char *block; /* what specials is about; NULL: strings are searched one by one */
+    uint64_t specials;
     const char *where; /* the byte that an error is about */
     uint32_t max_depth;
     int err;
@@ -41,6 +51,19 @@ static inline const char *acp_json_space(const char *p, const char *end)
            (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
         p++;
     return p;
+}
+
+/*
+ * The byte of structure at *at, with white space before it passed over; 0 at the end.  Messages
+ * seldom have any, so the byte itself is looked at first.
+ */
+static inline char acp_json_next(const char **at, const char *end)
+{
+    const char *p = *at;
+    if (p < end && (unsigned char) *p > ' ')
+        return *p;
+    *at = p = acp_json_space(p, end);
+    return p < end ? *p : '\0';
 }
 
 /*
@@ -92,6 +115,33 @@ static inline const char *acp_json_plain(const char *p, const char *end)
     return acp_json_plain_any(p, end);
 }
 
+#if ACP_JSON_SSE2
+/* Makes the cursor look at blocks, when the text is long enough for one. */
+void acp_json_use_blocks(struct acp_json_cursor *c, const char *begin);
+/* acp_json_plain() beyond the cursor's block. */
+const char *acp_json_plain_blocks(struct acp_json_cursor *c, const char *p);
+
+static inline const char *acp_json_plain_at(struct acp_json_cursor *c, const char *p)
+{
+    if (!c->block)
+        return acp_json_plain(p, c->end);
+    size_t at = (size_t) (p - c->block);
+    uint64_t mask = at < ACP_JSON_BLOCK ? c->specials >> at : 0;
+    return mask ? p + __builtin_ctzll(mask) : acp_json_plain_blocks(c, p);
+}
+#else
+static inline void acp_json_use_blocks(struct acp_json_cursor *c, const char *begin)
+{
+    (void) c;
+    (void) begin;
+}
+
+static inline const char *acp_json_plain_at(struct acp_json_cursor *c, const char *p)
+{
+    return acp_json_plain(p, c->end);
+}
+#endif
+
 /* p is at a special byte inside a string; returns the closing quote. */
 const char *acp_json_string_rest(struct acp_json_cursor *c, const char *p);
 
@@ -99,7 +149,7 @@ const char *acp_json_string_rest(struct acp_json_cursor *c, const char *p);
 static inline const char *acp_json_string(struct acp_json_cursor *c, const char *p)
 {
     c->escaped = false;
-    p = acp_json_plain(p, c->end);
+    p = acp_json_plain_at(c, p);
     if (p < c->end && *p == '"')
         return p;
     return acp_json_string_rest(c, p);
@@ -110,6 +160,16 @@ const char *acp_json_number(struct acp_json_cursor *c, const char *p);
 const char *acp_json_word(struct acp_json_cursor *c, const char *p);
 /* Any value that starts at p, inside of depth containers. */
 const char *acp_json_value(struct acp_json_cursor *c, const char *p, uint32_t depth);
+
+/* The same behind white space; most members of objects are strings, passed over in place. */
+static inline const char *acp_json_member_value(struct acp_json_cursor *c, const char *p,
+                                                uint32_t depth)
+{
+    if (acp_json_next(&p, c->end) != '"')
+        return acp_json_value(c, p, depth);
+    p = acp_json_string(c, p + 1);
+    return p ? p + 1 : NULL;
+}
 
 /* The value of a hexadecimal digit, or -1. */
 static inline int acp_json_hex_digit(char c)

@@ -423,6 +423,49 @@ static void a_splice_that_cannot_be_is_refused(void **state)
     acp_buf_finish(&out);
 }
 
+/*
+ * The scan looks at a message in blocks of 64 bytes, the last of which overlaps the one before.  A
+ * reader that knows no blocks must agree, whatever lies on their edges.  Each message is allocated
+ * exactly, so that a sanitizer sees a byte read behind its end.
+ */
+static void strings_may_end_anywhere_in_a_block(void **state)
+{
+    static const char *const specials[] = {"",     "\\\"", "\\\\", "\\u00e9", "\xc3\xa9",
+                                           "\x01", "\xff", "\"",   "\\"};
+    static const char head[] = "{\"method\":\"m\",\"params\":{\"sessionId\":\"";
+    static const char tail[] = "\",\"k\":\"v\"}}";
+    (void) state;
+    for (size_t s = 0; s < sizeof(specials) / sizeof(specials[0]); s++)
+        for (size_t before = 0; before < 140; before++)
+            for (size_t after = 0; after < 70; after++) {
+                struct acp_buf text;
+                acp_buf_init(&text, 1024);
+                char filling[140];
+                memset(filling, 'x', sizeof(filling));
+                (void) acp_buf_append(&text, head, sizeof(head) - 1);
+                (void) acp_buf_append(&text, filling, before);
+                (void) acp_buf_append(&text, specials[s], strlen(specials[s]));
+                (void) acp_buf_append(&text, filling, after);
+                (void) acp_buf_append(&text, tail, sizeof(tail) - 1);
+                char *exact = malloc(text.len);
+                assert_non_null(exact);
+                memcpy(exact, acp_buf_view(&text).ptr, text.len);
+                struct acp_raw message = acp_raw_n(exact, text.len);
+                struct acp_scan scan;
+                size_t scan_at = 0;
+                size_t at = 0;
+                int err = acp_json_validate(message, 0, &at);
+                assert_int_equal(acp_scan(message, acp_str("k"), &scan, &scan_at), err);
+                assert_int_equal(scan_at, at);
+                if (!err) {
+                    assert_int_equal(scan.session_id.len, before + after + strlen(specials[s]) + 2);
+                    assert_span(scan.key, "'v'");
+                }
+                free(exact);
+                acp_buf_finish(&text);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +480,7 @@ int main(void)
         cmocka_unit_test(splices_at_every_place),
         cmocka_unit_test(a_spliced_message_scans_with_the_new_value),
         cmocka_unit_test(a_splice_that_cannot_be_is_refused),
+        cmocka_unit_test(strings_may_end_anywhere_in_a_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

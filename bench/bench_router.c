@@ -1,0 +1,180 @@
+/*
+ * Messages of 200 bytes, 2 KiB and 64 KiB from an agent through examples/router, which scans each
+ * one and rewrites its session id, against a C program between the same two pipes that passes on
+ * whole lines without looking into them.
+ *
+ *     bench_router ROUTER
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { ROUNDS = 7, CHUNK = 64 * 1024 };
+
+static const char message_head[] =
+    "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":"
+    "\"sess_40f163a1ca32ed7bf46e4a9b\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\","
+    "\"content\":{\"type\":\"text\",\"text\":\"";
+static const char message_tail[] = "\"}}}}\n";
+
+static void write_all(int fd, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t done = write(fd, bytes, n);
+        if (done <= 0)
+            _exit(1);
+        bytes += done;
+        n -= (size_t) done;
+    }
+}
+
+/* ---- The agent ------------------------------------------------------------------------------- */
+
+/* Writes messages of that length, some 16 KiB at a time, then waits for the end of its input. */
+static int run_agent(size_t length, size_t count)
+{
+    size_t at_once = length < 16384 ? 16384 / length : 1;
+    char *lines = malloc(length * at_once);
+    char byte;
+    if (!lines)
+        return 1;
+    memset(lines, 'x', length * at_once);
+    for (size_t i = 0; i < at_once; i++) {
+        memcpy(lines + i * length, message_head, sizeof(message_head) - 1);
+        memcpy(lines + (i + 1) * length - (sizeof(message_tail) - 1), message_tail,
+               sizeof(message_tail) - 1);
+    }
+    for (; count; count -= at_once < count ? at_once : count)
+        write_all(STDOUT_FILENO, lines, length * (at_once < count ? at_once : count));
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        continue;
+    free(lines);
+    return 0;
+}
+
+/* ---- The blind relay ------------------------------------------------------------------------- */
+
+/* Passes on whole lines: what follows the last line end waits for its rest. */
+static void relay_lines(int in, int out)
+{
+    size_t size = 4 * CHUNK;
+    size_t held = 0;
+    char *bytes = malloc(size);
+    ssize_t n;
+    while (bytes && (n = read(in, bytes + held, size - held)) > 0) {
+        char *end = memrchr(bytes + held, '\n', (size_t) n);
+        held += (size_t) n;
+        if (!end)
+            continue;
+        size_t whole = (size_t) (end - bytes) + 1;
+        write_all(out, bytes, whole);
+        memmove(bytes, bytes + whole, held - whole);
+        held -= whole;
+    }
+    free(bytes);
+}
+
+static int run_relay(char **agent)
+{
+    int fds[2];
+    if (pipe(fds))
+        return 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void) dup2(fds[1], STDOUT_FILENO);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+        (void) execv(agent[0], agent);
+        _exit(127);
+    }
+    (void) close(fds[1]);
+    relay_lines(fds[0], STDOUT_FILENO);
+    (void) waitpid(pid, NULL, 0);
+    return 0;
+}
+
+/* ---- The client ------------------------------------------------------------------------------ */
+
+/* The nanoseconds that one message takes from the agent to us through the program argv. */
+static double measure(char **argv, size_t count)
+{
+    static char bytes[4 * CHUNK];
+    int to[2];
+    int from[2];
+    size_t lines = 0;
+    if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
+        abort();
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void) dup2(to[0], STDIN_FILENO);
+        (void) dup2(from[1], STDOUT_FILENO);
+        (void) execv(argv[0], argv);
+        _exit(127);
+    }
+    (void) close(to[0]);
+    (void) close(from[1]);
+    uint64_t begun = 0; /* the first message: starting the programs is not counted */
+    while (lines < count) {
+        ssize_t n = read(from[0], bytes, sizeof(bytes));
+        if (n <= 0)
+            abort();
+        if (!begun)
+            begun = bench_now();
+        for (char *p = bytes; (p = memchr(p, '\n', (size_t) (bytes + n - p))); p++)
+            lines++;
+    }
+    double ns = (double) (bench_now() - begun) / (double) count;
+    (void) close(to[1]);
+    (void) close(from[0]);
+    (void) waitpid(pid, NULL, 0);
+    return ns;
+}
+
+static double best_of(char **argv, size_t count, double best)
+{
+    double ns = measure(argv, count);
+    return ns < best ? ns : best;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        size_t length;
+        size_t count;
+        double goal; /* of the blind relay's rate */
+    } cases[] = {{200, 500000, 0.7}, {2048, 100000, 0}, {65536, 4000, 0}};
+    bool missed = false;
+    if (argc == 4 && strcmp(argv[1], "--agent") == 0)
+        return run_agent(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
+    if (argc > 2 && strcmp(argv[1], "--relay") == 0)
+        return run_relay(argv + 2);
+    if (argc != 2) {
+        (void) fputs("usage: bench_router ROUTER\n", stderr);
+        return 2;
+    }
+    printf("%-10s %14s %14s %8s %6s\n", "bytes", "router msg/s", "relay msg/s", "ratio", "goal");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char length[24];
+        char count[24];
+        (void) snprintf(length, sizeof(length), "%zu", cases[i].length);
+        (void) snprintf(count, sizeof(count), "%zu", cases[i].count);
+        char *router[] = {argv[1], "1", argv[0], "--agent", length, count, NULL};
+        char *relay[] = {argv[0], "--relay", argv[0], "--agent", length, count, NULL};
+        double ours = 1e18;
+        double blind = 1e18;
+        for (int round = 0; round < ROUNDS; round++) {
+            ours = best_of(router, cases[i].count, ours);
+            blind = best_of(relay, cases[i].count, blind);
+        }
+        printf("%-10zu %14.0f %14.0f %8.2f %6.2f\n", cases[i].length, 1e9 / ours, 1e9 / blind,
+               blind / ours, cases[i].goal);
+        missed |= blind / ours < cases[i].goal;
+    }
+    return missed;
+}
