@@ -142,7 +142,7 @@ struct acp_agent_handler {
     /*
      * An unstable request that options.services offers, with its params decoded: answer with
      * method->result.  Or one of the client's own, whose name begins with an underscore: method->id
-     * is then -1 and params NULL.
+     * is then 0 and params NULL.
      */
     void (*request)(struct acp_agent *agent, acp_call call, const struct acp_method *method,
                     const void *params, const struct acp_message *message, void *user);

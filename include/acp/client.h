@@ -134,7 +134,7 @@ struct acp_client_handler {
     /*
      * A request that was offered in the options (files, terminals, elicitation) or is for an MCP
      * server that lives in the client (unstable), with its params decoded; or one of the agent's
-     * own (method->id is then -1, params NULL).  Answer with acp_client_answer() or
+     * own (method->id is then 0, params NULL).  Answer with acp_client_answer() or
      * acp_client_refuse().  session is NULL when it names none.
      */
     void (*request)(struct acp_client *client, struct acp_client_session *session, acp_call call,

@@ -35,11 +35,13 @@ struct acp_unknown {
     struct acp_raw value;
 };
 
-/* A type of the protocol: one of the ACP_TYPE_ numbers in types.h. */
+/* A type of the protocol: one of the ACP_TYPE_ numbers in types.h, which never change. */
 typedef int acp_type_id;
 
-/* Any JSON value; there is no struct for it. */
-enum { ACP_TYPE_ANY = -2 };
+enum {
+    ACP_TYPE_NONE = 0, /* the number of no type */
+    ACP_TYPE_ANY = -2, /* any JSON value; there is no struct for it */
+};
 
 /*
  * Decodes a JSON value into the struct of that type, which is overwritten.  Texts point into json
@@ -65,19 +67,19 @@ ACP_API int acp_print(acp_type_id type, unsigned mode, const void *value, struct
 /* The type's name in the protocol, and the size of its struct. */
 ACP_API struct acp_str acp_type_name(acp_type_id type);
 ACP_API size_t acp_type_size(acp_type_id type);
-/* The type of that name in that version, or -1. */
+/* The type of that name in that version, or ACP_TYPE_NONE. */
 ACP_API acp_type_id acp_type_find(struct acp_str name, unsigned mode);
 
 enum acp_side { ACP_SIDE_ANY, ACP_SIDE_CLIENT, ACP_SIDE_AGENT, ACP_SIDE_PROXY };
 
 struct acp_method {
     struct acp_str name;
-    int id;       /* enum acp_method_id in types.h */
+    int id;       /* enum acp_method_id in types.h; 0 when the protocol has no such method */
     bool request; /* has a response */
     enum acp_side from;
     enum acp_side to;
     acp_type_id params;
-    acp_type_id result;  /* -1 for a notification */
+    acp_type_id result;  /* ACP_TYPE_NONE for a notification */
     struct acp_str gate; /* the capability that allows it; absent when it is baseline */
 };
 

@@ -148,7 +148,7 @@ static void refuse_method(struct acp_agent *agent, acp_call call)
 static void serve_custom(struct acp_agent *agent, acp_call call, const struct acp_message *message)
 {
     struct acp_method method = {.name = message->method,
-                                .id = -1,
+                                .id = ACP_METHOD_NONE,
                                 .request = true,
                                 .from = ACP_SIDE_CLIENT,
                                 .to = ACP_SIDE_AGENT,

@@ -56,13 +56,15 @@ const struct acp_enumerator *acp_enumerator_by_text(const struct acp_type *type,
 const struct acp_enumerator *acp_enumerator_by_id(const struct acp_type *type, int id,
                                                   uint8_t profile);
 
-/* Ids were given out in order, so a variant mostly is where it is expected. */
+/* Numbers are mostly given out in order, so a variant mostly is where it is expected. */
 static inline const struct acp_variant *acp_variant_by_id(const struct acp_type *type, int id,
                                                           uint8_t profile)
 {
-    const struct acp_variant *v = &acp_variants[type->first_variant + id - 1];
-    if (id > 0 && id <= type->variant_count && v->id == id && (v->value.profiles & profile))
-        return v;
+    if (id > 0 && id <= type->variant_count) {
+        const struct acp_variant *v = &acp_variants[type->first_variant + id - 1];
+        if (v->id == id && (v->value.profiles & profile))
+            return v;
+    }
     return acp_variant_search_id(type, id, profile);
 }
 
