@@ -6,6 +6,17 @@
  *
  * Reading is tolerant exactly as far as the protocol says (its lenience marks); writing is strict:
  * what acp_encode() writes is valid in the schema of the version asked for.
+ *
+ * For bindings to other languages, which do not see the structs: a message is checked, and brought
+ * into the form that this library writes, by its type's name alone.
+ *
+ *     acp_type_id type = acp_type_find(acp_str("PromptRequest"), ACP_V1);
+ *     void *value = acp_arena_alloc(&arena, acp_type_size(type));
+ *     err = acp_decode(type, ACP_V1, json, &arena, value, &failure);
+ *     err = acp_encode_text(type, ACP_V1, value, &out, &failure);
+ *
+ * acp_method_find() gives the types of a method's params and result.  Functions whose options are
+ * sized have an exported form that ends in _sized; the plain ones are inline and not exported.
  */
 #ifndef ACP_CODEC_H
 #define ACP_CODEC_H
@@ -59,6 +70,10 @@ ACP_API int acp_decode(acp_type_id type, unsigned mode, struct acp_raw json,
 ACP_API int acp_encode(acp_type_id type, unsigned mode, const void *value,
                        struct acp_json_writer *w, struct acp_failure *failure);
 
+/* The same, appended to a buffer; on failure nothing is. */
+ACP_API int acp_encode_text(acp_type_id type, unsigned mode, const void *value, struct acp_buf *out,
+                            struct acp_failure *failure);
+
 /* Appends the value for people: one field a line, indented, without the noise of JSON. */
 ACP_API int acp_print(acp_type_id type, unsigned mode, const void *value, struct acp_buf *out);
 
@@ -81,6 +96,7 @@ struct acp_method {
     acp_type_id params;
     acp_type_id result;  /* ACP_TYPE_NONE for a notification */
     struct acp_str gate; /* the capability that allows it; absent when it is baseline */
+    void *reserved[2];
 };
 
 /*

@@ -3,6 +3,7 @@
 #define LIB_ACP_WALK_H
 
 #include "acp/describe.h"
+#include "base/null.h"
 
 /* Unions nest in one JSON object: session/update > state_update > idle > error is the deepest. */
 enum { ACP_MAX_LAYERS = 8 };
@@ -18,12 +19,6 @@ struct acp_any_list {
     const void *items;
     size_t count;
 };
-
-/* What a list that is present but empty points to: not NULL, not acp_null(). */
-static inline const void *acp_no_items(void)
-{
-    return acp_null_block + 1;
-}
 
 static inline const struct acp_type *acp_type_of(const struct acp_field *f)
 {

@@ -95,7 +95,7 @@ static void every_method_is_found_by_name(void **state)
             if (row.request)
                 check_method_type(row.result, modes[m]);
             else
-                assert_int_equal(row.result, -1);
+                assert_int_equal(row.result, ACP_TYPE_NONE);
             assert_true(row.gate.ptr == NULL || row.gate.len > 0);
         }
         assert_true(count >= 15);
