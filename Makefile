@@ -50,6 +50,11 @@ lint: ## check layout, clang-tidy, cppcheck, shell scripts and man pages
 	@scripts/build build -Dtests=enabled
 	@scripts/lint
 
+.PHONY: abi-accept
+abi-accept: all ## record the public ABI as the headers have it now, and print what changed
+	@tools/abi/acp-abi accept lib/libacp.abi build
+	@tools/abi/acp-abi accept lib/libacp-io.abi build
+
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf build build-*

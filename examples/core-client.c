@@ -63,7 +63,8 @@ static void on_session(struct acp_peer *peer, uint64_t id, const struct acp_repl
     struct acp_prompt_request prompt;
     acp_content_block_init_text(&block, acp_str(client->message));
     acp_prompt_request_init(&prompt, session.session_id, &block, 1);
-    struct acp_request request = {acp_str("session/prompt"), 0, on_prompt_end, client};
+    struct acp_request request = {
+        .method = acp_str("session/prompt"), .reply = on_prompt_end, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
     if (w)
         (void) acp_prompt_request_encode(ACP_V1, &prompt, w, NULL);
@@ -82,7 +83,8 @@ static void on_initialized(struct acp_peer *peer, uint64_t id, const struct acp_
         return;
     }
     acp_new_session_request_init(&session, acp_str(cwd));
-    struct acp_request request = {acp_str("session/new"), 0, on_session, client};
+    struct acp_request request = {
+        .method = acp_str("session/new"), .reply = on_session, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
     if (w)
         (void) acp_new_session_request_encode(ACP_V1, &session, w, NULL);
@@ -93,7 +95,8 @@ static void begin(struct acp_peer *peer, struct client *client)
 {
     struct acp_initialize_request hello;
     acp_initialize_request_init(&hello, 1);
-    struct acp_request request = {acp_str("initialize"), 0, on_initialized, client};
+    struct acp_request request = {
+        .method = acp_str("initialize"), .reply = on_initialized, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
     if (w)
         (void) acp_initialize_request_encode(ACP_V1, &hello, w, NULL);

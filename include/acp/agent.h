@@ -142,7 +142,7 @@ struct acp_agent_handler {
     /*
      * An unstable request that options.services offers, with its params decoded: answer with
      * method->result.  Or one of the client's own, whose name begins with an underscore: method->id
-     * is then -1 and params NULL.
+     * is then 0 and params NULL.
      */
     void (*request)(struct acp_agent *agent, acp_call call, const struct acp_method *method,
                     const void *params, const struct acp_message *message, void *user);
@@ -160,9 +160,15 @@ struct acp_agent_handler {
     void (*closed)(struct acp_agent *agent, int reason, void *user);
 };
 
-ACP_API int acp_agent_new(const struct acp_agent_options *options,
-                          const struct acp_agent_handler *handler, void *user,
-                          struct acp_agent **ret);
+ACP_API int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_size,
+                                const struct acp_agent_handler *handler, size_t handler_size,
+                                void *user, struct acp_agent **ret);
+static inline int acp_agent_new(const struct acp_agent_options *options,
+                                const struct acp_agent_handler *handler, void *user,
+                                struct acp_agent **ret)
+{
+    return acp_agent_new_sized(options, sizeof(*options), handler, sizeof(*handler), user, ret);
+}
 /* Takes NULL.  Ends all sessions first.  Not from a callback, where acp_agent_close() may be. */
 ACP_API void acp_agent_free(struct acp_agent *agent);
 ACP_API struct acp_endpoint acp_agent_endpoint(struct acp_agent *agent);
@@ -219,6 +225,7 @@ struct acp_session_setup {
     struct acp_str current_mode;
     struct acp_session_config_option_list options;
     struct acp_available_command_list commands;
+    void *reserved[4];
 };
 
 /* setup may be NULL. */
@@ -277,6 +284,7 @@ struct acp_agent_watch {
     /* The client has caught up: see the pressure callback. */
     void (*relieved)(struct acp_agent_watch *watch);
     struct acp_agent *agent; /* set by the role; NULL when it watches none, also once it is freed */
+    void *reserved[4];
 };
 
 /* ACP_ERR_STATE when the agent has one already. */

@@ -3,6 +3,10 @@
  * buffer, base64 and an arena.
  *
  * Nothing here does I/O, reads a clock, keeps global state or prints.
+ *
+ * Structs that programs fill must be zeroed first (an initialiser with designated members does
+ * that), also where they have members called `reserved`, which are for the members of later
+ * versions.  docs/abi.md says what may change.
  */
 #ifndef ACP_BASE_H
 #define ACP_BASE_H
@@ -69,6 +73,7 @@ struct acp_failure {
     size_t offset;     /* byte in the text where it was seen, where there is a text */
     char path[120];    /* "update.content[2].text", empty at the root */
     char message[200]; /* one sentence, without a final stop */
+    void *reserved[2];
 };
 
 /* ---- Text ----------------------------------------------------------------------------------- */
@@ -109,6 +114,9 @@ struct acp_str_map {
     const struct acp_str_entry *items;
     size_t count;
 };
+
+/* The two arguments that printf's "%.*s" takes for a text: printf("%.*s\n", ACP_ARG(text)). */
+#define ACP_ARG(s) (int) (s).len, ((s).ptr ? (s).ptr : "")
 
 /* Made from a literal; usable in static initialisers. */
 #define ACP_STR(literal)                                                                           \
@@ -155,23 +163,17 @@ static inline bool acp_str_begins(struct acp_str a, const char *with)
     return a.len >= n && acp_str_eq(acp_str_n(a.ptr, n), acp_str_n(with, n));
 }
 
+/* A copy that ends in NUL and is freed with free(); NULL when memory is out. */
+ACP_API char *acp_str_dup(struct acp_str text);
+
 /*
  * The stand-in for JSON null wherever a field is a pointer: a block of zeros large enough for every
  * message struct.  Who does not care reads an empty text, list or struct; who cares asks
  * acp_is_null().
  */
 enum { ACP_NULL_SIZE = 1024 };
-ACP_API extern const uint64_t acp_null_block[ACP_NULL_SIZE / sizeof(uint64_t)];
-
-static inline const void *acp_null(void)
-{
-    return acp_null_block;
-}
-
-static inline bool acp_is_null(const void *ptr)
-{
-    return ptr == (const void *) acp_null_block;
-}
+ACP_API const void *acp_null(void);
+ACP_API bool acp_is_null(const void *ptr);
 
 /* Neither absent nor null. */
 static inline bool acp_is_set(const void *ptr)
@@ -242,6 +244,7 @@ struct acp_buf {
     size_t len;
     size_t cap;
     size_t max;
+    void *reserved;
 };
 
 ACP_API void acp_buf_init(struct acp_buf *buf, size_t max);
@@ -314,6 +317,7 @@ struct acp_arena {
     char *end;
     size_t used; /* bytes asked from malloc since the last reset */
     size_t max;
+    void *reserved[2];
 };
 
 /* max bounds what one message may take: 0 means ACP_ARENA_DEFAULT_MAX. */

@@ -108,6 +108,7 @@ struct acp_client_options {
     struct acp_raw capabilities_meta; /* an object: the _meta of our capabilities, for extensions */
     uint64_t timeout_ms;              /* for answers other than a turn's end; 0: none */
     struct acp_peer_options peer;
+    uint64_t reserved[8];
 };
 
 /* A question of the agent: may it do this? */
@@ -134,7 +135,7 @@ struct acp_client_handler {
     /*
      * A request that was offered in the options (files, terminals, elicitation) or is for an MCP
      * server that lives in the client (unstable), with its params decoded; or one of the agent's
-     * own (method->id is then -1, params NULL).  Answer with acp_client_answer() or
+     * own (method->id is then 0, params NULL).  Answer with acp_client_answer() or
      * acp_client_refuse().  session is NULL when it names none.
      */
     void (*request)(struct acp_client *client, struct acp_client_session *session, acp_call call,
@@ -151,11 +152,18 @@ struct acp_client_handler {
     void (*end_session)(struct acp_client_session *session, void *user);
     /* The connection is closed; everything open has been failed before this. */
     void (*closed)(struct acp_client *client, int reason, void *user);
+    void *reserved[8];
 };
 
-ACP_API int acp_client_new(const struct acp_client_options *options,
-                           const struct acp_client_handler *handler, void *user,
-                           struct acp_client **ret);
+ACP_API int acp_client_new_sized(const struct acp_client_options *options, size_t options_size,
+                                 const struct acp_client_handler *handler, size_t handler_size,
+                                 void *user, struct acp_client **ret);
+static inline int acp_client_new(const struct acp_client_options *options,
+                                 const struct acp_client_handler *handler, void *user,
+                                 struct acp_client **ret)
+{
+    return acp_client_new_sized(options, sizeof(*options), handler, sizeof(*handler), user, ret);
+}
 /* Takes NULL.  Everything open is failed first. */
 ACP_API void acp_client_free(struct acp_client *client);
 ACP_API struct acp_endpoint acp_client_endpoint(struct acp_client *client);
@@ -214,6 +222,7 @@ struct acp_session_place {
     /* The command of one that is started must be an absolute path, too. */
     struct acp_mcp_server_list mcp_servers;
     const struct acp_system_prompt *system_prompt; /* unstable; NULL: none */
+    void *reserved[4];
 };
 /*
  * value is struct acp_new_session_response, or the response to load, resume or fork.  What it says

@@ -6,6 +6,17 @@
  *
  * Reading is tolerant exactly as far as the protocol says (its lenience marks); writing is strict:
  * what acp_encode() writes is valid in the schema of the version asked for.
+ *
+ * For bindings to other languages, which do not see the structs: a message is checked, and brought
+ * into the form that this library writes, by its type's name alone.
+ *
+ *     acp_type_id type = acp_type_find(acp_str("PromptRequest"), ACP_V1);
+ *     void *value = acp_arena_alloc(&arena, acp_type_size(type));
+ *     err = acp_decode(type, ACP_V1, json, &arena, value, &failure);
+ *     err = acp_encode_text(type, ACP_V1, value, &out, &failure);
+ *
+ * acp_method_find() gives the types of a method's params and result.  Functions whose options are
+ * sized have an exported form that ends in _sized; the plain ones are inline and not exported.
  */
 #ifndef ACP_CODEC_H
 #define ACP_CODEC_H
@@ -35,11 +46,13 @@ struct acp_unknown {
     struct acp_raw value;
 };
 
-/* A type of the protocol: one of the ACP_TYPE_ numbers in types.h. */
+/* A type of the protocol: one of the ACP_TYPE_ numbers in types.h, which never change. */
 typedef int acp_type_id;
 
-/* Any JSON value; there is no struct for it. */
-enum { ACP_TYPE_ANY = -2 };
+enum {
+    ACP_TYPE_NONE = 0, /* the number of no type */
+    ACP_TYPE_ANY = -2, /* any JSON value; there is no struct for it */
+};
 
 /*
  * Decodes a JSON value into the struct of that type, which is overwritten.  Texts point into json
@@ -57,6 +70,10 @@ ACP_API int acp_decode(acp_type_id type, unsigned mode, struct acp_raw json,
 ACP_API int acp_encode(acp_type_id type, unsigned mode, const void *value,
                        struct acp_json_writer *w, struct acp_failure *failure);
 
+/* The same, appended to a buffer; on failure nothing is. */
+ACP_API int acp_encode_text(acp_type_id type, unsigned mode, const void *value, struct acp_buf *out,
+                            struct acp_failure *failure);
+
 /* Appends the value for people: one field a line, indented, without the noise of JSON. */
 ACP_API int acp_print(acp_type_id type, unsigned mode, const void *value, struct acp_buf *out);
 
@@ -65,20 +82,21 @@ ACP_API int acp_print(acp_type_id type, unsigned mode, const void *value, struct
 /* The type's name in the protocol, and the size of its struct. */
 ACP_API struct acp_str acp_type_name(acp_type_id type);
 ACP_API size_t acp_type_size(acp_type_id type);
-/* The type of that name in that version, or -1. */
+/* The type of that name in that version, or ACP_TYPE_NONE. */
 ACP_API acp_type_id acp_type_find(struct acp_str name, unsigned mode);
 
 enum acp_side { ACP_SIDE_ANY, ACP_SIDE_CLIENT, ACP_SIDE_AGENT, ACP_SIDE_PROXY };
 
 struct acp_method {
     struct acp_str name;
-    int id;       /* enum acp_method_id in types.h */
+    int id;       /* enum acp_method_id in types.h; 0 when the protocol has no such method */
     bool request; /* has a response */
     enum acp_side from;
     enum acp_side to;
     acp_type_id params;
-    acp_type_id result;  /* -1 for a notification */
+    acp_type_id result;  /* ACP_TYPE_NONE for a notification */
     struct acp_str gate; /* the capability that allows it; absent when it is baseline */
+    void *reserved[2];
 };
 
 /*

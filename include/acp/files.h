@@ -75,6 +75,7 @@ struct acp_files_hooks {
     /* 1 when the text was taken, 0 when it is for the disk.  Negative: enum acp_err. */
     int (*write)(struct acp_str path, struct acp_str text, void *user);
     void *user;
+    void *reserved[2];
 };
 
 /* Zeroed memory means the defaults, and so does NULL instead of it. */
@@ -84,6 +85,7 @@ struct acp_files_options {
     bool sync;         /* a write is on the disk before it returns; costs milliseconds */
     bool walk;         /* resolve without openat2, as where the kernel has none */
     const struct acp_files_hooks *hooks;
+    uint64_t reserved[4];
 };
 
 /* ---- Errors --------------------------------------------------------------------------------- */
@@ -125,10 +127,19 @@ ACP_API int acp_file_path(struct acp_str uri, struct acp_buf *out);
  * ACP_ERR_MISSING (-32002), ACP_ERR_UTF8, ACP_ERR_STATE, ACP_ERR_NOMEM (-32603), or what the hook
  * returned.
  */
-ACP_API int acp_files_read(const struct acp_roots *roots, struct acp_str path,
-                           struct acp_opt_i64 line, struct acp_opt_i64 limit,
-                           const struct acp_files_options *options, struct acp_buf *out,
-                           struct acp_str *ret_text, struct acp_files_error *error);
+ACP_API int acp_files_read_sized(const struct acp_roots *roots, struct acp_str path,
+                                 struct acp_opt_i64 line, struct acp_opt_i64 limit,
+                                 const struct acp_files_options *options, size_t options_size,
+                                 struct acp_buf *out, struct acp_str *ret_text,
+                                 struct acp_files_error *error);
+static inline int acp_files_read(const struct acp_roots *roots, struct acp_str path,
+                                 struct acp_opt_i64 line, struct acp_opt_i64 limit,
+                                 const struct acp_files_options *options, struct acp_buf *out,
+                                 struct acp_str *ret_text, struct acp_files_error *error)
+{
+    return acp_files_read_sized(roots, path, line, limit, options, sizeof(*options), out, ret_text,
+                                error);
+}
 
 /*
  * Makes the file have that text: all of it or, when anything fails, what it had before.  Missing
@@ -139,8 +150,15 @@ ACP_API int acp_files_read(const struct acp_roots *roots, struct acp_str path,
  *
  * The text must be UTF-8 without NUL.  Returns as acp_files_read() does.
  */
-ACP_API int acp_files_write(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
-                            const struct acp_files_options *options, struct acp_files_error *error);
+ACP_API int acp_files_write_sized(const struct acp_roots *roots, struct acp_str path,
+                                  struct acp_str text, const struct acp_files_options *options,
+                                  size_t options_size, struct acp_files_error *error);
+static inline int acp_files_write(const struct acp_roots *roots, struct acp_str path,
+                                  struct acp_str text, const struct acp_files_options *options,
+                                  struct acp_files_error *error)
+{
+    return acp_files_write_sized(roots, path, text, options, sizeof(*options), error);
+}
 
 #ifdef __cplusplus
 }

@@ -93,9 +93,18 @@ struct acp_link_handler {
 };
 
 /* The endpoint and the handler are copied; what the endpoint points to must outlive the link. */
-ACP_API int acp_link_new(uv_loop_t *loop, const struct acp_link_options *options,
-                         const struct acp_endpoint *endpoint,
-                         const struct acp_link_handler *handler, void *user, struct acp_link **ret);
+ACP_API int acp_link_new_sized(uv_loop_t *loop, const struct acp_link_options *options,
+                               size_t options_size, const struct acp_endpoint *endpoint,
+                               const struct acp_link_handler *handler, size_t handler_size,
+                               void *user, struct acp_link **ret);
+static inline int acp_link_new(uv_loop_t *loop, const struct acp_link_options *options,
+                               const struct acp_endpoint *endpoint,
+                               const struct acp_link_handler *handler, void *user,
+                               struct acp_link **ret)
+{
+    return acp_link_new_sized(loop, options, sizeof(*options), endpoint, handler, sizeof(*handler),
+                              user, ret);
+}
 /* Closes at once, without a callback and without flushing.  Takes NULL. */
 ACP_API void acp_link_free(struct acp_link *link);
 /* There is new output, or another deadline, that did not come out of a call of the link. */
@@ -181,6 +190,7 @@ struct acp_process_options {
      */
     bool keep_rest;
     bool no_pidfd; /* watch by SIGCHLD instead, as systems without pidfds do */
+    uint64_t reserved[8];
 };
 
 struct acp_process_exit {
@@ -205,9 +215,17 @@ struct acp_process_handler {
  * Returns once the program runs.  When it does not, the error says why (of the system, mostly) and
  * failure, which may be NULL, names the program and the reason; nothing is called back then.
  */
-ACP_API int acp_process_start(uv_loop_t *loop, const struct acp_process_options *options,
-                              const struct acp_process_handler *handler, void *user,
-                              struct acp_process **ret, struct acp_failure *failure);
+ACP_API int acp_process_start_sized(uv_loop_t *loop, const struct acp_process_options *options,
+                                    size_t options_size, const struct acp_process_handler *handler,
+                                    size_t handler_size, void *user, struct acp_process **ret,
+                                    struct acp_failure *failure);
+static inline int acp_process_start(uv_loop_t *loop, const struct acp_process_options *options,
+                                    const struct acp_process_handler *handler, void *user,
+                                    struct acp_process **ret, struct acp_failure *failure)
+{
+    return acp_process_start_sized(loop, options, sizeof(*options), handler, sizeof(*handler), user,
+                                   ret, failure);
+}
 /* Kills what is left of it, calls nothing back any more.  Takes NULL. */
 ACP_API void acp_process_free(struct acp_process *process);
 /*

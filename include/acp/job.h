@@ -63,8 +63,14 @@ struct acp_jobs_options {
 };
 
 /* options may be NULL.  ACP_ERR_STATE when the agent has such a set already, ACP_ERR_NOMEM. */
-ACP_API int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent,
-                         const struct acp_jobs_options *options, struct acp_jobs **ret);
+ACP_API int acp_jobs_new_sized(uv_loop_t *loop, struct acp_agent *agent,
+                               const struct acp_jobs_options *options, size_t options_size,
+                               struct acp_jobs **ret);
+static inline int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent,
+                               const struct acp_jobs_options *options, struct acp_jobs **ret)
+{
+    return acp_jobs_new_sized(loop, agent, options, sizeof(*options), ret);
+}
 /* Ends all commands without a result.  Before or after the agent is freed.  Takes NULL. */
 ACP_API void acp_jobs_free(struct acp_jobs *jobs);
 
@@ -112,9 +118,15 @@ typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result
  * ACP_ERR_CANCELLED when the turn is; ACP_ERR_ARGUMENT: no command, a relative cwd; ACP_ERR_CLOSED
  * and ACP_ERR_NOMEM.
  */
-ACP_API int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *jobs,
-                                 const struct acp_job_options *options, acp_job_fn *done,
-                                 void *user, struct acp_job **ret);
+ACP_API int acp_turn_run_command_sized(struct acp_turn *turn, struct acp_jobs *jobs,
+                                       const struct acp_job_options *options, size_t options_size,
+                                       acp_job_fn *done, void *user, struct acp_job **ret);
+static inline int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *jobs,
+                                       const struct acp_job_options *options, acp_job_fn *done,
+                                       void *user, struct acp_job **ret)
+{
+    return acp_turn_run_command_sized(turn, jobs, options, sizeof(*options), done, user, ret);
+}
 
 /* Ends it; the result comes.  Without effect when it has come. */
 ACP_API void acp_job_kill(struct acp_job *job);

@@ -56,6 +56,7 @@ struct acp_json_reader {
     uint32_t max_depth;
     int err;
     bool first; /* no comma is due before the next key or item */
+    void *reserved[2];
 };
 
 /* arena may be NULL when no text will be read; max_depth 0 takes the default. */
@@ -107,6 +108,7 @@ struct acp_json_writer {
     struct acp_buf *out;
     int err;
     bool comma; /* the next key or item needs one in front */
+    void *reserved[2];
 };
 
 ACP_API void acp_json_writer_init(struct acp_json_writer *w, struct acp_buf *out);

@@ -75,6 +75,7 @@ struct acp_action {
     struct acp_str cwd;
     struct acp_str_list additional; /* with cwd, the roots */
     bool sandboxed;                 /* it will run where it cannot reach out of the roots */
+    void *reserved[4];
 };
 
 /* ---- Rules ---------------------------------------------------------------------------------- */
@@ -109,6 +110,7 @@ struct acp_policy_rule {
     struct acp_str path;
     struct acp_str command;
     struct acp_str tool;
+    void *reserved[2];
 };
 
 #define ACP_KIND_BIT(kind) (1u << (unsigned) (kind))
@@ -180,6 +182,7 @@ struct acp_grant {
     struct acp_str title; /* of what was asked */
     int64_t granted;      /* seconds since 1970 */
     int64_t expires;      /* the first second in which it does not hold any more; 0: never */
+    void *reserved[4];
 };
 
 /* A text in a grant, a line of a ledger, and what a ledger holds at most. */
@@ -262,6 +265,7 @@ struct acp_decision {
     size_t rule;
     uint64_t grant;
     struct acp_str path; /* the one that decided, from the action; absent when it had none */
+    void *reserved[2];
 };
 
 /*

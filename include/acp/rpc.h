@@ -83,6 +83,7 @@ struct acp_peer_options {
     struct acp_str key;       /* a key of params to be found along the way; must outlive the peer */
     bool silent_on_noise;     /* do not answer -32700 to lines that are no JSON */
     bool null_ids;            /* serve requests with "id":null (v1's schema allows them) */
+    uint64_t reserved[4];
 };
 
 /* How the reply to a request of ours ended. */
@@ -106,11 +107,19 @@ struct acp_request {
     uint64_t timeout_ms; /* 0: wait for ever */
     acp_reply_fn *reply;
     void *user;
+    void *reserved[2];
 };
 
 /* options NULL takes the defaults; the handler is copied.  ACP_ERR_NOMEM. */
-ACP_API int acp_peer_new(const struct acp_peer_options *options,
-                         const struct acp_peer_handler *handler, void *user, struct acp_peer **ret);
+ACP_API int acp_peer_new_sized(const struct acp_peer_options *options, size_t options_size,
+                               const struct acp_peer_handler *handler, size_t handler_size,
+                               void *user, struct acp_peer **ret);
+static inline int acp_peer_new(const struct acp_peer_options *options,
+                               const struct acp_peer_handler *handler, void *user,
+                               struct acp_peer **ret)
+{
+    return acp_peer_new_sized(options, sizeof(*options), handler, sizeof(*handler), user, ret);
+}
 /* Takes NULL.  Open requests are failed with ACP_ERR_CLOSED first. */
 ACP_API void acp_peer_free(struct acp_peer *peer);
 

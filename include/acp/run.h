@@ -20,15 +20,29 @@ extern "C" {
  * children end with it.  Returns what main() is to return.  Prints that go to standard output by
  * mistake end up on the standard error.
  */
-ACP_API int acp_agent_run(const struct acp_agent_options *options,
-                          const struct acp_agent_handler *handler, void *user);
+ACP_API int acp_agent_run_sized(const struct acp_agent_options *options, size_t options_size,
+                                const struct acp_agent_handler *handler, size_t handler_size,
+                                void *user);
+static inline int acp_agent_run(const struct acp_agent_options *options,
+                                const struct acp_agent_handler *handler, void *user)
+{
+    return acp_agent_run_sized(options, sizeof(*options), handler, sizeof(*handler), user);
+}
 
 /* The same on a loop that has other work too.  gone is called once, when the client has gone. */
 struct acp_agent_stdio;
-ACP_API int acp_agent_stdio_new(uv_loop_t *loop, const struct acp_agent_options *options,
-                                const struct acp_agent_handler *handler,
-                                void (*gone)(int reason, void *user), void *user,
-                                struct acp_agent_stdio **ret);
+ACP_API int acp_agent_stdio_new_sized(uv_loop_t *loop, const struct acp_agent_options *options,
+                                      size_t options_size, const struct acp_agent_handler *handler,
+                                      size_t handler_size, void (*gone)(int reason, void *user),
+                                      void *user, struct acp_agent_stdio **ret);
+static inline int acp_agent_stdio_new(uv_loop_t *loop, const struct acp_agent_options *options,
+                                      const struct acp_agent_handler *handler,
+                                      void (*gone)(int reason, void *user), void *user,
+                                      struct acp_agent_stdio **ret)
+{
+    return acp_agent_stdio_new_sized(loop, options, sizeof(*options), handler, sizeof(*handler),
+                                     gone, user, ret);
+}
 ACP_API struct acp_agent *acp_agent_stdio_agent(const struct acp_agent_stdio *stdio);
 ACP_API void acp_agent_stdio_free(struct acp_agent_stdio *stdio);
 
@@ -53,9 +67,17 @@ struct acp_agent_process_options {
 };
 
 /* failure names the program and the reason when it cannot be started. */
-ACP_API int acp_agent_process_start(uv_loop_t *loop,
-                                    const struct acp_agent_process_options *options,
-                                    struct acp_agent_process **ret, struct acp_failure *failure);
+ACP_API int acp_agent_process_start_sized(uv_loop_t *loop,
+                                          const struct acp_agent_process_options *options,
+                                          size_t options_size, struct acp_agent_process **ret,
+                                          struct acp_failure *failure);
+static inline int acp_agent_process_start(uv_loop_t *loop,
+                                          const struct acp_agent_process_options *options,
+                                          struct acp_agent_process **ret,
+                                          struct acp_failure *failure)
+{
+    return acp_agent_process_start_sized(loop, options, sizeof(*options), ret, failure);
+}
 ACP_API struct acp_client *acp_agent_process_client(const struct acp_agent_process *agent);
 ACP_API struct acp_process *acp_agent_process_process(const struct acp_agent_process *agent);
 /* Stops reading what it says (true), so that it waits when we are slow; and goes on (false). */
@@ -105,9 +127,15 @@ typedef void acp_login_fn(struct acp_login *login, int err, const struct acp_pro
  * ACP_ERR_STATE when the method is none that is run at a terminal, ACP_ERR_ARGUMENT when its
  * arguments or environment are nothing that can be given to a program; failure says why in words.
  */
-ACP_API int acp_login_start(uv_loop_t *loop, const struct acp_login_options *options,
-                            acp_login_fn *done, void *user, struct acp_login **ret,
-                            struct acp_failure *failure);
+ACP_API int acp_login_start_sized(uv_loop_t *loop, const struct acp_login_options *options,
+                                  size_t options_size, acp_login_fn *done, void *user,
+                                  struct acp_login **ret, struct acp_failure *failure);
+static inline int acp_login_start(uv_loop_t *loop, const struct acp_login_options *options,
+                                  acp_login_fn *done, void *user, struct acp_login **ret,
+                                  struct acp_failure *failure)
+{
+    return acp_login_start_sized(loop, options, sizeof(*options), done, user, ret, failure);
+}
 /* Ends the program; done is called. */
 ACP_API void acp_login_cancel(struct acp_login *login);
 /* Ends what is left of it; calls nothing back.  Takes NULL. */

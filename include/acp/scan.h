@@ -35,6 +35,7 @@ struct acp_scan {
     struct acp_raw error;
     struct acp_raw session_id; /* params.sessionId or result.sessionId */
     struct acp_raw key;        /* the value of the params key that was asked for */
+    struct acp_raw reserved[2];
 };
 
 /*
@@ -53,6 +54,24 @@ ACP_API struct acp_str acp_scan_plain(struct acp_raw span);
  */
 ACP_API int acp_scan_splice(struct acp_raw message, struct acp_raw span, struct acp_raw by,
                             struct acp_buf *out);
+
+/* One replacement of acp_scan_splice_all(). */
+struct acp_splice {
+    struct acp_raw span;
+    struct acp_raw by;
+};
+
+/*
+ * The same with several spans at once, in any order; absent ones are passed over.  Between two
+ * agents whose session ids differ that is the id of the message and params.sessionId.  Note that
+ * ids also stand elsewhere: the results of session/list hold those of all sessions, which the scan
+ * does not look into; decode such a message instead.
+ *
+ * ACP_ERR_ARGUMENT, with nothing appended, when a span lies outside of the message or two overlap;
+ * ACP_ERR_LIMIT, ACP_ERR_NOMEM.
+ */
+ACP_API int acp_scan_splice_all(struct acp_raw message, const struct acp_splice *splices,
+                                size_t count, struct acp_buf *out);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,7 @@ struct acp_terminals_options {
     unsigned short rows;    /* 0: 40 */
     unsigned short columns; /* 0: 120 */
     uint64_t term_ms;       /* acp_terminals_kill(): from SIGTERM to SIGKILL; 0: 1000 */
+    uint64_t reserved[4];
 };
 
 /* How a command ended. */
@@ -53,6 +54,7 @@ struct acp_terminal_exit {
     bool has_code; /* it exited */
     int code;
     const char *signal; /* "SIGKILL" when a signal ended it, otherwise NULL */
+    void *reserved[2];
 };
 
 struct acp_terminal_request {
@@ -63,6 +65,7 @@ struct acp_terminal_request {
     bool has_limit;
     uint64_t output_byte_limit;
     bool pipes; /* this one, also when the others have pseudo-terminals */
+    void *reserved[2];
 };
 
 /* For who shows terminals; all may be left out. */
@@ -75,12 +78,21 @@ struct acp_terminals_handler {
                    struct acp_str text, void *user);
     void (*exited)(struct acp_terminals *set, struct acp_str session, struct acp_str id,
                    const struct acp_terminal_exit *how, void *user);
+    void *reserved[4];
 };
 
 /* options and handler may be NULL; both are copied.  ACP_ERR_NOMEM. */
-ACP_API int acp_terminals_new(uv_loop_t *loop, const struct acp_terminals_options *options,
-                              const struct acp_terminals_handler *handler, void *user,
-                              struct acp_terminals **ret);
+ACP_API int acp_terminals_new_sized(uv_loop_t *loop, const struct acp_terminals_options *options,
+                                    size_t options_size,
+                                    const struct acp_terminals_handler *handler,
+                                    size_t handler_size, void *user, struct acp_terminals **ret);
+static inline int acp_terminals_new(uv_loop_t *loop, const struct acp_terminals_options *options,
+                                    const struct acp_terminals_handler *handler, void *user,
+                                    struct acp_terminals **ret)
+{
+    return acp_terminals_new_sized(loop, options, sizeof(*options), handler, sizeof(*handler), user,
+                                   ret);
+}
 /* Releases everything; who still waits gets ACP_ERR_CLOSED, inside of this call.  Takes NULL. */
 ACP_API void acp_terminals_free(struct acp_terminals *set);
 
@@ -97,6 +109,7 @@ struct acp_terminal_snapshot {
     bool truncated; /* there was more before */
     bool exited;    /* then `how` tells */
     struct acp_terminal_exit how;
+    void *reserved[2];
 };
 
 /* Appends what is kept.  ACP_ERR_UNKNOWN, or ACP_ERR_LIMIT and _NOMEM when it does not fit. */

@@ -57,6 +57,7 @@ struct acp_deframer {
     bool has_length;        /* Content-Length: the current header block has named it */
     bool returned;          /* pending was handed out and is to be cleared */
     bool ended;
+    void *reserved[4];
 };
 
 /* max_message 0 takes the default. */

@@ -47,8 +47,13 @@ struct acp_workspace_options {
 };
 
 /* The policy and the ledger must outlive it. */
-ACP_API int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
-                              struct acp_workspace **ret);
+ACP_API int acp_workspace_new_sized(uv_loop_t *loop, const struct acp_workspace_options *options,
+                                    size_t options_size, struct acp_workspace **ret);
+static inline int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
+                                    struct acp_workspace **ret)
+{
+    return acp_workspace_new_sized(loop, options, sizeof(*options), ret);
+}
 /* Ends all terminals.  To be freed before the clients that it serves.  Takes NULL. */
 ACP_API void acp_workspace_free(struct acp_workspace *workspace);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
+#include "base/sized.h"
 
 /* ---- Refusing -------------------------------------------------------------------------------- */
 
@@ -148,7 +149,7 @@ static void refuse_method(struct acp_agent *agent, acp_call call)
 static void serve_custom(struct acp_agent *agent, acp_call call, const struct acp_message *message)
 {
     struct acp_method method = {.name = message->method,
-                                .id = -1,
+                                .id = ACP_METHOD_NONE,
                                 .request = true,
                                 .from = ACP_SIDE_CLIENT,
                                 .to = ACP_SIDE_AGENT,
@@ -405,8 +406,9 @@ static void on_closed(struct acp_peer *peer, int reason, void *user)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int acp_agent_new(const struct acp_agent_options *options, const struct acp_agent_handler *handler,
-                  void *user, struct acp_agent **ret)
+int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_size,
+                        const struct acp_agent_handler *handler, size_t handler_size, void *user,
+                        struct acp_agent **ret)
 {
     static const struct acp_peer_handler peer_handler = {
         .request = on_request,
@@ -417,15 +419,19 @@ int acp_agent_new(const struct acp_agent_options *options, const struct acp_agen
         .pressure = on_pressure,
         .closed = on_closed,
     };
-    if (!handler->prompt)
-        return ACP_ERR_ARGUMENT;
     struct acp_agent *agent = calloc(1, sizeof(*agent));
     if (!agent)
         return ACP_ERR_NOMEM;
-    agent->handler = *handler;
+    int err = ACP_SIZED_COPY(&agent->options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&agent->handler, handler, handler_size);
+    if (!err && !agent->handler.prompt)
+        err = ACP_ERR_ARGUMENT;
+    if (err) {
+        free(agent);
+        return err;
+    }
     agent->user = user;
-    if (options)
-        agent->options = *options;
     if (!(agent->options.versions & (ACP_V1 | ACP_V2)))
         agent->options.versions |= ACP_V1;
     if (!agent->options.merge_chars)
@@ -437,7 +443,7 @@ int acp_agent_new(const struct acp_agent_options *options, const struct acp_agen
     acp_map_init(&agent->sessions, agent->options.seed[0]);
     acp_map_init(&agent->texts, agent->options.seed[0]);
     agent->options.peer.key = acp_str("_meta");
-    int err = acp_peer_new(&agent->options.peer, &peer_handler, agent, &agent->peer);
+    err = acp_peer_new(&agent->options.peer, &peer_handler, agent, &agent->peer);
     if (err) {
         free(agent);
         return err;

@@ -85,12 +85,7 @@ static struct acp_auth_method_list offered_methods(struct acp_agent *agent, unsi
 }
 
 /* An object without fields, which is how the protocol says yes. */
-#define MARKER(type, condition) ((condition) ? (const struct acp_##type *) acp_zeroed() : NULL)
-
-static const void *acp_zeroed(void)
-{
-    return acp_null_block + 1;
-}
+#define MARKER(type, condition) ((condition) ? (const struct acp_##type *) acp_zeros() : NULL)
 
 /* The unstable part of both versions; the encoder leaves it out where they are not unstable. */
 static struct acp_session_capabilities unstable_session(
@@ -126,7 +121,7 @@ static void answer_v1(struct acp_agent *agent, acp_call call, const struct acp_i
     struct acp_session_capabilities session = unstable_session(agent, &system_prompt);
     session.list = MARKER(session_list_capabilities, h->list_sessions);
     session.resume = MARKER(session_resume_capabilities, h->resume_session);
-    session.close = acp_zeroed();
+    session.close = acp_zeros();
     session.delete_ = MARKER(session_delete_capabilities, h->delete_session);
     session.additional_directories =
         MARKER(session_additional_directories_capabilities, o->additional_directories);
@@ -163,7 +158,7 @@ static void answer_v2(struct acp_agent *agent, acp_call call, const struct acp_i
         .embedded_context_v2 = MARKER(prompt_embedded_context_capabilities, o->embedded_context),
     };
     struct acp_mcp_capabilities mcp = {
-        .stdio = acp_zeroed(),
+        .stdio = acp_zeros(),
         .http_v2 = MARKER(mcp_http_capabilities, o->mcp_http),
         .acp_v2 = MARKER(mcp_acp_capabilities, o->services & ACP_SERVICE_MCP),
     };

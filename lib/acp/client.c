@@ -5,6 +5,7 @@
 
 #include "acp/client_role.h"
 #include "acp/walk.h"
+#include "base/sized.h"
 
 void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
 {
@@ -20,7 +21,7 @@ void acp_client_explain_close(struct acp_client *client, struct acp_str sentence
 /* An object without fields, which is how the protocol says yes. */
 static const void *yes(bool condition)
 {
-    return condition ? (const void *) (acp_null_block + 1) : NULL;
+    return condition ? acp_zeros() : NULL;
 }
 
 /* Checks the version that the agent chose and keeps what it said. */
@@ -279,8 +280,9 @@ static void on_closed(struct acp_peer *peer, int reason, void *user)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int acp_client_new(const struct acp_client_options *options,
-                   const struct acp_client_handler *handler, void *user, struct acp_client **ret)
+int acp_client_new_sized(const struct acp_client_options *options, size_t options_size,
+                         const struct acp_client_handler *handler, size_t handler_size, void *user,
+                         struct acp_client **ret)
 {
     static const struct acp_peer_handler peer_handler = {
         .request = on_request,
@@ -294,10 +296,14 @@ int acp_client_new(const struct acp_client_options *options,
     struct acp_client *client = calloc(1, sizeof(*client));
     if (!client)
         return ACP_ERR_NOMEM;
-    client->handler = *handler;
+    int err = ACP_SIZED_COPY(&client->options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&client->handler, handler, handler_size);
+    if (err) {
+        free(client);
+        return err;
+    }
     client->user = user;
-    if (options)
-        client->options = *options;
     if (!(client->options.versions & (ACP_V1 | ACP_V2)))
         client->options.versions |= ACP_V1;
     acp_arena_init(&client->arena, 0);
@@ -306,7 +312,7 @@ int acp_client_new(const struct acp_client_options *options,
     acp_map_init(&client->questions, (uintptr_t) client);
     client->early_end = &client->early;
     client->options.peer.key = acp_str("update");
-    int err = acp_peer_new(&client->options.peer, &peer_handler, client, &client->peer);
+    err = acp_peer_new(&client->options.peer, &peer_handler, client, &client->peer);
     if (err) {
         free(client);
         return err;

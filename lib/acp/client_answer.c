@@ -299,7 +299,7 @@ static void serve_offered(struct acp_client *client, acp_call call, const struct
 void client_serve_request(struct acp_client *client, acp_call call,
                           const struct acp_message *message)
 {
-    struct acp_method method = {.id = -1, .name = message->method};
+    struct acp_method method = {.id = ACP_METHOD_NONE, .name = message->method};
     struct acp_raw params = message->params.ptr ? message->params : acp_raw("{}");
     bool known = client->mode &&
                  acp_method_find(message->method, ACP_SIDE_AGENT, client->mode, &method) &&

@@ -269,7 +269,7 @@ static int decode_elements(struct decoder *d, const struct acp_field *f, struct 
     }
     if (more < 0)
         return wrong_type(d, "a list");
-    *ret = (struct acp_any_list){items ? items : acp_no_items(), count};
+    *ret = (struct acp_any_list){items ? items : acp_zeros(), count};
     return 0;
 }
 

@@ -130,8 +130,8 @@ enum { ACP_TEXT_READABLE = 32 };
 #endif
 extern const char acp_text_bytes[];
 extern const struct acp_text acp_texts[];
-extern const struct acp_type acp_types[];
-extern const int acp_type_count;
+extern const struct acp_type acp_types[]; /* by number, which may leave gaps */
+extern const int acp_type_count;          /* the highest number and one */
 extern const struct acp_field acp_fields[];
 extern const struct acp_variant acp_variants[];
 extern const struct acp_enumerator acp_enumerators[];
@@ -145,6 +145,12 @@ extern const int acp_method_count;
 static inline struct acp_str acp_text_at(unsigned number)
 {
     return acp_str_n(acp_text_bytes + acp_texts[number].offset + 2, acp_texts[number].len);
+}
+
+/* Numbers that no type has, such as 0 and retired ones, are rows without a profile. */
+static inline bool acp_type_exists(acp_type_id type)
+{
+    return type > 0 && type < acp_type_count && acp_types[type].profiles;
 }
 
 /* The mask bit for a mode, or 0 for a mode that names no version. */

@@ -532,3 +532,15 @@ int acp_encode(acp_type_id type, unsigned mode, const void *value, struct acp_js
     w->comma = true;
     return e.err;
 }
+
+int acp_encode_text(acp_type_id type, unsigned mode, const void *value, struct acp_buf *out,
+                    struct acp_failure *failure)
+{
+    struct acp_json_writer w;
+    size_t had = out->len;
+    acp_json_writer_init(&w, out);
+    int err = acp_encode(type, mode, value, &w, failure);
+    if (err)
+        acp_buf_truncate(out, had);
+    return err;
+}

@@ -15,7 +15,7 @@ static const struct acp_field *find(const struct acp_type *type, struct acp_str 
 
 const struct acp_field *acp_field_named(acp_type_id type, struct acp_str name, unsigned mode)
 {
-    return type < 0 ? NULL : find(&acp_types[type], name, acp_profile_of(mode));
+    return !acp_type_exists(type) ? NULL : find(&acp_types[type], name, acp_profile_of(mode));
 }
 
 /* Cuts the first name off a path. */

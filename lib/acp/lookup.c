@@ -3,14 +3,12 @@
 
 struct acp_str acp_type_name(acp_type_id type)
 {
-    if (type < 0 || type >= acp_type_count)
-        return acp_str_n(NULL, 0);
-    return acp_text_at(acp_types[type].name);
+    return acp_type_exists(type) ? acp_text_at(acp_types[type].name) : acp_str_n(NULL, 0);
 }
 
 size_t acp_type_size(acp_type_id type)
 {
-    return type < 0 || type >= acp_type_count ? 0 : acp_types[type].size;
+    return acp_type_exists(type) ? acp_types[type].size : 0;
 }
 
 acp_type_id acp_type_find(struct acp_str name, unsigned mode)
@@ -19,7 +17,7 @@ acp_type_id acp_type_find(struct acp_str name, unsigned mode)
         if ((acp_types[i].profiles & acp_profile_of(mode)) &&
             acp_str_eq(acp_text_at(acp_types[i].name), name))
             return i;
-    return -1;
+    return ACP_TYPE_NONE;
 }
 
 static struct acp_method method_from(const struct acp_method_row *row)

@@ -86,10 +86,14 @@ const struct acp_enumerator *acp_enumerator_by_text(const struct acp_type *type,
 const struct acp_enumerator *acp_enumerator_by_id(const struct acp_type *type, int id,
                                                   uint8_t profile)
 {
-    if (id < 1 || id > type->variant_count)
-        return NULL;
-    const struct acp_enumerator *e = &acp_enumerators[type->first_variant + id - 1];
-    return e->profiles & profile ? e : NULL;
+    const struct acp_enumerator *e = &acp_enumerators[type->first_variant];
+    /* Mostly it is where it would be if numbers were positions. */
+    if (id > 0 && id <= type->variant_count && e[id - 1].id == id)
+        return e[id - 1].profiles & profile ? &e[id - 1] : NULL;
+    for (const struct acp_enumerator *end = e + type->variant_count; e < end; e++)
+        if (e->id == id && (e->profiles & profile))
+            return e;
+    return NULL;
 }
 
 bool acp_in_bounds(const struct acp_field *f, double value)

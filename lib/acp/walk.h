@@ -3,6 +3,7 @@
 #define LIB_ACP_WALK_H
 
 #include "acp/describe.h"
+#include "base/null.h"
 
 /* Unions nest in one JSON object: session/update > state_update > idle > error is the deepest. */
 enum { ACP_MAX_LAYERS = 8 };
@@ -18,12 +19,6 @@ struct acp_any_list {
     const void *items;
     size_t count;
 };
-
-/* What a list that is present but empty points to: not NULL, not acp_null(). */
-static inline const void *acp_no_items(void)
-{
-    return acp_null_block + 1;
-}
 
 static inline const struct acp_type *acp_type_of(const struct acp_field *f)
 {
@@ -56,13 +51,15 @@ const struct acp_enumerator *acp_enumerator_by_text(const struct acp_type *type,
 const struct acp_enumerator *acp_enumerator_by_id(const struct acp_type *type, int id,
                                                   uint8_t profile);
 
-/* Ids were given out in order, so a variant mostly is where it is expected. */
+/* Numbers are mostly given out in order, so a variant mostly is where it is expected. */
 static inline const struct acp_variant *acp_variant_by_id(const struct acp_type *type, int id,
                                                           uint8_t profile)
 {
-    const struct acp_variant *v = &acp_variants[type->first_variant + id - 1];
-    if (id > 0 && id <= type->variant_count && v->id == id && (v->value.profiles & profile))
-        return v;
+    if (id > 0 && id <= type->variant_count) {
+        const struct acp_variant *v = &acp_variants[type->first_variant + id - 1];
+        if (v->id == id && (v->value.profiles & profile))
+            return v;
+    }
     return acp_variant_search_id(type, id, profile);
 }
 

@@ -5,7 +5,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-#include "acp/base.h"
+#include "base/null.h"
 
 enum { FIRST_BLOCK = 4096 };
 
@@ -16,6 +16,16 @@ struct acp_arena_block {
 };
 
 const uint64_t acp_null_block[ACP_NULL_SIZE / sizeof(uint64_t)];
+
+const void *acp_null(void)
+{
+    return acp_null_block;
+}
+
+bool acp_is_null(const void *ptr)
+{
+    return ptr == (const void *) acp_null_block;
+}
 
 /*
  * Not inline on purpose: compilers turn a memset of known size into a string instruction that is

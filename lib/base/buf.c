@@ -61,6 +61,17 @@ int acp_buf_grow(struct acp_buf *buf, size_t n)
     return 0;
 }
 
+char *acp_str_dup(struct acp_str text)
+{
+    char *copy = malloc(text.len + 1);
+    if (!copy)
+        return NULL;
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
 int acp_buf_append_str(struct acp_buf *buf, struct acp_str text)
 {
     return acp_buf_append(buf, text.ptr, text.len);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "base/sized.h"
 #include "io/link.h"
 #include "io/source.h"
 
@@ -355,9 +356,9 @@ static void open_timers(struct acp_link *link)
     link->handles += 2;
 }
 
-int acp_link_new(uv_loop_t *loop, const struct acp_link_options *options,
-                 const struct acp_endpoint *endpoint, const struct acp_link_handler *handler,
-                 void *user, struct acp_link **ret)
+static int link_new(uv_loop_t *loop, const struct acp_link_options *options,
+                    const struct acp_endpoint *endpoint, const struct acp_link_handler *handler,
+                    void *user, struct acp_link **ret)
 {
     int in = options->in;
     int out = options->out;
@@ -390,6 +391,20 @@ int acp_link_new(uv_loop_t *loop, const struct acp_link_options *options,
     acp_link_wake(link);
     *ret = link;
     return 0;
+}
+
+int acp_link_new_sized(uv_loop_t *loop, const struct acp_link_options *options, size_t options_size,
+                       const struct acp_endpoint *endpoint, const struct acp_link_handler *handler,
+                       size_t handler_size, void *user, struct acp_link **ret)
+{
+    if (!options)
+        return ACP_ERR_ARGUMENT; /* zeros would be descriptor 0 */
+    struct acp_link_options own_options;
+    struct acp_link_handler own_handler;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&own_handler, handler, handler_size);
+    return err ? err : link_new(loop, &own_options, endpoint, &own_handler, user, ret);
 }
 
 void acp_link_close(struct acp_link *link)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sized.h"
 #include "io/environment.h"
 #include "io/pty.h"
 #include "io/spawn.h"
@@ -242,9 +243,9 @@ static int take_up(struct acp_process *p, const struct acp_process_options *o, s
     return err ? err : linked ? linked : read;
 }
 
-int acp_process_start(uv_loop_t *loop, const struct acp_process_options *o,
-                      const struct acp_process_handler *handler, void *user,
-                      struct acp_process **ret, struct acp_failure *failure)
+static int process_start(uv_loop_t *loop, const struct acp_process_options *o,
+                         const struct acp_process_handler *handler, void *user,
+                         struct acp_process **ret, struct acp_failure *failure)
 {
     const char *program = o->argv && o->argv[0] ? o->argv[0] : "";
     if (!is_valid(o))
@@ -277,4 +278,20 @@ int acp_process_start(uv_loop_t *loop, const struct acp_process_options *o,
     }
     *ret = p;
     return 0;
+}
+
+int acp_process_start_sized(uv_loop_t *loop, const struct acp_process_options *options,
+                            size_t options_size, const struct acp_process_handler *handler,
+                            size_t handler_size, void *user, struct acp_process **ret,
+                            struct acp_failure *failure)
+{
+    struct acp_process_options own_options;
+    struct acp_process_handler own_handler;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&own_handler, handler, handler_size);
+    if (err)
+        return acp_spawn_failed(failure, "a process", "an option that this library is too old for",
+                                err);
+    return process_start(loop, &own_options, &own_handler, user, ret, failure);
 }

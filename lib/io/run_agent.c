@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "acp/run.h"
+#include "base/sized.h"
 
 struct acp_agent_stdio {
     struct acp_agent *agent;
@@ -33,10 +34,9 @@ static void on_link_closed(struct acp_link *link, int reason, void *user)
         stdio->gone(reason, stdio->user);
 }
 
-int acp_agent_stdio_new(uv_loop_t *loop, const struct acp_agent_options *options,
-                        const struct acp_agent_handler *handler,
-                        void (*gone)(int reason, void *user), void *user,
-                        struct acp_agent_stdio **ret)
+static int stdio_new(uv_loop_t *loop, const struct acp_agent_options *options,
+                     const struct acp_agent_handler *handler, void (*gone)(int reason, void *user),
+                     void *user, struct acp_agent_stdio **ret)
 {
     static const struct acp_link_handler link_handler = {.closed = on_link_closed};
     struct acp_agent_options seeded = options ? *options : (struct acp_agent_options){0};
@@ -47,11 +47,10 @@ int acp_agent_stdio_new(uv_loop_t *loop, const struct acp_agent_options *options
     stdio->user = user;
     if (!seeded.seed[0] && !seeded.seed[1])
         make_seed(seeded.seed);
-    struct acp_link_options where;
+    struct acp_link_options where = {0};
     int err = acp_agent_new(&seeded, handler, user, &stdio->agent);
     if (!err)
         err = acp_stdio_take(&where.in, &where.out);
-    where.linger_ms = 0;
     if (!err) {
         struct acp_endpoint endpoint = acp_agent_endpoint(stdio->agent);
         err = acp_link_new(loop, &where, &endpoint, &link_handler, stdio, &stdio->link);
@@ -63,6 +62,19 @@ int acp_agent_stdio_new(uv_loop_t *loop, const struct acp_agent_options *options
     acp_agent_on_output(stdio->agent, acp_link_wake_user, stdio->link);
     *ret = stdio;
     return 0;
+}
+
+int acp_agent_stdio_new_sized(uv_loop_t *loop, const struct acp_agent_options *options,
+                              size_t options_size, const struct acp_agent_handler *handler,
+                              size_t handler_size, void (*gone)(int reason, void *user), void *user,
+                              struct acp_agent_stdio **ret)
+{
+    struct acp_agent_options own_options;
+    struct acp_agent_handler own_handler;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&own_handler, handler, handler_size);
+    return err ? err : stdio_new(loop, &own_options, &own_handler, gone, user, ret);
 }
 
 struct acp_agent *acp_agent_stdio_agent(const struct acp_agent_stdio *stdio)
@@ -88,8 +100,8 @@ static void on_gone(int reason, void *user)
     acp_process_kill_all();
 }
 
-int acp_agent_run(const struct acp_agent_options *options, const struct acp_agent_handler *handler,
-                  void *user)
+static int agent_run(const struct acp_agent_options *options,
+                     const struct acp_agent_handler *handler, void *user)
 {
     uv_loop_t loop;
     struct acp_agent_stdio *stdio;
@@ -103,4 +115,15 @@ int acp_agent_run(const struct acp_agent_options *options, const struct acp_agen
     }
     (void) uv_loop_close(&loop);
     return err ? 1 : 0;
+}
+
+int acp_agent_run_sized(const struct acp_agent_options *options, size_t options_size,
+                        const struct acp_agent_handler *handler, size_t handler_size, void *user)
+{
+    struct acp_agent_options own_options;
+    struct acp_agent_handler own_handler;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&own_handler, handler, handler_size);
+    return err ? 1 : agent_run(&own_options, &own_handler, user);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "acp/run.h"
+#include "base/sized.h"
+#include "io/spawn.h"
 
 struct acp_agent_process {
     struct acp_agent_process_options options;
@@ -129,8 +131,8 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     acp_buf_finish(&sentence);
 }
 
-int acp_agent_process_start(uv_loop_t *loop, const struct acp_agent_process_options *options,
-                            struct acp_agent_process **ret, struct acp_failure *failure)
+static int agent_process_start(uv_loop_t *loop, const struct acp_agent_process_options *options,
+                               struct acp_agent_process **ret, struct acp_failure *failure)
 {
     static const struct acp_process_handler handler = {
         .errors = on_errors, .unlinked = on_unlinked, .exited = on_exited};
@@ -168,6 +170,18 @@ int acp_agent_process_start(uv_loop_t *loop, const struct acp_agent_process_opti
     acp_client_on_output(agent->client, wake, agent);
     *ret = agent;
     return 0;
+}
+
+int acp_agent_process_start_sized(uv_loop_t *loop, const struct acp_agent_process_options *options,
+                                  size_t options_size, struct acp_agent_process **ret,
+                                  struct acp_failure *failure)
+{
+    struct acp_agent_process_options own_options;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    if (err)
+        return acp_spawn_failed(failure, "an agent", "an option that this library is too old for",
+                                err);
+    return agent_process_start(loop, &own_options, ret, failure);
 }
 
 struct acp_client *acp_agent_process_client(const struct acp_agent_process *agent)

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "acp/run.h"
+#include "base/sized.h"
 #include "io/login_command.h"
+#include "io/spawn.h"
 
 struct acp_login {
     struct acp_process *process;
@@ -53,8 +55,8 @@ static int start(uv_loop_t *loop, const struct acp_login_options *options, struc
     return err;
 }
 
-int acp_login_start(uv_loop_t *loop, const struct acp_login_options *options, acp_login_fn *done,
-                    void *user, struct acp_login **ret, struct acp_failure *failure)
+static int login_start(uv_loop_t *loop, const struct acp_login_options *options, acp_login_fn *done,
+                       void *user, struct acp_login **ret, struct acp_failure *failure)
 {
     struct acp_login *login = calloc(1, sizeof(*login));
     if (!login)
@@ -68,6 +70,18 @@ int acp_login_start(uv_loop_t *loop, const struct acp_login_options *options, ac
     }
     *ret = login;
     return 0;
+}
+
+int acp_login_start_sized(uv_loop_t *loop, const struct acp_login_options *options,
+                          size_t options_size, acp_login_fn *done, void *user,
+                          struct acp_login **ret, struct acp_failure *failure)
+{
+    struct acp_login_options own_options;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    if (err)
+        return acp_spawn_failed(failure, "a login", "an option that this library is too old for",
+                                err);
+    return login_start(loop, &own_options, done, user, ret, failure);
 }
 
 void acp_login_cancel(struct acp_login *login)

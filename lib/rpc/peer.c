@@ -7,6 +7,7 @@
  * loop here looks again at the peer after each callback.
  */
 #include "rpc/peer.h"
+#include "base/sized.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -17,22 +18,20 @@ enum {
     DEFAULT_MAX_OPEN = 65536,
 };
 
-static struct acp_peer_options with_defaults(const struct acp_peer_options *options)
+static void set_defaults(struct acp_peer_options *o)
 {
-    struct acp_peer_options o = options ? *options : (struct acp_peer_options){0};
-    if (!o.max_message)
-        o.max_message = ACP_WIRE_DEFAULT_MAX;
-    if (!o.max_output)
-        o.max_output = DEFAULT_MAX_OUTPUT;
-    if (!o.high_water)
-        o.high_water = DEFAULT_HIGH_WATER;
-    if (!o.low_water)
-        o.low_water = o.high_water / 4;
-    if (!o.max_calls)
-        o.max_calls = DEFAULT_MAX_OPEN;
-    if (!o.max_pending)
-        o.max_pending = DEFAULT_MAX_OPEN;
-    return o;
+    if (!o->max_message)
+        o->max_message = ACP_WIRE_DEFAULT_MAX;
+    if (!o->max_output)
+        o->max_output = DEFAULT_MAX_OUTPUT;
+    if (!o->high_water)
+        o->high_water = DEFAULT_HIGH_WATER;
+    if (!o->low_water)
+        o->low_water = o->high_water / 4;
+    if (!o->max_calls)
+        o->max_calls = DEFAULT_MAX_OPEN;
+    if (!o->max_pending)
+        o->max_pending = DEFAULT_MAX_OPEN;
 }
 
 /*
@@ -48,15 +47,21 @@ static uint64_t seed_of(const struct acp_peer *peer)
     return z ^ (z >> 31);
 }
 
-int acp_peer_new(const struct acp_peer_options *options, const struct acp_peer_handler *handler,
-                 void *user, struct acp_peer **ret)
+int acp_peer_new_sized(const struct acp_peer_options *options, size_t options_size,
+                       const struct acp_peer_handler *handler, size_t handler_size, void *user,
+                       struct acp_peer **ret)
 {
     struct acp_peer *peer = calloc(1, sizeof(*peer));
     if (!peer)
         return ACP_ERR_NOMEM;
-    peer->options = with_defaults(options);
-    if (handler)
-        peer->handler = *handler;
+    int err = ACP_SIZED_COPY(&peer->options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&peer->handler, handler, handler_size);
+    if (err) {
+        free(peer);
+        return err;
+    }
+    set_defaults(&peer->options);
     peer->user = user;
     peer->next_call = 1;
     acp_deframer_init(&peer->deframer, peer->options.framing, peer->options.max_message);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sized.h"
 #include "workspace/beneath.h"
 
 struct root {
@@ -332,9 +333,15 @@ static int read_disk(const struct acp_roots *roots, const char *path,
     return err;
 }
 
-int acp_files_read(const struct acp_roots *roots, struct acp_str path, struct acp_opt_i64 line,
-                   struct acp_opt_i64 limit, const struct acp_files_options *given,
-                   struct acp_buf *out, struct acp_str *ret_text, struct acp_files_error *error)
+static int fail_options(struct acp_files_error *error, int err)
+{
+    return acp_files_fail(error, err, ACP_FILES_FAILED,
+                          "The options have a member that this library is too old for");
+}
+
+static int files_read(const struct acp_roots *roots, struct acp_str path, struct acp_opt_i64 line,
+                      struct acp_opt_i64 limit, const struct acp_files_options *given,
+                      struct acp_buf *out, struct acp_str *ret_text, struct acp_files_error *error)
 {
     struct acp_files_options filled;
     const struct acp_files_options *options = or_defaults(given, &filled);
@@ -366,6 +373,18 @@ int acp_files_read(const struct acp_roots *roots, struct acp_str path, struct ac
     return err;
 }
 
+int acp_files_read_sized(const struct acp_roots *roots, struct acp_str path,
+                         struct acp_opt_i64 line, struct acp_opt_i64 limit,
+                         const struct acp_files_options *options, size_t options_size,
+                         struct acp_buf *out, struct acp_str *ret_text,
+                         struct acp_files_error *error)
+{
+    struct acp_files_options own_options;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    return err ? fail_options(error, err)
+               : files_read(roots, path, line, limit, &own_options, out, ret_text, error);
+}
+
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 static int write_disk(const struct acp_roots *roots, const char *path, struct acp_str text,
@@ -383,8 +402,8 @@ static int write_disk(const struct acp_roots *roots, const char *path, struct ac
     return done ? acp_files_fail_system(error, done, "write", path) : 0;
 }
 
-int acp_files_write(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
-                    const struct acp_files_options *given, struct acp_files_error *error)
+static int files_write(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
+                       const struct acp_files_options *given, struct acp_files_error *error)
 {
     struct acp_files_options filled;
     const struct acp_files_options *options = or_defaults(given, &filled);
@@ -410,4 +429,13 @@ int acp_files_write(const struct acp_roots *roots, struct acp_str path, struct a
             return err;
     }
     return write_disk(roots, normal, text, options, error);
+}
+
+int acp_files_write_sized(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
+                          const struct acp_files_options *options, size_t options_size,
+                          struct acp_files_error *error)
+{
+    struct acp_files_options own_options;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    return err ? fail_options(error, err) : files_write(roots, path, text, &own_options, error);
 }

@@ -7,6 +7,7 @@
  * be looked at.  A set that is freed inside of a callback goes when the outermost has returned.
  */
 #include "workspace/job.h"
+#include "base/sized.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -429,8 +430,8 @@ static struct acp_jobs_options with_defaults(const struct acp_jobs_options *opti
     return o;
 }
 
-int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent, const struct acp_jobs_options *options,
-                 struct acp_jobs **ret)
+static int jobs_new(uv_loop_t *loop, struct acp_agent *agent,
+                    const struct acp_jobs_options *options, struct acp_jobs **ret)
 {
     struct acp_jobs *set = calloc(1, sizeof(*set));
     if (!set)
@@ -459,6 +460,15 @@ int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent, const struct acp_jobs
     return 0;
 }
 
+int acp_jobs_new_sized(uv_loop_t *loop, struct acp_agent *agent,
+                       const struct acp_jobs_options *options, size_t options_size,
+                       struct acp_jobs **ret)
+{
+    struct acp_jobs_options own_options;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    return err ? err : jobs_new(loop, agent, &own_options, ret);
+}
+
 void acp_jobs_free(struct acp_jobs *set)
 {
     if (!set || set->freed)
@@ -479,9 +489,9 @@ static bool is_misuse(int err)
     return err == ACP_ERR_ARGUMENT || err == ACP_ERR_NOMEM || err == ACP_ERR_CLOSED;
 }
 
-int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *set,
-                         const struct acp_job_options *options, acp_job_fn *done, void *user,
-                         struct acp_job **ret)
+static int turn_run_command(struct acp_turn *turn, struct acp_jobs *set,
+                            const struct acp_job_options *options, acp_job_fn *done, void *user,
+                            struct acp_job **ret)
 {
     struct acp_session *session = acp_turn_session(turn);
     if (set->freed)
@@ -515,4 +525,13 @@ int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *set,
     if (ret)
         *ret = job;
     return 0;
+}
+
+int acp_turn_run_command_sized(struct acp_turn *turn, struct acp_jobs *set,
+                               const struct acp_job_options *options, size_t options_size,
+                               acp_job_fn *done, void *user, struct acp_job **ret)
+{
+    struct acp_job_options own_options;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    return err ? err : turn_run_command(turn, set, &own_options, done, user, ret);
 }

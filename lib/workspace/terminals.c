@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "io/mend.h"
 #include "io/tail.h"
 #include "workspace/terminals_command.h"
@@ -211,9 +212,9 @@ static struct acp_terminals_options with_defaults(const struct acp_terminals_opt
     return o;
 }
 
-int acp_terminals_new(uv_loop_t *loop, const struct acp_terminals_options *options,
-                      const struct acp_terminals_handler *handler, void *user,
-                      struct acp_terminals **ret)
+static int terminals_new(uv_loop_t *loop, const struct acp_terminals_options *options,
+                         const struct acp_terminals_handler *handler, void *user,
+                         struct acp_terminals **ret)
 {
     struct acp_terminals *set = calloc(1, sizeof(*set));
     if (!set)
@@ -227,6 +228,18 @@ int acp_terminals_new(uv_loop_t *loop, const struct acp_terminals_options *optio
     set->next_wait = 1;
     *ret = set;
     return 0;
+}
+
+int acp_terminals_new_sized(uv_loop_t *loop, const struct acp_terminals_options *options,
+                            size_t options_size, const struct acp_terminals_handler *handler,
+                            size_t handler_size, void *user, struct acp_terminals **ret)
+{
+    struct acp_terminals_options own_options;
+    struct acp_terminals_handler own_handler;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    if (!err)
+        err = ACP_SIZED_COPY(&own_handler, handler, handler_size);
+    return err ? err : terminals_new(loop, &own_options, &own_handler, user, ret);
 }
 
 void acp_terminals_free(struct acp_terminals *set)
@@ -392,7 +405,8 @@ int acp_terminals_output(struct acp_terminals *set, struct acp_str session, stru
         return ACP_ERR_UNKNOWN;
     int err = acp_tail_read(&t->tail, out);
     if (!err)
-        *ret = (struct acp_terminal_snapshot){t->tail.truncated, t->exited, t->how};
+        *ret = (struct acp_terminal_snapshot){
+            .truncated = t->tail.truncated, .exited = t->exited, .how = t->how};
     return err;
 }
 

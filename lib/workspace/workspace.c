@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/map.h"
+#include "base/sized.h"
 
 struct room { /* what the workspace knows of a session */
     struct acp_roots *roots;
@@ -384,8 +385,8 @@ static void free_room(struct room *room)
     free(room);
 }
 
-int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
-                      struct acp_workspace **ret)
+static int workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
+                         struct acp_workspace **ret)
 {
     struct acp_workspace *workspace = calloc(1, sizeof(*workspace));
     if (!workspace)
@@ -403,6 +404,14 @@ int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_options *optio
     }
     *ret = workspace;
     return 0;
+}
+
+int acp_workspace_new_sized(uv_loop_t *loop, const struct acp_workspace_options *options,
+                            size_t options_size, struct acp_workspace **ret)
+{
+    struct acp_workspace_options own_options;
+    int err = ACP_SIZED_COPY(&own_options, options, options_size);
+    return err ? err : workspace_new(loop, &own_options, ret);
 }
 
 void acp_workspace_free(struct acp_workspace *workspace)

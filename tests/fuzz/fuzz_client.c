@@ -81,7 +81,7 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
     (void) session;
     (void) message;
     (void) user;
-    CHECK((method->id >= 0) == (params != NULL));
+    CHECK((method->id != ACP_METHOD_NONE) == (params != NULL));
     CHECK(acp_client_refuse(client, call, -32603, acp_str("no"), acp_raw(NULL)) == 0);
 }
 

@@ -220,7 +220,8 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
 {
     (void) user;
     calls[next_call % MAX_CALLS].call = call;
-    calls[next_call++ % MAX_CALLS].result = method->id < 0 ? ACP_TYPE_ANY : method->result;
+    calls[next_call++ % MAX_CALLS].result =
+        method->id == ACP_METHOD_NONE ? ACP_TYPE_ANY : method->result;
     struct acp_json_writer *w = begin_event("request");
     write_str(w, "method", message->method);
     write_text(w, "session", session ? name_of(session) : NULL);

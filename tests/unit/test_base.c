@@ -8,7 +8,9 @@
 
 #include <stdalign.h>
 
+#include "acp/version.h"
 #include "base/map.h"
+#include "base/sized.h"
 #include "base/utf8.h"
 #include "test_memory.h"
 
@@ -676,10 +678,71 @@ static void map_removal_shifts_the_run_behind(void **state)
     }
 }
 
+static void texts_are_copied_and_printed(void **state)
+{
+    (void) state;
+    char text[32];
+    char *copy = acp_str_dup(acp_str_n("hello", 3));
+    assert_string_equal(copy, "hel");
+    free(copy);
+    copy = acp_str_dup(acp_str(NULL));
+    assert_string_equal(copy, "");
+    free(copy);
+    test_no_memory = true;
+    assert_null(acp_str_dup(acp_str("x")));
+    test_no_memory = false;
+    (void) snprintf(text, sizeof(text), "<%.*s|%.*s>", ACP_ARG(acp_str_n("hello", 3)),
+                    ACP_ARG(acp_str(NULL)));
+    assert_string_equal(text, "<hel|>");
+}
+
+static void the_version_is_that_of_the_headers(void **state)
+{
+    (void) state;
+    char text[32];
+    (void) snprintf(text, sizeof(text), "%d.%d.%d", ACP_VERSION_MAJOR, ACP_VERSION_MINOR,
+                    ACP_VERSION_PATCH);
+    assert_string_equal(acp_version(), text);
+    assert_string_equal(ACP_VERSION_STRING, text);
+    assert_int_equal(acp_version_number(), ACP_VERSION_NUMBER);
+}
+
+/* Every size that a program may have been compiled with, on both sides of the library's own. */
+static void a_sized_struct_is_taken_as_far_as_both_know_it(void **state)
+{
+    (void) state;
+    enum { OWN = 8, MOST = 12 };
+    for (size_t size = 1; size <= MOST; size++) {
+        unsigned char given[MOST];
+        unsigned char own[OWN + 1];
+        memset(given, 0, sizeof(given));
+        memset(given, 7, size < OWN ? size : OWN);
+        /* What lies behind the given size is not the struct's. */
+        memset(given + size, 9, MOST - size);
+        memset(own, 5, sizeof(own));
+        assert_int_equal(acp_sized_copy(own, OWN, given, size), 0);
+        for (size_t i = 0; i < OWN; i++)
+            assert_int_equal(own[i], i < size ? 7 : 0);
+        assert_int_equal(own[OWN], 5);
+        for (size_t i = OWN; i < size; i++) {
+            given[i] = 1;
+            assert_int_equal(acp_sized_copy(own, OWN, given, size), ACP_ERR_ARGUMENT);
+            given[i] = 0;
+        }
+    }
+    unsigned char own[OWN] = {1};
+    assert_int_equal(acp_sized_copy(own, OWN, NULL, 0), 0);
+    assert_int_equal(own[0], 0);
+    assert_int_equal(acp_sized_copy(own, OWN, own, 0), ACP_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     test_seed();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_copied_and_printed),
+        cmocka_unit_test(the_version_is_that_of_the_headers),
+        cmocka_unit_test(a_sized_struct_is_taken_as_far_as_both_know_it),
         cmocka_unit_test(every_error_has_a_name_a_text_and_a_code),
         cmocka_unit_test(numbers_that_are_no_error_have_a_text_too),
         cmocka_unit_test(error_numbers_are_negative_and_differ),

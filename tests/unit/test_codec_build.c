@@ -307,6 +307,36 @@ static void fields_of_the_other_version_are_left_out(void **state)
            "{'stopReason':'end_turn','usage':{'totalTokens':3,'inputTokens':2,'outputTokens':1}}");
 }
 
+/* What a binding does that knows the name of a type only. */
+static void a_message_is_built_by_the_name_of_its_type(void **state)
+{
+    (void) state;
+    struct acp_arena arena;
+    struct acp_buf out;
+    struct acp_failure failure;
+    static const char json[] = "{\"text\" : \"hi\", \"_own\":1}";
+    acp_arena_init(&arena, 0);
+    acp_buf_init(&out, 1000);
+    acp_type_id type = acp_type_find(acp_str("TextContent"), ACP_V1);
+    void *value = acp_arena_alloc(&arena, acp_type_size(type));
+    assert_int_equal(acp_decode(type, ACP_V1, acp_raw(json), &arena, value, NULL), 0);
+    assert_int_equal(acp_buf_append(&out, "x", 1), 0);
+    assert_int_equal(acp_encode_text(type, ACP_V1, value, &out, NULL), 0);
+    assert_text_equal(acp_buf_view(&out), "x{\"text\":\"hi\"}");
+    assert_int_equal(acp_encode_text(type, ACP_V1 | ACP_KEEP_UNKNOWN, value, &out, NULL), 0);
+    assert_text_equal(acp_buf_view(&out), "x{\"text\":\"hi\"}{\"text\":\"hi\",\"_own\":1}");
+    /* What cannot be written leaves nothing behind. */
+    acp_buf_clear(&out);
+    assert_int_equal(acp_buf_append(&out, "x", 1), 0);
+    memset(value, 0, acp_type_size(type));
+    assert_int_equal(acp_encode_text(type, ACP_V1, value, &out, &failure), ACP_ERR_MISSING);
+    assert_string_equal(failure.path, "text");
+    assert_int_equal(acp_encode_text(ACP_TYPE_NONE, ACP_V1, value, &out, NULL), ACP_ERR_ARGUMENT);
+    assert_text_equal(acp_buf_view(&out), "x");
+    acp_buf_finish(&out);
+    acp_arena_finish(&arena);
+}
+
 static void variants_and_types_of_the_other_version_are_refused(void **state)
 {
     (void) state;
@@ -322,6 +352,7 @@ static void variants_and_types_of_the_other_version_are_refused(void **state)
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1 | ACP_V2, &m, ACP_ERR_ARGUMENT, "",
                    "no such type in this version");
     expect_refused(-1, ACP_V1, &m, ACP_ERR_ARGUMENT, "", "no such type in this version");
+    expect_refused(0, ACP_V1, &m, ACP_ERR_ARGUMENT, "", "no such type in this version");
     expect_refused(ACP_TYPE_ANY, ACP_V1, &m, ACP_ERR_ARGUMENT, "", "no such type in this version");
     expect_refused(100000, ACP_V1, &m, ACP_ERR_ARGUMENT, "", "no such type in this version");
     expect_refused(ACP_TYPE_STOP_REASON, ACP_V1, &m, ACP_ERR_ARGUMENT, "",
@@ -522,6 +553,7 @@ int main(void)
         cmocka_unit_test(absent_null_and_value_are_written_apart),
         cmocka_unit_test(null_where_none_is_allowed_is_left_out),
         cmocka_unit_test(fields_of_the_other_version_are_left_out),
+        cmocka_unit_test(a_message_is_built_by_the_name_of_its_type),
         cmocka_unit_test(variants_and_types_of_the_other_version_are_refused),
         cmocka_unit_test(what_is_required_must_be_there),
         cmocka_unit_test(values_out_of_range_are_refused),

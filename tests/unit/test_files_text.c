@@ -397,7 +397,7 @@ static void unsaved_buffers_come_before_the_disk(void **state)
 {
     (void) state;
     struct editor e = {.answer = 1};
-    struct acp_files_hooks hooks = {editor_read, editor_write, &e};
+    struct acp_files_hooks hooks = {.read = editor_read, .write = editor_write, .user = &e};
     struct acp_files_options options = {.hooks = &hooks};
     struct acp_str text;
     struct acp_str path = acp_str(at("@/ws/sub/../new buffer"));
@@ -432,7 +432,7 @@ static void unsaved_buffers_outside_stay_outside(void **state)
 {
     (void) state;
     struct editor e = {.answer = 1};
-    struct acp_files_hooks hooks = {editor_read, editor_write, &e};
+    struct acp_files_hooks hooks = {.read = editor_read, .write = editor_write, .user = &e};
     static const char *const paths[] = {"@/out/secret",     "@/ws/to-out/secret", "@/ws/relative",
                                         "@/ws/to-out/new",  "@/ws/../out/x",      "relative",
                                         "@/ws/dangling-out"};

@@ -461,7 +461,7 @@ static void com_rpc_16_an_open_id_is_not_served_twice(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(host_ask(&h, "m", NULL, 0), 0);
     (void) host_take(&h);
-    struct acp_request request = {acp_str("m"), 0, host_reply, &h};
+    struct acp_request request = {.method = acp_str("m"), .reply = host_reply, .user = &h};
     assert_non_null(acp_peer_begin_request(h.peer, &request));
     acp_peer_abort(h.peer);
     uint64_t number = 77;
@@ -684,7 +684,7 @@ static void begin_and_commit_write_in_place(void **state)
     static const struct acp_str key = ACP_STR("a");
     struct host h;
     host_init(&h, NULL);
-    struct acp_request request = {acp_str("ask"), 0, host_reply, &h};
+    struct acp_request request = {.method = acp_str("ask"), .reply = host_reply, .user = &h};
     struct acp_json_writer *w = acp_peer_begin_request(h.peer, &request);
     assert_non_null(w);
     acp_json_begin_object(w);
@@ -723,7 +723,7 @@ static void a_failed_writer_takes_the_message_back(void **state)
     (void) state;
     struct host h;
     host_init(&h, NULL);
-    struct acp_request request = {acp_str("ask"), 0, host_reply, &h};
+    struct acp_request request = {.method = acp_str("ask"), .reply = host_reply, .user = &h};
     struct acp_json_writer *w = acp_peer_begin_request(h.peer, &request);
     acp_json_write_f64(w, 1.0 / 0.0);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_RANGE);

@@ -173,7 +173,8 @@ static inline const char *host_log(struct host *h)
 static inline int host_ask(struct host *h, const char *method, const char *params,
                            uint64_t timeout_ms)
 {
-    struct acp_request request = {acp_str(method), timeout_ms, host_reply, h};
+    struct acp_request request = {
+        .method = acp_str(method), .timeout_ms = timeout_ms, .reply = host_reply, .user = h};
     return acp_peer_request(h->peer, &request, acp_raw(params), NULL);
 }
 

@@ -228,7 +228,8 @@ static void many_timeouts_in_any_order(void **state)
     acp_peer_tick(peer, 0);
     for (int i = 0; i < MANY; i++) {
         uint64_t timeout = 1 + (uint64_t) rand() % SPAN;
-        struct acp_request request = {acp_str("m"), timeout, on_timed_reply, &order};
+        struct acp_request request = {
+            .method = acp_str("m"), .timeout_ms = timeout, .reply = on_timed_reply, .user = &order};
         assert_int_equal(acp_peer_request(peer, &request, acp_raw(NULL), NULL), 0);
         due[timeout]++;
         timeouts[i] = timeout;
@@ -302,7 +303,7 @@ static void too_many_pending_requests_are_refused(void **state)
     assert_int_equal(host_ask(&h, "m", NULL, 0), 0);
     (void) host_take(&h);
     assert_int_equal(host_ask(&h, "m", NULL, 0), ACP_ERR_LIMIT);
-    struct acp_request request = {acp_str("m"), 0, host_reply, &h};
+    struct acp_request request = {.method = acp_str("m"), .reply = host_reply, .user = &h};
     assert_null(acp_peer_begin_request(h.peer, &request));
     assert_string_equal(host_take(&h), "");
     host_feed(&h, OK("0", "1"));
@@ -437,7 +438,8 @@ static void free_takes_null_and_fails_what_is_pending(void **state)
     host_finish(&h);
     /* Between begin and commit as well: that request was never sent. */
     host_init(&h, NULL);
-    struct acp_request request = {acp_str("m"), 5, host_reply, &h};
+    struct acp_request request = {
+        .method = acp_str("m"), .timeout_ms = 5, .reply = host_reply, .user = &h};
     assert_non_null(acp_peer_begin_request(h.peer, &request));
     acp_peer_free(h.peer);
     assert_string_equal(host_log(&h), "X-18;");
@@ -470,7 +472,8 @@ static void act(struct reentrant *re, char when)
         return;
     static const char fed[] =
         RPC "\"method\":\"fed\"}\n" RPC "\"id\":\"in\",\"method\":\"echo\"}\n";
-    struct acp_request request = {acp_str("inner"), 5, re_reply, re};
+    struct acp_request request = {
+        .method = acp_str("inner"), .timeout_ms = 5, .reply = re_reply, .user = re};
     struct acp_peer *peer = re->peer;
     switch (re->what) {
     case 'f':
@@ -577,7 +580,8 @@ static void converse(struct reentrant *re)
                                      "1") "x\n" RPC "\"id\":0,\"result\":{}}\n" RPC
                                           "\"id\":\"\\u0061\",\"method\":\"l\\u0061ter\"}\n" RPC
                                           "\"id\":77,\"result\":{}}\n";
-    struct acp_request request = {acp_str("outer"), 5, re_reply, re};
+    struct acp_request request = {
+        .method = acp_str("outer"), .timeout_ms = 5, .reply = re_reply, .user = re};
     for (int i = 0; i < 3 && !gone(re); i++)
         if (acp_peer_request(re->peer, &request, acp_raw(NULL), NULL) == 0)
             re->asked++;

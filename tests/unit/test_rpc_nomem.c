@@ -98,7 +98,8 @@ static const char talk[] = RPC
 
 static void ask(struct acp_peer *peer, struct owner *o, uint64_t timeout_ms)
 {
-    struct acp_request request = {acp_str("question"), timeout_ms, on_reply, o};
+    struct acp_request request = {
+        .method = acp_str("question"), .timeout_ms = timeout_ms, .reply = on_reply, .user = o};
     int err = acp_peer_request(peer, &request, acp_raw("{\"q\":true}"), NULL);
     if (!err)
         o->asked++;

@@ -127,7 +127,7 @@ static void chatter(struct side *s)
 {
     switch (rand() % 4) {
     case 0: {
-        struct acp_request request = {acp_str("ask"), 0, on_reply, s};
+        struct acp_request request = {.method = acp_str("ask"), .reply = on_reply, .user = s};
         uint64_t number;
         put_number(acp_peer_begin_request(s->peer, &request), s->asked);
         assert_int_equal(acp_peer_commit(s->peer, &number), 0);
@@ -262,7 +262,8 @@ static void on_pong(struct acp_peer *peer, uint64_t request, const struct acp_re
 
 static void strike(struct rally *r)
 {
-    struct acp_request request = {acp_str("echo"), 1000, on_pong, r};
+    struct acp_request request = {
+        .method = acp_str("echo"), .timeout_ms = 1000, .reply = on_pong, .user = r};
     assert_int_equal(acp_peer_request(r->peer, &request, acp_raw("{\"a\":1}"), NULL), 0);
 }
 

@@ -466,6 +466,51 @@ static void strings_may_end_anywhere_in_a_block(void **state)
             }
 }
 
+/* Every pair of spans of a short text, in both orders, against plain concatenation. */
+static void several_spans_are_replaced_at_once(void **state)
+{
+    (void) state;
+    static const char text[] = "abcdef";
+    enum { LEN = sizeof(text) - 1 };
+    struct acp_raw message = {text, LEN};
+    struct acp_buf out;
+    acp_buf_init(&out, 100);
+    for (size_t a = 0; a <= LEN; a++)
+        for (size_t a_end = a; a_end <= LEN; a_end++)
+            for (size_t b = 0; b <= LEN; b++)
+                for (size_t b_end = b; b_end <= LEN; b_end++) {
+                    struct acp_splice splices[] = {
+                        {acp_raw_n(text + a, a_end - a), acp_raw("<one>")},
+                        {acp_raw_n(NULL, 0), acp_raw("never")},
+                        {acp_raw_n(text + b, b_end - b), acp_raw("")},
+                    };
+                    /* Of two that begin at one place the first given comes first. */
+                    bool in_order = a <= b;
+                    bool overlap = in_order ? a_end > b : b_end > a;
+                    char want[32];
+                    if (in_order)
+                        (void) snprintf(want, sizeof(want), "%.*s<one>%.*s%s", (int) a, text,
+                                        (int) (overlap ? 0 : b - a_end), text + a_end,
+                                        text + b_end);
+                    else
+                        (void) snprintf(want, sizeof(want), "%.*s%.*s<one>%s", (int) b, text,
+                                        (int) (overlap ? 0 : a - b_end), text + b_end,
+                                        text + a_end);
+                    acp_buf_clear(&out);
+                    int err = acp_scan_splice_all(message, splices, 3, &out);
+                    assert_int_equal(err, overlap ? ACP_ERR_ARGUMENT : 0);
+                    assert_text_equal(acp_buf_view(&out), overlap ? "" : want);
+                }
+    acp_buf_clear(&out);
+    assert_int_equal(acp_scan_splice_all(message, NULL, 0, &out), 0);
+    assert_text_equal(acp_buf_view(&out), text);
+    struct acp_splice outside[] = {{acp_raw_n(text + 1, 1), acp_raw("1")},
+                                   {acp_raw_n(text + 5, 2), acp_raw("2")}};
+    assert_int_equal(acp_scan_splice_all(message, outside, 2, &out), ACP_ERR_ARGUMENT);
+    assert_int_equal(out.len, LEN);
+    acp_buf_finish(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_spliced_message_scans_with_the_new_value),
         cmocka_unit_test(a_splice_that_cannot_be_is_refused),
         cmocka_unit_test(strings_may_end_anywhere_in_a_block),
+        cmocka_unit_test(several_spans_are_replaced_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -296,7 +296,8 @@ static inline void world_make_sides(struct world *w)
                                                 .write_files = serves,
                                                 .forms = w->kind != BARE};
     struct acp_workspace_options place = {.terminals = {.term_ms = 200, .pipes = true}};
-    hooks = (struct acp_files_hooks){world_read_buffer, world_write_buffer, w};
+    hooks =
+        (struct acp_files_hooks){.read = world_read_buffer, .write = world_write_buffer, .user = w};
     place.files.hooks = &hooks;
     place.policy = w->everything;
     assert_int_equal(acp_workspace_new(w->loop, &place, &w->workspace), 0);

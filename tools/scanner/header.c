@@ -63,7 +63,7 @@ static void put_type_numbers(const struct model *model, FILE *out)
 {
     (void) fputs("/* The types, for acp_decode() and its companions. */\nenum {\n", out);
     for (size_t i = 0; i < model->def_count; i++)
-        if (model->defs[i]->number >= 0)
+        if (model->defs[i]->number > 0)
             (void) fprintf(out, "    ACP_TYPE_%s = %d,\n", model->defs[i]->CNAME,
                            model->defs[i]->number);
     (void) fputs("};\n\n", out);
@@ -71,13 +71,14 @@ static void put_type_numbers(const struct model *model, FILE *out)
 
 static void put_method_numbers(const struct model *model, FILE *out)
 {
-    (void) fputs("enum acp_method_id {\n", out);
-    int last = -1;
+    (void) fputs("enum acp_method_id {\n    ACP_METHOD_NONE = 0,\n", out);
     for (size_t i = 0; i < model->method_count; i++) {
         const struct method *m = &model->methods[i];
-        if (m->id <= last)
+        bool repeats = false;
+        for (size_t j = 0; j < i; j++)
+            repeats = repeats || model->methods[j].id == m->id;
+        if (repeats)
             continue;
-        last = m->id;
         const char *name = strncmp(m->name, "$/", 2) == 0 ? m->name + 2 : m->name;
         (void) fprintf(out, "    ACP_METHOD_%s = %d,", upper_case(snake_case(name)), m->id);
         put_note(m->profiles, ALL_PROFILES, m->doc, out);
@@ -92,7 +93,7 @@ static void put_enum(const struct def *def, FILE *out)
     (void) fprintf(out, "    ACP_%s_ABSENT = 0,\n", def->CNAME);
     for (size_t i = 0; i < def->value_count; i++) {
         char *name = upper_case(snake_case(def->values[i].text));
-        (void) fprintf(out, "    ACP_%s_%s = %zu,", def->CNAME, name, i + 1);
+        (void) fprintf(out, "    ACP_%s_%s = %ld,", def->CNAME, name, def->values[i].number);
         put_note(def->values[i].profiles, def->profiles, NULL, out);
     }
     (void) fprintf(out, "    ACP_%s_NULL = %d,\n", def->CNAME, ACP_IS_NULL);

@@ -3,6 +3,7 @@
  *
  *     acp-scanner header|tables OUTPUT FILE...      C header, C tables
  *     acp-scanner facts PROFILE FILE...             flat facts of v1, v1u, v2 or v2u
+ *     acp-scanner numbers FILE...                   the numbers that are missing, to be added
  */
 #include <stdlib.h>
 
@@ -12,7 +13,8 @@ static int usage(void)
 {
     (void) fputs("usage: acp-scanner header OUTPUT FILE...\n"
                  "       acp-scanner tables OUTPUT FILE...\n"
-                 "       acp-scanner facts v1|v1u|v2|v2u FILE...\n",
+                 "       acp-scanner facts v1|v1u|v2|v2u FILE...\n"
+                 "       acp-scanner numbers FILE...\n",
                  stderr);
     return 2;
 }
@@ -31,12 +33,15 @@ static int print_facts(const struct model *model, const char *name)
 
 int main(int argc, char **argv)
 {
-    if (argc < 4)
+    bool numbers = argc > 2 && strcmp(argv[1], "numbers") == 0;
+    if (argc < 4 && !numbers)
         return usage();
-    struct model model = {0};
-    for (int i = 3; i < argc; i++)
+    struct model model = {.print_missing = numbers};
+    for (int i = numbers ? 2 : 3; i < argc; i++)
         parse_file(&model, argv[i]);
     resolve(&model);
+    if (numbers)
+        return 0;
     if (strcmp(argv[1], "facts") == 0)
         return print_facts(&model, argv[2]);
     bool header = strcmp(argv[1], "header") == 0;

@@ -65,7 +65,7 @@ struct variant {
 struct value {
     const char *text;
     uint8_t profiles;
-    long number; /* of codes */
+    long number; /* on the wire for codes; in C for an enum */
 };
 
 enum def_form { DEF_ALIAS, DEF_ENUM, DEF_CODES, DEF_TYPE, DEF_UNION, DEF_CHOICE };
@@ -90,7 +90,7 @@ struct def {
     size_t value_count;
     char *cname;  /* without acp_ */
     char *CNAME;  /* the same in capitals */
-    int number;   /* its acp_type_id, or -1 */
+    int number;   /* its acp_type_id, or 0 */
     bool in_list; /* some field is a list of it */
     bool in_map;
     bool emitting; /* its parts are being written */
@@ -119,11 +119,32 @@ struct method {
     int id;
 };
 
+/* One entry of a list of numbers. */
+struct number {
+    struct place where;
+    const char *name;
+    int number;
+    bool retired; /* what had it is gone; the number stays taken */
+    bool used;    /* something defined has it */
+};
+
+/* The numbers of all types, of all methods, or of what is in one enum, union or choice. */
+struct number_list {
+    struct place where;
+    const char *name; /* "type", "method", or the definition's */
+    struct number *items;
+    size_t count;
+    bool printed; /* its heading was, for a missing number */
+};
+
 struct model {
     struct def **defs;
     size_t def_count;
     struct method *methods;
     size_t method_count;
+    struct number_list **number_lists;
+    size_t number_list_count;
+    bool print_missing; /* print the numbers that are missing instead of failing */
 };
 
 void *checked_alloc(size_t size);
@@ -151,8 +172,11 @@ bool variant_repeats(const struct def *def, size_t index);
 bool is_composite(const struct def *def);
 bool has_fallback(const struct def *def);
 
-/* Bounds that occur, numbered from 1. */
-int bounds_of(const char *text, double low, double high, bool has_low, bool has_high);
+/* Lists of numbers, as parse.c finds them; number_all() then gives each definition its own. */
+struct number_list *add_number_list(struct model *model, struct place where, const char *name);
+void add_number(struct number_list *list, struct place where, long number, const char *name);
+void number_all(struct model *model);
+
 void emit_bounds(FILE *out);
 
 void emit_facts(const struct model *model, uint8_t profile, FILE *out);

@@ -23,6 +23,7 @@ struct parser {
     struct def *def;         /* the definition that indented lines belong to */
     struct variant *variant; /* likewise, for lines indented twice */
     struct method *method;
+    struct number_list *numbers;
 };
 
 /* ---- Lines and words ------------------------------------------------------------------------- */
@@ -376,6 +377,15 @@ static void parse_inside_method(struct method *m, struct line *line)
     expect_end(line);
 }
 
+/* Numbers and names in turn, several pairs on a line. */
+static void parse_inside_numbers(struct number_list *list, struct line *line)
+{
+    while (line->next < line->count) {
+        long number = take_number(line);
+        add_number(list, line->where, number, take(line, "a name"));
+    }
+}
+
 /* ---- Definitions ----------------------------------------------------------------------------- */
 
 static enum acp_side take_side(struct line *line)
@@ -461,9 +471,15 @@ static void parse_top(struct parser *p, struct line *line)
     p->def = NULL;
     p->variant = NULL;
     p->method = NULL;
+    p->numbers = NULL;
     const char *word = take(line, "a definition");
     if (strcmp(word, "request") == 0 || strcmp(word, "notice") == 0) {
         parse_method(p, line, *word == 'r');
+        return;
+    }
+    if (strcmp(word, "numbers") == 0) {
+        p->numbers = add_number_list(p->model, line->where, take(line, "type, method or a name"));
+        expect_end(line);
         return;
     }
     for (int form = DEF_ALIAS; form <= DEF_CHOICE; form++) {
@@ -488,6 +504,8 @@ void parse_file(struct model *model, const char *path)
             parse_top(&p, &line);
         else if (p.method)
             parse_inside_method(p.method, &line);
+        else if (p.numbers)
+            parse_inside_numbers(p.numbers, &line);
         else if (p.def)
             parse_inside_def(&p, &line);
         else

@@ -318,25 +318,18 @@ static void name_fields(struct def *def)
 
 static void name_variants(struct def *def)
 {
-    int next_id = 1;
     if (def->variant_count > MAX_VARIANTS || def->value_count > MAX_VARIANTS)
         fail(def->where, "%s has more than %d variants", def->name, MAX_VARIANTS);
     for (size_t i = 0; i < def->variant_count; i++) {
         struct variant *v = &def->variants[i];
         v->member = v->form == FALLBACK ? format_text("other") : member_name(v->label);
-        v->id = 0;
         for (size_t j = 0; j < i; j++) {
             const struct variant *earlier = &def->variants[j];
             if (strcmp(earlier->member, v->member) != 0)
                 continue;
             if (earlier->spec.profiles & v->spec.profiles)
                 fail(v->where, "%s stands twice in one version", v->label);
-            v->id = earlier->id;
         }
-        if (v->form == FALLBACK)
-            v->id = ACP_IS_UNLISTED;
-        else if (v->id == 0)
-            v->id = next_id++;
     }
 }
 
@@ -391,29 +384,23 @@ static void check_method(const struct model *model, const struct method *m)
         fail(m->where, "%s lacks %s", m->name, params ? "a result" : "params");
 }
 
-static void number_methods(struct model *model)
+static void check_methods(const struct model *model)
 {
-    int next = 0;
     for (size_t i = 0; i < model->method_count; i++) {
-        struct method *m = &model->methods[i];
-        m->id = -1;
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(model->methods[j].name, m->name) == 0) {
-                if (model->methods[j].from == m->from && model->methods[j].request == m->request &&
-                    (model->methods[j].profiles & m->profiles))
-                    fail(m->where, "%s is defined already, at %s:%d", m->name,
-                         model->methods[j].where.file, model->methods[j].where.line);
-                m->id = model->methods[j].id;
-            }
-        if (m->id < 0)
-            m->id = next++;
+        const struct method *m = &model->methods[i];
+        for (size_t j = 0; j < i; j++) {
+            const struct method *earlier = &model->methods[j];
+            if (strcmp(earlier->name, m->name) == 0 && earlier->from == m->from &&
+                earlier->request == m->request && (earlier->profiles & m->profiles))
+                fail(m->where, "%s is defined already, at %s:%d", m->name, earlier->where.file,
+                     earlier->where.line);
+        }
         check_method(model, m);
     }
 }
 
 void resolve(struct model *model)
 {
-    int number = 0;
     for (size_t i = 0; i < model->def_count; i++) {
         struct def *def = model->defs[i];
         for (size_t j = 0; j < i; j++)
@@ -422,9 +409,9 @@ void resolve(struct model *model)
                 fail(def->where, "%s is defined already, at %s:%d", def->name,
                      model->defs[j]->where.file, model->defs[j]->where.line);
         name_def(model, i);
-        def->number = is_composite(def) || def->form == DEF_ENUM ? number++ : -1;
     }
     for (size_t i = 0; i < model->def_count; i++)
         resolve_def(model, model->defs[i]);
-    number_methods(model);
+    check_methods(model);
+    number_all(model);
 }

@@ -150,7 +150,7 @@ static const char *typed_in(const struct typed *list, size_t count, uint8_t prof
 static int type_number(const struct model *model, const char *name, uint8_t profiles)
 {
     if (!name)
-        return -1;
+        return 0;
     struct def *def = find_def(model, name, profiles);
     if (def && def->form == DEF_ALIAS)
         def = def->target.def;
@@ -233,23 +233,23 @@ void emit_tables(const struct model *model, FILE *out)
     (void) fputs("};\n\nconst struct acp_enumerator acp_enumerators[] = {\n", out);
     for (size_t i = 0; i < model->def_count; i++)
         for (size_t v = 0; model->defs[i]->form == DEF_ENUM && v < model->defs[i]->value_count; v++)
-            (void) fprintf(out, "    {%u, %zu, %u},\n", text_number(model->defs[i]->values[v].text),
-                           v + 1, model->defs[i]->values[v].profiles);
+            (void) fprintf(out, "    {%u, %ld, %u},\n", text_number(model->defs[i]->values[v].text),
+                           model->defs[i]->values[v].number, model->defs[i]->values[v].profiles);
     (void) fputs("};\n\nconst struct acp_type acp_types[] = {\n", out);
     size_t variant = 0;
     size_t enumerator = 0;
-    int types = 0;
+    int highest = 0;
     for (size_t i = 0; i < model->def_count; i++) {
         const struct def *def = model->defs[i];
         bool is_enum = def->form == DEF_ENUM;
-        if (def->number >= 0) {
+        if (def->number > 0) {
             put_type(def, first_field[i], field_count[i], is_enum ? enumerator : variant, out);
-            types++;
+            highest = def->number > highest ? def->number : highest;
         }
         variant += def->variant_count;
         enumerator += is_enum ? def->value_count : 0;
     }
-    (void) fprintf(out, "};\nconst int acp_type_count = %d;\n\n", types);
+    (void) fprintf(out, "};\nconst int acp_type_count = %d;\n\n", highest + 1);
     put_methods(model, out);
     emit_bounds(out);
     put_texts(out);

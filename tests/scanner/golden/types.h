@@ -16,24 +16,25 @@ extern "C" {
 
 /* The types, for acp_decode() and its companions. */
 enum {
-    ACP_TYPE_COLOUR = 0,
-    ACP_TYPE_MOOD = 1,
-    ACP_TYPE_EMPTY = 2,
-    ACP_TYPE_BARE = 3,
-    ACP_TYPE_THING = 4,
-    ACP_TYPE_EVENT = 5,
-    ACP_TYPE_EVENT_LOST = 6,
-    ACP_TYPE_EVENT_OTHER = 7,
-    ACP_TYPE_MOVE = 8,
-    ACP_TYPE_ANSWER = 9,
-    ACP_TYPE_REPLY = 10,
-    ACP_TYPE_REPLY_V2 = 11,
+    ACP_TYPE_COLOUR = 9,
+    ACP_TYPE_MOOD = 2,
+    ACP_TYPE_EMPTY = 3,
+    ACP_TYPE_BARE = 4,
+    ACP_TYPE_THING = 5,
+    ACP_TYPE_EVENT = 6,
+    ACP_TYPE_EVENT_LOST = 7,
+    ACP_TYPE_EVENT_OTHER = 8,
+    ACP_TYPE_MOVE = 1,
+    ACP_TYPE_ANSWER = 10,
+    ACP_TYPE_REPLY = 12,
+    ACP_TYPE_REPLY_V2 = 15,
 };
 
 enum acp_method_id {
-    ACP_METHOD_THING_GET = 0, /* Asks for a thing. */
+    ACP_METHOD_NONE = 0,
+    ACP_METHOD_THING_GET = 2, /* Asks for a thing. */
     ACP_METHOD_EVENT = 1, /* [unstable] */
-    ACP_METHOD_THING_OLD = 2, /* [v1] */
+    ACP_METHOD_THING_OLD = 4, /* [v1] */
 };
 
 /* What it looks like. */
@@ -41,7 +42,7 @@ enum acp_colour_is {
     ACP_COLOUR_ABSENT = 0,
     ACP_COLOUR_RED = 1,
     ACP_COLOUR_GREEN = 2,
-    ACP_COLOUR_BLUE = 3, /* [v2] */
+    ACP_COLOUR_BLUE = 4, /* [v2] */
     ACP_COLOUR_NULL = -1,
     ACP_COLOUR_UNLISTED = -2, /* text says what */
 };
@@ -144,11 +145,11 @@ _Static_assert(sizeof(struct acp_event_other) <= ACP_NULL_SIZE, "acp_null() must
 
 enum acp_event_is {
     ACP_EVENT_ABSENT = 0,
-    ACP_EVENT_MADE = 1,
-    ACP_EVENT_MOVED = 2,
+    ACP_EVENT_MADE = 2,
+    ACP_EVENT_MOVED = 1,
     ACP_EVENT_GONE = 3,
     ACP_EVENT_LOST = 4, /* [v2] */
-    ACP_EVENT_PLAIN = 5, /* [v1] */
+    ACP_EVENT_PLAIN = 6, /* [v1] */
     ACP_EVENT_UNLISTED = -2, /* raw is all of it */
 };
 
