@@ -308,8 +308,8 @@ ACP_API int acp_base64_decode(struct acp_buf *out, struct acp_str text,
 struct acp_arena_block;
 
 /*
- * Memory for one message, freed at once.  Reset keeps the largest block, so that an arena that is
- * used again and again stops calling malloc.
+ * Memory for one message, freed at once.  Reset keeps the largest block, up to 1 MiB, so that
+ * an arena that is used again and again stops calling malloc.
  */
 struct acp_arena {
     struct acp_arena_block *blocks; /* newest first */

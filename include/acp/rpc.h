@@ -51,6 +51,7 @@ enum acp_trouble {
     ACP_TROUBLE_INVALID,      /* JSON, but no message; answered with -32600 unless response-like */
     ACP_TROUBLE_STRAY,        /* a response to nothing we asked, or to something already settled */
     ACP_TROUBLE_DUPLICATE_ID, /* a request whose id is still open; answered with -32600 */
+    ACP_TROUBLE_LIMIT,        /* more than is kept, and dropped; text says of what */
 };
 
 struct acp_peer_handler {

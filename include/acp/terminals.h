@@ -42,6 +42,7 @@ struct acp_terminals_options {
     size_t max_total;       /* of all sessions; 0: 256 */
     size_t default_bytes;   /* kept of the output when the agent sets no limit; 0: 1 MiB */
     size_t max_bytes;       /* whatever limit the agent sets; 0: 16 MiB */
+    size_t max_total_bytes; /* of all terminals; the last ones keep less; 0: 64 MiB */
     bool pipes;             /* instead of pseudo-terminals */
     unsigned short rows;    /* 0: 40 */
     unsigned short columns; /* 0: 120 */

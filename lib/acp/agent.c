@@ -438,8 +438,8 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
         agent->options.merge_chars = 100;
     if (!agent->options.merge_ms)
         agent->options.merge_ms = 50;
-    acp_arena_init(&agent->arena, 0);
-    acp_arena_init(&agent->kept, 0);
+    acp_arena_init(&agent->arena, AGENT_MAX_DECODED);
+    acp_arena_init(&agent->kept, AGENT_MAX_KEPT);
     acp_map_init(&agent->sessions, agent->options.seed[0]);
     acp_map_init(&agent->texts, agent->options.seed[0]);
     agent->options.peer.key = acp_str("_meta");

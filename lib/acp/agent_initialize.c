@@ -196,6 +196,8 @@ static int keep_client(struct acp_agent *agent, unsigned mode, struct acp_raw pa
     struct acp_initialize_request request = {0};
     agent->client = &nothing;
     acp_arena_reset(&agent->kept);
+    if (params.len > AGENT_MAX_INITIALIZE)
+        return acp_failure_set(failure, ACP_ERR_LIMIT, "larger than 1 MiB");
     struct acp_str copy = acp_arena_copy(&agent->kept, acp_str_n(params.ptr, params.len));
     if (!copy.ptr)
         return acp_failure_set(failure, ACP_ERR_NOMEM, "out of memory");

@@ -22,8 +22,21 @@
 #include "base/copy.h"
 #include "base/map.h"
 
-/* Prompts that a version 2 client sends while one is at work wait; more than these are refused. */
-enum { AGENT_MAX_HELD = 16 };
+/* What a client can make an agent keep; docs/limits.md says what happens at each limit. */
+enum {
+    /* Prompts that a version 2 client sends while a turn runs: in a session, and bytes in all. */
+    AGENT_MAX_HELD = 16,
+    AGENT_MAX_HELD_BYTES = 64 * 1024 * 1024,
+    /* The roots of a session, and the length of each path. */
+    AGENT_MAX_DIRECTORIES = 128,
+    AGENT_MAX_PATH = 4096,
+    /* The params of initialize as text, and a prompt's _meta. */
+    AGENT_MAX_INITIALIZE = 1024 * 1024,
+    AGENT_MAX_META = 1024 * 1024,
+    /* Structs are larger than the JSON they come from: [{},{},...] by two orders of magnitude. */
+    AGENT_MAX_KEPT = 16 * 1024 * 1024,
+    AGENT_MAX_DECODED = 192 * 1024 * 1024,
+};
 
 enum { AGENT_ID_SIZE = 48 };
 
@@ -138,6 +151,7 @@ struct acp_agent {
     struct acp_map sessions;
     struct acp_map texts; /* that sessions share */
     struct acp_session *unnamed;
+    size_t held_bytes; /* of the prompts that wait, in all sessions */
     uint64_t next_session;
     uint64_t next_message; /* of all sessions: one that is opened again must not repeat its ids */
     uint64_t now;

@@ -24,9 +24,12 @@ static const char *bad_roots(const struct acp_agent *agent, const struct opening
         return "cwd must be an absolute path";
     if (o->directories.count && !agent->options.additional_directories)
         return "additionalDirectories was not offered";
+    if (o->cwd.len > AGENT_MAX_PATH || o->directories.count > AGENT_MAX_DIRECTORIES)
+        return "cwd is too long, or there are too many additionalDirectories";
     for (size_t i = 0; i < o->directories.count; i++)
-        if (!agent_is_absolute(o->directories.items[i]))
-            return "additionalDirectories must be absolute paths";
+        if (!agent_is_absolute(o->directories.items[i]) ||
+            o->directories.items[i].len > AGENT_MAX_PATH)
+            return "additionalDirectories must be absolute paths of at most 4096 bytes";
     return NULL;
 }
 

@@ -87,7 +87,8 @@ static void hold(struct acp_session *session, acp_call call, struct acp_raw para
     size_t count = 0;
     for (; *last; last = &(*last)->next)
         count++;
-    if (!agent_is_v2(agent) || count >= AGENT_MAX_HELD) {
+    if (!agent_is_v2(agent) || count >= AGENT_MAX_HELD ||
+        params.len > AGENT_MAX_HELD_BYTES - agent->held_bytes) {
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_REQUEST,
                             "A prompt is already at work in this session");
         return;
@@ -99,6 +100,7 @@ static void hold(struct acp_session *session, acp_call call, struct acp_raw para
     }
     *held = (struct held_prompt){.call = call, .len = params.len};
     memcpy(held->params, params.ptr, params.len);
+    agent->held_bytes += params.len;
     *last = held;
 }
 
@@ -112,7 +114,8 @@ static void serve_checked(struct acp_agent *agent, acp_call call, struct acp_raw
         return;
     }
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
-    const char *bad = bad_prompt(agent, request.prompt);
+    const char *bad = request.meta.len > AGENT_MAX_META ? "_meta is larger than 1 MiB"
+                                                        : bad_prompt(agent, request.prompt);
     if (!session || session->state != SESSION_READY)
         (void) agent_refuse_session(agent, call, request.session_id);
     else if (bad)
@@ -171,6 +174,7 @@ static void finish_turn(struct acp_turn *turn)
     if (!held || session->agent->closing)
         return;
     session->held = held->next;
+    session->agent->held_bytes -= held->len;
     serve_checked(session->agent, held->call, acp_raw_n(held->params, held->len), false);
     free(held);
 }
@@ -238,6 +242,7 @@ static void drop_held(struct acp_session *session)
     while (session->held) {
         struct held_prompt *held = session->held;
         session->held = held->next;
+        session->agent->held_bytes -= held->len;
         (void) acp_peer_error_for(session->agent->peer, held->call, ACP_ERR_CANCELLED);
         free(held);
     }

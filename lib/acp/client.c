@@ -28,6 +28,8 @@ static const void *yes(bool condition)
 static int agree(struct acp_client *client, struct acp_raw result)
 {
     acp_arena_reset(&client->kept);
+    if (result.len > CLIENT_MAX_INITIALIZE)
+        return ACP_ERR_LIMIT;
     struct acp_str copy = acp_arena_copy(&client->kept, acp_str_n(result.ptr, result.len));
     if (!copy.ptr)
         return ACP_ERR_NOMEM;
@@ -306,8 +308,8 @@ int acp_client_new_sized(const struct acp_client_options *options, size_t option
     client->user = user;
     if (!(client->options.versions & (ACP_V1 | ACP_V2)))
         client->options.versions |= ACP_V1;
-    acp_arena_init(&client->arena, 0);
-    acp_arena_init(&client->kept, 0);
+    acp_arena_init(&client->arena, CLIENT_MAX_DECODED);
+    acp_arena_init(&client->kept, CLIENT_MAX_KEPT);
     acp_map_init(&client->sessions, (uintptr_t) client);
     acp_map_init(&client->questions, (uintptr_t) client);
     client->early_end = &client->early;

@@ -15,12 +15,6 @@ int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type
     return acp_peer_commit(client->peer, NULL);
 }
 
-int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,
-                      struct acp_str message, struct acp_raw data)
-{
-    return acp_peer_error(client->peer, call, code, message, data);
-}
-
 static void refuse_failure(struct acp_client *client, acp_call call,
                            const struct acp_failure *failure)
 {
@@ -126,6 +120,13 @@ int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str o
     return answer_outcome(client, call, option);
 }
 
+int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,
+                      struct acp_str message, struct acp_raw data)
+{
+    (void) take_question(client, call); /* if it is one */
+    return acp_peer_error(client->peer, call, code, message, data);
+}
+
 int acp_client_reject(struct acp_client *client, acp_call call)
 {
     if (!take_question(client, call))
@@ -192,6 +193,19 @@ static void ask(struct acp_client_session *session, acp_call call,
     client->handler.permission(session, call, &question, client->user);
 }
 
+/* What of a permission request is more than can be kept until it is answered; NULL: nothing. */
+static const char *find_excess(const struct acp_client *client,
+                               struct acp_permission_option_list options)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < options.count; i++)
+        bytes += options.items[i].option_id.len;
+    return client->questions.count >= CLIENT_MAX_QUESTIONS ? "Too many permission requests are open"
+           : options.count > CLIENT_MAX_OPTIONS || bytes > CLIENT_MAX_OPTION_BYTES
+               ? "Invalid params: too many options, or their ids are too long"
+               : NULL;
+}
+
 static void serve_permission(struct acp_client *client, acp_call call, struct acp_raw params)
 {
     struct acp_request_permission_request request;
@@ -212,6 +226,12 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
      */
     if (!client->handler.permission || (session->end && session->cancelled)) {
         (void) answer_outcome(client, call, acp_str(NULL));
+        return;
+    }
+    const char *excess = find_excess(client, request.options);
+    if (excess) {
+        (void) acp_peer_error(client->peer, call, ACP_ERROR_CODE_INVALID_PARAMS, acp_str(excess),
+                              acp_raw(NULL));
         return;
     }
     struct question *question = make_question(call, request.options);

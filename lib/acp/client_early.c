@@ -22,12 +22,25 @@ static struct early_update *unlink_at(struct acp_client *client, struct early_up
     return early;
 }
 
+static void report_loss(struct acp_client *client)
+{
+    if (client->early_lost)
+        return;
+    client->early_lost = true;
+    if (client->handler.trouble)
+        client->handler.trouble(client, ACP_TROUBLE_LIMIT,
+                                acp_str("updates for sessions that were never opened"),
+                                client->user);
+}
+
 void client_hold_early(struct acp_client *client, struct acp_str session,
                        const struct client_update *update)
 {
     struct early_update lengths = {
         .session_len = session.len, .update_len = update->update.len, .meta_len = update->meta.len};
     size_t size = size_of(&lengths);
+    if (client->early_bytes + size > CLIENT_MAX_EARLY)
+        report_loss(client);
     if (size > CLIENT_MAX_EARLY)
         return;
     while (client->early && client->early_bytes + size > CLIENT_MAX_EARLY)

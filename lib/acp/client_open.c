@@ -135,22 +135,26 @@ static struct acp_str new_id(const struct client_call *call, const struct acp_ou
     return acp_str(NULL);
 }
 
-/* The session that was opened, with what the answer says of it; NULL without memory. */
-static struct acp_client_session *take_opened(struct client_call *call,
-                                              const struct acp_outcome *outcome,
-                                              struct acp_raw answer)
+/* The session that was opened, with what the answer says of it.  ACP_ERR_LIMIT, ACP_ERR_NOMEM. */
+static int take_opened(struct client_call *call, const struct acp_outcome *outcome,
+                       struct acp_raw answer, struct acp_client_session **ret)
 {
     struct acp_client *client = call->client;
+    if (!call->id && new_id(call, outcome).len > CLIENT_MAX_ID)
+        return ACP_ERR_LIMIT;
     if (!call->id)
         call->id = acp_str_copy(new_id(call, outcome));
     if (!call->id)
-        return NULL;
+        return ACP_ERR_NOMEM;
     struct acp_client_session *session =
         client_add_session(client, acp_str(call->id), acp_str(call->cwd));
-    if (!session || client_take_settings(session, call->result_type, outcome->value, answer))
-        return NULL;
+    int err = session ? client_take_settings(session, call->result_type, outcome->value, answer)
+                      : ACP_ERR_NOMEM;
+    if (err)
+        return err;
     session->open = true;
-    return session;
+    *ret = session;
+    return 0;
 }
 
 /*
@@ -179,9 +183,10 @@ static void settle_open(struct client_call *call, const struct acp_reply *reply)
         call->id ? acp_map_get(&client->sessions, acp_str(call->id)) : NULL;
     if (session && session->openers > 0)
         session->openers--;
-    session = outcome.err ? NULL : take_opened(call, &outcome, reply->result);
-    if (!outcome.err && !session)
-        outcome = client_failed(client, ACP_ERR_NOMEM);
+    session = NULL;
+    int err = outcome.err ? 0 : take_opened(call, &outcome, reply->result, &session);
+    if (err)
+        outcome = client_failed(client, err);
     if (outcome.err)
         give_up(call, outcome.err);
     call->then.session(client, session, &outcome, call->user);

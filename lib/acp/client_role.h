@@ -18,10 +18,25 @@
 #include "base/copy.h"
 #include "base/map.h"
 
-/* Updates for sessions that are not known yet are held; so much of them, then the oldest go. */
-enum { CLIENT_MAX_EARLY = 1024 * 1024 };
-/* So many tool calls, and so many terminals, of a session are known to be cancellable. */
-enum { CLIENT_MAX_CANCELLABLE = 4096 };
+/* What an agent can make a client keep; docs/limits.md says what happens at each limit. */
+enum {
+    /* Updates for sessions that are not known yet are held; so much, then the oldest go. */
+    CLIENT_MAX_EARLY = 1024 * 1024,
+    /* So many tool calls, and so many terminals, of a session are known to be cancellable. */
+    CLIENT_MAX_CANCELLABLE = 4096,
+    /* An id that is kept: of a session, a mode, a tool call or a terminal that can be cancelled. */
+    CLIENT_MAX_ID = 1024,
+    /* The answer to initialize, and the message that tells options or modes, as text. */
+    CLIENT_MAX_INITIALIZE = 1024 * 1024,
+    CLIENT_MAX_SETTINGS = 1024 * 1024,
+    /* Structs are larger than the JSON they come from: [{},{},...] by two orders of magnitude. */
+    CLIENT_MAX_KEPT = 16 * 1024 * 1024,
+    CLIENT_MAX_DECODED = 192 * 1024 * 1024,
+    /* Permission requests that are open, and the options that each offers. */
+    CLIENT_MAX_QUESTIONS = 1024,
+    CLIENT_MAX_OPTIONS = 100,
+    CLIENT_MAX_OPTION_BYTES = 64 * 1024,
+};
 
 /* An update as it came, with the _meta beside it, which may be absent. */
 struct client_update {
@@ -113,6 +128,7 @@ struct acp_client {
     struct early_update *early; /* oldest first */
     struct early_update **early_end;
     size_t early_bytes;
+    bool early_lost;   /* some were dropped, and the program knows */
     char *meta;        /* that requests carry; NULL: none */
     char *close_words; /* why the connection is closed, for people; may be NULL */
     char why[240];     /* the last call failed at once */

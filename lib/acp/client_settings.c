@@ -78,7 +78,7 @@ static int keep_modes(struct settings *settings, struct acp_session_mode_list fr
     if (!*ret_changed)
         return 0;
     struct acp_arena arena;
-    acp_arena_init(&arena, 0);
+    acp_arena_init(&arena, CLIENT_MAX_KEPT);
     struct acp_session_mode *modes = acp_arena_alloc(&arena, (from.count + 1) * sizeof(*modes));
     bool ok = modes != NULL;
     for (size_t i = 0; ok && i < from.count; i++) {
@@ -102,7 +102,7 @@ static int keep_modes(struct settings *settings, struct acp_session_mode_list fr
 /* Keeps the current mode; true when it is another one than before. */
 static bool keep_mode(struct settings *settings, struct acp_str mode)
 {
-    if (settings->mode && acp_str_is(mode, settings->mode))
+    if (mode.len > CLIENT_MAX_ID || (settings->mode && acp_str_is(mode, settings->mode)))
         return false;
     char *copy = acp_str_copy(mode);
     if (!copy)
@@ -231,7 +231,9 @@ static int keep_options(struct acp_client_session *session, acp_type_id type, st
     unsigned mode = session->client->mode;
     struct settings *settings = &session->settings;
     struct acp_arena arena;
-    acp_arena_init(&arena, 0);
+    if (from.len > CLIENT_MAX_SETTINGS)
+        return ACP_ERR_LIMIT;
+    acp_arena_init(&arena, CLIENT_MAX_KEPT);
     struct acp_str copy = acp_arena_copy(&arena, acp_str_n(from.ptr, from.len));
     void *value = acp_arena_alloc(&arena, acp_type_size(type));
     int err = copy.ptr && value ? 0 : ACP_ERR_NOMEM;
@@ -286,7 +288,10 @@ void client_emit_options(struct acp_client_session *session, struct acp_event *e
     struct acp_client *client = session->client;
     struct change change = {0};
     int err = keep_options(session, type, from, &change);
-    if (err && client->handler.trouble)
+    if (err == ACP_ERR_LIMIT && client->handler.trouble)
+        client->handler.trouble(client, ACP_TROUBLE_LIMIT,
+                                acp_str("options of a session, over 1 MiB"), client->user);
+    else if (err && client->handler.trouble)
         client->handler.trouble(client, ACP_TROUBLE_INVALID, acp_str(acp_err_text(err)),
                                 client->user);
     else if (!err)
@@ -347,6 +352,8 @@ int client_take_settings(struct acp_client_session *session, acp_type_id type, c
     struct told told = read_told(type, answer);
     struct change change = {0};
     int err = 0;
+    if (acp_is_set(told.modes) && from.len > CLIENT_MAX_SETTINGS)
+        return ACP_ERR_LIMIT;
     if (acp_is_set(told.modes)) {
         settings->by_set_mode = true;
         err = keep_modes(settings, told.modes->available_modes, &change.modes);

@@ -175,7 +175,7 @@ static void note_cancellable(struct acp_client_session *session, struct acp_map 
         return;
     if (!can)
         (void) acp_map_remove(set, id);
-    else if (set->count < CLIENT_MAX_CANCELLABLE)
+    else if (set->count < CLIENT_MAX_CANCELLABLE && id.len <= CLIENT_MAX_ID)
         (void) acp_map_set(set, id, session); /* without memory it is as if it could not */
 }
 

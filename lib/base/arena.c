@@ -7,7 +7,11 @@
 
 #include "base/null.h"
 
-enum { FIRST_BLOCK = 4096 };
+enum {
+    FIRST_BLOCK = 4096,
+    /* A block above this is freed by a reset: one huge message must not cost memory for good. */
+    ARENA_KEEP_MAX = 1024 * 1024,
+};
 
 struct acp_arena_block {
     struct acp_arena_block *older;
@@ -70,6 +74,10 @@ void acp_arena_reset(struct acp_arena *arena)
     for (struct acp_arena_block *block = kept->older; block; block = block->older)
         if (block->size > kept->size)
             kept = block;
+    if (kept->size > ARENA_KEEP_MAX) {
+        acp_arena_finish(arena);
+        return;
+    }
     for (struct acp_arena_block *block = arena->blocks; block;) {
         struct acp_arena_block *older = block->older;
         if (block != kept)

@@ -33,6 +33,16 @@ static inline size_t acp_utf8_length(const char *text, const char *end)
     return 4;
 }
 
+/* The length to which text must be cut so that at most max bytes and no torn sequence remain. */
+static inline size_t acp_utf8_cut(const char *text, size_t len, size_t max)
+{
+    if (len <= max)
+        return len;
+    while (max && ((unsigned char) text[max] & 0xC0) == 0x80)
+        max--;
+    return max;
+}
+
 /* The code point of the well-formed sequence of n bytes at text. */
 static inline uint32_t acp_utf8_code(const char *text, size_t n)
 {

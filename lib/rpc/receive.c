@@ -255,7 +255,8 @@ static void on_batch(struct acp_peer *peer, struct acp_str text)
 
 static void on_noise(struct acp_peer *peer, struct acp_str text)
 {
-    if (!peer->options.silent_on_noise)
+    /* Nobody waits for this answer: a side that does not read gets no more of them. */
+    if (!peer->options.silent_on_noise && !peer->pressed)
         refuse(peer, null_id, RPC_PARSE_ERROR, "Parse error");
     report(peer, ACP_TROUBLE_NOISE, text);
 }

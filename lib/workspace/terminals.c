@@ -20,6 +20,8 @@ enum {
     DEFAULT_TOTAL = 256,
     DEFAULT_BYTES = 1024 * 1024,
     DEFAULT_MAX_BYTES = 16 * 1024 * 1024,
+    DEFAULT_TOTAL_BYTES = 64 * 1024 * 1024, /* of the output of all terminals together */
+    LEAST_BYTES = 4096,                     /* of output that a terminal keeps, at least */
     DEFAULT_ROWS = 40,
     DEFAULT_COLUMNS = 120,
     DEFAULT_TERM_MS = 1000,
@@ -199,6 +201,8 @@ static struct acp_terminals_options with_defaults(const struct acp_terminals_opt
         o.max_total = DEFAULT_TOTAL;
     if (!o.max_bytes)
         o.max_bytes = DEFAULT_MAX_BYTES;
+    if (!o.max_total_bytes)
+        o.max_total_bytes = DEFAULT_TOTAL_BYTES;
     if (!o.default_bytes)
         o.default_bytes = DEFAULT_BYTES;
     if (o.default_bytes > o.max_bytes)
@@ -306,7 +310,8 @@ static int check_limits(const struct acp_terminals *set, struct acp_str session,
     size_t total = 0;
     size_t here = 0;
     for (const struct terminal *t = set->first; t; t = t->next) {
-        total += t->state == LISTED;
+        /* Released ones have a process until it is dead. */
+        total += t->state != DEAD;
         here += t->state == LISTED && acp_str_eq(t->session, session);
     }
     bool full = here >= set->options.max_per_session;
@@ -319,6 +324,23 @@ static int check_limits(const struct acp_terminals *set, struct acp_str session,
                         full ? here : total, full ? " in this session" : "");
     }
     return ACP_ERR_LIMIT;
+}
+
+/* What the terminal may keep: what the agent wants, as far as there is room for it. */
+static size_t output_limit(const struct acp_terminals *set,
+                           const struct acp_terminal_request *request)
+{
+    size_t limit = set->options.default_bytes;
+    if (request->has_limit)
+        limit = request->output_byte_limit < set->options.max_bytes
+                    ? (size_t) request->output_byte_limit
+                    : set->options.max_bytes;
+    size_t room = set->options.max_total_bytes;
+    for (const struct terminal *t = set->first; t; t = t->next)
+        room -= t->tail.limit < room ? t->tail.limit : room;
+    if (room < LEAST_BYTES)
+        room = LEAST_BYTES;
+    return limit < room ? limit : room;
 }
 
 static struct terminal *make(struct acp_terminals *set, struct acp_str session,
@@ -337,12 +359,7 @@ static struct terminal *make(struct acp_terminals *set, struct acp_str session,
     t->set = set;
     t->session = acp_str_n(name, session.len);
     make_id(t->id, set->next_number++, session);
-    size_t limit = set->options.default_bytes;
-    if (request->has_limit)
-        limit = request->output_byte_limit < set->options.max_bytes
-                    ? (size_t) request->output_byte_limit
-                    : set->options.max_bytes;
-    acp_tail_init(&t->tail, limit);
+    acp_tail_init(&t->tail, output_limit(set, request));
     return t;
 }
 

@@ -10,6 +10,12 @@
 #include "base/map.h"
 #include "base/sized.h"
 
+/*
+ * Requests that wait for a person are kept as text, and that of a write is the whole file.  An
+ * agent can send any number of them; what is beyond these limits is refused.
+ */
+enum { WORKSPACE_MAX_PENDING = 64, WORKSPACE_MAX_PENDING_BYTES = 32 * 1024 * 1024 };
+
 struct room { /* what the workspace knows of a session */
     struct acp_roots *roots;
     struct acp_str *directories; /* all but the first root */
@@ -21,6 +27,8 @@ struct acp_workspace {
     struct acp_map rooms;
     struct acp_arena arena; /* for the request at hand */
     struct acp_pending_action *pending;
+    size_t pending_count;
+    size_t pending_bytes;
 };
 
 /* A request on its way to being served. */
@@ -294,6 +302,12 @@ static void ask(const struct job *job, const struct acp_action *action)
 {
     struct acp_workspace *workspace = job->workspace;
     size_t size = job->session.len + job->params.len;
+    if (workspace->pending_count >= WORKSPACE_MAX_PENDING ||
+        size > WORKSPACE_MAX_PENDING_BYTES - workspace->pending_bytes) {
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR,
+               "too many requests wait for the user's permission; wait for some of the answers");
+        return;
+    }
     struct acp_pending_action *pending = malloc(sizeof(*pending) + size);
     if (!pending) {
         refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(ACP_ERR_NOMEM));
@@ -307,6 +321,8 @@ static void ask(const struct job *job, const struct acp_action *action)
     pending->job.params = acp_raw_n(pending->bytes + job->session.len, job->params.len);
     pending->next = workspace->pending;
     workspace->pending = pending;
+    workspace->pending_count++;
+    workspace->pending_bytes += size;
     workspace->options.ask(workspace, pending, action, workspace->options.user);
 }
 
@@ -356,6 +372,8 @@ static void forget_pending(struct acp_pending_action *pending)
     while (*at != pending)
         at = &(*at)->next;
     *at = pending->next;
+    pending->job.workspace->pending_count--;
+    pending->job.workspace->pending_bytes -= pending->job.session.len + pending->job.params.len;
     free(pending);
 }
 

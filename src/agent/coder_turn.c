@@ -119,7 +119,7 @@ static void calls_are_done(struct work *work)
         acp_arena_reset(&work->arena);
         coding_log(coding);
         if (err) {
-            work_fail(work, acp_err_text(err));
+            work_fail(work, history_err_text(err));
             return;
         }
     }
@@ -373,7 +373,7 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
     if (end_if_cancelled(work))
         ;
     else if (err)
-        work_fail(work, acp_err_text(err));
+        work_fail(work, history_err_text(err));
     else if (end->stop == MODEL_CALLS)
         run_calls(work, end->parts, end->part_count);
     else if (can_be_shorter(work, end))
@@ -521,7 +521,7 @@ void work_begin(struct work *work)
     struct coding *coding = work->coding;
     int err = history_add(coding->history, MODEL_USER, work->prompt.parts, work->prompt.count);
     if (err) {
-        fail_turn(work, CODE_PARAMS, acp_err_text(err));
+        fail_turn(work, CODE_PARAMS, history_err_text(err));
         return;
     }
     coding_name(coding, work->prompt.parts, work->prompt.count);

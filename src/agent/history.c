@@ -11,7 +11,8 @@ struct history {
     struct acp_arena *arenas; /* one for each message, of its parts and texts */
     size_t count;
     size_t cap;
-    uint64_t bytes;
+    uint64_t bytes; /* that the model is told, for the estimate of tokens */
+    size_t held;    /* bytes in all arenas */
 };
 
 int history_new(struct history **ret)
@@ -26,6 +27,7 @@ void history_clear(struct history *history)
         acp_arena_finish(&history->arenas[i]);
     history->count = 0;
     history->bytes = 0;
+    history->held = 0;
 }
 
 void history_free(struct history *history)
@@ -89,8 +91,8 @@ static bool keep_part(struct acp_arena *arena, struct model_part *part)
            keep_raw(arena, &part->sealed.data);
 }
 
-int history_add(struct history *history, enum model_role role, const struct model_part *parts,
-                size_t count)
+static int add(struct history *history, enum model_role role, const struct model_part *parts,
+               size_t count)
 {
     int err = grow(history);
     if (err)
@@ -111,7 +113,32 @@ int history_add(struct history *history, enum model_role role, const struct mode
     }
     history->messages[history->count++] = (struct model_message){role, copies, count};
     history->bytes += bytes;
+    history->held += arena->used;
     return 0;
+}
+
+/* The bytes that a copy of the parts takes. */
+static size_t copied_size(const struct model_part *parts, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += sizeof(parts[i]) + parts[i].text.len + parts[i].mime.len + parts[i].data.len +
+                 parts[i].uri.len + parts[i].id.len + parts[i].name.len + parts[i].arguments.len +
+                 parts[i].sealed.api.len + parts[i].sealed.data.len;
+    return bytes;
+}
+
+int history_add(struct history *history, enum model_role role, const struct model_part *parts,
+                size_t count)
+{
+    size_t room = history->held < HISTORY_MAX_BYTES ? HISTORY_MAX_BYTES - history->held : 0;
+    return copied_size(parts, count) > room ? ACP_ERR_LIMIT : add(history, role, parts, count);
+}
+
+const char *history_err_text(int err)
+{
+    return err == ACP_ERR_LIMIT ? "the conversation is larger than 128 MiB; begin a new session"
+                                : acp_err_text(err);
 }
 
 /* ---- Calls and results ----------------------------------------------------------------------- */
@@ -140,7 +167,8 @@ int history_close_calls(struct history *history, struct acp_str why)
                                                    .text = why,
                                                    .id = last->parts[i].id,
                                                    .name = last->parts[i].name};
-    int err = count ? history_add(history, MODEL_USER, results, count) : 0;
+    /* Calls without results could not be sent any more, so these are added beyond the limit. */
+    int err = count ? add(history, MODEL_USER, results, count) : 0;
     free(results);
     return err ? err : (int) count;
 }

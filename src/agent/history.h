@@ -13,14 +13,19 @@
 
 struct history;
 
+/* All that a history holds.  Nothing larger could be sent to a model. */
+enum { HISTORY_MAX_BYTES = 128 * 1024 * 1024 };
+
 int history_new(struct history **ret);
 /* Takes NULL. */
 void history_free(struct history *history);
 void history_clear(struct history *history);
 
-/* Adds a message behind the others.  ACP_ERR_NOMEM. */
+/* Adds a message behind the others.  ACP_ERR_LIMIT, which changes nothing, and ACP_ERR_NOMEM. */
 int history_add(struct history *history, enum model_role role, const struct model_part *parts,
                 size_t count);
+/* What to tell a person of these errors. */
+const char *history_err_text(int err);
 /*
  * Gives a failed result, with that text, to every call of the last message that has none; returns
  * how many there were, or ACP_ERR_NOMEM.

@@ -267,6 +267,8 @@ int front_status(struct front *front, const struct talk_end *end)
 {
     if (end->message.len && !shows_progress(front) && front->options.format != FORMAT_JSON)
         complain("%.*s", (int) end->message.len, end->message.ptr);
+    if (front->options.format == FORMAT_QUIET && show_answer_is_cut(front->show))
+        complain("the answer is longer than 64 MiB; its end is left out");
     if (front->interrupts)
         return EXIT_INTERRUPTED;
     if (end->kind == TALK_TIMEOUT) {

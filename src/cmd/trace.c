@@ -16,6 +16,9 @@
 #include "base/map.h"
 #include "cmd/cmd.h"
 
+/* Requests of a recording that wait for their response; further ones are shown without a name. */
+enum { TRACE_MAX_OPEN = 65536, TRACE_MAX_TEXT = 1024 };
+
 struct trace {
     struct acp_arena arena;
     struct acp_buf out;
@@ -88,12 +91,13 @@ static void print_response(struct trace *t, const struct acp_scan *scan)
 /* Keeps the name for the response; an id that is used again names the newer request. */
 static void remember(struct trace *t, struct acp_str id, struct acp_str name)
 {
-    char *copy = malloc(name.len + 1);
+    bool fits = id.len <= TRACE_MAX_TEXT && name.len <= TRACE_MAX_TEXT;
+    free(acp_map_remove(&t->methods, id));
+    char *copy = fits && t->methods.count < TRACE_MAX_OPEN ? malloc(name.len + 1) : NULL;
     if (!copy)
         return;
     memcpy(copy, name.ptr, name.len);
     copy[name.len] = '\0';
-    free(acp_map_remove(&t->methods, id));
     if (acp_map_set(&t->methods, id, copy))
         free(copy);
 }

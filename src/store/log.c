@@ -97,16 +97,19 @@ static int push(struct store_writer *w, struct record *record, struct acp_raw bo
     uv_mutex_unlock(&w->lock);
     if (err)
         return err;
+    if (record->request)
+        w->request_bytes += record->request->bytes;
     /* The loop must not end before the result has come back. */
     w->pushed++;
     uv_ref((uv_handle_t *) &w->async);
-    take_pressure(w, waiting);
+    take_pressure(w, waiting + w->request_bytes);
     return 0;
 }
 
 static int push_request(struct store_writer *w, struct request *request)
 {
     struct record record = {.log = request->log, .request = request};
+    request->bytes = sizeof(*request) + request->arena.used;
     return push(w, &record, acp_raw_n("", 0));
 }
 
@@ -367,6 +370,7 @@ static void finish_request(struct store_writer *w, struct request *request)
     case REQUEST_CHANGE:
         break;
     }
+    w->request_bytes -= request->bytes;
     request_free(request);
 }
 
@@ -430,7 +434,7 @@ static void on_results(uv_async_t *async)
         answers.first = request->next;
         finish_request(w, request);
     }
-    take_pressure(w, waiting);
+    take_pressure(w, waiting + w->request_bytes);
 
     if (passed == w->pushed && !w->closing)
         uv_unref((uv_handle_t *) &w->async);

@@ -32,6 +32,7 @@ struct request {
     store_opened_fn *opened;
     store_done_fn *done;
     void *user;
+    size_t bytes; /* counted in request_bytes */
 };
 
 /* In the buffer: an event, whose body follows, or a request. */
@@ -96,6 +97,7 @@ struct store_writer {
     size_t low_water;
     struct store_log *logs;
     uint64_t pushed;
+    size_t request_bytes; /* of requests that are not finished: they press like events do */
     bool high;
     bool closing;
     bool told_failure;

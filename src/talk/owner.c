@@ -14,7 +14,14 @@
 #include "talk/owner_run.h"
 #include "talk/owner_wire.h"
 
-enum { MAX_WAITING_DEFAULT = 100, MAX_VISITORS = 64, OWNER_SIGNALS = 3 };
+enum {
+    /* Prompts that wait: the count is the default of an option, the bytes are of all of them. */
+    OWNER_MAX_WAITING = 100,
+    OWNER_MAX_WAITING_BYTES = 64 * 1024 * 1024,
+    OWNER_MAX_SETTINGS = 100, /* that wait, of all visitors */
+    OWNER_MAX_VISITORS = 64,
+    OWNER_SIGNALS = 3,
+};
 
 /* How long an agent has to stop when it was asked to. */
 enum { CANCEL_GRACE_MS = 5000 };
@@ -59,6 +66,7 @@ struct owner {
     struct acp_reaper *reaper;
     struct visitor *visitors;
     size_t visitor_count; /* of those who are here */
+    size_t setting_count; /* that wait */
     struct waited *waited;
     struct asked *asked;
     bool ending;
@@ -265,8 +273,9 @@ static void tell_place(struct visitor *visitor, acp_call call, uint64_t request,
 static void serve_prompt(struct visitor *visitor, acp_call call, struct acp_raw params)
 {
     struct owner *owner = visitor->owner;
-    size_t most = owner->options->max_waiting ? owner->options->max_waiting : MAX_WAITING_DEFAULT;
+    size_t most = owner->options->max_waiting ? owner->options->max_waiting : OWNER_MAX_WAITING;
     size_t ahead = talk_waiting(owner->talk) + (talk_request(owner->talk) ? 1 : 0);
+    size_t waiting_bytes = talk_waiting_bytes(owner->talk);
     struct wire_prompt prompt;
     struct acp_arena arena;
     struct waited *waited = NULL;
@@ -275,7 +284,7 @@ static void serve_prompt(struct visitor *visitor, acp_call call, struct acp_raw 
     int err = wire_read_prompt(params, &arena, &prompt);
     if (err) {
         refuse(visitor, call, CODE_PARAMS, acp_err_text(err));
-    } else if (ahead > most) {
+    } else if (ahead > most || prompt.body.len > OWNER_MAX_WAITING_BYTES - waiting_bytes) {
         refuse(visitor, call, CODE_BUSY, "too many prompts wait already");
     } else if (owner->ending) {
         refuse(visitor, call, CODE_BUSY, "the session is being closed");
@@ -352,6 +361,7 @@ static void on_set(struct talk *talk, const struct acp_outcome *outcome, void *u
     else if (visitor->peer)
         (void) acp_peer_result(visitor->peer, setting->call, acp_raw(NULL));
     free(setting);
+    visitor->owner->setting_count--;
     note_work(visitor->owner);
     release(visitor);
 }
@@ -361,7 +371,12 @@ static void serve_set(struct visitor *visitor, acp_call call, struct acp_raw par
     struct acp_arena arena;
     struct acp_str name = {0};
     struct acp_str value = {0};
-    struct setting *setting = calloc(1, sizeof(*setting));
+    struct setting *setting;
+    if (visitor->owner->setting_count >= OWNER_MAX_SETTINGS) {
+        refuse(visitor, call, CODE_BUSY, "too many settings wait already");
+        return;
+    }
+    setting = calloc(1, sizeof(*setting));
     acp_arena_init(&arena, 0);
     int err = setting ? wire_read_text(params, "name", &arena, &name) : ACP_ERR_NOMEM;
     if (!err)
@@ -374,6 +389,7 @@ static void serve_set(struct visitor *visitor, acp_call call, struct acp_raw par
     }
     if (!err) {
         visitor->uses++;
+        visitor->owner->setting_count++;
     } else {
         free(setting);
         refuse(visitor, call, CODE_PARAMS, acp_err_text(err));
@@ -426,6 +442,16 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
+/* The agent waits for the slowest visitor: what one cannot take would pile up in its output. */
+static void regulate(struct owner *owner)
+{
+    bool pressed = false;
+    for (const struct visitor *v = owner->visitors; v && !pressed; v = v->next)
+        pressed = v->peer && acp_peer_is_pressed(v->peer);
+    if (owner->talk)
+        talk_pause(owner->talk, pressed);
+}
+
 static void on_left(struct acp_link *link, int reason, void *user)
 {
     struct visitor *visitor = user;
@@ -435,8 +461,7 @@ static void on_left(struct acp_link *link, int reason, void *user)
     visitor->link = NULL;
     acp_link_free(link);
     acp_peer_free(peer); /* what it was asked is answered with no, here */
-    if (visitor->owner->talk)
-        talk_pause(visitor->owner->talk, false);
+    regulate(visitor->owner);
     visitor->owner->visitor_count--;
     release(visitor);
 }
@@ -453,8 +478,8 @@ static void on_pressure(struct acp_peer *peer, bool high, void *user)
 {
     struct visitor *visitor = user;
     (void) peer;
-    if (visitor->owner->talk)
-        talk_pause(visitor->owner->talk, high);
+    (void) high;
+    regulate(visitor->owner);
 }
 
 static void welcome(struct owner *owner, int fd)
@@ -490,7 +515,7 @@ static void on_knock(uv_poll_t *door, int status, int events)
     int fd = accept4(owner->door_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    if (owner->visitor_count >= MAX_VISITORS)
+    if (owner->visitor_count >= OWNER_MAX_VISITORS)
         (void) close(fd);
     else
         welcome(owner, fd);

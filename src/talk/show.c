@@ -13,10 +13,8 @@
 
 #include "acp/io.h"
 #include "acp/types.h"
+#include "base/utf8.h"
 #include "talk/show_inside.h"
-
-/* What a message may grow to while we wait to know whether it is the answer. */
-enum { MAX_ANSWER = 64 * 1024 * 1024 };
 
 int show_new(const struct show_options *options, struct show **ret)
 {
@@ -27,8 +25,8 @@ int show_new(const struct show_options *options, struct show **ret)
     show->mode = ACP_V1;
     acp_arena_init(&show->arena, 0);
     acp_map_init(&show->tools, (uint64_t) (uintptr_t) show);
-    acp_buf_init(&show->answer, MAX_ANSWER);
-    acp_buf_init(&show->message_id, RECORD_MAX);
+    acp_buf_init(&show->answer, SHOW_MAX_ANSWER);
+    acp_buf_init(&show->message_id, SHOW_MAX_ID);
     acp_buf_init(&show->out, RECORD_MAX);
     acp_buf_init(&show->progress, RECORD_MAX);
     *ret = show;
@@ -39,11 +37,7 @@ void show_free(struct show *show)
 {
     if (!show)
         return;
-    size_t cursor = 0;
-    void *tool;
-    while ((tool = acp_map_next(&show->tools, &cursor, NULL)) != NULL)
-        free(tool);
-    acp_map_finish(&show->tools);
+    show_forget_tools(show);
     acp_arena_finish(&show->arena);
     acp_buf_finish(&show->answer);
     acp_buf_finish(&show->message_id);
@@ -89,6 +83,8 @@ static int write_all(struct show *show, int fd, struct acp_buf *buf)
         }
         acp_buf_consume(buf, (size_t) n);
     }
+    if (buf->cap > SHOW_KEEP_MAX)
+        acp_buf_finish(buf);
     return 0;
 }
 
@@ -201,22 +197,42 @@ int show_note(struct show *show, struct acp_str line)
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
+/* What is longer than an answer can be is shown all the same; only the answer ends there. */
+static void add_to_answer(struct show *show, struct acp_str text)
+{
+    size_t room = SHOW_MAX_ANSWER - show->answer.len;
+    if (show->answer_cut)
+        return;
+    if (text.len > room) {
+        show->answer_cut = true;
+        text.len = acp_utf8_cut(text.ptr, text.len, room);
+    }
+    put(show, &show->answer, text);
+}
+
+bool show_answer_is_cut(const struct show *show)
+{
+    return show->answer_cut;
+}
+
 /* A piece of a message; true when that begins: the id says so, or something came in between. */
 static bool note_answer(struct show *show, struct acp_str id, struct acp_str text, bool whole)
 {
     if (!text.len && !whole)
         return false; /* some agents tell what it cost in an empty piece */
+    if (id.len > SHOW_MAX_ID)
+        id.len = SHOW_MAX_ID;
     bool same = show->in_message && (!id.ptr || acp_str_eq(id, acp_buf_view(&show->message_id)));
     if (!same) {
         show->in_message = true;
         acp_buf_clear(&show->message_id);
         put(show, &show->message_id, id);
     }
-    if (!same || whole)
+    if (!same || whole) {
         acp_buf_clear(&show->answer);
-    /* What is longer than an answer can be is shown all the same; only the answer is cut. */
-    if (!show->err && show->answer.len + text.len <= MAX_ANSWER)
-        put(show, &show->answer, text);
+        show->answer_cut = false;
+    }
+    add_to_answer(show, text);
     return !same;
 }
 
@@ -340,6 +356,8 @@ int show_record(struct show *show, const struct record *record)
     if (record->kind == RECORD_PROMPT) {
         show->in_message = false;
         acp_buf_clear(&show->answer);
+        show->answer_cut = false;
+        show_forget_tools(show); /* of the turn before */
     }
     if (show->options.format == SHOW_JSON) {
         struct acp_json_writer w;

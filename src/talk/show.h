@@ -46,6 +46,8 @@ int show_flush(struct show *show);
 
 /* The agent's last message so far; valid until the next record. */
 struct acp_str show_answer(const struct show *show);
+/* Whether that message is longer than is kept, and its end is missing. */
+bool show_answer_is_cut(const struct show *show);
 /* The answer is this, whatever was said around it; none when the text is empty. */
 void show_set_answer(struct show *show, struct acp_str text);
 

@@ -4,6 +4,7 @@
 
 #include "acp/json.h"
 #include "acp/types.h"
+#include "base/utf8.h"
 #include "talk/show_inside.h"
 
 void show_printf(struct show *show, const char *label, const char *format, ...)
@@ -24,12 +25,39 @@ void show_printf(struct show *show, const char *label, const char *format, ...)
 
 /* ---- Tools ----------------------------------------------------------------------------------- */
 
-/* The tool call as it is known by now, with the title if that is a new one; NULL: no memory. */
+void show_forget_tools(struct show *show)
+{
+    size_t cursor = 0;
+    void *tool;
+    while ((tool = acp_map_next(&show->tools, &cursor, NULL)) != NULL)
+        free(tool);
+    acp_map_finish(&show->tools);
+    acp_map_init(&show->tools, (uint64_t) (uintptr_t) show);
+    show->tools_cut = false;
+}
+
+/* Whether one more tool call can be known; an agent makes as many as it likes. */
+static bool has_room(struct show *show, struct acp_str id)
+{
+    if (id.len <= SHOW_MAX_ID && show->tools.count < SHOW_MAX_TOOLS)
+        return true;
+    if (!show->tools_cut)
+        show_progress(show, "[acp] ",
+                      acp_str("too many tool calls, or ids that are too long; "
+                              "some are shown without their titles"));
+    show->tools_cut = true;
+    return false;
+}
+
+/* The tool call as it is known by now, with the title if that is a new one; NULL: unknown. */
 static struct shown_tool *tool_of(struct show *show, struct acp_str id, struct acp_str title)
 {
     struct shown_tool *known = acp_map_get(&show->tools, id);
     if (known && !title.len)
         return known;
+    if (!known && !has_room(show, id))
+        return NULL;
+    title.len = acp_utf8_cut(title.ptr, title.len, SHOW_MAX_TITLE);
     struct shown_tool *tool = malloc(sizeof(*tool) + title.len + 1);
     if (!tool)
         return known;

@@ -14,6 +14,16 @@
 #include "base/map.h"
 #include "talk/show.h"
 
+/* What an agent can make us keep; docs/limits.md says what happens at each limit. */
+enum {
+    /* Tool calls of a turn whose titles are known; of others, only what an update says itself. */
+    SHOW_MAX_TOOLS = 4096,
+    SHOW_MAX_TITLE = 1000, /* bytes of a title: a line of progress has no more */
+    SHOW_MAX_ID = 1024,    /* bytes of an id by which messages and tool calls are told apart */
+    SHOW_MAX_ANSWER = 64 * 1024 * 1024, /* bytes of the answer; what follows is left out */
+    SHOW_KEEP_MAX = 1024 * 1024,        /* a buffer above this is freed once it is written */
+};
+
 /* What the shown text is in the middle of. */
 enum show_line { LINE_NONE, LINE_WORDS, LINE_THOUGHT };
 
@@ -33,7 +43,9 @@ struct show {
     bool in_message;    /* what comes without an id goes on with the message */
     struct acp_buf message_id;
     struct acp_buf answer;
-    struct acp_map tools; /* id of a tool call -> struct shown_tool */
+    bool answer_cut;      /* the answer is longer than is kept; said once */
+    bool tools_cut;       /* there are more tool calls than are known; said once */
+    struct acp_map tools; /* of this turn: id of a tool call -> struct shown_tool */
     struct acp_arena arena;
     struct acp_buf out;
     struct acp_buf progress;
@@ -63,5 +75,6 @@ uint64_t show_mark_changes(struct acp_tool_call_content_list content);
 void show_printf(struct show *show, const char *label, const char *format, ...) ACP_PRINTF(3, 4);
 void show_doing(struct show *show, const struct acp_session_update *update);
 void show_own(struct show *show, const struct record *record);
+void show_forget_tools(struct show *show);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "acp/types.h"
+#include "base/utf8.h"
 #include "talk/talk_inside.h"
 
 /* An agent that was asked to cancel says so soon; who wants to wait longer says how long. */
@@ -118,8 +119,13 @@ void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str 
 /* The sentence is the agent's, or tells how it ended; of what makes no sense, it is ours. */
 static void refuse_prompt(struct talk *talk, const struct acp_outcome *outcome)
 {
-    char sentence[500];
+    char sentence[TALK_MAX_REASON + sizeof("...")];
     struct acp_str why = outcome->why;
+    if (why.len > TALK_MAX_REASON) {
+        int len = (int) acp_utf8_cut(why.ptr, why.len, TALK_MAX_REASON);
+        (void) snprintf(sentence, sizeof(sentence), "%.*s...", len, why.ptr);
+        why = acp_str(sentence);
+    }
     if (outcome->err == ACP_ERR_MALFORMED) {
         (void) snprintf(sentence, sizeof(sentence), "%.*s ended the turn with a malformed answer",
                         (int) talk->options.agent.len, talk->options.agent.ptr);
@@ -257,6 +263,14 @@ size_t talk_waiting(const struct talk *talk)
     for (const struct talk_prompt *p = talk->prompts; p; p = p->next)
         count += !p->given;
     return count;
+}
+
+size_t talk_waiting_bytes(const struct talk *talk)
+{
+    size_t bytes = 0;
+    for (const struct talk_prompt *p = talk->prompts; p; p = p->next)
+        bytes += p->given ? 0 : p->body.len;
+    return bytes;
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */

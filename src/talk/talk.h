@@ -142,6 +142,8 @@ void talk_stop(struct talk *talk);
 /* The prompt at work, or 0; and how many wait behind it. */
 uint64_t talk_request(const struct talk *talk);
 size_t talk_waiting(const struct talk *talk);
+/* The bytes of those that wait. */
+size_t talk_waiting_bytes(const struct talk *talk);
 /* 0 when it does not run. */
 int talk_agent_pid(const struct talk *talk);
 /* What the agent calls the session; absent before it is open. */

@@ -23,6 +23,30 @@
 /* So many lines that are no messages are shown; the others are counted. */
 enum { TALK_MAX_NOISE = 3 };
 
+/* What the agent can make us keep.  docs/limits.md says what happens at each limit. */
+enum {
+    /* Permitted actions of a turn.  The oldest are dropped, and asked about again if needed. */
+    TALK_MAX_PERMITTED = 256,
+    TALK_MAX_PERMITTED_BYTES = 4 * 1024 * 1024,
+    /* Questions that wait for a person, and their texts.  More are answered with an error. */
+    TALK_MAX_QUESTIONS = 64,
+    TALK_MAX_QUESTION_BYTES = 8 * 1024 * 1024,
+    /* Tool calls of a turn whose kind is remembered, and the length of their ids. */
+    TALK_MAX_TOOLS = 4096,
+    TALK_MAX_TOOL_ID = 1024,
+    /* The title and the usage that the session list shows.  The log has them whole. */
+    TALK_MAX_TITLE = 1024,
+    TALK_MAX_USAGE = 64 * 1024,
+    /* Why a prompt has failed, in the agent's words. */
+    TALK_MAX_REASON = 8 * 1024,
+};
+
+/* Limits that were reached in this turn; a person is told of each once. */
+enum talk_limit {
+    TALK_LIMIT_QUESTIONS = 1,
+    TALK_LIMIT_TOOLS = 2,
+};
+
 enum talk_state {
     TALK_DOWN,     /* no agent */
     TALK_STARTING, /* initialize */
@@ -74,6 +98,7 @@ struct talk_pending {
     acp_call call;                      /* of a permission request, or */
     struct acp_pending_action *pending; /* of the workspace */
     bool asked;                         /* the owner has been told */
+    size_t bytes;                       /* of its texts, counted in question_bytes */
     struct acp_arena arena;             /* of what follows */
     struct acp_str title;
     struct acp_str description;
@@ -84,6 +109,7 @@ struct talk_pending {
 /* Something that was permitted in this turn. */
 struct talk_permitted {
     struct talk_permitted *next;
+    size_t bytes;           /* of the action's texts, counted in permitted_bytes */
     struct acp_arena arena; /* of the action's texts */
     struct acp_action action;
 };
@@ -136,10 +162,15 @@ struct talk {
     struct talk_setting *made; /* what was set, to be set again in a session that is opened anew */
     struct talk_option *known_options;
 
-    struct acp_map tool_kinds; /* of this turn: id -> kind + 1 */
-    struct talk_permitted *permitted;
+    struct acp_map tool_kinds;        /* of this turn: id -> kind + 1 */
+    struct talk_permitted *permitted; /* newest first */
+    size_t permitted_count;
+    size_t permitted_bytes;
     struct talk_pending *pendings;
-    uint64_t questions;
+    size_t question_count; /* that are open */
+    size_t question_bytes;
+    uint64_t questions;   /* asked since the beginning */
+    unsigned limits_told; /* enum talk_limit, of this turn */
 
     struct talk_item *items; /* oldest first */
     struct talk_item *last_item;
@@ -161,6 +192,9 @@ void talk_record(struct talk *talk, enum record_kind kind, uint64_t request, str
 /* A record with the members given as pairs of name and text, NULL at the end. */
 void talk_record_texts(struct talk *talk, enum record_kind kind, ...);
 void talk_notice(struct talk *talk, const char *format, ...) ACP_PRINTF(2, 3);
+/* The same for a limit that was reached: once in a turn. */
+void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *format, ...)
+    ACP_PRINTF(3, 4);
 void talk_event(struct talk *talk, const struct acp_event *event);
 void talk_show_end(struct talk *talk, uint64_t request, const struct talk_end *end);
 void talk_show_question(struct talk *talk, uint64_t number);
@@ -208,6 +242,8 @@ enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id)
  */
 void talk_note_permitted(struct talk *talk, const struct acp_action *action);
 bool talk_is_permitted(const struct talk *talk, const struct acp_action *action);
+/* The bytes that a copy of the action takes. */
+size_t talk_action_bytes(const struct acp_action *action);
 /* Copies all that an action points to. */
 bool talk_copy_action(struct acp_arena *arena, const struct acp_action *action,
                       struct acp_action *ret);

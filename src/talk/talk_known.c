@@ -7,7 +7,17 @@
 
 void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool)
 {
-    if (tool->kind.is > 0)
+    if (tool->kind.is <= 0)
+        return;
+    bool known = acp_map_get(&talk->tool_kinds, tool->tool_call_id) != NULL;
+    if (tool->tool_call_id.len > TALK_MAX_TOOL_ID ||
+        (!known && talk->tool_kinds.count >= TALK_MAX_TOOLS))
+        talk_notice_limit(talk, TALK_LIMIT_TOOLS,
+                          "%.*s made more than %d tool calls in one turn, or used an id of more "
+                          "than %d bytes; the kinds of further ones are not remembered",
+                          (int) talk->options.agent.len, talk->options.agent.ptr, TALK_MAX_TOOLS,
+                          TALK_MAX_TOOL_ID);
+    else
         (void) acp_map_set(&talk->tool_kinds, tool->tool_call_id,
                            (void *) ((uintptr_t) tool->kind.is + 1));
 }
@@ -19,6 +29,14 @@ enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id)
 }
 
 /* ---- What was permitted ---------------------------------------------------------------------- */
+
+size_t talk_action_bytes(const struct acp_action *action)
+{
+    size_t bytes = sizeof(*action) + action->title.len + action->command.len + action->tool.len;
+    for (size_t i = 0; i < action->paths.count; i++)
+        bytes += sizeof(struct acp_str) + action->paths.items[i].len;
+    return bytes;
+}
 
 bool talk_copy_action(struct acp_arena *arena, const struct acp_action *action,
                       struct acp_action *ret)
@@ -36,9 +54,23 @@ bool talk_copy_action(struct acp_arena *arena, const struct acp_action *action,
     return true;
 }
 
+static void drop_oldest_permitted(struct talk *talk)
+{
+    struct talk_permitted **at = &talk->permitted;
+    while ((*at)->next)
+        at = &(*at)->next;
+    talk->permitted_count--;
+    talk->permitted_bytes -= (*at)->bytes;
+    acp_arena_finish(&(*at)->arena);
+    free(*at);
+    *at = NULL;
+}
+
 void talk_note_permitted(struct talk *talk, const struct acp_action *action)
 {
-    struct talk_permitted *permitted = calloc(1, sizeof(*permitted));
+    size_t bytes = talk_action_bytes(action);
+    struct talk_permitted *permitted =
+        bytes <= TALK_MAX_PERMITTED_BYTES ? calloc(1, sizeof(*permitted)) : NULL;
     if (!permitted)
         return; /* it is asked about once more, and that is all */
     acp_arena_init(&permitted->arena, 0);
@@ -47,8 +79,14 @@ void talk_note_permitted(struct talk *talk, const struct acp_action *action)
         free(permitted);
         return;
     }
+    permitted->bytes = bytes;
     permitted->next = talk->permitted;
     talk->permitted = permitted;
+    talk->permitted_count++;
+    talk->permitted_bytes += bytes;
+    while (talk->permitted_count > TALK_MAX_PERMITTED ||
+           talk->permitted_bytes > TALK_MAX_PERMITTED_BYTES)
+        drop_oldest_permitted(talk);
 }
 
 static bool has_path(const struct acp_action *action, struct acp_str path)
@@ -105,10 +143,7 @@ void talk_forget_known(struct talk *talk)
 {
     acp_map_finish(&talk->tool_kinds);
     acp_map_init(&talk->tool_kinds, uv_hrtime());
-    while (talk->permitted) {
-        struct talk_permitted *permitted = talk->permitted;
-        talk->permitted = permitted->next;
-        acp_arena_finish(&permitted->arena);
-        free(permitted);
-    }
+    talk->limits_told = 0;
+    while (talk->permitted)
+        drop_oldest_permitted(talk);
 }

@@ -70,6 +70,8 @@ static void drop_pending(struct talk *talk, struct talk_pending *pending)
     while (*at != pending)
         at = &(*at)->next;
     *at = pending->next;
+    talk->question_count--;
+    talk->question_bytes -= pending->bytes;
     acp_arena_finish(&pending->arena);
     free(pending);
 }
@@ -103,9 +105,36 @@ static bool copy_options(struct talk_pending *pending, struct acp_permission_opt
     return true;
 }
 
+static size_t options_bytes(struct acp_permission_option_list options)
+{
+    size_t bytes = options.count * sizeof(struct acp_permission_option);
+    for (size_t i = 0; i < options.count; i++)
+        bytes += options.items[i].option_id.len + options.items[i].name.len;
+    return bytes;
+}
+
+/*
+ * Whether one more question may wait for the person.  They are copied whole, and an agent can send
+ * any number of them, of any size, while the person reads the first.
+ */
+static bool may_wait(struct talk *talk, size_t bytes)
+{
+    if (talk->question_count < TALK_MAX_QUESTIONS &&
+        bytes <= TALK_MAX_QUESTION_BYTES - talk->question_bytes)
+        return true;
+    if (talk->prompts)
+        talk->prompts->denied = true;
+    talk_notice_limit(talk, TALK_LIMIT_QUESTIONS,
+                      "%.*s asked for more permissions at once than may wait for an answer (%d, "
+                      "with %d MiB of text); the others are refused",
+                      (int) talk->options.agent.len, talk->options.agent.ptr, TALK_MAX_QUESTIONS,
+                      TALK_MAX_QUESTION_BYTES >> 20);
+    return false;
+}
+
 static bool ask(struct talk *talk, acp_call call, struct acp_pending_action *waiting,
                 const struct acp_action *action, struct acp_permission_option_list options,
-                struct acp_str title, struct acp_str description)
+                struct acp_str title, struct acp_str description, size_t bytes)
 {
     struct talk_pending *pending = calloc(1, sizeof(*pending));
     if (!pending)
@@ -122,8 +151,11 @@ static bool ask(struct talk *talk, acp_call call, struct acp_pending_action *wai
     pending->number = ++talk->questions;
     pending->call = call;
     pending->pending = waiting;
+    pending->bytes = bytes;
     pending->next = talk->pendings;
     talk->pendings = pending;
+    talk->question_count++;
+    talk->question_bytes += bytes;
     talk_show_question(talk, pending->number);
     return true;
 }
@@ -281,8 +313,17 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     if (!err)
         decision = acp_policy_decide(talk_policy(talk), talk->options.ledger, &action,
                                      (int64_t) time(NULL), talk_has_person(talk));
-    if (decision.verdict != ACP_VERDICT_ASK ||
-        !ask(talk, call, NULL, &action, question->options, question->title, question->description))
+    size_t bytes = talk_action_bytes(&action) + options_bytes(question->options) +
+                   question->title.len + question->description.len;
+    if (decision.verdict == ACP_VERDICT_ASK && !may_wait(talk, bytes))
+        (void) acp_client_refuse(acp_agent_process_client(talk->process), call,
+                                 ACP_ERROR_CODE_INTERNAL_ERROR,
+                                 acp_str("too many permission requests are open; wait for the "
+                                         "answers to some of them"),
+                                 acp_raw(NULL));
+    else if (decision.verdict != ACP_VERDICT_ASK ||
+             !ask(talk, call, NULL, &action, question->options, question->title,
+                  question->description, bytes))
         answer_permission(talk, call, &action, question->options, &decision);
     acp_arena_finish(&arena);
 }
@@ -310,14 +351,19 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
 {
     struct talk *talk = user;
     struct acp_str title = action->title.len ? action->title : action->command;
+    size_t bytes = talk_action_bytes(action) + title.len;
     (void) workspace;
     if (talk_is_permitted(talk, action)) {
         acp_workspace_decide(pending, true);
         return;
     }
+    if (talk_has_person(talk) && !may_wait(talk, bytes)) {
+        acp_workspace_decide(pending, false);
+        return;
+    }
     if (talk_has_person(talk) &&
         ask(talk, 0, pending, action, (struct acp_permission_option_list){0}, title,
-            (struct acp_str){0}))
+            (struct acp_str){0}, bytes))
         return;
     if (talk->prompts)
         talk->prompts->unasked = true;
@@ -379,6 +425,8 @@ static const char *trouble_words(enum acp_trouble what)
         return "answered something that was not asked, or twice";
     case ACP_TROUBLE_DUPLICATE_ID:
         return "asked two things under the same id";
+    case ACP_TROUBLE_LIMIT:
+        return "sent more than is kept";
     }
     return "sent something strange";
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "acp/types.h"
+#include "base/utf8.h"
 #include "talk/talk_inside.h"
 
 /* ---- The log --------------------------------------------------------------------------------- */
@@ -263,6 +264,19 @@ void talk_notice(struct talk *talk, const char *format, ...)
     talk_record_texts(talk, RECORD_NOTICE, "message", acp_str(message), (const char *) NULL);
 }
 
+void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *format, ...)
+{
+    char message[500];
+    va_list args;
+    if (talk->limits_told & limit)
+        return;
+    talk->limits_told |= limit;
+    va_start(args, format);
+    (void) vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    talk_notice(talk, "%s", message);
+}
+
 /* ---- Events of the agent --------------------------------------------------------------------- */
 
 /* What an answer said of modes and options, as the update that would have said the same. */
@@ -289,6 +303,14 @@ static void record_unsaid(struct talk *talk, const struct acp_event *event, enum
     acp_buf_finish(&body);
 }
 
+/* A title is for one line of a list; what is longer is cut there. */
+static struct acp_str row_title(struct acp_str title)
+{
+    if (title.len > TALK_MAX_TITLE)
+        title.len = acp_utf8_cut(title.ptr, title.len, TALK_MAX_TITLE);
+    return title;
+}
+
 /* What the row of the session tells without its events. */
 static void note_in_row(struct talk *talk, const struct acp_event *event)
 {
@@ -296,8 +318,9 @@ static void note_in_row(struct talk *talk, const struct acp_event *event)
     if (!talk->log || !event->update)
         return;
     if (event->update->is == ACP_SESSION_UPDATE_SESSION_INFO_UPDATE)
-        change.title = event->update->session_info_update.title;
-    else if (event->update->is == ACP_SESSION_UPDATE_USAGE_UPDATE)
+        change.title = row_title(event->update->session_info_update.title);
+    else if (event->update->is == ACP_SESSION_UPDATE_USAGE_UPDATE &&
+             event->raw.len <= TALK_MAX_USAGE)
         change.usage = acp_str_n(event->raw.ptr, event->raw.len);
     else
         return;

@@ -525,6 +525,23 @@ static void arena_at_its_limit_keeps_the_largest_block(void **state)
     acp_arena_reset(&arena); /* of an empty one */
 }
 
+/* What one huge message has needed is given back. */
+static void arena_keeps_no_huge_block(void **state)
+{
+    (void) state;
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    assert_non_null(acp_arena_alloc(&arena, 1024 * 1024));
+    acp_arena_reset(&arena);
+    assert_int_equal(arena.used, 1024 * 1024);
+    acp_arena_finish(&arena);
+    assert_non_null(acp_arena_alloc(&arena, 1024 * 1024 + 16));
+    acp_arena_reset(&arena);
+    assert_int_equal(arena.used, 0);
+    assert_non_null(acp_arena_alloc(&arena, 10));
+    acp_arena_finish(&arena);
+}
+
 static void arena_copies_end_in_nul(void **state)
 {
     (void) state;
@@ -769,6 +786,7 @@ int main(void)
         cmocka_unit_test(arena_without_memory_fails_and_lives_on),
         cmocka_unit_test(arena_that_is_warm_calls_malloc_no_more),
         cmocka_unit_test(arena_at_its_limit_keeps_the_largest_block),
+        cmocka_unit_test(arena_keeps_no_huge_block),
         cmocka_unit_test(arena_copies_end_in_nul),
         cmocka_unit_test(map_sets_replaces_and_removes),
         cmocka_unit_test(map_takes_empty_and_binary_keys),

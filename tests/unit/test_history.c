@@ -168,6 +168,38 @@ static void a_conversation_is_shortened_and_stays_valid(void **state)
     acp_arena_finish(&arena);
 }
 
+/* What does not fit is refused, nothing is lost, and calls that are open can still be closed. */
+static void a_history_has_a_limit(void **state)
+{
+    enum { PIECE = 16 * 1024 * 1024, PIECES = HISTORY_MAX_BYTES / PIECE };
+    struct history *history;
+    char *words = test_malloc(PIECE);
+    struct model_part part = {.kind = MODEL_TEXT, .text = {words, PIECE - 8192}};
+    struct model_part open = call("c", "read");
+    size_t count;
+    (void) state;
+    memset(words, 'w', PIECE);
+    assert_int_equal(history_new(&history), 0);
+    for (int i = 0; i < PIECES; i++)
+        add(history, MODEL_USER, part);
+    add(history, MODEL_ASSISTANT, open);
+    assert_int_equal(history_add(history, MODEL_USER, &part, 1), ACP_ERR_LIMIT);
+    part.text.len = 0;
+    part.kind = MODEL_IMAGE;
+    part.data = acp_str_n(words, 1024 * 1024); /* counts although it is no text */
+    assert_int_equal(history_add(history, MODEL_USER, &part, 1), ACP_ERR_LIMIT);
+    (void) history_messages(history, &count);
+    assert_int_equal(count, PIECES + 1);
+    assert_int_equal(history_close_calls(history, acp_str("no room")), 1);
+    assert_non_null(strstr(history_err_text(ACP_ERR_LIMIT), "begin a new session"));
+    /* A shorter one takes more again. */
+    assert_int_equal(history_compact(history, acp_str("short"), 1), 0);
+    part.text.len = PIECE;
+    assert_int_equal(history_add(history, MODEL_USER, &part, 1), 0);
+    history_free(history);
+    test_free(words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_summary_does_not_part_calls_from_results),
         cmocka_unit_test(a_message_comes_back_from_the_log),
         cmocka_unit_test(a_conversation_is_shortened_and_stays_valid),
+        cmocka_unit_test(a_history_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
