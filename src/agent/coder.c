@@ -7,6 +7,7 @@
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
+#include "cli/output.h"
 #include "http/client.h"
 
 enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024, CODE_INTERNAL = -32603 };
@@ -176,8 +177,8 @@ int coder_run(const struct coder_options *options)
     acp_reaper_free(coder.reaper);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
     if (coder.err)
-        (void) fprintf(stderr, "acp agent: %s\n",
-                       *coder.failure.message ? coder.failure.message : acp_io_err_text(coder.err));
+        err_printf("acp agent: %s\n",
+                   *coder.failure.message ? coder.failure.message : acp_io_err_text(coder.err));
     (void) uv_loop_close(&coder.loop);
     return coder.err ? 1 : 0;
 }

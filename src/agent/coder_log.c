@@ -18,6 +18,7 @@
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
+#include "cli/output.h"
 
 enum { EVENT_MAX = 64 << 20 };
 
@@ -68,7 +69,7 @@ static void on_failed(struct store_writer *writer, const char *sentence, void *u
     char warning[600];
     (void) writer;
     (void) snprintf(warning, sizeof(warning), "sessions are not kept any more: %s", sentence);
-    (void) fprintf(stderr, "acp agent: %s\n", warning);
+    err_printf("acp agent: %s\n", warning);
     for (struct coding *coding = coder->first; coding; coding = coding->next)
         (void) coding_warn(coding, warning);
 }

@@ -6,6 +6,7 @@
 #include "acp/types.h"
 #include "agent/coder_inside.h"
 #include "base/copy.h"
+#include "cli/output.h"
 
 enum { CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
 
@@ -362,8 +363,7 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
         (void) memcpy(coding->chat, chat, sizeof(chat));
         later = known && coding_open_again(coding, false, &failure) == 0;
         if (known && !later)
-            (void) fprintf(stderr, "acp agent: the chat's session cannot be read: %s\n",
-                           failure.message);
+            err_printf("acp agent: the chat's session cannot be read: %s\n", failure.message);
     }
     if (!coding)
         (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));

@@ -6,8 +6,7 @@
  * registry file that the configuration names.  An installed program goes before one that npx or
  * uvx would fetch.
  *
- * Memory that is returned lives as long as the configuration.  Sentences repeat what files say;
- * print_text() of printable.h keeps that from moving the terminal's cursor.
+ * Memory that is returned lives as long as the configuration.
  */
 #ifndef SRC_CMD_AGENTS_H
 #define SRC_CMD_AGENTS_H

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "acp/json.h"
+#include "cli/output.h"
 #include "cmd/agents.h"
 #include "cmd/cmd.h"
 #include "cmd/config_command.h"
 #include "cmd/jsonc.h"
 #include "cmd/places.h"
-#include "cmd/printable.h"
 
 enum { MAX_OUTPUT = 64 * 1024 * 1024 };
 
@@ -50,7 +50,7 @@ static int load(const struct agents_options *options, struct config **ret)
         acp_buf_init(&report, CONFIG_MAX_REPORT);
         if (config_set(config, CONFIG_REGISTRY, "--registry", options->registry, &report))
             status = EXIT_USAGE;
-        print_text(stderr, &report);
+        err_text(acp_buf_view(&report));
         acp_buf_finish(&report);
     }
     if (status)
@@ -155,6 +155,15 @@ static void print_source(const struct agent_command *command, struct acp_buf *ou
 
 /* ---- list, which, show ---------------------------------------------------------------------- */
 
+/* Agents as rows, or as JSON. */
+static void print_list(const struct agents_options *options, struct acp_str text)
+{
+    if (options->json)
+        out_json(text);
+    else
+        out_text(text);
+}
+
 static int run_list(const struct invocation *invocation)
 {
     const struct agents_options *options = invocation->options;
@@ -169,7 +178,7 @@ static int run_list(const struct invocation *invocation)
     if (agents_list(config, options->json ? print_json : print_row, &out, &why))
         status = config_command_fail("agents", &why);
     else
-        print_text(stdout, &out);
+        print_list(options, acp_buf_view(&out));
     acp_buf_finish(&out);
     acp_buf_finish(&why);
     config_free(config);
@@ -226,7 +235,7 @@ static int look_up(const struct invocation *invocation,
             print_json(&command, &out);
         else
             print(&command, &out);
-        print_text(stdout, &out);
+        print_list(options, acp_buf_view(&out));
         status = command.program ? EXIT_OK : EXIT_FAILED;
     }
     acp_buf_finish(&out);
@@ -323,7 +332,7 @@ static int begin_edit(struct edited *e)
     acp_buf_init(&e->changed, PLACES_MAX_FILE);
     e->file = config_find_user_file(config_command_environment(), &e->arena);
     if (!e->file) {
-        (void) fprintf(stderr, "acp agents: there is no home directory; set HOME\n");
+        err_printf("acp agents: there is no home directory; set HOME\n");
         return EXIT_FAILED;
     }
     e->lock = places_lock_file(e->file);
@@ -354,10 +363,10 @@ static int fail_edit(const struct edited *e, int err, const struct acp_failure *
 {
     struct jsonc_place place = jsonc_place(acp_buf_view(&e->text), failure->offset);
     if (failure->offset)
-        (void) fprintf(stderr, "acp agents: %s:%zu: %s\n", e->file, place.line, failure->message);
+        err_printf("acp agents: %s:%zu: %s\n", e->file, place.line, failure->message);
     else
-        (void) fprintf(stderr, "acp agents: %s cannot be changed: %s; see `acp config check`\n",
-                       e->file, acp_err_text(err));
+        err_printf("acp agents: %s cannot be changed: %s; see `acp config check`\n", e->file,
+                   acp_err_text(err));
     return EXIT_FAILED;
 }
 
@@ -381,10 +390,9 @@ static int run_add(const struct invocation *invocation)
     int status = begin_edit(&e);
     acp_buf_init(&entry, PLACES_MAX_FILE);
     if (status == EXIT_OK && !options->force && is_there(&e, member)) {
-        (void) fprintf(stderr,
-                       "acp agents: there is an agent '%s' in %s already; --force replaces "
-                       "it\n",
-                       name, e.file);
+        err_printf("acp agents: there is an agent '%s' in %s already; --force replaces "
+                   "it\n",
+                   name, e.file);
         status = EXIT_FAILED;
     }
     /* What is relative here would be relative to the file there; names stay names. */
@@ -426,8 +434,8 @@ static int run_remove(const struct invocation *invocation)
         e.changed = once_more;
     }
     if (err == ACP_ERR_UNKNOWN || (err == ACP_ERR_SYNTAX && e.text.len == 0)) {
-        (void) fprintf(stderr, "acp agents: there is no agent '%s' in %s%s\n", name, e.file,
-                       agents_known_find(name) ? "; it is built in and stays" : "");
+        err_printf("acp agents: there is no agent '%s' in %s%s\n", name, e.file,
+                   agents_known_find(name) ? "; it is built in and stays" : "");
         status = EXIT_FAILED;
     } else if (err) {
         status = fail_edit(&e, err, &failure);

@@ -9,6 +9,7 @@
 
 #include "acp/run.h"
 #include "acp/types.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
 
@@ -49,10 +50,9 @@ static void print_methods(struct acp_auth_method_list methods)
 {
     for (size_t i = 0; i < methods.count; i++) {
         struct words words = words_of(&methods.items[i]);
-        (void) fprintf(stderr, "  %-20.*s %.*s%s%.*s\n", (int) words.id.len, words.id.ptr,
-                       (int) words.name.len, words.name.ptr, words.description.len ? ": " : "",
-                       (int) words.description.len,
-                       words.description.len ? words.description.ptr : "");
+        err_printf("  %-20.*s %.*s%s%.*s\n", (int) words.id.len, words.id.ptr, (int) words.name.len,
+                   words.name.ptr, words.description.len ? ": " : "", (int) words.description.len,
+                   words.description.len ? words.description.ptr : "");
     }
 }
 
@@ -86,7 +86,7 @@ static void on_done(struct acp_client *client, const struct acp_outcome *outcome
         complain("%s did not take the login: %.*s", login->conversation.agent.name,
                  (int) outcome->why.len, outcome->why.ptr);
     else
-        (void) printf("logged in\n");
+        out_printf("logged in\n");
     finish(login, outcome->err ? EXIT_FAILED : EXIT_OK);
 }
 
@@ -98,7 +98,7 @@ static void on_run(struct acp_login *running, int err, const struct acp_process_
     if (err)
         complain("%.*s", (int) sentence.len, sentence.ptr);
     else
-        (void) printf("logged in\n");
+        out_printf("logged in\n");
     acp_login_free(running);
     finish(login, err ? EXIT_FAILED : EXIT_OK);
 }
@@ -135,9 +135,9 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         return;
     }
     if (!agent->auth_methods.count)
-        (void) printf("%s offers no login%s%s\n", login->conversation.agent.name,
-                      login->conversation.agent.login ? "; " : "",
-                      login->conversation.agent.login ? login->conversation.agent.login : "");
+        out_printf("%s offers no login%s%s\n", login->conversation.agent.name,
+                   login->conversation.agent.login ? "; " : "",
+                   login->conversation.agent.login ? login->conversation.agent.login : "");
     else
         complain("say which login you want:");
     print_methods(agent->auth_methods);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "acp/types.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
 #include "cmd/places.h"
@@ -118,7 +119,7 @@ int answer_status(const struct answer *answer)
     if (!answer->faults.len)
         return EXIT_OK;
     complain("the answer is not valid by the schema:");
-    (void) fwrite(answer->faults.data + answer->faults.start, 1, answer->faults.len, stderr);
+    err_text(acp_buf_view(&answer->faults));
     return EXIT_FAILED;
 }
 

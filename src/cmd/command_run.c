@@ -1,41 +1,41 @@
 /* command_run.c - one run of the program: its command line, then the command, help or a refusal. */
-#include <errno.h>
-#include <stdio.h>
+#include <string.h>
 
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
 
-static void put_command(FILE *out, const struct invocation *invocation)
+static void put_command(struct output *out, const struct invocation *invocation)
 {
     if (invocation->parent)
-        (void) fprintf(out, " %s", invocation->parent->name);
+        output_printf(out, " %s", invocation->parent->name);
     if (invocation->command)
-        (void) fprintf(out, " %s", invocation->command->name);
+        output_printf(out, " %s", invocation->command->name);
 }
 
 static int report(const struct invocation *invocation, int err, const struct usage_error *error)
 {
     const char *name = invocation->program->name;
-    (void) fputs(name, stderr);
-    put_command(stderr, invocation);
+    output_text(output_messages(), acp_str(name));
+    put_command(output_messages(), invocation);
     if (err != ACP_ERR_ARGUMENT) {
-        (void) fprintf(stderr, ": %s\n", acp_err_text(err));
+        err_printf(": %s\n", acp_err_text(err));
         return EXIT_FAILED;
     }
-    (void) fprintf(stderr, ": %s\nTry '%s help", error->message, name);
-    put_command(stderr, invocation);
-    (void) fputs("'.\n", stderr);
+    err_printf(": %s\nTry '%s help", error->message, name);
+    put_command(output_messages(), invocation);
+    err_text(acp_str("'.\n"));
     return EXIT_USAGE;
 }
 
 static int run(const struct invocation *invocation)
 {
     if (invocation->help) {
-        help_print(stdout, invocation->program, invocation->parent, invocation->command);
+        help_print(output_results(), invocation->program, invocation->parent, invocation->command);
         return EXIT_OK;
     }
     if (invocation->version) {
-        (void) printf("%s %s\n", invocation->program->name, invocation->program->version);
+        out_printf("%s %s\n", invocation->program->name, invocation->program->version);
         return EXIT_OK;
     }
     return invocation->command->run(invocation);
@@ -44,9 +44,12 @@ static int run(const struct invocation *invocation)
 /* What was printed may still be on its way, and the disk full. */
 static int flush_output(const struct program *program, int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    int err = out_flush();
+    int reason = output_results()->reason;
+    if (!err)
         return status;
-    (void) fprintf(stderr, "%s: cannot write the output: %s\n", program->name, strerror(errno));
+    err_printf("%s: cannot write the output: %s\n", program->name,
+               reason ? strerror(reason) : acp_err_text(err));
     return status == EXIT_OK ? EXIT_FAILED : status;
 }
 
@@ -56,7 +59,8 @@ int program_run(const struct program *program, int argc, char **argv)
     struct usage_error error;
     int status;
     if (argc < 2) {
-        help_print(stderr, program, NULL, NULL);
+        help_print(output_messages(), program, NULL, NULL);
+        (void) output_flush(output_messages());
         return EXIT_USAGE;
     }
     int err = invocation_parse(&invocation, program, (const char *const *) argv + 1,

@@ -10,7 +10,7 @@
 #include "cmd/prose.h"
 
 struct completion {
-    FILE *out;
+    struct output *out;
     struct invocation invocation; /* what the hooks are told: the command, options not parsed */
     const char *typed;            /* the word so far */
     struct line_names names;
@@ -19,7 +19,7 @@ struct completion {
     bool agent_is_named;
 };
 
-enum { HELP_MAX = 1024 };
+enum { HELP_MAX = 1024, LINE_MAX_BYTES = 64 * 1024 };
 
 /* ---- Answers -------------------------------------------------------------------------------- */
 
@@ -32,10 +32,22 @@ static void put_candidate(struct completion *c, const char *prefix, const char *
                           const char *meaning)
 {
     struct acp_buf text;
+    struct acp_buf line;
     acp_buf_init(&text, HELP_MAX);
-    if (prose_plain(meaning ? meaning : "", &text) == 0)
-        (void) fprintf(c->out, "%s%s\t%.*s\n", prefix, word, (int) text.len,
-                       acp_buf_view(&text).ptr);
+    acp_buf_init(&line, LINE_MAX_BYTES);
+    /* It goes into a pipe, but the shell shows it on the terminal. */
+    int err = sanitize_whole(SANITIZE_LINE, acp_str(prefix), &line);
+    if (!err)
+        err = sanitize_whole(SANITIZE_LINE, acp_str(word), &line);
+    if (!err)
+        err = acp_buf_append(&line, "\t", 1);
+    if (!err)
+        err = prose_plain(meaning ? meaning : "", &text);
+    if (!err)
+        err = sanitize_whole(SANITIZE_LINE, acp_buf_view(&text), &line);
+    if (!err)
+        output_printf(c->out, "%.*s\n", (int) line.len, acp_buf_view(&line).ptr);
+    acp_buf_finish(&line);
     acp_buf_finish(&text);
 }
 
@@ -47,7 +59,7 @@ static void offer(struct completion *c, const char *word, const char *meaning)
 
 static void head(struct completion *c, const char *directive, struct acp_str kept)
 {
-    (void) fprintf(c->out, "%s\t%.*s\n", directive, (int) kept.len, kept.len ? kept.ptr : "");
+    output_printf(c->out, "%s\t%.*s\n", directive, (int) kept.len, kept.len ? kept.ptr : "");
 }
 
 static void offer_names(struct completion *c, const char *const *names, const char *meaning)
@@ -219,7 +231,8 @@ static void complete_word(struct completion *c)
     }
 }
 
-int complete_print(FILE *out, const struct program *program, const char *const *words, size_t count)
+int complete_print(struct output *out, const struct program *program, const char *const *words,
+                   size_t count)
 {
     struct usage_error ignored;
     struct completion c = {.out = out, .typed = count ? words[count - 1] : ""};

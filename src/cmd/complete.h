@@ -13,12 +13,11 @@
 #ifndef SRC_CMD_COMPLETE_H
 #define SRC_CMD_COMPLETE_H
 
-#include <stdio.h>
-
+#include "cli/output.h"
 #include "cmd/command.h"
 
 /* Prints what words[count - 1], which may be empty, can become.  ACP_ERR_NOMEM. */
-int complete_print(FILE *out, const struct program *program, const char *const *words,
+int complete_print(struct output *out, const struct program *program, const char *const *words,
                    size_t count);
 
 #endif

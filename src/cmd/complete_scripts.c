@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/complete.h"
 
@@ -110,7 +111,7 @@ static int run_completion(const struct invocation *invocation)
 {
     for (size_t i = 0; shells[i]; i++)
         if (strcmp(shells[i], invocation->arguments[0]) == 0)
-            (void) fputs(scripts[i], stdout);
+            out_text(acp_str(scripts[i]));
     return EXIT_OK;
 }
 
@@ -141,7 +142,7 @@ const struct command command_completion = {
 
 static int run_complete(const struct invocation *invocation)
 {
-    int err = complete_print(stdout, invocation->program, invocation->arguments,
+    int err = complete_print(output_results(), invocation->program, invocation->arguments,
                              invocation->argument_count);
     return err ? EXIT_FAILED : EXIT_OK;
 }

@@ -16,7 +16,7 @@
  *     struct acp_buf report;                  // lines for people: mistakes, notices
  *     acp_buf_init(&report, CONFIG_MAX_REPORT);
  *     int err = config_load(&(struct config_options){.cwd = cwd}, &config, &report);
- *     // print_text(stderr, &report) of printable.h; when err is negative there is no config
+ *     // err_text(acp_buf_view(&report)); when err is negative there is no config
  *     config_set(config, CONFIG_FORMAT, "--format", "json", &report);
  *     const char *format = config_text(config, CONFIG_FORMAT);
  *     ...

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "cmd/config_command.h"
 #include "cmd/places.h"
-#include "cmd/printable.h"
 #include "cmd/trust.h"
 
 const struct option config_option_rows[] = {
@@ -39,25 +39,23 @@ int config_command_load(const struct config_options *options, struct config **re
     struct acp_buf report;
     acp_buf_init(&report, CONFIG_MAX_REPORT);
     int err = config_load(options, ret, &report);
-    print_text(stderr, &report);
+    err_text(acp_buf_view(&report));
     acp_buf_finish(&report);
     if (err == ACP_ERR_NOMEM)
-        (void) fprintf(stderr, "acp: %s\n", acp_err_text(err));
+        err_printf("acp: %s\n", acp_err_text(err));
     return err ? (err == ACP_ERR_NOMEM ? EXIT_FAILED : EXIT_USAGE) : EXIT_OK;
 }
 
 int config_command_fail(const char *command, struct acp_buf *why)
 {
-    (void) fprintf(stderr, "acp %s: ", command);
-    print_text(stderr, why);
-    (void) fputc('\n', stderr);
+    err_printf("acp %s: %.*s\n", command, (int) why->len, why->len ? acp_buf_view(why).ptr : "");
     acp_buf_finish(why);
     return EXIT_FAILED;
 }
 
 int config_command_fail_system(const char *command, const char *what, const char *path, int reason)
 {
-    (void) fprintf(stderr, "acp %s: cannot %s %s: %s\n", command, what, path, strerror(-reason));
+    err_printf("acp %s: cannot %s %s: %s\n", command, what, path, strerror(-reason));
     return EXIT_FAILED;
 }
 
@@ -93,9 +91,11 @@ static int run_show(const struct invocation *invocation)
     acp_buf_init(&out, (size_t) CONFIG_MAX_REPORT * 64);
     int err = options->json ? config_show_json(config, &out) : config_show(config, &out);
     if (err)
-        (void) fprintf(stderr, "acp config: %s\n", acp_err_text(err));
+        err_printf("acp config: %s\n", acp_err_text(err));
+    else if (options->json)
+        out_json(acp_buf_view(&out));
     else
-        print_text(stdout, &out);
+        out_text(acp_buf_view(&out));
     acp_buf_finish(&out);
     config_free(config);
     return err ? EXIT_FAILED : EXIT_OK;
@@ -131,12 +131,12 @@ static int run_path(const struct invocation *invocation)
     const char *folder = cwd ? config_find_project(environment, cwd, &arena) : NULL;
     const char *project = folder ? config_file_of_project(folder, &arena) : NULL;
     if (user)
-        (void) puts(user);
+        out_printf("%s\n", user);
     if (project)
-        (void) puts(project);
+        out_printf("%s\n", project);
     acp_arena_finish(&arena);
     if (!user)
-        (void) fprintf(stderr, "acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: there is no home directory; set HOME\n");
     return user ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -164,7 +164,7 @@ static int write_template(const char *file)
     acp_buf_finish(&text);
     if (err)
         return config_command_fail_system("config", "write", file, err);
-    (void) puts(file);
+    out_printf("%s\n", file);
     return EXIT_OK;
 }
 
@@ -176,9 +176,9 @@ static int run_init(const struct invocation *invocation)
     acp_arena_init(&arena, 0);
     const char *file = config_find_user_file(config_command_environment(), &arena);
     if (!file)
-        (void) fprintf(stderr, "acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: there is no home directory; set HOME\n");
     else if (access(file, F_OK) == 0)
-        (void) fprintf(stderr, "acp config: there is a %s already, which is left as it is\n", file);
+        err_printf("acp config: there is a %s already, which is left as it is\n", file);
     else
         status = write_template(file);
     acp_arena_finish(&arena);
@@ -276,7 +276,7 @@ static int trust_folder(struct trust_place *place)
     else if (trust_add(place->list, place->folder, acp_buf_view(&text), &why))
         status = config_command_fail("config", &why);
     else
-        (void) printf("%s is trusted as it is now; when it changes, you will be told\n", file);
+        out_printf("%s is trusted as it is now; when it changes, you will be told\n", file);
     acp_buf_finish(&text);
     acp_buf_finish(&why);
     return status;
@@ -288,10 +288,10 @@ static int run_trust(const struct invocation *invocation)
     int status = EXIT_FAILED;
     find_trust_place(invocation, &place);
     if (!place.list)
-        (void) fprintf(stderr, "acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: there is no home directory; set HOME\n");
     else if (!place.folder)
-        (void) fprintf(stderr, "acp config: there is no .acp/config.json in %s or above it\n",
-                       place.cwd ? place.cwd : ".");
+        err_printf("acp config: there is no .acp/config.json in %s or above it\n",
+                   place.cwd ? place.cwd : ".");
     else
         status = trust_folder(&place);
     acp_arena_finish(&place.arena);
@@ -308,7 +308,7 @@ static int run_untrust(const struct invocation *invocation)
     /* A folder whose file is gone can still be in the list. */
     const char *folder = place.folder ? place.folder : place.cwd;
     if (!place.list || !folder)
-        (void) fprintf(stderr, "acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: there is no home directory; set HOME\n");
     else if (trust_remove(place.list, folder, &why))
         status = config_command_fail("config", &why);
     else
@@ -339,7 +339,7 @@ static int run_trusted(const struct invocation *invocation)
     if (list && trust_list(list, print_folder, &out, &why))
         status = config_command_fail("config", &why);
     else
-        print_text(stdout, &out);
+        out_text(acp_buf_view(&out));
     acp_buf_finish(&out);
     acp_buf_finish(&why);
     acp_arena_finish(&arena);
@@ -381,7 +381,7 @@ static int run_manual(const struct invocation *invocation)
     struct acp_buf out;
     acp_buf_init(&out, CONFIG_MAX_REPORT);
     int err = config_print_manual(&out);
-    (void) fwrite(acp_buf_view(&out).ptr, 1, out.len, stdout);
+    out_text(acp_buf_view(&out));
     acp_buf_finish(&out);
     return err ? EXIT_FAILED : EXIT_OK;
 }

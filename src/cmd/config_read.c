@@ -8,8 +8,8 @@
 
 #include "cmd/config_inside.h"
 #include "cmd/jsonc.h"
-#include "cmd/printable.h"
 #include "cmd/suggest.h"
+#include "text/sanitize.h"
 
 /* ---- Where we are --------------------------------------------------------------------------- */
 
@@ -68,16 +68,18 @@ static void report_line(struct config_reader *reader, size_t offset, const char 
 {
     char sentence[400];
     struct jsonc_place place = jsonc_place(reader->text, offset);
-    struct acp_buf *out = reader->report;
-    size_t before = out->len;
+    struct acp_buf line;
+    acp_buf_init(&line, CONFIG_MAX_REPORT);
     (void) vsnprintf(sentence, sizeof(sentence), format, args);
+    int err = acp_buf_printf(&line, "%s:%zu:%zu: %s%s%s", reader->file, place.line, place.column,
+                             reader->path, reader->path_len ? ": " : "", sentence);
+    /* Names in a file may hold anything, but a report is one line. */
+    if (!err)
+        err = sanitize_whole(SANITIZE_LINE, acp_buf_view(&line), reader->report);
     /* When the report is full, what it has is enough to go on with. */
-    if (acp_buf_printf(out, "%s:%zu:%zu: %s%s%s", reader->file, place.line, place.column,
-                       reader->path, reader->path_len ? ": " : "", sentence))
-        return;
-    /* Names in a file may hold anything. */
-    make_printable(out->data + out->start + before, out->len - before);
-    (void) acp_buf_append(out, "\n", 1);
+    if (!err)
+        (void) acp_buf_append(reader->report, "\n", 1);
+    acp_buf_finish(&line);
 }
 
 void config_complain_at(struct config_reader *reader, size_t offset, const char *format, ...)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "acp/json.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/owner_visit.h"
 
@@ -64,7 +65,7 @@ static void print_json(const struct control *control, const char *action,
         write(&w, more);
     acp_json_end_object(&w);
     if (!w.err)
-        (void) printf("%.*s\n", (int) line.len, line.data + line.start);
+        out_json_line(acp_buf_view(&line));
     acp_buf_finish(&line);
 }
 
@@ -140,7 +141,7 @@ static void print_cancelled(const struct control *control, bool cancelled)
     if (control->conversation.format == FORMAT_JSON)
         print_json(control, "cancel_result", write_cancelled, &cancelled);
     else
-        (void) puts(cancelled ? "cancel requested" : "nothing to cancel");
+        out_printf("%s\n", cancelled ? "cancel requested" : "nothing to cancel");
 }
 
 static void on_cancelled(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
@@ -211,10 +212,9 @@ static void on_set(struct visit *visit, int err, struct acp_raw result, struct a
     } else if (control->conversation.format == FORMAT_JSON) {
         print_json(control, is_mode ? "mode_set" : "config_set", write_setting, control);
     } else if (control->conversation.format == FORMAT_QUIET) {
-        (void) puts(control->value);
+        out_printf("%s\n", control->value);
     } else {
-        (void) printf(is_mode ? "%s set: %s\n" : "config set: %s=%s\n", control->name,
-                      control->value);
+        out_printf(is_mode ? "%s set: %s\n" : "config set: %s=%s\n", control->name, control->value);
     }
     leave(control);
 }
@@ -314,18 +314,17 @@ static void print_snapshot(const struct control *control, const struct snapshot 
         return;
     }
     if (c->format == FORMAT_QUIET) {
-        (void) puts(snapshot->state);
+        out_printf("%s\n", snapshot->state);
         return;
     }
-    (void) printf("session: %.*s\nagent: %s\nstatus: %s\n",
-                  c->talk.in_store ? (int) c->talk.session.len : 1,
-                  c->talk.in_store ? c->talk.session.ptr : "-", c->agent.name, snapshot->state);
+    out_printf("session: %.*s\nagent: %s\nstatus: %s\n",
+               c->talk.in_store ? (int) c->talk.session.len : 1,
+               c->talk.in_store ? c->talk.session.ptr : "-", c->agent.name, snapshot->state);
     if (!status->pid)
         return;
-    (void) printf("pid: %llu\nagent pid: %llu\nprompts waiting: %llu\nidle: %llu s\n",
-                  (unsigned long long) status->pid, (unsigned long long) status->agent_pid,
-                  (unsigned long long) status->waiting,
-                  (unsigned long long) status->idle_ms / 1000);
+    out_printf("pid: %llu\nagent pid: %llu\nprompts waiting: %llu\nidle: %llu s\n",
+               (unsigned long long) status->pid, (unsigned long long) status->agent_pid,
+               (unsigned long long) status->waiting, (unsigned long long) status->idle_ms / 1000);
 }
 
 static void on_status(struct visit *visit, int err, struct acp_raw result, struct acp_str why,

@@ -9,18 +9,18 @@
 #include <unistd.h>
 
 #include "acp/json.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/places.h"
-#include "cmd/printable.h"
 #include "store/store.h"
 
 void complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void) fputs("acp: ", stderr);
-    (void) vfprintf(stderr, format, args);
-    (void) fputc('\n', stderr);
+    output_text(output_messages(), acp_str("acp: "));
+    output_vprintf(output_messages(), format, args);
+    err_text(acp_str("\n"));
     va_end(args);
 }
 
@@ -56,7 +56,7 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
         err = config_set(c->config, CONFIG_REGISTRY, "--registry", agent->registry, &report);
     if (!err && agent->format)
         err = config_set(c->config, CONFIG_FORMAT, "--format", formats[agent->format], &report);
-    print_text(stderr, &report);
+    err_text(acp_buf_view(&report));
     acp_buf_finish(&report);
     if (err)
         return EXIT_USAGE;
@@ -68,7 +68,7 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
         complain("--json-strict goes with --format json only");
         return EXIT_USAGE;
     }
-    if (agent->json_strict && !freopen("/dev/null", "w", stderr))
+    if (agent->json_strict && err_silence())
         return EXIT_FAILED;
     return EXIT_OK;
 }
@@ -175,7 +175,7 @@ int conversation_make_rules(struct conversation *c, const struct conversation_op
     struct acp_buf report;
     acp_buf_init(&report, CONFIG_MAX_REPORT);
     int err = options->policy ? config_add_policy_file(c->config, options->policy, &report) : 0;
-    print_text(stderr, &report);
+    err_text(acp_buf_view(&report));
     acp_buf_finish(&report);
     if (err)
         return EXIT_USAGE;
@@ -324,7 +324,7 @@ static int make_session(struct conversation *c, const struct conversation_option
         acp_buf_init(&report, CONFIG_MAX_REPORT);
         if (config_add_mcp_file(c->config, options->mcp, &report))
             status = EXIT_USAGE;
-        print_text(stderr, &report);
+        err_text(acp_buf_view(&report));
         acp_buf_finish(&report);
     }
     const char *model = config_text(c->config, CONFIG_MODEL);

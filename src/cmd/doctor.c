@@ -16,6 +16,7 @@
 #include "acp/json.h"
 #include "acp/run.h"
 #include "acp/types.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
 #include "cmd/places.h"
@@ -71,14 +72,14 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
             write_text(&w, "mend", mend);
         acp_json_end_object(&w);
         if (!w.err)
-            (void) printf("%.*s\n", (int) line.len, line.data + line.start);
+            out_json_line(acp_buf_view(&line));
         acp_buf_finish(&line);
     } else if (doctor->conversation.format == FORMAT_TEXT || finding == FINDING_BAD) {
-        (void) printf("%-5s %s: %s\n", finding_words[finding], what, detail);
+        out_printf("%-5s %s: %s\n", finding_words[finding], what, detail);
         if (mend)
-            (void) printf("      %s\n", mend);
+            out_printf("      %s\n", mend);
     }
-    (void) fflush(stdout);
+    (void) out_flush();
 }
 
 /* ---- Configuration --------------------------------------------------------------------------- */
@@ -178,7 +179,7 @@ static void look_at_terminal(struct doctor *doctor)
         locale = value && *value ? value : NULL;
     }
     bool utf8 = locale && (strstr(locale, "UTF-8") || strstr(locale, "utf8"));
-    if (!isatty(STDERR_FILENO))
+    if (!err_is_terminal())
         found(doctor, FINDING_NOTE, "terminal", NULL,
               "none here: nobody can be asked for permissions");
     else if (!utf8)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "acp/run.h"
+#include "cli/output.h"
 #include "cmd/asking.h"
 #include "cmd/cmd.h"
 
@@ -102,8 +103,7 @@ static void on_errors(struct talk *talk, struct acp_str line, void *user)
     struct exec *exec = user;
     (void) talk;
     if (exec->options->agent.verbose)
-        (void) fprintf(stderr, "%s: %.*s\n", exec->asking.conversation.agent.name, (int) line.len,
-                       line.ptr);
+        err_printf("%s: %.*s\n", exec->asking.conversation.agent.name, (int) line.len, line.ptr);
 }
 
 /* ---- What the person says -------------------------------------------------------------------- */

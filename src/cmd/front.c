@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "acp/types.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/printable.h"
 #include "talk/owner_wire.h"
 
 enum { SIGNALS = 3 };
@@ -39,7 +39,8 @@ struct front {
     void *user;
     uv_loop_t *loop;
     struct show *show;
-    int terminal; /* -1: there is none, and nobody to ask */
+    int terminal;         /* -1: there is none, and nobody to ask */
+    struct output screen; /* the same terminal */
     uv_poll_t *keys;
     struct waiting *waiting; /* the first one is on the screen */
     bool asking;
@@ -58,15 +59,10 @@ static void free_waiting(struct waiting *waiting)
     free(waiting);
 }
 
-static void say(const struct front *front, struct acp_str text)
+static void say(struct front *front, struct acp_str text)
 {
-    while (text.len) {
-        ssize_t n = write(front->terminal, text.ptr, text.len);
-        if (n < 0 && errno != EINTR)
-            return;
-        if (n > 0)
-            text = acp_str_n(text.ptr + n, text.len - (size_t) n);
-    }
+    output_text(&front->screen, text);
+    (void) output_flush(&front->screen);
 }
 
 static void ask_next(struct front *front);
@@ -139,12 +135,10 @@ static void ask_next(struct front *front)
     (void) uv_poll_start(front->keys, UV_READABLE, on_keys);
 }
 
-/* Text of the agent on the terminal: its controls are not obeyed. */
+/* Text of the agent in a question: every character that is not what it looks like is visible. */
 static void put_plain(struct acp_buf *out, struct acp_str text)
 {
-    size_t from = out->len;
-    if (acp_buf_append_str(out, text) == 0)
-        make_printable(out->data + out->start + from, text.len);
+    (void) sanitize_whole(SANITIZE_LINE, text, out);
 }
 
 static void write_question(struct waiting *waiting, const struct talk_question *question)
@@ -220,8 +214,7 @@ void front_question_gone(struct front *front, uint64_t number)
 /* Whether the person sees what happens beside the words, in lines of progress. */
 static bool shows_progress(const struct front *front)
 {
-    return front->options.format == FORMAT_TEXT &&
-           (front->options.verbose || isatty(STDERR_FILENO));
+    return front->options.format == FORMAT_TEXT && (front->options.verbose || err_is_terminal());
 }
 
 /* What a person should know is said in any case. */
@@ -308,6 +301,7 @@ static int open_terminal(struct front *front)
     front->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (front->terminal < 0)
         return 0;
+    output_init_messages(&front->screen, front->terminal);
     front->keys = malloc(sizeof(*front->keys));
     if (!front->keys)
         return ACP_ERR_NOMEM;
@@ -326,14 +320,13 @@ static int open_show(struct front *front)
 {
     static const enum show_format formats[] = {
         [FORMAT_TEXT] = SHOW_TEXT, [FORMAT_JSON] = SHOW_JSON, [FORMAT_QUIET] = SHOW_QUIET};
-    bool screen = isatty(STDERR_FILENO);
+    bool screen = err_is_terminal();
     const char *no_colour = getenv("NO_COLOR");
     struct show_options options = {
         .format = formats[front->options.format],
         .session = front->options.session,
-        .out = STDOUT_FILENO,
-        .progress = screen || front->options.verbose ? STDERR_FILENO : -1,
-        .out_terminal = isatty(STDOUT_FILENO),
+        .out = OUTPUT_RESULTS,
+        .progress = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
         .colour = screen && !(no_colour && *no_colour),
     };
     return show_new(&options, &front->show);
@@ -352,7 +345,7 @@ int front_new(uv_loop_t *loop, const struct front_options *options,
     front->loop = loop;
     front->terminal = -1;
     int err = open_show(front);
-    if (!err && !options->no_person && isatty(STDERR_FILENO))
+    if (!err && !options->no_person && err_is_terminal())
         err = open_terminal(front);
     if (err) {
         front_free(front);
@@ -390,6 +383,7 @@ void front_free(struct front *front)
     }
     if (front->terminal >= 0)
         (void) close(front->terminal);
+    output_finish(&front->screen);
     show_free(front->show);
     free(front);
 }

@@ -4,6 +4,8 @@
  */
 #include "cmd/help.h"
 
+#include <stdio.h>
+
 #include "cmd/cmd.h"
 #include "cmd/manual.h"
 #include "cmd/prose.h"
@@ -18,7 +20,7 @@ enum {
 /* ---- Lists of two columns ------------------------------------------------------------------- */
 
 /* "-f, --file FILE"; what has no letter is indented as if it had one. */
-static size_t put_option_label(FILE *out, const struct option *option)
+static size_t put_option_label(struct output *out, const struct option *option)
 {
     char label[120];
     const char *no = option->kind == OPTION_TOGGLE ? "[no-]" : "";
@@ -29,7 +31,7 @@ static size_t put_option_label(FILE *out, const struct option *option)
                            : snprintf(label, sizeof(label), "    --%s%s%s%s", no, option->name,
                                       glue, argument);
     if (out)
-        (void) fprintf(out, "%*s%s", INDENT, "", label);
+        output_printf(out, "%*s%s", INDENT, "", label);
     return (size_t) n;
 }
 
@@ -46,19 +48,21 @@ static void widen(struct columns *columns, size_t label)
         columns->text = text;
 }
 
-static void put_text(FILE *out, const struct columns *columns, size_t label, const char *prose)
+static void put_text(struct output *out, const struct columns *columns, size_t label,
+                     const char *prose)
 {
     size_t column = INDENT + label;
     if (column + 2 > columns->text) {
-        (void) fputc('\n', out);
+        output_text(out, acp_str("\n"));
         column = 0;
     }
     prose_print(out, prose, columns->text, column, columns->width);
 }
 
-static void put_row(FILE *out, const struct columns *columns, const char *label, const char *prose)
+static void put_row(struct output *out, const struct columns *columns, const char *label,
+                    const char *prose)
 {
-    (void) fprintf(out, "%*s%s", INDENT, "", label);
+    output_printf(out, "%*s%s", INDENT, "", label);
     put_text(out, columns, strlen(label), prose);
 }
 
@@ -73,7 +77,8 @@ static void measure_options(struct columns *columns, const struct option_group *
 }
 
 /* A row's help with its choices: "what is printed: text, json or quiet". */
-static void put_option(FILE *out, const struct columns *columns, const struct option *option)
+static void put_option(struct output *out, const struct columns *columns,
+                       const struct option *option)
 {
     struct acp_buf text;
     acp_buf_init(&text, TEXT_MAX);
@@ -90,8 +95,8 @@ static void put_option(FILE *out, const struct columns *columns, const struct op
 }
 
 /* Options under the headings that their tables give; heading is what stands above the others. */
-static void put_options(FILE *out, const struct columns *columns, const struct option_group *groups,
-                        const char *heading)
+static void put_options(struct output *out, const struct columns *columns,
+                        const struct option_group *groups, const char *heading)
 {
     const char *due = heading;
     for (; groups && groups->options; groups++)
@@ -100,13 +105,13 @@ static void put_options(FILE *out, const struct columns *columns, const struct o
             if (row->hidden)
                 continue;
             if (due)
-                (void) fprintf(out, "\n%s:\n", due);
+                output_printf(out, "\n%s:\n", due);
             due = NULL;
             put_option(out, columns, row);
         }
 }
 
-static void put_commands(FILE *out, size_t width, const struct command *const *commands,
+static void put_commands(struct output *out, size_t width, const struct command *const *commands,
                          const char *heading)
 {
     struct columns columns = {0, width};
@@ -115,16 +120,16 @@ static void put_commands(FILE *out, size_t width, const struct command *const *c
     for (const struct command *const *c = commands; *c; c++)
         if (!(*c)->hidden)
             widen(&columns, strlen((*c)->name));
-    (void) fprintf(out, "\n%s:\n", heading);
+    output_printf(out, "\n%s:\n", heading);
     for (const struct command *const *c = commands; *c; c++)
         if (!(*c)->hidden)
             put_row(out, &columns, (*c)->name, (*c)->summary);
 }
 
-static void put_synopses(FILE *out, size_t width, const struct program *program,
+static void put_synopses(struct output *out, size_t width, const struct program *program,
                          const struct command *parent, const struct command *command)
 {
-    (void) fputs("\nUsage:\n", out);
+    output_text(out, acp_str("\nUsage:\n"));
     for (enum synopsis_form form = SYNOPSIS_PLAIN; form < SYNOPSIS_FORMS; form++) {
         struct acp_buf text;
         acp_buf_init(&text, TEXT_MAX);
@@ -136,15 +141,15 @@ static void put_synopses(FILE *out, size_t width, const struct program *program,
     }
 }
 
-static void put_examples(FILE *out, size_t width, const struct example *examples)
+static void put_examples(struct output *out, size_t width, const struct example *examples)
 {
     if (!examples)
         return;
-    (void) fputs("\nExamples:\n", out);
+    output_text(out, acp_str("\nExamples:\n"));
     for (; examples->line; examples++) {
         for (const char *line = examples->line; *line;) {
             size_t n = strcspn(line, "\n");
-            (void) fprintf(out, "%*s%.*s\n", INDENT, "", (int) n, line);
+            output_printf(out, "%*s%.*s\n", INDENT, "", (int) n, line);
             line += n + (line[n] == '\n');
         }
         prose_print(out, examples->meaning, (size_t) INDENT * 3, 0, width);
@@ -153,24 +158,26 @@ static void put_examples(FILE *out, size_t width, const struct example *examples
 
 /* ---- Whole pages ---------------------------------------------------------------------------- */
 
-/* The summary behind "acp trace -", in line with it where it goes on. */
-static void put_rest_of_title(FILE *out, int column, size_t width, const char *summary)
+/* "acp trace - summary", wrapped in line with the summary. */
+static void put_title(struct output *out, size_t width, const char *title, const char *summary)
 {
-    size_t begin = column > 0 ? (size_t) column : 0;
+    output_printf(out, "%s -", title);
+    size_t begin = strlen(title) + 2;
     prose_print(out, summary, begin + 1, begin, width);
 }
 
-static void print_command(FILE *out, const struct program *program, const struct command *parent,
-                          const struct command *command)
+static void print_command(struct output *out, const struct program *program,
+                          const struct command *parent, const struct command *command)
 {
     size_t width = prose_width(out);
     struct columns columns = {0, width};
-    int column = fprintf(out, "%s%s%s %s -", program->name, parent ? " " : "",
-                         parent ? parent->name : "", command->name);
-    put_rest_of_title(out, column, width, command->summary);
+    char title[120];
+    (void) snprintf(title, sizeof(title), "%s%s%s %s", program->name, parent ? " " : "",
+                    parent ? parent->name : "", command->name);
+    put_title(out, width, title, command->summary);
     put_synopses(out, width, program, parent, command);
     if (command->description) {
-        (void) fputc('\n', out);
+        output_text(out, acp_str("\n"));
         prose_print(out, command->description, 0, 0, width);
     }
     put_commands(out, width, command->subcommands, "Subcommands");
@@ -181,21 +188,21 @@ static void print_command(FILE *out, const struct program *program, const struct
     put_examples(out, width, command->examples);
 }
 
-static void print_program(FILE *out, const struct program *program)
+static void print_program(struct output *out, const struct program *program)
 {
     size_t width = prose_width(out);
     struct columns columns = {0, width};
-    put_rest_of_title(out, fprintf(out, "%s -", program->name), width, program->summary);
-    (void) fprintf(out, "\nUsage:\n  %s COMMAND [OPTION...] [ARGUMENT...]\n", program->name);
+    put_title(out, width, program->name, program->summary);
+    output_printf(out, "\nUsage:\n  %s COMMAND [OPTION...] [ARGUMENT...]\n", program->name);
     if (program->default_command)
-        (void) fprintf(out, "  %s AGENT [COMMAND] [OPTION...] [ARGUMENT...]\n", program->name);
+        output_printf(out, "  %s AGENT [COMMAND] [OPTION...] [ARGUMENT...]\n", program->name);
     put_commands(out, width, program->commands, "Commands");
     measure_options(&columns, program_options);
     put_options(out, &columns, program_options, "Options");
-    (void) fprintf(out, "\n'%s help COMMAND' tells more about a command.\n", program->name);
+    output_printf(out, "\n'%s help COMMAND' tells more about a command.\n", program->name);
 }
 
-void help_print(FILE *out, const struct program *program, const struct command *parent,
+void help_print(struct output *out, const struct program *program, const struct command *parent,
                 const struct command *command)
 {
     if (command)
@@ -246,7 +253,7 @@ static bool find_command(const struct invocation *invocation, const struct comma
             usage_error_set(&error, "there is no %s '%.60s'%s%s%s", i ? "subcommand" : "command",
                             word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
                             near.best ? "'?" : "");
-            (void) fprintf(stderr, "%s help: %s\n", invocation->program->name, error.message);
+            err_printf("%s help: %s\n", invocation->program->name, error.message);
             return false;
         }
         list = command->subcommands;
@@ -263,8 +270,8 @@ static int run_help(const struct invocation *invocation)
     if (!find_command(invocation, &parent, &command))
         return EXIT_USAGE;
     if (options->manual)
-        return manual_print(stdout, invocation->program, command, options->sections);
-    help_print(stdout, invocation->program, parent, command);
+        return manual_print(output_results(), invocation->program, command, options->sections);
+    help_print(output_results(), invocation->program, parent, command);
     return EXIT_OK;
 }
 
@@ -294,7 +301,7 @@ const struct command command_help = {
 
 static int run_version(const struct invocation *invocation)
 {
-    (void) printf("%s %s\n", invocation->program->name, invocation->program->version);
+    out_printf("%s %s\n", invocation->program->name, invocation->program->version);
     return EXIT_OK;
 }
 

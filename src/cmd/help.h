@@ -2,12 +2,11 @@
 #ifndef SRC_CMD_HELP_H
 #define SRC_CMD_HELP_H
 
-#include <stdio.h>
-
+#include "cli/output.h"
 #include "cmd/command.h"
 
 /* Help on a command; on the program where command is NULL. */
-void help_print(FILE *out, const struct program *program, const struct command *parent,
+void help_print(struct output *out, const struct program *program, const struct command *parent,
                 const struct command *command);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include "cmd/cmd.h"
 
@@ -16,63 +17,61 @@ enum { SYNOPSIS_MAX = 4096 };
 /* ---- Pieces --------------------------------------------------------------------------------- */
 
 /* A fragment such as a row's help as a sentence. */
-static void put_sentence(FILE *out, const char *fragment)
+static void put_sentence(struct output *out, const char *fragment)
 {
-    (void) fputc(toupper((unsigned char) *fragment), out);
-    (void) fputs(fragment + 1, out);
-    (void) fputc('.', out);
+    output_printf(out, "%c%s.", toupper((unsigned char) *fragment), fragment + 1);
 }
 
 /* A term's text may be a paragraph only; its lines go behind one tab. */
-static void put_term(FILE *out, const char *term, const char *meaning)
+static void put_term(struct output *out, const char *term, const char *meaning)
 {
-    (void) fprintf(out, "%s\n\t%s\n\n", term, meaning);
+    output_printf(out, "%s\n\t%s\n\n", term, meaning);
 }
 
-static void put_option_label(FILE *out, const struct option *option)
+static void put_option_label(struct output *out, const struct option *option)
 {
     if (option->letter)
-        (void) fprintf(out, "*-%c*, ", option->letter);
-    (void) fprintf(out, "*--%s*", option->name);
+        output_printf(out, "*-%c*, ", option->letter);
+    output_printf(out, "*--%s*", option->name);
     if (option->kind == OPTION_TOGGLE)
-        (void) fprintf(out, ", *--no-%s*", option->name);
+        output_printf(out, ", *--no-%s*", option->name);
     if (option->argument)
-        (void) fprintf(out, " _%s_", option->argument);
+        output_printf(out, " _%s_", option->argument);
 }
 
-static void put_choices(FILE *out, const char *const *choices)
+static void put_choices(struct output *out, const char *const *choices)
 {
-    (void) fputs(" One of ", out);
+    output_text(out, acp_str(" One of "));
     for (size_t i = 0; choices[i]; i++)
-        (void) fprintf(out, "%s*%s*", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
-    (void) fputc('.', out);
+        output_printf(out, "%s*%s*", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+    output_text(out, acp_str("."));
 }
 
-static void put_option(FILE *out, const struct option *option)
+static void put_option(struct output *out, const struct option *option)
 {
     put_option_label(out, option);
-    (void) fputs("\n\t", out);
+    output_text(out, acp_str("\n\t"));
     put_sentence(out, option->help);
     if (option->choices)
         put_choices(out, option->choices);
     if (option->details)
-        (void) fprintf(out, " %s", option->details);
+        output_printf(out, " %s", option->details);
     if (option->repeated)
-        (void) fputs(" It may be given more than once.", out);
+        output_text(out, acp_str(" It may be given more than once."));
     if (option->alias)
-        (void) fprintf(out, " *--%s* means the same.", option->alias);
+        output_printf(out, " *--%s* means the same.", option->alias);
     if (option->environment)
-        (void) fprintf(out, " Without it, the environment variable *%s* counts.",
-                       option->environment);
-    (void) fputs("\n\n", out);
+        output_printf(out, " Without it, the environment variable *%s* counts.",
+                      option->environment);
+    output_text(out, acp_str("\n\n"));
 }
 
-static void put_groups(FILE *out, const struct option_group *groups)
+static void put_groups(struct output *out, const struct option_group *groups)
 {
     for (; groups && groups->options; groups++)
         for (const struct option *row = groups->options; row->name; row++) {
             if (row->heading)
-                (void) fprintf(out, "## %s\n\n", row->heading);
+                output_printf(out, "## %s\n\n", row->heading);
             if (!row->hidden)
                 put_option(out, row);
         }
@@ -95,29 +94,29 @@ static bool has_table(const struct option_group *groups, const struct option *op
     return false;
 }
 
-static void put_synopses(FILE *out, const struct program *program, const struct command *parent,
-                         const struct command *command)
+static void put_synopses(struct output *out, const struct program *program,
+                         const struct command *parent, const struct command *command)
 {
     for (enum synopsis_form form = SYNOPSIS_PLAIN; form < SYNOPSIS_FORMS; form++) {
         struct acp_buf text;
         acp_buf_init(&text, SYNOPSIS_MAX);
         if (command_has_form(command, form) &&
             command_synopsis(program, parent, command, form, &text) == 0)
-            (void) fprintf(out, "%.*s\n\n", (int) text.len, acp_buf_view(&text).ptr);
+            output_printf(out, "%.*s\n\n", (int) text.len, acp_buf_view(&text).ptr);
         acp_buf_finish(&text);
     }
 }
 
-static void put_example_lines(FILE *out, const struct example *examples)
+static void put_example_lines(struct output *out, const struct example *examples)
 {
     for (; examples && examples->line; examples++)
-        (void) fprintf(out, "%s:\n\n```\n%s\n```\n\n", examples->meaning, examples->line);
+        output_printf(out, "%s:\n\n```\n%s\n```\n\n", examples->meaning, examples->line);
 }
 
-static void put_examples(FILE *out, const struct example *examples)
+static void put_examples(struct output *out, const struct example *examples)
 {
     if (examples)
-        (void) fputs("# EXAMPLES\n\n", out);
+        output_text(out, acp_str("# EXAMPLES\n\n"));
     put_example_lines(out, examples);
 }
 
@@ -131,7 +130,7 @@ static const struct exit_status *find_status(const struct exit_status *statuses,
     return NULL;
 }
 
-static void put_status(FILE *out, const struct exit_status *status)
+static void put_status(struct output *out, const struct exit_status *status)
 {
     char term[16];
     (void) snprintf(term, sizeof(term), "*%d*", status->number);
@@ -139,9 +138,10 @@ static void put_status(FILE *out, const struct exit_status *status)
 }
 
 /* The command's own statuses, and those of the program that every command has, by number. */
-static void put_statuses(FILE *out, const struct program *program, const struct command *command)
+static void put_statuses(struct output *out, const struct program *program,
+                         const struct command *command)
 {
-    (void) fputs("# EXIT STATUS\n\n", out);
+    output_text(out, acp_str("# EXIT STATUS\n\n"));
     for (const struct exit_status *s = program->statuses; s && s->meaning; s++) {
         const struct exit_status *own = command ? find_status(command->statuses, s->number) : s;
         if (own || s->number <= EXIT_USAGE)
@@ -152,15 +152,15 @@ static void put_statuses(FILE *out, const struct program *program, const struct 
 /* ---- Pages ---------------------------------------------------------------------------------- */
 
 /* A table that the command itself has as well stands once in the page, under its own options. */
-static void put_subcommand(FILE *out, const struct program *program, const struct command *parent,
-                           const struct command *command)
+static void put_subcommand(struct output *out, const struct program *program,
+                           const struct command *parent, const struct command *command)
 {
-    (void) fprintf(out, "## %s\n\n", command->name);
+    output_printf(out, "## %s\n\n", command->name);
     put_synopses(out, program, parent, command);
     put_sentence(out, command->summary);
-    (void) fputs("\n\n", out);
+    output_text(out, acp_str("\n\n"));
     if (command->description)
-        (void) fprintf(out, "%s\n\n", command->description);
+        output_printf(out, "%s\n\n", command->description);
     for (const struct option_group *g = command->options; g && g->options; g++)
         for (const struct option *row = g->options; row->name; row++)
             if (!row->hidden && !has_table(parent->options, g->options))
@@ -168,99 +168,100 @@ static void put_subcommand(FILE *out, const struct program *program, const struc
     put_example_lines(out, command->examples);
 }
 
-static void put_subcommands(FILE *out, const struct program *program, const struct command *command)
+static void put_subcommands(struct output *out, const struct program *program,
+                            const struct command *command)
 {
     if (!command->subcommands)
         return;
-    (void) fputs("# SUBCOMMANDS\n\n", out);
+    output_text(out, acp_str("# SUBCOMMANDS\n\n"));
     for (const struct command *const *sub = command->subcommands; *sub; sub++)
         if (!(*sub)->hidden)
             put_subcommand(out, program, command, *sub);
 }
 
-static int put_file(FILE *out, const char *name)
+static int put_file(struct output *out, const char *name)
 {
     char bytes[4096];
     size_t n;
     FILE *in = fopen(name, "r");
     if (!in) {
-        (void) fprintf(stderr, "acp help: cannot open %s: %s\n", name, strerror(errno));
+        err_printf("acp help: cannot open %s: %s\n", name, strerror(errno));
         return EXIT_FAILED;
     }
     while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
-        (void) fwrite(bytes, 1, n, out);
-    (void) fputc('\n', out);
+        output_text(out, acp_str_n(bytes, n));
+    output_text(out, acp_str("\n"));
     bool failed = ferror(in);
     (void) fclose(in);
     return failed ? EXIT_FAILED : EXIT_OK;
 }
 
-static int print_command(FILE *out, const struct program *program, const struct command *command,
-                         const char *sections)
+static int print_command(struct output *out, const struct program *program,
+                         const struct command *command, const char *sections)
 {
     int status = EXIT_OK;
-    (void) fprintf(out, "%s-%s(1)\n\n# NAME\n\n%s-%s - %s\n\n# SYNOPSIS\n\n", program->name,
-                   command->name, program->name, command->name, command->summary);
+    output_printf(out, "%s-%s(1)\n\n# NAME\n\n%s-%s - %s\n\n# SYNOPSIS\n\n", program->name,
+                  command->name, program->name, command->name, command->summary);
     put_synopses(out, program, NULL, command);
-    (void) fprintf(out, "# DESCRIPTION\n\n%s\n\n", command->description);
+    output_printf(out, "# DESCRIPTION\n\n%s\n\n", command->description);
     put_subcommands(out, program, command);
-    (void) fputs("# OPTIONS\n\n", out);
+    output_text(out, acp_str("# OPTIONS\n\n"));
     put_groups(out, command->options);
     if (has_headings(command->options))
-        (void) fputs("## Help\n\n", out);
+        output_text(out, acp_str("## Help\n\n"));
     put_option(out, &command_common_options->options[0]);
     if (sections)
         status = put_file(out, sections);
     put_statuses(out, program, command);
     put_examples(out, command->examples);
-    (void) fprintf(out, "# SEE ALSO\n\n*%s*(1)\n", program->name);
+    output_printf(out, "# SEE ALSO\n\n*%s*(1)\n", program->name);
     return status;
 }
 
-static void put_commands(FILE *out, const struct program *program)
+static void put_commands(struct output *out, const struct program *program)
 {
-    (void) fputs("# COMMANDS\n\n", out);
+    output_text(out, acp_str("# COMMANDS\n\n"));
     for (const struct command *const *c = program->commands; *c; c++) {
         if ((*c)->hidden)
             continue;
-        (void) fprintf(out, "*%s-%s*(1)\n\t", program->name, (*c)->name);
+        output_printf(out, "*%s-%s*(1)\n\t", program->name, (*c)->name);
         put_sentence(out, (*c)->summary);
-        (void) fputs("\n\n", out);
+        output_text(out, acp_str("\n\n"));
     }
 }
 
-static void put_terms(FILE *out, const char *heading, const struct term *terms)
+static void put_terms(struct output *out, const char *heading, const struct term *terms)
 {
     if (!terms || !terms->name)
         return;
-    (void) fprintf(out, "# %s\n\n", heading);
+    output_printf(out, "# %s\n\n", heading);
     for (; terms->name; terms++)
         put_term(out, terms->name, terms->meaning);
 }
 
-static int print_program(FILE *out, const struct program *program, const char *sections)
+static int print_program(struct output *out, const struct program *program, const char *sections)
 {
     int status = EXIT_OK;
-    (void) fprintf(out, "%s(1)\n\n# NAME\n\n%s - %s\n\n# SYNOPSIS\n\n", program->name,
-                   program->name, program->summary);
-    (void) fprintf(out, "*%s* _COMMAND_ [_OPTION_...] [_ARGUMENT_...]\n\n", program->name);
+    output_printf(out, "%s(1)\n\n# NAME\n\n%s - %s\n\n# SYNOPSIS\n\n", program->name, program->name,
+                  program->summary);
+    output_printf(out, "*%s* _COMMAND_ [_OPTION_...] [_ARGUMENT_...]\n\n", program->name);
     if (program->default_command)
-        (void) fprintf(out, "*%s* _AGENT_ [_COMMAND_] [_OPTION_...] [_ARGUMENT_...]\n\n",
-                       program->name);
-    (void) fprintf(out, "# DESCRIPTION\n\n%s\n\n", program->description);
+        output_printf(out, "*%s* _AGENT_ [_COMMAND_] [_OPTION_...] [_ARGUMENT_...]\n\n",
+                      program->name);
+    output_printf(out, "# DESCRIPTION\n\n%s\n\n", program->description);
     put_commands(out, program);
-    (void) fputs("# OPTIONS\n\n", out);
+    output_text(out, acp_str("# OPTIONS\n\n"));
     put_groups(out, program_options);
     if (sections)
         status = put_file(out, sections);
     put_statuses(out, program, NULL);
     put_terms(out, "ENVIRONMENT", program->environment);
     put_terms(out, "FILES", program->files);
-    (void) fprintf(out, "# SEE ALSO\n\n%s\n", program->see_also);
+    output_printf(out, "# SEE ALSO\n\n%s\n", program->see_also);
     return status;
 }
 
-int manual_print(FILE *out, const struct program *program, const struct command *command,
+int manual_print(struct output *out, const struct program *program, const struct command *command,
                  const char *sections)
 {
     return command ? print_command(out, program, command, sections)

@@ -2,8 +2,7 @@
 #ifndef SRC_CMD_MANUAL_H
 #define SRC_CMD_MANUAL_H
 
-#include <stdio.h>
-
+#include "cli/output.h"
 #include "cmd/command.h"
 
 /*
@@ -11,7 +10,7 @@
  * source for scdoc(1).  sections names a file of further sections, which go behind the options, or
  * is NULL.  Gives an exit status, after a message on stderr when it is not EXIT_OK.
  */
-int manual_print(FILE *out, const struct program *program, const struct command *command,
+int manual_print(struct output *out, const struct program *program, const struct command *command,
                  const char *sections);
 
 #endif

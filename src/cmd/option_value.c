@@ -5,22 +5,22 @@
 
 #include "cmd/option.h"
 #include "cmd/suggest.h"
-
-/* Words that somebody typed go to a terminal: show controls, do not obey them. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char) *text < 0x20 || *text == 0x7F)
-            *text = '?';
-}
+#include "text/sanitize.h"
 
 void usage_error_set(struct usage_error *error, const char *format, ...)
 {
+    char message[sizeof(error->message)];
+    struct acp_buf line;
     va_list args;
     va_start(args, format);
-    (void) vsnprintf(error->message, sizeof(error->message), format, args);
+    (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    make_printable(error->message);
+    /* One line, whatever was typed. */
+    acp_buf_init(&line, sizeof(message) * 8);
+    (void) sanitize_whole(SANITIZE_LINE, acp_str(message), &line);
+    (void) snprintf(error->message, sizeof(error->message), "%.*s", (int) line.len,
+                    line.len ? acp_buf_view(&line).ptr : "");
+    acp_buf_finish(&line);
 }
 
 /* How much of a wrong value a message repeats. */

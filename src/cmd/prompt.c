@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cmd/asking.h"
 #include "cmd/cmd.h"
 #include "cmd/owner_visit.h"
@@ -109,10 +110,10 @@ static void on_placed(struct visit *visit, int err, struct acp_raw result, struc
         complain("%.*s", (int) why.len, why.ptr);
         prompt->asking.status = EXIT_FAILED;
     } else if (prompt->asking.conversation.format == FORMAT_JSON) {
-        (void) printf("{\"action\":\"prompt_queued\",\"session\":\"%.*s\",\"request\":%llu}\n",
-                      (int) id.len, id.ptr, (unsigned long long) request);
+        out_printf("{\"action\":\"prompt_queued\",\"session\":\"%.*s\",\"request\":%llu}\n",
+                   (int) id.len, id.ptr, (unsigned long long) request);
     } else if (prompt->asking.conversation.format == FORMAT_TEXT) {
-        (void) printf("[queued] %llu\n", (unsigned long long) request);
+        out_printf("[queued] %llu\n", (unsigned long long) request);
     }
     leave(prompt);
 }

@@ -38,7 +38,7 @@ static size_t clamp(size_t width)
     return width < NARROWEST ? NARROWEST : width > WIDEST ? WIDEST : width;
 }
 
-size_t prose_width(FILE *out)
+size_t prose_width(const struct output *out)
 {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
@@ -48,19 +48,19 @@ size_t prose_width(FILE *out)
         width = width * 10 + (size_t) (columns[i] - '0');
     if (width)
         return clamp(width);
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (ioctl(out->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return clamp(size.ws_col);
     return USUAL;
 }
 
-static void put_blanks(FILE *out, size_t count)
+static void put_blanks(struct output *out, size_t count)
 {
-    (void) fprintf(out, "%*s", (int) count, "");
+    output_printf(out, "%*s", (int) count, "");
 }
 
 /* A paragraph: words up to end, with a line end after the last. */
-static void put_paragraph(FILE *out, const char *p, const char *end, size_t indent, size_t column,
-                          size_t width)
+static void put_paragraph(struct output *out, const char *p, const char *end, size_t indent,
+                          size_t column, size_t width)
 {
     bool fresh = true; /* nothing stands on the line yet that a blank would have to follow */
     while (p < end) {
@@ -69,7 +69,7 @@ static void put_paragraph(FILE *out, const char *p, const char *end, size_t inde
             n++;
         if (n > 0) {
             if (!fresh && column + 1 + n > width) {
-                (void) fputc('\n', out);
+                output_text(out, acp_str("\n"));
                 column = 0;
                 fresh = true;
             }
@@ -77,19 +77,19 @@ static void put_paragraph(FILE *out, const char *p, const char *end, size_t inde
                 put_blanks(out, indent - column);
                 column = indent;
             } else if (!fresh) {
-                (void) fputc(' ', out);
+                output_text(out, acp_str(" "));
                 column++;
             }
-            (void) fwrite(p, 1, n, out);
+            output_text(out, acp_str_n(p, n));
             column += n;
             fresh = false;
         }
         p += n + (p + n < end);
     }
-    (void) fputc('\n', out);
+    output_text(out, acp_str("\n"));
 }
 
-void prose_print(FILE *out, const char *prose, size_t indent, size_t column, size_t width)
+void prose_print(struct output *out, const char *prose, size_t indent, size_t column, size_t width)
 {
     struct acp_buf plain;
     acp_buf_init(&plain, PROSE_MAX);
@@ -104,7 +104,7 @@ void prose_print(FILE *out, const char *prose, size_t indent, size_t column, siz
             column = 0;
             p = stop < end ? stop + 2 : end;
             if (p < end)
-                (void) fputc('\n', out);
+                output_text(out, acp_str("\n"));
         }
     }
     acp_buf_finish(&plain);

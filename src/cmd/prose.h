@@ -8,20 +8,19 @@
 #ifndef SRC_CMD_PROSE_H
 #define SRC_CMD_PROSE_H
 
-#include <stdio.h>
-
 #include "acp/base.h"
+#include "cli/output.h"
 
 /* Appends the text without its markup. */
 int prose_plain(const char *prose, struct acp_buf *out);
 
 /* How wide the lines for people may be: the terminal's width behind the file, from 40 to 100. */
-size_t prose_width(FILE *out);
+size_t prose_width(const struct output *out);
 
 /*
  * Prints prose without its markup, wrapped at width, every line behind indent blanks; the first
  * line continues one that is already column wide.
  */
-void prose_print(FILE *out, const char *prose, size_t indent, size_t column, size_t width);
+void prose_print(struct output *out, const char *prose, size_t indent, size_t column, size_t width);
 
 #endif

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "acp/json.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "talk/owner.h"
 
@@ -170,7 +171,7 @@ static int print_row(const struct store_session *session)
     acp_json_writer_init(&w, &line);
     sessions_write(&w, session);
     if (!w.err)
-        (void) printf("%.*s\n", (int) line.len, line.data + line.start);
+        out_json_line(acp_buf_view(&line));
     acp_buf_finish(&line);
     return w.err;
 }
@@ -196,15 +197,15 @@ static int print_session(const struct store_session *session, void *user)
     if (*format == FORMAT_JSON)
         return print_row(session);
     if (*format == FORMAT_QUIET) {
-        (void) printf("%.*s\n", (int) session->id.len, session->id.ptr);
+        out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
         return 0;
     }
     struct acp_str what = session->title.len ? session->title : session->cwd;
     sessions_time(session->updated, when);
-    (void) printf("%.*s  %-7s  %s  %-10.*s  %-10.*s  %.*s\n", (int) session->id.len,
-                  session->id.ptr, state_of(session), when, (int) session->agent.len,
-                  session->agent.ptr, session->name.len ? (int) session->name.len : 1,
-                  session->name.len ? session->name.ptr : "-", (int) what.len, what.ptr);
+    out_printf("%.*s  %-7s  %s  %-10.*s  %-10.*s  %.*s\n", (int) session->id.len, session->id.ptr,
+               state_of(session), when, (int) session->agent.len, session->agent.ptr,
+               session->name.len ? (int) session->name.len : 1,
+               session->name.len ? session->name.ptr : "-", (int) what.len, what.ptr);
     return 0;
 }
 
@@ -271,7 +272,7 @@ static const struct command command_list = {
 static void print_text(const char *label, struct acp_str text)
 {
     if (text.len)
-        (void) printf("%s: %.*s\n", label, (int) text.len, text.ptr);
+        out_printf("%s: %.*s\n", label, (int) text.len, text.ptr);
 }
 
 static void print_details(const struct store_session *session)
@@ -286,15 +287,15 @@ static void print_details(const struct store_session *session)
     print_text("folder", session->cwd);
     print_text("more folders", session->directories);
     print_text("settings", session->settings);
-    (void) printf("state: %s\n", state_of(session));
+    out_printf("state: %s\n", state_of(session));
     sessions_time(session->created, when);
-    (void) printf("begun: %s\n", when);
+    out_printf("begun: %s\n", when);
     sessions_time(session->updated, when);
-    (void) printf("last event: %s, number %llu\n", when, (unsigned long long) session->last_seq);
+    out_printf("last event: %s, number %llu\n", when, (unsigned long long) session->last_seq);
     print_text("last stop", session->stop_reason);
     print_text("usage", session->usage);
     if (session->owner)
-        (void) printf("owner: process %lld\n", (long long) session->owner);
+        out_printf("owner: process %lld\n", (long long) session->owner);
 }
 
 static int run_show(const struct invocation *invocation)
@@ -308,7 +309,7 @@ static int run_show(const struct invocation *invocation)
     if (!status && s.conversation.format == FORMAT_JSON)
         (void) print_row(&session);
     else if (!status && s.conversation.format == FORMAT_QUIET)
-        (void) printf("%.*s\n", (int) session.id.len, session.id.ptr);
+        out_printf("%.*s\n", (int) session.id.len, session.id.ptr);
     else if (!status)
         print_details(&session);
     sessions_finish(&s);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "acp/json.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
 #include "talk/show.h"
@@ -36,22 +37,16 @@ struct export
 {
     struct store_session session;
     struct show *show;
-    struct acp_buf line;
-    int fd;
+    struct acp_buf line; /* JSON */
+    struct output out;
 };
 
 static int write_line(struct export *export)
 {
-    struct acp_str text = acp_buf_view(&export->line);
-    while (text.len) {
-        ssize_t n = write(export->fd, text.ptr, text.len);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0)
-            text = acp_str_n(text.ptr + n, text.len - (size_t) n);
-    }
+    output_json(&export->out, acp_buf_view(&export->line));
+    output_text(&export->out, acp_str("\n"));
     acp_buf_clear(&export->line);
-    return 0;
+    return output_flush(&export->out);
 }
 
 static int export_event(const struct store_event *event, void *user)
@@ -68,8 +63,6 @@ static int export_event(const struct store_event *event, void *user)
     }
     acp_json_writer_init(&w, &export->line);
     int err = record_write(&record, export->session.id, &w);
-    if (!err)
-        err = acp_buf_append_str(&export->line, acp_str("\n"));
     return err ? err : write_line(export);
 }
 
@@ -77,15 +70,16 @@ static int begin_markdown(struct export *export)
 {
     char when[SESSIONS_TIME_SIZE];
     const struct store_session *session = &export->session;
-    struct show_options options = {
-        .format = SHOW_MARKDOWN, .out = export->fd, .progress = export->fd, .prompts = true};
+    struct show_options options = {.format = SHOW_MARKDOWN,
+                                   .out = export->out.fd,
+                                   .progress = export->out.fd,
+                                   .prompts = true};
     struct acp_str title = session->title.len ? session->title : session->id;
     sessions_time(session->created, when);
-    int err = acp_buf_printf(&export->line, "# %.*s\n\n%.*s, %s, in `%.*s`\n", (int) title.len,
-                             title.ptr, (int) session->agent.len, session->agent.ptr, when,
-                             (int) session->cwd.len, session->cwd.ptr);
-    if (!err)
-        err = write_line(export);
+    output_printf(&export->out, "# %.*s\n\n%.*s, %s, in `%.*s`\n", (int) title.len, title.ptr,
+                  (int) session->agent.len, session->agent.ptr, when, (int) session->cwd.len,
+                  session->cwd.ptr);
+    int err = output_flush(&export->out);
     return err ? err : show_new(&options, &export->show);
 }
 
@@ -94,15 +88,15 @@ static int begin_json(struct export *export)
     struct acp_json_writer w;
     acp_json_writer_init(&w, &export->line);
     sessions_write(&w, &export->session);
-    int err = w.err ? w.err : acp_buf_append_str(&export->line, acp_str("\n"));
-    return err ? err : write_line(export);
+    return w.err ? w.err : write_line(export);
 }
 
 static int run_export(const struct invocation *invocation)
 {
     const struct export_options *options = invocation->options;
     struct sessions s;
-    struct export export = {.fd = STDOUT_FILENO};
+    struct export export = {0};
+    int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
     bool json = options->as == AS_JSON || (!options->as && options->agent.format == FORMAT_JSON);
     acp_buf_init(&export.line, RECORD_MAX);
@@ -110,12 +104,13 @@ static int run_export(const struct invocation *invocation)
     if (!status)
         status = sessions_find(&s, invocation, &export.session);
     if (!status && options->output) {
-        export.fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (export.fd < 0) {
+        fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (fd < 0) {
             complain("--output %s: %s", options->output, strerror(errno));
             status = EXIT_USAGE;
         }
     }
+    output_init_results(&export.out, fd);
     if (!status) {
         int err = json ? begin_json(&export) : begin_markdown(&export);
         if (!err)
@@ -128,10 +123,11 @@ static int run_export(const struct invocation *invocation)
             status = EXIT_FAILED;
         }
     }
-    if (options->output && export.fd >= 0 && close(export.fd) && !status)
+    if (options->output && fd > OUTPUT_RESULTS && close(fd) && !status)
         status = EXIT_FAILED;
     show_free(export.show);
     acp_buf_finish(&export.line);
+    output_finish(&export.out);
     sessions_finish(&s);
     return status;
 }
@@ -264,7 +260,7 @@ static int run_import(const struct invocation *invocation)
         complain("%s:%zu: %s", name, import.line, import.failure.message);
         status = EXIT_FAILED;
     } else if (!status) {
-        (void) printf("%s\n", import.id);
+        out_printf("%s\n", import.id);
     }
     if (file && file != stdin)
         (void) fclose(file);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/owner_visit.h"
 #include "cmd/sessions.h"
@@ -82,10 +83,10 @@ static int end_session(const struct invocation *invocation, const char *action,
         status = EXIT_FAILED;
     }
     if (!status && s.conversation.format == FORMAT_JSON)
-        (void) printf("{\"action\":\"%s\",\"session\":\"%.*s\"}\n", action, (int) session.id.len,
-                      session.id.ptr);
+        out_printf("{\"action\":\"%s\",\"session\":\"%.*s\"}\n", action, (int) session.id.len,
+                   session.id.ptr);
     else if (!status && s.conversation.format == FORMAT_TEXT)
-        (void) printf("%.*s\n", (int) session.id.len, session.id.ptr);
+        out_printf("%.*s\n", (int) session.id.len, session.id.ptr);
     sessions_finish(&s);
     return status;
 }
@@ -144,10 +145,10 @@ static int print_pruned(const struct store_session *session, void *user)
     char when[SESSIONS_TIME_SIZE];
     sessions_time(session->updated, when);
     if (*format == FORMAT_TEXT)
-        (void) printf("%.*s  %s  %.*s\n", (int) session->id.len, session->id.ptr, when,
-                      (int) session->title.len, session->title.len ? session->title.ptr : "");
+        out_printf("%.*s  %s  %.*s\n", (int) session->id.len, session->id.ptr, when,
+                   (int) session->title.len, session->title.len ? session->title.ptr : "");
     else if (*format == FORMAT_QUIET)
-        (void) printf("%.*s\n", (int) session->id.len, session->id.ptr);
+        out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
     return 0;
 }
 
@@ -177,12 +178,12 @@ static int run_prune(const struct invocation *invocation)
     if (!status && s.store && count && !options->dry_run)
         (void) store_compact(s.store, &failure);
     if (!status && s.conversation.format == FORMAT_JSON)
-        (void) printf("{\"action\":\"%s\",\"dryRun\":%s,\"count\":%llu}\n",
-                      options->dry_run ? "sessions_prune_dry_run" : "sessions_pruned",
-                      options->dry_run ? "true" : "false", (unsigned long long) count);
+        out_printf("{\"action\":\"%s\",\"dryRun\":%s,\"count\":%llu}\n",
+                   options->dry_run ? "sessions_prune_dry_run" : "sessions_pruned",
+                   options->dry_run ? "true" : "false", (unsigned long long) count);
     else if (!status && s.conversation.format == FORMAT_TEXT)
-        (void) printf("%llu session%s %s\n", (unsigned long long) count, count == 1 ? "" : "s",
-                      options->dry_run ? "would be removed" : "removed");
+        out_printf("%llu session%s %s\n", (unsigned long long) count, count == 1 ? "" : "s",
+                   options->dry_run ? "would be removed" : "removed");
     sessions_finish(&s);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "acp/json.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
 #include "talk/show.h"
@@ -46,9 +47,8 @@ static int run_history(const struct invocation *invocation)
     struct show_options how = {
         .format = formats[s.conversation.format],
         .session = session.id,
-        .out = STDOUT_FILENO,
-        .progress = STDOUT_FILENO,
-        .out_terminal = isatty(STDOUT_FILENO),
+        .out = OUTPUT_RESULTS,
+        .progress = OUTPUT_RESULTS,
         .prompts = true,
     };
     if (!status && show_new(&how, &show))
@@ -118,6 +118,10 @@ struct search_options {
     bool newest;
 };
 
+/* Around what was found in a snippet; control characters, which texts hardly ever have. */
+#define FOUND "\x01"
+#define FOUND_END "\x02"
+
 static void print_hit_json(const struct store_hit *hit)
 {
     struct acp_buf line;
@@ -145,8 +149,22 @@ static void print_hit_json(const struct store_hit *hit)
     acp_json_write_i64(&w, hit->time);
     acp_json_end_object(&w);
     if (!w.err)
-        (void) printf("%.*s\n", (int) line.len, line.data + line.start);
+        out_json_line(acp_buf_view(&line));
     acp_buf_finish(&line);
+}
+
+/* The marks are those of the query; in a text they would only make something bold. */
+static void print_snippet(struct acp_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == *FOUND || c == *FOUND_END)
+            out_style(c == *FOUND ? STYLE_BOLD : STYLE_NONE);
+        else
+            out_text(c == '\n' || c == '\t' ? acp_str(" ") : acp_str_n(&c, 1));
+    }
+    out_style(STYLE_NONE);
+    out_text(acp_str("\n"));
 }
 
 static int print_hit(const struct store_hit *hit, void *user)
@@ -158,17 +176,13 @@ static int print_hit(const struct store_hit *hit, void *user)
         return 0;
     }
     if (*format == FORMAT_QUIET) {
-        (void) printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
+        out_printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
         return 0;
     }
     sessions_time(hit->time, when);
-    (void) printf("%.*s:%llu  %s  %.*s\n  ", (int) hit->session.len, hit->session.ptr,
-                  (unsigned long long) hit->seq, when, (int) hit->author.len, hit->author.ptr);
-    for (size_t i = 0; i < hit->snippet.len; i++) {
-        char c = hit->snippet.ptr[i];
-        (void) putchar((unsigned char) c < 0x20 && c != 0x1B ? ' ' : c);
-    }
-    (void) putchar('\n');
+    out_printf("%.*s:%llu  %s  %.*s\n  ", (int) hit->session.len, hit->session.ptr,
+               (unsigned long long) hit->seq, when, (int) hit->author.len, hit->author.ptr);
+    print_snippet(hit->snippet);
     return 0;
 }
 
@@ -178,7 +192,7 @@ static int run_search(const struct invocation *invocation)
     struct sessions s;
     struct acp_buf words;
     struct acp_failure failure = {0};
-    bool terminal = isatty(STDOUT_FILENO);
+    bool terminal = out_is_terminal();
     acp_buf_init(&words, (size_t) 64 * 1024);
     for (size_t i = 0; i < invocation->argument_count; i++)
         (void) acp_buf_printf(&words, "%s%s", i ? " " : "", invocation->arguments[i]);
@@ -189,8 +203,8 @@ static int run_search(const struct invocation *invocation)
         .limit = options->limit.given ? options->limit.value : 20,
     };
     if (terminal && s.conversation.format == FORMAT_TEXT) {
-        query.mark = "\033[1m";
-        query.end_mark = "\033[0m";
+        query.mark = FOUND;
+        query.end_mark = FOUND_END;
     }
     if (!status && s.has_agent)
         query.agent = acp_str(s.conversation.agent.name);

@@ -14,6 +14,7 @@
 #include "acp/types.h"
 #include "acp/wire.h"
 #include "base/map.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 
 /* Requests of a recording that wait for their response; further ones are shown without a name. */
@@ -28,17 +29,16 @@ struct trace {
     uint64_t bad;
 };
 
-/* Text that somebody else chose goes to a terminal: show controls, do not obey them. */
-static void put_safe(struct acp_str text, size_t most)
+/* JSON, or what should have been, on one line; nothing behind the first so many bytes. */
+static void put_line(struct acp_str text, size_t most)
 {
+    struct acp_buf line;
     size_t n = text.len < most ? text.len : most;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char) text.ptr[i];
-        (void) putchar(c < 0x20 || c == 0x7F ? '?' : c);
-    }
-    if (n < text.len)
-        (void) fputs("...", stdout);
-    (void) putchar('\n');
+    acp_buf_init(&line, most * 8);
+    if (!sanitize_whole(SANITIZE_LINE, acp_str_n(text.ptr, n), &line))
+        out_text(acp_buf_view(&line));
+    out_text(acp_str(n < text.len ? "...\n" : "\n"));
+    acp_buf_finish(&line);
 }
 
 static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
@@ -47,18 +47,18 @@ static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
     void *value = type >= 0 ? acp_arena_alloc(&t->arena, acp_type_size(type)) : NULL;
     acp_buf_clear(&t->out);
     if (!value || !json.ptr) {
-        put_safe(json.ptr ? acp_str_n(json.ptr, json.len) : acp_str(""), 2000);
+        put_line(json.ptr ? acp_str_n(json.ptr, json.len) : acp_str(""), 2000);
         return;
     }
     if (acp_decode(type, t->mode | ACP_UNSTABLE, json, &t->arena, value, &failure)) {
-        printf("  not as the protocol wants it: %s%s%s\n  ", failure.path, *failure.path ? " " : "",
-               failure.message);
-        put_safe(acp_str_n(json.ptr, json.len), 2000);
+        out_printf("  not as the protocol wants it: %s%s%s\n  ", failure.path,
+                   *failure.path ? " " : "", failure.message);
+        put_line(acp_str_n(json.ptr, json.len), 2000);
         t->bad++;
         return;
     }
     if (acp_print(type, t->mode | ACP_UNSTABLE, value, &t->out) == 0)
-        (void) fwrite(t->out.data + t->out.start, 1, t->out.len, stdout);
+        out_text(acp_buf_view(&t->out));
 }
 
 /* Later messages are read as the version that was agreed on. */
@@ -74,7 +74,8 @@ static void print_response(struct trace *t, const struct acp_scan *scan)
     struct acp_str id = acp_str_n(scan->id.ptr, scan->id.len);
     char *name = acp_map_remove(&t->methods, id);
     struct acp_method method = {.result = -1};
-    printf("response %.*s to %s\n", (int) id.len, id.ptr, name ? name : "something not recorded");
+    out_printf("response %.*s to %s\n", (int) id.len, id.ptr,
+               name ? name : "something not recorded");
     if (scan->error.ptr) {
         print_value(t, ACP_TYPE_ERROR, scan->error);
     } else {
@@ -107,11 +108,12 @@ static void print_call(struct trace *t, const struct acp_scan *scan)
     struct acp_str name = acp_scan_plain(scan->method);
     struct acp_method method = {.params = -1};
     if (scan->kind == ACP_SCAN_REQUEST) {
-        printf("request %.*s %.*s\n", (int) scan->id.len, scan->id.ptr, (int) name.len, name.ptr);
+        out_printf("request %.*s %.*s\n", (int) scan->id.len, scan->id.ptr, (int) name.len,
+                   name.ptr);
         if (name.ptr)
             remember(t, acp_str_n(scan->id.ptr, scan->id.len), name);
     } else {
-        printf("notification %.*s\n", (int) name.len, name.ptr);
+        out_printf("notification %.*s\n", (int) name.len, name.ptr);
     }
     if (acp_method_find(name, ACP_SIDE_ANY, t->mode | ACP_UNSTABLE, &method))
         print_value(t, method.params, scan->params);
@@ -125,20 +127,20 @@ static void print_frame(struct trace *t, const struct acp_frame *frame)
     struct acp_raw text = acp_raw_n(frame->text.ptr, frame->text.len);
     size_t offset = 0;
     acp_arena_reset(&t->arena);
-    printf("%" PRIu64 "  ", ++t->number);
+    out_printf("%" PRIu64 "  ", ++t->number);
     int err = frame->kind == ACP_FRAME_MESSAGE ? acp_scan(text, acp_str(NULL), &scan, &offset)
                                                : ACP_ERR_SYNTAX;
     if (err) {
-        printf("%s (at byte %zu): ", acp_err_text(err), offset);
-        put_safe(frame->text, 200);
+        out_printf("%s (at byte %zu): ", acp_err_text(err), offset);
+        put_line(frame->text, 200);
         t->bad++;
     } else if (scan.kind == ACP_SCAN_REQUEST || scan.kind == ACP_SCAN_NOTIFICATION) {
         print_call(t, &scan);
     } else if (scan.kind == ACP_SCAN_RESPONSE) {
         print_response(t, &scan);
     } else {
-        (void) fputs("no JSON-RPC message: ", stdout);
-        put_safe(frame->text, 200);
+        out_text(acp_str("no JSON-RPC message: "));
+        put_line(frame->text, 200);
         t->bad++;
     }
 }
@@ -171,7 +173,7 @@ static int run_trace(const struct invocation *invocation)
     bool from_file = strcmp(name, "-") != 0;
     FILE *in = from_file ? fopen(name, "rb") : stdin;
     if (!in) {
-        (void) fprintf(stderr, "acp trace: cannot open %s: %s\n", name, strerror(errno));
+        err_printf("acp trace: cannot open %s: %s\n", name, strerror(errno));
         return EXIT_FAILED;
     }
     struct trace t = {.mode = ACP_V1};
@@ -187,8 +189,7 @@ static int run_trace(const struct invocation *invocation)
     acp_arena_finish(&t.arena);
     if (from_file)
         (void) fclose(in);
-    (void) fprintf(stderr, "acp trace: %" PRIu64 " messages, %" PRIu64 " of them bad\n", t.number,
-                   t.bad);
+    err_printf("acp trace: %" PRIu64 " messages, %" PRIu64 " of them bad\n", t.number, t.bad);
     return t.bad ? EXIT_FAILED : EXIT_OK;
 }
 

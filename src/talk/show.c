@@ -7,11 +7,8 @@
  */
 #include "talk/show.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "acp/io.h"
 #include "acp/types.h"
 #include "base/utf8.h"
 #include "talk/show_inside.h"
@@ -27,8 +24,10 @@ int show_new(const struct show_options *options, struct show **ret)
     acp_map_init(&show->tools, (uint64_t) (uintptr_t) show);
     acp_buf_init(&show->answer, SHOW_MAX_ANSWER);
     acp_buf_init(&show->message_id, SHOW_MAX_ID);
-    acp_buf_init(&show->out, RECORD_MAX);
-    acp_buf_init(&show->progress, RECORD_MAX);
+    acp_buf_init(&show->json, RECORD_MAX);
+    output_init_results(&show->out, options->out);
+    output_init_messages(&show->progress, options->progress);
+    show->progress.styled = options->colour;
     *ret = show;
     return 0;
 }
@@ -41,86 +40,48 @@ void show_free(struct show *show)
     acp_arena_finish(&show->arena);
     acp_buf_finish(&show->answer);
     acp_buf_finish(&show->message_id);
-    acp_buf_finish(&show->out);
-    acp_buf_finish(&show->progress);
+    acp_buf_finish(&show->json);
+    output_finish(&show->out);
+    output_finish(&show->progress);
     free(show);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static void put(struct show *show, struct acp_buf *buf, struct acp_str text)
+static void keep(struct show *show, struct acp_buf *buf, struct acp_str text)
 {
     if (!show->err)
         show->err = acp_buf_append_str(buf, text);
 }
 
-/* Appends text that somebody else chose; on a terminal its controls are shown, not obeyed. */
-static void put_harmless(struct show *show, struct acp_buf *buf, struct acp_str text)
-{
-    size_t from = buf->len;
-    put(show, buf, text);
-    if (show->err)
-        return;
-    unsigned char *bytes = (unsigned char *) buf->data + buf->start;
-    for (size_t i = from; i < buf->len; i++) {
-        if ((bytes[i] < 0x20 && bytes[i] != '\n' && bytes[i] != '\t') || bytes[i] == 0x7F)
-            bytes[i] = '?';
-        else if (bytes[i] == 0xC2 && i + 1 < buf->len && bytes[i + 1] < 0xA0)
-            (void) memcpy(bytes + i, "??", 2);
-    }
-}
-
-/* Where words and progress share a terminal, the order of the two must be kept. */
-static int write_all(struct show *show, int fd, struct acp_buf *buf)
-{
-    while (buf->len) {
-        ssize_t n = write(fd, buf->data + buf->start, buf->len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            acp_buf_clear(buf);
-            return show->err = acp_err_from_errno(errno);
-        }
-        acp_buf_consume(buf, (size_t) n);
-    }
-    if (buf->cap > SHOW_KEEP_MAX)
-        acp_buf_finish(buf);
-    return 0;
-}
-
 int show_flush(struct show *show)
 {
     if (!show->err)
-        (void) write_all(show, show->options.out, &show->out);
+        show->err = output_flush(&show->out);
     if (!show->err && show->options.progress >= 0)
-        (void) write_all(show, show->options.progress, &show->progress);
+        show->err = output_flush(&show->progress);
     return show->err;
 }
 
-static struct acp_buf *choose(struct show *show, enum show_line line)
+/* Where words and progress share a terminal, the order of the two must be kept. */
+static struct output *choose(struct show *show, enum show_line line)
 {
-    struct acp_buf *buf = line == LINE_WORDS ? &show->out : &show->progress;
-    struct acp_buf *other = line == LINE_WORDS ? &show->progress : &show->out;
-    if (other->len)
+    struct output *out = line == LINE_WORDS ? &show->out : &show->progress;
+    struct output *other = line == LINE_WORDS ? &show->progress : &show->out;
+    if (other->pending.len)
         (void) show_flush(show);
-    return buf;
-}
-
-static void colour(struct show *show, const char *code)
-{
-    if (show->options.colour)
-        put(show, &show->progress, acp_str(code));
+    return out;
 }
 
 void show_end_line(struct show *show)
 {
     if (show->line == LINE_NONE)
         return;
-    struct acp_buf *buf = choose(show, show->line);
+    struct output *out = choose(show, show->line);
     if (show->line == LINE_THOUGHT)
-        colour(show, "\033[0m");
+        output_style(out, STYLE_NONE);
     if (!show->at_line_start)
-        put(show, buf, acp_str("\n"));
+        output_text(out, acp_str("\n"));
     show->line = LINE_NONE;
     show->at_line_start = true;
 }
@@ -135,7 +96,7 @@ void show_heading(struct show *show, bool agent)
     if (show->options.format != SHOW_MARKDOWN || (agent && show->agent_section))
         return;
     show_end_line(show);
-    put(show, choose(show, LINE_WORDS), acp_str(agent ? "\n## Agent\n\n" : "\n## User\n\n"));
+    output_text(choose(show, LINE_WORDS), acp_str(agent ? "\n## Agent\n\n" : "\n## User\n\n"));
     show->agent_section = agent;
 }
 
@@ -148,16 +109,11 @@ static void put_words(struct show *show, enum show_line line, struct acp_str tex
         show_heading(show, true);
         show->line = line;
         if (line == LINE_THOUGHT) {
-            (void) choose(show, line);
-            colour(show, "\033[2m");
-            put(show, &show->progress, acp_str("[thinking] "));
+            output_style(choose(show, line), STYLE_DIM);
+            output_text(&show->progress, acp_str("[thinking] "));
         }
     }
-    struct acp_buf *buf = choose(show, line);
-    if (line == LINE_THOUGHT || show->options.out_terminal)
-        put_harmless(show, buf, text);
-    else
-        put(show, buf, text);
+    output_prose(choose(show, line), text);
     show->at_line_start = text.ptr[text.len - 1] == '\n';
 }
 
@@ -166,27 +122,30 @@ void show_progress(struct show *show, const char *label, struct acp_str text)
     if (show->options.progress < 0)
         return;
     show_end_line(show);
-    (void) choose(show, LINE_NONE);
+    struct output *out = choose(show, LINE_NONE);
     if (show->options.format == SHOW_MARKDOWN && *label != '>')
-        put(show, &show->progress, acp_str("- "));
-    colour(show, "\033[36m");
-    put(show, &show->progress, acp_str(label));
-    colour(show, "\033[0m");
-    put_harmless(show, &show->progress, text);
-    put(show, &show->progress, acp_str("\n"));
+        output_text(out, acp_str("- "));
+    output_style(out, STYLE_CYAN);
+    output_text(out, acp_str(label));
+    output_style(out, STYLE_NONE);
+    output_text(out, text);
+    output_text(out, acp_str("\n"));
 }
 
-void show_coloured(struct show *show, const char *code, const char *indent, struct acp_str text)
+void show_styled(struct show *show, enum output_style style, const char *indent,
+                 struct acp_str text)
 {
     if (show->options.progress < 0)
         return;
     show_end_line(show);
-    (void) choose(show, LINE_NONE);
-    put(show, &show->progress, acp_str(indent));
-    colour(show, code);
-    put_harmless(show, &show->progress, text);
-    colour(show, "\033[0m");
-    put(show, &show->progress, acp_str("\n"));
+    struct output *out = choose(show, LINE_NONE);
+    output_text(out, acp_str(indent));
+    if (style != STYLE_NONE)
+        output_style(out, style);
+    output_text(out, text);
+    if (style != STYLE_NONE)
+        output_style(out, STYLE_NONE);
+    output_text(out, acp_str("\n"));
 }
 
 int show_note(struct show *show, struct acp_str line)
@@ -207,7 +166,7 @@ static void add_to_answer(struct show *show, struct acp_str text)
         show->answer_cut = true;
         text.len = acp_utf8_cut(text.ptr, text.len, room);
     }
-    put(show, &show->answer, text);
+    keep(show, &show->answer, text);
 }
 
 bool show_answer_is_cut(const struct show *show)
@@ -226,7 +185,7 @@ static bool note_answer(struct show *show, struct acp_str id, struct acp_str tex
     if (!same) {
         show->in_message = true;
         acp_buf_clear(&show->message_id);
-        put(show, &show->message_id, id);
+        keep(show, &show->message_id, id);
     }
     if (!same || whole) {
         acp_buf_clear(&show->answer);
@@ -244,7 +203,7 @@ struct acp_str show_answer(const struct show *show)
 void show_set_answer(struct show *show, struct acp_str text)
 {
     acp_buf_clear(&show->answer);
-    put(show, &show->answer, text);
+    keep(show, &show->answer, text);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
@@ -342,9 +301,9 @@ int show_turn_end(struct show *show)
     show_end_line(show);
     show->in_message = false;
     if (show->options.format == SHOW_QUIET && show->answer.len) {
-        put(show, &show->out, show_answer(show));
+        output_prose(&show->out, show_answer(show));
         if (show->answer.data[show->answer.start + show->answer.len - 1] != '\n')
-            put(show, &show->out, acp_str("\n"));
+            output_text(&show->out, acp_str("\n"));
     }
     return show->err;
 }
@@ -361,9 +320,13 @@ int show_record(struct show *show, const struct record *record)
     }
     if (show->options.format == SHOW_JSON) {
         struct acp_json_writer w;
-        acp_json_writer_init(&w, &show->out);
+        if (show->json.cap > SHOW_KEEP_MAX)
+            acp_buf_finish(&show->json);
+        acp_buf_clear(&show->json);
+        acp_json_writer_init(&w, &show->json);
         show->err = record_write(record, show->options.session, &w);
-        put(show, &show->out, acp_str("\n"));
+        output_json(&show->out, acp_buf_view(&show->json));
+        output_text(&show->out, acp_str("\n"));
         if (record->kind != RECORD_MESSAGE && record->kind != RECORD_OPEN &&
             record->kind != RECORD_TOOL && record->kind != RECORD_PLAN)
             return show->err;

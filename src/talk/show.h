@@ -6,7 +6,8 @@
  * ids, and where an agent gives none, by what it does between them.
  *
  * Output goes to a buffer, and from there to the descriptors by show_flush(), which waits for a
- * slow reader: so a conversation is never faster than who reads it.
+ * slow reader: so a conversation is never faster than who reads it.  All of it passes the filter of
+ * cli/output.h: what a terminal would obey, it never gets.
  */
 #ifndef SRC_TALK_SHOW_H
 #define SRC_TALK_SHOW_H
@@ -25,11 +26,10 @@ enum show_format {
 struct show_options {
     enum show_format format;
     struct acp_str session;
-    int out;           /* the descriptor for words, answer and JSON */
-    int progress;      /* the descriptor for what is done beside the words; -1: nowhere */
-    bool out_terminal; /* control characters are made harmless */
-    bool colour;       /* in the progress */
-    bool prompts;      /* text: also what the user said, for a conversation that is read later */
+    int out;      /* the descriptor for words, answer and JSON */
+    int progress; /* the descriptor for what is done beside the words; -1: nowhere */
+    bool colour;  /* in the progress */
+    bool prompts; /* text: also what the user said, for a conversation that is read later */
 };
 
 int show_new(const struct show_options *options, struct show **ret);

@@ -21,11 +21,11 @@ static struct acp_str next_line(struct acp_str *rest)
 static void show_hunk_line(struct show *show, struct acp_str line)
 {
     char sign = line.len ? *line.ptr : ' ';
-    const char *colour = sign == '-'   ? "\033[31m"
-                         : sign == '+' ? "\033[32m"
-                         : sign == '@' ? "\033[2m"
-                                       : "";
-    show_coloured(show, colour, show->options.format == SHOW_MARKDOWN ? "" : "    ", line);
+    enum output_style style = sign == '-'   ? STYLE_RED
+                              : sign == '+' ? STYLE_GREEN
+                              : sign == '@' ? STYLE_DIM
+                                            : STYLE_NONE;
+    show_styled(show, style, show->options.format == SHOW_MARKDOWN ? "" : "    ", line);
 }
 
 /* What stands above the hunks names the file, which was named already. */
@@ -53,10 +53,10 @@ static void show_patch(struct show *show, struct acp_str patch)
 {
     bool fenced = show->options.format == SHOW_MARKDOWN;
     if (fenced)
-        show_coloured(show, "", "", acp_str("\n````diff"));
+        show_styled(show, STYLE_NONE, "", acp_str("\n````diff"));
     show_hunks(show, patch);
     if (fenced)
-        show_coloured(show, "", "", acp_str("````\n"));
+        show_styled(show, STYLE_NONE, "", acp_str("````\n"));
 }
 
 /* ---- Changes --------------------------------------------------------------------------------- */

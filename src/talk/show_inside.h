@@ -12,6 +12,7 @@
 
 #include "acp/types.h"
 #include "base/map.h"
+#include "cli/output.h"
 #include "talk/show.h"
 
 /* What an agent can make us keep; docs/limits.md says what happens at each limit. */
@@ -47,8 +48,9 @@ struct show {
     bool tools_cut;       /* there are more tool calls than are known; said once */
     struct acp_map tools; /* of this turn: id of a tool call -> struct shown_tool */
     struct acp_arena arena;
-    struct acp_buf out;
-    struct acp_buf progress;
+    struct acp_buf json; /* a record */
+    struct output out;
+    struct output progress;
 };
 
 /* Whether people read it, in whole. */
@@ -59,8 +61,9 @@ void show_end_line(struct show *show);
 void show_heading(struct show *show, bool agent);
 /* One line of progress; the text may have line ends. */
 void show_progress(struct show *show, const char *label, struct acp_str text);
-/* The same for a line that has a colour as a whole: an escape sequence, or "". */
-void show_coloured(struct show *show, const char *code, const char *indent, struct acp_str text);
+/* The same for a line with one style as a whole. */
+void show_styled(struct show *show, enum output_style style, const char *indent,
+                 struct acp_str text);
 /* The text of a block; of one that is none, what it is, in the arena. */
 struct acp_str show_block(struct show *show, const struct acp_content_block *block);
 

@@ -8,28 +8,33 @@
 
 static char page[1 << 16];
 
-static FILE *open_page(void)
+/* Nothing is written before it is flushed, so the page is what is pending. */
+static void take_page(struct output *out)
 {
+    struct acp_str text = acp_buf_view(&out->pending);
+    assert_int_equal(out->err, 0);
+    assert_true(text.len < sizeof(page));
     memset(page, 0, sizeof(page));
-    FILE *out = fmemopen(page, sizeof(page), "w");
-    assert_non_null(out);
-    return out;
+    memcpy(page, text.ptr, text.len);
+    output_finish(out);
 }
 
 static void print_help(const struct command *parent, const struct command *command)
 {
-    FILE *out = open_page();
-    help_print(out, &test_program, parent, command);
-    assert_int_equal(fclose(out), 0);
+    struct output out;
+    output_init_results(&out, -1);
+    help_print(&out, &test_program, parent, command);
+    take_page(&out);
 }
 
 static void print_manual(const struct command *command)
 {
     struct command described = *command;
     described.description = "It does what it does.";
-    FILE *out = open_page();
-    assert_int_equal(manual_print(out, &test_program, &described, NULL), 0);
-    assert_int_equal(fclose(out), 0);
+    struct output out;
+    output_init_results(&out, -1);
+    assert_int_equal(manual_print(&out, &test_program, &described, NULL), 0);
+    take_page(&out);
 }
 
 static bool has(const char *text)
@@ -139,9 +144,10 @@ static void test_markup(void **state)
 
 static void check_wrapped(const char *prose, size_t indent, size_t column, const char *want)
 {
-    FILE *out = open_page();
-    prose_print(out, prose, indent, column, 20);
-    assert_int_equal(fclose(out), 0);
+    struct output out;
+    output_init_results(&out, -1);
+    prose_print(&out, prose, indent, column, 20);
+    take_page(&out);
     assert_string_equal(page, want);
 }
 

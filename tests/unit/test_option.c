@@ -290,7 +290,7 @@ static void test_refusals(void **state)
         {"--set =x", "--set takes KEY=VALUE, not '=x'"},
         {"--high --low", "--high and --low contradict each other; give one of them"},
         {"--json --format text", "--json and --format contradict each other; give one of them"},
-        {"--name a\033[2Jb --bad\033", "there is no option --bad?"},
+        {"--name a\033[2Jb --bad\033", "there is no option --bad\\x1b"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct parse p;

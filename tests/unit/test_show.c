@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "talk/show.h"
@@ -162,19 +164,98 @@ static void the_answer_is_the_last_message(void **state)
     close_stage(&stage);
 }
 
+/* The words go to a terminal of their own, which passes bytes as they are. */
+static void open_stage_at_terminal(struct stage *stage, struct show_options options)
+{
+    struct termios raw;
+    open_stage(stage, options);
+    show_free(stage->show);
+    (void) close(stage->out[0]);
+    (void) close(stage->out[1]);
+    stage->out[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    assert_true(stage->out[0] >= 0);
+    assert_int_equal(grantpt(stage->out[0]), 0);
+    assert_int_equal(unlockpt(stage->out[0]), 0);
+    stage->out[1] = open(ptsname(stage->out[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(stage->out[1] >= 0);
+    assert_int_equal(tcgetattr(stage->out[1], &raw), 0);
+    raw.c_oflag &= ~(tcflag_t) OPOST;
+    assert_int_equal(tcsetattr(stage->out[1], TCSANOW, &raw), 0);
+    options.out = stage->out[1];
+    options.progress = stage->progress[1];
+    options.session = acp_str("s");
+    assert_int_equal(show_new(&options, &stage->show), 0);
+}
+
+static const char hostile[] = "\\u001b[2J\\u009bx\\ty\\u007f\\u202e\\u200bz";
+
 static void a_terminal_obeys_nobody_elses_controls(void **state)
 {
     struct stage stage;
+    const char *shown = "\\x1b[2J\\u{9b}x\ty\\x7f\\u{202e}\\u{200b}z\n";
     (void) state;
-    open_stage(&stage, (struct show_options){.format = SHOW_TEXT, .out_terminal = true});
-    say(&stage, NULL, "\\u001b[2J\\u009bx\\ty\\u007f");
+    open_stage_at_terminal(&stage, (struct show_options){.format = SHOW_TEXT});
+    say(&stage, NULL, hostile);
     (void) show_turn_end(stage.show);
-    assert_string_equal(read_pipe(&stage, stage.out[0]), "?[2J??x\ty?\n");
+    assert_string_equal(read_pipe(&stage, stage.out[0]), shown);
     close_stage(&stage);
-    open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
-    say(&stage, NULL, "\\u001b[2J");
+    open_stage_at_terminal(&stage, (struct show_options){.format = SHOW_QUIET});
+    say(&stage, NULL, hostile);
     (void) show_turn_end(stage.show);
-    assert_string_equal(read_pipe(&stage, stage.out[0]), "\033[2J\n");
+    assert_string_equal(read_pipe(&stage, stage.out[0]), shown);
+    close_stage(&stage);
+}
+
+static void a_script_gets_the_answer_as_it_was_said(void **state)
+{
+    struct stage stage;
+    const char *exact = "\033[2J\xC2\x9Bx\ty\x7F\xE2\x80\xAE\xE2\x80\x8Bz\n";
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
+    say(&stage, NULL, hostile);
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), exact);
+    close_stage(&stage);
+    open_stage(&stage, (struct show_options){.format = SHOW_QUIET});
+    say(&stage, NULL, hostile);
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), exact);
+    close_stage(&stage);
+}
+
+static void progress_is_filtered_wherever_it_goes(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_TEXT, .colour = true});
+    play(&stage, RECORD_NOTICE, "{\"message\":\"\\u001b]0;x\\u0007 \\u2066a\\rb\"}");
+    assert_string_equal(read_pipe(&stage, stage.progress[0]),
+                        "\033[36m[acp] \033[0m\\x1b]0;x\\x07 \\u{2066}a\\rb\n");
+    close_stage(&stage);
+}
+
+static void json_has_escapes_for_what_a_terminal_would_obey(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct show_options){.format = SHOW_JSON});
+    play(&stage, RECORD_NOTICE, "{\"message\":\"\xC2\x9Bx\x7F\xE2\x80\xAE\xF3\xA0\x81\x81\"}");
+    assert_non_null(strstr(read_pipe(&stage, stage.out[0]),
+                           "{\"message\":\"\\u009bx\\u007f\\u202e\\udb40\\udc41\"}"));
+    close_stage(&stage);
+}
+
+static void an_emoji_keeps_its_joiner_also_in_pieces(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage_at_terminal(&stage, (struct show_options){.format = SHOW_TEXT});
+    say(&stage, NULL, "\xF0\x9F\x91\xA9");             /* woman */
+    say(&stage, NULL, "\xE2\x80\x8D\xF0\x9F\x92\xBB"); /* joiner, laptop */
+    say(&stage, NULL, " a\xE2\x80\x8D");
+    (void) show_turn_end(stage.show);
+    assert_string_equal(read_pipe(&stage, stage.out[0]),
+                        "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB a\\u{200d}\n");
     close_stage(&stage);
 }
 
@@ -233,6 +314,10 @@ int main(void)
         cmocka_unit_test(changes_are_a_block_of_markdown),
         cmocka_unit_test(the_answer_is_the_last_message),
         cmocka_unit_test(a_terminal_obeys_nobody_elses_controls),
+        cmocka_unit_test(a_script_gets_the_answer_as_it_was_said),
+        cmocka_unit_test(progress_is_filtered_wherever_it_goes),
+        cmocka_unit_test(json_has_escapes_for_what_a_terminal_would_obey),
+        cmocka_unit_test(an_emoji_keeps_its_joiner_also_in_pieces),
         cmocka_unit_test(json_is_one_line_a_record),
         cmocka_unit_test(what_cannot_be_decoded_is_not_shown_and_harms_nothing),
         cmocka_unit_test(a_reader_that_has_gone_is_told_once_and_for_all),

@@ -1,0 +1,241 @@
+/* output.c - see output.h. */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "acp/io.h"
+
+enum {
+    PIECE = 64 * 1024, /* of a text that is filtered before what is pending is looked at */
+    PENDING = 4 * PIECE,
+    LINE = 512, /* what is printed is mostly shorter */
+};
+
+/* ---- One descriptor -------------------------------------------------------------------------- */
+
+static void init(struct output *out, int fd, bool exact)
+{
+    *out = (struct output){.fd = fd, .exact = exact};
+    acp_buf_init(&out->pending, SIZE_MAX / 2);
+}
+
+void output_init_results(struct output *out, int fd)
+{
+    init(out, fd, !isatty(fd));
+}
+
+void output_init_messages(struct output *out, int fd)
+{
+    init(out, fd, false);
+}
+
+void output_finish(struct output *out)
+{
+    acp_buf_finish(&out->pending);
+}
+
+static void write_pending(struct output *out)
+{
+    while (out->pending.len && !out->err) {
+        struct acp_str text = acp_buf_view(&out->pending);
+        ssize_t n = write(out->fd, text.ptr, text.len);
+        if (n >= 0)
+            acp_buf_consume(&out->pending, (size_t) n);
+        else if (errno != EINTR)
+            out->err = acp_err_from_errno(out->reason = errno);
+    }
+    if (out->err)
+        acp_buf_clear(&out->pending);
+}
+
+static void filter(struct output *out, enum sanitize_mode mode, struct acp_str text)
+{
+    while (text.len && !out->err) {
+        struct acp_str piece = acp_str_n(text.ptr, text.len < PIECE ? text.len : PIECE);
+        text = acp_str_n(text.ptr + piece.len, text.len - piece.len);
+        out->err = out->exact && mode != SANITIZE_JSON
+                       ? acp_buf_append_str(&out->pending, piece)
+                       : sanitize(&out->filter, mode, piece, &out->pending);
+        if (out->pending.len >= PENDING)
+            write_pending(out);
+    }
+}
+
+void output_text(struct output *out, struct acp_str text)
+{
+    filter(out, SANITIZE_TEXT, text);
+}
+
+void output_prose(struct output *out, struct acp_str text)
+{
+    filter(out, SANITIZE_PROSE, text);
+}
+
+void output_json(struct output *out, struct acp_str json)
+{
+    filter(out, SANITIZE_JSON, json);
+}
+
+void output_vprintf(struct output *out, const char *format, va_list args)
+{
+    char line[LINE];
+    char *text = line;
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(line, sizeof(line), format, args);
+    if (n >= LINE) {
+        text = malloc((size_t) n + 1);
+        if (text)
+            n = vsnprintf(text, (size_t) n + 1, format, again);
+    }
+    va_end(again);
+    if (n < 0 || !text)
+        out->err = out->err ? out->err : ACP_ERR_NOMEM;
+    else
+        output_text(out, acp_str_n(text, (size_t) n));
+    if (text != line)
+        free(text);
+}
+
+void output_printf(struct output *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    output_vprintf(out, format, args);
+    va_end(args);
+}
+
+void output_style(struct output *out, enum output_style style)
+{
+    static const char *const codes[] = {
+        [STYLE_NONE] = "\033[0m", [STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",
+        [STYLE_RED] = "\033[31m", [STYLE_GREEN] = "\033[32m", [STYLE_CYAN] = "\033[36m",
+    };
+    if (!out->styled || out->err)
+        return;
+    /* A character that was cut before it never gets its end. */
+    out->err = sanitize_end(&out->filter, SANITIZE_TEXT, &out->pending);
+    if (!out->err)
+        out->err = acp_buf_append_str(&out->pending, acp_str(codes[style]));
+}
+
+int output_flush(struct output *out)
+{
+    write_pending(out);
+    return out->err;
+}
+
+/* ---- The standard output and the standard error ---------------------------------------------- */
+
+struct output *output_results(void)
+{
+    static struct output results;
+    if (!results.fd) {
+        output_init_results(&results, OUTPUT_RESULTS);
+        results.styled = !results.exact;
+    }
+    return &results;
+}
+
+struct output *output_messages(void)
+{
+    static struct output messages;
+    if (!messages.fd)
+        output_init_messages(&messages, OUTPUT_MESSAGES);
+    return &messages;
+}
+
+/* Results are written line by line to who is watching, and in blocks to programs. */
+static void end_results(struct output *out)
+{
+    struct acp_str text = acp_buf_view(&out->pending);
+    if (text.len && !out->exact && memchr(text.ptr, '\n', text.len))
+        (void) output_flush(out);
+}
+
+bool out_is_terminal(void)
+{
+    return isatty(OUTPUT_RESULTS);
+}
+
+void out_text(struct acp_str text)
+{
+    output_text(output_results(), text);
+    end_results(output_results());
+}
+
+void out_json(struct acp_str json)
+{
+    output_json(output_results(), json);
+    end_results(output_results());
+}
+
+void out_json_line(struct acp_str json)
+{
+    out_json(json);
+    out_text(acp_str("\n"));
+}
+
+void out_printf(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    output_vprintf(output_results(), format, args);
+    va_end(args);
+    end_results(output_results());
+}
+
+void out_style(enum output_style style)
+{
+    output_style(output_results(), style);
+}
+
+int out_flush(void)
+{
+    return output_flush(output_results());
+}
+
+bool err_is_terminal(void)
+{
+    return isatty(OUTPUT_MESSAGES);
+}
+
+/*
+ * A message that could not be written has nobody to be reported to; the next one is tried again.
+ * What a message ends with belongs to no other one.
+ */
+static void end_message(struct output *out)
+{
+    if (!out->err)
+        out->err = sanitize_end(&out->filter, SANITIZE_TEXT, &out->pending);
+    (void) output_flush(out);
+    out->err = 0;
+}
+
+void err_text(struct acp_str text)
+{
+    output_text(output_messages(), text);
+    end_message(output_messages());
+}
+
+void err_printf(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    output_vprintf(output_messages(), format, args);
+    va_end(args);
+    end_message(output_messages());
+}
+
+int err_silence(void)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int err = null < 0 || dup2(null, OUTPUT_MESSAGES) < 0 ? acp_err_from_errno(errno) : 0;
+    if (null >= 0)
+        (void) close(null);
+    return err;
+}
