@@ -170,6 +170,7 @@ struct config_agent {
     const char *model;      /* default_model; NULL: none */
     const char *mode;       /* default_mode */
     const char *auth_method;
+    const char *keys; /* variables that it gets of those with keys, with spaces; NULL: not said */
     struct config_origin origin;
 };
 
