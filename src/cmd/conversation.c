@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/places.h"
 #include "cmd/printable.h"
+#include "cmd/redact.h"
 #include "store/store.h"
 
 void complain(const char *format, ...)
@@ -375,6 +376,9 @@ int conversation_prepare(struct conversation *c, const struct invocation *invoca
     talk->argv = start.argv;
     talk->env = start.env;
     talk->start_cwd = start.cwd;
+    talk->shown_argv = redact_arguments(&c->arena, c->agent.argv);
+    if (!talk->shown_argv)
+        return EXIT_FAILED;
     talk->agent = acp_str(c->agent.name);
     talk->place.cwd = acp_str(c->cwd);
     if (!options || !options->no_log)

@@ -46,7 +46,8 @@ typedef void model_found_fn(struct model_find *find, const struct model_choice *
 /*
  * Looks for a model.  ports, which ends with port 0, are tried in their order; NULL: Ollama 11434,
  * llama.cpp 8080, LM Studio 1234.  A server counts when it belongs to this user or to root and
- * lists a model; the first one is taken.  Who wants that of another user names it in the environment.
+ * lists a model; the first one is taken.  Who wants that of another user names it in the
+ * environment.
  * Where nothing listens libcurl is not even loaded.  The environment must live until found comes.
  */
 int model_find_new(uv_loop_t *loop, struct http_client *client, const char *const *environment,
