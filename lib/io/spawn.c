@@ -178,7 +178,8 @@ static int find_candidates(struct plan *plan)
     const char *path = acp_environment_get(plan->spawn->environment, "PATH");
     if (!path || !*path)
         path = DEFAULT_PATH;
-    if (strchr(program, '/'))
+    bool named = strchr(program, '/');
+    if (named)
         path = "";
     size_t places = 1;
     for (const char *p = path; *p; p++)
@@ -189,17 +190,23 @@ static int find_candidates(struct plan *plan)
     if (!plan->candidates || !plan->text)
         return ACP_ERR_NOMEM;
     char *out = plan->text;
+    size_t count = 0;
+    const char *next = path;
     for (size_t i = 0; i < places; i++) {
-        size_t n = strcspn(path, ":");
-        plan->candidates[i] = out;
+        size_t n = strcspn(next, ":");
+        path = next;
+        next += n + (next[n] == ':');
+        /* Relative to the folder of a project: whoever wrote that would choose what runs. */
+        if (!named && path[0] != '/')
+            continue;
+        plan->candidates[count++] = out;
         memcpy(out, path, n);
         out += n;
-        /* An empty place is the current folder; a program with a slash stands for itself. */
+        /* A program with a slash stands for itself. */
         if (n)
             *out++ = '/';
         memcpy(out, program, program_len + 1);
         out += program_len + 1;
-        path += n + (path[n] == ':');
     }
     return 0;
 }

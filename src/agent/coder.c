@@ -72,17 +72,6 @@ static void fork_session(struct acp_session *session,
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-/*
- * The keys of models are ours.  What we start does not get them: a command that prints its
- * environment would put them into logs and before the eyes of whoever serves the model.  An MCP
- * server that needs one gets it by its own env.
- */
-static void hide_keys(void)
-{
-    for (const char *const *name = model_key_variables; *name; name++)
-        (void) unsetenv(*name);
-}
-
 /* The model is known, and with it what prompts may hold: the client can be served. */
 static int serve(struct coder *coder, const struct model_settings *settings)
 {
@@ -123,7 +112,6 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         options.peer.max_message = 2 * options.max_prompt;
     int err =
         model_service_new(&coder->loop, coder->http, &wanted, &coder->service, &coder->failure);
-    hide_keys(); /* the service has its own, and no thread looks yet */
     if (!err && coder->options->model)
         err = model_service_set_model(coder->service, acp_str(coder->options->model));
     if (!err)
@@ -145,9 +133,25 @@ static int serve(struct coder *coder, const struct model_settings *settings)
     return err;
 }
 
+/*
+ * Says which server of this machine answers, since nobody has named it, and which does not.  The
+ * model's name is the server's word, and may be anything.
+ */
+static void say_choice(const struct model_choice *choice)
+{
+    const struct model_settings *settings = &choice->settings;
+    if (*choice->note)
+        err_printf("acp agent: %s\n", choice->note);
+    if (settings->base_url != choice->url || !settings->model)
+        return; /* it is of a service that the environment names, or the demo */
+    err_printf("acp agent: the model is %.80s at %s; %s\n", settings->model, choice->url,
+               choice->why);
+}
+
 static void on_found(struct model_find *find, const struct model_choice *choice, void *user)
 {
     struct coder *coder = user;
+    say_choice(choice);
     coder->err = serve(coder, &choice->settings);
     model_find_free(find);
     coder->find = NULL;

@@ -2,13 +2,13 @@
  * coder_fetch.c - web pages for the model: asked for without a cookie or a key, bounded in size and
  * time, and given as text.
  *
- * Redirections are followed within a host alone.  To another one the model is only told the way: it
- * was not what the user had permitted.
+ * Redirections are followed to the same scheme, host and port alone, or from http to https.  Of any
+ * other the model is only told: it was not what the user had permitted, and fetching it is decided
+ * like every first request.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "agent/coder_inside.h"
 #include "agent/page.h"
@@ -62,31 +62,11 @@ static void fail(struct fetching *f, const char *format, ...)
     end(f, ACP_ERR_REMOTE, acp_str(sentence), false);
 }
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
-
 /* A user or a password in a URL would be a key; in those of the model the tool allows none. */
 static bool has_user(struct acp_str url)
 {
     struct acp_str place = http_place(url);
     return place.len && place.ptr > url.ptr && place.ptr[-1] == '@';
-}
-
-/* The host without its port and without a "www.". */
-static struct acp_str host_of(const char *url)
-{
-    struct acp_str host = http_place(acp_str(url));
-    if (host.len && *host.ptr != '[' && memchr(host.ptr, ':', host.len))
-        host.len = (size_t) ((const char *) memchr(host.ptr, ':', host.len) - host.ptr);
-    if (host.len > 4 && strncasecmp(host.ptr, "www.", 4) == 0)
-        host = acp_str_n(host.ptr + 4, host.len - 4);
-    return host;
-}
-
-static bool is_same_host(const char *one, const char *other)
-{
-    struct acp_str a = host_of(one);
-    struct acp_str b = host_of(other);
-    return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -97,9 +77,14 @@ static void follow(struct fetching *f, const char *target)
 {
     struct acp_failure failure = {0};
     char text[700];
-    if (!is_same_host(f->url, target)) {
+    if (has_user(acp_str(target))) {
+        fail(f, "It leads to an address with a user in it, which is not fetched.");
+        return;
+    }
+    if (!http_stays(acp_str(f->url), acp_str(target))) {
         (void) snprintf(text, sizeof(text),
-                        "It has moved to %.500s, which is another host. Fetch that if you want it.",
+                        "It has moved to %.500s, which is not the same scheme, host and port. "
+                        "Fetch that if you want it.",
                         target);
         end(f, 0, acp_str(text), false);
         return;
@@ -114,9 +99,7 @@ static void follow(struct fetching *f, const char *target)
     http_request_free(f->request);
     f->request = NULL;
     acp_buf_clear(&f->body);
-    if (has_user(acp_str(url)))
-        fail(f, "It leads to an address with a user in it, which is not fetched.");
-    else if (ask(f, &failure))
+    if (ask(f, &failure))
         fail(f, "It cannot be fetched: %s.",
              *failure.message ? failure.message : acp_err_text(ACP_ERR_NOMEM));
 }

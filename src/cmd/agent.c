@@ -5,6 +5,7 @@
 #include "agent/coder.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
+#include "cmd/keys.h"
 #include "cmd/places.h"
 
 struct agent_run_options {
@@ -88,7 +89,7 @@ static int run(const struct invocation *invocation)
     }
     struct coder_options coder = {
         .version = ACP_VERSION,
-        .environment = config_environment(c.config),
+        .environment = keys_environment(),
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
         .demo = options->demo,
         .unstable = options->unstable,

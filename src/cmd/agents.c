@@ -7,6 +7,8 @@
 #include "cmd/config_inside.h"
 #include "cmd/places.h"
 #include "cmd/suggest.h"
+#include "launch/fetched.h"
+#include "workspace/beneath.h"
 
 const char *agents_source_name(enum agent_source source)
 {
@@ -27,6 +29,7 @@ static int recipe_of_known(struct config *config, const struct agent_known *know
                                  .title = known->title,
                                  .install = known->install,
                                  .login = known->login,
+                                 .keys = known->keys,
                                  .source = AGENT_BUILT_IN};
     int err = agents_split(arena, acp_str(known->command), &ret->installed);
     if (!err && known->fetched)
@@ -89,14 +92,41 @@ static const char *const *join_env(struct config *config, const struct agent_rec
     return env && agent ? agents_join(arena, env, agent->env) : env;
 }
 
-/* Looks the program up as it will be: with the PATH that the agent gets. */
-static const char *find_program(struct config *config, const char *program, const char *const *env)
+const char *agents_path(struct config *config, const char *const *env)
 {
     const char *path = places_variable(config_environment(config), "PATH");
     for (size_t i = 0; env[i]; i++)
         if (strncmp(env[i], "PATH=", 5) == 0)
             path = env[i] + 5;
-    return places_find_program(config_arena(config), program, path);
+    return path;
+}
+
+/*
+ * The folder from which no program is taken that the user has not named: the repository that we are
+ * in.  NULL when the home directory is inside of it, where people have their own programs.
+ */
+static const char *foreign_folder(struct config *config)
+{
+    struct acp_arena *arena = config_arena(config);
+    const char *cwd = config_cwd(config);
+    const char *home = places_home(config_environment(config), arena);
+    const char *root = places_find_upwards(arena, cwd, home, ".git");
+    const char *folder = root ? root : cwd;
+    return home && acp_path_within(home, folder, NULL) ? NULL : folder;
+}
+
+/*
+ * Looks the program up as it will be: with the PATH that the agent gets.  A program that the user
+ * has named may be one of the project, as it is in a virtual environment; one that we choose, or
+ * that fetches others, may not.
+ */
+static const char *find_program(struct config *config, const struct agent_recipe *recipe,
+                                const char *const *argv, const char *const *env)
+{
+    bool own = recipe->source == AGENT_FROM_CONFIG || recipe->source == AGENT_COMMAND_LINE;
+    bool named = own && !launch_is_fetched(argv);
+    return places_find_program(config_arena(config), argv[0], agents_path(config, env),
+                               named ? NULL : foreign_folder(config));
 }
 
 /* Fills in argv and program: what is installed goes before what would be fetched. */
@@ -105,9 +135,9 @@ static void choose(struct config *config, const struct agent_recipe *recipe,
 {
     const char *const *own = recipe->installed;
     const char *const *fetched = recipe->fetched;
-    const char *program = own ? find_program(config, own[0], command->env) : NULL;
+    const char *program = own ? find_program(config, recipe, own, command->env) : NULL;
     if (!program && fetched) {
-        program = find_program(config, fetched[0], command->env);
+        program = find_program(config, recipe, fetched, command->env);
         command->fetched = program || !own;
     }
     command->argv = command->fetched ? fetched : own;
@@ -123,6 +153,7 @@ static int make_command(struct config *config, const struct agent_recipe *recipe
         .source = agent ? AGENT_FROM_CONFIG : recipe->source,
         .install = recipe->install,
         .login = recipe->login,
+        .keys = agent && agent->keys ? agent->keys : recipe->keys,
     };
     if (agent) {
         command.model = agent->model;

@@ -23,6 +23,7 @@ struct agent_known {
     const char *fetched; /* the same through npx or uvx, which fetch it; or NULL */
     const char *install; /* how to install it: a command, or a few words */
     const char *login;   /* how to log in */
+    const char *keys;    /* variables with the keys it works with; the others it does not get */
 };
 
 /* NULL behind the last. */
@@ -53,6 +54,7 @@ struct agent_command {
     enum agent_source source;
     struct config_origin origin; /* AGENT_FROM_CONFIG: where it was said */
     bool fetched;                /* npx or uvx may have to fetch it first: give it time */
+    const char *keys;            /* as of struct agent_known; NULL: it gets all that we have */
     const char *install;         /* hints for people; may be NULL */
     const char *login;
 };
@@ -78,6 +80,20 @@ int agents_from_argv(struct config *config, const char *const *argv, struct agen
  */
 int agents_from_line(struct config *config, const char *line, struct agent_command *ret,
                      struct acp_buf *why);
+
+/* How an agent is started for a session in a folder. */
+struct agent_start {
+    const char *const *argv;
+    const char *const *env; /* "NAME=value", on top of ours: with the keys that it gets */
+    const char *cwd;        /* of the process; NULL: that of the session */
+};
+
+/*
+ * On failure why gets a sentence: ACP_ERR_STATE when the folder in which npx is started cannot be
+ * made, ACP_ERR_NOMEM.
+ */
+int agents_start(struct config *config, const struct agent_command *command, const char *cwd,
+                 struct agent_start *ret, struct acp_buf *why);
 
 /*
  * All of them, each name once: of the configuration, built in, of the registry.  Negative with a

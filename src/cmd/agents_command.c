@@ -11,6 +11,7 @@
 #include "cmd/config_command.h"
 #include "cmd/jsonc.h"
 #include "cmd/places.h"
+#include "cmd/redact.h"
 
 enum { MAX_OUTPUT = 64 * 1024 * 1024 };
 
@@ -65,21 +66,31 @@ static int load(const struct agents_options *options, struct config **ret)
 static int print_line(const struct agent_command *command, struct acp_buf *out)
 {
     struct acp_str args[64];
+    struct acp_arena arena;
     size_t count = 0;
-    while (count < 64 && command->argv[count + 1]) {
-        args[count] = acp_str(command->argv[count + 1]);
+    acp_arena_init(&arena, 0);
+    const char *const *shown = redact_arguments(&arena, command->argv + 1);
+    while (shown && count < 64 && shown[count]) {
+        args[count] = acp_str(shown[count]);
         count++;
     }
-    return acp_command_line(acp_str(command->argv[0]), (struct acp_str_list){args, count}, out);
+    int err = acp_command_line(acp_str(command->argv[0]), (struct acp_str_list){args, count}, out);
+    acp_arena_finish(&arena);
+    return err;
 }
 
-static void write_texts(struct acp_json_writer *w, const char *key, const char *const *texts)
+static void write_line(struct acp_json_writer *w, const char *const *argv)
 {
-    acp_json_write_key(w, acp_str(key));
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    const char *const *shown = redact_arguments(&arena, argv + 1);
+    acp_json_write_key(w, acp_str("argv"));
     acp_json_begin_array(w);
-    for (size_t i = 0; texts[i]; i++)
-        acp_json_write_str(w, acp_str(texts[i]));
+    acp_json_write_str(w, acp_str(argv[0]));
+    for (size_t i = 0; shown && shown[i]; i++)
+        acp_json_write_str(w, acp_str(shown[i]));
     acp_json_end_array(w);
+    acp_arena_finish(&arena);
 }
 
 static void write_text(struct acp_json_writer *w, const char *key, const char *text)
@@ -104,7 +115,7 @@ static void print_json(const struct agent_command *command, void *user)
     write_text(&w, "name", command->name);
     write_text(&w, "title", command->title);
     write_text(&w, "source", sources[command->source]);
-    write_texts(&w, "argv", command->argv);
+    write_line(&w, command->argv);
     write_text(&w, "program", command->program);
     acp_json_write_key(&w, acp_str("fetched"));
     acp_json_write_bool(&w, command->fetched);

@@ -14,6 +14,7 @@ struct agent_recipe {
     const char *const *env;       /* "NAME=value"; NULL: none */
     const char *install;
     const char *login;
+    const char *keys; /* as of struct agent_known; NULL: all */
     enum agent_source source;
 };
 
@@ -30,6 +31,9 @@ int agents_read_registry(struct config *config, agents_visit_recipe *visit, void
 /* The same with the text of such a file. */
 int agents_read_registry_text(struct config *config, struct acp_str text,
                               agents_visit_recipe *visit, void *user, struct acp_buf *why);
+
+/* The PATH that an agent with these variables gets; NULL: none. */
+const char *agents_path(struct config *config, const char *const *env);
 
 /* Two lists as one, ended by NULL; NULL without memory. */
 const char *const *agents_join(struct acp_arena *arena, const char *const *first,

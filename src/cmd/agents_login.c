@@ -164,8 +164,9 @@ static int run_loop(struct login *login)
     if (uv_loop_init(&login->loop))
         return EXIT_FAILED;
     login->status = -1;
-    login->process = (struct acp_process_options){.argv = login->conversation.agent.argv,
-                                                  .env = login->conversation.agent.env};
+    login->process = (struct acp_process_options){.argv = login->conversation.talk.argv,
+                                                  .env = login->conversation.talk.env,
+                                                  .cwd = login->conversation.talk.start_cwd};
     struct acp_agent_process_options options = {
         .process = login->process,
         .client = {.name = acp_str("acp"), .version = acp_str(ACP_VERSION), .terminal_login = true},

@@ -135,7 +135,11 @@ static int load_project(struct config *config, const struct config_options *opti
     acp_buf_init(&reader.aside, CONFIG_MAX_REPORT);
     acp_buf_init(&text, PLACES_MAX_FILE);
     int err = 0;
-    if (load_file(&reader, config->project_file, &text) == 0) {
+    if (options->project_text.ptr) {
+        config->trust = TRUST_YES;
+        reader.trusted = true;
+        err = config_read_file(&reader, options->project_text);
+    } else if (load_file(&reader, config->project_file, &text) == 0) {
         /* What is trusted are these very bytes, not what the file may have a moment later. */
         config->trust = trust_check(list, config->project_folder, acp_buf_view(&text));
         reader.trusted = config->trust == TRUST_YES;

@@ -112,6 +112,8 @@ struct config_options {
     const char *user_file;          /* instead of the user's own; must be there */
     bool no_project;
     bool strict; /* unknown keys are errors, not notices */
+    /* Read instead of the project's file, and as if it was trusted: to show what it says. */
+    struct acp_str project_text;
 };
 
 /*
@@ -170,6 +172,7 @@ struct config_agent {
     const char *model;      /* default_model; NULL: none */
     const char *mode;       /* default_mode */
     const char *auth_method;
+    const char *keys; /* variables that it gets of those with keys, with spaces; NULL: not said */
     struct config_origin origin;
 };
 
@@ -239,8 +242,13 @@ struct acp_arena *config_arena(struct config *config);
 
 /* ---- For people ----------------------------------------------------------------------------- */
 
-/* All values with their origins.  Secrets (values of env, headers) show as "(set)". */
+/*
+ * All values with their origins.  What can be a secret (values of env and headers, parts of URLs
+ * and arguments; see redact.h) shows as "(set)".
+ */
 int config_show(const struct config *config, struct acp_buf *out);
+/* The same of what the project's file says. */
+int config_show_project(const struct config *config, struct acp_buf *out);
 int config_show_json(const struct config *config, struct acp_buf *out);
 /* A commented file to start from. */
 int config_print_template(struct acp_buf *out);

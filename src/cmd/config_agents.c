@@ -15,8 +15,8 @@ const char *config_command(struct config_reader *reader, const char *command)
 /* ---- Agents --------------------------------------------------------------------------------- */
 
 /* What is known, and what editors write besides and means nothing to us. */
-static const char *const agent_keys[] = {"command",       "args",         "env",         "type",
-                                         "default_model", "default_mode", "auth_method", NULL};
+static const char *const agent_keys[] = {
+    "command", "args", "env", "type", "default_model", "default_mode", "auth_method", "keys", NULL};
 static const char ignored_keys[] = "type|favorite_models|default_config_options|"
                                    "favorite_config_option_values|ignore_system_version|"
                                    "use_idea_mcp|use_custom_mcp";
@@ -40,6 +40,30 @@ static int read_command(struct config_reader *reader, struct config_agent *agent
     return agent->command ? 0 : (reader->r.err = ACP_ERR_NOMEM);
 }
 
+/* A list of variables, kept as one text with spaces between. */
+static int read_key_names(struct config_reader *reader, struct config_agent *agent)
+{
+    const char *const *names = config_no_texts;
+    int err = config_read_texts(reader, &names);
+    size_t size = 1;
+    for (size_t i = 0; !err && names[i]; i++)
+        size += strlen(names[i]) + 1;
+    char *text = err ? NULL : acp_arena_alloc(&reader->config->arena, size);
+    if (!text)
+        return err ? err : (reader->r.err = ACP_ERR_NOMEM);
+    char *out = text;
+    for (size_t i = 0; names[i]; i++) {
+        size_t n = strlen(names[i]);
+        if (i)
+            *out++ = ' ';
+        memcpy(out, names[i], n);
+        out += n;
+    }
+    *out = '\0';
+    agent->keys = text;
+    return 0;
+}
+
 static int read_agent_key(struct config_reader *reader, struct acp_str key,
                           struct config_agent *agent)
 {
@@ -53,6 +77,8 @@ static int read_agent_key(struct config_reader *reader, struct acp_str key,
         return config_read_text(reader, &agent->model);
     if (acp_str_is(key, "default_mode"))
         return config_read_text(reader, &agent->mode);
+    if (acp_str_is(key, "keys"))
+        return read_key_names(reader, agent);
     return config_read_text(reader, &agent->auth_method);
 }
 
@@ -68,8 +94,8 @@ static int read_agent(struct config_reader *reader, struct config_agent *agent)
             acp_json_peek(&reader->r) == ACP_JSON_NULL) {
             more = acp_json_skip(&reader->r);
         } else if (!acp_str_is(key, "path") &&
-                   !config_word_in("command|args|env|default_model|default_mode|auth_method", '|',
-                                   key, NULL)) {
+                   !config_word_in("command|args|env|default_model|default_mode|auth_method|keys",
+                                   '|', key, NULL)) {
             more = config_unknown(reader, key, agent_keys);
         } else {
             size_t mark = config_enter(reader, key);

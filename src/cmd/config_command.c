@@ -260,7 +260,26 @@ static void find_trust_place(const struct invocation *invocation, struct trust_p
         place->folder = config_find_project(environment, place->cwd, &place->arena);
 }
 
-static int trust_folder(struct trust_place *place)
+/* What the file says, before anything of it counts.  An exit status. */
+static int show_file(const struct trust_place *place, const char *file, struct acp_str text)
+{
+    struct acp_buf out;
+    struct config *config = NULL;
+    struct config_options options = {.cwd = place->cwd, .project_text = text};
+    int status = config_command_load(&options, &config);
+    if (status)
+        return status;
+    acp_buf_init(&out, (size_t) CONFIG_MAX_REPORT * 64);
+    if (config_show_project(config, &out))
+        status = EXIT_FAILED;
+    out_printf("%s says:\n", file);
+    out_text(acp_buf_view(&out));
+    acp_buf_finish(&out);
+    config_free(config);
+    return status;
+}
+
+static int trust_folder(struct trust_place *place, bool dry_run)
 {
     struct acp_buf text;
     struct acp_buf why;
@@ -273,17 +292,40 @@ static int trust_folder(struct trust_place *place)
     int reason = places_read_file(file, &text);
     if (reason)
         status = config_command_fail_system("config", "read", file, reason);
-    else if (trust_add(place->list, place->folder, acp_buf_view(&text), &why))
-        status = config_command_fail("config", &why);
     else
-        out_printf("%s is trusted as it is now; when it changes, you will be told\n", file);
+        status = show_file(place, file, acp_buf_view(&text));
+    if (status == EXIT_OK && !dry_run) {
+        if (trust_add(place->list, place->folder, acp_buf_view(&text), &why))
+            status = config_command_fail("config", &why);
+        else
+            out_printf("%s is trusted as it is now; when it changes, you will be told\n", file);
+    }
     acp_buf_finish(&text);
     acp_buf_finish(&why);
     return status;
 }
 
+struct trust_options {
+    bool dry_run;
+};
+
+static const struct option trust_rows[] = {
+    {.name = "dry-run",
+     .letter = 'n',
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct trust_options, dry_run),
+     .help = "only show what would be trusted"},
+    {0},
+};
+
+static const struct option_group trust_groups[] = {
+    {trust_rows, 0},
+    {0},
+};
+
 static int run_trust(const struct invocation *invocation)
 {
+    const struct trust_options *options = invocation->options;
     struct trust_place place;
     int status = EXIT_FAILED;
     find_trust_place(invocation, &place);
@@ -293,7 +335,7 @@ static int run_trust(const struct invocation *invocation)
         err_printf("acp config: there is no .acp/config.json in %s or above it\n",
                    place.cwd ? place.cwd : ".");
     else
-        status = trust_folder(&place);
+        status = trust_folder(&place, options->dry_run);
     acp_arena_finish(&place.arena);
     return status;
 }
@@ -352,9 +394,11 @@ static const struct command trust = {
     .description =
         "Trusts the *.acp/config.json* of _DIR_ (here, or the nearest above it) as it is now.  "
         "Until then it may make things stricter, but neither name commands to start nor allow what "
-        "you have not allowed.  Read the file first: what it says then runs as you.  When it "
-        "changes, it is not trusted any more.",
+        "you have not allowed.  What it says is printed first, without secrets: it then runs as "
+        "you.  When the file changes, it is not trusted any more.",
     .arguments = folder_arguments,
+    .options = trust_groups,
+    .options_size = sizeof(struct trust_options),
     .run = run_trust,
 };
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cmd/config_inside.h"
+#include "cmd/redact.h"
 
 /* ---- Origins -------------------------------------------------------------------------------- */
 
@@ -23,6 +24,7 @@ struct shower {
     const struct config *config;
     struct acp_buf *out;
     bool json;
+    bool project; /* only what the project's file says */
     int err;
 };
 
@@ -36,6 +38,8 @@ static void show_row(struct shower *s, const char *name, struct acp_str value,
                      struct config_origin origin)
 {
     struct acp_buf *out = s->out;
+    if (s->project && origin.layer != CONFIG_LAYER_PROJECT)
+        return;
     if (!s->err && s->json) {
         struct acp_json_writer w;
         acp_json_writer_init(&w, out);
@@ -99,14 +103,28 @@ static void show_secrets(struct acp_json_writer *w, const char *key, const char 
     acp_json_end_object(w);
 }
 
-static void write_texts(struct acp_json_writer *w, const char *key, const char *const *texts)
+/* As much of a text as may be shown. */
+static void write_redacted(struct acp_json_writer *w, int err, struct acp_buf *text)
+{
+    acp_json_write_str(w, err ? acp_str("(set)") : acp_buf_view(text));
+    acp_buf_finish(text);
+}
+
+static void write_argument(struct acp_json_writer *w, const char *before, struct acp_str argument)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, CONFIG_MAX_REPORT);
+    write_redacted(w, redact_argument(before, argument, &text), &text);
+}
+
+static void write_arguments(struct acp_json_writer *w, const char *const *texts)
 {
     if (!texts[0])
         return;
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str("args"));
     acp_json_begin_array(w);
     for (size_t i = 0; texts[i]; i++)
-        acp_json_write_str(w, acp_str(texts[i]));
+        write_argument(w, i ? texts[i - 1] : NULL, acp_str(texts[i]));
     acp_json_end_array(w);
 }
 
@@ -122,19 +140,22 @@ static void write_agent(struct acp_json_writer *w, const struct config_agent *ag
 {
     acp_json_begin_object(w);
     write_text(w, "command", agent->command);
-    write_texts(w, "args", agent->args);
+    write_arguments(w, agent->args);
     show_secrets(w, "env", agent->env);
     write_text(w, "default_model", agent->model);
     write_text(w, "default_mode", agent->mode);
     write_text(w, "auth_method", agent->auth_method);
+    write_text(w, "keys", agent->keys);
     acp_json_end_object(w);
 }
 
 static void write_remote(struct acp_json_writer *w, struct acp_str url,
                          struct acp_http_header_list headers)
 {
+    struct acp_buf text;
+    acp_buf_init(&text, CONFIG_MAX_REPORT);
     acp_json_write_key(w, acp_str("url"));
-    acp_json_write_str(w, url);
+    write_redacted(w, redact_url(url, &text), &text);
     if (headers.count == 0)
         return;
     acp_json_write_key(w, acp_str("headers"));
@@ -153,7 +174,7 @@ static void write_local(struct acp_json_writer *w, const struct acp_mcp_server_s
     acp_json_write_key(w, acp_str("args"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < server->args.count; i++)
-        acp_json_write_str(w, server->args.items[i]);
+        write_argument(w, i ? server->args.items[i - 1].ptr : NULL, server->args.items[i]);
     acp_json_end_array(w);
     if (server->env.count == 0)
         return;
@@ -299,9 +320,8 @@ static void show_key(struct shower *s, enum config_id id)
     acp_buf_finish(&value);
 }
 
-static int show(const struct config *config, bool json, struct acp_buf *out)
+static int show(struct shower s)
 {
-    struct shower s = {.config = config, .out = out, .json = json};
     for (int i = 0; i < CONFIG_COUNT; i++)
         show_key(&s, (enum config_id) i);
     return s.err;
@@ -309,10 +329,15 @@ static int show(const struct config *config, bool json, struct acp_buf *out)
 
 int config_show(const struct config *config, struct acp_buf *out)
 {
-    return show(config, false, out);
+    return show((struct shower){.config = config, .out = out});
+}
+
+int config_show_project(const struct config *config, struct acp_buf *out)
+{
+    return show((struct shower){.config = config, .out = out, .project = true});
 }
 
 int config_show_json(const struct config *config, struct acp_buf *out)
 {
-    return show(config, true, out);
+    return show((struct shower){.config = config, .out = out, .json = true});
 }

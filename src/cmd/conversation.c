@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/places.h"
+#include "cmd/redact.h"
 #include "store/store.h"
 
 void complain(const char *format, ...)
@@ -102,7 +103,20 @@ static int take_own_agent(struct conversation *c, struct acp_buf *why)
     argv[0] = program.ptr;
     argv[1] = "agent";
     argv[2] = NULL;
+    c->own_agent = true;
     return agents_from_argv(c->config, argv, &c->agent, why);
+}
+
+int conversation_start(struct conversation *c, const struct agent_command *agent, const char *cwd,
+                       struct agent_start *ret)
+{
+    struct acp_buf why;
+    acp_buf_init(&why, 4096);
+    int err = agents_start(c->config, agent, cwd, ret, &why);
+    if (err)
+        complain("%.*s", (int) why.len, why.len ? why.data + why.start : acp_err_text(err));
+    acp_buf_finish(&why);
+    return err ? EXIT_FAILED : EXIT_OK;
 }
 
 static int find_agent(struct conversation *c, const struct invocation *invocation,
@@ -353,12 +367,19 @@ int conversation_prepare(struct conversation *c, const struct invocation *invoca
     int status = conversation_configure(c, agent);
     if (!status)
         status = find_agent(c, invocation, agent);
+    struct agent_start start;
+    if (!status)
+        status = conversation_start(c, &c->agent, c->cwd, &start);
     if (status)
         return status;
     struct talk_options *talk = &c->talk;
+    talk->argv = start.argv;
+    talk->env = start.env;
+    talk->start_cwd = start.cwd;
+    talk->shown_argv = redact_arguments(&c->arena, c->agent.argv);
+    if (!talk->shown_argv)
+        return EXIT_FAILED;
     talk->agent = acp_str(c->agent.name);
-    talk->argv = c->agent.argv;
-    talk->env = c->agent.env;
     talk->place.cwd = acp_str(c->cwd);
     if (!options || !options->no_log)
         talk->store_path = conversation_store_path(c);

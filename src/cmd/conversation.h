@@ -19,6 +19,7 @@ struct conversation {
     struct acp_ledger *ledger;
     enum permit permit;
     enum output_format format;
+    bool own_agent;    /* the agent is this very program */
     bool fail_unasked; /* where nobody can be asked, the run fails */
     const char *cwd;   /* absolute */
     struct talk_options talk;
@@ -35,6 +36,10 @@ int conversation_prepare(struct conversation *conversation, const struct invocat
                          const struct agent_options *agent,
                          const struct conversation_options *options);
 void conversation_finish(struct conversation *conversation);
+
+/* How an agent is started for a session in cwd; what is wrong is printed.  An exit status. */
+int conversation_start(struct conversation *conversation, const struct agent_command *agent,
+                       const char *cwd, struct agent_start *ret);
 
 /* The configuration alone, with --cwd and --registry. */
 int conversation_configure(struct conversation *conversation, const struct agent_options *agent);

@@ -157,7 +157,7 @@ static void look_at_sandbox(struct doctor *doctor)
 {
     const char *const *environment = config_environment(doctor->conversation.config);
     const char *path = places_variable(environment, "PATH");
-    const char *bwrap = places_find_program(&doctor->conversation.arena, "bwrap", path);
+    const char *bwrap = places_find_program(&doctor->conversation.arena, "bwrap", path, NULL);
     long landlock = landlock_version();
     if (!bwrap && !landlock)
         found(doctor, FINDING_NOTE, "sandbox", "install bubblewrap to have agents confined",
@@ -263,11 +263,14 @@ static void start_agent(struct doctor *doctor, const struct agent_command *comma
                         const char *label)
 {
     struct acp_failure failure = {0};
+    struct agent_start start;
+    if (conversation_start(&doctor->conversation, command, doctor->conversation.cwd, &start))
+        return;
     struct patient *patient = calloc(1, sizeof(*patient));
     if (!patient)
         return;
     struct acp_agent_process_options options = {
-        .process = {.argv = command->argv, .env = command->env},
+        .process = {.argv = start.argv, .env = start.env, .cwd = start.cwd},
         .client = {.name = acp_str("acp"), .version = acp_str(ACP_VERSION)},
         .user = patient,
         .exited = on_exited,

@@ -102,7 +102,8 @@ static void on_errors(struct talk *talk, struct acp_str line, void *user)
 {
     struct exec *exec = user;
     (void) talk;
-    if (exec->options->agent.verbose)
+    /* The built-in agent has little to say there, and it is for people: which model it found. */
+    if (exec->options->agent.verbose || exec->asking.conversation.own_agent)
         err_printf("%s: %.*s\n", exec->asking.conversation.agent.name, (int) line.len, line.ptr);
 }
 

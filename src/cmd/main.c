@@ -4,6 +4,7 @@
  */
 #include "cmd/agent_names.h"
 #include "cmd/cmd.h"
+#include "cmd/keys.h"
 
 /* In the order in which help shows them. */
 static const struct command *const commands[] = {
@@ -57,5 +58,6 @@ static const struct program program = {
 
 int main(int argc, char **argv)
 {
+    keys_take(); /* before anything is started, or fails */
     return program_run(&program, argc, argv);
 }

@@ -126,16 +126,23 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-const char *places_find_program(struct acp_arena *arena, const char *command, const char *path)
+static bool counts(struct acp_str folder, const char *avoid)
+{
+    char normal[ACP_PATH_SIZE];
+    if (folder.len == 0 || folder.ptr[0] != '/' || acp_path_normal(folder, normal, NULL))
+        return false;
+    return !avoid || !acp_path_within(normal, avoid, NULL);
+}
+
+const char *places_find_program(struct acp_arena *arena, const char *command, const char *path,
+                                const char *avoid)
 {
     if (strchr(command, '/'))
         return is_program(command) ? command : NULL;
     while (path && *command) {
         const char *colon = strchr(path, ':');
         struct acp_str folder = acp_str_n(path, colon ? (size_t) (colon - path) : strlen(path));
-        /* An empty entry is the working directory. */
-        struct acp_str named = folder.len > 0 ? folder : acp_str(".");
-        struct acp_str copy = acp_arena_copy(arena, named);
+        struct acp_str copy = counts(folder, avoid) ? acp_arena_copy(arena, folder) : acp_str(NULL);
         const char *candidate = copy.ptr ? places_join(arena, copy.ptr, command) : NULL;
         if (candidate && is_program(candidate))
             return candidate;

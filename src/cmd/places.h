@@ -46,9 +46,12 @@ const char *places_find_upwards(struct acp_arena *arena, const char *cwd, const 
 
 /*
  * The file that would be started for a command: looked up in `path` (the value of PATH) when it has
- * no slash.  NULL when nothing executable is there.
+ * no slash.  NULL when nothing executable is there.  Entries of PATH that are relative do not
+ * count: what they mean would depend on the project that we are in.  Neither do those in the folder
+ * `avoid`, which may be NULL.
  */
-const char *places_find_program(struct acp_arena *arena, const char *command, const char *path);
+const char *places_find_program(struct acp_arena *arena, const char *command, const char *path,
+                                const char *avoid);
 
 /*
  * Appends a whole regular file.  0, or -errno; -ENOENT when there is none, -EFBIG when it is more

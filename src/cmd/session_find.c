@@ -151,6 +151,21 @@ static int read_settings(struct conversation *c, struct acp_str json)
     return 0;
 }
 
+/* An agent that npx fetches is told where it is to run. */
+static int start_there(struct conversation *c, struct acp_str cwd)
+{
+    struct agent_start start;
+    const char *folder = acp_arena_copy(&c->arena, cwd).ptr;
+    if (!c->talk.start_cwd)
+        return 0;
+    if (!folder)
+        return ACP_ERR_NOMEM;
+    if (conversation_start(c, &c->agent, folder, &start))
+        return ACP_ERR_STATE;
+    c->talk.env = start.env;
+    return 0;
+}
+
 int session_continue(struct conversation *c, const struct store_session *session)
 {
     struct talk_options *talk = &c->talk;
@@ -158,8 +173,8 @@ int session_continue(struct conversation *c, const struct store_session *session
     talk->agent_session = session->agent_session;
     talk->place.cwd = session->cwd;
     talk->in_store = true;
-    int err = 0;
-    if (session->directories.len && !talk->place.directories.count)
+    int err = start_there(c, session->cwd);
+    if (!err && session->directories.len && !talk->place.directories.count)
         err = read_directories(c, session->directories);
     if (!err && session->settings.len)
         err = read_settings(c, session->settings);

@@ -176,6 +176,8 @@ struct import {
     size_t line;
     uint64_t sequence;
     char id[64];
+    const char *cwd;      /* where the session is from now on */
+    struct acp_buf reset; /* what was not taken over, for people */
     struct acp_failure failure;
 };
 
@@ -185,11 +187,42 @@ static int refuse(struct import *import, const char *why)
     return ACP_ERR_RANGE;
 }
 
+/*
+ * A file may come from anybody.  It brings what was said, and nothing that decides what later
+ * prompts may do or whom they reach: no mode or other settings, no folders, and no session of an
+ * agent here, which could be another one of this user's.
+ */
+static void drop_authority(struct import *import, struct store_session *session)
+{
+    const struct {
+        const char *what;
+        struct acp_str *text;
+        struct acp_str now;
+    } rows[] = {
+        {"mode and settings", &session->settings, {0}},
+        {"additional directories", &session->directories, {0}},
+        {"the agent's session", &session->agent_session, {0}},
+        {"the agent's command", &session->command, {0}},
+        {"directory", &session->cwd, acp_str(import->cwd)},
+        {"scope", &session->scope, acp_str(import->cwd)},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct acp_str old = *rows[i].text;
+        bool empty = !old.len || acp_str_is(old, "[]") || acp_str_is(old, "{}") ||
+                     acp_str_eq(old, rows[i].now);
+        if (!empty)
+            (void) acp_buf_printf(&import->reset, "%s%s", import->reset.len ? ", " : "",
+                                  rows[i].what);
+        *rows[i].text = rows[i].now;
+    }
+}
+
 static int import_session(struct import *import, struct acp_raw line)
 {
     struct store_session session;
     if (sessions_read_row(line, &import->arena, &session))
         return refuse(import, "this is no exported session");
+    drop_authority(import, &session);
     (void) snprintf(import->id, sizeof(import->id), "%.*s", (int) session.id.len, session.id.ptr);
     return store_import_begin(import->store, &session, &import->failure);
 }
@@ -236,7 +269,9 @@ static int run_import(const struct invocation *invocation)
     struct import import = {0};
     struct conversation c;
     acp_arena_init(&import.arena, 0);
+    acp_buf_init(&import.reset, 1000);
     int status = conversation_configure(&c, options);
+    import.cwd = c.cwd;
     const char *path = status ? NULL : conversation_store_path(&c);
     FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
     int err = 0;
@@ -261,7 +296,11 @@ static int run_import(const struct invocation *invocation)
         status = EXIT_FAILED;
     } else if (!status) {
         out_printf("%s\n", import.id);
+        if (import.reset.len)
+            complain("the session works in %s from now on; not taken over: %.*s", c.cwd,
+                     (int) import.reset.len, import.reset.data + import.reset.start);
     }
+    acp_buf_finish(&import.reset);
     if (file && file != stdin)
         (void) fclose(file);
     store_close(import.store);
@@ -284,7 +323,11 @@ const struct command command_sessions_import = {
     .name = "import",
     .summary = "take an exported session into the log",
     .description = "Reads what *acp sessions export --as json* wrote, all of it or nothing, and "
-                   "prints the session's id. A session that is in the log already is refused.",
+                   "prints the session's id. A session that is in the log already is refused.\n\n"
+                   "The session belongs to the current directory then. What was said is taken "
+                   "over; its mode and other settings, its directories and the agent's own "
+                   "session are not, since whoever wrote the file would decide what later prompts "
+                   "may do.",
     .arguments = import_arguments,
     .options = import_groups,
     .options_size = sizeof(struct agent_options),

@@ -125,6 +125,12 @@ bool http_request_retry_after(const struct http_request *request, uint64_t *ret_
  * the path.  Points into the URL.
  */
 struct acp_str http_place(struct acp_str url);
+/*
+ * Whether a redirection stays where it was permitted to go: the same scheme, host and port, or from
+ * http to https on their usual ports of the same host.  False for a URL with a user in it, and for
+ * a host that readers of URLs do not agree on.
+ */
+bool http_stays(struct acp_str from, struct acp_str to);
 /* Whether that is this machine, by its name or address. */
 bool http_is_loopback(struct acp_str url);
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "http/client.h"
+#include "model/listener.h"
 
 enum {
     KNOCK_MS = 300, /* on loopback a listening server answers at once */
@@ -12,14 +13,6 @@ enum {
 };
 
 /* ---- The environment ------------------------------------------------------------------------- */
-
-const char *const model_key_variables[] = {"ANTHROPIC_API_KEY",
-                                           "ANTHROPIC_AUTH_TOKEN",
-                                           "OPENAI_API_KEY",
-                                           "GEMINI_API_KEY",
-                                           "GOOGLE_API_KEY",
-                                           "OPENROUTER_API_KEY",
-                                           NULL};
 
 /* The value of a variable; NULL when it is not set, or empty. */
 static const char *get(const char *const *environment, const char *name)
@@ -163,6 +156,7 @@ struct model_find {
     struct model_service *service;
     struct model_list *list;
     struct model_choice choice;
+    char note[sizeof(((struct model_choice *) NULL)->note)];
 };
 
 static void look_further(struct model_find *find);
@@ -170,6 +164,7 @@ static void look_further(struct model_find *find);
 static void tell(struct model_find *find)
 {
     (void) uv_timer_stop(&find->timer);
+    memcpy(find->choice.note, find->note, sizeof(find->note));
     find->found(find, &find->choice, find->user);
 }
 
@@ -189,6 +184,8 @@ static void on_listed(struct model_list *list, const struct model_row *rows, siz
         find->choice.settings.model = find->choice.model;
     }
     if (is_server || find->choice.why) {
+        if (!find->choice.why)
+            find->choice.why = "a server of yours listens there";
         tell(find); /* what the environment names is taken as it is */
         return;
     }
@@ -223,6 +220,30 @@ static void stop_knocking(struct model_find *find)
     find->knock = NULL;
 }
 
+/* Whether who listens may be asked; a note says why not. */
+static bool is_ours(struct model_find *find)
+{
+    unsigned port = find->ports->port;
+    uid_t uid = 0;
+    switch (listener_at(port, &uid)) {
+    case LISTENER_OWN:
+        return true;
+    case LISTENER_FOREIGN:
+        (void) snprintf(find->note, sizeof(find->note),
+                        "the server at 127.0.0.1:%u is not asked: it belongs to another user (uid "
+                        "%lu); set OLLAMA_HOST or OPENAI_BASE_URL to use it",
+                        port, (unsigned long) uid);
+        return false;
+    case LISTENER_NONE:
+        (void) snprintf(find->note, sizeof(find->note),
+                        "the server at 127.0.0.1:%u is not asked: it cannot be seen whose it is; "
+                        "set OLLAMA_HOST or OPENAI_BASE_URL to use it",
+                        port);
+        return false;
+    }
+    return false;
+}
+
 static void on_opened(uv_connect_t *connect, int status)
 {
     struct model_find *find = connect->data;
@@ -230,7 +251,7 @@ static void on_opened(uv_connect_t *connect, int status)
     if (status == UV_ECANCELED)
         return; /* it was given up, and the find may be gone */
     stop_knocking(find);
-    if (status == 0 && ask_list(find))
+    if (status == 0 && is_ours(find) && ask_list(find))
         return;
     find->ports++;
     look_further(find);

@@ -14,6 +14,7 @@
 struct model_choice {
     struct model_settings settings;
     const char *why; /* for people: "ANTHROPIC_API_KEY is set" */
+    char note[300];  /* for people: who else was found and why not taken; mostly empty */
     char url[300];
     char model[300];
 };
@@ -30,8 +31,6 @@ struct model_choice {
  *   OLLAMA_HOST, OLLAMA_MODEL
  */
 bool model_from_environment(const char *const *environment, struct model_choice *ret);
-/* The variables of those that hold keys; ends with NULL. */
-extern const char *const model_key_variables[];
 
 /* A port on which a model server may listen, and its name. */
 struct model_port {
@@ -46,7 +45,9 @@ typedef void model_found_fn(struct model_find *find, const struct model_choice *
 
 /*
  * Looks for a model.  ports, which ends with port 0, are tried in their order; NULL: Ollama 11434,
- * llama.cpp 8080, LM Studio 1234.  A server counts when it lists a model; the first one is taken.
+ * llama.cpp 8080, LM Studio 1234.  A server counts when it belongs to this user or to root and
+ * lists a model; the first one is taken.  Who wants that of another user names it in the
+ * environment.
  * Where nothing listens libcurl is not even loaded.  The environment must live until found comes.
  */
 int model_find_new(uv_loop_t *loop, struct http_client *client, const char *const *environment,

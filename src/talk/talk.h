@@ -70,10 +70,12 @@ struct talk_handler {
 
 /* All texts and lists must outlive the talk. */
 struct talk_options {
-    struct acp_str agent;    /* its name, for people */
-    const char *const *argv; /* its program */
-    const char *const *env;  /* NAME=value, NULL at the end; may be NULL */
-    unsigned versions;       /* of the protocol: ACP_V1, or with ACP_V2; 0: ACP_V1 */
+    struct acp_str agent;          /* its name, for people */
+    const char *const *argv;       /* its program */
+    const char *const *shown_argv; /* the same without secrets, for the log; NULL: argv */
+    const char *const *env;        /* NAME=value, NULL at the end; may be NULL */
+    const char *start_cwd;         /* where the process is started; NULL: where the session is */
+    unsigned versions;             /* of the protocol: ACP_V1, or with ACP_V2; 0: ACP_V1 */
     struct acp_session_place place;
     struct acp_str session;       /* our id of the session, as store_new_id() makes them */
     struct acp_str agent_session; /* the agent's name for it, to go on with; absent: a new one */

@@ -363,7 +363,7 @@ void talk_start_agent(struct talk *talk)
         .exited = on_exited,
     };
     char *cwd = talk_copy(options->place.cwd);
-    process.process.cwd = cwd;
+    process.process.cwd = options->start_cwd ? options->start_cwd : cwd;
     int err = cwd ? acp_agent_process_start(talk->loop, &process, &talk->process, &failure)
                   : ACP_ERR_NOMEM;
     free(cwd);

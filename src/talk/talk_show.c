@@ -82,7 +82,8 @@ int talk_session_row(const struct talk_options *options, struct acp_arena *arena
         .scope = options->scope,
         .cwd = options->place.cwd,
     };
-    int err = write_list(&text, options->argv, (struct acp_str_list){0});
+    int err = write_list(&text, options->shown_argv ? options->shown_argv : options->argv,
+                         (struct acp_str_list){0});
     ret->command = acp_arena_copy(arena, acp_buf_view(&text));
     acp_buf_clear(&text);
     if (!err)

@@ -39,7 +39,7 @@ def which_says_what_is_started_and_where_it_is(home):
                    "  program: 'gemini' is not installed; npm install -g @google/gemini-cli\n"), out
     home.install("npx")
     out, _ = home.run("agents", "which", "gemini")
-    assert out.startswith("npx -y @google/gemini-cli --acp\n"), out
+    assert out.startswith("npx -y @google/gemini-cli@0.56.0 --acp\n"), out
     assert home.path("bin/npx") + " fetches it" in out, out
     home.install("gemini")
     out, _ = home.run("agents", "which", "gemini")

@@ -33,6 +33,9 @@ const pages = {
   "/round": moved("/round"),
   "/away": (request, response) => moved(`http://localhost:${request.socket.localPort}/page`)(request, response),
   "/user": (request, response) => moved(`http://me:pw@127.0.0.1:${request.socket.localPort}/page`)(request, response),
+  "/port": (_, response) => moved(`http://127.0.0.1:${other.address().port}/page`)(_, response),
+  "/tls": (request, response) => moved(`https://127.0.0.1:${request.socket.localPort}/page`)(request, response),
+  "/mapped": (request, response) => moved(`http://[::ffff:127.0.0.1]:${request.socket.localPort}/page`)(request, response),
   "/file": moved("file:///etc/passwd"),
   "/large": (_, response) => response.writeHead(200, { "content-type": "text/plain" }).end("line\n".repeat(600_000)),
   "/image": (_, response) => response.writeHead(200, { "content-type": "image/png" }).end("\x89PNG\0"),
@@ -43,6 +46,13 @@ const web = createServer((request, response) => {
   (pages[request.url] ?? html("<p>There is no such page.", 404))(request, response);
 });
 await new Promise((done) => web.listen(0, "127.0.0.1", done));
+// Another server of the same host, which nobody has permitted.
+const askedOther = [];
+const other = createServer((request, response) => {
+  askedOther.push(request.url);
+  html("<p>Not for you.")(request, response);
+});
+await new Promise((done) => other.listen(0, "127.0.0.1", done));
 const url = (path) => `http://127.0.0.1:${web.address().port}${path}`;
 
 /** The agent, whose model fetches these addresses one after the other in one reply. */
@@ -119,12 +129,21 @@ await kase(name("redirections: within the host, not for ever, and never to elsew
   const texts = coder.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
   assert.match(texts[0], /^Fruit/);
   assert.match(texts[1], /more than 5 times/);
-  assert.match(texts[2], /moved to http:\/\/localhost:\d+\/page, which is another host/);
+  assert.match(texts[2], /moved to http:\/\/localhost:\d+\/page, which is not the same scheme, host and port/);
   assert.match(texts[3], /a user in it/);
   assert.ok(!/root:/.test(texts[4]), texts[4]);
   assert.match(texts[5], /a user or a password/);
   assert.match(texts[6], /a user or a password/);
   assert.equal(asked.filter((request) => request.url === "/round").length, 6);
+});
+
+await kase(name("a redirection to another port or scheme, or the host in other words, is told and not followed"), async (keep) => {
+  const coder = await open(keep, ANY, "/port", "/tls", "/mapped");
+  await coder.stops("go", "end_turn");
+  const texts = coder.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
+  for (const text of texts) assert.match(text, /^It has moved to .*, which is not the same scheme, host and port/);
+  assert.deepEqual(askedOther, []);
+  assert.deepEqual(asked.map((request) => request.url).sort(), ["/mapped", "/port", "/tls"]);
 });
 
 await kase(name("large pages are cut, and what is no page is said to be none"), async (keep) => {
@@ -150,5 +169,6 @@ await kase(name("cancel ends it"), async (keep) => {
 
 web.closeAllConnections();
 web.close();
+other.close();
 clean();
 end();

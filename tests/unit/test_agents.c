@@ -169,7 +169,7 @@ static void an_installed_program_goes_before_npx(void **state)
                   "@agentclientprotocol/claude-agent-acp");
     install("npx");
     struct agent_command command = resolve("claude");
-    check_words(command.argv, "npx -y @agentclientprotocol/claude-agent-acp");
+    check_words(command.argv, "npx -y @agentclientprotocol/claude-agent-acp@0.70.0");
     assert_string_equal(command.program, test_path("bin/npx"));
     assert_true(command.fetched);
     assert_int_equal(command.source, AGENT_BUILT_IN);
@@ -204,7 +204,7 @@ static void the_users_agents_go_before_those_that_are_built_in(void **state)
     assert_int_equal(command.origin.line, 2);
     /* Without a command the known one is changed. */
     command = resolve("codex");
-    check_words(command.argv, "npx -y @agentclientprotocol/codex-acp --more");
+    check_words(command.argv, "npx -y @agentclientprotocol/codex-acp@1.6.0 --more");
     check_words(command.env, "ALL=1 K=0 OPENAI_API_KEY=k");
     check_words(resolve("gemini").env, "ALL=1 K=0");
     check_failure("lost", ACP_ERR_UNKNOWN,
@@ -362,7 +362,7 @@ static void agents_of_a_registry_are_started_by_its_rules(void **state)
     for (size_t i = 0; i < COUNT(none); i++)
         check_failure(none[i], ACP_ERR_UNKNOWN, "there is no agent");
     /* What is built in goes before. */
-    check_words(resolve("claude-acp").argv, "npx -y @agentclientprotocol/claude-agent-acp");
+    check_words(resolve("claude-acp").argv, "npx -y @agentclientprotocol/claude-agent-acp@0.70.0");
 }
 
 static void a_registry_that_is_none_is_told(void **state)
