@@ -28,6 +28,7 @@ struct coder_options {
     const struct acp_policy *policy;      /* the user's rules; copied for each session */
     struct acp_ledger *ledger;            /* what was permitted for good; may be NULL */
     const char *ledger_path;              /* where it is kept; may be NULL */
+    const char *launch_folder;            /* see launch/fetched.h; NULL: there is none */
     const char *store_path;               /* of the sessions; NULL: they end with the process */
     bool no_titles;                       /* the model is not asked for them */
     uint64_t max_requests;                /* of one turn to the model; 0: 100 */

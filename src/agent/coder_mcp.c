@@ -13,10 +13,12 @@
 #include "agent/coder_inside.h"
 #include "agent/tool.h"
 #include "base/copy.h"
+#include "launch/fetched.h"
 #include "mcp/mcp.h"
 
 enum {
     MAX_SERVERS = 32,
+    MAX_LAUNCH = 2, /* variables for one that npx fetches */
     MAX_LABEL = 24, /* of a server's part of a name */
     MAX_TOOL = 64,  /* of the whole name: what the APIs of the models take */
     WAIT_MS = 2000, /* from the start of the servers: how long prompts wait for them */
@@ -373,7 +375,7 @@ static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_a
                           const char ***ret_argv, const char ***ret_env)
 {
     const char **argv = acp_arena_alloc(arena, (given->args.count + 2) * sizeof(*argv));
-    const char **env = acp_arena_alloc(arena, (given->env.count + 1) * sizeof(*env));
+    const char **env = acp_arena_alloc(arena, (given->env.count + MAX_LAUNCH + 1) * sizeof(*env));
     if (!argv || !env)
         return false;
     bool all = (argv[0] = acp_arena_copy(arena, given->command).ptr) != NULL;
@@ -394,6 +396,30 @@ static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_a
     return all;
 }
 
+/* How it is started: one that npx fetches not in the project, which could choose another one. */
+static bool prepare_server(const struct coder *coder, const struct acp_mcp_server_stdio *given,
+                           struct acp_arena *arena, struct mcp_options *options,
+                           struct acp_failure *failure)
+{
+    struct launch_fetched fetched;
+    const char *folder = coder->options->launch_folder;
+    const char **argv;
+    const char **env;
+    if (!write_command(given, arena, &argv, &env))
+        return false;
+    options->argv = argv;
+    options->env = env;
+    if (!folder || !launch_is_fetched(argv))
+        return true;
+    if (launch_fetched(arena, folder, argv[0], argv, options->cwd, &fetched, failure))
+        return false;
+    options->argv = fetched.argv;
+    options->cwd = fetched.cwd;
+    for (size_t n = given->env.count, i = 0; fetched.env[i]; i++)
+        env[n++] = fetched.env[i];
+    return true;
+}
+
 static void start_server(struct servers *servers, struct coding *coding,
                          const struct acp_mcp_server_stdio *given)
 {
@@ -402,8 +428,6 @@ static void start_server(struct servers *servers, struct coding *coding,
     struct one_server *one = &servers->items[servers->count];
     struct acp_failure failure = {.message = "out of memory"};
     struct acp_arena arena;
-    const char **argv;
-    const char **env;
     one->coding = coding;
     make_label(given->name, one->label, MAX_LABEL);
     for (size_t number = 2; has_label(servers, one->label); number++)
@@ -415,10 +439,9 @@ static void start_server(struct servers *servers, struct coding *coding,
         .version = coding->coder->options->version,
         .cwd = acp_arena_copy(&arena, acp_session_cwd(coding->session)).ptr,
     };
-    bool ok = options.name && options.cwd && write_command(given, &arena, &argv, &env);
+    bool ok = options.name && options.cwd &&
+              prepare_server(coding->coder, given, &arena, &options, &failure);
     if (ok) {
-        options.argv = argv;
-        options.env = env;
         ok = mcp_server_new(&coding->coder->loop, &options, &handler, one, &one->server,
                             &failure) == 0;
     }

@@ -51,6 +51,13 @@ static const char *store_path(struct conversation *c)
     return data ? places_join(&c->arena, data, "agent.db") : NULL;
 }
 
+/* Where npx is started for MCP servers; the same as for agents. */
+static const char *launch_folder(struct conversation *c)
+{
+    const char *state = places_state_dir(config_environment(c->config), &c->arena);
+    return state ? places_join(&c->arena, state, "launch") : NULL;
+}
+
 /* The prices of the configuration, in its arena; NULL when there are none, or no memory. */
 static const struct model_price_row *read_prices(struct conversation *c, size_t *ret_count)
 {
@@ -101,6 +108,7 @@ static int run(const struct invocation *invocation)
         .policy = c.policies[PERMIT_READS],
         .ledger = c.ledger,
         .ledger_path = c.talk.ledger_path,
+        .launch_folder = launch_folder(&c),
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,
         .no_titles = options->no_titles || !config_bool(c.config, CONFIG_AGENT_TITLES),
@@ -108,6 +116,7 @@ static int run(const struct invocation *invocation)
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
     coder.prices = read_prices(&c, &coder.price_count);
+    keys_protect(); /* also from keys that the client sets later */
     if (isatty(STDIN_FILENO))
         complain("this waits for an editor that speaks the protocol; people use acp exec and "
                  "acp prompt");

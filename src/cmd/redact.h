@@ -30,4 +30,11 @@ int redact_argument(const char *before, struct acp_str argument, struct acp_buf 
 /* A list that ends with NULL, as a list in the arena; NULL without memory. */
 const char *const *redact_arguments(struct acp_arena *arena, const char *const *arguments);
 
+/*
+ * A message of the protocol, or a part of one, without the values of variables and headers, of
+ * members that are named like a secret, and of what can be one in arguments and URLs.  What is said
+ * in it stays as it is.
+ */
+int redact_json(struct acp_raw json, struct acp_arena *arena, struct acp_buf *out);
+
 #endif

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/redact.h"
 
 /* Requests of a recording that wait for their response; further ones are shown without a name. */
 enum { TRACE_MAX_OPEN = 65536, TRACE_MAX_TEXT = 1024 };
@@ -45,6 +46,13 @@ static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
 {
     struct acp_failure failure = {0};
     void *value = type >= 0 ? acp_arena_alloc(&t->arena, acp_type_size(type)) : NULL;
+    acp_buf_clear(&t->out);
+    if (json.ptr && redact_json(json, &t->arena, &t->out) == 0) {
+        struct acp_str shown = acp_arena_copy(&t->arena, acp_buf_view(&t->out));
+        json = acp_raw_n(shown.ptr, shown.len);
+    } else {
+        json = (struct acp_raw){0}; /* it is JSON, so there is no memory for it */
+    }
     acp_buf_clear(&t->out);
     if (!value || !json.ptr) {
         put_line(json.ptr ? acp_str_n(json.ptr, json.len) : acp_str(""), 2000);

@@ -28,7 +28,7 @@ bool launch_is_fetched(const char *const *argv);
 
 struct launch_fetched {
     const char *const *argv;
-    const char *const *env; /* what is to be set: "NAME=value" */
+    const char *const *env; /* what is to be set: "NAME=value", at most two */
     const char *cwd;        /* where to start it */
 };
 

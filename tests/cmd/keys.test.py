@@ -348,6 +348,14 @@ def what_is_shown_of_the_configuration_has_no_secret(user):
                   ["agents", "list", "--json"], ["doctor"], ["doctor", "mine"], ["sessions", "list"],
                   ["sessions", "list", "--format", "json"], ["sessions", "list", "--all"]):
         user.run(*words, status=None)
+    # A recording has what was sent to the agent, and that is the user's to keep; it is not printed.
+    assert found(user.dump("session")) == CONFIGURED_FOR_AGENTS - {"env"}, found(user.dump("session"))
+    out, _ = user.run("trace", user.home.path("dump/session"))
+    assert "MCP_KEY" in out and "(set)" in out, out
+    broken = user.home.write("dump/broken", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {
+        "cwd": 7, "mcpServers": [{"env": [{"name": "A", "value": plant("broken")}]}]}}) + "\n")
+    out, _ = user.run("trace", broken, status=None)
+    assert "not as the protocol wants it" in out, out
     out, _ = user.run("config", "show")
     for word in ("agent_servers.mine", "mcp_servers.local", "--token", "Authorization: (set)", "KEY=(set)", "?key=(set)"):
         assert word in out, (word, out)

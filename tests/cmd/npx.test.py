@@ -260,6 +260,20 @@ def doctor_and_login_start_it_in_the_same_way(home):
 
 
 @case
+def mcp_servers_of_the_built_in_agent_are_started_in_the_same_way(home):
+    prepare(home)
+    hostile(home)
+    # An npx that tells how it was started, and ends with its input.
+    home.write("bin/npx", '#!/bin/sh\necho "$PWD|$ACP_START_FOLDER|$npm_config_script_shell|$*" >>"$RAN"\ncat >/dev/null\n',
+               0o755)
+    servers = home.write("servers.json", json.dumps({"mcpServers": {
+        "one": {"command": "npx", "args": ["-y", "server@1.0.0"]}}}))
+    home.run("exec", "--mcp", servers, "--agent", f"{ACP} agent --demo", "list the files", cwd="project")
+    folder = home.path(".local/state/acp/launch")
+    assert home.read("ran") == f"{folder}|{home.path('project')}|{folder}/shell|-y server@1.0.0\n", home.read("ran")
+
+
+@case
 def uvx_is_started_outside_of_the_project_and_its_program_inside(home):
     prepare(home)
     home.write("project/uv.toml", '[[index]]\nurl = "http://127.0.0.1:1/"\n')

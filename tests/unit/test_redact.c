@@ -105,9 +105,42 @@ static void test_list(void **state)
     acp_arena_finish(&arena);
 }
 
+static void test_json(void **state)
+{
+    (void) state;
+    static const char *const rows[][2] = {
+        {"{\"a\":[1,true,null,\"token\"],\"text\":\"sk-said\"}",
+         "{\"a\":[1,true,null,\"token\"],\"text\":\"sk-said\"}"},
+        {"{\"env\":[{\"name\":\"A\",\"value\":\"SECRET\"}]}",
+         "{\"env\":[{\"name\":\"A\",\"value\":\"(set)\"}]}"},
+        {"{\"env\":{\"A\":\"SECRET\"}}", "{\"env\":{\"A\":\"(set)\"}}"},
+        {"{\"env\":[\"A=SECRET\"]}", "{\"env\":[\"(set)\"]}"},
+        {"{\"headers\":{\"x\":{\"y\":[\"SECRET\"]}}}", "{\"headers\":{\"x\":{\"y\":[\"(set)\"]}}}"},
+        {"{\"args\":[\"--token\",\"SECRET\",\"x\"]}", "{\"args\":[\"--token\",\"(set)\",\"x\"]}"},
+        {"{\"url\":\"https://a.b/?k=SECRET\"}", "{\"url\":\"https://a.b/?k=(set)\"}"},
+        {"{\"baseUrl\":\"https://u:SECRET@a.b\"}", "{\"baseUrl\":\"https://(set)@a.b\"}"},
+        {"{\"APIKEY\":\"SECRET\",\"api_key\":[\"SECRET\"]}",
+         "{\"APIKEY\":\"(set)\",\"api_key\":[\"(set)\"]}"},
+        {"\"x\"", "\"x\""},
+        {"[]", "[]"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct acp_buf out;
+        struct acp_arena arena;
+        acp_arena_init(&arena, 0);
+        acp_buf_init(&out, 1000);
+        assert_int_equal(redact_json(acp_raw_n(rows[i][0], strlen(rows[i][0])), &arena, &out), 0);
+        CHECK_ROW(acp_str_is(acp_buf_view(&out), rows[i][1]), i, "%s -> %.*s", rows[i][0],
+                  (int) out.len, out.data + out.start);
+        acp_buf_finish(&out);
+        acp_arena_finish(&arena);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_urls), cmocka_unit_test(test_arguments), cmocka_unit_test(test_list)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_urls), cmocka_unit_test(test_json),
+                                       cmocka_unit_test(test_arguments),
+                                       cmocka_unit_test(test_list)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
