@@ -547,8 +547,8 @@ const struct command command_agents = {
     .description =
         "A name is looked for in *agent_servers* of the configuration, then among the agents that "
         "are built in, then in the registry file that *--registry* or the configuration names.  An "
-        "installed program goes before one that npx or uvx would fetch.  Nothing is downloaded "
-        "here.",
+        "installed program goes before one that npx or uvx would fetch, which is one exact version "
+        "where the agent is built in.  Nothing is downloaded here.",
     .subcommands = subcommands,
     .examples = examples,
 };
