@@ -1,8 +1,8 @@
 /*
- * The opener.  Whatever is read or written inside of a root because of its name comes through here:
- * the path is resolved to an open directory and a name in it, the guard is asked about the real path
- * of these two, and the file is opened or replaced through them.  So the decision is about the very
- * file that is used, whichever links are swapped meanwhile.
+ * The opener.  Whatever is read or written inside of a root because of its name comes through
+ * here: the path is resolved to an open directory and a name in it, the guard is asked about the
+ * real path of these two, and the file is opened or replaced through them.  So the decision is
+ * about the very file that is used, whichever links are swapped meanwhile.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include <errno.h>

@@ -70,7 +70,7 @@ struct walk_outcome {
 int walk_tree(const struct walk_options *options, walk_fn *fn, void *user, struct walk_outcome *ret,
               struct acp_files_error *error);
 
-/* For the function: opens the entry's file, a regular one, for reading.  A descriptor or acp_err. */
+/* For the function: opens the entry, a regular file, for reading.  A descriptor or acp_err. */
 int walk_open(const struct walk *walk, const struct walk_entry *entry);
 /* For the function: whether the time is over or nobody wants it any more. */
 bool walk_is_over(const struct walk *walk);

@@ -1,7 +1,7 @@
 /*
  * The guard of the files: it is asked about the file that was opened, and what it says holds for
- * that file whatever happens to the names meanwhile.  Links are swapped by threads while we read and
- * write, and by the guard itself, which is the worst moment there is.
+ * that file whatever happens to the names meanwhile.  Links are swapped by threads while we read
+ * and write, and by the guard itself, which is the worst moment there is.
  */
 #define _GNU_SOURCE
 #include "acp/files.h"

@@ -6,7 +6,7 @@
 
 #include "agent/tools/search.h"
 
-/* Rules and grants that were made for reading hold for searching as well, and the other way round. */
+/* What was said about reading holds for searching as well, and the other way round. */
 static bool allows(const struct search_guard *guard, struct acp_str path)
 {
     static const enum acp_tool_kind_is kinds[] = {ACP_TOOL_KIND_READ, ACP_TOOL_KIND_SEARCH};
@@ -35,7 +35,7 @@ static int check(struct acp_str path, bool writes, struct acp_files_error *error
     return ACP_ERR_STATE;
 }
 
-/* Those of the ledger that forbid now; the others only spare a question, and nobody is asked here. */
+/* Those of the ledger that forbid now; the others only spare a question, which is not asked. */
 static int copy_rejections(const struct acp_ledger *ledger, struct acp_ledger **ret)
 {
     const struct acp_grant *grant;
