@@ -135,7 +135,7 @@ static struct acp_files_options guarded(const struct job *job, struct acp_files_
 {
     struct acp_files_options files = job->workspace->options.files;
     /* The guard only reads it. */
-    *guard = (struct acp_files_guard){check_opened, (void *) (uintptr_t) job};
+    *guard = (struct acp_files_guard){.check = check_opened, .user = (void *) (uintptr_t) job};
     if (job->workspace->options.policy)
         files.guard = guard;
     return files;

@@ -101,7 +101,7 @@ static int check_opened(struct acp_str real, bool writes, struct acp_files_error
 
 static struct acp_files_guard guard_of(struct tool_run *run)
 {
-    return (struct acp_files_guard){check_opened, run};
+    return (struct acp_files_guard){.check = check_opened, .user = run};
 }
 
 /* ---- Texts ---------------------------------------------------------------------------------- */

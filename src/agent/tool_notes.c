@@ -60,7 +60,7 @@ static int read_text(int fd, size_t max, struct acp_buf *out)
 int tools_read_note(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
                     struct acp_files_error *error)
 {
-    const struct acp_files_guard guard = {check_opened, set};
+    const struct acp_files_guard guard = {.check = check_opened, .user = set};
     const struct acp_files_options options = {.guard = &guard};
     struct acp_failure failure = {0};
     struct tool_roots *roots = tools_roots(set, &failure);

@@ -51,8 +51,8 @@ static int decide(struct acp_str path, bool writes, struct acp_files_error *e, v
                : ACP_ERR_STATE;
 }
 
-static const struct acp_files_guard noting = {note, NULL};
-static const struct acp_files_guard deciding = {decide, NULL};
+static const struct acp_files_guard noting = {.check = note};
+static const struct acp_files_guard deciding = {.check = decide};
 
 static int setup(void **state)
 {

@@ -86,7 +86,7 @@ int search_guard_init(struct search_guard *guard, const struct tool_run *run,
     err = acp_policy_copy(options->policy, &guard->policy);
     if (!err && !copy_texts(guard, run, arena))
         err = ACP_ERR_NOMEM;
-    guard->guard = (struct acp_files_guard){check, guard};
+    guard->guard = (struct acp_files_guard){.check = check, .user = guard};
     return err;
 }
 
