@@ -299,7 +299,7 @@ static void a_write_stays_in_the_place_that_was_decided_on(void **state)
 
 /* ---- Races ----------------------------------------------------------------------------------- */
 
-enum { ROUNDS = 400, MOST_ROUNDS = 400000 };
+enum { ROUNDS = 150, MOST_ROUNDS = 400000 };
 
 /* Reads, and writes, a name that leads to what is allowed and to what is denied in turns. */
 static void attack(const char *a, const char *b, const char *name, bool walk)
