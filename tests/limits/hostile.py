@@ -168,6 +168,14 @@ class Hostile(agent.Agent):
         self.chunk("agent_message_chunk", "a" * int(more), [])
         self.settle()
 
+    def hang(self):
+        """Has the prompt, and does not end it."""
+        with open(sys.argv[1], "w", encoding="utf-8"):
+            pass
+        while self.read_line() is not None:
+            pass
+        sys.exit(0)
+
     def nothing(self):
         self.settle()
 
@@ -181,9 +189,11 @@ class Hostile(agent.Agent):
             self.initialize["_meta"]["x"] = "i" * (int(arguments[0]) - rest)
         elif attack == "session_id":
             self.opened["sessionId"] = self.session = "s" * int(arguments[0])
-        elif attack != "reason":
+        elif attack == "hang":
+            self.opened["configOptions"] = [{"id": "o", "name": "O", "type": "boolean",
+                                             "currentValue": True}]
             return False
-        return True
+        return attack in ("initialize", "session_id", "reason")
 
     def run(self, report, attack, arguments):
         quiet = self.prepare(attack, arguments)
