@@ -157,9 +157,36 @@ class Hostile(agent.Agent):
         sys.stderr.flush()
         self.settle()
 
-    def noise(self, count):
+    def noise(self, count, lines):
         for _ in range(int(count)):
-            self.write(b"this is not JSON\n" * 1000)
+            self.write(b"this is not JSON\n" * int(lines))
+        self.settle()
+
+    def waits(self, count):
+        """Waits for a terminal that does not end before they are all there."""
+        self.ask("terminal/create", command="sleep", args=["600"])
+        self.collect()
+        name = self.answers.pop()["terminalId"]
+        for _ in range(int(count)):
+            self.call("terminal/wait_for_exit", {"terminalId": name})
+        self.settle()
+        self.call("terminal/release", {"terminalId": name})
+
+    def file(self, size):
+        self.ask("fs/write_text_file", path=f"{os.getcwd()}/f", content="w" * int(size))
+        self.collect()
+
+    def paths(self, count):
+        self.permission(locations=[{"path": f"/work/{at}"} for at in range(int(count))])
+        self.collect()
+
+    def message(self, size):
+        """An update whose line has that many bytes, without its end."""
+        line = {"jsonrpc": "2.0", "method": "session/update", "params": {
+            "sessionId": self.session, "update": {
+                "sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": ""}}}}
+        text = json.dumps(line, separators=(",", ":"))
+        self.write((text[:-5] + "m" * (int(size) - len(text)) + text[-5:] + "\n").encode())
         self.settle()
 
     def answer_text(self, count, size, more):
