@@ -25,7 +25,11 @@ class Client:
     def __exit__(self, kind, *_):
         self.process.stdin.close()
         self.process.stdout.close()
-        status = self.process.wait(20)
+        try:
+            status = self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
         if kind is None:
             assert status == 0, f"the agent has ended with {status}"
 

@@ -259,6 +259,10 @@ exact_owner("OWNER_MAX_SETTINGS", lambda visitor, n: [
     visitor.send("owner/set", name="o", value="false") for _ in range(n)])
 
 
+exact_owner("OWNER_MAX_SETTING_BYTES", lambda visitor, n: [
+    visitor.send("owner/set", name="o", value="v" * (n - 1))])
+
+
 def visitors(place):
     with Owner(place) as owner:
         here = [owner.first] + [owner.visit() for _ in range(LIMIT["OWNER_MAX_VISITORS"] - 1)]

@@ -30,6 +30,7 @@ class Hostile(agent.Agent):
         super().__init__("")
         self.answers = []
         self.requests = 0
+        self.prompts = 0
         self.initialize = {"protocolVersion": 1}
         self.opened = {"sessionId": "s1"}
 
@@ -202,6 +203,12 @@ class Hostile(agent.Agent):
         while self.read_line() is not None:
             pass
         sys.exit(0)
+
+    def stream(self):
+        """Ends its first prompt, and sends text without end at the second."""
+        self.prompts += 1
+        while self.prompts > 1:
+            self.chunk("agent_message_chunk", "s" * 60000, [])
 
     def nothing(self):
         self.settle()

@@ -4,12 +4,14 @@ import json
 import os
 import pty
 import re
+import select
 import subprocess
 import sys
 
 import home
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE = 60  # seconds without a word
 
 
 def read_limits():
@@ -51,11 +53,11 @@ def on_terminal(words, folder, environment):
         os.execve(words[0], words, environment)
     shown = b""
     try:
-        while piece := os.read(fd, 1 << 20):
+        while select.select([fd], [], [], PATIENCE)[0] and (piece := os.read(fd, 1 << 20)):
             shown = shown[-100000:] + piece
     except OSError:
         pass  # its other end is closed
-    os.close(fd)
+    os.close(fd)  # hangs up, which ends one that still runs
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode("utf-8", "replace")
 
 
@@ -70,7 +72,7 @@ def attack(place, *arguments, flags=("--approve-all",), terminal=False):
         status, shown = on_terminal(words, place.folder, environment)
         return Outcome(status, "", shown, report)
     done = subprocess.run(words, cwd=place.folder, env=environment, capture_output=True, text=True,
-                          timeout=60, stdin=subprocess.DEVNULL)
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
     return Outcome(done.returncode, done.stdout, done.stderr, report)
 
 

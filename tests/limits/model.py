@@ -50,9 +50,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # the other side has gone, which is its right
+
+
 class Model:
     def __init__(self, pieces):
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.server.pieces = pieces
         self.server.requests = 0
         self.server.daemon_threads = True

@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -44,19 +45,23 @@ class Visitor:
         number = self.send(method, **params)
         return self.answers(number)[number]
 
-    def prompt(self, text):
+    def prompt(self, text, wait=False):
         return self.send("owner/prompt", body={"prompt": [{"type": "text", "text": text}]},
-                         approve="ask", ask=False, wait=False)
+                         approve="ask", ask=False, wait=wait)
+
+    def leave(self):
+        self.lines.close()
+        self.socket.close()
 
 
 class Owner:
-    """A session whose agent has a prompt and never ends it.  Use it with `with`."""
+    """A session whose agent has had its first prompt.  Use it with `with`."""
 
-    def __init__(self, place):
+    def __init__(self, place, attack="hang"):
         environment = {**place.environment, "PATH": os.environ["PATH"],
                        "XDG_RUNTIME_DIR": place.folder}
         words = ["prompt", "--no-wait", "-p", "go", "--", sys.executable,
-                 os.path.join(HERE, "hostile.py"), place.path("report"), "hang"]
+                 os.path.join(HERE, "hostile.py"), place.path("report"), attack]
         subprocess.run([home.ACP, *words], cwd=place.folder, env=environment, check=True,
                        timeout=30, stdin=subprocess.DEVNULL, capture_output=True)
         self.path = glob.glob(place.path("acp/*.sock"))[0]
@@ -75,4 +80,6 @@ class Owner:
         ended = select.poll()
         ended.register(os.pidfd_open(self.pid), select.POLLIN)
         self.first.send("owner/stop")
-        assert ended.poll(20000), "the owner has not ended"
+        if not ended.poll(20000):
+            os.kill(self.pid, signal.SIGKILL)
+            assert False, "the owner did not end"
