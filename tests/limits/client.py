@@ -44,16 +44,21 @@ class Client:
         self.process.stdin.flush()
         return self.asked
 
-    def answers(self, last):
-        """All answers up to that one, by the numbers of their requests."""
-        found = {}
+    def hear(self, last):
+        """All answers up to that one, by the numbers of their requests, and everything else."""
+        found, others = {}, []
         while last not in found:
             line = self.process.stdout.readline()
             assert line, "the agent has ended"
             message = json.loads(line)
-            if "method" not in message:
+            if "method" in message:
+                others.append(message)
+            else:
                 found[message["id"]] = message
-        return found
+        return found, others
+
+    def answers(self, last):
+        return self.hear(last)[0]
 
     def answer(self, number):
         return self.answers(number)[number]

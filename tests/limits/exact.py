@@ -157,6 +157,28 @@ exact_client("MAX_PROMPT", prompt_size, "are taken")
 exact_client("MAX_SESSIONS", sessions, "too many sessions")
 
 
+def command(client, words):
+    """A command of the agent, and all that it told before its answer."""
+    number = client.send("session/prompt", sessionId=client.open(),
+                         prompt=[{"type": "text", "text": words}])
+    _, told = client.hear(number)
+    return json.dumps(told)
+
+
+def names(place):
+    most = LIMIT["CODER_MAX_NAME"]
+    for over in (0, 1):
+        with Client(place) as client:
+            told = command(client, "/title " + "t" * (most + over))
+            assert f'"title": "{"t" * most}"' in told, told
+        with Client(place) as client:
+            told = command(client, "/model " + "m" * (most + over))
+            assert ("The model was not changed" in told) == bool(over), told
+
+
+register("CODER_MAX_NAME exactly and one more", names)
+
+
 def exact_held(name, sizes):
     """sizes(n): of the params of prompts that wait while a turn of version 2 runs."""
     def run(place):
