@@ -86,7 +86,10 @@ static void run_title(struct work *work, struct acp_str argument)
 static void run_model(struct work *work, struct acp_str argument)
 {
     struct coding *coding = work->coding;
-    if (argument.len && coding_set_model(coding, argument) == 0)
+    int err = argument.len ? coding_set_model(coding, argument) : 0;
+    if (err)
+        say(work, "The model was not changed: %s.\n", acp_err_text(err));
+    else if (argument.len)
         coding_tell_options(coding);
     say(work, "The model is %s, of %s.\n", coding_model(coding),
         model_service_name(coding->coder->service));

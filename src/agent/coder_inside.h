@@ -58,6 +58,9 @@ struct coder {
 /* That can be chosen from. */
 enum { CODER_MAX_MODELS = 200 };
 
+/* Bytes of a session's title, and of the name of its model: a prompt can set both. */
+enum { CODER_MAX_NAME = 1024 };
+
 /* The name of a chat of an IDE. */
 enum { CODER_CHAT_SIZE = 128 };
 

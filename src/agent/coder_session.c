@@ -6,6 +6,7 @@
 #include "acp/types.h"
 #include "agent/coder_inside.h"
 #include "base/copy.h"
+#include "base/utf8.h"
 #include "cli/output.h"
 
 enum { CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
@@ -130,6 +131,8 @@ static void list_options(const struct coding *coding,
 
 int coding_set_model(struct coding *coding, struct acp_str model)
 {
+    if (model.len > CODER_MAX_NAME)
+        return ACP_ERR_LIMIT;
     char *copy = acp_str_copy(model);
     if (!copy)
         return ACP_ERR_NOMEM;
@@ -202,6 +205,7 @@ int coding_keep_title(struct coding *coding, struct acp_str title)
 
 int coding_set_title(struct coding *coding, struct acp_str title)
 {
+    title.len = acp_utf8_cut(title.ptr, title.len, CODER_MAX_NAME);
     struct acp_session_info_update info = {.title = title};
     struct store_change change = {.title = title};
     int err = coding_keep_title(coding, title);

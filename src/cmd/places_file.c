@@ -15,10 +15,14 @@ enum { BLOCK = 16 * 1024, LOCK_TRIES = 200, LOCK_PAUSE_MS = 10 };
 int places_read_all(int fd, struct acp_buf *out)
 {
     for (;;) {
-        int err = acp_buf_reserve(out, BLOCK);
-        if (err)
-            return err == ACP_ERR_LIMIT ? -EFBIG : -ENOMEM;
-        ssize_t n = read(fd, out->data + out->start + out->len, BLOCK);
+        /* Where the buffer is full, one more byte tells whether the file is. */
+        char more;
+        size_t room = out->max - out->len < BLOCK ? out->max - out->len : (size_t) BLOCK;
+        if (acp_buf_reserve(out, room))
+            return -ENOMEM;
+        ssize_t n = room ? read(fd, out->data + out->start + out->len, room) : read(fd, &more, 1);
+        if (n > 0 && !room)
+            return -EFBIG;
         if (n > 0)
             out->len += (size_t) n;
         else if (n == 0)

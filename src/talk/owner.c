@@ -18,7 +18,8 @@ enum {
     /* Prompts that wait: the count is the default of an option, the bytes are of all of them. */
     OWNER_MAX_WAITING = 100,
     OWNER_MAX_WAITING_BYTES = 64 * 1024 * 1024,
-    OWNER_MAX_SETTINGS = 100, /* that wait, of all visitors */
+    OWNER_MAX_SETTINGS = 100,            /* that wait, of all visitors */
+    OWNER_MAX_SETTING_BYTES = 64 * 1024, /* of the name and the value of one */
     OWNER_MAX_VISITORS = 64,
     OWNER_SIGNALS = 3,
 };
@@ -383,6 +384,8 @@ static void serve_set(struct visitor *visitor, acp_call call, struct acp_raw par
         err = wire_read_text(params, "value", &arena, &value);
     if (!err && (!name.len || !value.ptr))
         err = ACP_ERR_MISSING;
+    if (!err && name.len + value.len > OWNER_MAX_SETTING_BYTES)
+        err = ACP_ERR_LIMIT;
     if (!err) {
         *setting = (struct setting){visitor, call};
         err = talk_set(visitor->owner->talk, name, value, on_set, setting);

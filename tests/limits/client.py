@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 
 import home
 import hostile
@@ -26,7 +25,11 @@ class Client:
     def __exit__(self, kind, *_):
         self.process.stdin.close()
         self.process.stdout.close()
-        status = self.process.wait(20)
+        try:
+            status = self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
         if kind is None:
             assert status == 0, f"the agent has ended with {status}"
 
@@ -41,13 +44,24 @@ class Client:
         self.process.stdin.flush()
         return self.asked
 
-    def answer(self, number):
-        """The answer to that request; everything else that comes is passed over."""
-        while line := self.process.stdout.readline():
+    def hear(self, last):
+        """All answers up to that one, by the numbers of their requests, and everything else."""
+        found, others = {}, []
+        while last not in found:
+            line = self.process.stdout.readline()
+            assert line, "the agent has ended"
             message = json.loads(line)
-            if message.get("id") == number and "method" not in message:
-                return message
-        sys.exit("the agent has ended")
+            if "method" in message:
+                others.append(message)
+            else:
+                found[message["id"]] = message
+        return found, others
+
+    def answers(self, last):
+        return self.hear(last)[0]
+
+    def answer(self, number):
+        return self.answers(number)[number]
 
     def call(self, method, **params):
         return self.answer(self.send(method, **params))
@@ -56,6 +70,19 @@ class Client:
         """session/new after initialize."""
         self.call("initialize", protocolVersion=1)
         return self.call("session/new", **{"cwd": self.folder, "mcpServers": [], **params})
+
+    def open_v2(self):
+        self.call("initialize", protocolVersion=2, info={"name": "x", "version": "1"},
+                  capabilities={})
+        answer = self.call("session/new", cwd=self.folder, mcpServers=[])
+        return answer["result"]["sessionId"]
+
+    def send_prompt(self, session, size):
+        """A prompt whose params have that many bytes."""
+        params = {"sessionId": session, "prompt": [{"type": "text", "text": ""}]}
+        rest = len(json.dumps(params, separators=(",", ":")))
+        params["prompt"][0]["text"] = "p" * (size - rest)
+        return self.send("session/prompt", **params)
 
     def open(self, **params):
         return self.new(**params)["result"]["sessionId"]

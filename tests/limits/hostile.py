@@ -30,6 +30,7 @@ class Hostile(agent.Agent):
         super().__init__("")
         self.answers = []
         self.requests = 0
+        self.prompts = 0
         self.initialize = {"protocolVersion": 1}
         self.opened = {"sessionId": "s1"}
 
@@ -157,9 +158,36 @@ class Hostile(agent.Agent):
         sys.stderr.flush()
         self.settle()
 
-    def noise(self, count):
+    def noise(self, count, lines):
         for _ in range(int(count)):
-            self.write(b"this is not JSON\n" * 1000)
+            self.write(b"this is not JSON\n" * int(lines))
+        self.settle()
+
+    def waits(self, count):
+        """Waits for a terminal that does not end before they are all there."""
+        self.ask("terminal/create", command="sleep", args=["600"])
+        self.collect()
+        name = self.answers.pop()["terminalId"]
+        for _ in range(int(count)):
+            self.call("terminal/wait_for_exit", {"terminalId": name})
+        self.settle()
+        self.call("terminal/release", {"terminalId": name})
+
+    def file(self, size):
+        self.ask("fs/write_text_file", path=f"{os.getcwd()}/f", content="w" * int(size))
+        self.collect()
+
+    def paths(self, count):
+        self.permission(locations=[{"path": f"/work/{at}"} for at in range(int(count))])
+        self.collect()
+
+    def message(self, size):
+        """An update whose line has that many bytes, without its end."""
+        line = {"jsonrpc": "2.0", "method": "session/update", "params": {
+            "sessionId": self.session, "update": {
+                "sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": ""}}}}
+        text = json.dumps(line, separators=(",", ":"))
+        self.write((text[:-5] + "m" * (int(size) - len(text)) + text[-5:] + "\n").encode())
         self.settle()
 
     def answer_text(self, count, size, more):
@@ -167,6 +195,20 @@ class Hostile(agent.Agent):
             self.chunk("agent_message_chunk", "a" * int(size), [])
         self.chunk("agent_message_chunk", "a" * int(more), [])
         self.settle()
+
+    def hang(self):
+        """Has the prompt, and does not end it."""
+        with open(sys.argv[1], "w", encoding="utf-8"):
+            pass
+        while self.read_line() is not None:
+            pass
+        sys.exit(0)
+
+    def stream(self):
+        """Ends its first prompt, and sends text without end at the second."""
+        self.prompts += 1
+        while self.prompts > 1:
+            self.chunk("agent_message_chunk", "s" * 60000, [])
 
     def nothing(self):
         self.settle()
@@ -181,9 +223,11 @@ class Hostile(agent.Agent):
             self.initialize["_meta"]["x"] = "i" * (int(arguments[0]) - rest)
         elif attack == "session_id":
             self.opened["sessionId"] = self.session = "s" * int(arguments[0])
-        elif attack != "reason":
+        elif attack == "hang":
+            self.opened["configOptions"] = [{"id": "o", "name": "O", "type": "boolean",
+                                             "currentValue": True}]
             return False
-        return True
+        return attack in ("initialize", "session_id", "reason")
 
     def run(self, report, attack, arguments):
         quiet = self.prepare(attack, arguments)

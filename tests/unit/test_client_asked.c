@@ -5,6 +5,8 @@
  */
 #include "test_client_host.h"
 
+#include "acp/client_role.h"
+
 static const char *session_capability(unsigned version)
 {
     return version == ACP_V2 ? "{\"session\":{}}"
@@ -110,6 +112,65 @@ static void questions_of_many_sessions_are_kept_apart(void **state)
         expect_said(t, text);
         assert_int_equal(acp_client_reject(t->client, calls[at]), ACP_ERR_UNKNOWN);
     }
+    talk_free(t);
+}
+
+/* An agent asks without end, and nobody answers. */
+static void questions_have_a_limit_and_a_refusal_makes_room(void **state)
+{
+    struct talk *t = begin(ACP_V1);
+    (void) state;
+    for (int i = 0; i < CLIENT_MAX_QUESTIONS; i++)
+        ask(t, "s", i, "");
+    expect_said(t, NULL);
+    acp_buf_clear(&t->log);
+    ask(t, "s", CLIENT_MAX_QUESTIONS, "");
+    expect_log(t, "");
+    expect_said(t, "Too many permission requests are open");
+    acp_call last = t->call;
+    assert_int_equal(acp_client_refuse(t->client, last, -32603, acp_str("no room"), acp_raw(NULL)),
+                     0);
+    expect_said(t, "no room");
+    assert_int_equal(acp_client_permit(t->client, last, acp_str("y")), ACP_ERR_UNKNOWN);
+    ask(t, "s", CLIENT_MAX_QUESTIONS + 1, "");
+    expect_log(t, "may it in s: May I? (1) tool\n");
+    expect_said(t, NULL);
+    ask(t, "s", CLIENT_MAX_QUESTIONS + 2, "");
+    expect_said(t, "Too many permission requests are open");
+    talk_free(t);
+}
+
+static int tell_cancellable(struct talk *t, const char *id)
+{
+    char text[2000];
+    (void) snprintf(text, sizeof(text),
+                    "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"%s\","
+                    "\"capabilities\":{\"cancel\":{}}}",
+                    id);
+    update(t, "s", text);
+    return acp_client_cancel_tool(t->session, acp_str(id), NULL, NULL);
+}
+
+static void what_can_be_cancelled_has_a_limit(void **state)
+{
+    struct talk *t = begin(ACP_V2);
+    char id[CLIENT_MAX_ID + 2];
+    (void) state;
+    memset(id, 'i', sizeof(id));
+    id[CLIENT_MAX_ID + 1] = '\0';
+    assert_int_equal(tell_cancellable(t, id), ACP_ERR_STATE);
+    id[CLIENT_MAX_ID] = '\0';
+    assert_int_equal(tell_cancellable(t, id), 0);
+    for (int i = 1; i < CLIENT_MAX_CANCELLABLE; i++) {
+        (void) snprintf(id, sizeof(id), "%d", i);
+        assert_int_equal(tell_cancellable(t, id), 0);
+    }
+    assert_int_equal(tell_cancellable(t, "one more"), ACP_ERR_STATE);
+    /* One that is over makes room. */
+    update(t, "s",
+           "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"1\","
+           "\"status\":\"completed\"}");
+    assert_int_equal(tell_cancellable(t, "one more"), 0);
     talk_free(t);
 }
 
@@ -332,6 +393,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(v1_cancel_03_a_cancelled_turn_settles_all_its_questions),
         cmocka_unit_test(questions_of_many_sessions_are_kept_apart),
+        cmocka_unit_test(questions_have_a_limit_and_a_refusal_makes_room),
+        cmocka_unit_test(what_can_be_cancelled_has_a_limit),
         cmocka_unit_test(v2_perm_04_a_subject_of_no_known_kind_is_shown_as_it_is),
         cmocka_unit_test(a_question_about_no_session_is_refused),
         cmocka_unit_test(v1_elic_03_only_the_way_of_asking_that_was_offered),

@@ -1,0 +1,300 @@
+"""Each limit exactly, which must work, and with one more, which must fail as the page says."""
+
+import json
+import os
+import subprocess
+import threading
+
+import home
+from client import Client
+from limits import LIMIT, attack, register
+from model import Model
+from visitors import Owner
+
+EARLY_HEAD = 32  # bytes that a held update takes beside its text, with 64-bit pointers
+
+
+def exact(name, arguments, refused, terminal=False, flags=("--approve-all",)):
+    """arguments(n) is an attack of size n; refused(outcome) tells that it was too much."""
+    def run(place):
+        for over in (0, 1):
+            got = attack(place, *arguments(LIMIT[name] + over), terminal=terminal, flags=flags)
+            assert bool(refused(got)) == bool(over), (LIMIT[name] + over, got)
+    register(f"{name} exactly and one more", run)
+
+
+def said(words):
+    return lambda got: words in got.err
+
+
+def failed(words):
+    """The command has failed and says why."""
+    return lambda got: got.status != 0 and words in got.err
+
+
+def refusals(words):
+    """Exactly one request was answered with that error, and no other with any."""
+    return lambda got: [words in error["message"] for error in got.errors()] == [True]
+
+
+ASK = ("--verbose",)  # whatever is asked waits for the person, who says nothing
+exact("CLIENT_MAX_OPTIONS", lambda n: ["options", n, 8 * n], refusals("too many options"))
+exact("CLIENT_MAX_OPTION_BYTES", lambda n: ["options", 2, n], refusals("too many options"))
+exact("CLIENT_MAX_ID", lambda n: ["session_id", n], failed("larger than the limit"))
+exact("CLIENT_MAX_INITIALIZE", lambda n: ["initialize", n], failed("larger than the limit"))
+exact("CLIENT_MAX_SETTINGS", lambda n: ["settings", 1, n], said("sent more than is kept"))
+exact("CLIENT_MAX_EARLY", lambda n: ["early", 1, n - EARLY_HEAD], said("sent more than is kept"))
+exact("TALK_MAX_QUESTIONS", lambda n: ["questions", n, 1],
+      refusals("too many permission requests"), terminal=True, flags=ASK)
+exact("TALK_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("tool calls in one turn"))
+exact("TALK_MAX_TOOL_ID", lambda n: ["tools", 1, n, 1], said("tool calls in one turn"))
+exact("SHOW_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("some are shown without their titles"),
+      flags=("--approve-all", "--verbose"))
+exact("SHOW_MAX_ID", lambda n: ["tools", 1, n, 1], said("some are shown without their titles"),
+      flags=("--approve-all", "--verbose"))
+exact("TALK_MAX_REASON", lambda n: ["reason", n],
+      lambda got: f"{'r' * LIMIT['TALK_MAX_REASON']}...\n" in got.err)
+exact("WORKSPACE_MAX_PENDING", lambda n: ["writes", n, 200],
+      refusals("too many requests wait for the user"), terminal=True, flags=ASK)
+exact("WORKSPACE_MAX_PENDING_BYTES", lambda n: ["writes", 1, n],
+      refusals("too many requests wait for the user"), terminal=True, flags=ASK)
+exact("DEFAULT_PER_SESSION", lambda n: ["terminals", n, 100, "1"], refusals("terminals are open"))
+
+
+exact("MAX_WAITS", lambda n: ["waits", n], refusals("limit"))
+exact("ACP_FILES_MAX_BYTES", lambda n: ["file", n], refusals("are the most"))
+exact("TALK_MAX_NOISE", lambda n: ["noise", 1, n], said("1 more time"))
+exact("ACP_ACTION_MAX_PATHS", lambda n: ["paths", n],
+      lambda got: got.answers != [{"outcome": {"outcome": "selected", "optionId": "yes"}}])
+exact("ACP_WIRE_DEFAULT_MAX", lambda n: ["message", n], said("larger than we take"),
+      flags=("--approve-all", "--no-log"))
+
+
+def question_bytes(place):
+    """A question has its title twice, beside structs whose size is not known here."""
+    size = LIMIT["TALK_MAX_QUESTION_BYTES"] // 2
+    got = attack(place, "questions", 1, size - 1000, terminal=True, flags=ASK)
+    assert not got.errors(), got
+    got = attack(place, "questions", 1, size, terminal=True, flags=ASK)
+    assert refusals("too many permission requests")(got) and "are refused" in got.err, got
+
+
+register("TALK_MAX_QUESTION_BYTES exactly and one more", question_bytes)
+
+
+def title_of_session(place):
+    most = LIMIT["TALK_MAX_TITLE"]
+    for size, kept in ((most, most), (most + 1, most - 1), (most + 2, most)):
+        got = attack(place, "titles", 1, size)
+        assert got.status == 0, got
+        rows = json.loads(place.run("sessions", "list", "--format", "json")[0].splitlines()[0])
+        title = (rows[0] if isinstance(rows, list) else rows)["title"]
+        assert len(title.encode()) == kept and "�" not in title, (size, len(title.encode()))
+
+
+register("TALK_MAX_TITLE cuts between characters", title_of_session)
+
+
+def answer(place):
+    """What is shown is whole; what is kept as the answer ends at the limit."""
+    most, piece = LIMIT["SHOW_MAX_ANSWER"], 1 << 20
+    for over in (0, 1):
+        got = attack(place, "answer_text", most // piece, piece, over,
+                     flags=("--approve-all", "--no-log", "--format", "quiet"))
+        assert got.status == 0 and len(got.out) == most + 1, (over, got.status, len(got.out))
+        assert ("its end is left out" in got.err) == bool(over), (over, got)
+
+
+register("SHOW_MAX_ANSWER exactly and one more", answer)
+
+
+# ---- From a client ------------------------------------------------------------------------------
+
+
+def exact_client(name, send, refused):
+    """send(client, n) returns the answer to a request of size n."""
+    def run(place):
+        for over in (0, 1):
+            with Client(place) as client:
+                answer = send(client, LIMIT[name] + over)
+                assert (refused in json.dumps(answer.get("error", ""))) == bool(over), answer
+    register(f"{name} exactly and one more", run)
+
+
+def prompt_meta(client, size):
+    session = client.open()
+    return client.call("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "hi"}],
+                       _meta={"x": "m" * (size - len('{"x":""}'))})
+
+
+def initialize_v2(client, size):
+    params = {"protocolVersion": 2, "info": {"name": "x", "version": "1"}, "capabilities": {},
+              "_meta": {"x": ""}}
+    params["_meta"]["x"] = "i" * (size - len(json.dumps(params, separators=(",", ":"))))
+    return client.call("initialize", **params)
+
+
+exact_client("AGENT_MAX_INITIALIZE", initialize_v2, "larger than 1 MiB")
+exact_client("AGENT_MAX_PATH", lambda client, n: client.new(cwd="/" + "." * (n - 1)), "too long")
+exact_client("AGENT_MAX_DIRECTORIES",
+             lambda client, n: client.new(additionalDirectories=[f"/{at}" for at in range(n)]),
+             "too many additionalDirectories")
+exact_client("AGENT_MAX_META", prompt_meta, "_meta is larger")
+
+
+def prompt_size(client, size):
+    return client.answer(client.send_prompt(client.open(), size))
+
+
+def sessions(client, count):
+    client.call("initialize", protocolVersion=1)
+    for _ in range(count - 1):
+        client.call("session/new", cwd=client.folder, mcpServers=[])
+    return client.call("session/new", cwd=client.folder, mcpServers=[])
+
+
+exact_client("MAX_PROMPT", prompt_size, "are taken")
+exact_client("MAX_SESSIONS", sessions, "too many sessions")
+
+
+def command(client, words):
+    """A command of the agent, and all that it told before its answer."""
+    number = client.send("session/prompt", sessionId=client.open(),
+                         prompt=[{"type": "text", "text": words}])
+    _, told = client.hear(number)
+    return json.dumps(told)
+
+
+def names(place):
+    most = LIMIT["CODER_MAX_NAME"]
+    for over in (0, 1):
+        with Client(place) as client:
+            told = command(client, "/title " + "t" * (most + over))
+            assert f'"title": "{"t" * most}"' in told, told
+        with Client(place) as client:
+            told = command(client, "/model " + "m" * (most + over))
+            assert ("The model was not changed" in told) == bool(over), told
+
+
+register("CODER_MAX_NAME exactly and one more", names)
+
+
+def exact_held(name, sizes):
+    """sizes(n): of the params of prompts that wait while a turn of version 2 runs."""
+    def run(place):
+        for over in (0, 1):
+            ending = threading.Event()
+            with Model(lambda request: iter(ending.wait, True)) as model, \
+                    Client(place, "--no-titles", "--no-log", **model.environment) as client:
+                session = client.open_v2()
+                assert "result" in client.answer(client.send_prompt(session, 200))
+                numbers = [client.send_prompt(session, size) for size in sizes(LIMIT[name] + over)]
+                answers = client.answers(client.send("_settled"))
+                errors = [at for at in numbers if "error" in answers.get(at, {})]
+                assert errors == numbers[-1:] * over, (over, errors)
+                ending.set()
+    register(f"{name} exactly and one more", run)
+
+
+exact_held("AGENT_MAX_HELD", lambda n: [200] * n)
+exact_held("AGENT_MAX_HELD_BYTES", lambda n: [n // 8] * 7 + [n - 7 * (n // 8)])
+
+
+# ---- From files ---------------------------------------------------------------------------------
+
+
+def exact_file(name, write, words, refused):
+    """write(place, n) makes a file of size n that the command reads."""
+    def run(place):
+        for over in (0, 1):
+            write(place, LIMIT[name] + over)
+            done = subprocess.run([home.ACP, *words], cwd=place.folder, env=place.environment,
+                                  capture_output=True, text=True, timeout=60,
+                                  stdin=subprocess.DEVNULL)
+            got = done.stderr + done.stdout
+            assert (refused in got) == bool(over), (over, done.returncode, got[-1000:])
+    register(f"{name} exactly and one more", run)
+
+
+def rules(place, count):
+    rule = {"kinds": ["read"], "verdict": "allow"}
+    place.write("rules.json", json.dumps({"rules": [rule] * count}))
+
+
+def pattern(place, size):
+    rule = {"path": "p" * size, "verdict": "allow"}
+    place.write("rules.json", json.dumps({"rules": [rule]}))
+
+
+def trace(place, count):
+    """So many requests, and the response to the last of them."""
+    lines = [f'{{"jsonrpc":"2.0","id":{at},"method":"session/close"}}' for at in range(count)]
+    place.write("trace", "\n".join(lines) + f'\n{{"jsonrpc":"2.0","id":{count - 1},"result":{{}}}}\n')
+
+
+def trace_id(place, size):
+    name = "i" * (size - 2)  # beside its quotes
+    place.write("trace", f'{{"jsonrpc":"2.0","id":"{name}","method":"session/close"}}\n'
+                         f'{{"jsonrpc":"2.0","id":"{name}","result":{{}}}}\n')
+
+
+NOBODY = ["exec", "--policy", "rules.json", "-p", "go", "--", "/bin/false"]
+exact_file("PLACES_MAX_FILE",
+           lambda place, n: place.write(".config/acp/config.json", "{}" + " " * (n - 2)),
+           ["config", "check"], "large")
+exact_file("PROMPT_MAX_TEXT", lambda place, n: place.write("prompt", "p" * n),
+           ["exec", "-f", "prompt", "--", "/bin/false"], "longer than a prompt")
+exact_file("ACP_POLICY_MAX_RULES", rules, NOBODY, "rules")
+exact_file("ACP_PATTERN_MAX", pattern, NOBODY, "rules[0]")
+exact_file("TRACE_MAX_OPEN", trace, ["trace", "trace"], "something not recorded")
+exact_file("TRACE_MAX_TEXT", trace_id, ["trace", "trace"], "something not recorded")
+
+
+# ---- From local processes -----------------------------------------------------------------------
+
+
+def exact_owner(name, send):
+    """send(visitor, n) sends n things; the last answer of n + 1 is an error, and no other is one."""
+    def run(place):
+        # The command has a default of its own for the queue.
+        place.write(".config/acp/config.json", json.dumps({"queue": LIMIT["OWNER_MAX_WAITING"]}))
+        for over in (0, 1):
+            with Owner(place) as owner:
+                visitor = owner.visit()
+                numbers = send(visitor, LIMIT[name] + over)
+                answers = visitor.answers(visitor.send("owner/status"))
+                errors = [at for at in numbers if "error" in answers.get(at, {})]
+                assert errors == numbers[-1:] * over, (over, errors, answers)
+            os.unlink(place.path("report"))
+    register(f"{name} exactly and one more", run)
+
+
+def two_prompts(visitor, size):
+    rest = len('{"prompt":[{"type":"text","text":""}]}')
+    half = size // 2
+    return [visitor.prompt("p" * (half - rest)), visitor.prompt("p" * (size - half - rest))]
+
+
+exact_owner("OWNER_MAX_WAITING", lambda visitor, n: [visitor.prompt("hi") for _ in range(n)])
+exact_owner("OWNER_MAX_WAITING_BYTES", two_prompts)
+exact_owner("OWNER_MAX_SETTINGS", lambda visitor, n: [
+    visitor.send("owner/set", name="o", value="false") for _ in range(n)])
+
+
+exact_owner("OWNER_MAX_SETTING_BYTES", lambda visitor, n: [
+    visitor.send("owner/set", name="o", value="v" * (n - 1))])
+
+
+def visitors(place):
+    with Owner(place) as owner:
+        here = [owner.first] + [owner.visit() for _ in range(LIMIT["OWNER_MAX_VISITORS"] - 1)]
+        assert all("result" in visitor.call("owner/status") for visitor in here)
+        try:
+            owner.visit().call("owner/status")
+            assert False, "one more was let in"
+        except (EOFError, ConnectionError):
+            pass
+        assert "result" in here[-1].call("owner/status")
+
+
+register("OWNER_MAX_VISITORS exactly and one more", visitors)
