@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,11 +41,14 @@ void output_finish(struct output *out)
 
 static void write_pending(struct output *out)
 {
+    struct pollfd room = {.fd = out->fd, .events = POLLOUT};
     while (out->pending.len && !out->err) {
         struct acp_str text = acp_buf_view(&out->pending);
         ssize_t n = write(out->fd, text.ptr, text.len);
         if (n >= 0)
             acp_buf_consume(&out->pending, (size_t) n);
+        else if (errno == EAGAIN) /* somebody has made it non-blocking: an event loop, a child */
+            (void) poll(&room, 1, -1);
         else if (errno != EINTR)
             out->err = acp_err_from_errno(out->reason = errno);
     }

@@ -5,6 +5,7 @@
  *
  *     types MODE                   ok NAME...          the types that have a struct
  *     generate MODE TYPE SEED      ok JSON             a random value, encoded
+ *     hostile MODE TYPE SEED       ok JSON             the same, with texts to fool a terminal
  *     recode MODE TYPE JSON        ok JSON             decoded, and encoded again
  *     strict MODE TYPE JSON        ok JSON             the same, forgiving nothing
  *     keep MODE TYPE JSON          ok JSON             the same, with the keys that are not known
@@ -105,8 +106,10 @@ static void run(struct tool *tool, struct command *c)
     void *value = acp_arena_alloc(&tool->arena, acp_type_size(c->type));
     if (!value)
         abort();
-    if (acp_str_is(c->name, "generate")) {
-        generate_value(c->type, c->mode, strtoull(c->rest.ptr, NULL, 10), &tool->arena, value);
+    bool hostile = acp_str_is(c->name, "hostile");
+    if (hostile || acp_str_is(c->name, "generate")) {
+        generate_value(c->type, c->mode, hostile, strtoull(c->rest.ptr, NULL, 10), &tool->arena,
+                       value);
         encode(tool, c, value);
         return;
     }

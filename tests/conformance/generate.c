@@ -17,6 +17,7 @@ struct generator {
     uint8_t profile;
     int depth;
     bool steered; /* the seed has chosen a variant already */
+    bool hostile;
     struct acp_arena *arena;
     /* The union of the object at hand that is to be unlisted, and the listed tag it has so far. */
     const struct acp_type *unlisted;
@@ -66,6 +67,15 @@ static void *allocate(struct generator *g, size_t size)
 
 /* ---- Texts and raw JSON ---------------------------------------------------------------------- */
 
+/* OSC, CSI, DCS and C1 controls, others of C0, bidirectional and invisible characters. */
+static const struct acp_str hostile_text =
+    ACP_STR("MARK\033]0;t\aa\033]8;;http://x/\033\\b\033]52;c;eA==\033\\c\033[2Jd\033[31m\033Pq"
+            "\033\\e\xC2\x9B"
+            "2Jf\xC2\x9D"
+            "0;t\xC2\x9Cg\xC2\x90h\rback\b\b\v\f\016\x7Fi\xE2\x80\xAEj\xE2\x81\xA6k\xE2\x81\xA9l"
+            "\xD8\x9Cm\xE2\x80\x8Bn\xE2\x80\x8Do\xEF\xBB\xBFp\xE2\x81\xA0q\xC2\xADr\xE2\x80\xA8s"
+            "\xF3\xA0\x81\x81t\xE3\x85\xA4u\xEF\xB8\x8Fv");
+
 static struct acp_str random_text(struct generator *g)
 {
     static const struct acp_str pieces[] = {
@@ -85,6 +95,8 @@ static struct acp_str random_text(struct generator *g)
         ACP_STR("{\"a\":[1]}"),
         ACP_STR("0123456789abcdef0123456789abcdef"),
     };
+    if (g->hostile)
+        return hostile_text;
     char text[256];
     size_t len = 0;
     for (unsigned n = below(g, 4); n > 0; n--) {
@@ -301,7 +313,7 @@ static void fill_container(struct generator *g, const struct acp_field *f, char 
         char *item = items + i * size;
         if (map) {
             char key[32];
-            (void) snprintf(key, sizeof(key), "key \"%zu\"\n", i);
+            (void) snprintf(key, sizeof(key), g->hostile ? "MARK\033[2J%zu" : "key \"%zu\"\n", i);
             struct acp_str copy = acp_arena_copy(g->arena, acp_str(key));
             memcpy(item, &copy, sizeof(copy));
         }
@@ -348,9 +360,10 @@ static void fill_null(const struct acp_field *f, char *dst)
 static void fill_field(struct generator *g, const struct acp_field *f, char *dst)
 {
     bool optional = !(f->flags & ACP_FIELD_REQUIRED);
-    if (optional && (one_in(g, 3) || (g->depth > DEEP && !one_in(g, 6))))
+    bool left_out = g->hostile ? one_in(g, 12) : one_in(g, 3);
+    if (optional && (left_out || (g->depth > DEEP && !one_in(g, 6))))
         return;
-    if ((f->flags & ACP_FIELD_NULLABLE) && one_in(g, 4))
+    if ((f->flags & ACP_FIELD_NULLABLE) && one_in(g, g->hostile ? 12 : 4))
         fill_null(f, dst);
     else
         fill_present(g, f, dst);
@@ -459,13 +472,14 @@ static void fill_type(struct generator *g, const struct acp_type *type, char *ds
     g->listed_tag = listed_tag;
 }
 
-void generate_value(acp_type_id type, unsigned mode, uint64_t seed, struct acp_arena *arena,
-                    void *ret)
+void generate_value(acp_type_id type, unsigned mode, bool hostile, uint64_t seed,
+                    struct acp_arena *arena, void *ret)
 {
     struct generator g = {
         .state = seed,
         .seed = seed,
         .mode = mode,
+        .hostile = hostile,
         .profile = acp_profile_of(mode),
         .arena = arena,
     };
