@@ -89,7 +89,8 @@ static double run_ours(void)
     uint64_t sent = 0;
     while (ours.durable < EVENTS) {
         while (sent < EVENTS && !ours.high)
-            if (store_log_append(ours.log, 1, acp_str("update"), acp_raw_n(body, BODY), &sent))
+            if (store_log_append(ours.log, 1, store_now(), acp_str("update"), acp_raw_n(body, BODY),
+                                 &sent))
                 abort();
         (void) uv_run(&ours.loop, UV_RUN_ONCE);
     }
@@ -106,7 +107,8 @@ static double run_alone(void)
     for (int i = 0; i < ALONE; i++) {
         uint64_t seq = 0;
         uint64_t begin = bench_now();
-        if (store_log_append(ours.log, 1, acp_str("update"), acp_raw_n(body, BODY), &seq))
+        if (store_log_append(ours.log, 1, store_now(), acp_str("update"), acp_raw_n(body, BODY),
+                             &seq))
             abort();
         while (ours.durable < seq)
             (void) uv_run(&ours.loop, UV_RUN_ONCE);

@@ -196,7 +196,7 @@ static void append(struct coding *coding, const char *kind, const struct acp_buf
 {
     struct acp_str text = acp_buf_view(body);
     if (!err)
-        err = store_log_append(coding->log, coding->turns, acp_str(kind),
+        err = store_log_append(coding->log, coding->turns, store_now(), acp_str(kind),
                                acp_raw_n(text.ptr, text.len), NULL);
     if (!err)
         hold(coding);
@@ -315,7 +315,8 @@ void coding_log(struct coding *coding)
     if ((coding->logged >= count && !anew) || !coding->log)
         return;
     if (anew)
-        (void) store_log_append(coding->log, coding->turns, acp_str("forget"), acp_raw("{}"), NULL);
+        (void) store_log_append(coding->log, coding->turns, store_now(), acp_str("forget"),
+                                acp_raw("{}"), NULL);
     coding->forgot = false;
     for (; coding->logged < count; coding->logged++)
         append_message(coding, anew ? "kept" : "said", &messages[coding->logged]);

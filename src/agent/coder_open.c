@@ -79,7 +79,8 @@ static int take_event(const struct store_event *event, void *user)
     if (!err && reading->tell)
         tell_event(coding, event);
     if (!err && reading->copy)
-        err = store_log_append(coding->log, event->turn, event->kind, event->body, NULL);
+        err =
+            store_log_append(coding->log, event->turn, event->time, event->kind, event->body, NULL);
     return err;
 }
 

@@ -234,8 +234,8 @@ int store_log_open(struct store_writer *w, struct acp_str id, store_opened_fn *o
     return 0;
 }
 
-int store_log_append(struct store_log *log, uint64_t turn, struct acp_str kind, struct acp_raw body,
-                     uint64_t *ret_seq)
+int store_log_append(struct store_log *log, uint64_t turn, int64_t time, struct acp_str kind,
+                     struct acp_raw body, uint64_t *ret_seq)
 {
     if (!log->ready || log->closing || log->writer->closing)
         return ACP_ERR_STATE;
@@ -245,7 +245,7 @@ int store_log_append(struct store_log *log, uint64_t turn, struct acp_str kind, 
         return ACP_ERR_LIMIT;
     uint64_t seq = log->last_seq + 1;
     struct record record = {
-        .log = log, .seq = seq, .time = store_now(), .turn = turn, .kind_len = kind.len};
+        .log = log, .seq = seq, .time = time, .turn = turn, .kind_len = kind.len};
     memcpy(record.kind, kind.ptr, kind.len);
     /* Before the push: a callback out of it may append the next one. */
     log->last_seq = seq;

@@ -153,8 +153,8 @@ void talk_record(struct talk *talk, enum record_kind kind, uint64_t request, str
     item->record.body = acp_raw_n(item->bytes, body.len);
     int err = ACP_ERR_STATE;
     if (talk->log && !talk->log_opening)
-        err = store_log_append(talk->log, request, acp_str(record_kind_name(kind)), body,
-                               &item->record.sequence);
+        err = store_log_append(talk->log, request, item->record.time,
+                               acp_str(record_kind_name(kind)), body, &item->record.sequence);
     if (err) {
         item->is_kept = true;
         item->record.sequence = talk->sequence + 1;

@@ -290,8 +290,8 @@ def main():
             file.write(text + "\n")
 
     def note(text):
-        os.ftruncate(place, 0)
-        os.pwrite(place, text.encode(), 0)
+        # In one call, since the agent may be killed at any time.
+        os.pwrite(place, text.ljust(16).encode(), 0)
 
     def expand(text):
         return re.sub(r"\$([A-Z]+)", lambda m: os.environ.get(m[1]) or m[0], text)
@@ -302,10 +302,12 @@ def main():
         report(f"{name} is started {number + 1} times, and has {len(scripts)} scripts")
         sys.exit(1)
     steps = scripts[number] + [script.Step(0, "<", "eof")]
-    for step in steps:
+    for step, following in zip(steps, steps[1:] + [None]):
         agent.where = f"line {step.line}" if step.line else "after the script"
-        # The rest may not be reached: being killed is part of it.
-        note("done" if not step.line or step.word in ENDS else str(step.line))
+        # The rest may not be reached: being killed is part of it, as soon as a mark before it is
+        # set.
+        last = step if step.word != "mark" else following
+        note("done" if not last.line or last.word in ENDS else str(step.line))
         try:
             agent.follow(step, expand)
         except BrokenPipeError:

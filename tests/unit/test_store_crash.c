@@ -50,7 +50,7 @@ static void write_more(uint64_t durable)
         uint64_t seq = 0;
         const char *kind = (last + 1) % TURN == 0 ? "stop" : "update";
         body_of(last + 1, body, sizeof(body));
-        if (store_log_append(own.log, last / TURN, acp_str(kind), acp_raw(body), &seq))
+        if (store_log_append(own.log, last / TURN, store_now(), acp_str(kind), acp_raw(body), &seq))
             _exit(3);
         last = seq;
     }

@@ -133,7 +133,7 @@ static struct store_log *create(const char *id)
 static uint64_t append(struct store_log *log, const char *kind, const char *body)
 {
     uint64_t seq = 0;
-    return store_log_append(log, 1, acp_str(kind), acp_raw(body), &seq) ? 0 : seq;
+    return store_log_append(log, 1, store_now(), acp_str(kind), acp_raw(body), &seq) ? 0 : seq;
 }
 
 static void flush(void)
@@ -208,8 +208,10 @@ static void test_bad_arguments(void **state)
     char kind[STORE_KIND_MAX + 2];
     memset(kind, 'k', sizeof(kind));
     kind[sizeof(kind) - 1] = '\0';
-    assert_int_equal(store_log_append(log, 1, acp_str(kind), acp_raw("1"), &seq), ACP_ERR_ARGUMENT);
-    assert_int_equal(store_log_append(log, 1, acp_str(""), acp_raw("1"), &seq), ACP_ERR_ARGUMENT);
+    assert_int_equal(store_log_append(log, 1, store_now(), acp_str(kind), acp_raw("1"), &seq),
+                     ACP_ERR_ARGUMENT);
+    assert_int_equal(store_log_append(log, 1, store_now(), acp_str(""), acp_raw("1"), &seq),
+                     ACP_ERR_ARGUMENT);
     assert_int_equal(seq, 77);
     assert_null(create("no/good"));
     assert_int_equal(failure.err, ACP_ERR_ARGUMENT);
@@ -320,7 +322,7 @@ static void test_pressure(void **state)
     uint64_t seq = 0;
     int err = 0;
     while (!err && count < 5000) {
-        err = store_log_append(log, 1, acp_str("update"), acp_raw(body), &seq);
+        err = store_log_append(log, 1, store_now(), acp_str("update"), acp_raw(body), &seq);
         if (!err)
             assert_int_equal(seq, ++count);
         (void) uv_run(&loop, UV_RUN_NOWAIT);
@@ -355,7 +357,7 @@ static void test_open_goes_on(void **state)
 
     assert_int_equal(store_log_open(writer, acp_str("a"), on_opened, NULL, &log, &failure), 0);
     uint64_t seq = 0;
-    assert_int_equal(store_log_append(log, 2, acp_str("prompt"), acp_raw("[]"), &seq),
+    assert_int_equal(store_log_append(log, 2, store_now(), acp_str("prompt"), acp_raw("[]"), &seq),
                      ACP_ERR_STATE);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.opened, 1);
