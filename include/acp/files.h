@@ -14,8 +14,14 @@
  *      link that leaves the root is refused, even if it comes back; so is an absolute one, unless
  *      the root is "/".  Of several roots that hold the path the innermost is tried first.
  *
- * Hard links cannot be told from files and are read like them.  A write replaces the name, so the
- * file's other names keep what they had.
+ *   3. By the guard, when the options have one: it is asked about the real path of what was opened,
+ *      not about the name that was given, and the same descriptor is used afterwards.  Swapping a
+ *      link between the two changes nothing.
+ *
+ * Hard links cannot be told from files and are read like them: a rule about a path does not cover
+ * the other names of the file.  Making one takes write access to the root and, where the kernel
+ * protects hard links, to the file; none leads out of a sandbox, whose roots are mounts of their
+ * own.  A write replaces the name, so the file's other names keep what they had.
  *
  * The calls block like open() and read() do.  Roots do not change after they were made, so several
  * threads may use them at a time.
@@ -78,6 +84,21 @@ struct acp_files_hooks {
     void *reserved[2];
 };
 
+struct acp_files_error;
+
+/*
+ * Decides whether a file may be used, once it is known which one that is.  path is absolute and
+ * real: it begins with the real path of a root, and none of the names below it was a link.  For
+ * directories that a write has to make first it is asked twice, before and after.
+ *
+ * 0 to go on; a negative enum acp_err ends the call with it and with *error, which is never NULL.
+ */
+struct acp_files_guard {
+    int (*check)(struct acp_str path, bool writes, struct acp_files_error *error, void *user);
+    void *user;
+    void *reserved[2];
+};
+
 /* Zeroed memory means the defaults, and so does NULL instead of it. */
 struct acp_files_options {
     size_t max_bytes;  /* 0: ACP_FILES_MAX_BYTES */
@@ -85,7 +106,8 @@ struct acp_files_options {
     bool sync;         /* a write is on the disk before it returns; costs milliseconds */
     bool walk;         /* resolve without openat2, as where the kernel has none */
     const struct acp_files_hooks *hooks;
-    uint64_t reserved[4];
+    const struct acp_files_guard *guard; /* NULL: everything in the roots may be used */
+    uint64_t reserved[3];
 };
 
 /* ---- Errors --------------------------------------------------------------------------------- */
@@ -139,6 +161,21 @@ static inline int acp_files_read(const struct acp_roots *roots, struct acp_str p
 {
     return acp_files_read_sized(roots, path, line, limit, options, sizeof(*options), out, ret_text,
                                 error);
+}
+
+/*
+ * Opens a regular file to be read by the caller: below the roots, decided by the guard, never
+ * waiting for a FIFO and never touching a device.  Hooks are not asked and sizes not limited.
+ * Returns as acp_files_read() does; *ret_fd is close-on-exec and the caller's to close.
+ */
+ACP_API int acp_files_open_sized(const struct acp_roots *roots, struct acp_str path,
+                                 const struct acp_files_options *options, size_t options_size,
+                                 int *ret_fd, struct acp_files_error *error);
+static inline int acp_files_open(const struct acp_roots *roots, struct acp_str path,
+                                 const struct acp_files_options *options, int *ret_fd,
+                                 struct acp_files_error *error)
+{
+    return acp_files_open_sized(roots, path, options, sizeof(*options), ret_fd, error);
 }
 
 /*

@@ -75,6 +75,7 @@ struct acp_action {
     struct acp_str cwd;
     struct acp_str_list additional; /* with cwd, the roots */
     bool sandboxed;                 /* it will run where it cannot reach out of the roots */
+    bool is_real; /* the paths are those of opened files: no link in them is to be followed */
     void *reserved[4];
 };
 
@@ -122,6 +123,8 @@ struct acp_policy;
 
 /* Safe mode, no rules. */
 ACP_API int acp_policy_new(struct acp_policy **ret_policy);
+/* The same mode, home and rules, for another session or thread; of NULL, an empty one. */
+ACP_API int acp_policy_copy(const struct acp_policy *policy, struct acp_policy **ret_policy);
 ACP_API void acp_policy_free(struct acp_policy *policy);
 
 ACP_API void acp_policy_set_mode(struct acp_policy *policy, enum acp_policy_mode mode);

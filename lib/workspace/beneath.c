@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,6 +76,35 @@ static int open_by_kernel(const struct acp_beneath *root, const char *path, int 
     (void) flags;
     return -ENOSYS;
 #endif
+}
+
+/* The path of a descriptor as the kernel knows it; fails where /proc is not mounted. */
+static int read_fd_path(int fd, char *ret)
+{
+    char name[40];
+    (void) snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(name, ret, ACP_PATH_SIZE);
+    if (n < 0 || n >= ACP_PATH_SIZE)
+        return n < 0 ? -errno : -ENAMETOOLONG;
+    ret[n] = '\0';
+    return *ret == '/' ? 0 : -ENOENT;
+}
+
+/* The path of a descriptor below the root; -ESTALE when it has left the root, or moved with it. */
+static int path_by_kernel(const struct acp_beneath *root, int fd, char *ret_path)
+{
+    char top[ACP_PATH_SIZE];
+    char whole[ACP_PATH_SIZE];
+    const char *rest = "";
+    int err = read_fd_path(root->fd, top);
+    if (!err)
+        err = read_fd_path(fd, whole);
+    if (err)
+        return err;
+    if (!acp_path_within(whole, top, &rest))
+        return -ESTALE;
+    memcpy(ret_path, rest, strlen(rest) + 1);
+    return 0;
 }
 
 /* ---- By walking ----------------------------------------------------------------------------- */
@@ -229,8 +259,12 @@ static int step(struct walk *w, int flags, int *ret_fd)
         int fd = open_last(w, name, only_directory ? "/" : "", flags, &again);
         if (again)
             return 1;
-        *ret_fd = fd;
-        return fd < 0 ? fd : 0;
+        int err = fd < 0 ? fd : note(w, name);
+        if (!err)
+            *ret_fd = fd;
+        else if (fd >= 0)
+            (void) close(fd);
+        return err;
     }
     int err = descend(w, name);
     if (maybe_link(err)) {
@@ -243,7 +277,8 @@ static int step(struct walk *w, int flags, int *ret_fd)
     return err ? err : 1;
 }
 
-static int open_by_walk(const struct acp_beneath *root, const char *path, int flags)
+/* ret_path may be NULL; it is where the walk ended, from the root and without links. */
+static int open_by_walk(const struct acp_beneath *root, const char *path, int flags, char *ret_path)
 {
     size_t len = strlen(path);
     if (len >= ACP_PATH_SIZE)
@@ -264,8 +299,13 @@ static int open_by_walk(const struct acp_beneath *root, const char *path, int fl
             err = step(&w, flags, &fd);
         while (err > 0);
         enter(&w, root->fd);
-        if (!err)
-            return fd;
+        if (err)
+            continue;
+        if (ret_path) {
+            memcpy(ret_path, w.done, w.done_len + 1);
+            ret_path[w.done_len > 0 ? w.done_len - 1 : 0] = '\0';
+        }
+        return fd;
     }
     return err;
 }
@@ -275,12 +315,23 @@ int acp_beneath_open(const struct acp_beneath *root, const char *path, int flags
     if (!*path)
         path = ".";
     if (root->walk)
-        return open_by_walk(root, path, flags);
+        return open_by_walk(root, path, flags, NULL);
     int fd = open_by_kernel(root, path, flags);
     /* EPERM is what filters say to calls they do not know; if it is meant, the walk gets it too. */
     if (fd == -ENOSYS || fd == -EPERM || fd == -EAGAIN)
-        return open_by_walk(root, path, flags);
+        return open_by_walk(root, path, flags, NULL);
     return fd;
+}
+
+int acp_beneath_open_place(const struct acp_beneath *root, const char *path, char *ret_path)
+{
+    int fd = acp_beneath_open(root, path, acp_place_flags());
+    if (fd < 0)
+        return fd;
+    if (!root->walk && path_by_kernel(root, fd, ret_path) == 0)
+        return fd;
+    (void) close(fd);
+    return open_by_walk(root, *path ? path : ".", acp_place_flags(), ret_path);
 }
 
 /* ---- Making --------------------------------------------------------------------------------- */
@@ -348,7 +399,31 @@ static int read_link(const struct acp_beneath *root, int dir, const char *name, 
     return 1;
 }
 
-int acp_beneath_target(const struct acp_beneath *root, const char *path, char *name)
+/* The directory of a target, and where it is. */
+static int open_parent(const struct acp_beneath *root, const char *path, bool make, char *ret_path)
+{
+    int made = make ? acp_beneath_make(root, path) : -1;
+    if (make && made < 0)
+        return made;
+    if (made >= 0)
+        (void) close(made);
+    return acp_beneath_open_place(root, path, ret_path);
+}
+
+static int append_name(struct acp_beneath_target *target)
+{
+    size_t len = strlen(target->path);
+    size_t n = strlen(target->name);
+    if (len + n + 2 > sizeof(target->path))
+        return -ENAMETOOLONG;
+    if (len)
+        target->path[len++] = '/';
+    memcpy(target->path + len, target->name, n + 1);
+    return 0;
+}
+
+int acp_beneath_find(const struct acp_beneath *root, const char *path, bool make,
+                     struct acp_beneath_target *ret)
 {
     char at[ACP_PATH_SIZE];
     size_t len = strlen(path);
@@ -363,17 +438,22 @@ int acp_beneath_target(const struct acp_beneath *root, const char *path, char *n
             return -EISDIR;
         if (n >= ACP_NAME_SIZE)
             return -ENAMETOOLONG;
-        memcpy(name, at + parent, n + 1);
+        memcpy(ret->name, at + parent, n + 1);
         at[parent] = '\0';
-        int dir = acp_beneath_make(root, at);
+        int dir = open_parent(root, at, make, ret->path);
         if (dir < 0)
             return dir;
-        int linked = read_link(root, dir, name, at, parent);
-        if (linked == 0)
-            return dir;
+        int err = read_link(root, dir, ret->name, at, parent);
+        bool linked = err == 1;
+        if (err == 0)
+            err = append_name(ret);
+        if (err == 0) {
+            ret->dir = dir;
+            return 0;
+        }
         (void) close(dir);
-        if (linked < 0)
-            return linked;
+        if (!linked)
+            return err;
     }
     return -ELOOP;
 }

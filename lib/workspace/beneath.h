@@ -43,9 +43,20 @@ size_t acp_text_check(struct acp_str text);
 /* ---- Below a directory ---------------------------------------------------------------------- */
 
 struct acp_beneath {
-    int fd;     /* the directory; stays its owner's */
-    bool whole; /* it is "/": absolute links do not leave it */
-    bool walk;  /* do without openat2 */
+    int fd;           /* the directory; stays its owner's */
+    bool whole;       /* it is "/": absolute links do not leave it */
+    bool walk;        /* do without openat2 */
+    const char *real; /* its path without links, when it was opened; NULL: nobody asks for it */
+};
+
+/*
+ * What a path leads to after all links: a name in a directory that is open.  Whatever is opened or
+ * replaced through these two lies at `path`, however the links on the way change afterwards.
+ */
+struct acp_beneath_target {
+    int dir; /* to be closed by the caller */
+    char name[ACP_NAME_SIZE];
+    char path[ACP_PATH_SIZE]; /* from the root, without links */
 };
 
 /*
@@ -55,11 +66,14 @@ struct acp_beneath {
 int acp_beneath_open(const struct acp_beneath *root, const char *path, int flags);
 /* Opens a directory for use as a place, making what is missing of it. */
 int acp_beneath_make(const struct acp_beneath *root, const char *path);
+/* Opens a directory as a place; ret_path is where it is, from the root and without links. */
+int acp_beneath_open_place(const struct acp_beneath *root, const char *path, char *ret_path);
 /*
- * Where a write to path has to go: the directory, made if missing, and the name in it, after the
- * links that the path may end in.  name has ACP_NAME_SIZE bytes.
+ * Follows the links that the path may end in.  The name itself need not exist; missing directories
+ * are made when `make` says so.  -EISDIR for what can only be a directory.
  */
-int acp_beneath_target(const struct acp_beneath *root, const char *path, char *name);
+int acp_beneath_find(const struct acp_beneath *root, const char *path, bool make,
+                     struct acp_beneath_target *ret);
 /* Files of /proc are not ordinary ones: they tell about us, and links there lead anywhere. */
 bool acp_beneath_in_proc(int fd);
 
@@ -89,6 +103,9 @@ int acp_files_fail(struct acp_files_error *error, int err, int64_t code, const c
 int acp_files_fail_system(struct acp_files_error *error, int reason, const char *verb,
                           const char *path);
 
+/* The options have members that are not known here. */
+int acp_files_fail_options(struct acp_files_error *error, int err);
+
 struct acp_files_lines {
     uint64_t first; /* from 1 */
     uint64_t count; /* UINT64_MAX: all */
@@ -102,7 +119,26 @@ int acp_files_take_text(struct acp_str text, const struct acp_files_lines *lines
 int acp_files_take_file(int fd, const struct acp_files_lines *lines,
                         const struct acp_files_options *options, struct acp_buf *out,
                         const char *path, struct acp_files_error *error);
-/* Writes below one root; 0 or -errno. */
-int acp_files_put(const struct acp_beneath *root, const char *path, struct acp_str text, bool sync);
+
+/* Fills what was left at zero. */
+struct acp_files_options acp_files_filled(const struct acp_files_options *given);
+/*
+ * What a normal path leads to below the innermost root that holds it.  0 or -errno; -ENOENT when a
+ * directory on the way is missing and `make` is false.
+ */
+int acp_files_find(const struct acp_roots *roots, const char *path, bool make, bool walk,
+                   struct acp_beneath *ret_root, struct acp_beneath_target *ret);
+/*
+ * The real path that a normal path leads to, also of what does not exist yet: ret has ACP_PATH_SIZE
+ * bytes.  0 or -errno.
+ */
+int acp_files_real(const struct acp_roots *roots, const char *path, bool walk, char *ret);
+/* The path below a root as an absolute one, by the root's real path. */
+int acp_beneath_absolute(const struct acp_beneath *root, const char *path, char *ret);
+/* Asks the guard, if there is one, about a real path: 0, or its error with a message. */
+int acp_files_ask(const struct acp_files_options *options, const char *real, bool writes,
+                  struct acp_files_error *error);
+/* Replaces or makes the file that a target stands for; 0 or -errno. */
+int acp_files_put(const struct acp_beneath_target *target, struct acp_str text, bool sync);
 
 #endif

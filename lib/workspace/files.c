@@ -20,6 +20,7 @@ struct root {
     int fd;
     bool whole;
     char *path; /* owned */
+    char *real; /* owned: the path without links, when it was opened */
 };
 
 /* A root may be spoken of by the name it was given and by its real one. */
@@ -117,10 +118,13 @@ static int add_root(struct acp_roots *roots, struct acp_str given, size_t index,
     if (fd < 0)
         return fail_root_system(failure, index, -errno, path);
     size_t at = roots->count++;
-    roots->items[at] = (struct root){fd, same_file(fd, "/"), copy_text(path)};
-    err = roots->items[at].path ? add_name(roots, path, at) : ACP_ERR_NOMEM;
     /* Only if it still leads to what was opened. */
-    if (!err && acp_path_real(path, real) == 0 && same_file(fd, real))
+    bool has_real = acp_path_real(path, real) == 0 && same_file(fd, real);
+    roots->items[at] =
+        (struct root){fd, same_file(fd, "/"), copy_text(path), copy_text(has_real ? real : path)};
+    bool kept = roots->items[at].path && roots->items[at].real;
+    err = kept ? add_name(roots, path, at) : ACP_ERR_NOMEM;
+    if (!err && has_real)
         err = add_name(roots, real, at);
     return err ? fail_root(failure, err, index, acp_err_text(err)) : 0;
 }
@@ -157,6 +161,7 @@ void acp_roots_free(struct acp_roots *roots)
     for (size_t i = 0; i < roots->count; i++) {
         (void) close(roots->items[i].fd);
         free(roots->items[i].path);
+        free(roots->items[i].real);
     }
     free(roots->names);
     free(roots->items);
@@ -181,58 +186,21 @@ bool acp_roots_next(const struct acp_roots *roots, const char *path, bool walk, 
         if (!acp_path_within(path, name->text, ret_rest))
             continue;
         const struct root *root = &roots->items[name->root];
-        *ret_root = (struct acp_beneath){root->fd, root->whole, walk};
+        *ret_root = (struct acp_beneath){root->fd, root->whole, walk, root->real};
         return true;
     }
     return false;
 }
 
-/*
- * Whether a normal path lies in a root: 0, or -EXDEV, or what keeps the kernel from telling.  What
- * is not there yet is where its nearest directory is.
- */
-static int locate(const struct acp_roots *roots, const char *path, bool walk)
-{
-    struct acp_beneath root;
-    const char *rest = "";
-    size_t cursor = 0;
-    int found = -EXDEV;
-    while (found == -EXDEV && acp_roots_next(roots, path, walk, &cursor, &root, &rest)) {
-        char head[ACP_PATH_SIZE];
-        memcpy(head, rest, strlen(rest) + 1);
-        for (;;) {
-            found = acp_beneath_open(&root, head, O_PATH);
-            char *slash = strrchr(head, '/');
-            if (found != -ENOENT || !*head)
-                break;
-            *(slash ? slash : head) = '\0';
-        }
-        if (found >= 0) {
-            (void) close(found);
-            found = 0;
-        }
-    }
-    return found;
-}
-
 bool acp_roots_hold(const struct acp_roots *roots, struct acp_str path)
 {
     char normal[ACP_PATH_SIZE];
-    return acp_path_normal(path, normal, NULL) == 0 && locate(roots, normal, false) == 0;
+    char real[ACP_PATH_SIZE];
+    return acp_path_normal(path, normal, NULL) == 0 &&
+           acp_files_real(roots, normal, false, real) == 0;
 }
 
 /* ---- What reading and writing begin with ---------------------------------------------------- */
-
-static const struct acp_files_options *or_defaults(const struct acp_files_options *given,
-                                                   struct acp_files_options *filled)
-{
-    *filled = given ? *given : (struct acp_files_options){0};
-    if (!filled->max_bytes)
-        filled->max_bytes = ACP_FILES_MAX_BYTES;
-    if (!filled->max_scan)
-        filled->max_scan = ACP_FILES_MAX_SCAN;
-    return filled;
-}
 
 static int check_path(struct acp_str path, const char *verb, char *ret_normal,
                       struct acp_files_error *error)
@@ -258,14 +226,17 @@ static int fail_hook(struct acp_files_error *error, int err, const char *verb, c
 }
 
 /*
- * The editor's buffers come before the disk, but not for what is outside: a buffer may have been
- * opened through a link.
+ * The editor's buffers come before the disk, but not for what is outside or not allowed: a buffer
+ * may have been opened through a link.
  */
-static int check_place(const struct acp_roots *roots, const char *path, bool walk, const char *verb,
+static int check_place(const struct acp_roots *roots, const char *path,
+                       const struct acp_files_options *options, bool writes,
                        struct acp_files_error *error)
 {
-    int place = locate(roots, path, walk);
-    return place ? acp_files_fail_system(error, place, verb, path) : 0;
+    char real[ACP_PATH_SIZE];
+    int place = acp_files_real(roots, path, options->walk, real);
+    return place ? acp_files_fail_system(error, place, writes ? "write" : "read", path)
+                 : acp_files_ask(options, real, writes, error);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -288,64 +259,25 @@ static int check_lines(struct acp_opt_i64 line, struct acp_opt_i64 limit,
     return 0;
 }
 
-/* Opens a regular file; a device is not even touched, and a FIFO does not make us wait. */
-static int open_regular(const struct acp_beneath *root, const char *path)
-{
-    struct stat st;
-    int fd = O_PATH ? acp_beneath_open(root, path, O_PATH) : -1;
-    if (O_PATH && fd < 0)
-        return fd;
-    if (fd >= 0) {
-        int kind = fstat(fd, &st) == 0 ? 0 : -errno;
-        (void) close(fd);
-        if (kind || !S_ISREG(st.st_mode))
-            return kind ? kind : S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
-    }
-    fd = acp_beneath_open(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return fd;
-    int kind = fstat(fd, &st) == 0 ? 0 : -errno;
-    if (!kind && (!S_ISREG(st.st_mode) || acp_beneath_in_proc(fd)))
-        kind = S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
-    if (!kind)
-        return fd;
-    (void) close(fd);
-    return kind;
-}
-
 static int read_disk(const struct acp_roots *roots, const char *path,
                      const struct acp_files_lines *lines, const struct acp_files_options *options,
                      struct acp_buf *out, struct acp_files_error *error)
 {
-    struct acp_beneath root;
-    const char *rest = "";
-    size_t cursor = 0;
-    int fd = -EXDEV;
-    while (fd == -EXDEV && acp_roots_next(roots, path, options->walk, &cursor, &root, &rest))
-        fd = open_regular(&root, rest);
-    if (fd == -ENOTSUP)
-        return acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED,
-                              "Only regular files can be read, and this is none: %s", path);
-    if (fd < 0)
-        return acp_files_fail_system(error, fd, "read", path);
-    int err = acp_files_take_file(fd, lines, options, out, path, error);
+    int fd = -1;
+    int err = acp_files_open(roots, acp_str(path), options, &fd, error);
+    if (err)
+        return err;
+    err = acp_files_take_file(fd, lines, options, out, path, error);
     (void) close(fd);
     return err;
-}
-
-static int fail_options(struct acp_files_error *error, int err)
-{
-    return acp_files_fail(error, err, ACP_FILES_FAILED,
-                          "The options have a member that this library is too old for");
 }
 
 static int files_read(const struct acp_roots *roots, struct acp_str path, struct acp_opt_i64 line,
                       struct acp_opt_i64 limit, const struct acp_files_options *given,
                       struct acp_buf *out, struct acp_str *ret_text, struct acp_files_error *error)
 {
-    struct acp_files_options filled;
-    const struct acp_files_options *options = or_defaults(given, &filled);
-    const struct acp_files_hooks *hooks = options->hooks;
+    const struct acp_files_options options = acp_files_filled(given);
+    const struct acp_files_hooks *hooks = options.hooks;
     struct acp_files_lines lines;
     char normal[ACP_PATH_SIZE];
     acp_buf_clear(out);
@@ -357,7 +289,7 @@ static int files_read(const struct acp_roots *roots, struct acp_str path, struct
     int taken = 0;
     struct acp_str text = {NULL, 0};
     if (hooks && hooks->read) {
-        err = check_place(roots, normal, options->walk, "read", error);
+        err = check_place(roots, normal, &options, false, error);
         if (err)
             return err;
         taken = hooks->read(acp_str(normal), &text, hooks->user);
@@ -365,9 +297,9 @@ static int files_read(const struct acp_roots *roots, struct acp_str path, struct
     if (taken < 0)
         err = fail_hook(error, taken, "read", normal);
     else if (taken > 0)
-        err = acp_files_take_text(text, &lines, options, out, normal, error);
+        err = acp_files_take_text(text, &lines, &options, out, normal, error);
     else
-        err = read_disk(roots, normal, &lines, options, out, error);
+        err = read_disk(roots, normal, &lines, &options, out, error);
     if (!err)
         *ret_text = acp_buf_view(out);
     return err;
@@ -381,54 +313,77 @@ int acp_files_read_sized(const struct acp_roots *roots, struct acp_str path,
 {
     struct acp_files_options own_options;
     int err = ACP_SIZED_COPY(&own_options, options, options_size);
-    return err ? fail_options(error, err)
+    return err ? acp_files_fail_options(error, err)
                : files_read(roots, path, line, limit, &own_options, out, ret_text, error);
 }
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
+/*
+ * The file that the path leads to.  Directories are made for it, but not before the guard was asked
+ * about the place where they would be.
+ */
+static int find_for_writing(const struct acp_roots *roots, const char *path,
+                            const struct acp_files_options *options, struct acp_beneath *ret_root,
+                            struct acp_beneath_target *ret, struct acp_files_error *error)
+{
+    int reason = acp_files_find(roots, path, false, options->walk, ret_root, ret);
+    if (reason == -ENOENT) {
+        int err = check_place(roots, path, options, true, error);
+        if (err)
+            return err;
+        reason = acp_files_find(roots, path, true, options->walk, ret_root, ret);
+    }
+    return reason ? acp_files_fail_system(error, reason, "write", path) : 0;
+}
+
 static int write_disk(const struct acp_roots *roots, const char *path, struct acp_str text,
                       const struct acp_files_options *options, struct acp_files_error *error)
 {
     struct acp_beneath root;
-    const char *rest = "";
-    size_t cursor = 0;
-    int done = -EXDEV;
-    while (done == -EXDEV && acp_roots_next(roots, path, options->walk, &cursor, &root, &rest))
-        done = acp_files_put(&root, rest, text, options->sync);
-    if (done == -ENOTSUP)
+    struct acp_beneath_target target;
+    char real[ACP_PATH_SIZE];
+    int err = find_for_writing(roots, path, options, &root, &target, error);
+    if (err)
+        return err;
+    int reason = acp_beneath_absolute(&root, target.path, real);
+    if (!reason)
+        err = acp_files_ask(options, real, true, error);
+    if (!reason && !err)
+        reason = acp_files_put(&target, text, options->sync);
+    (void) close(target.dir);
+    if (reason == -ENOTSUP)
         return acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED,
                               "Only regular files can be written, and this is none: %s", path);
-    return done ? acp_files_fail_system(error, done, "write", path) : 0;
+    return reason ? acp_files_fail_system(error, reason, "write", path) : err;
 }
 
 static int files_write(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
                        const struct acp_files_options *given, struct acp_files_error *error)
 {
-    struct acp_files_options filled;
-    const struct acp_files_options *options = or_defaults(given, &filled);
-    const struct acp_files_hooks *hooks = options->hooks;
+    const struct acp_files_options options = acp_files_filled(given);
+    const struct acp_files_hooks *hooks = options.hooks;
     char normal[ACP_PATH_SIZE];
     int err = check_path(path, "write", normal, error);
     if (err)
         return err;
-    if (text.len > options->max_bytes)
+    if (text.len > options.max_bytes)
         return acp_files_fail(error, ACP_ERR_LIMIT, ACP_FILES_INVALID,
                               "The text has %zu bytes; %zu are the most for %s", text.len,
-                              options->max_bytes, normal);
+                              options.max_bytes, normal);
     size_t bad = acp_text_check(text);
     if (bad < text.len)
         return acp_files_fail(error, ACP_ERR_UTF8, ACP_FILES_INVALID,
                               "The text is not UTF-8, or has a NUL, at byte %zu: %s", bad, normal);
     if (hooks && hooks->write) {
-        err = check_place(roots, normal, options->walk, "write", error);
+        err = check_place(roots, normal, &options, true, error);
         int taken = err ? 0 : hooks->write(acp_str(normal), text, hooks->user);
         if (taken < 0)
             err = fail_hook(error, taken, "write", normal);
         if (err || taken)
             return err;
     }
-    return write_disk(roots, normal, text, options, error);
+    return write_disk(roots, normal, text, &options, error);
 }
 
 int acp_files_write_sized(const struct acp_roots *roots, struct acp_str path, struct acp_str text,
@@ -437,5 +392,6 @@ int acp_files_write_sized(const struct acp_roots *roots, struct acp_str path, st
 {
     struct acp_files_options own_options;
     int err = ACP_SIZED_COPY(&own_options, options, options_size);
-    return err ? fail_options(error, err) : files_write(roots, path, text, &own_options, error);
+    return err ? acp_files_fail_options(error, err)
+               : files_write(roots, path, text, &own_options, error);
 }

@@ -180,6 +180,12 @@ int acp_files_fail(struct acp_files_error *error, int err, int64_t code, const c
     return err;
 }
 
+int acp_files_fail_options(struct acp_files_error *error, int err)
+{
+    return acp_files_fail(error, err, ACP_FILES_FAILED,
+                          "The options have a member that this library is too old for");
+}
+
 static int fail_not_found(struct acp_files_error *error, const char *path)
 {
     struct acp_buf uri;

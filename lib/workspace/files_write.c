@@ -105,7 +105,7 @@ static int look_at(int dir, const char *name, struct stat *ret_old)
 {
     if (fstatat(dir, name, ret_old, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : -errno;
-    /* It was no link a moment ago; taking its name away would still stay inside. */
+    /* A link that came since the target was found is not followed. */
     if (!S_ISREG(ret_old->st_mode))
         return S_ISDIR(ret_old->st_mode) ? -EISDIR : -ENOTSUP;
     if (faccessat(dir, name, W_OK, AT_EACCESS) != 0 && errno != ENOENT)
@@ -113,22 +113,11 @@ static int look_at(int dir, const char *name, struct stat *ret_old)
     return 1;
 }
 
-int acp_files_put(const struct acp_beneath *root, const char *path, struct acp_str text, bool sync)
+int acp_files_put(const struct acp_beneath_target *target, struct acp_str text, bool sync)
 {
-    /* Before anything is made: a path that leaves the root must not make directories in it. */
-    int there = acp_beneath_open(root, path, acp_place_flags());
-    if (there >= 0)
-        (void) close(there);
-    if (there >= 0 || there == -EXDEV)
-        return there >= 0 ? -EISDIR : there;
-    char name[ACP_NAME_SIZE];
-    int dir = acp_beneath_target(root, path, name);
-    if (dir < 0)
-        return dir;
     struct stat old;
-    int err = look_at(dir, name, &old);
-    if (err >= 0)
-        err = acp_replace_at(dir, name, text, err ? &old : NULL, 0666, sync);
-    (void) close(dir);
-    return err;
+    int there = look_at(target->dir, target->name, &old);
+    if (there < 0)
+        return there;
+    return acp_replace_at(target->dir, target->name, text, there ? &old : NULL, 0666, sync);
 }

@@ -177,6 +177,24 @@ int acp_policy_add(struct acp_policy *policy, const struct acp_policy_rule *rule
     return 0;
 }
 
+int acp_policy_copy(const struct acp_policy *policy, struct acp_policy **ret_policy)
+{
+    struct acp_policy *copy = NULL;
+    int err = acp_policy_new(&copy);
+    if (!err && policy) {
+        copy->mode = policy->mode;
+        if (policy->home)
+            err = acp_policy_set_home(copy, acp_str(policy->home));
+        for (size_t i = 0; i < policy->count && !err; i++)
+            err = acp_policy_add(copy, &policy->rules[i], NULL);
+    }
+    if (err)
+        acp_policy_free(copy);
+    else
+        *ret_policy = copy;
+    return err;
+}
+
 /* ---- Modes ---------------------------------------------------------------------------------- */
 
 enum where { INSIDE, OUTSIDE, UNKNOWN };

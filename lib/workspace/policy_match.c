@@ -64,8 +64,17 @@ void acp_scene_finish(struct acp_scene *scene)
 
 void acp_scene_look(struct acp_scene *scene, size_t index)
 {
+    struct acp_place *place = &scene->path;
+    struct acp_str path = scene->action->paths.items[index];
     scene->has_path = true;
-    acp_place_init(&scene->path, scene->action->paths.items[index], scene->action->cwd);
+    if (!scene->action->is_real) {
+        acp_place_init(place, path, scene->action->cwd);
+        return;
+    }
+    /* What the name leads to by now is another question. */
+    if (acp_path_normal(path, place->given, NULL) != 0)
+        place->given[0] = '\0';
+    memcpy(place->real, place->given, strlen(place->given) + 1);
 }
 
 bool acp_scene_inside(const struct acp_scene *scene)

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/sized.h"
+#include "workspace/beneath.h"
 
 /*
  * Requests that wait for a person are kept as text, and that of a write is the whole file.  An
@@ -40,12 +41,14 @@ struct job {
     acp_call call;
     int method;
     struct acp_raw params;
-    const void *value; /* the params decoded */
+    const void *value;  /* the params decoded */
+    const char *agreed; /* the real path that a person has said yes to; NULL: nobody was asked */
 };
 
 struct acp_pending_action {
     struct acp_pending_action *next;
-    struct job job; /* its texts point into bytes */
+    struct job job;           /* its texts point into bytes */
+    char real[ACP_PATH_SIZE]; /* where the path in question led when it was asked about */
     char bytes[];
 };
 
@@ -84,15 +87,71 @@ static void refuse_terminal(const struct job *job, int err)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
+static struct acp_action begin_action(const struct job *job, enum acp_tool_kind_is kind)
+{
+    return (struct acp_action){
+        .kind = kind,
+        .session_id = job->session,
+        .cwd = acp_roots_path(job->room->roots, 0),
+        .additional = {job->room->directories, acp_roots_count(job->room->roots) - 1},
+    };
+}
+
+/*
+ * The file is open, or the place of a write is known: what was decided about the name that the
+ * agent gave must hold for it, too.  A person's yes covers the file that the name led to then.
+ */
+static int check_opened(struct acp_str path, bool writes, struct acp_files_error *error, void *user)
+{
+    const struct job *job = user;
+    const struct acp_workspace_options *options = &job->workspace->options;
+    struct acp_action action = begin_action(job, writes ? ACP_TOOL_KIND_EDIT : ACP_TOOL_KIND_READ);
+    action.paths = (struct acp_str_list){&path, 1};
+    action.is_real = true;
+    struct acp_decision decision = acp_policy_decide(options->policy, options->ledger, &action,
+                                                     (int64_t) time(NULL), options->ask != NULL);
+    if (decision.verdict == ACP_VERDICT_ALLOW ||
+        (decision.verdict == ACP_VERDICT_ASK && job->agreed && acp_str_is(path, job->agreed)))
+        return 0;
+    struct acp_buf why;
+    acp_buf_init(&why, 4096);
+    if (decision.verdict == ACP_VERDICT_ASK) {
+        decision.verdict = ACP_VERDICT_DENY;
+        decision.by = ACP_DECIDED_BY_NOBODY;
+        (void) acp_buf_printf(&why, "denied because the path now leads to another file");
+    } else {
+        (void) acp_decision_print(&decision, &why);
+    }
+    (void) acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED, "%.*s", (int) why.len,
+                          acp_buf_view(&why).ptr);
+    acp_buf_finish(&why);
+    if (options->denied)
+        options->denied(job->workspace, &action, &decision, options->user);
+    return ACP_ERR_STATE;
+}
+
+/* The options of the workspace, with its policy as the guard. */
+static struct acp_files_options guarded(const struct job *job, struct acp_files_guard *guard)
+{
+    struct acp_files_options files = job->workspace->options.files;
+    /* The guard only reads it. */
+    *guard = (struct acp_files_guard){.check = check_opened, .user = (void *) (uintptr_t) job};
+    if (job->workspace->options.policy)
+        files.guard = guard;
+    return files;
+}
+
 static void read_file(const struct job *job)
 {
     const struct acp_read_text_file_request *request = job->value;
     struct acp_files_error error;
     struct acp_str text;
     struct acp_buf buf;
+    struct acp_files_guard guard;
+    struct acp_files_options files = guarded(job, &guard);
     acp_buf_init(&buf, (size_t) ACP_WIRE_DEFAULT_MAX);
-    if (acp_files_read(job->room->roots, request->path, request->line, request->limit,
-                       &job->workspace->options.files, &buf, &text, &error)) {
+    if (acp_files_read(job->room->roots, request->path, request->line, request->limit, &files, &buf,
+                       &text, &error)) {
         refuse_file(job, &error, request->path);
     } else {
         struct acp_read_text_file_response answer;
@@ -107,8 +166,9 @@ static void write_file(const struct job *job)
     const struct acp_write_text_file_request *request = job->value;
     struct acp_write_text_file_response answer = {0};
     struct acp_files_error error;
-    if (acp_files_write(job->room->roots, request->path, request->content,
-                        &job->workspace->options.files, &error))
+    struct acp_files_guard guard;
+    struct acp_files_options files = guarded(job, &guard);
+    if (acp_files_write(job->room->roots, request->path, request->content, &files, &error))
         refuse_file(job, &error, request->path);
     else
         (void) acp_client_answer(job->client, job->call, ACP_TYPE_WRITE_TEXT_FILE_RESPONSE,
@@ -273,10 +333,7 @@ static void perform(const struct job *job)
 static bool describe(const struct job *job, struct acp_str *path, struct acp_buf *command,
                      struct acp_action *ret)
 {
-    struct acp_action action = {.session_id = job->session};
-    action.cwd = acp_roots_path(job->room->roots, 0);
-    action.additional.items = job->room->directories;
-    action.additional.count = acp_roots_count(job->room->roots) - 1;
+    struct acp_action action = begin_action(job, ACP_TOOL_KIND_OTHER);
     if (job->method == ACP_METHOD_FS_READ_TEXT_FILE) {
         *path = ((const struct acp_read_text_file_request *) job->value)->path;
         action.kind = ACP_TOOL_KIND_READ;
@@ -298,6 +355,16 @@ static bool describe(const struct job *job, struct acp_str *path, struct acp_buf
     return true;
 }
 
+/* Where the path leads that a person is asked about; empty when there is none. */
+static void note_real(const struct job *job, const struct acp_action *action, char *ret)
+{
+    char normal[ACP_PATH_SIZE];
+    *ret = '\0';
+    if (action->paths.count == 1 && !acp_path_normal(action->paths.items[0], normal, NULL) &&
+        acp_files_real(job->room->roots, normal, job->workspace->options.files.walk, ret))
+        *ret = '\0';
+}
+
 static void ask(const struct job *job, const struct acp_action *action)
 {
     struct acp_workspace *workspace = job->workspace;
@@ -315,6 +382,7 @@ static void ask(const struct job *job, const struct acp_action *action)
     }
     pending->job = *job;
     pending->job.value = NULL;
+    note_real(job, action, pending->real);
     memcpy(pending->bytes, job->session.ptr, job->session.len);
     memcpy(pending->bytes + job->session.len, job->params.ptr, job->params.len);
     pending->job.session = acp_str_n(pending->bytes, job->session.len);
@@ -385,6 +453,7 @@ void acp_workspace_decide(struct acp_pending_action *pending, bool allow)
     for (size_t i = 0; known && method.id != job->method; i++)
         known = acp_method_at(i, ACP_V1, &method);
     acp_arena_reset(&job->workspace->arena);
+    job->agreed = pending->real;
     if (!allow)
         refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, "denied by the user");
     else if (!known || decode_params(job, method.params))

@@ -219,11 +219,7 @@ int coding_set_title(struct coding *coding, struct acp_str title)
 /* A policy of its own, since each session has its own mode; with the user's rules. */
 static int copy_policy(const struct coder_options *options, struct acp_policy **ret)
 {
-    const struct acp_policy_rule *rule;
-    int err = acp_policy_new(ret);
-    for (size_t i = 0;
-         !err && options->policy && (rule = acp_policy_rule_at(options->policy, i)) != NULL; i++)
-        err = acp_policy_add(*ret, rule, NULL);
+    int err = acp_policy_copy(options->policy, ret);
     if (!err)
         acp_policy_set_mode(*ret, options->mode);
     return err;

@@ -40,6 +40,7 @@ struct tool {
     bool harmless; /* it touches neither files nor programs: for the policy it is thinking */
     bool quiet;    /* what it does is shown otherwise, so that no tool call is */
     bool unasked;  /* it is the user's own wish: the policy is asked by the tool, or not at all */
+    bool unruled;  /* of the policy, only rules and grants that deny concern it */
     /* Not 0 after tool_say() of what is wrong. */
     int (*prepare)(struct tool_run *run);
     void (*preview)(struct tool_run *run); /* may be NULL */
@@ -116,6 +117,7 @@ struct tool_run {
     /* tool_files.c */
     void (*on_text)(struct tool_run *run, int err, struct acp_str text);
     struct acp_str file;
+    struct acp_str_list decided; /* where the paths led when the policy was asked; in the arena */
     /* tool_work.c */
     struct tool_work *work;
 };
@@ -192,6 +194,8 @@ void tool_cancel(struct tool_run *run);
 
 /* What the policy says of the run as it is. */
 struct acp_decision tool_decision(const struct tool_run *run);
+/* What it says of a file that was opened, by its real path, when that is read or changed. */
+struct acp_decision tool_decision_on(const struct tool_run *run, struct acp_str real, bool writes);
 void tool_hold(struct tool_run *run);
 bool tool_resume(struct tool_run *run);
 /* Cuts a text at a character, so that it has at most max bytes. */
@@ -233,6 +237,8 @@ enum { TOOL_MAX_LOCATIONS = 64 };
 
 /* ---- tool_files.c --------------------------------------------------------------------------- */
 
+/* Notes where the paths of the run lead now: what is decided about them is about these files. */
+void tool_note_places(struct tool_run *run);
 /* Not 0 after tool_say(): it lies outside of the roots, and the client does not serve it. */
 int tool_check_place(struct tool_run *run, struct acp_str path, bool writes);
 /*

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* O_PATH */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +35,73 @@ int tool_check_place(struct tool_run *run, struct acp_str path, bool writes)
     for (size_t i = 0; i < acp_roots_count(roots); i++)
         tool_say(run, " %s", acp_roots_path(roots, i).ptr);
     return ACP_ERR_RANGE;
+}
+
+/* ---- Which file it is ----------------------------------------------------------------------- */
+
+static void note_place(struct tool_run *run, const char *path, const char *name,
+                       struct acp_str *places, size_t *count)
+{
+    char real[ACP_PATH_SIZE];
+    char whole[2 * ACP_PATH_SIZE];
+    if (acp_files_real(run->roots->roots, path, false, real))
+        return;
+    (void) snprintf(whole, sizeof(whole), "%s%s%s", real, *name && real[1] ? "/" : "", name);
+    places[*count] = acp_arena_copy(&run->arena, acp_str(whole));
+    *count += places[*count].ptr != NULL;
+}
+
+/* Where each leads, and where the name itself is: the two differ when it is a link. */
+void tool_note_places(struct tool_run *run)
+{
+    char folder[ACP_PATH_SIZE];
+    size_t most = run->roots ? run->paths.count : 0;
+    struct acp_str *places = acp_arena_alloc(&run->arena, (2 * most + 1) * sizeof(*places));
+    size_t count = 0;
+    for (size_t i = 0; places && i < most; i++) {
+        const char *path = run->paths.items[i].ptr;
+        const char *slash = strrchr(path, '/');
+        note_place(run, path, "", places, &count);
+        if (!slash || strlen(path) >= sizeof(folder))
+            continue;
+        (void) snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int) (slash - path),
+                        path);
+        note_place(run, folder, slash + 1, places, &count);
+    }
+    run->decided = (struct acp_str_list){places, count};
+}
+
+static bool was_decided(const struct tool_run *run, struct acp_str real)
+{
+    for (size_t i = 0; i < run->decided.count; i++)
+        if (acp_str_eq(run->decided.items[i], real))
+            return true;
+    return false;
+}
+
+/*
+ * What was decided about a name must hold for the file that it has led to.  A yes of the user is
+ * for the files that the names led to when the user was asked.
+ */
+static int check_opened(struct acp_str real, bool writes, struct acp_files_error *error, void *user)
+{
+    const struct tool_run *run = user;
+    bool unruled = run->tool->unruled;
+    struct acp_decision decision = tool_decision_on(run, real, writes);
+    bool by_rule = decision.by == ACP_DECIDED_BY_RULE || decision.by == ACP_DECIDED_BY_GRANT;
+    bool allowed = decision.verdict == ACP_VERDICT_ALLOW ||
+                   (unruled && !(decision.verdict == ACP_VERDICT_DENY && by_rule)) ||
+                   (decision.verdict == ACP_VERDICT_ASK && run->granted && was_decided(run, real));
+    if (allowed)
+        return 0;
+    return acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED,
+                          "The rules do not allow this, because the path leads to %s",
+                          tool_short_path(run, real.ptr));
+}
+
+static struct acp_files_guard guard_of(struct tool_run *run)
+{
+    return (struct acp_files_guard){.check = check_opened, .user = run};
 }
 
 /* ---- Texts ---------------------------------------------------------------------------------- */
@@ -93,9 +161,11 @@ void tool_read(struct tool_run *run, struct acp_str path, uint64_t line, uint64_
     struct acp_files_error error;
     struct acp_buf buf;
     struct acp_str text = {NULL, 0};
+    struct acp_files_guard guard = guard_of(run);
+    struct acp_files_options options = file_options;
+    options.guard = &guard;
     acp_buf_init(&buf, 2 * ACP_FILES_MAX_BYTES);
-    int err =
-        acp_files_read(run->roots->roots, path, from, count, &file_options, &buf, &text, &error);
+    int err = acp_files_read(run->roots->roots, path, from, count, &options, &buf, &text, &error);
     fn(run, err, err ? acp_str(error.message) : text);
     acp_buf_finish(&buf);
 }
@@ -114,18 +184,27 @@ void tool_write(struct tool_run *run, struct acp_str path, struct acp_str text, 
         return;
     }
     struct acp_files_error error;
-    int err = acp_files_write(run->roots->roots, path, text, &file_options, &error);
+    struct acp_files_guard guard = guard_of(run);
+    struct acp_files_options options = file_options;
+    options.guard = &guard;
+    int err = acp_files_write(run->roots->roots, path, text, &options, &error);
     fn(run, err, err ? acp_str(error.message) : acp_str(""));
 }
 
 /* ---- What the client has no words for ------------------------------------------------------- */
 
-/* The folder of a path, below the root that holds it, and the name in it; or -errno. */
-static int open_folder(const struct tool_run *run, struct acp_str path, const char **ret_name)
+/*
+ * The folder of a path, below the root that holds it, and the name in it, which may be a link; or
+ * -errno.  -EACCES when the rules do not allow what is there to be read or changed.
+ */
+static int open_folder(struct tool_run *run, struct acp_str path, bool writes,
+                       const char **ret_name)
 {
     struct acp_beneath root;
     const char *rest = "";
     char folder[ACP_PATH_SIZE];
+    char below[2 * ACP_PATH_SIZE];
+    char real[ACP_PATH_SIZE];
     size_t cursor = 0;
     int fd = -EXDEV;
     while (fd == -EXDEV &&
@@ -137,15 +216,25 @@ static int open_folder(const struct tool_run *run, struct acp_str path, const ch
         *ret_name = slash ? slash + 1 : rest;
         if (!**ret_name)
             return -EISDIR;
-        fd = acp_beneath_open(&root, folder, acp_place_flags());
+        fd = acp_beneath_open_place(&root, folder, real);
     }
-    return fd;
+    if (fd < 0)
+        return fd;
+    (void) snprintf(below, sizeof(below), "%s%s%s", real, *real ? "/" : "", *ret_name);
+    int err = acp_beneath_absolute(&root, below, real);
+    struct acp_files_error error = {0};
+    if (!err && check_opened(acp_str(real), writes, &error, run))
+        err = -EACCES;
+    if (!err)
+        return fd;
+    (void) close(fd);
+    return err;
 }
 
 int tool_remove(struct tool_run *run, struct acp_str path, struct acp_files_error *error)
 {
     const char *name = "";
-    int folder = open_folder(run, path, &name);
+    int folder = open_folder(run, path, true, &name);
     if (folder < 0)
         return acp_files_fail_system(error, folder, "remove", path.ptr);
     int reason = unlinkat(folder, name, 0) == 0 ? 0 : -errno;
@@ -154,10 +243,10 @@ int tool_remove(struct tool_run *run, struct acp_str path, struct acp_files_erro
 }
 
 /* False when it is no file, or a link to one. */
-static bool look_at(const struct tool_run *run, struct acp_str path, struct stat *ret)
+static bool look_at(struct tool_run *run, struct acp_str path, struct stat *ret)
 {
     const char *name = "";
-    int folder = open_folder(run, path, &name);
+    int folder = open_folder(run, path, false, &name);
     if (folder < 0)
         return false;
     bool known = fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(ret->st_mode);
@@ -180,7 +269,7 @@ uint64_t tool_size(struct tool_run *run, struct acp_str path)
 void tool_set_mode(struct tool_run *run, struct acp_str path, mode_t mode)
 {
     const char *name = "";
-    int folder = open_folder(run, path, &name);
+    int folder = open_folder(run, path, true, &name);
     if (folder < 0)
         return;
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

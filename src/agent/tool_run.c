@@ -277,6 +277,17 @@ struct acp_decision tool_decision(const struct tool_run *run)
     return decide(run, action_of(run).kind);
 }
 
+struct acp_decision tool_decision_on(const struct tool_run *run, struct acp_str real, bool writes)
+{
+    const struct tools_options *options = &run->set->options;
+    struct acp_action action = action_of(run);
+    action.kind = writes ? action.kind : ACP_TOOL_KIND_READ;
+    action.paths = (struct acp_str_list){&real, 1};
+    action.is_real = true;
+    return acp_policy_decide(options->policy, options->ledger, &action, (int64_t) time(NULL),
+                             !options->nobody);
+}
+
 static void deny(struct tool_run *run, const struct acp_decision *decision)
 {
     struct acp_buf why;
@@ -398,6 +409,7 @@ void tool_go(struct tool_run *run)
         run->phase = TOOL_WAITING;
         return;
     }
+    tool_note_places(run);
     struct acp_action action = action_of(run);
     struct acp_decision decision = {.verdict = ACP_VERDICT_ALLOW};
     if (!run->tool->unasked)

@@ -1,6 +1,6 @@
 /*
  * Taking back what a turn has changed.  It is a run like those of tools, so that it reads and
- * writes files as they do; but the user has asked for it, so the policy is not.
+ * writes files as they do; but the user has asked for it, so nothing but a rule can refuse it.
  */
 #include <stdlib.h>
 
@@ -98,6 +98,7 @@ static const struct tool tool_for_undo = {
     .info = {.name = "undo", .title = "Undo", .kind = ACP_TOOL_KIND_EDIT, .writes = true},
     .quiet = true,
     .unasked = true,
+    .unruled = true,
     .start = start,
 };
 

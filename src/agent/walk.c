@@ -124,8 +124,10 @@ static const char *rest_of(const struct walk *walk)
 
 int walk_open(const struct walk *walk, const struct walk_entry *entry)
 {
-    return acp_beneath_open(&walk->root, entry->path + walk->root_len,
-                            O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    const struct acp_files_options options = {.guard = walk->options->guard};
+    int fd = -1;
+    int err = acp_files_open(walk->options->roots, acp_str(entry->path), &options, &fd, NULL);
+    return err ? err : fd;
 }
 
 /* ---- Rules ---------------------------------------------------------------------------------- */
@@ -134,13 +136,14 @@ int walk_open(const struct walk *walk, const struct walk_entry *entry)
 static int read_rules(struct walk *walk, const char *folder, const char *file,
                       const struct ignore **rules)
 {
-    char path[ACP_PATH_SIZE + 32];
+    char path[2 * ACP_PATH_SIZE + 32];
     char text[4096];
     struct acp_buf all;
     ssize_t n = 0;
-    (void) snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", file);
-    int fd = acp_beneath_open(&walk->root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
+    int fd = -1;
+    (void) snprintf(path, sizeof(path), "%.*s%s%s%s", (int) walk->root_len, walk->path, folder,
+                    *folder ? "/" : "", file);
+    if (acp_files_open(walk->options->roots, acp_str(path), NULL, &fd, NULL))
         return 0;
     acp_buf_init(&all, IGNORE_MAX_BYTES + sizeof(text));
     while (all.len < IGNORE_MAX_BYTES && (n = read(fd, text, sizeof(text))) > 0)

@@ -29,6 +29,7 @@ struct walk_options {
     uint64_t max_entries;    /* 0: WALK_MAX_ENTRIES */
     uint64_t max_ms;         /* 0: WALK_MAX_MS */
     const atomic_bool *stop; /* set by another thread: it is no longer wanted; may be NULL */
+    const struct acp_files_guard *guard; /* asked about each file that is opened; may be NULL */
 };
 
 enum walk_kind { WALK_FILE, WALK_FOLDER, WALK_LINK, WALK_OTHER };
@@ -69,7 +70,7 @@ struct walk_outcome {
 int walk_tree(const struct walk_options *options, walk_fn *fn, void *user, struct walk_outcome *ret,
               struct acp_files_error *error);
 
-/* For the function: opens the entry's file for reading.  A descriptor or -errno. */
+/* For the function: opens the entry, a regular file, for reading.  A descriptor or acp_err. */
 int walk_open(const struct walk *walk, const struct walk_entry *entry);
 /* For the function: whether the time is over or nobody wants it any more. */
 bool walk_is_over(const struct walk *walk);

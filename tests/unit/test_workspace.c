@@ -280,6 +280,82 @@ static void the_policy_denies_and_asks(void **state)
     assert_int_equal(w->denials, 1); /* who was asked knows already */
 }
 
+static const char *file_text(const struct world *w, const char *name)
+{
+    static char text[100];
+    char path[200];
+    (void) snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static void point_link(const struct world *w, const char *target)
+{
+    char path[200];
+    (void) snprintf(path, sizeof(path), "%s/link", w->dir);
+    (void) unlink(path);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+/* The user is asked about one file; while they think, the name is made to lead to another. */
+static void a_yes_is_for_the_file_that_was_asked_about(void **state)
+{
+    struct world *w = *state;
+    char path[200];
+    write_file(w, "a.txt", "a");
+    write_file(w, "b.txt", "b");
+    acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
+    (void) snprintf(path, sizeof(path), "%s/link", w->dir);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        int before = w->answers;
+        point_link(w, "a.txt");
+        w->pending = NULL;
+        assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("new"), on_text, w),
+                         0);
+        move_bytes(&w->a, &w->c);
+        assert_non_null(w->pending);
+        if (swapped)
+            point_link(w, "b.txt");
+        acp_workspace_decide(w->pending, true);
+        carry(w, before + 1);
+        assert_int_equal(w->err, swapped ? ACP_ERR_REMOTE : 0);
+    }
+    assert_string_equal(file_text(w, "a.txt"), "new");
+    assert_string_equal(file_text(w, "b.txt"), "b");
+    assert_int_equal(w->denials, 1);
+}
+
+/* A rule about a file holds through every name that leads to it, links in the middle as well. */
+static void a_rule_holds_through_links(void **state)
+{
+    struct world *w = *state;
+    struct acp_policy_rule rule = {.verdict = ACP_VERDICT_DENY,
+                                   .kinds = ACP_KIND_BIT(ACP_TOOL_KIND_EDIT),
+                                   .path = ACP_STR("secret/**")};
+    write_file(w, "secret/key", "key");
+    write_file(w, "plain", "plain");
+    assert_int_equal(acp_policy_add(w->policy, &rule, NULL), 0);
+    static const char *const targets[] = {"secret/key", "./secret/../secret/key", "secret/new"};
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        point_link(w, targets[i]);
+        write_file(w, "link", "x");
+        assert_int_equal(w->err, ACP_ERR_REMOTE);
+    }
+    point_link(w, "secret");
+    write_file(w, "link/key", "x");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    write_file(w, "link/made/key", "x");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_string_equal(file_text(w, "secret/key"), "key");
+    point_link(w, "plain");
+    write_file(w, "link", "x");
+    assert_int_equal(w->err, 0);
+    assert_string_equal(file_text(w, "plain"), "x");
+}
+
 static void v1_term_02_terminals_run_and_are_asked_for(void **state)
 {
     struct world *w = *state;
@@ -326,6 +402,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_are_written_and_read, make_world, free_world),
         cmocka_unit_test_setup_teardown(v1_fs_07_the_roots_are_the_border, make_world, free_world),
         cmocka_unit_test_setup_teardown(the_policy_denies_and_asks, make_world, free_world),
+        cmocka_unit_test_setup_teardown(a_yes_is_for_the_file_that_was_asked_about, make_world,
+                                        free_world),
+        cmocka_unit_test_setup_teardown(a_rule_holds_through_links, make_world, free_world),
         cmocka_unit_test_setup_teardown(v1_term_02_terminals_run_and_are_asked_for, make_world,
                                         free_world),
         cmocka_unit_test_setup_teardown(a_terminal_outside_of_the_roots_is_refused, make_world,

@@ -14,6 +14,7 @@ static void free_search(struct search *search)
         return;
     if (search->drop)
         search->drop(search);
+    search_guard_finish(&search->rules);
     acp_buf_finish(&search->lines);
     acp_arena_finish(&search->arena);
     free(search);
@@ -107,6 +108,7 @@ static void on_thread(struct tool_work *work)
     struct search *search = work->own;
     search->options.roots = work->roots;
     search->options.stop = &work->stop;
+    search->options.guard = search->rules.policy ? &search->rules.guard : NULL;
     search->err = walk_tree(&search->options, search->fn, search, &search->outcome, &search->error);
 }
 
@@ -124,6 +126,9 @@ static void say_notes(struct tool_run *run, const struct search *search)
                  (unsigned long long) search->outcome.ignored);
     if (search->too_large)
         tool_say(run, "[%zu files are too large to be searched.]\n", search->too_large);
+    if (search->rules.withheld)
+        tool_say(run, "[%zu files were not read, because the rules do not allow it.]\n",
+                 search->rules.withheld);
     if (search->too_hard)
         tool_say(run, "[%zu lines would have taken too long with this pattern.]\n",
                  search->too_hard);
@@ -156,6 +161,11 @@ static void drop_work(struct tool_work *work)
 void search_start(struct tool_run *run)
 {
     struct search *search = run->own;
+    int err = search_guard_init(&search->rules, run, &search->arena);
+    if (err) {
+        tool_fail(run, "The search cannot begin: %s.", acp_err_text(err));
+        return;
+    }
     run->own = NULL; /* it belongs to the thread now */
     tool_start_work(run, search, on_thread, after, drop_work);
 }

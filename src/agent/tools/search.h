@@ -9,12 +9,26 @@
 #include "agent/tools/pattern.h"
 #include "agent/walk.h"
 
+/*
+ * What the rules say of a file that is opened, asked on the thread: copies of all that decides, so
+ * that the session may go on meanwhile.
+ */
+struct search_guard {
+    struct acp_files_guard guard;
+    struct acp_policy *policy;
+    struct acp_ledger *rejections; /* what the ledger has of them */
+    struct acp_action action;
+    struct acp_str agreed; /* the real path that the user has said yes to, when that is a file */
+    size_t withheld;       /* files that were not read */
+};
+
 struct search {
     struct acp_arena arena;
     struct acp_buf lines;  /* for the model */
     struct acp_str folder; /* of the session: paths are told relative to it */
     struct walk_options options;
     struct walk_outcome outcome;
+    struct search_guard rules;
     walk_fn *fn;
     size_t found;
     size_t too_large;       /* files that were passed over */
@@ -43,6 +57,11 @@ const char *search_path(const struct search *search, const char *path);
 /* For the thread: adds to the line, and ends it; not 0 when there is no room for more. */
 int search_add(struct search *search, struct acp_str text);
 int search_add_line(struct search *search, const char *path, const char *end);
+
+/* search_guard.c: for the loop, before the thread begins; 0 or ACP_ERR_NOMEM. */
+int search_guard_init(struct search_guard *guard, const struct tool_run *run,
+                      struct acp_arena *arena);
+void search_guard_finish(struct search_guard *guard);
 
 /* The other functions of such a tool. */
 void search_start(struct tool_run *run);
