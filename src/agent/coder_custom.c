@@ -2,11 +2,8 @@
  * coder_custom.c - commands of a project: .acp/commands/NAME.md in the session's folder.  The file
  * is a prompt; $ARGUMENTS in it stands for what the user types behind the command.
  */
-#include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
@@ -32,15 +29,18 @@ static struct acp_str read_file(const struct coding *coding, struct acp_str name
                                 struct acp_arena *arena)
 {
     struct acp_str cwd = acp_session_cwd(coding->session);
-    char path[PATH_MAX];
-    char *text = acp_arena_alloc(arena, MAX_FILE);
-    (void) snprintf(path, sizeof(path), "%.*s/%s/%.*s.md", (int) cwd.len, cwd.ptr, folder_name,
-                    (int) name.len, name.ptr);
-    int fd = text ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    ssize_t n = fd >= 0 ? read(fd, text, MAX_FILE) : -1;
-    if (fd >= 0)
-        (void) close(fd);
-    return n > 0 ? acp_str_n(text, (size_t) n) : (struct acp_str){0};
+    struct acp_str copy = {0};
+    struct acp_buf path;
+    struct acp_buf text;
+    acp_buf_init(&path, cwd.len + name.len + 100);
+    acp_buf_init(&text, MAX_FILE + 4096);
+    if (!acp_buf_printf(&path, "%.*s/%s/%.*s.md", (int) cwd.len, cwd.ptr, folder_name,
+                        (int) name.len, name.ptr) &&
+        !tools_read_note(coding->tools, acp_buf_view(&path), MAX_FILE, &text, NULL) && text.len)
+        copy = acp_arena_copy(arena, acp_buf_view(&text));
+    acp_buf_finish(&path);
+    acp_buf_finish(&text);
+    return copy.ptr ? copy : (struct acp_str){0};
 }
 
 /* The first line that says something, without the signs of a heading. */
@@ -56,33 +56,44 @@ static struct acp_str first_line(struct acp_str text)
     return text.len ? text : acp_str("A command of this project");
 }
 
+struct listing {
+    const struct coding *coding;
+    struct acp_arena *arena;
+    struct acp_available_command *items;
+    size_t count;
+    size_t most;
+};
+
+static int list_file(struct walk *walk, const struct walk_entry *entry, void *user)
+{
+    struct listing *list = user;
+    size_t len = strlen(entry->within);
+    (void) walk;
+    if (len <= 3 || strcmp(entry->within + len - 3, ".md") != 0 ||
+        !is_name(acp_str_n(entry->within, len - 3)))
+        return 0;
+    struct acp_str name = acp_arena_copy(list->arena, acp_str_n(entry->within, len - 3));
+    struct acp_str text = name.ptr ? read_file(list->coding, name, list->arena) : name;
+    if (text.len)
+        acp_available_command_init(&list->items[list->count++], name, first_line(text));
+    return list->count == list->most;
+}
+
 void coder_list_custom(const struct coding *coding, struct acp_arena *arena,
                        struct acp_available_command_list *commands)
 {
     struct acp_str cwd = acp_session_cwd(coding->session);
+    size_t most = commands->count + MAX_COMMANDS;
+    struct listing list = {coding, arena, acp_arena_alloc(arena, most * sizeof(*list.items)),
+                           commands->count, most};
     char path[PATH_MAX];
-    struct dirent *entry;
-    (void) snprintf(path, sizeof(path), "%.*s/%s", (int) cwd.len, cwd.ptr, folder_name);
-    DIR *folder = opendir(path);
-    struct acp_available_command *items =
-        folder ? acp_arena_alloc(arena, (commands->count + MAX_COMMANDS) * sizeof(*items)) : NULL;
-    size_t count = commands->count;
-    if (items && count)
-        (void) memcpy(items, commands->items, count * sizeof(*items));
-    while (items && count < commands->count + MAX_COMMANDS && (entry = readdir(folder)) != NULL) {
-        size_t len = strlen(entry->d_name);
-        if (len <= 3 || strcmp(entry->d_name + len - 3, ".md") != 0 ||
-            !is_name(acp_str_n(entry->d_name, len - 3)))
-            continue;
-        struct acp_str name = acp_arena_copy(arena, acp_str_n(entry->d_name, len - 3));
-        struct acp_str text = read_file(coding, name, arena);
-        if (text.len)
-            acp_available_command_init(&items[count++], name, first_line(text));
-    }
-    if (folder)
-        (void) closedir(folder);
-    if (items)
-        *commands = (struct acp_available_command_list){items, count};
+    int n = snprintf(path, sizeof(path), "%.*s/%s", (int) cwd.len, cwd.ptr, folder_name);
+    if (!list.items || n < 0 || (size_t) n >= sizeof(path))
+        return;
+    if (commands->count)
+        (void) memcpy(list.items, commands->items, commands->count * sizeof(*list.items));
+    tools_list_notes(coding->tools, acp_str(path), list_file, &list);
+    *commands = (struct acp_available_command_list){list.items, list.count};
 }
 
 bool coder_read_custom(const struct coding *coding, struct acp_str name, struct acp_str arguments,

@@ -1,8 +1,6 @@
 /* coder_input.c - what the model is told: the user's prompt, and who it is and where it works. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
@@ -179,24 +177,35 @@ static const char *const notes[] = {"AGENTS.md", "CLAUDE.md"};
 /* More of them is not read: it would leave no room for the work. */
 enum { MAX_NOTE = 64 * 1024 };
 
-static int add_note(struct acp_str root, const char *name, struct acp_buf *out)
+/* What is there and cannot be read is told: somebody has put it there to be known. */
+static int add_note(struct coding *coding, struct acp_str root, const char *name,
+                    struct acp_buf *out)
 {
-    char path[4096];
-    static char text[MAX_NOTE];
-    (void) snprintf(path, sizeof(path), "%.*s/%s", (int) root.len, root.ptr, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, text, sizeof(text));
-    (void) close(fd);
-    return n > 0 ? acp_buf_printf(out, "\n\n%s says:\n\n%.*s", path, (int) n, text) : 0;
+    struct acp_buf path;
+    struct acp_buf text;
+    struct acp_files_error error = {0};
+    acp_buf_init(&path, root.len + strlen(name) + 2);
+    acp_buf_init(&text, MAX_NOTE + 4096);
+    int err = acp_buf_printf(&path, "%.*s/%s", (int) root.len, root.ptr, name);
+    if (!err) {
+        int unread = tools_read_note(coding->tools, acp_buf_view(&path), MAX_NOTE, &text, &error);
+        if (!unread && text.len)
+            err = acp_buf_printf(out, "\n\n%.*s says:\n\n%.*s", (int) path.len,
+                                 acp_buf_view(&path).ptr, (int) text.len, acp_buf_view(&text).ptr);
+        else if (unread && unread != ACP_ERR_MISSING)
+            err = acp_buf_printf(out, "\n\n%.*s was not read for you: %s", (int) path.len,
+                                 acp_buf_view(&path).ptr, error.message);
+    }
+    acp_buf_finish(&path);
+    acp_buf_finish(&text);
+    return err;
 }
 
-static int add_notes(struct acp_str root, struct acp_buf *out)
+static int add_notes(struct coding *coding, struct acp_str root, struct acp_buf *out)
 {
     int err = 0;
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]) && !err; i++)
-        err = add_note(root, notes[i], out);
+        err = add_note(coding, root, notes[i], out);
     return err;
 }
 
@@ -221,8 +230,8 @@ int coder_write_system(struct coding *coding, struct acp_buf *out)
     for (size_t i = 0; i < more.count && !err; i++)
         err = acp_buf_printf(out, "\nAlso: %.*s", (int) more.items[i].len, more.items[i].ptr);
     if (!err)
-        err = add_notes(cwd, out);
+        err = add_notes(coding, cwd, out);
     for (size_t i = 0; i < more.count && !err; i++)
-        err = add_notes(more.items[i], out);
+        err = add_notes(coding, more.items[i], out);
     return err;
 }

@@ -7,6 +7,7 @@
  *   tool_show.c   what the client is shown of a run
  *   tool_attach.c reading what the user points at, for which no tool call is made
  *   tool_files.c  files, through the client or our own guard
+ *   tool_notes.c  files that are read because of their names, such as AGENTS.md
  *   tool_work.c   work for a thread
  *   tools/        the tools themselves
  *
@@ -161,8 +162,8 @@ void toolbox_on_kick(uv_timer_t *timer);
 const struct tool *toolbox_tool(const struct toolbox *box, struct acp_str name);
 /* The tool's schema, compiled; NULL when memory is out. */
 const struct schema *toolbox_schema(struct toolbox *box, const struct tool *tool);
-/* The roots with one more use; NULL with words in run->text. */
-struct tool_roots *tools_roots(struct tools *set, struct tool_run *run);
+/* The roots with one more use, opened if they are not; NULL with the reason. */
+struct tool_roots *tools_roots(struct tools *set, struct acp_failure *failure);
 void tool_roots_let_go(struct tool_roots *roots);
 
 /* ---- tool_run.c ----------------------------------------------------------------------------- */

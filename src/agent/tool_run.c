@@ -438,6 +438,15 @@ void tool_begin(struct tool_run *run)
 
 /* ---- The beginning -------------------------------------------------------------------------- */
 
+static bool take_roots(struct tool_run *run)
+{
+    struct acp_failure failure = {0};
+    run->roots = tools_roots(run->set, &failure);
+    if (!run->roots)
+        tool_say(run, "The workspace cannot be opened: %s.", failure.message);
+    return run->roots != NULL;
+}
+
 static void prepare(struct tool_run *run)
 {
     /* Before all else: also a call that cannot be run is shown, with its input as JSON. */
@@ -457,8 +466,8 @@ static void prepare(struct tool_run *run)
         run->early = TOOL_DENIED;
         return;
     }
-    run->roots = tools_roots(run->set, run);
-    if (!run->roots || tool_check_input(run) || (run->tool->prepare && run->tool->prepare(run)))
+    if (!take_roots(run) || tool_check_input(run) ||
+        (run->tool->prepare && run->tool->prepare(run)))
         run->early = TOOL_FAILED;
 }
 
@@ -508,8 +517,7 @@ struct tool_run *tool_run_own(struct tools *set, struct acp_turn *turn, const st
         tool_abandon(run);
         return NULL;
     }
-    run->roots = tools_roots(set, run);
-    if (!run->roots)
+    if (!take_roots(run))
         run->early = TOOL_FAILED;
     return run;
 }

@@ -170,25 +170,23 @@ void tools_begin_turn(struct tools *set)
 
 /* ---- Roots ---------------------------------------------------------------------------------- */
 
-struct tool_roots *tools_roots(struct tools *set, struct tool_run *run)
+struct tool_roots *tools_roots(struct tools *set, struct acp_failure *failure)
 {
-    struct acp_failure failure;
     if (set->roots) {
         set->roots->uses++;
         return set->roots;
     }
     struct tool_roots *roots = calloc(1, sizeof(*roots));
     if (!roots) {
-        tool_say(run, "Out of memory.");
+        *failure = (struct acp_failure){.err = ACP_ERR_NOMEM, .message = "out of memory"};
         return NULL;
     }
     if (acp_roots_new(acp_session_cwd(set->options.session),
-                      acp_session_directories(set->options.session), &roots->roots, &failure)) {
-        tool_say(run, "The workspace cannot be opened: %s.", failure.message);
+                      acp_session_directories(set->options.session), &roots->roots, failure)) {
         free(roots);
         return NULL;
     }
-    roots->uses = 2; /* the set's own, and the run's */
+    roots->uses = 2; /* the set's own, and the caller's */
     set->roots = roots;
     return roots;
 }

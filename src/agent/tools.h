@@ -25,6 +25,7 @@
 
 #include "acp/job.h"
 #include "acp/policy.h"
+#include "agent/walk.h"
 
 enum {
     TOOLS_MAX_RESULT = 64 * 1024, /* bytes of text for the model */
@@ -106,6 +107,18 @@ void tools_free(struct tools *set);
 
 /* Whether the model is to be told of the tool in the mode that the policy has now. */
 bool tools_offer(const struct tools *set, const struct tool_info *tool);
+
+/* ---- Files that are read because of their names --------------------------------------------- */
+
+/*
+ * Appends a text of the workspace, at most max bytes of it, that nobody has asked for, such as
+ * AGENTS.md: a regular file that the rules allow to read, wherever links lead.  0, or an error with
+ * words in *error; ACP_ERR_MISSING when there is no such file.
+ */
+int tools_read_note(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
+                    struct acp_files_error *error);
+/* Calls fn for names in a folder of the workspace, 2000 at most; for none when it is not there. */
+void tools_list_notes(struct tools *set, struct acp_str folder, walk_fn *fn, void *user);
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 

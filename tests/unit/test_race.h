@@ -1,4 +1,4 @@
-/* test_race.h - a thread that lets two names below the test's home change places, again and again. */
+/* test_race.h - a thread that keeps exchanging two names below the home of a test. */
 #ifndef TESTS_UNIT_TEST_RACE_H
 #define TESTS_UNIT_TEST_RACE_H
 
