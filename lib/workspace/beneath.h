@@ -80,6 +80,20 @@ bool acp_beneath_in_proc(int fd);
 /* How a directory is opened that is only a place to start from. */
 int acp_place_flags(void);
 
+/* Writes all of it; 0 or -errno. */
+int acp_write_all(int fd, struct acp_str text);
+
+/* A file that is being written beside the one whose place it will take. */
+struct acp_replacement {
+    int dir; /* borrowed */
+    int fd;  /* what is written to */
+    char beside[40];
+};
+
+int acp_replace_begin(int dir, mode_t mode, struct acp_replacement *ret);
+/* Puts it in the place of `name`, or removes it when err is not 0; returns err or its own. */
+int acp_replace_end(struct acp_replacement *r, const char *name, const struct stat *old, bool sync,
+                    int err);
 /*
  * Puts a file with that text in the place of `name` in one step.  old, when not NULL, is the file
  * whose mode and owner it gets; otherwise it gets that mode, less the umask.

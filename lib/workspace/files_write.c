@@ -14,7 +14,7 @@
 
 enum { NAME_TRIES = 100 };
 
-static int write_all(int fd, struct acp_str text)
+int acp_write_all(int fd, struct acp_str text)
 {
     while (text.len) {
         ssize_t n = write(fd, text.ptr, text.len);
@@ -78,26 +78,37 @@ static int sync_directory(int dir)
     return err;
 }
 
+int acp_replace_begin(int dir, mode_t mode, struct acp_replacement *ret)
+{
+    ret->dir = dir;
+    ret->fd = create_beside(dir, mode, ret->beside, sizeof(ret->beside));
+    return ret->fd < 0 ? ret->fd : 0;
+}
+
+int acp_replace_end(struct acp_replacement *r, const char *name, const struct stat *old, bool sync,
+                    int err)
+{
+    if (!err && old)
+        err = dress(r->fd, old);
+    if (!err && sync && fsync(r->fd) != 0)
+        err = -errno;
+    /* Some file systems tell only now that the disk is full. */
+    if (close(r->fd) != 0 && !err)
+        err = -errno;
+    r->fd = -1;
+    if (!err && renameat(r->dir, r->beside, r->dir, name) != 0)
+        err = -errno;
+    if (err)
+        (void) unlinkat(r->dir, r->beside, 0);
+    return err || !sync ? err : sync_directory(r->dir);
+}
+
 int acp_replace_at(int dir, const char *name, struct acp_str text, const struct stat *old,
                    mode_t mode, bool sync)
 {
-    char beside[40];
-    int fd = create_beside(dir, old ? 0600 : mode, beside, sizeof(beside));
-    if (fd < 0)
-        return fd;
-    int err = write_all(fd, text);
-    if (!err && old)
-        err = dress(fd, old);
-    if (!err && sync && fsync(fd) != 0)
-        err = -errno;
-    /* Some file systems tell only now that the disk is full. */
-    if (close(fd) != 0 && !err)
-        err = -errno;
-    if (!err && renameat(dir, beside, dir, name) != 0)
-        err = -errno;
-    if (err)
-        (void) unlinkat(dir, beside, 0);
-    return err || !sync ? err : sync_directory(dir);
+    struct acp_replacement r;
+    int err = acp_replace_begin(dir, old ? 0600 : mode, &r);
+    return err ? err : acp_replace_end(&r, name, old, sync, acp_write_all(r.fd, text));
 }
 
 /* The file that is there, if one is: 1, 0, or why it is not to be replaced. */

@@ -128,16 +128,13 @@ struct acp_str answer_value(const struct answer *answer)
     return answer->faults.len ? acp_str(NULL) : acp_buf_view(&answer->value);
 }
 
-int answer_write(const char *path, struct acp_str text)
+int answer_write(struct output_file *file, const char *path, struct acp_str text)
 {
-    struct acp_buf whole;
-    acp_buf_init(&whole, RECORD_MAX);
-    int err = acp_buf_append_str(&whole, text);
+    int fd = output_file_begin(file);
+    int err = fd < 0 ? fd : acp_write_all(fd, text);
     if (!err && text.len && text.ptr[text.len - 1] != '\n')
-        err = acp_buf_append_str(&whole, acp_str("\n"));
-    if (!err)
-        err = places_write_file(path, acp_buf_view(&whole), 0666);
-    acp_buf_finish(&whole);
+        err = acp_write_all(fd, acp_str("\n"));
+    err = fd < 0 ? fd : output_file_end(file, err);
     if (err)
         complain("--output %s: %s", path, strerror(-err));
     return err ? EXIT_FAILED : EXIT_OK;

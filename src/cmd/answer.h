@@ -5,7 +5,7 @@
 #ifndef SRC_CMD_ANSWER_H
 #define SRC_CMD_ANSWER_H
 
-#include "acp/base.h"
+#include "cmd/output_file.h"
 
 struct answer;
 
@@ -27,7 +27,7 @@ int answer_status(const struct answer *answer);
 /* The JSON, without what was said around it; empty when the answer is not good. */
 struct acp_str answer_value(const struct answer *answer);
 
-/* Replaces the file in one step. */
-int answer_write(const char *path, struct acp_str text);
+/* Writes the answer to the file, whose name is for the complaint when that fails. */
+int answer_write(struct output_file *file, const char *path, struct acp_str text);
 
 #endif

@@ -1,6 +1,9 @@
 /* asking.c - what exec and prompt share. */
 #include "cmd/asking.h"
 
+#include <errno.h>
+
+#include "acp/io.h"
 #include "cmd/cmd.h"
 #include "cmd/prompt_text.h"
 
@@ -8,9 +11,16 @@ int asking_prepare(struct asking *asking, const struct invocation *invocation,
                    const struct agent_options *agent, const struct conversation_options *options)
 {
     struct acp_str wish = {0};
+    struct acp_failure failure = {0};
     *asking = (struct asking){.options = options};
     acp_buf_init(&asking->body, RECORD_MAX);
     int status = conversation_prepare(&asking->conversation, invocation, agent, options);
+    /* Before the agent can put anything in its place. */
+    if (!status && options->output &&
+        output_file_open(&asking->output, options->output, 0666, &failure)) {
+        complain("--output %s: %s", options->output, failure.message);
+        status = EXIT_USAGE;
+    }
     if (!status && options->schema)
         status = answer_new(options->schema, &asking->answer, &wish);
     return status ? status : prompt_text_read(invocation, options, wish, &asking->body);
@@ -47,10 +57,15 @@ int asking_close(struct asking *asking)
     const char *output = asking->options->output;
     if (!asking->front)
         return asking->status;
-    if (!front_flush(asking->front) && asking->status == EXIT_OK)
+    int unwritten = show_flush(front_show(asking->front));
+    /* Who reads no more knows. */
+    if (unwritten && unwritten != acp_err_from_errno(EPIPE))
+        complain("the answer cannot be written: %s", acp_io_err_text(unwritten));
+    if (unwritten && asking->status == EXIT_OK)
         asking->status = EXIT_FAILED;
     if (asking->status == EXIT_OK && output)
-        asking->status = answer_write(output, show_answer(front_show(asking->front)));
+        asking->status =
+            answer_write(&asking->output, output, show_answer(front_show(asking->front)));
     front_free(asking->front);
     return asking->status;
 }
@@ -58,6 +73,7 @@ int asking_close(struct asking *asking)
 void asking_finish(struct asking *asking)
 {
     answer_free(asking->answer);
+    output_file_close(&asking->output);
     acp_buf_finish(&asking->body);
     conversation_finish(&asking->conversation);
 }

@@ -10,6 +10,7 @@
 #include "cmd/answer.h"
 #include "cmd/conversation.h"
 #include "cmd/front.h"
+#include "cmd/output_file.h"
 
 struct asking {
     struct conversation conversation;
@@ -18,7 +19,8 @@ struct asking {
     struct front *front;   /* NULL until asking_open() */
     struct answer *answer; /* what it must be like; NULL: anything */
     struct acp_buf body;   /* of the prompt */
-    int status;            /* the exit status, so far */
+    struct output_file output;
+    int status; /* the exit status, so far */
 };
 
 /* Reads configuration, schema and prompt.  The exit status; asking_finish() is due in any case. */

@@ -5,7 +5,6 @@
  * json` prints them.  The Markdown form is for people and is not read back.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/output_file.h"
 #include "cmd/sessions.h"
 #include "talk/show.h"
 
@@ -96,6 +96,7 @@ static int run_export(const struct invocation *invocation)
     const struct export_options *options = invocation->options;
     struct sessions s;
     struct export export = {0};
+    struct output_file file = {0};
     int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
     bool json = options->as == AS_JSON || (!options->as && options->agent.format == FORMAT_JSON);
@@ -104,9 +105,11 @@ static int run_export(const struct invocation *invocation)
     if (!status)
         status = sessions_find(&s, invocation, &export.session);
     if (!status && options->output) {
-        fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        fd = output_file_open(&file, options->output, 0600, &failure) ? -1
+                                                                      : output_file_begin(&file);
         if (fd < 0) {
-            complain("--output %s: %s", options->output, strerror(errno));
+            complain("--output %s: %s", options->output,
+                     *failure.message ? failure.message : strerror(-fd));
             status = EXIT_USAGE;
         }
     }
@@ -117,14 +120,15 @@ static int run_export(const struct invocation *invocation)
             err = store_events(s.store, export.session.id, 1, 0, export_event, &export, &failure);
         if (!err && export.show && !show_turn_end(export.show))
             err = show_flush(export.show);
-        if (err) {
-            complain("the session is not exported: %s",
-                     *failure.message ? failure.message : "it cannot be written");
+        int reason = output_file_end(&file, err ? -ECANCELED : 0);
+        if (err || reason) {
+            complain("the session is not exported: %s", *failure.message ? failure.message
+                                                        : err            ? "it cannot be written"
+                                                                         : strerror(-reason));
             status = EXIT_FAILED;
         }
     }
-    if (options->output && fd > OUTPUT_RESULTS && close(fd) && !status)
-        status = EXIT_FAILED;
+    output_file_close(&file);
     show_free(export.show);
     acp_buf_finish(&export.line);
     output_finish(&export.out);
