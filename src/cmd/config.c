@@ -49,19 +49,45 @@ static int set_defaults(struct config *config)
     return 0;
 }
 
-/* Reads a file as a layer; -ENOENT is left to the caller, every other trouble is reported. */
-static int load_file(struct config_reader *reader, const char *path, struct acp_buf *text)
+static int fail_read(struct config_reader *reader, int reason)
 {
-    int reason = places_read_file(path, text);
-    if (reason == -ENOENT || reason == -ENOTDIR)
-        return -ENOENT;
-    if (reason == 0)
-        return 0;
     char said[80];
     if (strerror_r(-reason, said, sizeof(said)) != 0)
         (void) snprintf(said, sizeof(said), "error %d", -reason);
     (void) acp_buf_printf(reader->report, "%s: cannot be read: %s\n", reader->file, said);
     reader->failed = true;
+    return reason;
+}
+
+/*
+ * Somebody else could have written it.  Without the user's own file, rules would be missing that
+ * forbid something, so that is an error; without a project's, there is less that is permitted.
+ */
+static int fail_owner(struct config_reader *reader, struct acp_str why)
+{
+    bool project = reader->layer == CONFIG_LAYER_PROJECT;
+    reader->failed = !project;
+    (void) acp_buf_printf(reader->report, "%s: %s, because %.*s; see OWNERS in acp-config(5)\n",
+                          reader->file, project ? "ignored" : "not used", (int) why.len, why.ptr);
+    return -EPERM;
+}
+
+/* Reads a file as a layer; -ENOENT is left to the caller, every other trouble is reported. */
+static int load_file(struct config_reader *reader, const char *path, struct acp_buf *text)
+{
+    struct acp_buf why;
+    acp_buf_init(&why, 2 * ACP_PATH_SIZE);
+    /* A file that the command line names is the user's choice. */
+    int reason = reader->layer == CONFIG_LAYER_FLAG || reader->chosen
+                     ? places_read_file(path, text)
+                     : places_read_own_file(path, text, &why);
+    if (reason == -ENOENT || reason == -ENOTDIR)
+        reason = -ENOENT;
+    else if (reason && why.len)
+        reason = fail_owner(reader, acp_buf_view(&why));
+    else if (reason)
+        reason = fail_read(reader, reason);
+    acp_buf_finish(&why);
     return reason;
 }
 
@@ -84,6 +110,7 @@ static int load_user(struct config *config, const struct config_options *options
         .layer = CONFIG_LAYER_USER,
         .strict = options->strict,
         .trusted = true,
+        .chosen = options->user_file != NULL,
     };
     acp_buf_init(&text, PLACES_MAX_FILE);
     int reason = load_file(&reader, path, &text);
@@ -135,11 +162,16 @@ static int load_project(struct config *config, const struct config_options *opti
     acp_buf_init(&reader.aside, CONFIG_MAX_REPORT);
     acp_buf_init(&text, PLACES_MAX_FILE);
     int err = 0;
+    int reason = options->project_text.ptr ? 0 : load_file(&reader, config->project_file, &text);
+    if (reason == -EPERM && !reader.failed) {
+        config->project_file = NULL;
+        config->project_folder = NULL;
+    }
     if (options->project_text.ptr) {
         config->trust = TRUST_YES;
         reader.trusted = true;
         err = config_read_file(&reader, options->project_text);
-    } else if (load_file(&reader, config->project_file, &text) == 0) {
+    } else if (reason == 0) {
         /* What is trusted are these very bytes, not what the file may have a moment later. */
         config->trust = trust_check(list, config->project_folder, acp_buf_view(&text));
         reader.trusted = config->trust == TRUST_YES;

@@ -289,8 +289,12 @@ static int trust_folder(struct trust_place *place, bool dry_run)
     acp_buf_init(&text, PLACES_MAX_FILE);
     acp_buf_init(&why, CONFIG_MAX_REPORT);
     int status = EXIT_OK;
-    int reason = places_read_file(file, &text);
-    if (reason)
+    int reason = places_read_own_file(file, &text, &why);
+    if (reason && why.len)
+        (void) acp_buf_printf(&why, ", so that %s is ignored; see OWNERS in acp-config(5)", file);
+    if (reason && why.len)
+        status = config_command_fail("config", &why);
+    else if (reason)
         status = config_command_fail_system("config", "read", file, reason);
     else
         status = show_file(place, file, acp_buf_view(&text));

@@ -78,6 +78,7 @@ struct config_reader {
     enum config_layer layer;
     bool strict;
     bool trusted; /* what it says may be used without restriction */
+    bool chosen;  /* the caller has named the file */
     bool failed;  /* an error was reported */
     bool discard; /* what is read now is checked, not kept */
     size_t path_len;

@@ -137,6 +137,16 @@ static const char beginning[] =
     "command, allow something, or change how an agent is started is left aside, with a notice. "
     "What is trusted is the file as it is at that moment: when it changes, it has to be trusted "
     "again. Rules by which you deny something hold against every project.\n\n"
+    "# OWNERS\n\n"
+    "A file counts only if nobody but you and root can have written it: the file and all folders "
+    "above it belong to you or to root and cannot be written by others, but for folders with the "
+    "sticky bit such as _/tmp_. A group that has only you in it is you. A project's file that "
+    "others could have written is ignored, with a notice that names the file or folder; the "
+    "user's own file in that state is an error, since its rules would be missing. To make it "
+    "count, take the permission away (*chmod go-w*) or change the owner (*chown*).\n\n"
+    "This also holds for root in the project of another user, as with *sudo* or in a container: "
+    "the project's file is ignored there. Run *acp* as the owner of the project, or give root a "
+    "file of its own.\n\n"
     "# KEYS\n\n";
 
 static const char ending[] =

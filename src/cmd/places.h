@@ -58,6 +58,16 @@ const char *places_find_program(struct acp_arena *arena, const char *command, co
  * than the buffer takes.
  */
 int places_read_file(const char *path, struct acp_buf *out);
+/*
+ * The same for a file that decides what is run or permitted.  It and all folders above it must
+ * belong to this user or to root, and nobody else may be able to write to them, but for folders
+ * with the sticky bit such as /tmp.  -EPERM otherwise, with a sentence appended to why that says
+ * which of them it is.
+ */
+int places_read_own_file(const char *path, struct acp_buf *out, struct acp_buf *why);
+/* The parts of both: a descriptor of a regular file or -errno; all that it has. */
+int places_open_file(const char *path);
+int places_read_all(int fd, struct acp_buf *out);
 /* Makes the folders above a file, for this user alone as XDG asks.  0 or -errno. */
 int places_make_folders(const char *path);
 /*

@@ -12,7 +12,7 @@
 
 enum { BLOCK = 16 * 1024, LOCK_TRIES = 200, LOCK_PAUSE_MS = 10 };
 
-static int read_all(int fd, struct acp_buf *out)
+int places_read_all(int fd, struct acp_buf *out)
 {
     for (;;) {
         int err = acp_buf_reserve(out, BLOCK);
@@ -28,7 +28,7 @@ static int read_all(int fd, struct acp_buf *out)
     }
 }
 
-int places_read_file(const char *path, struct acp_buf *out)
+int places_open_file(const char *path)
 {
     /* A pipe in its place must not keep us waiting. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -39,7 +39,17 @@ int places_read_file(const char *path, struct acp_buf *out)
     if (!err && !S_ISREG(st.st_mode))
         err = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
     if (!err)
-        err = read_all(fd, out);
+        return fd;
+    (void) close(fd);
+    return err;
+}
+
+int places_read_file(const char *path, struct acp_buf *out)
+{
+    int fd = places_open_file(path);
+    if (fd < 0)
+        return fd;
+    int err = places_read_all(fd, out);
     (void) close(fd);
     return err;
 }

@@ -49,6 +49,24 @@ def show_says_where_values_come_from(home):
 
 
 @case
+def a_file_that_others_can_write_is_ignored_and_not_trusted(home):
+    home.write("p/.acp/config.json", '{"format": "json"}')
+    assert 'format = "json"' in home.run("config", "show", cwd="p")[0]
+    os.chmod(home.path("p"), 0o777)
+    out, err = home.run("config", "show", cwd="p")
+    assert 'format = "text"' in out, out
+    assert err == ("~/p/.acp/config.json: ignored, because " + home.path("p") +
+                   " can be changed by everyone; see OWNERS in acp-config(5)\n"), err
+    _, err = home.run("config", "trust", cwd="p", status=1)
+    assert "can be changed by everyone, so that" in err, err
+    assert home.run("config", "trusted")[0] == ""
+    home.write(USER, "{}")
+    os.chmod(home.path(".config"), 0o777)
+    assert "not used, because" in home.run("config", "show", status=2)[1]
+    assert "can be changed by everyone" in "".join(home.run("doctor", status=2))
+
+
+@case
 def check_finds_every_mistake(home):
     home.write(USER, '{\n  "formt": "json",\n  "ttl": [],\n  "agent_servers": {"a": {"args": 3}}\n}\n')
     out, err = home.run("config", "check", status=2)

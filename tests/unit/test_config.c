@@ -162,6 +162,117 @@ static void a_project_is_found_up_to_the_git_root_or_home(void **state)
     config_free(config);
 }
 
+/* ---- Owners --------------------------------------------------------------------------------- */
+
+static void assert_ignored(const char *words)
+{
+    struct config *config = NULL;
+    char folder[128];
+    acp_buf_clear(&report);
+    (void) snprintf(folder, sizeof(folder), "%s", test_path("p"));
+    assert_int_equal(load_with((struct config_options){.cwd = folder}, &config), 0);
+    assert_null(config_project_folder(config));
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "text");
+    config_free(config);
+    if (!strstr(test_cstr(&report), "~/p/.acp/config.json: ignored, because ") ||
+        !strstr(test_cstr(&report), words))
+        fail_msg("%s", test_cstr(&report));
+}
+
+static void assert_counts(void)
+{
+    struct config *config = load();
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "quiet");
+    assert_int_equal(report.len, 0);
+    config_free(config);
+}
+
+static void a_project_file_that_others_can_write_is_ignored(void **state)
+{
+    static const char *const parts[] = {"p/.acp/config.json", "p/.acp", "p", ""};
+    (void) state;
+    write_project("{\"format\": \"quiet\"}");
+    assert_counts();
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        struct stat st;
+        assert_int_equal(stat(test_path(parts[i]), &st), 0);
+        assert_int_equal(chmod(test_path(parts[i]), (st.st_mode & 0777) | 02), 0);
+        assert_ignored("can be changed by everyone; see OWNERS");
+        /* Where only owners can replace what is theirs, that does not matter. */
+        if (i > 0) {
+            assert_int_equal(chmod(test_path(parts[i]), 01777), 0);
+            assert_counts();
+        }
+        assert_int_equal(chmod(test_path(parts[i]), st.st_mode & 0777), 0);
+        assert_counts();
+    }
+}
+
+static void the_users_file_that_others_can_write_is_an_error(void **state)
+{
+    struct config *config = NULL;
+    (void) state;
+    write_user("{\"format\": \"json\"}");
+    assert_int_equal(chmod(test_path(".config/acp"), 0777), 0);
+    assert_int_equal(load_with((struct config_options){0}, &config), ACP_ERR_RANGE);
+    assert_non_null(strstr(test_cstr(&report), "~/.config/acp/config.json: not used, because "));
+    /* Named by the caller, it is the caller's choice. */
+    char file[128];
+    (void) snprintf(file, sizeof(file), "%s", test_path(".config/acp/config.json"));
+    assert_int_equal(load_with((struct config_options){.user_file = file}, &config), 0);
+    assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
+    config_free(config);
+}
+
+/* A link is as good as who made it and where it leads. */
+static void a_link_to_a_file_that_others_can_write_is_ignored(void **state)
+{
+    (void) state;
+    test_write("shared/config.json", "{\"format\": \"quiet\"}", 0600);
+    test_make_folder("p/.acp");
+    assert_int_equal(symlink("../../shared/config.json", test_path("p/.acp/config.json")), 0);
+    assert_counts();
+    assert_int_equal(chmod(test_path("shared"), 0777), 0);
+    assert_ignored("/shared can be changed by everyone");
+    assert_int_equal(chmod(test_path("shared"), 0700), 0);
+    assert_int_equal(chmod(test_path("shared/config.json"), 0666), 0);
+    assert_ignored("/shared/config.json can be changed by everyone");
+}
+
+/* As with sudo in somebody's project, and as a folder in /tmp that somebody else has made. */
+static void what_belongs_to_another_user_is_ignored(void **state)
+{
+    static const char *const parts[] = {"p/.acp/config.json", "p/.acp", "p"};
+    enum { SOMEBODY = 54321 };
+    (void) state;
+    if (geteuid() != 0) {
+        print_message("only root can give files away\n");
+        skip();
+    }
+    write_project("{\"format\": \"quiet\"}");
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        assert_int_equal(chown(test_path(parts[i]), SOMEBODY, (gid_t) -1), 0);
+        assert_ignored("belongs to another user");
+        assert_int_equal(chown(test_path(parts[i]), 0, (gid_t) -1), 0);
+    }
+    assert_counts();
+    /* A link that somebody has made to a file of ours. */
+    assert_int_equal(rename(test_path("p/.acp"), test_path("q")), 0);
+    assert_int_equal(symlink("../q", test_path("p/.acp")), 0);
+    assert_counts();
+    assert_int_equal(lchown(test_path("p/.acp"), SOMEBODY, (gid_t) -1), 0);
+    assert_ignored("/p/.acp belongs to another user");
+    assert_int_equal(lchown(test_path("p/.acp"), 0, (gid_t) -1), 0);
+    /* A group of others may not write, either. */
+    assert_int_equal(chown(test_path("q/config.json"), 0, SOMEBODY), 0);
+    assert_int_equal(chmod(test_path("q/config.json"), 0660), 0);
+    assert_ignored("can be changed by a group");
+    assert_int_equal(chmod(test_path("q/config.json"), 0640), 0);
+    assert_counts();
+}
+
+/* ---- Values --------------------------------------------------------------------------------- */
+
 static void values_may_be_written_in_several_ways(void **state)
 {
     (void) state;
@@ -716,6 +827,10 @@ int main(void)
         HOME_TEST(without_files_the_defaults_hold),
         HOME_TEST(later_layers_win),
         HOME_TEST(a_project_is_found_up_to_the_git_root_or_home),
+        HOME_TEST(a_project_file_that_others_can_write_is_ignored),
+        HOME_TEST(the_users_file_that_others_can_write_is_an_error),
+        HOME_TEST(a_link_to_a_file_that_others_can_write_is_ignored),
+        HOME_TEST(what_belongs_to_another_user_is_ignored),
         HOME_TEST(values_may_be_written_in_several_ways),
         HOME_TEST(paths_are_made_absolute),
         HOME_TEST(mistakes_are_told_with_file_line_column_and_key),
