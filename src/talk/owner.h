@@ -42,12 +42,22 @@ struct owner_options {
 };
 
 /*
- * The socket of a session's owner, made with its folder: in $XDG_RUNTIME_DIR or in /tmp, for this
- * user only.  ACP_ERR_STATE with a sentence when the folder is somebody else's.
+ * The path of the socket of a session's owner; its folder is made, for this user alone.  It is the
+ * first that can be used of $XDG_RUNTIME_DIR/acp, /tmp/acp-UID and acp/run in the state folder; one
+ * that somebody else has made is passed over.  ACP_ERR_STATE with what to do when there is none.
  */
 enum { OWNER_PATH_SIZE = 108 };
 int owner_socket_path(struct acp_str session, char ret[OWNER_PATH_SIZE],
                       struct acp_failure *failure);
+
+struct owner_folder {
+    char path[4096];
+    size_t base_len; /* of what must be there; the folders behind it are made */
+};
+
+/* The choice itself: room is needed for a name of that length. */
+int owner_choose_folder(const struct owner_folder *candidates, size_t count, size_t name_len,
+                        const char **ret, struct acp_failure *failure);
 
 /*
  * Starts the owner as a process of its own that outlives this one, and returns when it can be

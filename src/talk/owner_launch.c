@@ -1,6 +1,6 @@
 /*
- * owner_launch.c - how an owner comes into being: a socket in a safe place, and a process that has
- * left its parent's terminal.
+ * owner_launch.c - how an owner comes into being: a socket, and a process that has left the
+ * terminal of its parent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,41 +24,7 @@ static int fail(struct acp_failure *failure, const char *what, const char *path,
     return ACP_ERR_STATE;
 }
 
-/* ---- The place ------------------------------------------------------------------------------- */
-
-/* A folder that is ours and that nobody else can enter; made when it is not there. */
-static int make_folder(const char *path, struct acp_failure *failure)
-{
-    struct stat st;
-    if (mkdir(path, 0700) && errno != EEXIST)
-        return fail(failure, "cannot make", path, errno);
-    if (lstat(path, &st))
-        return fail(failure, "cannot use", path, errno);
-    if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 077)) {
-        *failure = (struct acp_failure){.err = ACP_ERR_STATE};
-        (void) snprintf(failure->message, sizeof(failure->message),
-                        "%s is not a folder that only you can enter", path);
-        return ACP_ERR_STATE;
-    }
-    return 0;
-}
-
-int owner_socket_path(struct acp_str session, char ret[OWNER_PATH_SIZE],
-                      struct acp_failure *failure)
-{
-    char folder[OWNER_PATH_SIZE];
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    int n = runtime && *runtime == '/'
-                ? snprintf(folder, sizeof(folder), "%s/acp", runtime)
-                : snprintf(folder, sizeof(folder), "/tmp/acp-%u", (unsigned) getuid());
-    if (n < 0 || (size_t) n >= sizeof(folder))
-        return fail(failure, "cannot use", runtime, ENAMETOOLONG);
-    int err = make_folder(folder, failure);
-    if (err)
-        return err;
-    n = snprintf(ret, OWNER_PATH_SIZE, "%s/%.*s.sock", folder, (int) session.len, session.ptr);
-    return n < 0 || n >= OWNER_PATH_SIZE ? fail(failure, "cannot use", folder, ENAMETOOLONG) : 0;
-}
+/* ---- The door -------------------------------------------------------------------------------- */
 
 /* Whoever owned it before is gone: that is known before this is called. */
 static int open_door(const char *path, struct acp_failure *failure)
