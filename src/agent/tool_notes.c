@@ -11,6 +11,9 @@
 #include "agent/walk.h"
 #include "workspace/beneath.h"
 
+/* The loop waits while a folder is listed. */
+enum { MAX_LISTED = 2000, MAX_LISTING_MS = 500 };
+
 /* Where the rules say to ask, the file is left out: nobody has asked for it. */
 static int check_opened(struct acp_str path, bool writes, struct acp_files_error *error, void *user)
 {
@@ -83,7 +86,11 @@ void tools_list_notes(struct tools *set, struct acp_str folder, walk_fn *fn, voi
     struct acp_failure failure = {0};
     struct tool_roots *roots = tools_roots(set, &failure);
     struct walk_outcome outcome;
-    struct walk_options options = {.top = folder.ptr, .depth = 1, .with_ignored = true};
+    struct walk_options options = {.top = folder.ptr,
+                                   .depth = 1,
+                                   .with_ignored = true,
+                                   .max_entries = MAX_LISTED,
+                                   .max_ms = MAX_LISTING_MS};
     if (!roots)
         return;
     options.roots = roots->roots;

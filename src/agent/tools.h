@@ -117,7 +117,7 @@ bool tools_offer(const struct tools *set, const struct tool_info *tool);
  */
 int tools_read_note(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
                     struct acp_files_error *error);
-/* Calls fn for each name in a folder of the workspace; for none when it is not there. */
+/* Calls fn for names in a folder of the workspace, 2000 at most; for none when it is not there. */
 void tools_list_notes(struct tools *set, struct acp_str folder, walk_fn *fn, void *user);
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
