@@ -407,9 +407,62 @@ static void tools_are_known_by_name(void **state)
     acp_policy_free(policy);
 }
 
+/* ---- Copies, and paths that are real --------------------------------------------------------- */
+
+static void a_copy_decides_alike(void **state)
+{
+    (void) state;
+    struct acp_policy *policy = load("{\"mode\": \"full\", \"rules\": ["
+                                     "{\"verdict\": \"deny\", \"path\": \"~/secret\"},"
+                                     "{\"verdict\": \"deny\", \"command\": \"rm*\"}]}");
+    struct acp_policy *copy = NULL;
+    assert_int_equal(acp_policy_copy(policy, &copy), 0);
+    acp_policy_free(policy);
+    assert_int_equal(acp_policy_mode(copy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_rule_count(copy), 2);
+    assert_int_equal(decide(copy, READ, "/no/home/secret", NULL), ACP_VERDICT_DENY);
+    assert_int_equal(decide(copy, READ, "/no/home/other", NULL), ACP_VERDICT_ALLOW);
+    assert_int_equal(decide(copy, EXECUTE, NULL, "rm x"), ACP_VERDICT_DENY);
+    acp_policy_free(copy);
+    assert_int_equal(acp_policy_copy(NULL, &copy), 0);
+    assert_int_equal(acp_policy_mode(copy), ACP_POLICY_SAFE);
+    acp_policy_free(copy);
+}
+
+/* A path that is said to be real is not resolved again: by now the name may lead elsewhere. */
+static void a_real_path_is_taken_as_it_is(void **state)
+{
+    (void) state;
+    char folder[] = "/tmp/acp-policy-XXXXXX";
+    char link[64];
+    assert_non_null(mkdtemp(folder));
+    (void) snprintf(link, sizeof(link), "%s/link", folder);
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    struct acp_policy *policy = load("{\"rules\": [{\"verdict\": \"deny\", \"path\": "
+                                     "\"/etc/passwd\"}, {\"verdict\": \"ask\", \"path\": "
+                                     "\"**/.env\"}]}");
+    struct acp_str paths[] = {acp_str(link), ACP_STR("relative"), ACP_STR("")};
+    for (size_t i = 0; i < 3; i++) {
+        struct acp_action action = {
+            .kind = ACP_TOOL_KIND_READ, .paths = {&paths[i], 1}, .cwd = acp_str(folder)};
+        if (i == 0)
+            assert_int_equal(acp_policy_decide(policy, NULL, &action, 0, true).verdict,
+                             ACP_VERDICT_DENY);
+        action.is_real = true;
+        enum acp_verdict verdict = acp_policy_decide(policy, NULL, &action, 0, true).verdict;
+        /* What is no absolute path is kept off by every rule. */
+        assert_int_equal(verdict, i == 0 ? ACP_VERDICT_ALLOW : ACP_VERDICT_DENY);
+    }
+    acp_policy_free(policy);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_decides_alike),
+        cmocka_unit_test(a_real_path_is_taken_as_it_is),
         cmocka_unit_test(modes_decide_what_no_rule_does),
         cmocka_unit_test(without_a_person_the_answer_is_no),
         cmocka_unit_test(the_strictest_of_several_paths_counts),
