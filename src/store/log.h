@@ -83,9 +83,9 @@ int store_log_open(struct store_writer *writer, struct acp_str id, store_opened_
 
 /*
  * Gives the event its number.  time is what the event is shown with, so that it reads the same when
- * it is replayed: milliseconds since 1970.  The kind and the body are copied.  ACP_ERR_LIMIT, ACP_ERR_NOMEM,
- * ACP_ERR_ARGUMENT (the kind), ACP_ERR_STATE (not opened yet).  A "stop" makes the turn
- * searchable.
+ * it is replayed: milliseconds since 1970.  The kind and the body are copied.  ACP_ERR_LIMIT,
+ * ACP_ERR_NOMEM, ACP_ERR_ARGUMENT (the kind), ACP_ERR_STATE (not opened yet).  A "stop" makes the
+ * turn searchable.
  */
 int store_log_append(struct store_log *log, uint64_t turn, int64_t time, struct acp_str kind,
                      struct acp_raw body, uint64_t *ret_seq);
