@@ -104,6 +104,7 @@ static void test_taking(void **state)
     acp_arena_finish(&arena);
     assert_int_equal(prctl(PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL), 0);
     (void) prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL); /* for what looks for leaks */
+    free(left);
 }
 
 int main(void)
