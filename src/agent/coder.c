@@ -72,6 +72,25 @@ static void fork_session(struct acp_session *session,
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
+/*
+ * The agent's title names the model that answers and where it is, so that every client can show it.
+ * Both may be a server's word, and so anything.
+ */
+static void make_title(struct coder *coder)
+{
+    struct acp_str place = http_place(acp_str(model_service_url(coder->service)));
+    if (model_service_api(coder->service) == MODEL_DEMO) {
+        (void) snprintf(coder->title, sizeof(coder->title), "acp agent, offline demo");
+        return;
+    }
+    (void) snprintf(coder->title, sizeof(coder->title), "acp agent, %.80s at %.*s",
+                    model_service_model(coder->service), (int) (place.len < 80 ? place.len : 80),
+                    place.ptr);
+    for (char *c = coder->title; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+}
+
 /* The model is known, and with it what prompts may hold: the client can be served. */
 static int serve(struct coder *coder, const struct model_settings *settings)
 {
@@ -122,6 +141,8 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         err = coder_watch_idle(coder);
     if (err)
         return err;
+    make_title(coder);
+    options.title = acp_str(coder->title);
     options.images = model_service_takes(coder->service, MODEL_IMAGE);
     options.audio = model_service_takes(coder->service, MODEL_AUDIO);
     (void) !getrandom(options.seed, sizeof(options.seed), 0);

@@ -38,7 +38,8 @@ struct coder {
     int err;                 /* why there is no agent */
     struct acp_failure failure;
     struct model_service *service;
-    bool disabled; /* the client wants it not to be asked */
+    char title[200]; /* with the model and where it is */
+    bool disabled;   /* the client wants it not to be asked */
     struct toolbox *box;
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */

@@ -292,6 +292,8 @@ def commands_and_mcp_servers_of_the_built_in_agent_get_no_key(user):
     out, _ = user.run("exec", "--approve-all", "--format", "json", "look around", ANTHROPIC_BASE_URL=model.url)
     model.close()
     assert "Done." in out, out
+    # Which model answers, and where, is said with the session.
+    assert f" at {model.url.removeprefix('http://')}" in out, out
     assert len(model.asked) == 2, model.asked
     for headers, body in model.asked:
         assert headers.pop("x-api-key") == MARKERS["ANTHROPIC_API_KEY"], headers

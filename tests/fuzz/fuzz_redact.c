@@ -10,13 +10,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MARKER "mArKeR9mArKeR9mArKeR9mArKeR9"
 
-static void check(struct acp_buf *out)
+static bool has_marker(struct acp_str text)
 {
     size_t n = sizeof(MARKER) - 1;
-    struct acp_str text = acp_buf_view(out);
     for (size_t i = 0; i + n <= text.len; i++)
         if (memcmp(text.ptr + i, MARKER, n) == 0)
-            abort();
+            return true;
+    return false;
+}
+
+static void check(struct acp_buf *out)
+{
+    if (has_marker(acp_buf_view(out)))
+        abort();
     acp_buf_clear(out);
 }
 
@@ -24,6 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct acp_buf text;
     struct acp_buf out;
+    /* One that the fuzzer has put there itself may be anywhere, also where nothing is hidden. */
+    if (has_marker(acp_str_n((const char *) data, size)))
+        return 0;
     acp_buf_init(&text, size + 200);
     acp_buf_init(&out, 8 * size + 400);
     /* As a password, with whatever around it that stays before the host. */

@@ -106,6 +106,31 @@ static void the_environment_is_ours_with_changes(void **state)
     assert_int_equal(unsetenv("CLAUDECODE"), 0);
 }
 
+/* They would mean the folder of a project, and whoever wrote that would choose what runs. */
+static void relative_entries_of_path_find_no_program(void **state)
+{
+    static const char *const paths[] = {
+        "PATH=.",  "PATH=.:/nowhere", "PATH=/nowhere:", "PATH=:/nowhere", "PATH=/nowhere::/nowhere",
+        "PATH=./", "PATH=../acp-path"};
+    char folder[] = "/tmp/acp-path-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char program[64];
+    char own[64];
+    (void) snprintf(program, sizeof(program), "%s/acp-here", folder);
+    (void) snprintf(own, sizeof(own), "PATH=..%s", strrchr(folder, '/'));
+    int fd = open(program, O_WRONLY | O_CREAT, 0700);
+    assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+    assert_int_equal(close(fd), 0);
+    for (size_t i = 0; i <= COUNT(paths); i++) {
+        const char *env[] = {i < COUNT(paths) ? paths[i] : own, NULL};
+        const char *argv[] = {"acp-here", NULL};
+        struct acp_process_options options = {.argv = argv, .env = env, .cwd = folder};
+        expect_failure(state, &options, ENOENT, "not in PATH");
+    }
+    assert_int_equal(unlink(program), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void path_and_folder_are_those_of_the_child(void **state)
 {
     char folder[] = "/tmp/acp-path-XXXXXX";
@@ -375,6 +400,7 @@ int main(void)
         host_test(what_cannot_be_started_says_which_and_why),
         host_test(a_script_without_an_interpreter_runs_in_a_shell),
         host_test(the_environment_is_ours_with_changes),
+        host_test(relative_entries_of_path_find_no_program),
         host_test(path_and_folder_are_those_of_the_child),
         host_test(a_child_inherits_no_descriptor_and_no_signal),
         host_test(input_is_written_and_its_end_is_seen),
