@@ -58,7 +58,7 @@ void output_prose(struct output *out, struct acp_str text);
 /* JSON, whole values or pieces of them; no errors are found. */
 void output_json(struct output *out, struct acp_str json);
 void output_printf(struct output *out, const char *format, ...) ACP_PRINTF(2, 3);
-void output_vprintf(struct output *out, const char *format, va_list args);
+void output_vprintf(struct output *out, const char *format, va_list args) ACP_PRINTF(2, 0);
 /* Nothing unless out->styled. */
 void output_style(struct output *out, enum output_style style);
 /* Writes what is pending, waiting for a slow reader; 0, or the first error of this output. */
