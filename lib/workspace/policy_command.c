@@ -156,7 +156,8 @@ static size_t step_bare(struct words *w, struct acp_str rest)
     } else if ((c && memchr(";&|<>", c, 5)) || (unsigned char) c < 0x20 || c == 0x7f) {
         separate(w);
     } else {
-        if (c == '$')
+        /* What a shell replaces by other words: "src/.*" is also "src/..". */
+        if (c && memchr("$*?[{~", c, 6))
             w->plain = false;
         add_char(w, c);
     }
@@ -317,11 +318,16 @@ static struct acp_str trimmed(struct acp_str text)
     return text;
 }
 
+bool acp_command_is_any(struct acp_str pattern)
+{
+    return acp_str_is(trimmed(pattern), "*");
+}
+
 bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool broadly)
 {
     pattern = trimmed(pattern);
     command = trimmed(command);
-    if (acp_str_is(pattern, "*") || acp_glob_spells(pattern, command))
+    if (acp_command_is_any(pattern) || acp_glob_spells(pattern, command))
         return true;
     if (broadly && acp_glob_text(pattern, command))
         return true;
