@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/trim.h"
 #include "workspace/glob.h"
 #include "workspace/policy_match.h"
 
@@ -309,24 +310,15 @@ static bool match_any(struct acp_str pattern, const struct words *w)
     return false;
 }
 
-static struct acp_str trimmed(struct acp_str text)
-{
-    while (text.len && memchr(" \t\r\n", text.ptr[0], 4))
-        text = acp_str_n(text.ptr + 1, text.len - 1);
-    while (text.len && memchr(" \t\r\n", text.ptr[text.len - 1], 4))
-        text.len--;
-    return text;
-}
-
 bool acp_command_is_any(struct acp_str pattern)
 {
-    return acp_str_is(trimmed(pattern), "*");
+    return acp_str_is(acp_str_trim(pattern), "*");
 }
 
 bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool broadly)
 {
-    pattern = trimmed(pattern);
-    command = trimmed(command);
+    pattern = acp_str_trim(pattern);
+    command = acp_str_trim(command);
     if (acp_command_is_any(pattern) || acp_glob_spells(pattern, command))
         return true;
     if (broadly && acp_glob_text(pattern, command))
