@@ -354,7 +354,6 @@ static int describe_command(const struct job *job, struct acp_buf *line, struct 
 /* What goes into the action and is not in the request. */
 struct description {
     struct acp_str path;
-    struct acp_action_edit edit;
     struct acp_buf line;
 };
 
@@ -365,11 +364,8 @@ static int describe(const struct job *job, struct description *d, struct acp_act
         d->path = ((const struct acp_read_text_file_request *) job->value)->path;
         action.kind = ACP_TOOL_KIND_READ;
     } else if (job->method == ACP_METHOD_FS_WRITE_TEXT_FILE) {
-        const struct acp_write_text_file_request *request = job->value;
-        d->path = request->path;
+        d->path = ((const struct acp_write_text_file_request *) job->value)->path;
         action.kind = ACP_TOOL_KIND_EDIT;
-        acp_action_edit_init(&d->edit, request->path, request->content);
-        action.edits = (struct acp_action_edit_list){&d->edit, 1};
     } else {
         int err = describe_command(job, &d->line, &action);
         if (err)
@@ -420,6 +416,19 @@ static void ask(const struct job *job, const struct acp_action *action)
     workspace->options.ask(workspace, pending, action, workspace->options.user);
 }
 
+/* Only who is asked needs to know the content, which takes a while to digest. */
+static void ask_about(const struct job *job, const struct acp_action *action)
+{
+    struct acp_action shown = *action;
+    struct acp_action_edit edit;
+    if (job->method == ACP_METHOD_FS_WRITE_TEXT_FILE) {
+        const struct acp_write_text_file_request *request = job->value;
+        acp_action_edit_init(&edit, request->path, request->content);
+        shown.edits = (struct acp_action_edit_list){&edit, 1};
+    }
+    ask(job, &shown);
+}
+
 static void decide_on(const struct job *job, const struct acp_action *action)
 {
     struct acp_workspace *workspace = job->workspace;
@@ -429,7 +438,7 @@ static void decide_on(const struct job *job, const struct acp_action *action)
     if (decision.verdict == ACP_VERDICT_ALLOW) {
         perform(job);
     } else if (decision.verdict == ACP_VERDICT_ASK && options->ask) {
-        ask(job, action);
+        ask_about(job, action);
     } else {
         struct acp_buf why;
         acp_buf_init(&why, 4096);
