@@ -210,8 +210,8 @@ const struct command command_exec = {
         "The prompt is the arguments, joined by blanks; or *--file*; or, when neither is given, "
         "the standard input.\n\n"
         "Where the rules say to ask and there is a terminal, you are asked there; otherwise the "
-        "answer is no. Ctrl-C asks the agent to stop, and ends it when it does not; a second one "
-        "ends it at once.\n\n"
+        "answer is no. A yes is for exactly what was shown, once; see PERMISSIONS. Ctrl-C asks the "
+        "agent to stop, and ends it when it does not; a second one ends it at once.\n\n"
         "The session is kept in the log (see *acp-sessions*(1)) unless *--no-log* is given.",
     .arguments = asking_arguments,
     .options = groups,

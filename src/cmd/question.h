@@ -20,9 +20,10 @@ void question_choices_init(struct question_choices *choices,
 
 /*
  * Appends all there is to know before answering; then the line that is answered.  ACP_ERR_LIMIT
- * when it cannot be shown whole; the buffer must take QUESTION_TEXT_MAX.
+ * when it cannot be shown whole; the buffer must take QUESTION_TEXT_MAX,
+ * 16 times what a question holds, for the filter to expand it.
  */
-enum { QUESTION_TEXT_MAX = 16 * QUESTION_MAX_BYTES };
+enum { QUESTION_TEXT_MAX = 512 * 1024 };
 int question_write(const struct talk_question *question, struct acp_buf *out);
 int question_write_prompt(const struct question_choices *choices, struct acp_buf *out);
 /* Appends what each answer means. */
