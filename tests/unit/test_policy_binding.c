@@ -255,6 +255,41 @@ static void requests_tell_variables_and_directory(void **state)
     }
 }
 
+/* 63 variables can be read; with more, their JSON stands for them. */
+static void many_variables_are_not_dropped(void **state)
+{
+    (void) state;
+    for (int count = 63; count <= 64; count++) {
+        char call[2000] = "\"rawInput\":{\"command\":\"make\",\"env\":{\"V\":\"\"";
+        struct acp_arena arena;
+        struct acp_action action = {0};
+        for (int i = 1; i < count; i++)
+            (void) snprintf(call + strlen(call), sizeof(call) - strlen(call), ",\"V%d\":\"\"", i);
+        (void) snprintf(call + strlen(call), sizeof(call) - strlen(call), "}}");
+        read_request(call, &arena, &action);
+        assert_int_equal(action.env.count, count == 63 ? 63 : 1);
+        assert_int_equal(decide("allow", ",\"command\":\"make\"", &action), ASK);
+        acp_arena_finish(&arena);
+    }
+}
+
+/* A path that cannot be one is kept off by what restricts, and permitted by nothing. */
+static void endless_paths_are_permitted_by_nothing(void **state)
+{
+    (void) state;
+    static char name[9000];
+    memset(name, 'x', sizeof(name));
+    struct acp_str path = acp_str_n(name, sizeof(name));
+    struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT, .cwd = acp_str("/work")};
+    action.paths = (struct acp_str_list){&path, 1};
+    for (int absolute = 0; absolute < 2; absolute++) {
+        name[0] = absolute ? '/' : 'x';
+        assert_int_equal(decide("allow", ",\"path\":\"**\"", &action), ASK);
+        assert_int_equal(decide("allow", ",\"path\":\"/**\"", &action), ASK);
+        assert_int_equal(decide("deny", ",\"path\":\"none\"", &action), DENY);
+    }
+}
+
 static void print_digest(const struct acp_action_edit *edit, char ret[2 * ACP_DIGEST_SIZE + 1])
 {
     for (size_t i = 0; i < ACP_DIGEST_SIZE; i++)
@@ -320,6 +355,8 @@ int main(void)
         cmocka_unit_test(a_path_does_not_permit_a_command),
         cmocka_unit_test(a_command_that_cannot_be_read_matches_no_pattern),
         cmocka_unit_test(requests_tell_variables_and_directory),
+        cmocka_unit_test(many_variables_are_not_dropped),
+        cmocka_unit_test(endless_paths_are_permitted_by_nothing),
         cmocka_unit_test(requests_tell_what_files_will_hold),
         cmocka_unit_test(digests_are_sha_256),
     };

@@ -474,9 +474,32 @@ static void an_allowed_command_is_asked_about_when_it_is_changed(void **state)
     assert_int_equal(w->err, ACP_ERR_REMOTE);
 }
 
+static void a_session_that_ends_refuses_what_waits(void **state)
+{
+    struct world *w = *state;
+    char path[200];
+    int before = w->answers;
+    acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
+    (void) snprintf(path, sizeof(path), "%s/late.txt", w->dir);
+    w->pending = NULL;
+    assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
+    move_bytes(&w->a, &w->c);
+    assert_non_null(w->pending);
+    acp_workspace_close(w->workspace, acp_client_session_id(w->session));
+    carry(w, before + 1);
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_not_equal(access(path, F_OK), 0);
+    /* And what comes later finds no session. */
+    write_file(w, "late.txt", "z");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_session_that_ends_refuses_what_waits, make_world,
+                                        free_world),
         cmocka_unit_test_setup_teardown(an_allowed_command_is_asked_about_when_it_is_changed,
                                         make_world, free_world),
         cmocka_unit_test_setup_teardown(files_are_written_and_read, make_world, free_world),
