@@ -16,7 +16,9 @@
  * An action with several paths is decided for each of them, and the strictest outcome counts.
  *
  * Whatever restricts (deny, ask, rejections) matches broadly, whatever permits (allow, grants)
- * matches narrowly; the differences are told with the patterns below.
+ * matches narrowly; the differences are told with the patterns below.  A person's permission is
+ * narrower still: it is for exactly what was shown (command line, environment, directory, paths,
+ * content) and for one use, unless the person chose "always".
  *
  * What an agent says about itself is its word: a kind or a path in a permission request may be
  * wrong. The policy sorts requests, it does not contain a malicious agent; that is what the
@@ -64,6 +66,21 @@ enum acp_policy_mode {
 /* A request may name as many files as it likes; each is looked up. */
 enum { ACP_ACTION_MAX_PATHS = 1000 };
 
+enum { ACP_DIGEST_SIZE = 32 };
+
+/* What a file will hold, by size and SHA-256; not known for a change told as a patch. */
+struct acp_action_edit {
+    struct acp_str path;
+    bool known;
+    uint64_t size;
+    unsigned char digest[ACP_DIGEST_SIZE];
+};
+
+struct acp_action_edit_list {
+    const struct acp_action_edit *items;
+    size_t count;
+};
+
 /* What is to be decided; everything is borrowed.  Fields that are not known stay zero. */
 struct acp_action {
     enum acp_tool_kind_is kind; /* absent and unlisted ones count as other */
@@ -76,6 +93,9 @@ struct acp_action {
     struct acp_str_list additional; /* with cwd, the roots */
     bool sandboxed;                 /* it will run where it cannot reach out of the roots */
     bool is_real; /* the paths are those of opened files: no link in them is to be followed */
+    struct acp_str_map env;            /* variables that the agent sets for the command */
+    struct acp_str command_cwd;        /* where the command runs; absent: in cwd */
+    struct acp_action_edit_list edits; /* the new content of paths, as far as it is told */
     void *reserved[4];
 };
 
@@ -97,11 +117,17 @@ struct acp_action {
  * `git status` and `git status -s`.  A word of the pattern with a slash in it is a path: its
  * stars stay within a name, take no further words, and do not match "..": "cat src/" "*" is not
  * `cat src/../x` and not `cat src/a /x`.  Commands with anything of the shell in them outside of
- * quotes (; & | < > ( ) ` $, a line end, quotes that are not closed) are met by nothing that
- * permits, unless the pattern is "*" alone or spells the very same line.  For what restricts,
+ * quotes (; & | < > ( ) ` $ * ? [ { ~, a line end, quotes that are not closed) are met by nothing
+ * that permits, unless the pattern is "*" alone or spells the very same line.  A command for which
+ * the agent sets variables, or that runs in another directory than cwd, is met by nothing that
+ * permits but "*": PATH or GIT_CONFIG_* make another program of `git status`.  For what restricts,
  * each command between such signs is compared, by its name also without its folder and behind
  * `sudo`, `env` and the like, and so is the whole line as one text.  That is a guard rail, not a
- * wall: `sh -c` and scripts hide what they run.
+ * wall: `sh -c` and scripts hide what they run.  The program is looked up in the PATH of this
+ * process; a PATH with relative entries makes any rule about a command's name worthless.
+ *
+ * An allow rule with a path but no command permits commands only if its kinds name execute: the
+ * paths of a command are the agent's word.
  *
  * tool: a pattern for the tool's name.
  */
@@ -211,7 +237,8 @@ ACP_API int acp_ledger_add(struct acp_ledger *ledger, const struct acp_grant *gr
  * Remembers an "always" answer to that action, as narrowly as it can be put: its command as it
  * stands, or each of its paths, or the tool by name.  how gives allow, scope, who, granted and
  * expires; the project is the action's cwd.  The same thing is not remembered twice.
- * ACP_ERR_MISSING when there is nothing to know it by again; then the answer holds once.
+ * ACP_ERR_MISSING when there is nothing to know it by again, and for allowing a command with
+ * variables or a directory of its own, which a grant cannot express; then the answer holds once.
  */
 ACP_API int acp_ledger_remember(struct acp_ledger *ledger, const struct acp_action *action,
                                 const struct acp_grant *how, struct acp_failure *failure);
@@ -295,8 +322,10 @@ ACP_API bool acp_policy_answer(enum acp_verdict verdict, bool always,
 
 /*
  * The action that a permission request is about, as far as it tells: kind, title, name, the paths
- * of locations and diffs, and the command of a v2 subject or of rawInput.command, a text or a list
- * of texts.  The session's cwd and roots are for the caller to fill in.  Lives in the arena and
+ * of locations and diffs, the new content of diffs, and the command of a v2 subject or of
+ * rawInput.command, a text or a list of texts; with rawInput.env, and the directory of the subject
+ * or of rawInput.cwd or workdir.  One of these that cannot be read is not dropped: its JSON stands
+ * for it.  The session's cwd and roots are for the caller to fill in.  Lives in the arena and
  * in the request.  ACP_ERR_LIMIT (more than ACP_ACTION_MAX_PATHS paths), ACP_ERR_NOMEM.
  */
 ACP_API int acp_action_from_request(const struct acp_request_permission_request *request,

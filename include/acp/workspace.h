@@ -75,6 +75,8 @@ ACP_API bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_cli
                                  const struct acp_message *message);
 /* What the person said; pending is gone afterwards. */
 ACP_API void acp_workspace_decide(struct acp_pending_action *pending, bool allow);
+/* Refuses it for a reason that the agent is told; pending is gone afterwards. */
+ACP_API void acp_workspace_refuse(struct acp_pending_action *pending, const char *why);
 
 #ifdef __cplusplus
 }

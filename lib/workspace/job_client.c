@@ -205,7 +205,7 @@ static int start(struct acp_job *job, const struct acp_job_options *options,
     acp_create_terminal_request_init(&request, job->session_id, options->command);
     request.args = options->args;
     /* A client runs what it is given as it is, so the shell has to be asked for. */
-    if (options->args.count == 0 && acp_terminal_is_line(options->command, options->cwd)) {
+    if (options->args.count == 0 && acp_terminal_is_line(options->command)) {
         request.command = acp_str("/bin/sh");
         request.args = (struct acp_str_list){line, 2};
     }

@@ -293,8 +293,7 @@ const struct acp_grant *acp_ledger_match(const struct acp_ledger *ledger,
 
 /* ---- Remembering ---------------------------------------------------------------------------- */
 
-/* About the same thing, whatever the answer was. */
-static bool same_matter(const struct acp_grant *a, const struct acp_grant *b)
+bool acp_grant_same_matter(const struct acp_grant *a, const struct acp_grant *b)
 {
     return a->scope == b->scope && acp_str_eq(a->session_id, b->session_id) &&
            acp_str_eq(a->directory, b->directory) && a->kind == b->kind &&
@@ -306,7 +305,7 @@ static bool same_matter(const struct acp_grant *a, const struct acp_grant *b)
 static void forget_older(struct acp_ledger *ledger, size_t *end, const struct acp_grant *grant)
 {
     for (size_t i = *end; i > 0; i--)
-        if (same_matter(&ledger->entries[i - 1].grant, grant)) {
+        if (acp_grant_same_matter(&ledger->entries[i - 1].grant, grant)) {
             acp_ledger_take_out(ledger, i - 1);
             (*end)--;
         }
@@ -363,7 +362,10 @@ int acp_ledger_remember(struct acp_ledger *ledger, const struct acp_action *acti
         grant.title = acp_str(NULL);
     size_t before = ledger->count;
     int err = 0;
-    if (action->command.len)
+    if (how->allow && acp_action_is_altered(action))
+        err = acp_ledger_fail(failure, ACP_ERR_MISSING, "",
+                              "a grant cannot express the command's environment or directory");
+    else if (action->command.len)
         err = remember_text(ledger, &grant, &grant.command, action->command, failure);
     else if (action->paths.count)
         for (size_t i = 0; i < action->paths.count && !err; i++)

@@ -30,6 +30,8 @@ int acp_ledger_insert(struct acp_ledger *ledger, const struct acp_grant *grant, 
                       struct acp_failure *failure);
 /* Takes out the entry at index and remembers that, if others might still have it. */
 void acp_ledger_take_out(struct acp_ledger *ledger, size_t index);
+/* About the same thing, whatever the answer was. */
+bool acp_grant_same_matter(const struct acp_grant *a, const struct acp_grant *b);
 /* Fills the failure, which may be NULL, and returns err. */
 int acp_ledger_fail(struct acp_failure *failure, int err, const char *path, const char *message);
 

@@ -115,13 +115,30 @@ static bool is_revoked(const struct acp_ledger *ledger, uint64_t number)
     return false;
 }
 
+/*
+ * The client and the built-in agent both remember an "always", each in its own process.  True when
+ * the file has that answer; another answer to the same question is older, and goes.
+ */
+static bool is_remembered(struct acp_ledger *merged, const struct acp_grant *grant)
+{
+    for (size_t i = merged->count; i > 0; i--) {
+        const struct acp_grant *other = &merged->entries[i - 1].grant;
+        if (!acp_grant_same_matter(other, grant))
+            continue;
+        if (other->allow == grant->allow && other->expires == grant->expires)
+            return true;
+        acp_ledger_take_out(merged, i - 1);
+    }
+    return false;
+}
+
 /* Adds to what the file has what is only here, with other numbers where those may be taken. */
 static int add_ours(struct acp_ledger *merged, const struct acp_ledger *ours)
 {
     for (size_t i = 0; i < ours->count; i++) {
-        if (ours->entries[i].saved)
-            continue;
         struct acp_grant grant = ours->entries[i].grant;
+        if (ours->entries[i].saved || is_remembered(merged, &grant))
+            continue;
         if (grant.number < merged->next)
             grant.number = merged->next;
         int err = acp_ledger_insert(merged, &grant, false, NULL);

@@ -4,6 +4,7 @@
  */
 #include "acp/json.h"
 #include "acp/policy.h"
+#include "workspace/digest.h"
 
 /* ---- The action ----------------------------------------------------------------------------- */
 
@@ -95,11 +96,56 @@ static int read_words(struct acp_json_reader *r, struct acp_str *ret_line)
     return err;
 }
 
+/* Variables, as an object of texts. */
+static int read_env(struct acp_json_reader *r, struct acp_str_map *ret_env)
+{
+    struct acp_str_entry entries[64];
+    size_t count = 0;
+    int more = 0;
+    int err = acp_json_enter_object(r);
+    while (!err && (more = acp_json_next_key(r, &entries[count].key)) > 0) {
+        err = acp_json_read_str(r, &entries[count].value);
+        if (!err && ++count == 64)
+            err = ACP_ERR_LIMIT;
+    }
+    if (err || more < 0)
+        return ACP_ERR_TYPE;
+    struct acp_str_entry *copy = acp_arena_alloc(r->arena, (count + 1) * sizeof(*copy));
+    if (!copy)
+        return ACP_ERR_NOMEM;
+    memcpy(copy, entries, count * sizeof(*copy));
+    *ret_env = (struct acp_str_map){copy, count};
+    return 0;
+}
+
+static int set_raw_env(struct acp_arena *arena, struct acp_raw raw, struct acp_str_map *ret_env)
+{
+    struct acp_str_entry *entry = acp_arena_alloc(arena, sizeof(*entry));
+    if (!entry)
+        return ACP_ERR_NOMEM;
+    *entry = (struct acp_str_entry){acp_str("env"), acp_str_n(raw.ptr, raw.len)};
+    *ret_env = (struct acp_str_map){entry, 1};
+    return 0;
+}
+
+/* One member of rawInput; ACP_ERR_TYPE when it cannot be read. */
+static int read_member(struct acp_json_reader *r, struct acp_str key, struct acp_action *action)
+{
+    if (acp_str_is(key, "command"))
+        return action->command.ptr                  ? ACP_ERR_TYPE
+               : acp_json_peek(r) == ACP_JSON_ARRAY ? read_words(r, &action->command)
+                                                    : acp_json_read_str(r, &action->command);
+    if (acp_str_is(key, "env"))
+        return action->env.count ? ACP_ERR_TYPE : read_env(r, &action->env);
+    return action->command_cwd.ptr ? ACP_ERR_TYPE : acp_json_read_str(r, &action->command_cwd);
+}
+
 /*
- * The command of rawInput, where nearly all agents have it.  One that cannot be read is not
- * nothing: the whole input stands for it then, which no pattern permits.
+ * The command of rawInput, where nearly all agents have it, with its variables and its directory.
+ * One that cannot be read, or is there twice, is not nothing: its JSON stands for it, which no
+ * pattern permits and no directory is called; for the command it is the whole input.
  */
-static int find_command(struct acp_raw input, struct acp_arena *arena, struct acp_str *ret_line)
+static int find_command(struct acp_raw input, struct acp_arena *arena, struct acp_action *action)
 {
     struct acp_json_reader r;
     struct acp_str key;
@@ -108,20 +154,70 @@ static int find_command(struct acp_raw input, struct acp_arena *arena, struct ac
         return 0;
     int err = acp_json_enter_object(&r);
     while (!err && acp_json_next_key(&r, &key) > 0) {
-        if (!acp_str_is(key, "command")) {
+        struct acp_json_reader before = r;
+        struct acp_raw raw;
+        bool place = acp_str_is(key, "cwd") || acp_str_is(key, "workdir");
+        bool told = acp_json_peek(&r) != ACP_JSON_NULL;
+        if (!acp_str_is(key, "command") && !(told && (place || acp_str_is(key, "env")))) {
             err = acp_json_skip(&r);
             continue;
         }
-        struct acp_json_reader before = r;
-        err = acp_json_peek(&r) == ACP_JSON_ARRAY ? read_words(&r, ret_line)
-                                                  : acp_json_read_str(&r, ret_line);
-        if (err && err != ACP_ERR_NOMEM) {
-            r = before;
-            err = acp_json_skip(&r);
-            *ret_line = acp_str_n(input.ptr, input.len);
-        }
+        err = read_member(&r, key, action);
+        if (!err || err == ACP_ERR_NOMEM)
+            continue;
+        r = before;
+        err = acp_json_read_raw(&r, &raw);
+        if (err)
+            break;
+        if (acp_str_is(key, "command"))
+            action->command = acp_str_n(input.ptr, input.len);
+        else if (acp_str_is(key, "env"))
+            err = set_raw_env(arena, raw, &action->env);
+        else
+            action->command_cwd = acp_str_n(raw.ptr, raw.len);
     }
     return err == ACP_ERR_NOMEM ? err : 0;
+}
+
+/* The file that a v2 change leaves something in; absent when it leaves none. */
+static struct acp_str changed_path(const struct acp_diff_change *change)
+{
+    switch (change->is) {
+    case ACP_DIFF_CHANGE_ADD:
+    case ACP_DIFF_CHANGE_MODIFY:
+        return change->add.path;
+    case ACP_DIFF_CHANGE_MOVE:
+    case ACP_DIFF_CHANGE_COPY:
+        return change->move.path;
+    default:
+        return acp_str(NULL);
+    }
+}
+
+/* What the files of diffs will hold. */
+static int list_edits(const struct acp_tool_call_update *call, struct acp_arena *arena,
+                      struct acp_action_edit_list *ret_edits)
+{
+    struct acp_action_edit *edits = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < call->content.count; i++) {
+        const struct acp_diff *diff = &call->content.items[i].diff;
+        if (call->content.items[i].is != ACP_TOOL_CALL_CONTENT_DIFF)
+            continue;
+        for (size_t k = 0; k < (diff->path.len ? 1 : diff->changes.count); k++) {
+            size_t size = count * sizeof(*edits);
+            edits = acp_arena_grow(arena, edits, size, size + sizeof(*edits));
+            if (!edits)
+                return ACP_ERR_NOMEM;
+            if (diff->path.len)
+                acp_action_edit_init(&edits[count++], diff->path, diff->new_text);
+            else
+                edits[count++] =
+                    (struct acp_action_edit){.path = changed_path(&diff->changes.items[k])};
+        }
+    }
+    *ret_edits = (struct acp_action_edit_list){edits, count};
+    return 0;
 }
 
 int acp_action_from_request(const struct acp_request_permission_request *request,
@@ -141,12 +237,15 @@ int acp_action_from_request(const struct acp_request_permission_request *request
                                 .tool = call->name,
                                 .session_id = request->session_id};
     action.paths = (struct acp_str_list){paths.items, paths.count};
-    int err = find_command(call->raw_input, arena, &action.command);
+    int err = find_command(call->raw_input, arena, &action);
+    if (!err)
+        err = list_edits(call, arena, &action.edits);
     if (err)
         return err;
     if (told && subject->is == ACP_REQUEST_PERMISSION_SUBJECT_COMMAND) {
         action.kind = ACP_TOOL_KIND_EXECUTE;
         action.command = subject->command.command;
+        action.command_cwd = subject->command.cwd;
     }
     *ret_action = action;
     return 0;

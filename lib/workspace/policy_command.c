@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/trim.h"
 #include "workspace/glob.h"
 #include "workspace/policy_match.h"
 
@@ -156,7 +157,8 @@ static size_t step_bare(struct words *w, struct acp_str rest)
     } else if ((c && memchr(";&|<>", c, 5)) || (unsigned char) c < 0x20 || c == 0x7f) {
         separate(w);
     } else {
-        if (c == '$')
+        /* What a shell replaces by other words: "src/.*" is also "src/..". */
+        if (c && memchr("$*?[{~", c, 6))
             w->plain = false;
         add_char(w, c);
     }
@@ -308,20 +310,16 @@ static bool match_any(struct acp_str pattern, const struct words *w)
     return false;
 }
 
-static struct acp_str trimmed(struct acp_str text)
+bool acp_command_is_any(struct acp_str pattern)
 {
-    while (text.len && memchr(" \t\r\n", text.ptr[0], 4))
-        text = acp_str_n(text.ptr + 1, text.len - 1);
-    while (text.len && memchr(" \t\r\n", text.ptr[text.len - 1], 4))
-        text.len--;
-    return text;
+    return acp_str_is(acp_str_trim(pattern), "*");
 }
 
 bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool broadly)
 {
-    pattern = trimmed(pattern);
-    command = trimmed(command);
-    if (acp_str_is(pattern, "*") || acp_glob_spells(pattern, command))
+    pattern = acp_str_trim(pattern);
+    command = acp_str_trim(command);
+    if (acp_command_is_any(pattern) || acp_glob_spells(pattern, command))
         return true;
     if (broadly && acp_glob_text(pattern, command))
         return true;

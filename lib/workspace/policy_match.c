@@ -38,11 +38,32 @@ void acp_place_init(struct acp_place *place, struct acp_str path, struct acp_str
         place->real[0] = '\0';
 }
 
+/*
+ * Directories are compared by name.  What a link in the workspace leads to can be another
+ * directory by the time the command starts.
+ */
+bool acp_action_is_altered(const struct acp_action *action)
+{
+    struct acp_place cwd;
+    struct acp_place place;
+    if (!action->command.len)
+        return false;
+    if (action->env.count)
+        return true;
+    if (!action->command_cwd.len)
+        return false;
+    acp_place_init(&cwd, action->cwd, acp_str(NULL));
+    acp_place_init(&place, action->command_cwd, action->cwd);
+    return !*place.given ||
+           (strcmp(place.given, cwd.given) != 0 && strcmp(place.given, cwd.real) != 0);
+}
+
 int acp_scene_init(struct acp_scene *scene, const struct acp_action *action, const char *home)
 {
     size_t count = action->additional.count;
     scene->action = action;
     scene->kind = action->command.len ? ACP_TOOL_KIND_EXECUTE : acp_kind_listed(action->kind);
+    scene->altered = acp_action_is_altered(action);
     scene->has_path = false;
     scene->root_count = count;
     scene->roots = count ? calloc(count, sizeof(struct acp_place)) : NULL;
@@ -151,6 +172,16 @@ static bool path_matches(const struct acp_scene *scene, struct acp_str pattern, 
 
 /* ---- Rules ---------------------------------------------------------------------------------- */
 
+/* What an allow rule must not permit, though its patterns match. */
+static bool exceeds(const struct acp_policy_rule *rule, const struct acp_scene *scene)
+{
+    if (!scene->action->command.len)
+        return false;
+    if (rule->command.len)
+        return scene->altered && !acp_command_is_any(rule->command);
+    return rule->path.len && !(rule->kinds & ACP_KIND_BIT(ACP_TOOL_KIND_EXECUTE));
+}
+
 bool acp_rule_matches(const struct acp_policy_rule *rule, const struct acp_scene *scene)
 {
     const struct acp_action *action = scene->action;
@@ -161,6 +192,8 @@ bool acp_rule_matches(const struct acp_policy_rule *rule, const struct acp_scene
         return false;
     if (rule->command.len &&
         !(action->command.len && acp_command_matches(rule->command, action->command, broadly)))
+        return false;
+    if (!broadly && exceeds(rule, scene))
         return false;
     return !rule->path.len || path_matches(scene, rule->path, broadly);
 }

@@ -20,6 +20,7 @@ void acp_place_init(struct acp_place *place, struct acp_str path, struct acp_str
 struct acp_scene {
     const struct acp_action *action;
     enum acp_tool_kind_is kind; /* one that the protocol lists */
+    bool altered; /* a command with variables of the agent's, or in another directory than cwd */
     bool has_path;
     struct acp_place cwd;
     struct acp_place home;
@@ -44,6 +45,12 @@ const char *acp_rule_complaint(const struct acp_policy_rule *rule, const char **
 
 /* Whether a command line fits the pattern; in doubt broadly says yes and narrowly no. */
 bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool broadly);
+
+/* Whether the pattern is "*", which any command fits. */
+bool acp_command_is_any(struct acp_str pattern);
+
+/* Whether the agent changes what the command means: variables, or another directory than cwd. */
+bool acp_action_is_altered(const struct acp_action *action);
 
 /* The grant that matches what the scene looks at: an allowing or a rejecting one, or NULL. */
 const struct acp_grant *acp_ledger_match(const struct acp_ledger *ledger,

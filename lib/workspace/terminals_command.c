@@ -1,12 +1,12 @@
 /*
  * What a terminal runs.  Agents send either a program with its arguments, which must not pass
- * through a shell, or one line as they would type it, which must.  The two are told apart here.
+ * through a shell, or one line as they would type it, which must.  The two are told apart here,
+ * and by the text alone: were a file of that name looked for, a line that the policy has permitted
+ * could become a program of the repository, "git status/x".
  */
 #include "workspace/terminals_command.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* What describes the terminal that we run in, which is not the one the command runs in. */
 static const char *const other_terminal[] = {
@@ -52,39 +52,14 @@ static int check(const struct acp_terminal_request *r, struct acp_failure *failu
     return 0;
 }
 
-/* Whether a path names a file that can be executed; from cwd, which may be NULL. */
-static bool is_program(struct acp_arena *arena, const char *command, const char *cwd)
-{
-    if (!strchr(command, '/'))
-        return false;
-    const char *path = command;
-    if (command[0] != '/' && cwd) {
-        size_t size = strlen(cwd) + strlen(command) + 2;
-        char *joined = acp_arena_alloc(arena, size);
-        if (!joined)
-            return false;
-        (void) snprintf(joined, size, "%s/%s", cwd, command);
-        path = joined;
-    }
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
 /* Blanks, or anything that only a shell gives a meaning to. */
-static bool has_shell_characters(const char *command)
+bool acp_terminal_is_line(struct acp_str command)
 {
-    return strpbrk(command, " \t\r\n|&;<>()$`\\\"'*?[]{}~!#") != NULL;
-}
-
-bool acp_terminal_is_line(struct acp_str command, struct acp_str cwd)
-{
-    struct acp_arena arena;
-    acp_arena_init(&arena, 0);
-    const char *text = acp_arena_copy(&arena, command).ptr;
-    const char *folder = cwd.len ? acp_arena_copy(&arena, cwd).ptr : NULL;
-    bool line = text && has_shell_characters(text) && !is_program(&arena, text, folder);
-    acp_arena_finish(&arena);
-    return line;
+    static const char shell[] = " \t\r\n|&;<>()$`\\\"'*?[]{}~!#";
+    for (size_t i = 0; i < command.len; i++)
+        if (memchr(shell, command.ptr[i], sizeof(shell) - 1))
+            return true;
+    return false;
 }
 
 static const char *copy(struct acp_arena *arena, struct acp_str text, int *err)
@@ -103,7 +78,7 @@ static int make_argv(struct acp_terminal_command *c, const struct acp_terminal_r
     if (!c->argv || err)
         return ACP_ERR_NOMEM;
     size_t n = 0;
-    if (r->args.count == 0 && acp_terminal_is_line(r->command, r->cwd)) {
+    if (r->args.count == 0 && acp_terminal_is_line(r->command)) {
         c->argv[n++] = "/bin/sh";
         c->argv[n++] = "-c";
     }

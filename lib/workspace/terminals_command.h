@@ -16,8 +16,8 @@ struct acp_terminal_command {
 int acp_terminal_command_init(struct acp_terminal_command *command,
                               const struct acp_terminal_request *request, bool pipes,
                               struct acp_failure *failure);
-/* Whether a command without arguments is a line for a shell.  cwd may be absent. */
-bool acp_terminal_is_line(struct acp_str command, struct acp_str cwd);
+/* Whether a command without arguments is a line for a shell. */
+bool acp_terminal_is_line(struct acp_str command);
 void acp_terminal_command_finish(struct acp_terminal_command *command);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/sized.h"
 #include "workspace/beneath.h"
+#include "workspace/digest.h"
 
 /*
  * Requests that wait for a person are kept as text, and that of a write is the whole file.  An
@@ -210,7 +211,9 @@ static void create_terminal(const struct job *job)
         .has_limit = request->output_byte_limit.has == ACP_PRESENT,
         .output_byte_limit = request->output_byte_limit.value,
     };
-    int err = acp_terminals_create(workspace->terminals, job->session, &start, &id, &failure);
+    int err = start.env.count < request->env.count ? ACP_ERR_NOMEM : 0;
+    if (!err)
+        err = acp_terminals_create(workspace->terminals, job->session, &start, &id, &failure);
     if (err) {
         refuse(job,
                err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
@@ -329,30 +332,49 @@ static void perform(const struct job *job)
 
 /* ---- Deciding -------------------------------------------------------------------------------- */
 
-/* False when the request is nothing that a policy decides on. */
-static bool describe(const struct job *job, struct acp_str *path, struct acp_buf *command,
-                     struct acp_action *ret)
+static bool is_decided_on(int method)
+{
+    return method == ACP_METHOD_FS_READ_TEXT_FILE || method == ACP_METHOD_FS_WRITE_TEXT_FILE ||
+           method == ACP_METHOD_TERMINAL_CREATE;
+}
+
+static int describe_command(const struct job *job, struct acp_buf *line, struct acp_action *action)
+{
+    const struct acp_create_terminal_request *request = job->value;
+    action->kind = ACP_TOOL_KIND_EXECUTE;
+    action->command_cwd = request->cwd;
+    action->env = environment(&job->workspace->arena, request->env);
+    if (action->env.count < request->env.count)
+        return ACP_ERR_NOMEM;
+    int err = acp_command_line(request->command, request->args, line);
+    action->command = acp_buf_view(line);
+    return err;
+}
+
+/* What goes into the action and is not in the request. */
+struct description {
+    struct acp_str path;
+    struct acp_buf line;
+};
+
+static int describe(const struct job *job, struct description *d, struct acp_action *ret)
 {
     struct acp_action action = begin_action(job, ACP_TOOL_KIND_OTHER);
     if (job->method == ACP_METHOD_FS_READ_TEXT_FILE) {
-        *path = ((const struct acp_read_text_file_request *) job->value)->path;
+        d->path = ((const struct acp_read_text_file_request *) job->value)->path;
         action.kind = ACP_TOOL_KIND_READ;
     } else if (job->method == ACP_METHOD_FS_WRITE_TEXT_FILE) {
-        *path = ((const struct acp_write_text_file_request *) job->value)->path;
+        d->path = ((const struct acp_write_text_file_request *) job->value)->path;
         action.kind = ACP_TOOL_KIND_EDIT;
-    } else if (job->method == ACP_METHOD_TERMINAL_CREATE) {
-        const struct acp_create_terminal_request *request = job->value;
-        action.kind = ACP_TOOL_KIND_EXECUTE;
-        if (acp_command_line(request->command, request->args, command))
-            return false;
-        action.command = acp_buf_view(command);
     } else {
-        return false;
+        int err = describe_command(job, &d->line, &action);
+        if (err)
+            return err;
     }
-    if (path->ptr)
-        action.paths = (struct acp_str_list){path, 1};
+    if (d->path.ptr)
+        action.paths = (struct acp_str_list){&d->path, 1};
     *ret = action;
-    return true;
+    return 0;
 }
 
 /* Where the path leads that a person is asked about; empty when there is none. */
@@ -394,25 +416,29 @@ static void ask(const struct job *job, const struct acp_action *action)
     workspace->options.ask(workspace, pending, action, workspace->options.user);
 }
 
-static void decide(const struct job *job)
+/* Only who is asked needs to know the content, which takes a while to digest. */
+static void ask_about(const struct job *job, const struct acp_action *action)
+{
+    struct acp_action shown = *action;
+    struct acp_action_edit edit;
+    if (job->method == ACP_METHOD_FS_WRITE_TEXT_FILE) {
+        const struct acp_write_text_file_request *request = job->value;
+        acp_action_edit_init(&edit, request->path, request->content);
+        shown.edits = (struct acp_action_edit_list){&edit, 1};
+    }
+    ask(job, &shown);
+}
+
+static void decide_on(const struct job *job, const struct acp_action *action)
 {
     struct acp_workspace *workspace = job->workspace;
     const struct acp_workspace_options *options = &workspace->options;
-    struct acp_action action;
-    struct acp_str path = {NULL, 0};
-    struct acp_buf command;
-    acp_buf_init(&command, (size_t) ACP_WIRE_DEFAULT_MAX);
-    if (!options->policy || !describe(job, &path, &command, &action)) {
-        perform(job);
-        acp_buf_finish(&command);
-        return;
-    }
-    struct acp_decision decision = acp_policy_decide(options->policy, options->ledger, &action,
+    struct acp_decision decision = acp_policy_decide(options->policy, options->ledger, action,
                                                      (int64_t) time(NULL), options->ask != NULL);
     if (decision.verdict == ACP_VERDICT_ALLOW) {
         perform(job);
     } else if (decision.verdict == ACP_VERDICT_ASK && options->ask) {
-        ask(job, &action);
+        ask_about(job, action);
     } else {
         struct acp_buf why;
         acp_buf_init(&why, 4096);
@@ -421,9 +447,26 @@ static void decide(const struct job *job)
         refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, why.data ? why.data + why.start : "denied");
         acp_buf_finish(&why);
         if (options->denied)
-            options->denied(workspace, &action, &decision, options->user);
+            options->denied(workspace, action, &decision, options->user);
     }
-    acp_buf_finish(&command);
+}
+
+static void decide(const struct job *job)
+{
+    struct description d = {.path = {NULL, 0}};
+    struct acp_action action;
+    if (!job->workspace->options.policy || !is_decided_on(job->method)) {
+        perform(job);
+        return;
+    }
+    acp_buf_init(&d.line, (size_t) ACP_WIRE_DEFAULT_MAX);
+    int err = describe(job, &d, &action);
+    /* What cannot be described cannot be decided on, and is not done. */
+    if (err)
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(err));
+    else
+        decide_on(job, &action);
+    acp_buf_finish(&d.line);
 }
 
 static int decode_params(struct job *job, acp_type_id type)
@@ -443,6 +486,12 @@ static void forget_pending(struct acp_pending_action *pending)
     pending->job.workspace->pending_count--;
     pending->job.workspace->pending_bytes -= pending->job.session.len + pending->job.params.len;
     free(pending);
+}
+
+void acp_workspace_refuse(struct acp_pending_action *pending, const char *why)
+{
+    refuse(&pending->job, ACP_ERROR_CODE_INTERNAL_ERROR, why);
+    forget_pending(pending);
 }
 
 void acp_workspace_decide(struct acp_pending_action *pending, bool allow)

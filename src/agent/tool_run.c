@@ -251,6 +251,8 @@ static struct acp_action action_of(const struct tool_run *run)
         .cwd = acp_session_cwd(session),
         .additional = acp_session_directories(session),
         .sandboxed = run->sandboxed,
+        /* The path of a command is the directory that it runs in. */
+        .command_cwd = run->command.len && run->paths.count ? run->paths.items[0] : acp_str(NULL),
     };
 }
 

@@ -111,7 +111,9 @@ static const struct config_key keys[] = {
          .project = CONFIG_PROJECT_STRICTER,
          .help = "Permission rules: *mode* is *safe*, *read-only*, *sandbox* or *full*; *rules* is "
                  "a list of objects with *verdict* (*allow*, *ask* or *deny*) and the conditions "
-                 "*kinds*, *path*, *command* and *tool*. A deny rule cannot be overruled.",
+                 "*kinds*, *path*, *command* and *tool*. A deny rule cannot be overruled. An allow "
+                 "rule for a command does not apply when the agent sets variables or another "
+                 "directory for it; see PERMISSIONS in *acp-exec*(1).",
          .example = "{\n"
                     "    \"mode\": \"safe\",\n"
                     "    \"rules\": [\n"

@@ -115,12 +115,6 @@ static void on_answer(uint64_t number, struct acp_str option, void *user)
     (void) talk_answer(exec->talk, number, option);
 }
 
-static void on_allow(uint64_t number, bool allow, void *user)
-{
-    struct exec *exec = user;
-    (void) talk_allow(exec->talk, number, allow);
-}
-
 static void on_interrupt(bool again, void *user)
 {
     struct exec *exec = user;
@@ -143,8 +137,8 @@ static int start(struct exec *exec)
         .ended = on_ended,
         .stopped = on_stopped,
     };
-    static const struct front_handler front_handler = {
-        .answer = on_answer, .allow = on_allow, .interrupt = on_interrupt};
+    static const struct front_handler front_handler = {.answer = on_answer,
+                                                       .interrupt = on_interrupt};
     exec->asking.conversation.talk.errors = on_errors;
     exec->asking.conversation.talk.close_session = true;
     int err = asking_open(&exec->asking, exec->options->agent.verbose, &front_handler, exec);
@@ -216,8 +210,8 @@ const struct command command_exec = {
         "The prompt is the arguments, joined by blanks; or *--file*; or, when neither is given, "
         "the standard input.\n\n"
         "Where the rules say to ask and there is a terminal, you are asked there; otherwise the "
-        "answer is no. Ctrl-C asks the agent to stop, and ends it when it does not; a second one "
-        "ends it at once.\n\n"
+        "answer is no. A yes is for exactly what was shown, once; see PERMISSIONS. Ctrl-C asks the "
+        "agent to stop, and ends it when it does not; a second one ends it at once.\n\n"
         "The session is kept in the log (see *acp-sessions*(1)) unless *--no-log* is given.",
     .arguments = asking_arguments,
     .options = groups,

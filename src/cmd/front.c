@@ -2,8 +2,8 @@
  * front.c - what the person sees and says.
  *
  * Questions are asked one at a time, on the terminal itself (the standard input may be the prompt).
- * An answer is the number of an option, or the first letter of what it means; nothing, or the end
- * of input, is no.
+ * What was typed before the line to be answered was drawn is discarded.  What is not an answer is
+ * asked about again; the end of input is no.
  */
 #include "cmd/front.h"
 
@@ -12,11 +12,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "acp/types.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/question.h"
 #include "talk/owner_wire.h"
 
 enum { SIGNALS = 3 };
@@ -26,11 +28,8 @@ struct waiting {
     struct waiting *next;
     uint64_t number;
     struct acp_buf text;
-    size_t count;
-    struct {
-        char *id;
-        enum acp_permission_option_kind_is kind;
-    } options[8];
+    struct question_choices choices;
+    char *ids[QUESTION_MAX_OPTIONS];
 };
 
 struct front {
@@ -53,8 +52,8 @@ struct front {
 
 static void free_waiting(struct waiting *waiting)
 {
-    for (size_t i = 0; i < waiting->count; i++)
-        free(waiting->options[i].id);
+    for (size_t i = 0; i < QUESTION_MAX_OPTIONS; i++)
+        free(waiting->ids[i]);
     acp_buf_finish(&waiting->text);
     free(waiting);
 }
@@ -67,62 +66,68 @@ static void say(struct front *front, struct acp_str text)
 
 static void ask_next(struct front *front);
 
-static bool is_allow(enum acp_permission_option_kind_is kind)
-{
-    return kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
-           kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS;
-}
-
-/* Which option the typed line means, or -1. */
-static int read_choice(const struct waiting *waiting, const char *line)
-{
-    char *end;
-    unsigned long number = strtoul(line, &end, 10);
-    if (end != line)
-        return number >= 1 && number <= waiting->count ? (int) number - 1 : -1;
-    for (size_t i = 0; i < waiting->count; i++) {
-        enum acp_permission_option_kind_is kind = waiting->options[i].kind;
-        bool always = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS ||
-                      kind == ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
-        if ((*line == 'y' && is_allow(kind) && !always) ||
-            (*line == 'a' && is_allow(kind) && always) ||
-            (*line == 'n' && !is_allow(kind) && !always))
-            return (int) i;
-    }
-    return -1;
-}
-
-static void settle(struct front *front, const char *line)
+static void settle(struct front *front, enum question_reply reply, size_t index)
 {
     struct waiting *waiting = front->waiting;
+    struct acp_str option = {0};
     front->waiting = waiting->next;
     front->asking = false;
-    if (waiting->count) {
-        int choice = read_choice(waiting, line);
-        struct acp_str option = {0};
-        if (choice >= 0)
-            option = acp_str(waiting->options[choice].id);
-        front->handler.answer(waiting->number, option, front->user);
-    } else {
-        front->handler.allow(waiting->number, *line == 'y' || *line == 'Y', front->user);
-    }
+    if (reply == QUESTION_CHOSEN)
+        option = acp_str(waiting->ids[index]);
+    front->handler.answer(waiting->number, option, front->user);
     free_waiting(waiting);
     ask_next(front);
+}
+
+static void on_keys(uv_poll_t *poll, int status, int events);
+
+/* The line that is answered.  Whatever was typed before it does not count. */
+static void draw_prompt(struct front *front)
+{
+    struct acp_buf line;
+    acp_buf_init(&line, 1000);
+    (void) question_write_prompt(&front->waiting->choices, &line);
+    (void) tcflush(front->terminal, TCIFLUSH);
+    say(front, acp_buf_view(&line));
+    acp_buf_finish(&line);
+    (void) uv_poll_start(front->keys, UV_READABLE, on_keys);
+}
+
+static void explain(struct front *front, enum question_reply reply)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, 2000);
+    if (reply == QUESTION_HELP)
+        (void) question_write_help(&front->waiting->choices, &text);
+    else
+        (void) acp_buf_printf(&text, "that is not one of the answers\n");
+    say(front, acp_buf_view(&text));
+    acp_buf_finish(&text);
+    draw_prompt(front);
 }
 
 static void on_keys(uv_poll_t *poll, int status, int events)
 {
     struct front *front = poll->data;
-    char line[64] = "";
-    (void) status;
+    char line[256];
+    size_t index = 0;
     (void) events;
-    ssize_t n = read(front->terminal, line, sizeof(line) - 1);
+    ssize_t n = status < 0 ? 0 : read(front->terminal, line, sizeof(line));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    line[n > 0 ? n : 0] = '\0';
     (void) uv_poll_stop(poll);
-    if (front->asking)
-        settle(front, line);
+    if (!front->asking)
+        return;
+    enum question_reply reply = QUESTION_REFUSE;
+    /* Of a line that is longer, the rest is discarded with the next prompt. */
+    if (n > 0)
+        reply = (size_t) n == sizeof(line)
+                    ? QUESTION_AGAIN
+                    : question_read(&front->waiting->choices, acp_str_n(line, (size_t) n), &index);
+    if (reply == QUESTION_AGAIN || reply == QUESTION_HELP)
+        explain(front, reply);
+    else
+        settle(front, reply, index);
 }
 
 static void ask_next(struct front *front)
@@ -132,59 +137,37 @@ static void ask_next(struct front *front)
     front->asking = true;
     (void) front_flush(front);
     say(front, acp_buf_view(&front->waiting->text));
-    (void) uv_poll_start(front->keys, UV_READABLE, on_keys);
+    draw_prompt(front);
 }
 
-/* Text of the agent in a question: every character that is not what it looks like is visible. */
-static void put_plain(struct acp_buf *out, struct acp_str text)
+/* False when the question cannot be asked as a whole. */
+static bool write_waiting(struct waiting *waiting, const struct talk_question *question)
 {
-    (void) sanitize_whole(SANITIZE_LINE, text, out);
-}
-
-static void write_question(struct waiting *waiting, const struct talk_question *question)
-{
-    struct acp_buf *out = &waiting->text;
-    const struct acp_action *action = question->action;
-    (void) acp_buf_append_str(out, acp_str("\n[permission] "));
-    put_plain(out, question->title.len ? question->title : acp_str(acp_kind_name(action->kind)));
-    if (question->description.len) {
-        (void) acp_buf_append_str(out, acp_str("\n  "));
-        put_plain(out, question->description);
+    acp_buf_init(&waiting->text, QUESTION_TEXT_MAX);
+    waiting->number = question->number;
+    if (question_write(question, &waiting->text))
+        return false;
+    question_choices_init(&waiting->choices, question->options);
+    for (size_t i = 0; i < waiting->choices.count; i++) {
+        struct acp_str id = question->options.items[i].option_id;
+        waiting->ids[i] = strndup(id.len ? id.ptr : "", id.len);
+        if (!waiting->ids[i])
+            return false;
     }
-    if (action->command.len && !acp_str_eq(action->command, question->title)) {
-        (void) acp_buf_append_str(out, acp_str("\n  command: "));
-        put_plain(out, action->command);
-    }
-    for (size_t i = 0; i < action->paths.count && i < 5; i++) {
-        (void) acp_buf_append_str(out, acp_str("\n  file: "));
-        put_plain(out, action->paths.items[i]);
-    }
-    (void) acp_buf_append_str(out, acp_str("\n"));
-    for (size_t i = 0; i < waiting->count; i++) {
-        (void) acp_buf_printf(out, "  %zu) ", i + 1);
-        put_plain(out, question->options.items[i].name);
-    }
-    (void) acp_buf_append_str(out, acp_str(waiting->count ? "\n? " : "  allow it? (y/N) "));
+    return true;
 }
 
 void front_question(struct front *front, const struct talk_question *question)
 {
     struct waiting *waiting = calloc(1, sizeof(*waiting));
     struct waiting **at = &front->waiting;
-    if (!waiting) {
-        front->handler.allow(question->number, false, front->user);
+    if (!waiting || !write_waiting(waiting, question)) {
+        complain("a permission was refused, because it cannot be shown as a whole");
+        if (waiting)
+            free_waiting(waiting);
+        front->handler.answer(question->number, (struct acp_str){0}, front->user);
         return;
     }
-    acp_buf_init(&waiting->text, (size_t) 64 * 1024);
-    waiting->number = question->number;
-    size_t most = sizeof(waiting->options) / sizeof(waiting->options[0]);
-    for (size_t i = 0; i < question->options.count && i < most; i++) {
-        const struct acp_permission_option *from = &question->options.items[i];
-        waiting->options[i].id = strndup(from->option_id.ptr, from->option_id.len);
-        waiting->options[i].kind = from->kind.is;
-        waiting->count++;
-    }
-    write_question(waiting, question);
     while (*at)
         at = &(*at)->next;
     *at = waiting;

@@ -16,7 +16,6 @@ struct front;
 struct front_handler {
     /* option is absent to say no. */
     void (*answer)(uint64_t number, struct acp_str option, void *user);
-    void (*allow)(uint64_t number, bool allow, void *user);
     /* Ctrl-C, or another signal that wants us to end; again: at once. */
     void (*interrupt)(bool again, void *user);
 };

@@ -135,12 +135,6 @@ static void on_answer(uint64_t number, struct acp_str option, void *user)
     visit_answer(prompt->visit, number, option);
 }
 
-static void on_allow(uint64_t number, bool allow, void *user)
-{
-    struct prompt *prompt = user;
-    visit_allow(prompt->visit, number, allow);
-}
-
 /* The owner cancels the turn and tells its end; who cannot wait leaves. */
 static void on_interrupt(bool again, void *user)
 {
@@ -173,8 +167,8 @@ static int start(struct prompt *prompt, struct acp_failure *failure)
         .question_gone = on_question_gone,
         .gone = on_gone,
     };
-    static const struct front_handler front_handler = {
-        .answer = on_answer, .allow = on_allow, .interrupt = on_interrupt};
+    static const struct front_handler front_handler = {.answer = on_answer,
+                                                       .interrupt = on_interrupt};
     int64_t configured = config_number(prompt->asking.conversation.config, CONFIG_TTL);
     uint64_t ttl_ms = prompt->options->queue.ttl.given ? prompt->options->queue.ttl.value
                       : configured >= 0                ? (uint64_t) configured

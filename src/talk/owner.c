@@ -197,15 +197,12 @@ static void on_answered(struct acp_peer *peer, uint64_t request, const struct ac
     struct owner *owner = asked->visitor->owner;
     struct acp_arena arena;
     struct acp_str option = {0};
-    bool allow = false;
     (void) peer;
     (void) request;
     acp_arena_init(&arena, 0);
-    if (!reply->err) {
+    if (!reply->err)
         (void) wire_read_text(reply->result, "option", &arena, &option);
-        (void) wire_read_flag(reply->result, "allow", &allow);
-    }
-    if (take_asked(owner, asked) && !talk_allow(owner->talk, asked->number, allow))
+    if (take_asked(owner, asked))
         (void) talk_answer(owner->talk, asked->number, option);
     free(asked);
     acp_arena_finish(&arena);
@@ -223,8 +220,7 @@ static void on_question(struct talk *talk, const struct talk_question *question,
         wire_write_question(w, question);
     if (!w || acp_peer_commit(visitor->peer, &asked->request)) {
         free(asked);
-        if (!talk_allow(talk, question->number, false))
-            (void) talk_answer(talk, question->number, (struct acp_str){0});
+        (void) talk_answer(talk, question->number, (struct acp_str){0});
         return;
     }
     asked->visitor = visitor;

@@ -185,6 +185,38 @@ int wire_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
+static void write_env(struct acp_json_writer *w, struct acp_str_map env)
+{
+    acp_json_write_key(w, acp_str("env"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < env.count; i++) {
+        acp_json_begin_object(w);
+        write_text(w, "name", env.items[i].key);
+        write_text(w, "value", env.items[i].value);
+        acp_json_end_object(w);
+    }
+    acp_json_end_array(w);
+}
+
+static void write_edits(struct acp_json_writer *w, struct acp_action_edit_list edits)
+{
+    static const char digits[] = "0123456789abcdef";
+    acp_json_write_key(w, acp_str("edits"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < edits.count; i++) {
+        char digest[2 * ACP_DIGEST_SIZE];
+        for (size_t k = 0; k < sizeof(digest); k++)
+            digest[k] = digits[edits.items[i].digest[k / 2] >> (k % 2 ? 0 : 4) & 15];
+        acp_json_begin_object(w);
+        write_text(w, "path", edits.items[i].path);
+        write_flag(w, "known", edits.items[i].known);
+        write_number(w, "size", edits.items[i].size);
+        write_text(w, "digest", acp_str_n(digest, sizeof(digest)));
+        acp_json_end_object(w);
+    }
+    acp_json_end_array(w);
+}
+
 void wire_write_question(struct acp_json_writer *w, const struct talk_question *question)
 {
     acp_json_begin_object(w);
@@ -192,6 +224,10 @@ void wire_write_question(struct acp_json_writer *w, const struct talk_question *
     write_text(w, "description", question->description);
     write_text(w, "kind", acp_str(acp_kind_name(question->action->kind)));
     write_text(w, "command", question->action->command);
+    write_text(w, "cwd", question->action->command_cwd);
+    write_text(w, "always", question->always);
+    write_env(w, question->action->env);
+    write_edits(w, question->action->edits);
     acp_json_write_key(w, acp_str("paths"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < question->action->paths.count; i++)
@@ -205,47 +241,118 @@ void wire_write_question(struct acp_json_writer *w, const struct talk_question *
     acp_json_end_object(w);
 }
 
-static int read_paths(struct acp_raw params, struct acp_arena *arena, struct acp_str_list *ret)
-{
-    struct acp_json_reader r;
-    struct acp_str *paths = NULL;
-    size_t count = 0;
-    if (!find_member(&r, params, "paths", arena))
-        return 0;
-    int more = acp_json_enter_array(&r);
-    while (!more && (more = acp_json_next_item(&r)) > 0) {
-        size_t size = count * sizeof(*paths);
-        paths = acp_arena_grow(arena, paths, size, size + sizeof(*paths));
-        if (!paths)
-            return ACP_ERR_NOMEM;
-        more = acp_json_read_str(&r, &paths[count++]);
-    }
-    *ret = (struct acp_str_list){paths, count};
-    return more;
-}
+/* Reads one item of a list; it has room for it at ret. */
+typedef int read_item_fn(struct acp_raw raw, struct acp_arena *arena, void *ret);
 
-static int read_options(struct acp_raw params, struct acp_arena *arena,
-                        struct acp_permission_option_list *ret)
+struct wire_list {
+    void *items;
+    size_t count;
+};
+
+/* A list by its name; one that is absent is empty. */
+static int read_list(struct acp_raw params, const char *name, struct acp_arena *arena,
+                     read_item_fn *read, size_t item_size, struct wire_list *ret)
 {
     struct acp_json_reader r;
-    struct acp_permission_option *options = NULL;
     struct acp_raw raw;
+    char *items = NULL;
     size_t count = 0;
-    if (!find_member(&r, params, "options", arena))
+    *ret = (struct wire_list){NULL, 0};
+    if (!find_member(&r, params, name, arena))
         return 0;
     int more = acp_json_enter_array(&r);
     while (!more && (more = acp_json_next_item(&r)) > 0) {
-        size_t size = count * sizeof(*options);
-        options = acp_arena_grow(arena, options, size, size + sizeof(*options));
-        if (!options)
+        size_t size = count * item_size;
+        items = acp_arena_grow(arena, items, size, size + item_size);
+        if (!items)
             return ACP_ERR_NOMEM;
         more = acp_json_read_raw(&r, &raw);
         if (!more)
-            more =
-                acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, raw, arena, &options[count++], NULL);
+            more = read(raw, arena, items + size);
+        count++;
     }
-    *ret = (struct acp_permission_option_list){options, count};
+    if (!more)
+        *ret = (struct wire_list){items, count};
     return more;
+}
+
+static int read_path(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    struct acp_json_reader r;
+    acp_json_reader_init(&r, raw, arena, 0);
+    return acp_json_read_str(&r, ret);
+}
+
+static int read_option(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    return acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, raw, arena, ret, NULL);
+}
+
+static int read_variable(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    struct acp_str_entry *entry = ret;
+    *entry = (struct acp_str_entry){acp_str(""), acp_str("")};
+    int err = wire_read_text(raw, "name", arena, &entry->key);
+    return err ? err : wire_read_text(raw, "value", arena, &entry->value);
+}
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int read_digest(struct acp_str text, unsigned char ret[ACP_DIGEST_SIZE])
+{
+    if (text.len != (size_t) 2 * ACP_DIGEST_SIZE)
+        return ACP_ERR_RANGE;
+    for (size_t i = 0; i < ACP_DIGEST_SIZE; i++) {
+        int high = hex_value(text.ptr[2 * i]);
+        int low = hex_value(text.ptr[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return ACP_ERR_RANGE;
+        ret[i] = (unsigned char) (high * 16 + low);
+    }
+    return 0;
+}
+
+static int read_edit(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    struct acp_action_edit *edit = ret;
+    struct acp_str digest = {0};
+    *edit = (struct acp_action_edit){.path = acp_str("")};
+    int err = wire_read_text(raw, "path", arena, &edit->path);
+    if (!err)
+        err = wire_read_flag(raw, "known", &edit->known);
+    if (!err)
+        err = wire_read_number(raw, "size", &edit->size);
+    if (!err)
+        err = wire_read_text(raw, "digest", arena, &digest);
+    return err ? err : read_digest(digest, edit->digest);
+}
+
+/* What an action and its options are made of. */
+static int read_lists(struct acp_raw params, struct acp_arena *arena, struct acp_action *action,
+                      struct acp_permission_option_list *ret_options)
+{
+    struct wire_list paths;
+    struct wire_list env;
+    struct wire_list edits;
+    struct wire_list options;
+    int err = read_list(params, "paths", arena, read_path, sizeof(struct acp_str), &paths);
+    if (!err)
+        err = read_list(params, "env", arena, read_variable, sizeof(struct acp_str_entry), &env);
+    if (!err)
+        err = read_list(params, "edits", arena, read_edit, sizeof(struct acp_action_edit), &edits);
+    if (!err)
+        err = read_list(params, "options", arena, read_option, sizeof(struct acp_permission_option),
+                        &options);
+    if (err)
+        return err;
+    action->paths = (struct acp_str_list){paths.items, paths.count};
+    action->env = (struct acp_str_map){env.items, env.count};
+    action->edits = (struct acp_action_edit_list){edits.items, edits.count};
+    *ret_options = (struct acp_permission_option_list){options.items, options.count};
+    return 0;
 }
 
 int wire_read_question(struct acp_raw params, struct acp_arena *arena, struct talk_question *ret)
@@ -264,9 +371,11 @@ int wire_read_question(struct acp_raw params, struct acp_arena *arena, struct ta
     if (!err)
         err = wire_read_text(params, "command", arena, &action->command);
     if (!err)
-        err = read_paths(params, arena, &action->paths);
+        err = wire_read_text(params, "cwd", arena, &action->command_cwd);
     if (!err)
-        err = read_options(params, arena, &question.options);
+        err = wire_read_text(params, "always", arena, &question.always);
+    if (!err)
+        err = read_lists(params, arena, action, &question.options);
     (void) acp_kind_find(kind, &action->kind);
     question.action = action;
     if (!err)

@@ -48,9 +48,10 @@ struct talk_end {
 struct talk_question {
     uint64_t number;
     struct acp_str title;
-    struct acp_str description; /* may be absent */
-    const struct acp_action *action;
-    struct acp_permission_option_list options; /* none: allow or deny, once */
+    struct acp_str description;      /* may be absent */
+    const struct acp_action *action; /* command_cwd is set when it is not the session's cwd */
+    struct acp_permission_option_list options;
+    struct acp_str always; /* what an "always" covers and where it is kept; absent: it holds once */
 };
 
 struct talk_handler {
@@ -131,10 +132,11 @@ typedef void talk_set_fn(struct talk *talk, const struct acp_outcome *outcome, v
 int talk_set(struct talk *talk, struct acp_str name, struct acp_str value, talk_set_fn *done,
              void *user);
 
-/* option is one of the question's, or absent to say no.  False when it is settled already. */
+/*
+ * option is one of the question's, or absent to say no; one of a kind that is not known says no as
+ * well.  False when it is settled already.
+ */
 bool talk_answer(struct talk *talk, uint64_t number, struct acp_str option);
-/* The same for a question without options. */
-bool talk_allow(struct talk *talk, uint64_t number, bool allow);
 
 /* Who is shown the records cannot keep up (true): the agent is made to wait. */
 void talk_pause(struct talk *talk, bool pause);

@@ -102,16 +102,21 @@ struct talk_pending {
     struct acp_arena arena;             /* of what follows */
     struct acp_str title;
     struct acp_str description;
+    struct acp_str always;
     struct acp_action action;
     struct acp_permission_option_list options;
 };
 
-/* Something that was permitted in this turn. */
+/* What a permission for a file has been used for. */
+enum { TALK_USED_TO_READ = 1, TALK_USED_TO_CHANGE = 2 };
+
+/* A permission request that was allowed in this turn, and not used up. */
 struct talk_permitted {
     struct talk_permitted *next;
     size_t bytes;           /* of the action's texts, counted in permitted_bytes */
-    struct acp_arena arena; /* of the action's texts */
+    struct acp_arena arena; /* of what follows */
     struct acp_action action;
+    unsigned char *used; /* for each of the action's paths */
 };
 
 /* An option of the session, as far as setting it needs. */
@@ -237,11 +242,13 @@ void talk_ask_person(struct talk *talk, uint64_t number);
 void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool);
 enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id);
 /*
- * Who was permitted to change a file need not be asked about once more when the file is written
- * through us.
+ * Who allowed a tool call is not asked again when the agent does just that through us: the same
+ * command line with the same variables in the same directory, or a change of a file that was named,
+ * to the content that was shown if a diff was.  Each once.
  */
 void talk_note_permitted(struct talk *talk, const struct acp_action *action);
-bool talk_is_permitted(const struct talk *talk, const struct acp_action *action);
+/* Whether the action is covered by such a permission, which is used up thereby. */
+bool talk_use_permission(struct talk *talk, const struct acp_action *action);
 /* The bytes that a copy of the action takes. */
 size_t talk_action_bytes(const struct acp_action *action);
 /* Copies all that an action points to. */

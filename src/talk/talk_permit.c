@@ -7,9 +7,28 @@
 #include <time.h>
 
 #include "acp/types.h"
+#include "talk/question.h"
 #include "talk/talk_inside.h"
 
 /* ---- What is recorded of it ------------------------------------------------------------------ */
+
+/* What the agent changes about the way a command runs. */
+static void write_surroundings(struct acp_json_writer *w, const struct acp_action *action)
+{
+    if (action->command_cwd.len) {
+        acp_json_write_key(w, acp_str("cwd"));
+        acp_json_write_str(w, action->command_cwd);
+    }
+    if (!action->env.count)
+        return;
+    acp_json_write_key(w, acp_str("env"));
+    acp_json_begin_object(w);
+    for (size_t i = 0; i < action->env.count; i++) {
+        acp_json_write_key(w, action->env.items[i].key);
+        acp_json_write_str(w, action->env.items[i].value);
+    }
+    acp_json_end_object(w);
+}
 
 static void record_verdict(struct talk *talk, const struct acp_action *action, bool allow,
                            struct acp_str option, struct acp_str by)
@@ -27,6 +46,7 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
     if (action->command.len) {
         acp_json_write_key(&w, acp_str("command"));
         acp_json_write_str(&w, action->command);
+        write_surroundings(&w, action);
     }
     acp_json_write_key(&w, acp_str("paths"));
     acp_json_begin_array(&w);
@@ -46,8 +66,6 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
         talk_record(talk, RECORD_PERMISSION, talk_request(talk),
                     acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
-    if (allow)
-        talk_note_permitted(talk, action);
     if (talk->prompts && allow)
         talk->prompts->approved = true;
     else if (talk->prompts)
@@ -100,14 +118,17 @@ static bool copy_options(struct talk_pending *pending, struct acp_permission_opt
         acp_permission_option_init(
             &copies[i], acp_arena_copy(&pending->arena, options.items[i].option_id),
             acp_arena_copy(&pending->arena, options.items[i].name), options.items[i].kind.is);
+        copies[i].kind.text = acp_arena_copy(&pending->arena, options.items[i].kind.text);
     }
     pending->options = (struct acp_permission_option_list){copies, options.count};
     return true;
 }
 
-static size_t options_bytes(struct acp_permission_option_list options)
+static size_t question_bytes(const struct talk_question *question)
 {
-    size_t bytes = options.count * sizeof(struct acp_permission_option);
+    struct acp_permission_option_list options = question->options;
+    size_t bytes = talk_action_bytes(question->action) + question->title.len +
+                   question->description.len + options.count * sizeof(struct acp_permission_option);
     for (size_t i = 0; i < options.count; i++)
         bytes += options.items[i].option_id.len + options.items[i].name.len;
     return bytes;
@@ -117,8 +138,9 @@ static size_t options_bytes(struct acp_permission_option_list options)
  * Whether one more question may wait for the person.  They are copied whole, and an agent can send
  * any number of them, of any size, while the person reads the first.
  */
-static bool may_wait(struct talk *talk, size_t bytes)
+static bool may_wait(struct talk *talk, const struct talk_question *question)
 {
+    size_t bytes = question_bytes(question);
     if (talk->question_count < TALK_MAX_QUESTIONS &&
         bytes <= TALK_MAX_QUESTION_BYTES - talk->question_bytes)
         return true;
@@ -132,32 +154,75 @@ static bool may_wait(struct talk *talk, size_t bytes)
     return false;
 }
 
-static bool ask(struct talk *talk, acp_call call, struct acp_pending_action *waiting,
-                const struct acp_action *action, struct acp_permission_option_list options,
-                struct acp_str title, struct acp_str description, size_t bytes)
+static const char too_many[] =
+    "too many permission requests are open; wait for the answers to some of them";
+
+/* What "always" covers, for the person; absent when it is not remembered. */
+static struct acp_str describe_always(const struct talk *talk, const struct acp_action *action,
+                                      struct acp_arena *arena)
+{
+    struct acp_buf text;
+    struct acp_str always = {0};
+    acp_buf_init(&text, (size_t) QUESTION_MAX_BYTES);
+    if (talk->options.ledger && question_scope(action, talk->options.ledger_path, &text) == 0)
+        always = acp_arena_copy(arena, acp_buf_view(&text));
+    acp_buf_finish(&text);
+    return always;
+}
+
+static struct talk_pending *copy_question(const struct talk *talk,
+                                          const struct talk_question *question)
 {
     struct talk_pending *pending = calloc(1, sizeof(*pending));
     if (!pending)
-        return false;
+        return NULL;
     acp_arena_init(&pending->arena, 0);
-    if (!talk_copy_action(&pending->arena, action, &pending->action) ||
+    pending->always = describe_always(talk, question->action, &pending->arena);
+    struct acp_permission_option_list options = question->options;
+    if (!options.items)
+        options = question_own_options(pending->always.len > 0);
+    if (!talk_copy_action(&pending->arena, question->action, &pending->action) ||
         !copy_options(pending, options)) {
         acp_arena_finish(&pending->arena);
         free(pending);
-        return false;
+        return NULL;
     }
-    pending->title = acp_arena_copy(&pending->arena, title);
-    pending->description = acp_arena_copy(&pending->arena, description);
+    pending->title = acp_arena_copy(&pending->arena, question->title);
+    pending->description = acp_arena_copy(&pending->arena, question->description);
+    return pending;
+}
+
+/*
+ * Asks the person; returns why that is not possible, or NULL.  A question without options of the
+ * agent's gets our own.
+ */
+static const char *ask(struct talk *talk, acp_call call, struct acp_pending_action *waiting,
+                       const struct talk_question *question)
+{
+    enum { MOST = 80 };
+    const char *complaint = question_complaint(question);
+    if (complaint) {
+        struct acp_str title = question->title;
+        talk_notice(talk,
+                    "refused '%.*s%s' without asking, because %s; what cannot be shown whole "
+                    "cannot be approved, except by a rule",
+                    (int) (title.len < MOST ? title.len : MOST), title.ptr,
+                    title.len > MOST ? "..." : "", complaint);
+        return complaint;
+    }
+    struct talk_pending *pending = copy_question(talk, question);
+    if (!pending)
+        return "memory ran out";
     pending->number = ++talk->questions;
     pending->call = call;
     pending->pending = waiting;
-    pending->bytes = bytes;
+    pending->bytes = question_bytes(question);
     pending->next = talk->pendings;
     talk->pendings = pending;
     talk->question_count++;
-    talk->question_bytes += bytes;
+    talk->question_bytes += pending->bytes;
     talk_show_question(talk, pending->number);
-    return true;
+    return NULL;
 }
 
 void talk_ask_person(struct talk *talk, uint64_t number)
@@ -171,6 +236,7 @@ void talk_ask_person(struct talk *talk, uint64_t number)
         .description = pending->description,
         .action = &pending->action,
         .options = pending->options,
+        .always = pending->always,
     };
     pending->asked = true;
     talk->handler.question(talk, &question, talk->user);
@@ -207,36 +273,34 @@ static const struct acp_permission_option *find_offered(const struct talk_pendin
     return NULL;
 }
 
+static bool is_listed(enum acp_permission_option_kind_is kind)
+{
+    return kind >= ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE &&
+           kind <= ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
+}
+
 bool talk_answer(struct talk *talk, uint64_t number, struct acp_str option)
 {
     struct talk_pending *pending = find_pending(talk, number);
     if (!pending)
         return false;
-    if (pending->pending)
-        return talk_allow(talk, number, option.len > 0);
     struct acp_client *client = acp_agent_process_client(talk->process);
     const struct acp_permission_option *chosen = find_offered(pending, option);
     enum acp_permission_option_kind_is kind =
         chosen ? chosen->kind.is : ACP_PERMISSION_OPTION_KIND_ABSENT;
     bool allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
                  kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS;
-    if (chosen)
-        (void) acp_client_permit(client, pending->call, option);
-    else
-        (void) acp_client_reject(client, pending->call);
     record_verdict(talk, &pending->action, allow, option, acp_str("the user"));
     remember(talk, &pending->action, kind);
-    drop_pending(talk, pending);
-    return true;
-}
-
-bool talk_allow(struct talk *talk, uint64_t number, bool allow)
-{
-    struct talk_pending *pending = find_pending(talk, number);
-    if (!pending || !pending->pending)
-        return false;
-    record_verdict(talk, &pending->action, allow, (struct acp_str){0}, acp_str("the user"));
-    acp_workspace_decide(pending->pending, allow);
+    if (pending->pending) {
+        acp_workspace_decide(pending->pending, allow);
+    } else if (is_listed(kind)) {
+        (void) acp_client_permit(client, pending->call, option);
+        if (allow)
+            talk_note_permitted(talk, &pending->action);
+    } else {
+        (void) acp_client_reject(client, pending->call);
+    }
     drop_pending(talk, pending);
     return true;
 }
@@ -255,16 +319,20 @@ bool talk_has_person(const struct talk *talk)
     return talk->handler.question && talk->prompts && !talk->prompts->options.nobody;
 }
 
+/* why says who decided, where it was not the policy. */
 static void answer_permission(struct talk *talk, acp_call call, const struct acp_action *action,
                               struct acp_permission_option_list options,
-                              const struct acp_decision *decision)
+                              const struct acp_decision *decision, const char *why)
 {
     struct acp_client *client = acp_agent_process_client(talk->process);
     struct acp_request_permission_outcome outcome;
     struct acp_buf by;
     struct acp_str option = {0};
     acp_buf_init(&by, 2000);
-    (void) acp_decision_print(decision, &by);
+    if (why)
+        (void) acp_buf_printf(&by, "nobody: %s", why);
+    else
+        (void) acp_decision_print(decision, &by);
     if (acp_policy_answer(decision->verdict, false, options, &outcome)) {
         option = outcome.selected.option_id;
         (void) acp_client_permit(client, call, option);
@@ -274,7 +342,17 @@ static void answer_permission(struct talk *talk, acp_call call, const struct acp
     if (talk->prompts && decision->by == ACP_DECIDED_BY_NOBODY)
         talk->prompts->unasked = true;
     record_verdict(talk, action, decision->verdict == ACP_VERDICT_ALLOW, option, acp_buf_view(&by));
+    if (decision->verdict == ACP_VERDICT_ALLOW)
+        talk_note_permitted(talk, action);
     acp_buf_finish(&by);
+}
+
+/* Only a directory that is not the session's is worth to be shown. */
+static void drop_usual_directory(struct acp_action *action)
+{
+    struct acp_action usual = {.cwd = action->cwd};
+    if (question_same_directory(action, &usual))
+        action->command_cwd = (struct acp_str){0};
 }
 
 /* The question as the policy knows it.  What was said of the tool call before counts as well. */
@@ -297,7 +375,30 @@ static int read_action(struct talk *talk, const struct acp_permission_question *
     ret->session_id = acp_client_session_id(talk->session);
     ret->cwd = talk->options.place.cwd;
     ret->additional = talk->options.place.directories;
+    drop_usual_directory(ret);
     return 0;
+}
+
+static void ask_permission(struct talk *talk, acp_call call, const struct acp_action *action,
+                           const struct acp_permission_question *question)
+{
+    /* A list that is empty is the agent's as well: it can only be answered with no. */
+    static const struct acp_permission_option none;
+    struct acp_decision decision = {.verdict = ACP_VERDICT_DENY};
+    struct talk_question asked = {.title = question->title,
+                                  .description = question->description,
+                                  .action = action,
+                                  .options = question->options};
+    if (!asked.options.items)
+        asked.options.items = &none;
+    if (!may_wait(talk, &asked)) {
+        (void) acp_client_refuse(acp_agent_process_client(talk->process), call,
+                                 ACP_ERROR_CODE_INTERNAL_ERROR, acp_str(too_many), acp_raw(NULL));
+        return;
+    }
+    const char *why = ask(talk, call, NULL, &asked);
+    if (why)
+        answer_permission(talk, call, action, question->options, &decision, why);
 }
 
 static void on_permission(struct acp_client_session *session, acp_call call,
@@ -313,18 +414,10 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     if (!err)
         decision = acp_policy_decide(talk_policy(talk), talk->options.ledger, &action,
                                      (int64_t) time(NULL), talk_has_person(talk));
-    size_t bytes = talk_action_bytes(&action) + options_bytes(question->options) +
-                   question->title.len + question->description.len;
-    if (decision.verdict == ACP_VERDICT_ASK && !may_wait(talk, bytes))
-        (void) acp_client_refuse(acp_agent_process_client(talk->process), call,
-                                 ACP_ERROR_CODE_INTERNAL_ERROR,
-                                 acp_str("too many permission requests are open; wait for the "
-                                         "answers to some of them"),
-                                 acp_raw(NULL));
-    else if (decision.verdict != ACP_VERDICT_ASK ||
-             !ask(talk, call, NULL, &action, question->options, question->title,
-                  question->description, bytes))
-        answer_permission(talk, call, &action, question->options, &decision);
+    if (decision.verdict == ACP_VERDICT_ASK)
+        ask_permission(talk, call, &action, question);
+    else
+        answer_permission(talk, call, &action, question->options, &decision, NULL);
     acp_arena_finish(&arena);
 }
 
@@ -346,29 +439,42 @@ static void on_permission_gone(struct acp_client_session *session, acp_call call
 
 /* ---- The workspace --------------------------------------------------------------------------- */
 
+/* The agent is told why nobody was asked. */
+static void refuse_unasked(struct talk *talk, struct acp_pending_action *pending,
+                           const struct acp_action *action, const char *why)
+{
+    char message[200];
+    (void) snprintf(message, sizeof(message), "the user cannot be asked: %s", why);
+    record_verdict(talk, action, false, (struct acp_str){0}, acp_str(message));
+    acp_workspace_refuse(pending, message);
+}
+
 static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *pending,
                    const struct acp_action *action, void *user)
 {
     struct talk *talk = user;
-    struct acp_str title = action->title.len ? action->title : action->command;
-    size_t bytes = talk_action_bytes(action) + title.len;
+    struct acp_action shown = *action;
+    struct talk_question question = {.title = action->title.len ? action->title : action->command,
+                                     .action = &shown};
     (void) workspace;
-    if (talk_is_permitted(talk, action)) {
+    drop_usual_directory(&shown);
+    if (talk_use_permission(talk, action)) {
         acp_workspace_decide(pending, true);
         return;
     }
-    if (talk_has_person(talk) && !may_wait(talk, bytes)) {
-        acp_workspace_decide(pending, false);
+    if (talk_has_person(talk) && !may_wait(talk, &question)) {
+        acp_workspace_refuse(pending, too_many);
         return;
     }
-    if (talk_has_person(talk) &&
-        ask(talk, 0, pending, action, (struct acp_permission_option_list){0}, title,
-            (struct acp_str){0}, bytes))
+    if (talk_has_person(talk)) {
+        const char *why = ask(talk, 0, pending, &question);
+        if (why)
+            refuse_unasked(talk, pending, &shown, why);
         return;
+    }
     if (talk->prompts)
         talk->prompts->unasked = true;
-    record_verdict(talk, action, false, (struct acp_str){0}, acp_str("nobody is there to ask"));
-    acp_workspace_decide(pending, false);
+    refuse_unasked(talk, pending, &shown, "nobody is there");
 }
 
 static void on_denied(struct acp_workspace *workspace, const struct acp_action *action,

@@ -89,13 +89,6 @@ void visit_answer(struct visit *visit, uint64_t number, struct acp_str option)
     (void) acp_peer_commit(visit->peer, NULL);
 }
 
-void visit_allow(struct visit *visit, uint64_t number, bool allow)
-{
-    if (visit->peer)
-        (void) acp_peer_result(visit->peer, number,
-                               acp_raw(allow ? "{\"allow\":true}" : "{\"allow\":false}"));
-}
-
 /* ---- What we ask ----------------------------------------------------------------------------- */
 
 static void on_reply(struct acp_peer *peer, uint64_t number, const struct acp_reply *reply,

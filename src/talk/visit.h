@@ -15,7 +15,7 @@ struct visit_handler {
     void (*record)(struct visit *visit, const struct record *record, void *user);
     /* The prompt waits behind so many others. */
     void (*queued)(struct visit *visit, uint64_t request, uint64_t ahead, void *user);
-    /* Answered by visit_answer() or visit_allow(). */
+    /* Answered by visit_answer(). */
     void (*question)(struct visit *visit, const struct talk_question *question, void *user);
     void (*question_gone)(struct visit *visit, uint64_t number, void *user);
     /* The owner has gone, whatever was asked of it. */
@@ -39,6 +39,5 @@ int visit_set(struct visit *visit, struct acp_str name, struct acp_str value, vi
 int visit_ask(struct visit *visit, const char *method, visit_fn *done, void *user);
 
 void visit_answer(struct visit *visit, uint64_t number, struct acp_str option);
-void visit_allow(struct visit *visit, uint64_t number, bool allow);
 
 #endif

@@ -107,7 +107,7 @@ static void check_command(struct acp_str pattern, struct acp_str line)
     /* Any word, then any others: met by whatever is plain. */
     bool plain = acp_command_matches(acp_str("?* *"), line, false);
     if (plain && !has_any(line, "'\"\\"))
-        CHECK(!has_any(acp_str_n(line.ptr, line.len), ";&|<>()`$"));
+        CHECK(!has_any(acp_str_n(line.ptr, line.len), ";&|<>()`$*?[{~"));
     /* As one argument of a command it is harmless, but for control characters. */
     struct acp_buf out;
     acp_buf_init(&out, (size_t) 5 * MOST);

@@ -109,11 +109,20 @@ static void questions(void **state)
     struct wire wire;
     struct talk_question got;
     struct acp_str paths[] = {acp_str("/a b"), acp_str("/c")};
-    struct acp_action action = {
-        .kind = ACP_TOOL_KIND_EDIT, .command = acp_str("make"), .paths = {paths, 2}};
+    struct acp_str_entry env[] = {{acp_str("A"), acp_str("1")}, {acp_str("B"), acp_str("")}};
+    struct acp_action_edit edits[] = {{.path = acp_str("/c"), .known = true, .size = 7}};
+    struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT,
+                                .command = acp_str("make"),
+                                .paths = {paths, 2},
+                                .env = {env, 2},
+                                .command_cwd = acp_str("/x"),
+                                .edits = {edits, 1}};
     struct acp_permission_option options[2];
     struct talk_question question = {
         .title = acp_str("Change it"), .action = &action, .options = {options, 2}};
+    question.always = acp_str("all of it");
+    for (size_t i = 0; i < ACP_DIGEST_SIZE; i++)
+        edits[0].digest[i] = (unsigned char) (i * 9);
     acp_permission_option_init(&options[0], acp_str("y"), acp_str("Yes"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
     acp_permission_option_init(&options[1], acp_str("n"), acp_str("No"),
@@ -127,11 +136,32 @@ static void questions(void **state)
     assert_true(acp_str_is(got.action->command, "make"));
     assert_int_equal(got.action->paths.count, 2);
     assert_true(acp_str_is(got.action->paths.items[0], "/a b"));
+    assert_true(acp_str_is(got.always, "all of it"));
+    assert_true(acp_str_is(got.action->command_cwd, "/x"));
+    assert_int_equal(got.action->env.count, 2);
+    assert_true(acp_str_is(got.action->env.items[0].key, "A"));
+    assert_true(acp_str_is(got.action->env.items[0].value, "1"));
+    assert_true(acp_str_is(got.action->env.items[1].value, ""));
+    assert_int_equal(got.action->edits.count, 1);
+    assert_true(acp_str_is(got.action->edits.items[0].path, "/c"));
+    assert_true(got.action->edits.items[0].known);
+    assert_int_equal(got.action->edits.items[0].size, 7);
+    assert_memory_equal(got.action->edits.items[0].digest, edits[0].digest, ACP_DIGEST_SIZE);
     assert_int_equal(got.options.count, 2);
     assert_true(acp_str_is(got.options.items[1].option_id, "n"));
     assert_int_equal(got.options.items[1].kind.is, ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
     assert_true(wire_read_question(acp_raw("{\"paths\":[7]}"), &wire.arena, &got) < 0);
     assert_true(wire_read_question(acp_raw("{\"options\":[{}]}"), &wire.arena, &got) < 0);
+    assert_true(wire_read_question(acp_raw("{\"env\":[{\"name\":1}]}"), &wire.arena, &got) < 0);
+    /* A digest has 64 digits. */
+    assert_true(wire_read_question(acp_raw("{\"edits\":[{\"path\":\"/a\"}]}"), &wire.arena, &got) <
+                0);
+    assert_true(
+        wire_read_question(acp_raw("{\"edits\":[{\"digest\":\"00\"}]}"), &wire.arena, &got) < 0);
+    assert_true(
+        wire_read_question(acp_raw("{\"edits\":[{\"digest\":\"000000000000000000000000000000"
+                                   "000000000000000000000000000000000G\"}]}"),
+                           &wire.arena, &got) < 0);
     wire_finish(&wire);
 }
 

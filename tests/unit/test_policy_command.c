@@ -94,6 +94,24 @@ static void allowed_commands_are_known_word_by_word(void **state)
         {" * ", "a; b", true},
         {"make; make test", "make; make test", true}, /* spelt out as it is */
         {"make; make *", "make; make test", false},
+        /* What a shell would replace by other words. */
+        {"cat src/**", "cat src/.*/.*/x", false},
+        {"cat src/*", "cat src/*", false},
+        {"cat src/**", "cat src/?/x", false},
+        {"cat src/**", "cat src/[.]?/x", false},
+        {"cat src/**", "cat src/{a,../b}", false},
+        {"cat *", "cat ~/.ssh/id", false},
+        {"cat *", "cat ~", false},
+        {"cat *", "cat a~", false},
+        {"cat *", "* x", false},
+        {"*at x", "?at x", false},
+        {"cat *", "cat 'src/*'", true},
+        {"cat *", "cat \"src/.*[a]{b,c}~?\"", true},
+        {"cat *", "cat \\*", true},
+        {"cat *", "cat 'a'*", false},
+        {"cat *", "cat \"a\"?", false},
+        {"cat \\*.c", "cat *.c", true}, /* spelt out as it is */
+        {"cat \\*.c", "cat ?.c", false},
     };
     check_commands(rows, sizeof(rows) / sizeof(rows[0]), ALLOW);
 }
@@ -185,6 +203,34 @@ static void denied_commands_are_found_within_others(void **state)
     check_commands(rows, sizeof(rows) / sizeof(rows[0]), DENY);
 }
 
+/* What is deeper than is looked at is permitted by nothing, and found by what denies. */
+static void deep_nesting_hides_nothing(void **state)
+{
+    (void) state;
+    static const char *const openers[] = {"$(", "\"$(", "("};
+    static const char *const closers[] = {")", ")\"", ")"};
+    for (size_t k = 0; k < 3; k++)
+        for (int depth = 1; depth <= 40; depth++) {
+            char line[600] = "echo ";
+            for (int i = 0; i < depth; i++)
+                (void) snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", openers[k]);
+            (void) snprintf(line + strlen(line), sizeof(line) - strlen(line), "rm x");
+            for (int i = 0; i < depth; i++)
+                (void) snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", closers[k]);
+            const struct command_row allowed[] = {{"echo *", line, false}};
+            const struct command_row denied[] = {{"rm *", line, true}};
+            check_commands(allowed, 1, ALLOW);
+            check_commands(denied, 1, DENY);
+        }
+    /* A quote that opens below the last level that is followed. */
+    char line[100] = "";
+    for (int i = 0; i < 17; i++)
+        (void) snprintf(line + strlen(line), sizeof(line) - strlen(line), "(");
+    (void) snprintf(line + strlen(line), sizeof(line) - strlen(line), "\"a\" \"; rm x\"");
+    const struct command_row rows[] = {{"*a*", line, false}, {"?* *", line, false}};
+    check_commands(rows, 2, ALLOW);
+}
+
 static void argument_lists_read_as_the_same_words_again(void **state)
 {
     (void) state;
@@ -233,6 +279,7 @@ int main(void)
         cmocka_unit_test(allowed_commands_are_known_word_by_word),
         cmocka_unit_test(what_a_shell_could_add_is_not_allowed),
         cmocka_unit_test(denied_commands_are_found_within_others),
+        cmocka_unit_test(deep_nesting_hides_nothing),
         cmocka_unit_test(argument_lists_read_as_the_same_words_again),
     };
     return cmocka_run_group_tests_name("policy-command", tests, NULL, NULL);

@@ -244,6 +244,13 @@ static void requests_tell_what_they_are_about(void **state)
          "\"changes\":[{\"operation\":\"move\",\"oldPath\":\"/a\",\"path\":\"/b\","
          "\"fileType\":\"text\"}]}]}}," OPTIONS,
          MOVE, "Move?", NULL, "/a /b "},
+        {ACP_V2,
+         "{\"sessionId\":\"s\",\"title\":\"Edit?\",\"subject\":{\"type\":\"tool_call\","
+         "\"toolCall\":{\"toolCallId\":\"t\",\"kind\":\"edit\",\"content\":[{\"type\":\"diff\","
+         "\"changes\":[{\"operation\":\"add\",\"path\":\"/a\",\"fileType\":\"text\"},"
+         "{\"operation\":\"delete\",\"path\":\"/b\",\"fileType\":\"text\"},"
+         "{\"operation\":\"modify\",\"path\":\"/c\",\"fileType\":\"text\"}]}]}}," OPTIONS,
+         EDIT, "Edit?", NULL, "/a /b /c "},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct acp_arena arena;
@@ -266,6 +273,9 @@ static void requests_tell_what_they_are_about(void **state)
             n += (size_t) snprintf(paths + n, sizeof(paths) - n, "%.*s ",
                                    (int) action.paths.items[k].len, action.paths.items[k].ptr);
         assert_string_equal(paths, rows[i].paths);
+        /* A change that is told as a patch leaves no content to compare with. */
+        for (size_t k = 0; k < action.edits.count; k++)
+            assert_int_equal(action.edits.items[k].known, rows[i].mode == ACP_V1);
         acp_arena_finish(&arena);
     }
 }

@@ -553,6 +553,66 @@ static void processes_do_not_lose_each_others_grants(void **state)
     acp_ledger_free(other);
 }
 
+/* As the client and the built-in agent do, in two processes, with the answer to one question. */
+static void one_answer_remembered_by_two_is_one_grant(void **state)
+{
+    (void) state;
+    struct acp_ledger *other = NULL;
+    struct acp_grant yes = how(true, ACP_GRANT_PROJECT);
+    struct acp_grant no = how(false, ACP_GRANT_PROJECT);
+    struct acp_grant session = how(true, ACP_GRANT_SESSION);
+    struct acp_action action = run("make");
+    struct acp_action test = run("make test");
+    assert_int_equal(acp_ledger_new(&other), 0);
+    assert_int_equal(acp_ledger_remember(ledger, &action, &yes, NULL), 0);
+    assert_int_equal(acp_ledger_remember(other, &action, &yes, NULL), 0);
+    assert_int_equal(save(ledger), 0);
+    assert_int_equal(save(other), 0);
+    assert_int_equal(acp_ledger_count(other), 1);
+    assert_int_equal(acp_ledger_load_file(ledger, at("ledger"), NULL, NULL, NULL), 0);
+    assert_int_equal(acp_ledger_count(ledger), 1);
+    /* Another scope or another command is another grant; the other answer replaces. */
+    assert_int_equal(acp_ledger_remember(other, &action, &session, NULL), 0);
+    assert_int_equal(acp_ledger_remember(other, &test, &yes, NULL), 0);
+    assert_int_equal(save(other), 0);
+    assert_int_equal(acp_ledger_count(other), 3);
+    assert_int_equal(acp_ledger_remember(ledger, &action, &no, NULL), 0);
+    assert_int_equal(save(ledger), 0);
+    assert_int_equal(acp_ledger_count(ledger), 3);
+    assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_DENY);
+    assert_int_equal(decide(&test, 0).verdict, ACP_VERDICT_ALLOW);
+    acp_ledger_free(other);
+    /* Also by who has not read the file before. */
+    assert_int_equal(acp_ledger_new(&other), 0);
+    assert_int_equal(acp_ledger_remember(other, &test, &no, NULL), 0);
+    assert_int_equal(save(other), 0);
+    assert_int_equal(acp_ledger_count(other), 3);
+    assert_int_equal(acp_ledger_load_file(ledger, at("ledger"), NULL, NULL, NULL), 0);
+    assert_int_equal(decide(&test, 0).verdict, ACP_VERDICT_DENY);
+    acp_ledger_free(other);
+}
+
+/* All paths of an action or none: half an answer is not what was said. */
+static void an_answer_is_remembered_whole_or_not(void **state)
+{
+    (void) state;
+    static char name[6000];
+    memset(name, 'x', sizeof(name));
+    struct acp_str paths[] = {ACP_STR("/no/ws/a"), acp_str_n(name, sizeof(name))};
+    struct acp_action action = {
+        .kind = ACP_TOOL_KIND_EDIT, .paths = {paths, 2}, .cwd = acp_str("/no/ws")};
+    struct acp_grant yes = how(true, ACP_GRANT_PROJECT);
+    struct acp_failure failure = {0};
+    assert_int_equal(acp_ledger_remember(ledger, &action, &yes, &failure), ACP_ERR_RANGE);
+    assert_string_equal(failure.path, "path");
+    assert_int_equal(acp_ledger_count(ledger), 0);
+    yes.scope = (enum acp_grant_scope)(ACP_GRANT_EVERYWHERE + 1);
+    action.paths.count = 1;
+    assert_int_equal(acp_ledger_remember(ledger, &action, &yes, &failure), ACP_ERR_RANGE);
+    assert_string_equal(failure.path, "scope");
+    assert_int_equal(acp_ledger_count(ledger), 0);
+}
+
 static void many_processes_save_at_a_time(void **state)
 {
     (void) state;
@@ -565,7 +625,9 @@ static void many_processes_save_at_a_time(void **state)
             struct acp_ledger *own = NULL;
             int bad = acp_ledger_new(&own) != 0;
             for (int i = 0; i < EACH && !bad; i++) {
-                (void) add(own, "x");
+                char tool[32];
+                (void) snprintf(tool, sizeof(tool), "%d-%d", p, i);
+                (void) add(own, tool);
                 bad = acp_ledger_save_file(own, at("ledger"), NULL, NULL, NULL) != 0;
             }
             acp_ledger_free(own);
@@ -651,6 +713,8 @@ int main(void)
         CASE(bad_lines_are_told_and_do_not_take_others_along),
         CASE(endless_lines_are_left_aside),
         CASE(processes_do_not_lose_each_others_grants),
+        CASE(one_answer_remembered_by_two_is_one_grant),
+        CASE(an_answer_is_remembered_whole_or_not),
         CASE(many_processes_save_at_a_time),
         CASE(files_are_private_and_links_stay),
         CASE(trouble_with_the_file_is_told),

@@ -181,23 +181,40 @@ static void a_line_goes_to_a_shell_and_a_word_does_not(void **state)
     assert_string_equal(output(&d, id, NULL), "0ne\n2\n");
     id = create(&d, "true");
     assert_int_equal(wait_exit(&d, id).how.code, 0);
-    /* A path with a blank is a program when there is one. */
-    char folder[] = "/tmp/acp term-XXXXXX";
+    desk_finish(&d);
+}
+
+/* "echo me/run" is permitted as a line; a repository may have a folder "echo me". */
+static void a_line_is_never_the_name_of_a_file(void **state)
+{
+    static const char *const lines[] = {"echo me/run", "./echo me/run", "echo\tme/run"};
+    static const char *const outputs[] = {"me/run\n", "", "me/run\n"};
+    struct desk d;
+    struct acp_str id;
+    char folder[] = "/tmp/acp-term-XXXXXX";
+    char path[64];
+    desk_init(&d, state, NULL);
     assert_non_null(mkdtemp(folder));
-    char program[64];
-    (void) snprintf(program, sizeof(program), "%s/run me", folder);
-    int fd = open(program, O_WRONLY | O_CREAT, 0700);
-    assert_int_equal(write(fd, "#!/bin/sh\necho ran $#\n", 22), 22);
-    assert_int_equal(close(fd), 0);
-    id = create(&d, program);
-    (void) wait_exit(&d, id);
-    assert_string_equal(output(&d, id, NULL), "ran 0\n");
-    struct acp_terminal_request request = {.command = ACP_STR("./run me"), .cwd = acp_str(folder)};
-    assert_int_equal(acp_terminals_create(d.set, one, &request, &id, NULL), 0);
-    (void) wait_exit(&d, id);
-    assert_string_equal(output(&d, id, NULL), "ran 0\n");
-    assert_int_equal(unlink(program), 0);
-    assert_int_equal(rmdir(folder), 0);
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        (void) snprintf(path, sizeof(path), "%s/%s", folder, lines[i]);
+        *strrchr(path, '/') = '\0';
+        if (i != 1)
+            assert_int_equal(mkdir(path, 0700), 0);
+        (void) snprintf(path, sizeof(path), "%s/%s", folder, lines[i]);
+        int fd = open(path, O_WRONLY | O_CREAT, 0700);
+        assert_int_equal(write(fd, "#!/bin/sh\necho ran\n", 19), 19);
+        assert_int_equal(close(fd), 0);
+        struct acp_terminal_request request = {.command = acp_str(lines[i]),
+                                               .cwd = acp_str(folder)};
+        assert_int_equal(acp_terminals_create(d.set, one, &request, &id, NULL), 0);
+        (void) wait_exit(&d, id);
+        const char *got = output(&d, id, NULL);
+        assert_null(strstr(got, "ran"));
+        if (*outputs[i])
+            assert_string_equal(got, outputs[i]);
+    }
+    (void) snprintf(path, sizeof(path), "rm -r '%s'", folder);
+    assert_int_equal(system(path), 0);
     desk_finish(&d);
 }
 
@@ -642,6 +659,7 @@ int main(void)
         host_test(v1_term_03_the_id_comes_before_the_end),
         host_test(v1_term_04_arguments_are_not_split),
         host_test(a_line_goes_to_a_shell_and_a_word_does_not),
+        host_test(a_line_is_never_the_name_of_a_file),
         host_test(environment_and_folder_are_as_asked),
         host_test(output_is_a_terminal_or_a_pipe_and_input_is_empty),
         host_test(what_is_wrong_with_a_request_is_said),

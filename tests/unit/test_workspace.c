@@ -33,6 +33,9 @@ struct world {
     int err;
     int answers;
     int denials;
+    enum acp_tool_kind_is asked; /* the kind of what was asked about */
+    char shown[300];             /* what a person could be shown of it */
+    char message[200];           /* of an error */
 };
 
 /* ---- Both sides ------------------------------------------------------------------------------ */
@@ -56,9 +59,22 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
                    const struct acp_action *action, void *user)
 {
     struct world *w = user;
+    size_t n = 0;
     (void) workspace;
-    assert_int_equal(action->kind, ACP_TOOL_KIND_EDIT);
+    w->asked = action->kind;
     w->pending = pending;
+    n += (size_t) snprintf(w->shown, sizeof(w->shown), "%.*s in %.*s", (int) action->command.len,
+                           action->command.ptr, (int) action->command_cwd.len,
+                           action->command_cwd.ptr);
+    for (size_t i = 0; i < action->env.count; i++)
+        n +=
+            (size_t) snprintf(w->shown + n, sizeof(w->shown) - n, " %.*s=%.*s",
+                              (int) action->env.items[i].key.len, action->env.items[i].key.ptr,
+                              (int) action->env.items[i].value.len, action->env.items[i].value.ptr);
+    for (size_t i = 0; i < action->edits.count; i++)
+        n += (size_t) snprintf(w->shown + n, sizeof(w->shown) - n, " %llu bytes %02x%02x",
+                               (unsigned long long) action->edits.items[i].size,
+                               action->edits.items[i].digest[0], action->edits.items[i].digest[1]);
 }
 
 static void on_denied(struct acp_workspace *workspace, const struct acp_action *action,
@@ -199,6 +215,8 @@ static void on_result(struct acp_turn *turn, const struct acp_reply *reply, void
     w->code = reply->error_code;
     (void) snprintf(w->text, sizeof(w->text), "%.*s", (int) reply->result.len,
                     reply->result.ptr ? reply->result.ptr : "");
+    (void) snprintf(w->message, sizeof(w->message), "%.*s", (int) reply->error_message.len,
+                    reply->error_message.ptr ? reply->error_message.ptr : "");
 }
 
 /* A name is taken to be in the session's directory unless it is absolute. */
@@ -271,6 +289,8 @@ static void the_policy_denies_and_asks(void **state)
         assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
         move_bytes(&w->a, &w->c);
         assert_non_null(w->pending);
+        assert_int_equal(w->asked, ACP_TOOL_KIND_EDIT);
+        assert_string_equal(w->shown, " in  1 bytes a1fc"); /* sha256sum of y */
         assert_int_equal(w->answers, before + allowed);
         acp_workspace_decide(w->pending, allowed);
         carry(w, before + allowed + 1);
@@ -396,9 +416,92 @@ static void a_terminal_outside_of_the_roots_is_refused(void **state)
     assert_int_equal(w->code, ACP_ERROR_CODE_INVALID_PARAMS);
 }
 
+/* The request goes to the client; the answer is taken with carry(). */
+static void send_create(struct world *w, const struct acp_create_terminal_request *create)
+{
+    w->pending = NULL;
+    assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/create"),
+                                      ACP_TYPE_CREATE_TERMINAL_REQUEST, create, on_result, w),
+                     0);
+    move_bytes(&w->a, &w->c);
+}
+
+static void an_allowed_command_is_asked_about_when_it_is_changed(void **state)
+{
+    struct world *w = *state;
+    char cwd[100];
+    struct acp_env_variable variable;
+    struct acp_create_terminal_request create;
+    struct acp_policy_rule rule = {.verdict = ACP_VERDICT_ALLOW, .command = acp_str("echo *")};
+    struct acp_str args[] = {ACP_STR("a")};
+    acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
+    assert_int_equal(acp_policy_add(w->policy, &rule, NULL), 0);
+    acp_create_terminal_request_init(&create, acp_client_session_id(w->session), acp_str("echo"));
+    create.args = (struct acp_str_list){args, 1};
+    create.cwd = acp_str(w->dir);
+    ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
+    assert_int_equal(w->err, 0);
+    assert_null(w->pending);
+    int before = w->answers;
+    /* Variables, whatever they are. */
+    acp_env_variable_init(&variable, acp_str("PATH"), acp_str("/x"));
+    create.env = (struct acp_env_variable_list){&variable, 1};
+    send_create(w, &create);
+    assert_non_null(w->pending);
+    assert_non_null(strstr(w->shown, "echo a in "));
+    assert_non_null(strstr(w->shown, " PATH=/x"));
+    acp_workspace_refuse(w->pending, "too large to be shown");
+    carry(w, before + 1);
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_string_equal(w->message, "too large to be shown");
+    /* Another directory. */
+    create.env.count = 0;
+    (void) snprintf(cwd, sizeof(cwd), "%s/sub", w->dir);
+    create.cwd = acp_str(cwd);
+    send_create(w, &create);
+    assert_non_null(w->pending);
+    assert_non_null(strstr(w->shown, "/sub"));
+    acp_workspace_decide(w->pending, false);
+    carry(w, before + 2);
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    /* A line that a shell would expand. */
+    acp_create_terminal_request_init(&create, acp_client_session_id(w->session),
+                                     acp_str("echo .*"));
+    send_create(w, &create);
+    assert_non_null(w->pending);
+    acp_workspace_decide(w->pending, false);
+    carry(w, before + 3);
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+}
+
+static void a_session_that_ends_refuses_what_waits(void **state)
+{
+    struct world *w = *state;
+    char path[200];
+    int before = w->answers;
+    acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
+    (void) snprintf(path, sizeof(path), "%s/late.txt", w->dir);
+    w->pending = NULL;
+    assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
+    move_bytes(&w->a, &w->c);
+    assert_non_null(w->pending);
+    acp_workspace_close(w->workspace, acp_client_session_id(w->session));
+    carry(w, before + 1);
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_not_equal(access(path, F_OK), 0);
+    /* And what comes later finds no session. */
+    write_file(w, "late.txt", "z");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_session_that_ends_refuses_what_waits, make_world,
+                                        free_world),
+        cmocka_unit_test_setup_teardown(an_allowed_command_is_asked_about_when_it_is_changed,
+                                        make_world, free_world),
         cmocka_unit_test_setup_teardown(files_are_written_and_read, make_world, free_world),
         cmocka_unit_test_setup_teardown(v1_fs_07_the_roots_are_the_border, make_world, free_world),
         cmocka_unit_test_setup_teardown(the_policy_denies_and_asks, make_world, free_world),
