@@ -158,11 +158,10 @@ void scene_make(struct place *p, const char *escape, const char *helper)
     shell("cd %s && mkdir -p model/root/sub model/outside/home/.ssh && cd model/outside && "
           "echo original > target && printf %s > secret && printf %s > home/.ssh/id",
           p->folder, SECRET, SECRET);
-    shell(
-        "cd %s/model/root && export HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 && git init -q --template= . && "
-        "git config user.name t && git config user.email t@localhost && touch sub/file && "
-        "git add . && git commit -q -m first && mkdir .git/hooks",
-        p->folder);
+    shell("cd %s/model/root && export HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 && "
+          "git init -q --template= . && git config user.name t && git config user.email t@t && "
+          "touch sub/file && git add . && git commit -q -m first && mkdir .git/hooks",
+          p->folder);
     must(setenv("HOME", p->outside, 1) == 0 && setenv("ACP_TEST_KEY", SECRET, 1) == 0, "setenv");
     p->scene.tester = getpid();
 }
