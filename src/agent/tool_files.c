@@ -1,7 +1,7 @@
 /*
  * Files.  Where the client reads and writes files for us it is asked, since it has buffers that
- * are not saved; otherwise our own guard serves, which never leaves the session's roots.  The client
- * is not asked while a command in a sandbox could put links in its way.
+ * are not saved; otherwise our own guard serves, which never leaves the session's roots.  While a
+ * command in a sandbox could put links in its way, the client is not asked.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include <errno.h>

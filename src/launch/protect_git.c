@@ -108,8 +108,11 @@ static bool is_commondir_stub(const char *folder)
 void protect_remove_commondir(const char *path)
 {
     char folder[PATH_SIZE];
-    (void) snprintf(folder, sizeof(folder), "%.*s", (int) (strlen(path) - strlen("/commondir")),
-                    path);
+    size_t len = strlen(path) - strlen("/commondir");
+    if (len >= sizeof(folder))
+        return;
+    memcpy(folder, path, len);
+    folder[len] = '\0';
     if (is_commondir_stub(folder))
         (void) unlink(path);
 }
