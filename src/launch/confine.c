@@ -10,8 +10,9 @@
  *                 -- COMMAND ARG...
  *
  * The lists of paths are --write, --read, --device, and, less than those, --protect (can be read
- * only) and --hide (is not there).  What cannot be enforced ends it with status 126 before the
- * command has run.
+ * only) and --hide (is not there).  --expect INODE:PATH says what must be mounted where, with the
+ * inode 0 for anything.  What cannot be enforced ends it with status 126, and the command does not
+ * run.
  */
 #define _GNU_SOURCE /* close_range, clearenv */
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,9 +38,18 @@
 
 enum { EXIT_NOT_CONFINED = 126, EXIT_NO_COMMAND = 127 };
 
-enum list { LIST_WRITE, LIST_READ, LIST_DEVICE, LIST_PROTECT, LIST_HIDE, LIST_SET, LIST_COUNT };
-static const char *const list_options[LIST_COUNT] = {"--write",   "--read", "--device",
-                                                     "--protect", "--hide", "--set"};
+enum list {
+    LIST_WRITE,
+    LIST_READ,
+    LIST_DEVICE,
+    LIST_PROTECT,
+    LIST_HIDE,
+    LIST_SET,
+    LIST_EXPECT,
+    LIST_COUNT
+};
+static const char *const list_options[LIST_COUNT] = {"--write", "--read", "--device", "--protect",
+                                                     "--hide",  "--set",  "--expect"};
 
 struct confinement {
     bool first;   /* no other wall stands around this one */
@@ -107,6 +118,28 @@ static void read_options(struct confinement *c, int argc, char **argv)
     c->command = i < argc ? argv + i + 1 : argv + argc;
     if (!c->verify && !c->command[0])
         die("no command; this program is started by acp");
+}
+
+/* ---- Mounts -------------------------------------------------------------------------------- */
+
+/* See add_expected() in sandbox_words.c. */
+static void check_mounts(const struct confinement *c)
+{
+    for (size_t i = 0; i < c->counts[LIST_EXPECT]; i++) {
+        struct statx st;
+        char *path = NULL;
+        unsigned long long inode = strtoull(c->lists[LIST_EXPECT][i], &path, 10);
+        if (*path != ':')
+            die("--expect takes INODE:PATH");
+        path++;
+        if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO, &st))
+            die("%s is not there: %s", path, strerror(errno));
+        /* Kernels before 5.8 do not know what is mounted. */
+        bool elsewhere = (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
+                         !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+        if (elsewhere || (inode && st.stx_ino != inode))
+            die("%s was changed while the sandbox was made", path);
+    }
 }
 
 /* ---- Giving up rights ----------------------------------------------------------------------- */
@@ -250,6 +283,7 @@ int main(int argc, char **argv)
 {
     struct confinement c = {.first = false};
     read_options(&c, argc, argv);
+    check_mounts(&c);
     confine(&c);
     if (c.cwd && chdir(c.cwd))
         die("cannot enter %s: %s", c.cwd, strerror(errno));

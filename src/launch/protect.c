@@ -303,6 +303,8 @@ static int find_in_root(struct protect_list *list, const struct protect_options 
         err = hide_others(list, options, root);
     if (!err)
         err = protect_git(list, root, failure);
+    if (!err)
+        err = protect_gitlinks(list, root, failure);
     return err ? err : find_names(list, root, failure);
 }
 
@@ -340,7 +342,7 @@ int protect_find(const struct protect_options *options, struct acp_arena *arena,
                  struct protect_list *ret, struct acp_failure *failure)
 {
     size_t count = options->roots.count;
-    *ret = (struct protect_list){.arena = arena};
+    *ret = (struct protect_list){.arena = arena, .commits = options->commits};
     ret->locks = acp_arena_alloc(arena, (count + 1) * sizeof(int));
     char **roots = calloc(count + 1, sizeof(char *));
     if (failure)

@@ -17,7 +17,7 @@
 
 enum protect_how {
     PROTECT_ROOT,   /* can be written: a root */
-    PROTECT_GITDIR, /* can be written: a repository outside of the roots that a root belongs to */
+    PROTECT_GITDIR, /* can be written, but not renamed or removed: a repository */
     PROTECT_PIN,    /* can be written, but not renamed or removed: something below is protected */
     PROTECT_READ,   /* can be read only */
     PROTECT_HIDE_DIRECTORY, /* is empty */
@@ -41,11 +41,13 @@ struct protect_list {
     int *locks; /* one descriptor for each root */
     size_t lock_count;
     bool has_home; /* a root is, or has in it, the home directory */
+    bool commits;  /* as in the options */
 };
 
 struct protect_options {
     struct acp_str_list roots;  /* absolute */
     struct acp_str_list hidden; /* absolute; further paths in them that must not be seen */
+    bool commits;               /* repositories can be written, but for what runs programs */
     const char *homes[2];       /* as the environment and as the system has it; may be NULL */
 };
 
@@ -58,10 +60,15 @@ int protect_find(const struct protect_options *options, struct acp_arena *arena,
                  struct protect_list *ret, struct acp_failure *failure);
 /* Makes the stubs; one that the user may not make the command cannot make either. */
 int protect_make_stubs(const struct protect_list *list, struct acp_failure *failure);
+/*
+ * After a run that could write repositories: disables those that it has made and added to that of a
+ * root, by giving their `.git` another name, and returns how many.
+ */
+size_t protect_disable_gitlinks(const struct protect_list *list);
 /* Removes the stubs, unless another run needs them, and unlocks the roots. */
 void protect_finish(struct protect_list *list);
 
-/* ---- Between protect.c and protect_git.c ---------------------------------------------------- */
+/* ---- Between protect.c, protect_git.c and gitlinks.c ---------------------------------------- */
 
 int protect_add(struct protect_list *list, enum protect_how how, const char *path);
 /* Adds a name in a directory as what must not be written, also when it is missing. */
@@ -69,6 +76,8 @@ int protect_name(struct protect_list *list, const char *folder, const char *name
                  struct acp_failure *failure);
 /* All that belongs to git in a root. */
 int protect_git(struct protect_list *list, const char *root, struct acp_failure *failure);
+/* Repositories in a root that the root's own records. */
+int protect_gitlinks(struct protect_list *list, const char *root, struct acp_failure *failure);
 /* Makes and removes the stub of git's `commondir`; -errno. */
 int protect_make_commondir(const char *path);
 void protect_remove_commondir(const char *path);

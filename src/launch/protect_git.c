@@ -149,9 +149,10 @@ static int protect_repository(struct protect_list *list, const char *folder,
 static int protect_directory(struct protect_list *list, const char *folder,
                              struct acp_failure *failure)
 {
-    bool writable = is_repository(folder) && (kind_in(folder, "config.worktree") != KIND_MISSING ||
-                                              !has_worktree_config(folder));
-    int err = protect_add(list, writable ? PROTECT_PIN : PROTECT_READ, folder);
+    bool writable =
+        list->commits && is_repository(folder) &&
+        (kind_in(folder, "config.worktree") != KIND_MISSING || !has_worktree_config(folder));
+    int err = protect_add(list, writable ? PROTECT_GITDIR : PROTECT_READ, folder);
     return err || !writable ? err : protect_repository(list, folder, failure);
 }
 
@@ -202,6 +203,18 @@ static bool is_submodule_of(const char *gitdir, const char *root)
     return found && is_repository(gitdir);
 }
 
+/* The same where nothing of it is to be written. */
+static int protect_read_elsewhere(struct protect_list *list, const char *root, const char *gitdir)
+{
+    char common[PATH_SIZE];
+    if (is_submodule_of(gitdir, root))
+        return protect_add(list, PROTECT_READ, gitdir);
+    if (is_worktree_of(gitdir, root) && resolve_file(gitdir, "commondir", "", common) &&
+        is_repository(common))
+        return protect_add(list, PROTECT_READ, common);
+    return 0;
+}
+
 static int protect_elsewhere(struct protect_list *list, const char *root,
                              struct acp_failure *failure)
 {
@@ -209,6 +222,8 @@ static int protect_elsewhere(struct protect_list *list, const char *root,
     char common[PATH_SIZE];
     if (!resolve_file(root, ".git", "gitdir: ", gitdir))
         return 0;
+    if (!list->commits)
+        return protect_read_elsewhere(list, root, gitdir);
     if (is_submodule_of(gitdir, root)) {
         int err = protect_add(list, PROTECT_GITDIR, gitdir);
         return err ? err : protect_repository(list, gitdir, failure);
@@ -244,7 +259,7 @@ int protect_git(struct protect_list *list, const char *root, struct acp_failure 
     if (!err && kind == KIND_FILE)
         return protect_elsewhere(list, root, failure);
     /* Without a repository in `.git` git takes the root itself for one that has these. */
-    if (!err && is_repository(root))
+    if (!err && is_repository(root) && list->commits)
         return protect_repository(list, root, failure);
     return err ? err
                : protect_name(list, root,

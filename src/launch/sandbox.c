@@ -104,10 +104,11 @@ static void remove_tree(int parent, const char *name, int depth)
 static int prepare(struct sandbox_plan *plan, struct acp_failure *failure)
 {
     const struct passwd *entry = getpwuid(getuid());
+    bool landlock = plan->sandbox->wall == SANDBOX_LANDLOCK;
     struct protect_options options = {.roots = plan->profile->roots,
                                       .hidden = plan->profile->hidden,
+                                      .commits = plan->profile->commits && !landlock,
                                       .homes = {getenv("HOME"), entry ? entry->pw_dir : NULL}};
-    bool landlock = plan->sandbox->wall == SANDBOX_LANDLOCK;
     int err = protect_find(&options, &plan->arena, &plan->paths, failure);
     if (err)
         return err;
@@ -122,6 +123,9 @@ static int prepare(struct sandbox_plan *plan, struct acp_failure *failure)
         sandbox_add_landlock(plan);
     else
         sandbox_add_bubblewrap(plan);
+    if (plan->changed)
+        return protect_fail(failure, ACP_ERR_STATE,
+                            "A protected path was changed while the sandbox was made; try again");
     if (plan->out_of_memory)
         return protect_fail(failure, ACP_ERR_NOMEM, "%s", acp_err_text(ACP_ERR_NOMEM));
     return 0;
@@ -140,7 +144,7 @@ static int plan_new(const struct sandbox *sandbox, const struct sandbox_profile 
     int err = prepare(plan, failure);
     plan->profile = NULL;
     if (err) {
-        sandbox_run_free(&plan->run);
+        (void) sandbox_run_free(&plan->run);
         return err;
     }
     *ret = &plan->run;
@@ -153,16 +157,18 @@ int sandbox_run_new(const struct sandbox *sandbox, const struct sandbox_profile 
     return plan_new(sandbox, profile, false, ret, failure);
 }
 
-void sandbox_run_free(struct sandbox_run *run)
+size_t sandbox_run_free(struct sandbox_run *run)
 {
     struct sandbox_plan *plan = (struct sandbox_plan *) run;
     if (!plan)
-        return;
+        return 0;
+    size_t disabled = plan->paths.commits ? protect_disable_gitlinks(&plan->paths) : 0;
     protect_finish(&plan->paths);
     if (plan->temp[0])
         remove_tree(AT_FDCWD, plan->temp, 0);
     acp_arena_finish(&plan->arena);
     free(plan);
+    return disabled;
 }
 
 /* ---- The trial ------------------------------------------------------------------------------ */
@@ -218,7 +224,7 @@ static bool try_wall(struct sandbox *sandbox, enum sandbox_wall wall)
     sandbox->wall = wall;
     bool works = plan_new(sandbox, &profile, true, &run, NULL) == 0 &&
                  start_trial(run, &pid) == 0 && wait_for(pid);
-    sandbox_run_free(run);
+    (void) sandbox_run_free(run);
     (void) rmdir(folder);
     return works;
 }

@@ -64,6 +64,12 @@ struct sandbox_profile {
     struct acp_str_list command;     /* the program and its arguments */
     struct acp_str cwd;              /* in a root */
     bool network;                    /* that of the machine, as it is */
+    /*
+     * Git can commit in the roots.  Meanwhile a command can add a repository of its own to that of
+     * a root, and the user's `git status` would obey its configuration; sandbox_run_free() disables
+     * such.  So it is for commands that end soon.  Without it repositories can be read only.
+     */
+    bool commits;
 };
 
 struct sandbox_run {
@@ -77,7 +83,7 @@ struct sandbox_run {
  */
 int sandbox_run_new(const struct sandbox *sandbox, const struct sandbox_profile *profile,
                     struct sandbox_run **ret, struct acp_failure *failure);
-/* When all of it has ended.  Takes NULL. */
-void sandbox_run_free(struct sandbox_run *run);
+/* When all of it has ended.  Returns how many repositories it had to disable.  Takes NULL. */
+size_t sandbox_run_free(struct sandbox_run *run);
 
 #endif

@@ -23,6 +23,7 @@ struct sandbox_plan {
     const struct sandbox_profile *profile; /* while it is made */
     size_t room;
     bool out_of_memory;
+    bool changed;                 /* a path was replaced by a link since it was looked at */
     bool verify;                  /* the helper looks at the walls instead of running a command */
     char temp[SANDBOX_PATH_SIZE]; /* behind Landlock alone, in place of /tmp; "" otherwise */
 };

@@ -122,6 +122,28 @@ static void add_system(struct sandbox_plan *plan)
     sandbox_add2(plan, "--tmpfs", "/tmp");
 }
 
+/*
+ * Another command in the same root may replace a directory by a link before bubblewrap mounts it,
+ * and what the link leads to would be mounted.  So the helper looks, before the command runs,
+ * whether each mount is where it should be and shows what it should.
+ */
+static void add_expected(struct sandbox_plan *plan, const struct protect_entry *entry)
+{
+    struct stat st;
+    struct acp_buf text;
+    if (lstat(entry->path, &st))
+        return;
+    bool hidden = entry->how == PROTECT_HIDE_DIRECTORY || entry->how == PROTECT_HIDE_FILE;
+    plan->changed |= S_ISLNK(st.st_mode);
+    acp_buf_init(&text, SANDBOX_PATH_SIZE + 64);
+    plan->out_of_memory |=
+        acp_buf_printf(&text, "%llu:%s", hidden ? 0ULL : (unsigned long long) st.st_ino,
+                       entry->path) != 0;
+    sandbox_add(plan, "--expect");
+    sandbox_add_copy(plan, acp_buf_view(&text));
+    acp_buf_finish(&text);
+}
+
 static void add_entry(struct sandbox_plan *plan, const struct protect_entry *entry)
 {
     /* A stub that could not be made: the command cannot make that either. */
@@ -188,6 +210,7 @@ static void add_second_wall(struct sandbox_plan *plan)
         enum protect_how how = plan->paths.entries[i].how;
         if (how == PROTECT_ROOT || how == PROTECT_GITDIR)
             sandbox_add2(plan, "--write", plan->paths.entries[i].path);
+        add_expected(plan, &plan->paths.entries[i]);
     }
 }
 
@@ -219,10 +242,14 @@ void sandbox_add_landlock(struct sandbox_plan *plan)
 {
     static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                           "/dev/random", "/dev/urandom", NULL};
+    /* A directory with an exception below cannot be renamed anyway. */
     static const char *const options[] = {
-        [PROTECT_ROOT] = "--write",          [PROTECT_GITDIR] = "--read",
-        [PROTECT_PIN] = "--protect",         [PROTECT_READ] = "--protect",
-        [PROTECT_HIDE_DIRECTORY] = "--hide", [PROTECT_HIDE_FILE] = "--hide",
+        [PROTECT_ROOT] = "--write",
+        [PROTECT_GITDIR] = "--protect",
+        [PROTECT_PIN] = NULL,
+        [PROTECT_READ] = "--protect",
+        [PROTECT_HIDE_DIRECTORY] = "--hide",
+        [PROTECT_HIDE_FILE] = "--hide",
     };
     sandbox_add2(plan, plan->sandbox->helper, "--first");
     for (size_t i = 0; sandbox_system_places[i]; i++)
@@ -238,6 +265,7 @@ void sandbox_add_landlock(struct sandbox_plan *plan)
         sandbox_add_copy(plan, plan->profile->readable.items[i]);
     }
     for (size_t i = 0; i < plan->paths.count; i++)
-        sandbox_add2(plan, options[plan->paths.entries[i].how], plan->paths.entries[i].path);
+        if (options[plan->paths.entries[i].how])
+            sandbox_add2(plan, options[plan->paths.entries[i].how], plan->paths.entries[i].path);
     sandbox_add_command(plan);
 }

@@ -109,7 +109,8 @@ static void open_shared(struct place *p)
 
 static void close_all(struct place *p)
 {
-    const int all[] = {p->tcp[0], p->tcp[1], p->udp, p->sockets[0], p->sockets[1], p->folder_fd};
+    const int all[] = {p->tcp[0],     p->tcp[1],    p->udp,      p->sockets[0],
+                       p->sockets[1], p->folder_fd, p->victim_fd};
     char name[80];
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (all[i] >= 0)
@@ -121,23 +122,30 @@ static void close_all(struct place *p)
     (void) mq_unlink(name);
 }
 
+/* It answers before it is killed, or not at all: no time is waited for. */
+static bool is_victim_alive(const struct place *p)
+{
+    char byte = 0;
+    return send(p->victim_fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(p->victim_fd, &byte, 1, 0) == 1;
+}
+
 static void start_victim(struct place *p)
 {
-    int ready[2];
+    int pair[2];
     char byte = 0;
-    must(pipe2(ready, O_CLOEXEC) == 0, "pipe");
+    must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "socketpair");
     p->scene.victim = fork();
     if (p->scene.victim == 0) {
         const char *argv[] = {"victim", "--victim", NULL};
         const char *env[] = {"ACP_TEST_KEY=" SECRET, NULL};
-        (void) dup2(ready[1], STDOUT_FILENO);
+        (void) dup2(pair[1], STDIN_FILENO);
         if (chdir(p->outside) == 0)
             (void) execve("/proc/self/exe", (char **) (uintptr_t) argv, (char **) (uintptr_t) env);
         _exit(1);
     }
-    (void) close(ready[1]);
-    must(read(ready[0], &byte, 1) == 0, "victim");
-    (void) close(ready[0]);
+    (void) close(pair[1]);
+    p->victim_fd = pair[0];
+    must(recv(p->victim_fd, &byte, 1, 0) == 1, "victim");
 }
 
 /* ---- Before and after an attempt ------------------------------------------------------------ */
@@ -226,14 +234,6 @@ static bool differs(const struct place *p, const char *name)
     return system(line) != 0;
 }
 
-static bool is_victim_gone(const struct place *p)
-{
-    siginfo_t info = {0};
-    /* Looks without taking it away. */
-    return waitid(P_PID, (id_t) p->scene.victim, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == p->scene.victim;
-}
-
 static bool is_repository_changed(const struct place *p)
 {
     static const char *const made[] = {".vscode", ".mcp.json", ".acp", ".git/commondir",
@@ -280,7 +280,7 @@ bool scene_has_effect(struct place *p, enum effect effect)
     case EFFECT_TARGET:
         return differs(p, "outside/target");
     case EFFECT_KILLED:
-        return is_victim_gone(p);
+        return !is_victim_alive(p);
     case EFFECT_REPOSITORY:
         return is_repository_changed(p);
     case EFFECT_TMP:

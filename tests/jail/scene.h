@@ -18,6 +18,7 @@ struct place {
     char name[64];
     char numbers[5][16];
     int folder_fd; /* inherited by attempts */
+    int victim_fd; /* on which it answers */
     int tcp[2];
     int udp;
     int sockets[2]; /* Unix: by path, abstract */

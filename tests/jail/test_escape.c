@@ -127,7 +127,8 @@ static void attack(struct place *place, const struct attempt *attempt,
     struct sandbox_profile profile = {.roots = {&root, 1},
                                       .readable = {&programs, 1},
                                       .cwd = root,
-                                      .command = {command, SCENE_ARGS}};
+                                      .command = {command, SCENE_ARGS},
+                                      .commits = true};
     if (sandbox_run_new(sandbox, &profile, &jailed, &failure)) {
         report(false, "%s: %s: %s", wall, attempt->name, failure.message);
         return;
@@ -137,7 +138,7 @@ static void attack(struct place *place, const struct attempt *attempt,
         argv[i] = (char *) (uintptr_t) jailed->argv[i].ptr;
     run(argv, false, &outcome);
     free(argv);
-    sandbox_run_free(jailed);
+    (void) sandbox_run_free(jailed);
     bool success = is_successful(place, attempt, &outcome, &effect);
     bool expected = attempt->wanted || (landlock && attempt->landlock);
     /* 1 is a failed attempt, -1 one that was killed; all else means that it was never made. */
@@ -203,14 +204,15 @@ static int run_as(uid_t user, char **programs)
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Waits outside, to be attacked; says that it is ready by closing its output. */
+/* Is outside, to be attacked; it answers on its input as long as it lives. */
 static noreturn void be_victim(void)
 {
+    char byte = 0;
     (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-    (void) close(STDOUT_FILENO);
-    for (;;)
-        (void) pause();
+    while (write(STDIN_FILENO, &byte, 1) == 1 && read(STDIN_FILENO, &byte, 1) == 1)
+        continue;
+    exit(EXIT_SUCCESS);
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 static char folder[64];
 static char saved_path[4096];
 static struct sandbox *sandbox; /* behind bubblewrap */
+static bool commits = true;
 
 __attribute__((format(printf, 1, 2))) static const char *at(const char *format, ...)
 {
@@ -56,7 +57,8 @@ static int start(struct started *s, const char *root, const char *line, struct a
 {
     struct acp_str path = acp_str(root);
     struct acp_str command[] = {acp_str("/bin/sh"), acp_str("-c"), acp_str(line)};
-    struct sandbox_profile profile = {.roots = {&path, 1}, .cwd = path, .command = {command, 3}};
+    struct sandbox_profile profile = {
+        .roots = {&path, 1}, .cwd = path, .command = {command, 3}, .commits = commits};
     int err = sandbox_run_new(sandbox, &profile, &s->run, failure);
     if (err)
         return err;
@@ -76,7 +78,7 @@ static int end(struct started *s)
 {
     int status = 0;
     assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
-    sandbox_run_free(s->run);
+    (void) sandbox_run_free(s->run);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -305,9 +307,56 @@ static void a_submodule_commits_to_its_repository(void **state)
               "git config user.email t"),
         0);
     assert_int_equal(run(at("super/sub"), use_git), 0);
+    assert_int_equal(run(at("super"), "rm sub/.git"), 1);
+    assert_int_equal(run(at("super"), "mv sub other"), 1);
     /* From above its repository can be read only. */
     assert_int_equal(run(at("super"), "echo x >> .git/modules/sub/config"), 2);
     assert_int_equal(run(at("super"), "mv .git/modules .git/m"), 1);
+}
+
+/* `git status` runs git in every repository that the one of the root has in its index. */
+static void a_repository_that_is_added_is_disabled(void **state)
+{
+    static const char make[] =
+        "git init -q evil && cd evil && git config user.name t && git config user.email t && "
+        "touch g && git add g && git commit -qm g && "
+        "git config core.fsmonitor 'touch ../../ran;:' && cd .. && git add evil 2>/dev/null";
+    (void) state;
+    NEED_SANDBOX();
+    assert_int_equal(shell("rm -f ran; cp -a repo gitlink"), 0);
+    assert_int_equal(run(at("gitlink"), make), 0);
+    assert_int_equal(shell("git -C gitlink ls-files -s evil | grep -q ^160000 && "
+                           "git -C gitlink status >/dev/null && ! test -e ran"),
+                     0);
+    assert_int_equal(shell("ls -d gitlink/evil/.git.sandbox-* >/dev/null"), 0);
+    /* It cannot be made again where it is recorded, nor be moved there. */
+    assert_int_not_equal(run(at("gitlink"), "mv evil/.git.sandbox-* evil/.git/x"), 0);
+    assert_int_not_equal(run(at("gitlink"), "mv evil other"), 0);
+    assert_int_equal(shell("git -C gitlink status >/dev/null && ! test -e ran && "
+                           "! test -e gitlink/evil/.git"),
+                     0);
+    /* A link in its place, which a command may have made, is not followed by a mount. */
+    assert_int_equal(shell("mv gitlink/evil gitlink/real && mkdir -p keys && echo key > keys/k && "
+                           "ln -s \"$PWD/keys\" gitlink/evil"),
+                     0);
+    assert_int_equal(run(at("gitlink"), "! cat evil/k && ! ls -L evil"), 0);
+    /* The attack is one: without the sandbox it runs. */
+    assert_int_equal(shell("cp -a repo open && cd open && sh -c 'git init -q evil && cd evil && "
+                           "touch g && git add g && git commit -qm g && "
+                           "git config core.fsmonitor \"touch ../../ran;:\" && cd .. && "
+                           "git add evil' 2>/dev/null; git status >/dev/null 2>&1; test -e ../ran"),
+                     0);
+}
+
+static void without_commits_a_repository_is_read(void **state)
+{
+    (void) state;
+    NEED_SANDBOX();
+    commits = false;
+    assert_int_equal(run(at("repo"), "git status >/dev/null && ! touch .git/x && ! git add ."), 0);
+    assert_int_equal(run(at("tree"), "git status >/dev/null && ! git add ."), 0);
+    assert_int_equal(run(at("super/sub"), "git status >/dev/null && ! git add ."), 0);
+    commits = true;
 }
 
 static void a_repository_cannot_be_made(void **state)
@@ -395,6 +444,38 @@ static void our_state_is_hidden_wherever_it_is(void **state)
     assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
 }
 
+/* Before the command runs, the helper looks whether everything is as it was planned. */
+static void the_helper_runs_nothing_that_is_not_confined(void **state)
+{
+    static const char *const options[] = {
+        "--expect 99:/proc -- touch ran", /* another inode */
+        "--expect 0:$PWD -- touch ran",   /* nothing is mounted there */
+        "--expect 0:/nowhere -- touch ran",
+        "--expect /proc -- touch ran",
+        "--unknown -- touch ran",
+        "--write /nowhere -- touch ran",
+        "--write / --chdir /nowhere -- touch ran",
+        "--write /",
+        "--write",
+        "",
+    };
+    (void) state;
+    assert_int_equal(shell("rm -f ran"), 0);
+    for (size_t i = 0; i < COUNT(options); i++) {
+        char line[300];
+        (void) snprintf(line, sizeof(line), "\"$ACP_SANDBOX_HELPER\" --read / %s 2>/dev/null",
+                        options[i]);
+        CHECK_ROW(shell(line) == 126, i, "%s", options[i]);
+    }
+    assert_false(is_there(at("ran")));
+    assert_int_equal(shell("\"$ACP_SANDBOX_HELPER\" --read / -- /nowhere 2>/dev/null"), 127);
+    assert_int_equal(
+        shell("\"$ACP_SANDBOX_HELPER\" --read / --write \"$PWD\" --set PATH=/usr/bin:/bin "
+              "-- touch ran"),
+        0);
+    assert_true(is_there(at("ran")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,8 +487,11 @@ int main(void)
         cmocka_unit_test(git_can_commit_but_not_configure),
         cmocka_unit_test(a_worktree_commits_to_its_repository),
         cmocka_unit_test(a_submodule_commits_to_its_repository),
+        cmocka_unit_test(a_repository_that_is_added_is_disabled),
+        cmocka_unit_test(without_commits_a_repository_is_read),
         cmocka_unit_test(a_repository_cannot_be_made),
         cmocka_unit_test(a_link_is_refused),
+        cmocka_unit_test(the_helper_runs_nothing_that_is_not_confined),
         cmocka_unit_test(a_home_keeps_its_secrets),
         cmocka_unit_test(our_state_is_hidden_wherever_it_is),
     };

@@ -30,7 +30,7 @@ static struct tool_background *find_job(struct tools *set, const struct acp_job 
 
 static void empty(struct tool_background *place)
 {
-    sandbox_run_free(place->jailed);
+    (void) sandbox_run_free(place->jailed);
     free(place->output);
     *place = (struct tool_background){0};
 }
@@ -80,7 +80,7 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
     struct tool_background *place = find_job(set, job);
     if (place) {
         place->job = NULL;
-        sandbox_run_free(place->jailed);
+        (void) sandbox_run_free(place->jailed);
         place->jailed = NULL;
         place->output = acp_str_copy(result->output);
         place->output_len = place->output ? result->output.len : 0;
@@ -99,14 +99,14 @@ void background_start(struct tool_run *run, const struct acp_job_options *option
     struct acp_job *job = NULL;
     struct tool_background *place = find_place(set);
     if (!place) {
-        sandbox_run_free(jailed);
+        (void) sandbox_run_free(jailed);
         tool_fail(run, "%d commands run in the background already; stop one of them first.",
                   TOOLS_MAX_BACKGROUND);
         return;
     }
     int err = acp_turn_run_command(run->turn, set->options.jobs, options, on_result, set, &job);
     if (err) {
-        sandbox_run_free(jailed);
+        (void) sandbox_run_free(jailed);
         tool_fail(run, "The command cannot be run: %s.", acp_err_text(err));
         return;
     }

@@ -72,8 +72,15 @@ static int prepare(struct tool_run *run)
 static void leave_jail(struct tool_run *run)
 {
     struct command *own = run->own;
-    sandbox_run_free(own->jailed);
+    size_t disabled = sandbox_run_free(own->jailed);
     own->jailed = NULL;
+    if (disabled)
+        tool_say(
+            run,
+            "[%zu repositories in subdirectories were disabled: their .git is now called "
+            ".git.sandbox-*. They were added to the repository of the workspace, and git would "
+            "have run their programs outside of the sandbox.]\n",
+            disabled);
 }
 
 /* Puts a sandbox with a shell in it in place of the command. */
@@ -91,8 +98,10 @@ static int enter_jail(struct tool_run *run, struct acp_job_options *options)
     }
     for (size_t i = 0; i < count; i++)
         paths[i] = acp_roots_path(roots, i);
-    struct sandbox_profile profile = {
-        .roots = {paths, count}, .cwd = options->cwd, .command = {shell, 3}};
+    struct sandbox_profile profile = {.roots = {paths, count},
+                                      .cwd = options->cwd,
+                                      .command = {shell, 3},
+                                      .commits = !own->background};
     int err = sandbox_run_new(run->box->jail, &profile, &own->jailed, &failure);
     if (err) {
         tool_say(run, "The command was not run: %s.", failure.message);
