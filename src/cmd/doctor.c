@@ -146,10 +146,9 @@ static void look_at_sandbox(struct doctor *doctor)
     struct acp_failure failure = {0};
     struct sandbox *sandbox = NULL;
     if (sandbox_new(NULL, &sandbox, &failure))
-        found(
-            doctor, FINDING_NOTE, "sandbox",
-            "install bubblewrap, or allow user namespaces; until then the mode sandbox is refused",
-            "%s", failure.message);
+        found(doctor, FINDING_NOTE, "sandbox",
+              "until then the mode sandbox is refused; see THE SANDBOX in acp-agent(1)", "%s",
+              failure.message);
     else if (sandbox_wall(sandbox) == SANDBOX_LANDLOCK)
         found(doctor, FINDING_NOTE, "sandbox",
               "install bubblewrap, or allow user namespaces, for the stronger wall",
