@@ -82,7 +82,7 @@ int protect_add(struct protect_list *list, enum protect_how how, const char *pat
         return ACP_ERR_NOMEM;
     bool missing = lstat(path, &st) != 0;
     /* What an earlier run has left behind, or another one needs now, is a stub of ours as well. */
-    if (!missing && S_ISDIR(st.st_mode) && (st.st_mode & 07777) == STUB_MODE)
+    if (!missing && S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX))
         missing = true;
     list->entries[list->count++] =
         (struct protect_entry){copy.ptr, how, missing ? STUB_DIRECTORY : STUB_NONE};
@@ -358,11 +358,46 @@ int protect_find(const struct protect_options *options, struct acp_arena *arena,
 
 /* ---- Stubs ---------------------------------------------------------------------------------- */
 
+/*
+ * Opens the directory that has the last part of an absolute path, and gives that part; or -errno.
+ * No link is followed: another command in the same root may have put one there meanwhile.
+ */
+static int open_parent(const char *path, const char **ret_name)
+{
+    char name[PATH_SIZE];
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (const char *slash = strchr(++path, '/'); fd >= 0 && slash; slash = strchr(path, '/')) {
+        (void) snprintf(name, sizeof(name), "%.*s", (int) (slash - path), path);
+        int next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int err = errno;
+        (void) close(fd);
+        errno = err;
+        fd = next;
+        path = slash + 1;
+    }
+    *ret_name = path;
+    return fd < 0 ? -errno : fd;
+}
+
 static int make_directory(const char *path)
 {
-    if (mkdir(path, 0755))
-        return -errno;
-    return chmod(path, STUB_MODE) ? -errno : 0;
+    const char *name = "";
+    int fd = open_parent(path, &name);
+    if (fd < 0)
+        return fd;
+    int err = mkdirat(fd, name, STUB_MODE) ? -errno : 0;
+    (void) close(fd);
+    return err;
+}
+
+static void remove_directory(const char *path)
+{
+    const char *name = "";
+    int fd = open_parent(path, &name);
+    if (fd < 0)
+        return;
+    (void) unlinkat(fd, name, AT_REMOVEDIR);
+    (void) close(fd);
 }
 
 int protect_make_stubs(const struct protect_list *list, struct acp_failure *failure)
@@ -388,7 +423,7 @@ void protect_finish(struct protect_list *list)
         alone = flock(list->locks[i], LOCK_EX | LOCK_NB) == 0 && alone;
     for (size_t i = list->count; i-- > 0 && alone;) {
         if (list->entries[i].stub == STUB_DIRECTORY)
-            (void) rmdir(list->entries[i].path);
+            remove_directory(list->entries[i].path);
         else if (list->entries[i].stub == STUB_COMMONDIR)
             protect_remove_commondir(list->entries[i].path);
     }

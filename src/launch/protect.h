@@ -5,7 +5,7 @@
  *
  * A mount needs something to stand on.  Where a protected name is missing, an empty directory is
  * made for the time of the run (a stub); no program takes an empty directory of that name for more
- * than nothing, and rmdir() afterwards cannot destroy anything.  Stubs have the mode 01755, by
+ * than nothing, and rmdir() afterwards cannot destroy anything.  Stubs have the sticky bit, by
  * which a later run knows those that a crash has left behind.  Only git's `commondir` cannot be a
  * directory: its stub says that everything is where it is without the file.  Runs in the same root
  * hold a shared lock on it, and stubs are removed by whoever gets it alone.

@@ -205,6 +205,13 @@ static void nothing_is_left_behind(void **state)
     NEED_SANDBOX();
     assert_int_equal(run(at("plain"), "echo new > file && mkdir folder"), 0);
     assert_int_equal(shell("test \"$(ls -A plain | tr '\\n' ' ')\" = 'file folder '"), 0);
+    /* Nor where directories get other modes than usual. */
+    assert_int_equal(shell("mkdir odd && chmod g+s odd"), 0);
+    mode_t mask = umask(077);
+    int status = run(at("odd"), "! touch .vscode/x && ! mkdir .git/x");
+    (void) umask(mask);
+    assert_int_equal(status, 0);
+    assert_int_equal(shell("test -z \"$(ls -A odd)\""), 0);
     /* Owned by the user, and with ordinary modes. */
     assert_int_equal(shell("test \"$(stat -c %u:%a plain/file)\" = \"$(id -u):644\""), 0);
 }
