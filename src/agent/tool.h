@@ -130,7 +130,8 @@ struct toolbox {
     struct toolbox_fetch fetch;
     bool can_fetch;
     struct schema **schemas; /* one for each tool, compiled when it is first used */
-    enum { JAIL_UNKNOWN, JAIL_THERE, JAIL_MISSING } jail;
+    bool jail_tried;
+    struct sandbox *jail; /* NULL: there is none, and why is said next */
     struct acp_failure jail_failure;
     uv_timer_t kick; /* for runs that were begun */
     struct tool_run *begun;
@@ -139,9 +140,10 @@ struct toolbox {
 
 /* A command in the background. */
 struct tool_background {
-    uint64_t number;     /* 0: the place is free */
-    struct acp_job *job; /* NULL when it has ended; then the rest tells how */
-    char *output;        /* owned */
+    uint64_t number;            /* 0: the place is free */
+    struct acp_job *job;        /* NULL when it has ended; then the rest tells how */
+    struct sandbox_run *jailed; /* NULL when it runs in no sandbox, or has ended; owned */
+    char *output;               /* owned */
     size_t output_len;
     bool truncated;
     char how[100]; /* "exit status 0" */

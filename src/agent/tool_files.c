@@ -1,6 +1,7 @@
 /*
  * Files.  Where the client reads and writes files for us it is asked, since it has buffers that
- * are not saved; otherwise our own guard serves, which never leaves the session's roots.
+ * are not saved; otherwise our own guard serves, which never leaves the session's roots.  While a
+ * command in a sandbox could put links in its way, the client is not asked.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include <errno.h>
@@ -17,8 +18,21 @@ static const struct acp_files_options file_options = {.max_scan = UINT64_C(64) <
 
 /* ---- Who serves ----------------------------------------------------------------------------- */
 
+/* Whether commands in a sandbox run, or may be run at any time; the mode can change meanwhile. */
+static bool has_jailed_commands(const struct tools *set)
+{
+    bool has = acp_policy_mode(set->options.policy) == ACP_POLICY_SANDBOX;
+    for (size_t i = 0; i < TOOLS_MAX_BACKGROUND; i++)
+        has = has || set->background[i].jailed;
+    for (const struct tool_run *run = set->runs; run; run = run->next)
+        has = has || run->sandboxed;
+    return has;
+}
+
 static bool client_serves(const struct tool_run *run, bool writes)
 {
+    if (has_jailed_commands(run->set))
+        return false;
     const struct acp_agent *agent = acp_session_agent(run->set->options.session);
     const struct acp_client_capabilities *client = acp_agent_client_capabilities(agent);
     if (!acp_is_set(client) || !acp_is_set(client->fs) || !(acp_agent_mode(agent) & ACP_V1))

@@ -63,6 +63,7 @@ void toolbox_free(struct toolbox *box)
     for (size_t i = 0; i < TOOL_COUNT; i++)
         schema_free(box->schemas[i]);
     free(box->schemas);
+    sandbox_free(box->jail);
     uv_close((uv_handle_t *) &box->kick, on_closed);
 }
 
@@ -106,11 +107,12 @@ const struct schema *toolbox_schema(struct toolbox *box, const struct tool *tool
 
 bool toolbox_has_jail(struct toolbox *box, struct acp_failure *failure)
 {
-    if (box->jail == JAIL_UNKNOWN)
-        box->jail = sandbox_available(&box->jail_failure) ? JAIL_THERE : JAIL_MISSING;
-    if (box->jail == JAIL_MISSING && failure)
+    if (!box->jail_tried)
+        (void) sandbox_new(NULL, &box->jail, &box->jail_failure);
+    box->jail_tried = true;
+    if (!box->jail && failure)
         *failure = box->jail_failure;
-    return box->jail == JAIL_THERE;
+    return box->jail;
 }
 
 /* ---- Sets ----------------------------------------------------------------------------------- */

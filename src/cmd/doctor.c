@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "acp/json.h"
@@ -20,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
 #include "cmd/places.h"
+#include "launch/sandbox.h"
 #include "store/store.h"
 
 struct doctor_options {
@@ -41,7 +41,7 @@ struct doctor {
     size_t agents;
 };
 
-/* ---- Findings -------------------------------------------------------------------------------- */
+/* ---- Findings ------------------------------------------------------------------------------- */
 
 static void write_text(struct acp_json_writer *w, const char *name, const char *text)
 {
@@ -82,7 +82,7 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
     (void) out_flush();
 }
 
-/* ---- Configuration --------------------------------------------------------------------------- */
+/* ---- Configuration -------------------------------------------------------------------------- */
 
 static void look_at_configuration(struct doctor *doctor)
 {
@@ -105,7 +105,7 @@ static void look_at_configuration(struct doctor *doctor)
     acp_buf_finish(&report);
 }
 
-/* ---- The session log ------------------------------------------------------------------------- */
+/* ---- The session log ------------------------------------------------------------------------ */
 
 static int count_session(const struct store_session *session, void *user)
 {
@@ -139,35 +139,26 @@ static void look_at_store(struct doctor *doctor)
               stat(path, &st) ? 0.0 : (double) st.st_size / (1024 * 1024), path);
 }
 
-/* ---- The sandbox ----------------------------------------------------------------------------- */
-
-/* The kernel's number for it, or 0. */
-static long landlock_version(void)
-{
-#ifdef SYS_landlock_create_ruleset
-    const unsigned only_version = 1;
-    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, only_version);
-    return version > 0 ? version : 0;
-#else
-    return 0;
-#endif
-}
+/* ---- The sandbox ---------------------------------------------------------------------------- */
 
 static void look_at_sandbox(struct doctor *doctor)
 {
-    const char *const *environment = config_environment(doctor->conversation.config);
-    const char *path = places_variable(environment, "PATH");
-    const char *bwrap = places_find_program(&doctor->conversation.arena, "bwrap", path, NULL);
-    long landlock = landlock_version();
-    if (!bwrap && !landlock)
-        found(doctor, FINDING_NOTE, "sandbox", "install bubblewrap to have agents confined",
-              "neither bubblewrap nor Landlock is there");
+    struct acp_failure failure = {0};
+    struct sandbox *sandbox = NULL;
+    if (sandbox_new(NULL, &sandbox, &failure))
+        found(doctor, FINDING_NOTE, "sandbox",
+              "until then the mode sandbox is refused; see THE SANDBOX in acp-agent(1)", "%s",
+              failure.message);
+    else if (sandbox_wall(sandbox) == SANDBOX_LANDLOCK)
+        found(doctor, FINDING_NOTE, "sandbox",
+              "install bubblewrap, or allow user namespaces, for the stronger wall",
+              "%s; bubblewrap is missing or fails", sandbox_describe(sandbox));
     else
-        found(doctor, FINDING_GOOD, "sandbox", NULL, "bubblewrap: %s; Landlock: %s",
-              bwrap ? bwrap : "no", landlock ? "yes" : "no");
+        found(doctor, FINDING_GOOD, "sandbox", NULL, "%s", sandbox_describe(sandbox));
+    sandbox_free(sandbox);
 }
 
-/* ---- The terminal ---------------------------------------------------------------------------- */
+/* ---- The terminal --------------------------------------------------------------------------- */
 
 static void look_at_terminal(struct doctor *doctor)
 {
@@ -191,7 +182,7 @@ static void look_at_terminal(struct doctor *doctor)
               locale);
 }
 
-/* ---- Agents ---------------------------------------------------------------------------------- */
+/* ---- Agents --------------------------------------------------------------------------------- */
 
 /* One that was started. */
 struct patient {
@@ -335,7 +326,7 @@ static void look_at_agents(struct doctor *doctor)
     acp_buf_finish(&why);
 }
 
-/* ---- The command ----------------------------------------------------------------------------- */
+/* ---- The command ---------------------------------------------------------------------------- */
 
 static int run(const struct invocation *invocation)
 {

@@ -1,198 +1,195 @@
-/* The words for bubblewrap, and the trial whether it works here. */
+/* Finds out which walls can be had, and prepares runs behind them. */
 #define _GNU_SOURCE /* environ */
 #include "launch/sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    MAX_FIXED = 128, /* arguments that do not depend on the roots */
-    MAX_PATH = 4096,
-    TRIAL_MS = 2000,
-};
+#include "launch/confine.h"
+#include "launch/landlock.h"
+#include "launch/sandbox_inside.h"
 
-static int fail(struct acp_failure *failure, int err, const char *message)
+enum { TRIAL_MS = 5000, MAX_DEPTH = 256 };
+
+/* ---- The command line ----------------------------------------------------------------------- */
+
+static void append(struct sandbox_plan *plan, struct acp_str word)
 {
-    if (!failure)
-        return err;
-    *failure = (struct acp_failure){.err = err};
-    (void) snprintf(failure->message, sizeof(failure->message), "%s", message);
-    return err;
-}
-
-/* ---- The words ------------------------------------------------------------------------------ */
-
-/* What a program needs of the system; what is not there is left out. */
-static const char *const system_places[] = {
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", NULL,
-};
-
-/* Of our environment, where keys and tokens lie, only this goes in. */
-static const char *const kept_variables[] = {"PATH", "LANG", "LC_ALL", "TZ", "USER", NULL};
-
-/* As terminals have it; nobody could leave a pager. */
-static const char *const set_variables[][2] = {
-    {"HOME", "/tmp"},
-    {"TERM", "xterm-256color"},
-    {"PAGER", "cat"},
-    {"GIT_PAGER", "cat"},
-};
-
-static bool find_program(char *out, size_t size)
-{
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
-        size_t n = strcspn(at, ":");
-        int len = snprintf(out, size, "%.*s/bwrap", (int) n, at);
-        if (n && at[0] == '/' && len > 0 && (size_t) len < size && access(out, X_OK) == 0)
-            return true;
-        at += n + (at[n] == ':');
+    /* One more stays free: the words end with an empty one when they become an argv. */
+    if (plan->run.count + 1 >= plan->room) {
+        size_t room = plan->room ? 2 * plan->room : 256;
+        void *grown =
+            acp_arena_grow(&plan->arena, plan->run.argv, plan->room * sizeof(struct acp_str),
+                           room * sizeof(struct acp_str));
+        if (!grown) {
+            plan->out_of_memory = true;
+            return;
+        }
+        plan->run.argv = grown;
+        plan->room = room;
     }
-    return false;
+    plan->run.argv[plan->run.count++] = word;
 }
 
-static void add(struct sandbox_words *words, const char *text)
+void sandbox_add_copy(struct sandbox_plan *plan, struct acp_str word)
 {
-    words->args[words->count++] = acp_str(text);
+    struct acp_str copy = acp_arena_copy(&plan->arena, word);
+    if (copy.ptr)
+        append(plan, copy);
+    else
+        plan->out_of_memory = true;
 }
 
-static void add_system(struct sandbox_words *words)
+void sandbox_add(struct sandbox_plan *plan, const char *word)
 {
-    for (size_t i = 0; system_places[i]; i++) {
-        add(words, "--ro-bind-try");
-        add(words, system_places[i]);
-        add(words, system_places[i]);
-    }
-    add(words, "--proc");
-    add(words, "/proc");
-    add(words, "--dev");
-    add(words, "/dev");
-    add(words, "--tmpfs");
-    add(words, "/tmp");
+    append(plan, acp_str(word));
 }
 
-static int add_variables(struct sandbox_words *words, struct acp_arena *arena)
+void sandbox_add2(struct sandbox_plan *plan, const char *option, const char *value)
 {
-    add(words, "--clearenv");
-    for (size_t i = 0; kept_variables[i]; i++) {
-        const char *value = getenv(kept_variables[i]);
-        struct acp_str copy = value ? acp_arena_copy(arena, acp_str(value)) : acp_str(NULL);
-        if (value && !copy.ptr)
-            return ACP_ERR_NOMEM;
-        if (!value)
+    sandbox_add(plan, option);
+    sandbox_add(plan, value);
+}
+
+void sandbox_add3(struct sandbox_plan *plan, const char *option, const char *a, const char *b)
+{
+    sandbox_add(plan, option);
+    sandbox_add2(plan, a, b);
+}
+
+/* ---- A directory in place of /tmp ----------------------------------------------------------- */
+
+static int make_temp(struct sandbox_plan *plan, struct acp_failure *failure)
+{
+    (void) snprintf(plan->temp, sizeof(plan->temp), "/tmp/acp-sandbox-XXXXXX");
+    if (mkdtemp(plan->temp))
+        return 0;
+    plan->temp[0] = '\0';
+    return protect_fail(failure, ACP_ERR_STATE, "Cannot make a directory in /tmp: %s",
+                        strerror(errno));
+}
+
+/* Never follows a link: who made what is in there may still be making more. */
+static void remove_tree(int parent, const char *name, int depth)
+{
+    int fd = depth < MAX_DEPTH
+                 ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : -1;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        add(words, "--setenv");
-        add(words, kept_variables[i]);
-        words->args[words->count++] = copy;
+        if (unlinkat(dirfd(dir), entry->d_name, 0))
+            remove_tree(dirfd(dir), entry->d_name, depth + 1);
     }
-    for (size_t i = 0; i < sizeof(set_variables) / sizeof(set_variables[0]); i++) {
-        add(words, "--setenv");
-        add(words, set_variables[i][0]);
-        add(words, set_variables[i][1]);
-    }
-    return 0;
+    if (dir)
+        (void) closedir(dir);
+    else if (fd >= 0)
+        (void) close(fd);
+    (void) unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* "/", "//", "/." and the like. */
-static bool is_everything(struct acp_str path)
-{
-    for (size_t i = 0; i < path.len; i++)
-        if (path.ptr[i] != '/' && path.ptr[i] != '.')
-            return false;
-    return true;
-}
+/* ---- Runs ----------------------------------------------------------------------------------- */
 
-static int check_root(struct acp_str root, struct acp_failure *failure)
+static int prepare(struct sandbox_plan *plan, struct acp_failure *failure)
 {
-    if (root.len == 0 || root.ptr[0] != '/' || memchr(root.ptr, '\0', root.len))
-        return fail(failure, ACP_ERR_RANGE, "The root of a sandbox must be an absolute path");
-    if (is_everything(root))
-        return fail(failure, ACP_ERR_RANGE, "The whole file system cannot be put into a sandbox");
-    return 0;
-}
-
-static int add_roots(struct sandbox_words *words, const struct sandbox_options *options,
-                     struct acp_arena *arena, struct acp_failure *failure)
-{
-    for (size_t i = 0; i < options->roots.count; i++) {
-        int err = check_root(options->roots.items[i], failure);
-        if (err)
-            return err;
-        struct acp_str copy = acp_arena_copy(arena, options->roots.items[i]);
-        if (!copy.ptr)
-            return fail(failure, ACP_ERR_NOMEM, acp_err_text(ACP_ERR_NOMEM));
-        add(words, "--bind");
-        words->args[words->count++] = copy;
-        words->args[words->count++] = copy;
-    }
-    if (options->cwd.len) {
-        struct acp_str cwd = acp_arena_copy(arena, options->cwd);
-        if (!cwd.ptr)
-            return fail(failure, ACP_ERR_NOMEM, acp_err_text(ACP_ERR_NOMEM));
-        add(words, "--chdir");
-        words->args[words->count++] = cwd;
-    }
-    return 0;
-}
-
-int sandbox_words(const struct sandbox_options *options, size_t extra, struct acp_arena *arena,
-                  struct sandbox_words *ret, struct acp_failure *failure)
-{
-    char program[MAX_PATH];
-    struct sandbox_words words = {.count = 0};
-    if (!find_program(program, sizeof(program)))
-        return fail(failure, ACP_ERR_MISSING,
-                    "bubblewrap (bwrap) is not installed, so nothing can be run in a sandbox");
-    size_t room = MAX_FIXED + 3 * options->roots.count + extra;
-    words.args = acp_arena_alloc(arena, room * sizeof(struct acp_str));
-    words.program = acp_arena_copy(arena, acp_str(program));
-    if (!words.args || !words.program.ptr)
-        return fail(failure, ACP_ERR_NOMEM, acp_err_text(ACP_ERR_NOMEM));
-    add(&words, "--unshare-all");
-    if (options->network)
-        add(&words, "--share-net");
-    add(&words, "--die-with-parent");
-    /* Otherwise a command could type into the terminal that shows it. */
-    add(&words, "--new-session");
-    add_system(&words);
-    int err = add_variables(&words, arena);
-    if (err)
-        return fail(failure, err, acp_err_text(err));
-    err = add_roots(&words, options, arena, failure);
+    const struct passwd *entry = getpwuid(getuid());
+    bool landlock = plan->sandbox->wall == SANDBOX_LANDLOCK;
+    struct protect_options options = {.roots = plan->profile->roots,
+                                      .hidden = plan->profile->hidden,
+                                      .commits = plan->profile->commits && !landlock,
+                                      .homes = {getenv("HOME"), entry ? entry->pw_dir : NULL}};
+    int err = protect_find(&options, &plan->arena, &plan->paths, failure);
     if (err)
         return err;
-    add(&words, "--");
-    *ret = words;
+    if (landlock && plan->paths.has_home)
+        return protect_fail(failure, ACP_ERR_STATE,
+                            "The home directory can be a root of a sandbox only with bubblewrap "
+                            "(bwrap), which is not installed or not allowed here");
+    err = landlock ? make_temp(plan, failure) : protect_make_stubs(&plan->paths, failure);
+    if (err)
+        return err;
+    if (landlock)
+        sandbox_add_landlock(plan);
+    else
+        sandbox_add_bubblewrap(plan);
+    if (plan->changed)
+        return protect_fail(failure, ACP_ERR_STATE,
+                            "A protected path was changed while the sandbox was made; try again");
+    if (plan->out_of_memory)
+        return protect_fail(failure, ACP_ERR_NOMEM, "%s", acp_err_text(ACP_ERR_NOMEM));
     return 0;
+}
+
+static int plan_new(const struct sandbox *sandbox, const struct sandbox_profile *profile,
+                    bool verify, struct sandbox_run **ret, struct acp_failure *failure)
+{
+    struct sandbox_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan)
+        return protect_fail(failure, ACP_ERR_NOMEM, "%s", acp_err_text(ACP_ERR_NOMEM));
+    plan->sandbox = sandbox;
+    plan->profile = profile;
+    plan->verify = verify;
+    acp_arena_init(&plan->arena, 0);
+    int err = prepare(plan, failure);
+    plan->profile = NULL;
+    if (err) {
+        (void) sandbox_run_free(&plan->run);
+        return err;
+    }
+    *ret = &plan->run;
+    return 0;
+}
+
+int sandbox_run_new(const struct sandbox *sandbox, const struct sandbox_profile *profile,
+                    struct sandbox_run **ret, struct acp_failure *failure)
+{
+    return plan_new(sandbox, profile, false, ret, failure);
+}
+
+size_t sandbox_run_free(struct sandbox_run *run)
+{
+    struct sandbox_plan *plan = (struct sandbox_plan *) run;
+    if (!plan)
+        return 0;
+    size_t disabled = plan->paths.commits ? protect_disable_gitlinks(&plan->paths) : 0;
+    protect_finish(&plan->paths);
+    if (plan->temp[0])
+        remove_tree(AT_FDCWD, plan->temp, 0);
+    acp_arena_finish(&plan->arena);
+    free(plan);
+    return disabled;
 }
 
 /* ---- The trial ------------------------------------------------------------------------------ */
 
-static int start_trial(const struct sandbox_words *words, struct acp_arena *arena, pid_t *ret)
+static int start_trial(const struct sandbox_run *run, pid_t *ret)
 {
     posix_spawn_file_actions_t actions;
-    char **argv = acp_arena_alloc(arena, (words->count + 3) * sizeof(char *));
+    char **argv = calloc(run->count + 1, sizeof(char *));
     if (!argv)
         return ENOMEM;
-    argv[0] = (char *) (uintptr_t) words->program.ptr;
-    for (size_t i = 0; i < words->count; i++)
-        argv[i + 1] = (char *) (uintptr_t) words->args[i].ptr;
-    argv[words->count + 1] = (char *) (uintptr_t) "true";
+    for (size_t i = 0; i < run->count; i++)
+        argv[i] = (char *) (uintptr_t) run->argv[i].ptr;
     int err = posix_spawn_file_actions_init(&actions);
-    if (err)
-        return err;
-    for (int fd = 0; fd < 3 && !err; fd++)
-        err = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-    if (!err)
-        err = posix_spawn(ret, argv[0], &actions, NULL, argv, environ);
-    (void) posix_spawn_file_actions_destroy(&actions);
+    if (!err) {
+        for (int fd = 0; fd < 3 && !err; fd++)
+            err = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+        if (!err)
+            err = posix_spawn(ret, argv[0], &actions, NULL, argv, environ);
+        (void) posix_spawn_file_actions_destroy(&actions);
+    }
+    free(argv);
     return err;
 }
 
@@ -214,20 +211,137 @@ static bool wait_for(pid_t pid)
     return false;
 }
 
-bool sandbox_available(struct acp_failure *failure)
+/* A run like any other, in an empty root, in which the helper looks whether the walls stand. */
+static bool try_wall(struct sandbox *sandbox, enum sandbox_wall wall)
 {
-    struct acp_arena arena;
-    struct sandbox_words words;
-    struct sandbox_options options = {.cwd = acp_str("/tmp")};
+    char folder[] = "/tmp/acp-sandbox-XXXXXX";
+    struct sandbox_run *run = NULL;
     pid_t pid = -1;
-    acp_arena_init(&arena, 1 << 20);
-    bool works = sandbox_words(&options, 1, &arena, &words, failure) == 0;
-    if (works && (start_trial(&words, &arena, &pid) != 0 || !wait_for(pid))) {
-        (void) fail(failure, ACP_ERR_STATE,
-                    "bubblewrap (bwrap) cannot make a sandbox here; the system may not allow "
-                    "user namespaces");
-        works = false;
-    }
-    acp_arena_finish(&arena);
+    if (!mkdtemp(folder))
+        return false;
+    struct acp_str root = acp_str(folder);
+    struct sandbox_profile profile = {.roots = {&root, 1}, .cwd = root};
+    sandbox->wall = wall;
+    bool works = plan_new(sandbox, &profile, true, &run, NULL) == 0 &&
+                 start_trial(run, &pid) == 0 && wait_for(pid);
+    (void) sandbox_run_free(run);
+    (void) rmdir(folder);
     return works;
+}
+
+/* ---- What is there -------------------------------------------------------------------------- */
+
+static bool find_bubblewrap(char *out, size_t size)
+{
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
+        size_t n = strcspn(at, ":");
+        int len = snprintf(out, size, "%.*s/bwrap", (int) n, at);
+        if (n && at[0] == '/' && len > 0 && (size_t) len < size && access(out, X_OK) == 0)
+            return true;
+        at += n + (at[n] == ':');
+    }
+    out[0] = '\0';
+    return false;
+}
+
+/* Beside our own program, or where it is installed; the result is an absolute path. */
+static bool find_helper(const char *given, char *out)
+{
+    /* The last holds when libexec is not where it is by custom. */
+    static const char *const places[] = {"acp-sandbox", "../libexec/acp/acp-sandbox",
+                                         ACP_LIBEXECDIR "/acp-sandbox"};
+    char own[SANDBOX_PATH_SIZE];
+    char path[SANDBOX_PATH_SIZE + 32];
+    if (!given)
+        given = getenv("ACP_SANDBOX_HELPER");
+    if (given)
+        return realpath(given, out) && access(out, X_OK) == 0;
+    ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    if (n <= 0)
+        return false;
+    own[n] = '\0';
+    char *slash = strrchr(own, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        (void) snprintf(path, sizeof(path), "%s/%s", places[i][0] == '/' ? "" : own, places[i]);
+        if (realpath(path, out) && access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Says what to do, for the wall that is nearest. */
+static int fail_all(const struct sandbox *sandbox, struct acp_failure *failure)
+{
+    if (sandbox->bwrap[0])
+        return protect_fail(
+            failure, ACP_ERR_STATE,
+            "no sandbox: bubblewrap (bwrap) fails here, probably as user namespaces "
+            "are not allowed, and Landlock %d or newer is not in the kernel",
+            CONFINE_MIN_LANDLOCK);
+    return protect_fail(failure, ACP_ERR_STATE,
+                        "no sandbox: bubblewrap (bwrap) is not installed, and Landlock %d or newer "
+                        "is not in the kernel; install bubblewrap",
+                        CONFINE_MIN_LANDLOCK);
+}
+
+static int find_wall(struct sandbox *sandbox, enum sandbox_wall wanted, struct acp_failure *failure)
+{
+    bool has_bwrap = find_bubblewrap(sandbox->bwrap, sizeof(sandbox->bwrap));
+    sandbox->landlock = landlock_version();
+    if (wanted != SANDBOX_LANDLOCK && has_bwrap && try_wall(sandbox, SANDBOX_BUBBLEWRAP))
+        return 0;
+    if (wanted != SANDBOX_BUBBLEWRAP && sandbox->landlock >= CONFINE_MIN_LANDLOCK &&
+        try_wall(sandbox, SANDBOX_LANDLOCK))
+        return 0;
+    return fail_all(sandbox, failure);
+}
+
+static void describe(struct sandbox *sandbox)
+{
+    char landlock[32] = "";
+    if (sandbox->landlock)
+        (void) snprintf(landlock, sizeof(landlock), "Landlock %d, ", sandbox->landlock);
+    (void) snprintf(sandbox->description, sizeof(sandbox->description), "%s%sseccomp",
+                    sandbox->wall == SANDBOX_BUBBLEWRAP ? "bubblewrap, " : "", landlock);
+}
+
+int sandbox_new(const struct sandbox_options *options, struct sandbox **ret,
+                struct acp_failure *failure)
+{
+    struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+    int err = 0;
+    if (!sandbox)
+        return protect_fail(failure, ACP_ERR_NOMEM, "%s", acp_err_text(ACP_ERR_NOMEM));
+    if (!find_helper(options ? options->helper : NULL, sandbox->helper))
+        err = protect_fail(failure, ACP_ERR_STATE,
+                           "no sandbox: the program acp-sandbox, which is installed with acp, is "
+                           "missing; install acp again");
+    else
+        err = find_wall(sandbox, options ? options->wall : SANDBOX_ANY, failure);
+    if (err) {
+        free(sandbox);
+        return err;
+    }
+    describe(sandbox);
+    *ret = sandbox;
+    return 0;
+}
+
+void sandbox_free(struct sandbox *sandbox)
+{
+    free(sandbox);
+}
+
+enum sandbox_wall sandbox_wall(const struct sandbox *sandbox)
+{
+    return sandbox->wall;
+}
+
+const char *sandbox_describe(const struct sandbox *sandbox)
+{
+    return sandbox->description;
 }

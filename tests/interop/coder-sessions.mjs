@@ -4,8 +4,8 @@
 //     node coder-sessions.mjs VERSION ACP
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
@@ -241,23 +241,43 @@ await kase(name("what makes no sense is refused, and changes nothing"), async (k
   assert.equal(await code("session/resume", { sessionId, ...session(folder) }), -32002, "it is gone");
 });
 
-await kase(name("who wants a sandbox gets none without a jail"), async (keep) => {
+/** Decided without our own code: where it works, a sandbox must be had. */
+function bubblewrapWorks() {
+  return spawnSync("bwrap", ["--unshare-user", "--unshare-all", "--ro-bind", "/", "/", "true"]).status === 0;
+}
+
+await kase(name("who wants a sandbox gets none without a wall"), async (keep) => {
   const { folder } = keep(repository());
   const without = (...flags) => {
-    const client = keep(new SdkClient(version, ["env", "PATH=/nowhere", acp, "agent", "--demo", ...flags]));
+    const hidden = ["env", "ACP_SANDBOX_HELPER=/nowhere", acp, "agent", "--demo"];
+    const client = keep(new SdkClient(version, [...hidden, ...flags]));
     return client.initialize().then(() => client);
   };
   const place = { cwd: folder, mcpServers: [] };
   const { message } = await (await without("--mode", "sandbox")).refused("session/new", place);
-  assert.match(message, /bubblewrap/);
+  assert.match(message, /no sandbox: .*acp-sandbox/);
   const first = start(keep, version, "--mode", "sandbox");
   await first.initialize();
   const made = await first.request("session/new", place).catch(() => null);
-  if (!made) return; // there is no jail here at all
+  assert.ok(made || !bubblewrapWorks(), "bubblewrap works, and there is no sandbox");
+  if (!made) return;
   await first.prompt("/help", made.sessionId);
   await first.stop();
   const again = await without("--mode", "full");
   assert.equal(modeOf(await load(again, made.sessionId, folder)), "read-only");
+});
+
+await kase(name("in a sandbox a command changes the workspace, and not what others obey"), async (keep) => {
+  if (!bubblewrapWorks()) return;
+  const { folder } = keep(repository());
+  spawnSync("git", ["init", "-q", folder]);
+  const client = start(keep, version, "--mode", "sandbox");
+  await client.initialize();
+  const { sessionId } = await client.request("session/new", { cwd: folder, mcpServers: [] });
+  await client.prompt("run echo made > made; git config core.fsmonitor evil; mkdir .vscode/x", sessionId);
+  assert.equal(readFileSync(join(folder, "made"), "utf8"), "made\n");
+  assert.doesNotMatch(readFileSync(join(folder, ".git/config"), "utf8"), /fsmonitor/);
+  assert.equal(existsSync(join(folder, ".vscode")), false);
 });
 
 await kase(name("the list tells whether a prompt is running"), async (keep) => {

@@ -89,6 +89,40 @@ static void the_editors_buffer_is_read_and_written(void **state)
     assert_string_equal(world_file("a.txt"), "on the disk\n");
 }
 
+/* A client that opens files by name can be led out of the roots by links that a command makes. */
+static void the_editor_is_not_asked_beside_a_sandbox(void **state)
+{
+    struct world *w = *state;
+    test_write("a.txt", "on the disk\n", 0644);
+    w->has_buffer = true;
+    w->buffer_path = test_path("a.txt");
+    assert_int_equal(acp_buf_append_str(&w->buffer, acp_str("not saved\n")), 0);
+    assert_run(w, "read", "{'path':'a.txt'}", TOOL_COMPLETED);
+    assert_has(w, "on the disk");
+    assert_run(w, "edit", "{'path':'a.txt','edits':[{'old_text':'on','new_text':'off'}]}",
+               TOOL_COMPLETED);
+    assert_run(w, "write", "{'path':'b.txt','text':'new\\n'}", TOOL_COMPLETED);
+    assert_string_equal(world_file("a.txt"), "off the disk\n");
+    assert_string_equal(world_file("b.txt"), "new\n");
+    assert_int_equal(symlink("/etc/passwd", test_path("link")), 0);
+    assert_run(w, "read", "{'path':'link'}", TOOL_FAILED);
+    assert_run(w, "write", "{'path':'link','text':'x'}", TOOL_FAILED);
+    assert_null(strstr(world_log(w), "\"fs/"));
+    if (!toolbox_has_jail(w->box, NULL))
+        return;
+    /* One that runs on is still there when the mode is another. */
+    assert_run(w, "run_command", "{'command':'sleep 1000','background':true}", TOOL_COMPLETED);
+    acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
+    assert_run(w, "read", "{'path':'a.txt'}", TOOL_COMPLETED);
+    assert_has(w, "off the disk");
+    assert_null(strstr(world_log(w), "\"fs/"));
+    /* And without it the editor knows best. */
+    assert_run(w, "command_stop", "{'command':1}", TOOL_COMPLETED);
+    UNTIL(w, acp_process_count() == 0);
+    assert_run(w, "read", "{'path':'a.txt'}", TOOL_COMPLETED);
+    assert_has(w, "not saved");
+}
+
 /* ---- write and edit ------------------------------------------------------------------------- */
 
 static void a_file_is_written(void **state)
@@ -321,6 +355,7 @@ static void what_was_changed_since_is_left(void **state)
 int main(void)
 {
     VARIANTS(full, ACP_POLICY_FULL);
+    VARIANTS(sandbox, ACP_POLICY_SANDBOX);
     const struct CMUnitTest tests[] = {
         EACH_CLIENT(lines_are_read_with_their_numbers, full),
         EACH_CLIENT(what_cannot_be_read_is_said, full),
@@ -328,6 +363,7 @@ int main(void)
         WORLD_TEST("outside (bare client)", a_file_outside_is_not_ours, full[BARE]),
         WORLD_TEST("outside (version 2)", a_file_outside_is_not_ours, full[SECOND]),
         WORLD_TEST("buffers", the_editors_buffer_is_read_and_written, full[EDITOR]),
+        WORLD_TEST("sandbox (editor)", the_editor_is_not_asked_beside_a_sandbox, sandbox[EDITOR]),
         EACH_CLIENT(a_file_is_written, full),
         EACH_CLIENT(edits_are_made_all_or_none, full),
         EACH_CLIENT(an_edit_that_fails_says_how_to_mend_it, full),

@@ -8,6 +8,7 @@
 
 #include "agent/tools/command.h"
 #include "base/copy.h"
+#include "launch/sandbox.h"
 
 /* ---- Places --------------------------------------------------------------------------------- */
 
@@ -29,6 +30,7 @@ static struct tool_background *find_job(struct tools *set, const struct acp_job 
 
 static void empty(struct tool_background *place)
 {
+    (void) sandbox_run_free(place->jailed);
     free(place->output);
     *place = (struct tool_background){0};
 }
@@ -78,6 +80,8 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
     struct tool_background *place = find_job(set, job);
     if (place) {
         place->job = NULL;
+        (void) sandbox_run_free(place->jailed);
+        place->jailed = NULL;
         place->output = acp_str_copy(result->output);
         place->output_len = place->output ? result->output.len : 0;
         place->truncated = result->truncated;
@@ -88,22 +92,26 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
         tell_client(set);
 }
 
-void background_start(struct tool_run *run, const struct acp_job_options *options)
+void background_start(struct tool_run *run, const struct acp_job_options *options,
+                      struct sandbox_run *jailed)
 {
     struct tools *set = run->set;
     struct acp_job *job = NULL;
     struct tool_background *place = find_place(set);
     if (!place) {
+        (void) sandbox_run_free(jailed);
         tool_fail(run, "%d commands run in the background already; stop one of them first.",
                   TOOLS_MAX_BACKGROUND);
         return;
     }
     int err = acp_turn_run_command(run->turn, set->options.jobs, options, on_result, set, &job);
     if (err) {
+        (void) sandbox_run_free(jailed);
         tool_fail(run, "The command cannot be run: %s.", acp_err_text(err));
         return;
     }
-    *place = (struct tool_background){.number = ++set->next_background, .job = job};
+    *place =
+        (struct tool_background){.number = ++set->next_background, .job = job, .jailed = jailed};
     tell_client(set);
     tool_say(run,
              "It runs in the background as command %llu. Ask for its output with "

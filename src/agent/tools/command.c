@@ -18,6 +18,7 @@ enum {
 
 struct command {
     struct acp_job *job;
+    struct sandbox_run *jailed; /* NULL: it runs in no sandbox */
     struct acp_str cwd;
     uint64_t timeout_ms;
     bool background;
@@ -65,6 +66,52 @@ static int prepare(struct tool_run *run)
     return err ? err : prepare_jail(run);
 }
 
+/* ---- The sandbox ---------------------------------------------------------------------------- */
+
+/* Takes the sandbox away, when nothing runs in it any more. */
+static void leave_jail(struct tool_run *run)
+{
+    struct command *own = run->own;
+    size_t disabled = sandbox_run_free(own->jailed);
+    own->jailed = NULL;
+    if (disabled)
+        tool_say(
+            run,
+            "[%zu repositories in subdirectories were disabled: their .git is now called "
+            ".git.sandbox-*. They were added to the repository of the workspace, and git would "
+            "have run their programs outside of the sandbox.]\n",
+            disabled);
+}
+
+/* Puts a sandbox with a shell in it in place of the command. */
+static int enter_jail(struct tool_run *run, struct acp_job_options *options)
+{
+    struct acp_failure failure;
+    struct command *own = run->own;
+    struct acp_roots *roots = run->roots->roots;
+    size_t count = acp_roots_count(roots);
+    struct acp_str *paths = acp_arena_alloc(&run->arena, count * sizeof(*paths));
+    struct acp_str shell[] = {acp_str("/bin/sh"), acp_str("-c"), run->command};
+    if (!paths) {
+        tool_say(run, "Out of memory.");
+        return ACP_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++)
+        paths[i] = acp_roots_path(roots, i);
+    struct sandbox_profile profile = {.roots = {paths, count},
+                                      .cwd = options->cwd,
+                                      .command = {shell, 3},
+                                      .commits = !own->background};
+    int err = sandbox_run_new(run->box->jail, &profile, &own->jailed, &failure);
+    if (err) {
+        tool_say(run, "The command was not run: %s.", failure.message);
+        return err;
+    }
+    options->command = own->jailed->argv[0];
+    options->args = (struct acp_str_list){own->jailed->argv + 1, own->jailed->count - 1};
+    return 0;
+}
+
 /* ---- The end -------------------------------------------------------------------------------- */
 
 void command_say_output(struct tool_run *run, struct acp_str output, bool truncated)
@@ -105,6 +152,7 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
     if (!tool_resume(run))
         return;
     ((struct command *) run->own)->job = NULL;
+    leave_jail(run);
     command_say_output(run, result->output, result->truncated);
     command_how(result, how, sizeof(how));
     tool_say(run, "[%s]", how[0] ? how : "It has ended.");
@@ -122,32 +170,6 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
 
 /* ---- Running -------------------------------------------------------------------------------- */
 
-/* The command line of the jail, around a shell. */
-static int wrap(struct tool_run *run, struct acp_job_options *options)
-{
-    struct acp_failure failure;
-    struct sandbox_words words;
-    struct acp_roots *roots = run->roots->roots;
-    size_t count = acp_roots_count(roots);
-    struct acp_str *paths = acp_arena_alloc(&run->arena, count * sizeof(*paths));
-    if (!paths)
-        return ACP_ERR_NOMEM;
-    for (size_t i = 0; i < count; i++)
-        paths[i] = acp_roots_path(roots, i);
-    struct sandbox_options jail = {.roots = {paths, count}, .cwd = options->cwd};
-    int err = sandbox_words(&jail, 3, &run->arena, &words, &failure);
-    if (err) {
-        tool_say(run, "%s.", failure.message);
-        return err;
-    }
-    words.args[words.count++] = acp_str("/bin/sh");
-    words.args[words.count++] = acp_str("-c");
-    words.args[words.count++] = run->command;
-    options->command = words.program;
-    options->args = (struct acp_str_list){words.args, words.count};
-    return 0;
-}
-
 static void start(struct tool_run *run)
 {
     struct command *own = run->own;
@@ -161,12 +183,14 @@ static void start(struct tool_run *run)
         .own = run->sandboxed,
         .background = own->background,
     };
-    if (run->sandboxed && wrap(run, &options)) {
+    if (run->sandboxed && enter_jail(run, &options)) {
         tool_finish(run, TOOL_FAILED);
         return;
     }
     if (own->background) {
-        background_start(run, &options);
+        struct sandbox_run *jailed = own->jailed;
+        own->jailed = NULL;
+        background_start(run, &options, jailed);
         return;
     }
     tool_hold(run);
@@ -175,6 +199,7 @@ static void start(struct tool_run *run)
     if (!err)
         return;
     (void) tool_resume(run);
+    leave_jail(run);
     if (err == ACP_ERR_CANCELLED)
         tool_finish(run, TOOL_CANCELLED);
     else
@@ -189,6 +214,7 @@ static bool cancel(struct tool_run *run)
     if (!run->set) {
         /* Nobody waits for the result, so there will be none. */
         acp_job_free(own->job);
+        leave_jail(run);
         (void) tool_resume(run);
         return false;
     }

@@ -13,7 +13,8 @@ void command_say_output(struct tool_run *run, struct acp_str output, bool trunca
 void command_exit(const struct acp_terminal_exit *how, char *out, size_t size);
 void command_how(const struct acp_job_result *result, char *out, size_t size);
 
-/* Starts one that runs on, and ends the run. */
-void background_start(struct tool_run *run, const struct acp_job_options *options);
+/* Starts one that runs on, and ends the run.  Takes over its sandbox, which may be NULL. */
+void background_start(struct tool_run *run, const struct acp_job_options *options,
+                      struct sandbox_run *jailed);
 
 #endif
