@@ -317,6 +317,24 @@ ACP_API int acp_client_set_switch(struct acp_client_session *session, struct acp
 ACP_API int acp_client_close_session(struct acp_client_session *session, acp_client_fn *done,
                                      void *user);
 
+/*
+ * For a part that serves a session beside the program, such as workspace.h: it is told when the
+ * session ends, also by acp_client_free(), without the program passing that on.  The struct belongs
+ * to the watcher, who sets the function; any number of them may watch one session.
+ */
+struct acp_client_session_watch {
+    /* The program's end_session comes after this.  The watch is removed already. */
+    void (*session_ends)(struct acp_client_session_watch *watch);
+    struct acp_client_session *session;    /* set by the role; NULL while it watches none */
+    struct acp_client_session_watch *next; /* the role's own */
+};
+
+/* ACP_ERR_STATE when the watch is in use, or when the session is ending. */
+ACP_API int acp_client_session_add_watch(struct acp_client_session *session,
+                                         struct acp_client_session_watch *watch);
+/* Without effect when it watches none. */
+ACP_API void acp_client_session_remove_watch(struct acp_client_session_watch *watch);
+
 /* ---- Answering the agent --------------------------------------------------------------------- */
 
 /*

@@ -13,6 +13,11 @@
  *
  * The policy decides on each action; where it says to ask, the `ask` callback asks a person, and
  * without one the answer is no.
+ *
+ * One workspace may serve any number of clients; their sessions are told apart by the session
+ * object, whatever ids the agents choose.  A session's roots, terminals and open requests end with
+ * the session.  The workspace and its clients may be freed in any order, also while requests are
+ * open.  One workspace, with its clients, belongs to the thread of its loop.
  */
 #ifndef ACP_WORKSPACE_H
 #define ACP_WORKSPACE_H
@@ -34,16 +39,28 @@ struct acp_pending_action;
 struct acp_workspace_options {
     struct acp_files_options files;
     struct acp_terminals_options terminals;
-    struct acp_terminals_handler terminals_handler; /* for who shows terminals */
+    /* For a program that shows the terminals of its agents; all may be left out (terminals.h). */
+    void (*terminal_bytes)(struct acp_client_session *session, struct acp_str id,
+                           struct acp_str bytes, void *user);
+    void (*terminal_output)(struct acp_client_session *session, struct acp_str id,
+                            struct acp_str text, void *user);
+    void (*terminal_exited)(struct acp_client_session *session, struct acp_str id,
+                            const struct acp_terminal_exit *how, void *user);
     const struct acp_policy *policy; /* NULL: whatever lies in the roots is allowed */
     const struct acp_ledger *ledger; /* may be NULL */
     /* Answer with acp_workspace_decide(), now or later.  Left out: no. */
     void (*ask)(struct acp_workspace *workspace, struct acp_pending_action *pending,
                 const struct acp_action *action, void *user);
+    /*
+     * The question was refused because its session has ended or the workspace is being freed;
+     * pending is gone after this.  Needed by a program that answers later.
+     */
+    void (*ask_gone)(struct acp_workspace *workspace, struct acp_pending_action *pending,
+                     void *user);
     /* The rules have refused something, and the agent was told; may be NULL. */
     void (*denied)(struct acp_workspace *workspace, const struct acp_action *action,
                    const struct acp_decision *decision, void *user);
-    void *user; /* for ask, denied and terminals_handler */
+    void *user; /* for all of the callbacks */
 };
 
 /* The policy and the ledger must outlive it. */
@@ -54,19 +71,27 @@ static inline int acp_workspace_new(uv_loop_t *loop, const struct acp_workspace_
 {
     return acp_workspace_new_sized(loop, options, sizeof(*options), ret);
 }
-/* Ends all terminals.  To be freed before the clients that it serves.  Takes NULL. */
+/* Ends all terminals and refuses what is open.  Takes NULL. */
 ACP_API void acp_workspace_free(struct acp_workspace *workspace);
 
 /* Other rules from now on; what waits for a person is not touched. */
 ACP_API void acp_workspace_set_policy(struct acp_workspace *workspace,
                                       const struct acp_policy *policy);
 
-/* A session begins: its roots are opened.  Errors as acp_roots_new(). */
-ACP_API int acp_workspace_open(struct acp_workspace *workspace, struct acp_str session,
+/*
+ * Serves a session from now on: its roots are opened.  For a session that is served already they
+ * replace the ones it had.  Errors as acp_roots_new(), and ACP_ERR_STATE for a session that is
+ * ending.
+ */
+ACP_API int acp_workspace_open(struct acp_workspace *workspace, struct acp_client_session *session,
                                struct acp_str cwd, struct acp_str_list directories,
                                struct acp_failure *failure);
-/* It has ended, and so do its terminals; what waits for a person is refused. */
-ACP_API void acp_workspace_close(struct acp_workspace *workspace, struct acp_str session);
+/*
+ * Stops serving a session: ends its terminals and refuses what is open.  Happens by itself when the
+ * session ends.  Without effect for a session that is not served.
+ */
+ACP_API void acp_workspace_close(struct acp_workspace *workspace,
+                                 struct acp_client_session *session);
 
 /* Answers fs/ and terminal/ requests; false, with nothing done, for all others. */
 ACP_API bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_client *client,

@@ -94,6 +94,7 @@ struct acp_client_session {
     /* Ids of what can be cancelled by itself, as of now. */
     struct acp_map cancellable_tools;
     struct acp_map cancellable_terminals;
+    struct acp_client_session_watch *watches;
 };
 
 /* A request of ours. */

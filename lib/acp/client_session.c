@@ -39,8 +39,42 @@ struct acp_client_session *client_add_session(struct acp_client *client, struct 
     return session;
 }
 
+int acp_client_session_add_watch(struct acp_client_session *session,
+                                 struct acp_client_session_watch *watch)
+{
+    if (watch->session || session->gone)
+        return ACP_ERR_STATE;
+    watch->session = session;
+    watch->next = session->watches;
+    session->watches = watch;
+    return 0;
+}
+
+void acp_client_session_remove_watch(struct acp_client_session_watch *watch)
+{
+    if (!watch->session)
+        return;
+    struct acp_client_session_watch **at = &watch->session->watches;
+    while (*at != watch)
+        at = &(*at)->next;
+    *at = watch->next;
+    watch->session = NULL;
+    watch->next = NULL;
+}
+
+static void notify_watches(struct acp_client_session *session)
+{
+    while (session->watches) {
+        struct acp_client_session_watch *watch = session->watches;
+        acp_client_session_remove_watch(watch);
+        watch->session_ends(watch);
+    }
+}
+
 void client_remove_session(struct acp_client_session *session)
 {
+    session->gone = true;
+    notify_watches(session);
     (void) acp_map_remove(&session->client->sessions, acp_str(session->id));
     free_session(session);
 }
@@ -54,6 +88,7 @@ void client_end_session(struct acp_client_session *session, int reason)
     (void) acp_map_remove(&client->sessions, acp_str(session->id));
     client_drop_questions(session);
     client_end_turn(session, acp_str(NULL), &outcome);
+    notify_watches(session);
     if (client->handler.end_session)
         client->handler.end_session(session, client->user);
     free_session(session);

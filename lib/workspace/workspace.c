@@ -4,10 +4,10 @@
  */
 #include "acp/workspace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/map.h"
 #include "base/sized.h"
 #include "workspace/beneath.h"
 #include "workspace/digest.h"
@@ -18,15 +18,30 @@
  */
 enum { WORKSPACE_MAX_PENDING = 64, WORKSPACE_MAX_PENDING_BYTES = 32 * 1024 * 1024 };
 
-struct room { /* what the workspace knows of a session */
+/* A terminal/wait_for_exit that is open. */
+struct waiter {
+    struct waiter *next;
+    struct room *room;
+    acp_call call;
+    uint64_t wait; /* 0 while the set of terminals is asked */
+};
+
+struct room {                              /* what the workspace knows of a session */
+    struct acp_client_session_watch watch; /* first: the session ends */
+    struct acp_workspace *workspace;
+    struct acp_client_session *session;
+    struct room *next;
     struct acp_roots *roots;
     struct acp_str *directories; /* all but the first root */
+    struct waiter *waiters;
+    char key[24]; /* names it among the terminals: two agents may give their sessions one id */
 };
 
 struct acp_workspace {
     struct acp_workspace_options options;
     struct acp_terminals *terminals;
-    struct acp_map rooms;
+    struct room *rooms;
+    uint64_t next_room;
     struct acp_arena arena; /* for the request at hand */
     struct acp_pending_action *pending;
     size_t pending_count;
@@ -53,11 +68,19 @@ struct acp_pending_action {
     char bytes[];
 };
 
-/* A terminal/wait_for_exit that is open. */
-struct waiter {
-    struct acp_client *client;
-    acp_call call;
-};
+static struct room *find_room(const struct acp_workspace *workspace,
+                              const struct acp_client_session *session)
+{
+    struct room *room = workspace->rooms;
+    while (room && room->session != session)
+        room = room->next;
+    return room;
+}
+
+static struct acp_str terminals_key(const struct job *job)
+{
+    return acp_str(job->room->key);
+}
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
@@ -213,7 +236,7 @@ static void create_terminal(const struct job *job)
     };
     int err = start.env.count < request->env.count ? ACP_ERR_NOMEM : 0;
     if (!err)
-        err = acp_terminals_create(workspace->terminals, job->session, &start, &id, &failure);
+        err = acp_terminals_create(workspace->terminals, terminals_key(job), &start, &id, &failure);
     if (err) {
         refuse(job,
                err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
@@ -242,8 +265,8 @@ static void terminal_output(const struct job *job)
     struct acp_terminal_snapshot output;
     struct acp_buf text;
     acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
-    int err = acp_terminals_output(job->workspace->terminals, job->session, request->terminal_id,
-                                   &text, &output);
+    int err = acp_terminals_output(job->workspace->terminals, terminals_key(job),
+                                   request->terminal_id, &text, &output);
     if (err) {
         refuse_terminal(job, err);
     } else {
@@ -257,23 +280,51 @@ static void terminal_output(const struct job *job)
     acp_buf_finish(&text);
 }
 
+static void forget_waiter(struct waiter *waiter)
+{
+    struct waiter **at = &waiter->room->waiters;
+    while (*at != waiter)
+        at = &(*at)->next;
+    *at = waiter->next;
+    free(waiter);
+}
+
+static struct acp_client *client_of(const struct room *room)
+{
+    return acp_client_session_client(room->session);
+}
+
 static void on_terminal_exit(struct acp_terminals *set, int err,
                              const struct acp_terminal_exit *how, void *user)
 {
     struct waiter *waiter = user;
     struct acp_wait_for_terminal_exit_response answer = {0};
+    struct acp_client *client = client_of(waiter->room);
+    acp_call call = waiter->call;
     (void) set;
+    forget_waiter(waiter);
     if (!err) {
         struct acp_terminal_exit_status status = exit_status(how);
         answer.exit_code = status.exit_code;
         answer.signal = status.signal;
-        (void) acp_client_answer(waiter->client, waiter->call,
-                                 ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_RESPONSE, &answer);
+        (void) acp_client_answer(client, call, ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_RESPONSE, &answer);
     } else {
-        (void) acp_client_refuse(waiter->client, waiter->call, ACP_ERROR_CODE_REQUEST_CANCELLED,
-                                 acp_str("The terminals are gone"), acp_raw(NULL));
+        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_REQUEST_CANCELLED,
+                                 acp_str("The terminal is closed"), acp_raw(NULL));
     }
-    free(waiter);
+}
+
+/* The session is no longer served: nobody may be answered for it later. */
+static void end_waiters(struct room *room)
+{
+    while (room->waiters) {
+        struct waiter *waiter = room->waiters;
+        acp_call call = waiter->call;
+        (void) acp_terminals_unwait(room->workspace->terminals, waiter->wait);
+        forget_waiter(waiter);
+        (void) acp_client_refuse(client_of(room), call, ACP_ERROR_CODE_REQUEST_CANCELLED,
+                                 acp_str("The session is closed"), acp_raw(NULL));
+    }
 }
 
 static void wait_for_terminal(const struct job *job)
@@ -284,12 +335,16 @@ static void wait_for_terminal(const struct job *job)
         refuse_terminal(job, ACP_ERR_NOMEM);
         return;
     }
-    *waiter = (struct waiter){job->client, job->call};
-    int err = acp_terminals_wait(job->workspace->terminals, job->session, request->terminal_id,
-                                 on_terminal_exit, waiter, NULL);
+    *waiter = (struct waiter){.next = job->room->waiters, .room = job->room, .call = job->call};
+    job->room->waiters = waiter;
+    uint64_t wait;
+    int err = acp_terminals_wait(job->workspace->terminals, terminals_key(job),
+                                 request->terminal_id, on_terminal_exit, waiter, &wait);
     if (err) {
-        free(waiter);
+        forget_waiter(waiter);
         refuse_terminal(job, err);
+    } else if (wait) {
+        waiter->wait = wait; /* otherwise the command had exited, and the waiter is gone */
     }
 }
 
@@ -299,8 +354,8 @@ static void end_terminal(const struct job *job, bool release)
     struct acp_terminals *set = job->workspace->terminals;
     const struct acp_kill_terminal_request *kill = job->value;
     const struct acp_release_terminal_request *forget = job->value;
-    int err = release ? acp_terminals_release(set, job->session, forget->terminal_id)
-                      : acp_terminals_kill(set, job->session, kill->terminal_id);
+    int err = release ? acp_terminals_release(set, terminals_key(job), forget->terminal_id)
+                      : acp_terminals_kill(set, terminals_key(job), kill->terminal_id);
     if (err)
         refuse_terminal(job, err);
     else
@@ -523,16 +578,90 @@ static void free_room(struct room *room)
 
 static int workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
                          struct acp_workspace **ret)
+    /* A question of a person that can no longer be answered. */
+    static void withdraw(struct acp_pending_action *pending)
 {
+    struct acp_workspace *workspace = pending->job.workspace;
+    refuse(&pending->job, ACP_ERROR_CODE_REQUEST_CANCELLED, "The session is closed");
+    if (workspace->options.ask_gone)
+        workspace->options.ask_gone(workspace, pending, workspace->options.user);
+    forget_pending(pending);
+}
+
+static struct acp_pending_action *pending_in(const struct room *room)
+{
+    struct acp_pending_action *pending = room->workspace->pending;
+    while (pending && pending->job.room != room)
+        pending = pending->next;
+    return pending;
+}
+
+static void close_room(struct room *room)
+{
+    struct acp_workspace *workspace = room->workspace;
+    struct acp_pending_action *pending;
+    struct room **at = &workspace->rooms;
+    while (*at != room)
+        at = &(*at)->next;
+    *at = room->next;
+    acp_client_session_remove_watch(&room->watch);
+    while ((pending = pending_in(room)))
+        withdraw(pending);
+    end_waiters(room);
+    acp_terminals_end_session(workspace->terminals, acp_str(room->key));
+    free_room(room);
+}
+
+static struct room *room_of_key(const struct acp_workspace *workspace, struct acp_str key)
+{
+    struct room *room = workspace->rooms;
+    while (room && !acp_str_is(key, room->key))
+        room = room->next;
+    return room;
+}
+
+static void on_bytes(struct acp_terminals *set, struct acp_str key, struct acp_str id,
+                     struct acp_str bytes, void *user)
+{
+    struct acp_workspace *workspace = user;
+    const struct room *room = room_of_key(workspace, key);
+    (void) set;
+    if (room && workspace->options.terminal_bytes)
+        workspace->options.terminal_bytes(room->session, id, bytes, workspace->options.user);
+}
+
+static void on_output(struct acp_terminals *set, struct acp_str key, struct acp_str id,
+                      struct acp_str text, void *user)
+{
+    struct acp_workspace *workspace = user;
+    const struct room *room = room_of_key(workspace, key);
+    (void) set;
+    if (room && workspace->options.terminal_output)
+        workspace->options.terminal_output(room->session, id, text, workspace->options.user);
+}
+
+static void on_exited(struct acp_terminals *set, struct acp_str key, struct acp_str id,
+                      const struct acp_terminal_exit *how, void *user)
+{
+    struct acp_workspace *workspace = user;
+    const struct room *room = room_of_key(workspace, key);
+    (void) set;
+    if (room && workspace->options.terminal_exited)
+        workspace->options.terminal_exited(room->session, id, how, workspace->options.user);
+}
+
+static int workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
+                         struct acp_workspace **ret)
+{
+    static const struct acp_terminals_handler handler = {
+        .bytes = on_bytes, .output = on_output, .exited = on_exited};
     struct acp_workspace *workspace = calloc(1, sizeof(*workspace));
     if (!workspace)
         return ACP_ERR_NOMEM;
     if (options)
         workspace->options = *options;
     acp_arena_init(&workspace->arena, 0);
-    acp_map_init(&workspace->rooms, (uintptr_t) workspace);
-    int err = acp_terminals_new(loop, &workspace->options.terminals,
-                                &workspace->options.terminals_handler, workspace->options.user,
+    int err = acp_terminals_new(loop, &workspace->options.terminals, &handler, workspace,
                                 &workspace->terminals);
     if (err) {
         free(workspace);
@@ -552,16 +681,11 @@ int acp_workspace_new_sized(uv_loop_t *loop, const struct acp_workspace_options 
 
 void acp_workspace_free(struct acp_workspace *workspace)
 {
-    struct acp_str id;
-    size_t cursor = 0;
     if (!workspace)
         return;
-    while (acp_map_next(&workspace->rooms, &cursor, &id)) {
-        acp_workspace_close(workspace, id);
-        cursor = 0; /* the map has changed */
-    }
+    while (workspace->rooms)
+        close_room(workspace->rooms);
     acp_terminals_free(workspace->terminals);
-    acp_map_finish(&workspace->rooms);
     acp_arena_finish(&workspace->arena);
     free(workspace);
 }
@@ -571,42 +695,75 @@ void acp_workspace_set_policy(struct acp_workspace *workspace, const struct acp_
     workspace->options.policy = policy;
 }
 
-int acp_workspace_open(struct acp_workspace *workspace, struct acp_str session, struct acp_str cwd,
-                       struct acp_str_list directories, struct acp_failure *failure)
+/* Gives the room its roots, in place of those it may have. */
+static int open_roots(struct room *room, struct acp_str cwd, struct acp_str_list directories,
+                      struct acp_failure *failure)
+{
+    struct acp_roots *roots;
+    struct acp_str *others = NULL;
+    int err = acp_roots_new(cwd, directories, &roots, failure);
+    if (err)
+        return err;
+    size_t count = acp_roots_count(roots);
+    if (count > 1) {
+        others = calloc(count - 1, sizeof(*others));
+        if (!others) {
+            acp_roots_free(roots);
+            return ACP_ERR_NOMEM;
+        }
+        for (size_t i = 1; i < count; i++)
+            others[i - 1] = acp_roots_path(roots, i);
+    }
+    acp_roots_free(room->roots);
+    free(room->directories);
+    room->roots = roots;
+    room->directories = others;
+    return 0;
+}
+
+static void on_session_ends(struct acp_client_session_watch *watch)
+{
+    close_room((struct room *) (void *) watch);
+}
+
+static int add_room(struct acp_workspace *workspace, struct acp_client_session *session,
+                    struct acp_str cwd, struct acp_str_list directories,
+                    struct acp_failure *failure)
 {
     struct room *room = calloc(1, sizeof(*room));
     if (!room)
         return ACP_ERR_NOMEM;
-    int err = acp_roots_new(cwd, directories, &room->roots, failure);
-    size_t count = err ? 0 : acp_roots_count(room->roots);
-    if (!err && count > 1)
-        room->directories = calloc(count - 1, sizeof(*room->directories));
-    for (size_t i = 1; room->directories && i < count; i++)
-        room->directories[i - 1] = acp_roots_path(room->roots, i);
-    if (!err && count > 1 && !room->directories)
-        err = ACP_ERR_NOMEM;
-    struct room *old = acp_map_remove(&workspace->rooms, session);
-    if (old)
-        free_room(old);
+    room->workspace = workspace;
+    room->session = session;
+    room->watch.session_ends = on_session_ends;
+    (void) snprintf(room->key, sizeof(room->key), "%llu",
+                    (unsigned long long) workspace->next_room++);
+    int err = open_roots(room, cwd, directories, failure);
     if (!err)
-        err = acp_map_set(&workspace->rooms, session, room);
-    if (err)
+        err = acp_client_session_add_watch(session, &room->watch);
+    if (err) {
         free_room(room);
-    return err;
+        return err;
+    }
+    room->next = workspace->rooms;
+    workspace->rooms = room;
+    return 0;
 }
 
-void acp_workspace_close(struct acp_workspace *workspace, struct acp_str session)
+int acp_workspace_open(struct acp_workspace *workspace, struct acp_client_session *session,
+                       struct acp_str cwd, struct acp_str_list directories,
+                       struct acp_failure *failure)
 {
-    struct acp_pending_action *next;
-    for (struct acp_pending_action *p = workspace->pending; p; p = next) {
-        next = p->next;
-        if (acp_str_eq(p->job.session, session))
-            acp_workspace_decide(p, false);
-    }
-    acp_terminals_end_session(workspace->terminals, session);
-    struct room *room = acp_map_remove(&workspace->rooms, session);
+    struct room *room = find_room(workspace, session);
+    return room ? open_roots(room, cwd, directories, failure)
+                : add_room(workspace, session, cwd, directories, failure);
+}
+
+void acp_workspace_close(struct acp_workspace *workspace, struct acp_client_session *session)
+{
+    struct room *room = find_room(workspace, session);
     if (room)
-        free_room(room);
+        close_room(room);
 }
 
 bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_client *client,
@@ -633,7 +790,7 @@ bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_client *cli
         .method = method->id,
         .params = message->params,
     };
-    job.room = acp_map_get(&workspace->rooms, job.session);
+    job.room = session ? find_room(workspace, session) : NULL;
     acp_arena_reset(&workspace->arena);
     if (!job.room)
         refuse(&job, ACP_ERROR_CODE_RESOURCE_NOT_FOUND, "No such session");

@@ -431,6 +431,7 @@ void talk_free(struct talk *talk)
 {
     if (!talk)
         return;
+    talk->handler.question_gone = NULL;  /* the owner, who frees it, needs no word of this */
     acp_workspace_free(talk->workspace); /* answers what the agent still waits for */
     acp_agent_process_free(talk->process);
     if (talk->writer && !talk->log_closing)

@@ -54,8 +54,6 @@ static void on_exited(struct acp_agent_process *process, const struct acp_proces
         talk_record_texts(talk, RECORD_CLOSED, "message", sentence, (const char *) NULL);
     if (!expected && talk->state != TALK_READY && !talk->failure)
         talk_fail(talk, WHOSE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
-    if (talk->agent_session)
-        acp_workspace_close(talk->workspace, acp_str(talk->agent_session));
     talk->session = NULL;
     talk->process = NULL;
     talk->replaying = false;
@@ -178,7 +176,7 @@ static void session_is_open(struct talk *talk, struct acp_client_session *sessio
         free(talk->agent_session);
         talk->agent_session = copy;
     }
-    if (acp_workspace_open(talk->workspace, id, talk->options.place.cwd,
+    if (acp_workspace_open(talk->workspace, session, talk->options.place.cwd,
                            talk->options.place.directories, &failure))
         talk_notice(talk, "no files can be served: %s", failure.message);
     struct store_change change = {.agent_session = id};

@@ -421,12 +421,12 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     acp_arena_finish(&arena);
 }
 
-static void on_permission_gone(struct acp_client_session *session, acp_call call, void *user)
+/* What asked no longer waits: an action of the workspace, or, where that is NULL, a call. */
+static void withdraw_question(struct talk *talk, const struct acp_pending_action *pending,
+                              acp_call call)
 {
-    struct talk *talk = user;
-    (void) session;
     for (struct talk_pending *p = talk->pendings; p; p = p->next) {
-        if (p->pending || p->call != call)
+        if (p->pending != pending || p->call != call)
             continue;
         uint64_t number = p->number;
         bool asked = p->asked;
@@ -435,6 +435,12 @@ static void on_permission_gone(struct acp_client_session *session, acp_call call
             talk->handler.question_gone(talk, number, talk->user);
         return;
     }
+}
+
+static void on_permission_gone(struct acp_client_session *session, acp_call call, void *user)
+{
+    (void) session;
+    withdraw_question(user, NULL, call);
 }
 
 /* ---- The workspace --------------------------------------------------------------------------- */
@@ -477,6 +483,13 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
     refuse_unasked(talk, pending, &shown, "nobody is there");
 }
 
+static void on_ask_gone(struct acp_workspace *workspace, struct acp_pending_action *pending,
+                        void *user)
+{
+    (void) workspace;
+    withdraw_question(user, pending, 0);
+}
+
 static void on_denied(struct acp_workspace *workspace, const struct acp_action *action,
                       const struct acp_decision *decision, void *user)
 {
@@ -494,6 +507,7 @@ int talk_make_workspace(struct talk *talk)
         .policy = talk->options.policy,
         .ledger = talk->options.ledger,
         .ask = on_ask,
+        .ask_gone = on_ask_gone,
         .denied = on_denied,
         .user = talk,
     };

@@ -350,8 +350,8 @@ static inline int world_setup(void **state)
     struct acp_session_place where = {.cwd = acp_str(test_home)};
     assert_int_equal(acp_client_new_session(w->client, &where, world_on_session, w), 0);
     UNTIL(w, w->session);
-    assert_int_equal(acp_workspace_open(w->workspace, acp_client_session_id(w->session),
-                                        acp_str(test_home), (struct acp_str_list){NULL, 0}, NULL),
+    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(test_home),
+                                        (struct acp_str_list){NULL, 0}, NULL),
                      0);
     world_make_tools(w);
     world_prompt(w);

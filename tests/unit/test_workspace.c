@@ -17,7 +17,8 @@
 #include "acp/workspace.h"
 
 struct world {
-    uv_loop_t loop;
+    uv_loop_t own_loop;
+    uv_loop_t *loop; /* a neighbour's is that of the first */
     struct acp_agent *agent;
     struct acp_client *client;
     struct acp_endpoint a;
@@ -36,6 +37,8 @@ struct world {
     enum acp_tool_kind_is asked; /* the kind of what was asked about */
     char shown[300];             /* what a person could be shown of it */
     char message[200];           /* of an error */
+    int withdrawn;
+    int exits; /* of terminals, as the workspace tells */
 };
 
 /* ---- Both sides ------------------------------------------------------------------------------ */
@@ -75,6 +78,26 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
         n += (size_t) snprintf(w->shown + n, sizeof(w->shown) - n, " %llu bytes %02x%02x",
                                (unsigned long long) action->edits.items[i].size,
                                action->edits.items[i].digest[0], action->edits.items[i].digest[1]);
+}
+
+static void on_ask_gone(struct acp_workspace *workspace, struct acp_pending_action *pending,
+                        void *user)
+{
+    struct world *w = user;
+    (void) workspace;
+    assert_ptr_equal(pending, w->pending);
+    w->pending = NULL;
+    w->withdrawn++;
+}
+
+static void on_terminal_exited(struct acp_client_session *session, struct acp_str id,
+                               const struct acp_terminal_exit *how, void *user)
+{
+    struct world *w = user;
+    assert_ptr_equal(session, w->session);
+    assert_true(id.len > 0);
+    assert_non_null(how);
+    w->exits++;
 }
 
 static void on_denied(struct acp_workspace *workspace, const struct acp_action *action,
@@ -133,27 +156,21 @@ static void carry(struct world *w, int answers)
             move_bytes(&w->a, &w->c);
             move_bytes(&w->c, &w->a);
         }
-        (void) uv_run(&w->loop, UV_RUN_NOWAIT);
+        (void) uv_run(w->loop, UV_RUN_NOWAIT);
         if (w->answers < answers)
             (void) usleep(1000);
     }
 }
 
-static int make_world(void **state)
+/* An agent and a client in memory, with a session that the workspace serves, and a turn. */
+static void connect_pair(struct world *w)
 {
     static const struct acp_agent_handler agent_handler = {.prompt = on_prompt};
     static const struct acp_client_handler client_handler = {.request = on_request};
     struct acp_client_options options = {
         .read_files = true, .write_files = true, .terminals = true};
-    struct world *w = calloc(1, sizeof(*w));
     (void) snprintf(w->dir, sizeof(w->dir), "/tmp/acp-workspace-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
-    assert_int_equal(uv_loop_init(&w->loop), 0);
-    assert_int_equal(acp_policy_new(&w->policy), 0);
-    acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
-    struct acp_workspace_options place = {
-        .policy = w->policy, .ask = on_ask, .denied = on_denied, .user = w};
-    assert_int_equal(acp_workspace_new(&w->loop, &place, &w->workspace), 0);
     assert_int_equal(acp_agent_new(NULL, &agent_handler, w, &w->agent), 0);
     assert_int_equal(acp_client_new(&options, &client_handler, w, &w->client), 0);
     w->a = acp_agent_endpoint(w->agent);
@@ -167,30 +184,70 @@ static int make_world(void **state)
         move_bytes(&w->c, &w->a);
         move_bytes(&w->a, &w->c);
     }
-    assert_int_equal(acp_workspace_open(w->workspace, acp_client_session_id(w->session),
-                                        acp_str(w->dir), (struct acp_str_list){NULL, 0}, NULL),
+    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(w->dir),
+                                        (struct acp_str_list){NULL, 0}, NULL),
                      0);
     struct acp_content_block words;
     acp_content_block_init_text(&words, acp_str("go"));
     assert_int_equal(acp_client_prompt(w->session, &words, 1, on_end, w), 0);
     move_bytes(&w->c, &w->a);
     assert_non_null(w->turn);
+}
+
+static int make_world(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    w->loop = &w->own_loop;
+    assert_int_equal(uv_loop_init(w->loop), 0);
+    assert_int_equal(acp_policy_new(&w->policy), 0);
+    acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
+    struct acp_workspace_options place = {.policy = w->policy,
+                                          .ask = on_ask,
+                                          .ask_gone = on_ask_gone,
+                                          .denied = on_denied,
+                                          .terminal_exited = on_terminal_exited,
+                                          .user = w};
+    assert_int_equal(acp_workspace_new(w->loop, &place, &w->workspace), 0);
+    connect_pair(w);
     *state = w;
     return 0;
+}
+
+static void remove_dir(const struct world *w)
+{
+    char command[128];
+    (void) snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
+    assert_int_equal(system(command), 0);
+}
+
+/* Another agent and its client, served by the same workspace. */
+static struct world *make_neighbour(const struct world *w)
+{
+    struct world *other = calloc(1, sizeof(*other));
+    other->loop = w->loop;
+    other->workspace = w->workspace;
+    connect_pair(other);
+    return other;
+}
+
+static void free_neighbour(struct world *other)
+{
+    acp_client_free(other->client);
+    acp_agent_free(other->agent);
+    remove_dir(other);
+    free(other);
 }
 
 static int free_world(void **state)
 {
     struct world *w = *state;
-    char command[128];
     acp_client_free(w->client);
     acp_agent_free(w->agent);
     acp_workspace_free(w->workspace);
     acp_policy_free(w->policy);
-    (void) uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    (void) snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
-    assert_int_equal(system(command), 0);
+    (void) uv_run(w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(w->loop), 0);
+    remove_dir(w);
     free(w);
     return 0;
 }
@@ -485,13 +542,121 @@ static void a_session_that_ends_refuses_what_waits(void **state)
     assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
     move_bytes(&w->a, &w->c);
     assert_non_null(w->pending);
-    acp_workspace_close(w->workspace, acp_client_session_id(w->session));
+    acp_workspace_close(w->workspace, w->session);
     carry(w, before + 1);
     assert_int_equal(w->err, ACP_ERR_REMOTE);
     assert_int_not_equal(access(path, F_OK), 0);
     /* And what comes later finds no session. */
     write_file(w, "late.txt", "z");
     assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* Starts a command that ends when the test lets it, and waits for its exit without an answer. */
+static void wait_in_terminal(struct world *w, const char *script)
+{
+    struct acp_str session = acp_client_session_id(w->session);
+    struct acp_create_terminal_request create;
+    struct acp_wait_for_terminal_exit_request wait;
+    struct acp_str args[] = {ACP_STR("-c"), acp_str(script)};
+    char id[128] = "";
+    acp_create_terminal_request_init(&create, session, acp_str("sh"));
+    create.args.items = args;
+    create.args.count = 2;
+    assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/create"),
+                                      ACP_TYPE_CREATE_TERMINAL_REQUEST, &create, on_result, w),
+                     0);
+    move_bytes(&w->a, &w->c);
+    move_bytes(&w->c, &w->a);
+    assert_int_equal(sscanf(w->text, "{\"terminalId\":\"%127[^\"]", id), 1);
+    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str(id));
+    assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/wait_for_exit"),
+                                      ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, &wait, on_result, w),
+                     0);
+    move_bytes(&w->a, &w->c);
+}
+
+static void a_client_may_go_while_its_agent_waits_in_a_terminal(void **state)
+{
+    struct world *w = *state;
+    struct world *other = make_neighbour(w);
+    wait_in_terminal(other, "exec sleep 100");
+    free_neighbour(other);
+    /* The command was killed with its session; that its exit is seen must touch nobody. */
+    for (int i = 0; i < 50; i++)
+        (void) uv_run(w->loop, UV_RUN_NOWAIT);
+    wait_in_terminal(w, "true");
+    carry(w, w->answers + 1);
+    assert_non_null(strstr(w->text, "\"exitCode\":0"));
+    assert_int_equal(w->exits, 1);
+}
+
+static void a_session_that_is_no_longer_served_answers_what_waits(void **state)
+{
+    struct world *w = *state;
+    wait_in_terminal(w, "exec sleep 100");
+    int before = w->answers;
+    acp_workspace_close(w->workspace, w->session);
+    acp_workspace_close(w->workspace, w->session);
+    carry(w, before + 1);
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    assert_int_equal(w->code, ACP_ERROR_CODE_REQUEST_CANCELLED);
+}
+
+static void the_workspace_may_go_before_its_clients(void **state)
+{
+    struct world *w = *state;
+    wait_in_terminal(w, "exec sleep 100");
+    int before = w->answers;
+    acp_workspace_free(w->workspace);
+    w->workspace = NULL;
+    carry(w, before + 1);
+    assert_int_equal(w->code, ACP_ERROR_CODE_REQUEST_CANCELLED);
+}
+
+static void sessions_of_two_agents_with_one_id_keep_their_roots(void **state)
+{
+    struct world *w = *state;
+    struct world *other = make_neighbour(w);
+    char path[200];
+    /* The agents count their sessions alike, so that both are called the same. */
+    assert_true(
+        acp_str_eq(acp_client_session_id(w->session), acp_client_session_id(other->session)));
+    write_file(w, "mine.txt", "mine");
+    assert_int_equal(w->err, 0);
+    write_file(other, "theirs.txt", "theirs");
+    assert_int_equal(other->err, 0);
+    (void) snprintf(path, sizeof(path), "%s/theirs.txt", other->dir);
+    write_file(w, path, "x");
+    assert_int_equal(w->err, ACP_ERR_REMOTE);
+    (void) snprintf(path, sizeof(path), "%s/mine.txt", w->dir);
+    write_file(other, path, "x");
+    assert_int_equal(other->err, ACP_ERR_REMOTE);
+    /* And one that leaves takes nothing away from the other. */
+    free_neighbour(other);
+    read_file(w, "mine.txt");
+    assert_int_equal(w->err, 0);
+    assert_string_equal(w->text, "mine");
+}
+
+static void a_question_is_withdrawn_with_its_session(void **state)
+{
+    struct world *w = *state;
+    char path[200];
+    acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
+    (void) snprintf(path, sizeof(path), "%s/a.txt", w->dir);
+    assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
+    move_bytes(&w->a, &w->c);
+    assert_non_null(w->pending);
+    /* The roots may be replaced meanwhile; the question stays. */
+    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(w->dir),
+                                        (struct acp_str_list){NULL, 0}, NULL),
+                     0);
+    assert_int_equal(w->withdrawn, 0);
+    acp_client_free(w->client);
+    w->client = NULL;
+    assert_int_equal(w->withdrawn, 1);
+    assert_null(w->pending);
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
@@ -502,6 +667,16 @@ int main(void)
                                         free_world),
         cmocka_unit_test_setup_teardown(an_allowed_command_is_asked_about_when_it_is_changed,
                                         make_world, free_world),
+        cmocka_unit_test_setup_teardown(a_client_may_go_while_its_agent_waits_in_a_terminal,
+                                        make_world, free_world),
+        cmocka_unit_test_setup_teardown(a_session_that_is_no_longer_served_answers_what_waits,
+                                        make_world, free_world),
+        cmocka_unit_test_setup_teardown(the_workspace_may_go_before_its_clients, make_world,
+                                        free_world),
+        cmocka_unit_test_setup_teardown(sessions_of_two_agents_with_one_id_keep_their_roots,
+                                        make_world, free_world),
+        cmocka_unit_test_setup_teardown(a_question_is_withdrawn_with_its_session, make_world,
+                                        free_world),
         cmocka_unit_test_setup_teardown(files_are_written_and_read, make_world, free_world),
         cmocka_unit_test_setup_teardown(v1_fs_07_the_roots_are_the_border, make_world, free_world),
         cmocka_unit_test_setup_teardown(the_policy_denies_and_asks, make_world, free_world),
