@@ -105,7 +105,11 @@ typedef void acp_reply_fn(struct acp_peer *peer, uint64_t request, const struct 
 
 struct acp_request {
     struct acp_str method;
-    uint64_t timeout_ms; /* 0: wait for ever */
+    /*
+     * 0: wait for ever.  Counted from the time that the call which sends it was given; where the
+     * request is sent outside of receive and tick, from the next time that the peer is told.
+     */
+    uint64_t timeout_ms;
     acp_reply_fn *reply;
     void *user;
     void *reserved[2];
@@ -142,7 +146,10 @@ ACP_API struct acp_endpoint acp_peer_endpoint(struct acp_peer *peer);
 /* What is to be sent; valid until the next call. */
 ACP_API struct acp_str acp_peer_output(const struct acp_peer *peer);
 ACP_API void acp_peer_sent(struct acp_peer *peer, size_t n);
-/* When acp_peer_tick() is next needed; UINT64_MAX when no timeout is set. */
+/*
+ * When acp_peer_tick() is next needed: 0 for at once, which a request with a timeout asks for so
+ * that its time begins; UINT64_MAX when no timeout is set.
+ */
 ACP_API uint64_t acp_peer_deadline(const struct acp_peer *peer);
 /* Fails what is overdue: cancels it at the other side and replies ACP_ERR_TIMEOUT here. */
 ACP_API void acp_peer_tick(struct acp_peer *peer, uint64_t now);

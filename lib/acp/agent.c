@@ -527,18 +527,35 @@ void acp_agent_on_output(struct acp_agent *agent, void (*wake)(void *user), void
 
 /* ---- The endpoint: the peer's, with the time that text is due -------------------------------- */
 
+/* Text said since the last call with a time is due from now on.  Ends with agent->timed--. */
+static void begin_timed(struct acp_agent *agent, uint64_t now)
+{
+    if (now > agent->now)
+        agent->now = now;
+    agent->timed++;
+    if (!agent->unarmed)
+        return;
+    agent->unarmed = false;
+    for (struct acp_session *s = agent->merging; s; s = s->next_merging)
+        if (!s->text_due)
+            s->text_due = agent->now + agent->options.merge_ms;
+}
+
 static int endpoint_receive(void *self, const void *bytes, size_t n, uint64_t now)
 {
     struct acp_agent *agent = self;
-    agent->now = now;
-    return acp_peer_receive(agent->peer, bytes, n, now);
+    begin_timed(agent, now);
+    int err = acp_peer_receive(agent->peer, bytes, n, now);
+    agent->timed--;
+    return err;
 }
 
 static void endpoint_receive_end(void *self, uint64_t now)
 {
     struct acp_agent *agent = self;
-    agent->now = now;
+    begin_timed(agent, now);
     acp_peer_receive_end(agent->peer, now);
+    agent->timed--;
 }
 
 static struct acp_str endpoint_output(void *self)
@@ -557,6 +574,8 @@ static uint64_t endpoint_deadline(void *self)
 {
     struct acp_agent *agent = self;
     uint64_t deadline = acp_peer_deadline(agent->peer);
+    if (agent->unarmed && agent->merging)
+        return 0;
     if (agent->merging && agent->merging->text_due < deadline)
         deadline = agent->merging->text_due;
     return deadline;
@@ -565,10 +584,11 @@ static uint64_t endpoint_deadline(void *self)
 static void endpoint_tick(void *self, uint64_t now)
 {
     struct acp_agent *agent = self;
-    agent->now = now;
+    begin_timed(agent, now);
     while (agent->merging && agent->merging->text_due <= now)
         (void) agent_flush_text(agent->merging);
     acp_peer_tick(agent->peer, now);
+    agent->timed--;
 }
 
 static bool endpoint_paused(void *self)

@@ -80,7 +80,7 @@ struct acp_session {
     enum speaker speaker;     /* whose message is open */
     char *message;            /* its id */
     struct acp_buf text;      /* what of it has not been sent yet */
-    uint64_t text_due;        /* when it must be */
+    uint64_t text_due;        /* when it must be; 0: merge_ms after the next time that is told */
     bool is_merging;          /* text is in agent->merging */
     struct acp_session *next_merging;
     struct acp_map tools;      /* ids of tool calls that have begun, and which can be cancelled */
@@ -154,7 +154,9 @@ struct acp_agent {
     size_t held_bytes; /* of the prompts that wait, in all sessions */
     uint64_t next_session;
     uint64_t next_message; /* of all sessions: one that is opened again must not repeat its ids */
-    uint64_t now;
+    uint64_t now;   /* the latest that was told */
+    unsigned timed; /* depth of calls that have told it: within them it is true */
+    bool unarmed;   /* text is being merged whose time counts from the next that is told */
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
     uint64_t sent;          /* bytes, since the beginning */

@@ -132,7 +132,8 @@ static void start_merging(struct acp_session *session)
 {
     struct acp_agent *agent = session->agent;
     session->is_merging = true;
-    session->text_due = agent->now + agent->options.merge_ms;
+    session->text_due = agent->timed ? agent->now + agent->options.merge_ms : 0;
+    agent->unarmed |= !agent->timed;
     session->next_merging = NULL;
     if (agent->merging)
         agent->last_merging->next_merging = session;

@@ -12,11 +12,13 @@ void acp_deadlines_finish(struct acp_deadlines *heap)
     *heap = (struct acp_deadlines){0};
 }
 
-int acp_deadlines_reserve(struct acp_deadlines *heap)
+int acp_deadlines_reserve(struct acp_deadlines *heap, size_t more)
 {
-    if (heap->count < heap->cap)
+    if (more <= heap->cap - heap->count)
         return 0;
     size_t cap = heap->cap ? heap->cap * 2 : SMALLEST;
+    if (cap < heap->count + more)
+        cap = heap->count + more;
     struct acp_deadline **items = realloc(heap->items, cap * sizeof(struct acp_deadline *));
     if (!items)
         return ACP_ERR_NOMEM;
@@ -80,13 +82,4 @@ void acp_deadlines_remove(struct acp_deadlines *heap, struct acp_deadline *item)
 struct acp_deadline *acp_deadlines_first(const struct acp_deadlines *heap)
 {
     return heap->count ? heap->items[0] : NULL;
-}
-
-void acp_deadlines_shift(struct acp_deadlines *heap, uint64_t by)
-{
-    /* The order among them stays, so the heap does too. */
-    for (size_t i = 0; i < heap->count; i++) {
-        uint64_t when = heap->items[i]->when;
-        heap->items[i]->when = when > UINT64_MAX - by ? UINT64_MAX : when + by;
-    }
 }

@@ -21,14 +21,12 @@ struct acp_deadlines {
 };
 
 void acp_deadlines_finish(struct acp_deadlines *heap);
-/* Room for one more, so that the push after it cannot fail.  ACP_ERR_NOMEM. */
-int acp_deadlines_reserve(struct acp_deadlines *heap);
+/* Room for so many more, so that the pushes after it cannot fail.  ACP_ERR_NOMEM. */
+int acp_deadlines_reserve(struct acp_deadlines *heap, size_t more);
 void acp_deadlines_push(struct acp_deadlines *heap, struct acp_deadline *item);
 /* Does nothing for an entry that is not in the heap. */
 void acp_deadlines_remove(struct acp_deadlines *heap, struct acp_deadline *item);
 /* The earliest; NULL when there is none. */
 struct acp_deadline *acp_deadlines_first(const struct acp_deadlines *heap);
-/* Moves all of them later by the same span. */
-void acp_deadlines_shift(struct acp_deadlines *heap, uint64_t by);
 
 #endif

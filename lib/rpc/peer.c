@@ -156,15 +156,12 @@ bool acp_peer_is_closed(const struct acp_peer *peer)
 
 /* ---- Bytes in ------------------------------------------------------------------------------- */
 
-void acp_rpc_set_now(struct acp_peer *peer, uint64_t now)
+void acp_rpc_begin_timed(struct acp_peer *peer, uint64_t now)
 {
-    if (!peer->has_now) {
-        /* Requests sent before any time was known count from the first time that is. */
-        peer->has_now = true;
-        acp_deadlines_shift(&peer->deadlines, now);
-    }
     if (now > peer->now)
         peer->now = now;
+    acp_rpc_arm(peer);
+    peer->timed++;
 }
 
 /* Serves every whole message there is. */
@@ -206,16 +203,17 @@ int acp_peer_receive(struct acp_peer *peer, const void *bytes, size_t n, uint64_
     assert(!peer->open.kind);
     if (peer->closed || peer->end_seen)
         return ACP_ERR_CLOSED;
-    acp_rpc_set_now(peer, now);
     if (peer->receiving)
         return acp_buf_append(&peer->inbox, bytes, n);
     acp_rpc_enter(peer);
+    acp_rpc_begin_timed(peer, now);
     peer->receiving = true;
     acp_deframer_feed(&peer->deframer, bytes, n);
     pump(peer);
     pump_inbox(peer);
     peer->receiving = false;
     int ret = peer->closed ? ACP_ERR_CLOSED : 0;
+    peer->timed--;
     acp_rpc_leave(peer);
     return ret;
 }
@@ -225,14 +223,15 @@ void acp_peer_receive_end(struct acp_peer *peer, uint64_t now)
     assert(!peer->open.kind);
     if (peer->closed || peer->end_seen)
         return;
-    acp_rpc_set_now(peer, now);
     peer->end_seen = true;
     if (peer->receiving)
         return;
     acp_rpc_enter(peer);
+    acp_rpc_begin_timed(peer, now);
     peer->receiving = true;
     pump_inbox(peer);
     peer->receiving = false;
+    peer->timed--;
     acp_rpc_leave(peer);
 }
 

@@ -39,6 +39,7 @@ struct call {
 struct asked {
     uint64_t number; /* first, for the table */
     struct acp_deadline deadline;
+    uint64_t timeout_ms; /* until it is armed; 0: it is, or has none */
     acp_reply_fn *reply;
     void *user;
     struct asked *older;
@@ -81,8 +82,9 @@ struct acp_peer {
     struct acp_deadlines deadlines;
     uint64_t next_request;
 
-    uint64_t now;
-    bool has_now;
+    uint64_t now;   /* the latest that the owner has told */
+    size_t unarmed; /* requests whose deadline counts from the next time that is told */
+    unsigned timed; /* depth of calls that have told the time: within them, now is true */
     unsigned depth; /* of calls into the peer; freed only when it is back at 0 */
     bool freeing;
     bool receiving; /* deframer and arena are in use */
@@ -98,8 +100,8 @@ struct acp_peer {
 /* Around everything that may run a callback.  After leave the peer may be gone. */
 void acp_rpc_enter(struct acp_peer *peer);
 void acp_rpc_leave(struct acp_peer *peer);
-/* Takes over the time; it never goes back. */
-void acp_rpc_set_now(struct acp_peer *peer, uint64_t now);
+/* The owner tells the time, which never goes back; the call ends with peer->timed--. */
+void acp_rpc_begin_timed(struct acp_peer *peer, uint64_t now);
 
 /* ---- receive.c ------------------------------------------------------------------------------ */
 
@@ -122,6 +124,11 @@ void acp_rpc_take_back(struct acp_peer *peer);
 
 /* Opens a request with the next number.  ACP_ERR_LIMIT, ACP_ERR_NOMEM. */
 int acp_rpc_asked_add(struct acp_peer *peer, const struct acp_request *request, struct asked **ret);
+/*
+ * Counts the timeouts of requests that were sent outside of any call with a time from now on: what
+ * the peer knew as the time then may have been long past.
+ */
+void acp_rpc_arm(struct acp_peer *peer);
 /* The open request that a response's id names; NULL when it is none of ours. */
 struct asked *acp_rpc_asked_find(const struct acp_peer *peer, struct acp_raw id);
 /* Closes and frees a request without a reply. */

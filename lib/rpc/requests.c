@@ -35,10 +35,8 @@ int acp_rpc_asked_add(struct acp_peer *peer, const struct acp_request *request, 
 {
     if (peer->asked.count >= peer->options.max_pending)
         return ACP_ERR_LIMIT;
-    /* A deadline beyond the end of time is none. */
-    bool timed = request->timeout_ms && request->timeout_ms < UINT64_MAX - peer->now;
-    if (timed) {
-        int err = acp_deadlines_reserve(&peer->deadlines);
+    if (request->timeout_ms) {
+        int err = acp_deadlines_reserve(&peer->deadlines, peer->unarmed + 1);
         if (err)
             return err;
     }
@@ -53,12 +51,31 @@ int acp_rpc_asked_add(struct acp_peer *peer, const struct acp_request *request, 
         return err;
     }
     link_newest(peer, asked);
-    if (timed) {
-        asked->deadline.when = peer->now + request->timeout_ms;
-        acp_deadlines_push(&peer->deadlines, &asked->deadline);
+    if (request->timeout_ms) {
+        asked->timeout_ms = request->timeout_ms;
+        peer->unarmed++;
+        if (peer->timed)
+            acp_rpc_arm(peer);
     }
     *ret = asked;
     return 0;
+}
+
+/* All that are not armed are newer than all that are, so the walk ends after those sent since. */
+void acp_rpc_arm(struct acp_peer *peer)
+{
+    for (struct asked *asked = peer->newest; peer->unarmed; asked = asked->older) {
+        uint64_t timeout_ms = asked->timeout_ms;
+        if (!timeout_ms)
+            continue;
+        asked->timeout_ms = 0;
+        peer->unarmed--;
+        /* A deadline beyond the end of time is none. */
+        if (timeout_ms >= UINT64_MAX - peer->now)
+            continue;
+        asked->deadline.when = peer->now + timeout_ms;
+        acp_deadlines_push(&peer->deadlines, &asked->deadline);
+    }
 }
 
 /* Only the very text that we sent is one of our ids: 1.0, "1" and 01 are not. */
@@ -85,6 +102,8 @@ struct asked *acp_rpc_asked_find(const struct acp_peer *peer, struct acp_raw id)
 static void detach(struct acp_peer *peer, struct asked *asked)
 {
     acp_numbers_remove(&peer->asked, asked->number);
+    if (asked->timeout_ms)
+        peer->unarmed--;
     acp_deadlines_remove(&peer->deadlines, &asked->deadline);
     unlink_asked(peer, asked);
 }
@@ -118,11 +137,11 @@ size_t acp_peer_pending(const struct acp_peer *peer)
 
 uint64_t acp_peer_deadline(const struct acp_peer *peer)
 {
+    /* The time at which they were sent is not known: a tick at once tells it. */
+    if (peer->unarmed)
+        return 0;
     const struct acp_deadline *first = acp_deadlines_first(&peer->deadlines);
-    if (!first)
-        return UINT64_MAX;
-    /* Until the peer has been told a time, it cannot name one: ask for a tick at once. */
-    return peer->has_now ? first->when : 0;
+    return first ? first->when : UINT64_MAX;
 }
 
 static struct asked *asked_of(struct acp_deadline *deadline)
@@ -134,7 +153,7 @@ void acp_peer_tick(struct acp_peer *peer, uint64_t now)
 {
     assert(!peer->open.kind);
     acp_rpc_enter(peer);
-    acp_rpc_set_now(peer, now);
+    acp_rpc_begin_timed(peer, now);
     struct acp_deadline *first;
     while (!peer->closed && (first = acp_deadlines_first(&peer->deadlines)) && first->when <= now) {
         struct asked *asked = asked_of(first);
@@ -148,6 +167,7 @@ void acp_peer_tick(struct acp_peer *peer, uint64_t now)
         if (asked)
             acp_rpc_settle_err(peer, asked, ACP_ERR_TIMEOUT);
     }
+    peer->timed--;
     acp_rpc_leave(peer);
 }
 

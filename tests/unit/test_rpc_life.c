@@ -163,6 +163,7 @@ static void timeouts_cancel_and_reply_once(void **state)
     assert_int_equal(host_ask(&h, "ever", NULL, 0), 0);
     assert_int_equal(host_ask(&h, "ever", NULL, UINT64_MAX), 0);
     (void) host_take(&h);
+    acp_peer_tick(h.peer, 1000);
     assert_int_equal(acp_peer_deadline(h.peer), 1200);
     acp_peer_tick(h.peer, 1199);
     assert_string_equal(host_log(&h), "");
@@ -173,6 +174,7 @@ static void timeouts_cancel_and_reply_once(void **state)
     assert_int_equal(acp_peer_receive(h.peer, OK("1", "{}"), strlen(OK("1", "{}")), 1300), 0);
     assert_string_equal(host_log(&h), "T3;");
     assert_int_equal(host_ask(&h, "new", NULL, 100), 0);
+    acp_peer_tick(h.peer, 1300);
     assert_int_equal(acp_peer_deadline(h.peer), 1400);
     acp_peer_tick(h.peer, 5000);
     assert_string_equal(host_log(&h), "A4:-16;A0:-16;");
@@ -195,6 +197,33 @@ static void timeouts_before_the_first_time_count_from_it(void **state)
     assert_int_equal(acp_peer_deadline(h.peer), 1000200);
     acp_peer_tick(h.peer, 1000500);
     assert_string_equal(host_log(&h), "A1:-16;A0:-16;");
+    host_finish(&h);
+}
+
+/* After a silence the last time that the peer was told is long past. */
+static void timeouts_after_a_silence_wait_their_whole_span(void **state)
+{
+    (void) state;
+    struct host h;
+    host_init(&h, NULL);
+    acp_peer_tick(h.peer, 1000);
+    assert_int_equal(host_ask(&h, "a", NULL, 500), 0);
+    assert_int_equal(host_ask(&h, "ever", NULL, 0), 0);
+    assert_int_equal(acp_peer_deadline(h.peer), 0);
+    acp_peer_tick(h.peer, 9000);
+    assert_string_equal(host_log(&h), "");
+    assert_int_equal(acp_peer_deadline(h.peer), 9500);
+    /* One that is answered before its time begins leaves nothing behind. */
+    assert_int_equal(host_ask(&h, "b", NULL, 100), 0);
+    assert_int_equal(host_ask(&h, "c", NULL, 200), 0);
+    assert_int_equal(acp_peer_receive(h.peer, OK("2", "{}"), strlen(OK("2", "{}")), 9100), 0);
+    assert_string_equal(host_log(&h), "A2:0:{};");
+    assert_int_equal(acp_peer_deadline(h.peer), 9300);
+    acp_peer_tick(h.peer, 9300);
+    assert_string_equal(host_log(&h), "A3:-16;");
+    acp_peer_tick(h.peer, 9500);
+    assert_string_equal(host_log(&h), "A0:-16;");
+    assert_true(acp_peer_deadline(h.peer) == UINT64_MAX);
     host_finish(&h);
 }
 
@@ -668,6 +697,7 @@ int main(void)
         cmocka_unit_test(com_cancel_10_accepts_meta_and_is_never_answered),
         cmocka_unit_test(timeouts_cancel_and_reply_once),
         cmocka_unit_test(timeouts_before_the_first_time_count_from_it),
+        cmocka_unit_test(timeouts_after_a_silence_wait_their_whole_span),
         cmocka_unit_test(many_timeouts_in_any_order),
         cmocka_unit_test(too_many_calls_are_answered_with_an_error),
         cmocka_unit_test(long_ids_do_not_pile_up),
