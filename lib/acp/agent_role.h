@@ -154,9 +154,9 @@ struct acp_agent {
     size_t held_bytes; /* of the prompts that wait, in all sessions */
     uint64_t next_session;
     uint64_t next_message; /* of all sessions: one that is opened again must not repeat its ids */
-    uint64_t now;   /* the latest that was told */
-    unsigned timed; /* depth of calls that have told it: within them it is true */
-    bool unarmed;   /* text is being merged whose time counts from the next that is told */
+    uint64_t now;          /* the latest that was told */
+    unsigned timed;        /* depth of calls that have told it: within them it is true */
+    bool unarmed;          /* text is being merged whose time counts from the next that is told */
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
     uint64_t sent;          /* bytes, since the beginning */
