@@ -15,6 +15,13 @@ struct agent {
     int sessions;
 };
 
+/* Takes the result of a commit.  The client was answered with an error already, if it waits. */
+static void check_sent(int err)
+{
+    if (err)
+        (void) fprintf(stderr, "core-agent: cannot send: %s\n", acp_err_text(err));
+}
+
 static void answer_initialize(struct acp_peer *peer, acp_call call)
 {
     struct acp_initialize_response answer;
@@ -23,9 +30,8 @@ static void answer_initialize(struct acp_peer *peer, acp_call call)
     acp_initialize_response_init(&answer, 1);
     answer.agent_info = &info;
     struct acp_json_writer *w = acp_peer_begin_result(peer, call);
-    if (w)
-        (void) acp_initialize_response_encode(ACP_V1, &answer, w, NULL);
-    (void) acp_peer_commit(peer, NULL);
+    (void) acp_initialize_response_encode(ACP_V1, &answer, w, NULL);
+    check_sent(acp_peer_commit(peer, NULL));
 }
 
 static void answer_new_session(struct acp_peer *peer, acp_call call, struct agent *agent)
@@ -35,9 +41,8 @@ static void answer_new_session(struct acp_peer *peer, acp_call call, struct agen
     (void) snprintf(id, sizeof(id), "session-%d", ++agent->sessions);
     acp_new_session_response_init(&answer, acp_str(id));
     struct acp_json_writer *w = acp_peer_begin_result(peer, call);
-    if (w)
-        (void) acp_new_session_response_encode(ACP_V1, &answer, w, NULL);
-    (void) acp_peer_commit(peer, NULL);
+    (void) acp_new_session_response_encode(ACP_V1, &answer, w, NULL);
+    check_sent(acp_peer_commit(peer, NULL));
 }
 
 /* Sends each block of the prompt back as a chunk, then ends the turn. */
@@ -57,9 +62,8 @@ static void answer_prompt(struct acp_peer *peer, acp_call call, struct acp_raw p
         acp_session_update_init_agent_message_chunk(&note.update);
         note.update.agent_message_chunk.content = prompt.prompt.items[i];
         struct acp_json_writer *w = acp_peer_begin_notify(peer, acp_str("session/update"));
-        if (w)
-            (void) acp_session_notification_encode(ACP_V1, &note, w, NULL);
-        (void) acp_peer_commit(peer, NULL);
+        (void) acp_session_notification_encode(ACP_V1, &note, w, NULL);
+        check_sent(acp_peer_commit(peer, NULL));
     }
     (void) acp_peer_result(peer, call, acp_raw("{\"stopReason\":\"end_turn\"}"));
 }

@@ -28,6 +28,15 @@ static void stop(struct client *client, const char *what, const struct acp_reply
     client->status = 1;
 }
 
+/* Takes the result of a commit: what could not be sent will not be answered. */
+static void check_sent(struct client *client, int err)
+{
+    if (!err)
+        return;
+    (void) fprintf(stderr, "core-client: cannot send: %s\n", acp_err_text(err));
+    client->status = 1;
+}
+
 static void on_prompt_end(struct acp_peer *peer, uint64_t id, const struct acp_reply *reply,
                           void *user)
 {
@@ -66,9 +75,8 @@ static void on_session(struct acp_peer *peer, uint64_t id, const struct acp_repl
     struct acp_request request = {
         .method = acp_str("session/prompt"), .reply = on_prompt_end, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
-    if (w)
-        (void) acp_prompt_request_encode(ACP_V1, &prompt, w, NULL);
-    (void) acp_peer_commit(peer, NULL);
+    (void) acp_prompt_request_encode(ACP_V1, &prompt, w, NULL);
+    check_sent(client, acp_peer_commit(peer, NULL));
 }
 
 static void on_initialized(struct acp_peer *peer, uint64_t id, const struct acp_reply *reply,
@@ -86,9 +94,8 @@ static void on_initialized(struct acp_peer *peer, uint64_t id, const struct acp_
     struct acp_request request = {
         .method = acp_str("session/new"), .reply = on_session, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
-    if (w)
-        (void) acp_new_session_request_encode(ACP_V1, &session, w, NULL);
-    (void) acp_peer_commit(peer, NULL);
+    (void) acp_new_session_request_encode(ACP_V1, &session, w, NULL);
+    check_sent(client, acp_peer_commit(peer, NULL));
 }
 
 static void begin(struct acp_peer *peer, struct client *client)
@@ -98,9 +105,8 @@ static void begin(struct acp_peer *peer, struct client *client)
     struct acp_request request = {
         .method = acp_str("initialize"), .reply = on_initialized, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
-    if (w)
-        (void) acp_initialize_request_encode(ACP_V1, &hello, w, NULL);
-    (void) acp_peer_commit(peer, NULL);
+    (void) acp_initialize_request_encode(ACP_V1, &hello, w, NULL);
+    check_sent(client, acp_peer_commit(peer, NULL));
 }
 
 /* What the agent says while it works; only text is shown. */

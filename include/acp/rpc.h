@@ -82,8 +82,16 @@ struct acp_peer_options {
     size_t max_calls;         /* received requests open at once; 0: 65536 */
     size_t max_pending;       /* sent requests open at once; 0: 65536 */
     struct acp_str key;       /* a key of params to be found along the way; must outlive the peer */
-    bool silent_on_noise;     /* do not answer -32700 to lines that are no JSON */
-    bool null_ids;            /* serve requests with "id":null (v1's schema allows them) */
+    /*
+     * The notification by which one side tells the other that it no longer wants a request
+     * answered: its method, and the key of the request's id in its params.  Absent: those of ACP,
+     * "$/cancel_request" and "requestId"; MCP has "notifications/cancelled".  A method that is
+     * empty, but not absent: there is none.  Both must outlive the peer.
+     */
+    struct acp_str cancel_method;
+    struct acp_str cancel_key;
+    bool silent_on_noise; /* do not answer -32700 to lines that are no JSON */
+    bool null_ids;        /* serve requests with "id":null (v1's schema allows them) */
     uint64_t reserved[4];
 };
 
@@ -112,6 +120,7 @@ struct acp_request {
     uint64_t timeout_ms;
     acp_reply_fn *reply;
     void *user;
+    bool no_cancel; /* the other side is not asked to cancel it when it times out */
     void *reserved[2];
 };
 
@@ -184,9 +193,19 @@ ACP_API int acp_peer_cancel(struct acp_peer *peer, uint64_t request);
 
 /*
  * The same without an intermediate copy: begin, write exactly one JSON value (the params or the
- * result) with the writer, then commit.  When the writer has failed, commit takes the message back
- * and returns its error; a result that failed is answered with -32603 instead.  Nothing else may be
- * called on the peer between begin and commit.  Begin returns NULL where the plain call would fail.
+ * result) with the writer, then commit.  Begin always returns a writer; where the plain call would
+ * fail it is one that ignores what is written, and commit returns the error.  So the result of
+ * commit is the only one to check:
+ *
+ *     struct acp_json_writer *w = acp_peer_begin_result(peer, call);
+ *     acp_json_begin_object(w);
+ *     acp_json_end_object(w);
+ *     int err = acp_peer_commit(peer, NULL);
+ *
+ * When the writer has failed, commit takes the message back and returns its error; a result that
+ * failed is answered with -32603 instead.  Nothing else may be called on the peer between begin and
+ * commit: a second begin makes the commit fail with ACP_ERR_STATE.  Commit without a begin returns
+ * ACP_ERR_STATE, abort without one does nothing.
  */
 ACP_API struct acp_json_writer *acp_peer_begin_request(struct acp_peer *peer,
                                                        const struct acp_request *request);

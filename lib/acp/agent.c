@@ -68,8 +68,6 @@ static acp_type_id dialect_answer(const struct acp_agent *agent, acp_type_id typ
 int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
 {
     struct acp_json_writer *w = acp_peer_begin_result(agent->peer, call);
-    if (!w)
-        return acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_UNKNOWN;
     (void) acp_encode(dialect_answer(agent, type), agent->mode, value, w, NULL);
     return acp_peer_commit(agent->peer, NULL);
 }
@@ -90,17 +88,10 @@ static void write_params(struct acp_agent *agent, struct acp_json_writer *w, acp
         (void) acp_encode(type, agent->mode, params, w, NULL);
 }
 
-static int why_not_begun(const struct acp_agent *agent)
-{
-    return acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
-}
-
 int agent_send_request(struct acp_agent *agent, const struct acp_request *request, acp_type_id type,
                        const void *params, uint64_t *ret_request)
 {
     struct acp_json_writer *w = acp_peer_begin_request(agent->peer, request);
-    if (!w)
-        return why_not_begun(agent);
     write_params(agent, w, type, params);
     return acp_peer_commit(agent->peer, ret_request);
 }
@@ -124,8 +115,6 @@ int acp_agent_notify(struct acp_agent *agent, struct acp_str method, acp_type_id
         return err;
     agent_flush_all(agent);
     struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, method);
-    if (!w)
-        return why_not_begun(agent);
     write_params(agent, w, type, params);
     return acp_peer_commit(agent->peer, NULL);
 }

@@ -46,8 +46,6 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
 {
     struct acp_agent *agent = session->agent;
     struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, acp_str("session/update"));
-    if (!w)
-        return acp_peer_is_closed(agent->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
     acp_json_begin_object(w);
     acp_json_write_key(w, acp_str("sessionId"));
     acp_json_write_str(w, acp_str(session->id));

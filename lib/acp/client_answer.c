@@ -9,8 +9,6 @@
 int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type, const void *value)
 {
     struct acp_json_writer *w = acp_peer_begin_result(client->peer, call);
-    if (!w)
-        return acp_peer_is_closed(client->peer) ? ACP_ERR_CLOSED : ACP_ERR_UNKNOWN;
     (void) acp_encode(type, client->mode, value, w, NULL);
     return acp_peer_commit(client->peer, NULL);
 }

@@ -251,11 +251,8 @@ int client_send(struct client_call *call, struct acp_str method, acp_type_id typ
     struct acp_request request = {
         .method = method, .timeout_ms = timeout_ms, .reply = on_reply, .user = call};
     struct acp_json_writer *w = acp_peer_begin_request(client->peer, &request);
-    int err = acp_peer_is_closed(client->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
-    if (w) {
-        write_params(client, type, params, w);
-        err = acp_peer_commit(client->peer, NULL);
-    }
+    write_params(client, type, params, w);
+    int err = acp_peer_commit(client->peer, NULL);
     if (err) {
         (void) client_decline(client, err, "%s", acp_err_text(err));
         client_call_free(call);
@@ -277,8 +274,6 @@ int client_send_note(struct acp_client *client, struct acp_str method, acp_type_
                      const void *params)
 {
     struct acp_json_writer *w = acp_peer_begin_notify(client->peer, method);
-    if (!w)
-        return acp_peer_is_closed(client->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
     write_params(client, type, params, w);
     return acp_peer_commit(client->peer, NULL);
 }

@@ -32,6 +32,10 @@ static void set_defaults(struct acp_peer_options *o)
         o->max_calls = DEFAULT_MAX_OPEN;
     if (!o->max_pending)
         o->max_pending = DEFAULT_MAX_OPEN;
+    if (!o->cancel_method.ptr)
+        o->cancel_method = acp_str("$/cancel_request");
+    if (!o->cancel_key.ptr)
+        o->cancel_key = acp_str("requestId");
 }
 
 /*

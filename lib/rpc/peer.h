@@ -40,6 +40,7 @@ struct asked {
     uint64_t number; /* first, for the table */
     struct acp_deadline deadline;
     uint64_t timeout_ms; /* until it is armed; 0: it is, or has none */
+    bool no_cancel;
     acp_reply_fn *reply;
     void *user;
     struct asked *older;
@@ -47,7 +48,13 @@ struct asked {
 };
 
 /* The message that is being written at the end of the output. */
-enum open_kind { OPEN_NONE = 0, OPEN_REQUEST, OPEN_NOTIFY, OPEN_RESULT };
+enum open_kind {
+    OPEN_NONE = 0,
+    OPEN_REQUEST,
+    OPEN_NOTIFY,
+    OPEN_RESULT,
+    OPEN_FAILED, /* could not be begun; the writer's error says why and commit returns it */
+};
 
 struct open_message {
     enum open_kind kind;

@@ -73,10 +73,9 @@ static int read_message(struct acp_peer *peer, const struct acp_scan *s, struct 
     return acp_json_read_str(&r, &ret->method);
 }
 
-/* Compared only by those that begin like it: it is looked for in every message. */
-static bool is_cancel(struct acp_str method)
+static bool is_cancel(const struct acp_peer *peer, struct acp_str method)
 {
-    return method.len && method.ptr[0] == '$' && acp_str_is(method, "$/cancel_request");
+    return method.len && acp_str_eq(method, peer->options.cancel_method);
 }
 
 static void open_and_serve(struct acp_peer *peer, struct acp_raw id,
@@ -115,7 +114,7 @@ static void on_request(struct acp_peer *peer, const struct acp_scan *s, struct a
     struct acp_message message;
     if (read_message(peer, s, text, &message))
         refuse(peer, s->id, RPC_INTERNAL_ERROR, "out of memory");
-    else if (!peer->handler.request || is_cancel(message.method))
+    else if (!peer->handler.request || is_cancel(peer, message.method))
         refuse(peer, s->id, RPC_METHOD_NOT_FOUND, "Method not found");
     else
         open_and_serve(peer, s->id, &message);
@@ -127,9 +126,8 @@ static void on_request(struct acp_peer *peer, const struct acp_scan *s, struct a
  */
 static void on_cancel(struct acp_peer *peer, struct acp_str text)
 {
-    static const struct acp_str key = ACP_STR("requestId");
     struct acp_scan s;
-    if (acp_scan(acp_raw_n(text.ptr, text.len), key, &s, NULL))
+    if (acp_scan(acp_raw_n(text.ptr, text.len), peer->options.cancel_key, &s, NULL))
         return;
     const struct call *call = acp_rpc_call_by_id(peer, s.key);
     if (call && peer->handler.cancel)
@@ -146,7 +144,7 @@ static void on_notification(struct acp_peer *peer, const struct acp_scan *s, str
     int err = read_message(peer, s, text, &message);
     if (err)
         acp_peer_close(peer, err); /* it would be lost in silence */
-    else if (is_cancel(message.method))
+    else if (is_cancel(peer, message.method))
         on_cancel(peer, text);
     else if (peer->handler.notification)
         peer->handler.notification(peer, &message, peer->user);

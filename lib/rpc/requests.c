@@ -43,8 +43,10 @@ int acp_rpc_asked_add(struct acp_peer *peer, const struct acp_request *request, 
     struct asked *asked = malloc(sizeof(*asked));
     if (!asked)
         return ACP_ERR_NOMEM;
-    *asked = (struct asked){
-        .number = peer->next_request, .reply = request->reply, .user = request->user};
+    *asked = (struct asked){.number = peer->next_request,
+                            .no_cancel = request->no_cancel,
+                            .reply = request->reply,
+                            .user = request->user};
     int err = acp_numbers_add(&peer->asked, &asked->number);
     if (err) {
         free(asked);
@@ -161,7 +163,8 @@ void acp_peer_tick(struct acp_peer *peer, uint64_t now)
         /* Out of the heap first: the output callback of the cancel may tick again. */
         acp_deadlines_remove(&peer->deadlines, first);
         /* The cancel is a courtesy; the request fails here whether it can be sent or not. */
-        (void) acp_rpc_send_cancel(peer, number);
+        if (!asked->no_cancel)
+            (void) acp_rpc_send_cancel(peer, number);
         /* That callback may also have settled it. */
         asked = acp_numbers_get(&peer->asked, number);
         if (asked)

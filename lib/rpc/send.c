@@ -7,7 +7,6 @@
  */
 #include "rpc/peer.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #define PARAMS_KEY ",\"params\":"
@@ -135,15 +134,31 @@ static int begin_notify(struct acp_peer *peer, struct acp_str method)
     return await_value(peer);
 }
 
+/*
+ * The writer for what was begun.  After a failure it is one that takes anything and writes nothing,
+ * so that callers need to look at the result of commit only.  A second begin is a mistake of the
+ * caller, who is told by the commit of the first.
+ */
+static struct acp_json_writer *writer_for(struct acp_peer *peer, int err)
+{
+    if (err && peer->open.kind == OPEN_NONE) {
+        peer->open.kind = OPEN_FAILED;
+        acp_json_writer_init(&peer->writer, &peer->out);
+    }
+    if (err && !peer->writer.err)
+        peer->writer.err = err;
+    return &peer->writer;
+}
+
 struct acp_json_writer *acp_peer_begin_request(struct acp_peer *peer,
                                                const struct acp_request *request)
 {
-    return begin_request(peer, request) ? NULL : &peer->writer;
+    return writer_for(peer, begin_request(peer, request));
 }
 
 struct acp_json_writer *acp_peer_begin_notify(struct acp_peer *peer, struct acp_str method)
 {
-    return begin_notify(peer, method) ? NULL : &peer->writer;
+    return writer_for(peer, begin_notify(peer, method));
 }
 
 static void write_value(struct acp_peer *peer, struct acp_raw value)
@@ -173,13 +188,13 @@ int acp_peer_notify(struct acp_peer *peer, struct acp_str method, struct acp_raw
 
 int acp_rpc_send_cancel(struct acp_peer *peer, uint64_t number)
 {
-    static const struct acp_str method = ACP_STR("$/cancel_request");
-    static const struct acp_str key = ACP_STR("requestId");
-    int err = begin_notify(peer, method);
+    if (!peer->options.cancel_method.len)
+        return 0;
+    int err = begin_notify(peer, peer->options.cancel_method);
     if (err)
         return err;
     acp_json_begin_object(&peer->writer);
-    acp_json_write_key(&peer->writer, key);
+    acp_json_write_key(&peer->writer, peer->options.cancel_key);
     acp_json_write_u64(&peer->writer, number);
     acp_json_end_object(&peer->writer);
     return acp_peer_commit(peer, NULL);
@@ -339,7 +354,7 @@ static int begin_result(struct acp_peer *peer, acp_call number)
 
 struct acp_json_writer *acp_peer_begin_result(struct acp_peer *peer, acp_call call)
 {
-    return begin_result(peer, call) ? NULL : &peer->writer;
+    return writer_for(peer, begin_result(peer, call));
 }
 
 int acp_peer_result(struct acp_peer *peer, acp_call call, struct acp_raw result)
@@ -355,8 +370,9 @@ int acp_peer_result(struct acp_peer *peer, acp_call call, struct acp_raw result)
 
 int acp_peer_commit(struct acp_peer *peer, uint64_t *ret_request)
 {
-    assert(peer->open.kind);
-    int err = finish(peer);
+    if (peer->open.kind == OPEN_NONE)
+        return ACP_ERR_STATE;
+    int err = peer->open.kind == OPEN_FAILED ? peer->writer.err : finish(peer);
     struct open_message open = peer->open;
     peer->open = (struct open_message){0};
     acp_rpc_enter(peer);
@@ -381,15 +397,13 @@ int acp_peer_commit(struct acp_peer *peer, uint64_t *ret_request)
 
 void acp_peer_abort(struct acp_peer *peer)
 {
-    assert(peer->open.kind);
     acp_rpc_take_back(peer);
 }
 
 void acp_rpc_take_back(struct acp_peer *peer)
 {
-    if (!peer->open.kind)
-        return;
-    acp_buf_truncate(&peer->out, peer->open.mark);
+    if (peer->open.kind != OPEN_NONE && peer->open.kind != OPEN_FAILED)
+        acp_buf_truncate(&peer->out, peer->open.mark);
     if (peer->open.asked)
         acp_rpc_asked_drop(peer, peer->open.asked);
     peer->open = (struct open_message){0};

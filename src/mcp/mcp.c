@@ -11,6 +11,8 @@
 #include "base/copy.h"
 #include "mcp/inside.h"
 
+enum { METHOD_NOT_FOUND = -32601 };
+
 enum {
     START_MS = 30 * 1000,
     CALL_MS = 10 * 60 * 1000,
@@ -233,15 +235,13 @@ static void list_tools(struct mcp_server *server, struct acp_str cursor)
     }
     server->pages++;
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
-    if (!w)
-        return; /* the peer is closed: the exit tells why */
     acp_json_begin_object(w);
     if (cursor.ptr) {
         acp_json_write_key(w, acp_str("cursor"));
         acp_json_write_str(w, cursor);
     }
     acp_json_end_object(w);
-    (void) acp_peer_commit(server->peer, NULL);
+    (void) acp_peer_commit(server->peer, NULL); /* a peer that is closed: the exit tells why */
 }
 
 static void on_notification(struct acp_peer *peer, const struct acp_message *message, void *user)
@@ -300,11 +300,10 @@ static int say_hello(struct mcp_server *server)
 {
     struct acp_request request = {.method = acp_str("initialize"),
                                   .timeout_ms = server->start_ms,
+                                  .no_cancel = true, /* MCP forbids to cancel this one */
                                   .reply = on_hello,
                                   .user = server};
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
-    if (!w)
-        return ACP_ERR_NOMEM;
     acp_json_begin_object(w);
     acp_json_write_key(w, acp_str("protocolVersion"));
     acp_json_write_str(w, acp_str("2025-06-18"));
@@ -328,7 +327,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     if (acp_str_is(message->method, "ping"))
         (void) acp_peer_result(peer, call, (struct acp_raw){0});
     else
-        (void) acp_peer_error_for(peer, call, ACP_ERR_UNKNOWN);
+        (void) acp_peer_error(peer, call, METHOD_NOT_FOUND, acp_str("Method not found"),
+                              acp_raw(NULL));
 }
 
 /* ---- The program ----------------------------------------------------------------------------- */
@@ -407,6 +407,8 @@ static int start(struct mcp_server *server, const struct mcp_options *options,
                                             .max_message = MCP_MAX_MESSAGE,
                                             .max_output = 4 * (size_t) MCP_MAX_MESSAGE,
                                             .max_calls = MCP_MAX_CALLS,
+                                            .cancel_method = acp_str("notifications/cancelled"),
+                                            .cancel_key = acp_str("requestId"),
                                             .silent_on_noise = true};
     int err = acp_peer_new(&peer_options, &peer_handler, server, &server->peer);
     if (err)
@@ -482,21 +484,6 @@ static void take_out(struct mcp_call *call)
     call->server->call_count--;
 }
 
-static void tell_cancelled(struct mcp_call *call, const char *why)
-{
-    struct acp_json_writer *w =
-        acp_peer_begin_notify(call->server->peer, acp_str("notifications/cancelled"));
-    if (!w)
-        return;
-    acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("requestId"));
-    acp_json_write_u64(w, call->request);
-    acp_json_write_key(w, acp_str("reason"));
-    acp_json_write_str(w, acp_str(why));
-    acp_json_end_object(w);
-    (void) acp_peer_commit(call->server->peer, NULL);
-}
-
 /* The sentence for a call that has no result. */
 static void explain(const struct mcp_server *server, const struct acp_reply *reply,
                     struct acp_buf *out)
@@ -533,8 +520,6 @@ static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_r
     (void) peer;
     (void) request;
     take_out(call);
-    if (answer.err == ACP_ERR_TIMEOUT && call->done)
-        tell_cancelled(call, "it took too long");
     acp_buf_init(&text, MCP_MAX_RESULT);
     if (!answer.err && call->done)
         answer.err = mcp_read_result(answer.result, &text, &result);
@@ -565,10 +550,6 @@ int mcp_call(struct mcp_server *server, struct acp_str tool, struct acp_raw argu
                                   .reply = on_reply,
                                   .user = call};
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
-    if (!w) {
-        free(call);
-        return acp_peer_is_closed(server->peer) ? ACP_ERR_CLOSED : ACP_ERR_LIMIT;
-    }
     acp_json_begin_object(w);
     acp_json_write_key(w, acp_str("name"));
     acp_json_write_str(w, tool);
@@ -590,5 +571,5 @@ int mcp_call(struct mcp_server *server, struct acp_str tool, struct acp_raw argu
 void mcp_call_cancel(struct mcp_call *call)
 {
     call->done = NULL;
-    tell_cancelled(call, "the user cancelled it");
+    (void) acp_peer_cancel(call->server->peer, call->request);
 }

@@ -139,8 +139,6 @@ static void on_record(struct talk *talk, const struct record *record, void *user
         if (!v->peer || !is_for(owner, v, record->request))
             continue;
         struct acp_json_writer *w = acp_peer_begin_notify(v->peer, acp_str("owner/record"));
-        if (!w)
-            continue;
         (void) record_write(record, owner->options->talk.session, w);
         (void) acp_peer_commit(v->peer, NULL);
     }
@@ -157,10 +155,8 @@ static void tell_end(struct owner *owner, uint64_t request, const struct talk_en
             continue;
         }
         *at = waited->next;
-        struct acp_json_writer *w = waited->visitor->peer
-                                        ? acp_peer_begin_result(waited->visitor->peer, waited->call)
-                                        : NULL;
-        if (w) {
+        if (waited->visitor->peer) {
+            struct acp_json_writer *w = acp_peer_begin_result(waited->visitor->peer, waited->call);
             wire_write_end(w, request, how);
             (void) acp_peer_commit(waited->visitor->peer, NULL);
         }
@@ -256,8 +252,6 @@ static void tell_place(struct visitor *visitor, acp_call call, uint64_t request,
 {
     struct acp_json_writer *w = wait ? acp_peer_begin_notify(visitor->peer, acp_str("owner/queued"))
                                      : acp_peer_begin_result(visitor->peer, call);
-    if (!w)
-        return;
     acp_json_begin_object(w);
     acp_json_write_key(w, acp_str("request"));
     acp_json_write_u64(w, request);
@@ -408,8 +402,6 @@ static void serve_status(struct visitor *visitor, acp_call call)
         .agent_session = talk_agent_session(owner->talk),
     };
     struct acp_json_writer *w = acp_peer_begin_result(visitor->peer, call);
-    if (!w)
-        return;
     wire_write_status(w, &status);
     (void) acp_peer_commit(visitor->peer, NULL);
 }

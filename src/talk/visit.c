@@ -77,9 +77,9 @@ static void on_cancel(struct acp_peer *peer, acp_call call, void *user)
 
 void visit_answer(struct visit *visit, uint64_t number, struct acp_str option)
 {
-    struct acp_json_writer *w = visit->peer ? acp_peer_begin_result(visit->peer, number) : NULL;
-    if (!w)
+    if (!visit->peer)
         return;
+    struct acp_json_writer *w = acp_peer_begin_result(visit->peer, number);
     acp_json_begin_object(w);
     if (option.len) {
         acp_json_write_key(w, acp_str("option"));

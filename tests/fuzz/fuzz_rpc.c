@@ -153,7 +153,8 @@ static void take_output(struct owner *o)
 
 static void ask(struct owner *o, uint64_t timeout_ms)
 {
-    struct acp_request request = {acp_str("ask"), timeout_ms, on_reply, o};
+    struct acp_request request = {
+        .method = acp_str("ask"), .timeout_ms = timeout_ms, .reply = on_reply, .user = o};
     if (o->asked == MAX_ASKED)
         return;
     /* Counted before: the output callback may already bring the end. */
@@ -180,20 +181,20 @@ static void answer(struct owner *o, uint8_t how)
         break;
     case 2: {
         struct acp_json_writer *w = acp_peer_begin_result(o->peer, call);
-        if (!w)
-            break;
+        bool begun = !w->err;
         acp_json_begin_object(w);
         acp_peer_abort(o->peer);
+        if (!begun)
+            break;
         CHECK(acp_peer_call_id(o->peer, call).ptr);
         o->open[o->open_count++] = call;
         break;
     }
     default: {
         struct acp_json_writer *w = acp_peer_begin_result(o->peer, call);
-        if (!w)
-            break;
+        int begun = w->err;
         acp_json_write_f64(w, 1.0 / 0.0);
-        CHECK(acp_peer_commit(o->peer, NULL) == ACP_ERR_RANGE);
+        CHECK(acp_peer_commit(o->peer, NULL) == (begun ? begun : ACP_ERR_RANGE));
         break;
     }
     }

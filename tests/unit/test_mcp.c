@@ -307,6 +307,41 @@ static void a_call_that_is_given_up_has_no_end(void **state)
     end(&world);
 }
 
+static void a_call_that_takes_too_long_is_cancelled_in_the_words_of_mcp(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_int_equal(begin(&world,
+                           HELLO ONE_TOOL "read -r line; read -r line; case $line in"
+                                          " *notifications/cancelled*'\"requestId\":2'*)"
+                                          " echo told >&2; exit 5;; esac; exit 6",
+                           0, 50),
+                     0);
+    await(&world, &world.ready, 1);
+    call(&world, "look");
+    await(&world, &world.gone, 1);
+    assert_int_equal(world.done, 1);
+    assert_int_equal(world.result.err, ACP_ERR_TIMEOUT);
+    assert_non_null(strstr(world.sentence, "told"));
+    end(&world);
+}
+
+static void what_a_server_asks_is_not_known(void **state)
+{
+    struct world world;
+    (void) state;
+    assert_int_equal(begin(&world,
+                           HELLO ONE_TOOL
+                           "echo '{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"roots/list\"}';"
+                           "read -r line; case $line in *'\"id\":\"r\"'*'\"code\":-32601'*)"
+                           " echo told >&2; exit 5;; esac; exit 6",
+                           0, 0),
+                     0);
+    await(&world, &world.gone, 1);
+    assert_non_null(strstr(world.sentence, "told"));
+    end(&world);
+}
+
 static void what_is_open_ends_with_its_server(void **state)
 {
     struct world world;
@@ -409,6 +444,8 @@ int main(void)
         cmocka_unit_test(a_program_that_is_not_there),
         cmocka_unit_test(a_call_has_an_end_in_any_case),
         cmocka_unit_test(a_call_that_is_given_up_has_no_end),
+        cmocka_unit_test(a_call_that_takes_too_long_is_cancelled_in_the_words_of_mcp),
+        cmocka_unit_test(what_a_server_asks_is_not_known),
         cmocka_unit_test(what_is_open_ends_with_its_server),
         cmocka_unit_test(a_program_is_given_time_to_end),
         cmocka_unit_test(a_long_result_is_cut_at_a_character),

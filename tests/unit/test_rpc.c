@@ -202,7 +202,8 @@ static void com_rpc_02_answers_once_with_the_same_id(void **state)
     assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw("1")), 0);
     assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw("2")), ACP_ERR_UNKNOWN);
     assert_int_equal(acp_peer_error_for(h.peer, h.later, ACP_ERR_NOMEM), ACP_ERR_UNKNOWN);
-    assert_null(acp_peer_begin_result(h.peer, h.later));
+    assert_non_null(acp_peer_begin_result(h.peer, h.later));
+    assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_UNKNOWN);
     assert_int_equal(acp_peer_result(h.peer, 0, acp_raw("2")), ACP_ERR_UNKNOWN);
     assert_null(acp_peer_call_id(h.peer, h.later).ptr);
     assert_int_equal(acp_peer_calls(h.peer), 0);
@@ -586,6 +587,87 @@ static void com_rpc_22_an_empty_result_is_an_object(void **state)
     host_finish(&h);
 }
 
+/* Only the result of commit has to be looked at, whatever went wrong before. */
+static void a_message_that_cannot_be_begun_fails_at_its_commit(void **state)
+{
+    (void) state;
+    struct host h;
+    host_init(&h, NULL);
+    struct acp_request request = {.method = acp_str("m"), .reply = host_reply, .user = &h};
+    struct acp_json_writer *w = acp_peer_begin_notify(h.peer, acp_str(NULL));
+    acp_json_write_null(w);
+    assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_ARGUMENT);
+    assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_STATE);
+    acp_peer_abort(h.peer);
+    acp_json_write_null(acp_peer_begin_result(h.peer, 99));
+    acp_peer_abort(h.peer);
+    assert_string_equal(host_take(&h), "");
+    /* A second begin spoils the first, and what was there before stays whole. */
+    assert_int_equal(acp_peer_notify(h.peer, acp_str("n"), acp_raw(NULL)), 0);
+    w = acp_peer_begin_request(h.peer, &request);
+    acp_json_begin_array(w);
+    w = acp_peer_begin_notify(h.peer, acp_str("x"));
+    acp_json_write_null(w);
+    assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_STATE);
+    assert_int_equal(acp_peer_pending(h.peer), 0);
+    assert_string_equal(host_take(&h), RPC "\"method\":\"n\"}\n");
+    /* After the close as well; a message that is open then fails with it. */
+    w = acp_peer_begin_notify(h.peer, acp_str("n"));
+    acp_peer_close(h.peer, ACP_ERR_LIMIT);
+    assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_STATE);
+    acp_json_write_null(acp_peer_begin_request(h.peer, &request));
+    assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_CLOSED);
+    assert_string_equal(host_log(&h), "X-2;");
+    host_finish(&h);
+}
+
+static void the_word_for_cancelling_is_an_option(void **state)
+{
+    (void) state;
+    struct host h;
+    const struct acp_peer_options mcp = {.cancel_method = ACP_STR("notifications/cancelled"),
+                                         .cancel_key = ACP_STR("requestId")};
+    host_init(&h, &mcp);
+    assert_int_equal(host_ask(&h, "a", NULL, 0), 0);
+    assert_int_equal(host_ask(&h, "b", NULL, 50), 0);
+    (void) host_take(&h);
+    assert_int_equal(acp_peer_cancel(h.peer, 0), 0);
+    acp_peer_tick(h.peer, 1);
+    acp_peer_tick(h.peer, 51);
+    assert_string_equal(host_take(&h), RPC
+                        "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":0}}\n" RPC
+                        "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
+    assert_string_equal(host_log(&h), "A1:-16;");
+    host_feed(&h, RPC "\"id\":7,\"method\":\"later\"}\n");
+    host_feed(&h, RPC "\"method\":\"$/cancel_request\",\"params\":{\"requestId\":7}}\n" RPC
+                      "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7,"
+                      "\"reason\":\"x\"}}\n");
+    assert_string_equal(host_log(&h), "R1:later:;N:$/cancel_request:{\"requestId\":7};C1;");
+    host_finish(&h);
+    /* None at all; and one request that is not to be cancelled. */
+    host_init(&h, &(struct acp_peer_options){.cancel_method = ACP_STR("")});
+    assert_int_equal(host_ask(&h, "a", NULL, 50), 0);
+    (void) host_take(&h);
+    acp_peer_tick(h.peer, 1);
+    acp_peer_tick(h.peer, 51);
+    assert_string_equal(host_take(&h), "");
+    assert_string_equal(host_log(&h), "A0:-16;");
+    host_finish(&h);
+    host_init(&h, NULL);
+    struct acp_request quiet = {.method = acp_str("m"),
+                                .timeout_ms = 50,
+                                .reply = host_reply,
+                                .user = &h,
+                                .no_cancel = true};
+    assert_int_equal(acp_peer_request(h.peer, &quiet, acp_raw(NULL), NULL), 0);
+    (void) host_take(&h);
+    acp_peer_tick(h.peer, 1);
+    acp_peer_tick(h.peer, 51);
+    assert_string_equal(host_take(&h), "");
+    assert_string_equal(host_log(&h), "A0:-16;");
+    host_finish(&h);
+}
+
 static void com_rpc_25_26_payloads_pass_as_they_are(void **state)
 {
     (void) state;
@@ -769,6 +851,8 @@ int main(void)
         cmocka_unit_test(com_rpc_19_output_keeps_its_order),
         cmocka_unit_test(com_rpc_21_answers_show_no_payload),
         cmocka_unit_test(com_rpc_22_an_empty_result_is_an_object),
+        cmocka_unit_test(a_message_that_cannot_be_begun_fails_at_its_commit),
+        cmocka_unit_test(the_word_for_cancelling_is_an_option),
         cmocka_unit_test(com_rpc_25_26_payloads_pass_as_they_are),
         cmocka_unit_test(com_ext_05_11_unknown_notifications_are_ignored),
         cmocka_unit_test(com_ext_08_09_10_custom_requests_are_answered),

@@ -333,7 +333,8 @@ static void too_many_pending_requests_are_refused(void **state)
     (void) host_take(&h);
     assert_int_equal(host_ask(&h, "m", NULL, 0), ACP_ERR_LIMIT);
     struct acp_request request = {.method = acp_str("m"), .reply = host_reply, .user = &h};
-    assert_null(acp_peer_begin_request(h.peer, &request));
+    acp_json_write_null(acp_peer_begin_request(h.peer, &request));
+    assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_LIMIT);
     assert_string_equal(host_take(&h), "");
     host_feed(&h, OK("0", "1"));
     assert_int_equal(host_ask(&h, "m", NULL, 0), 0);

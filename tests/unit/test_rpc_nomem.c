@@ -118,15 +118,11 @@ static void converse(struct acp_peer *peer, struct owner *o, size_t piece)
     }
     for (size_t i = 0; i < o->later_count; i++) {
         struct acp_json_writer *w = acp_peer_begin_result(peer, o->later[i]);
-        if (w) {
-            for (int n = 0; n < 400 && i == 0; n++)
-                acp_json_begin_array(w);
-            for (int n = 0; n < 400 && i == 0; n++)
-                acp_json_end_array(w);
-            note(o, acp_peer_commit(peer, NULL));
-        } else {
-            o->surfaced = true;
-        }
+        for (int n = 0; n < 400 && i == 0; n++)
+            acp_json_begin_array(w);
+        for (int n = 0; n < 400 && i == 0; n++)
+            acp_json_end_array(w);
+        note(o, acp_peer_commit(peer, NULL));
     }
     acp_peer_tick(peer, 100);
     take(peer, o);
