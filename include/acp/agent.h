@@ -193,6 +193,11 @@ ACP_API struct acp_peer *acp_agent_peer(struct acp_agent *agent);
  */
 ACP_API struct acp_raw acp_agent_meta(const struct acp_agent *agent);
 
+/*
+ * type is the one that the callback names; for a request of the client's own it may be any, also
+ * ACP_TYPE_ANY with a struct acp_raw.  ACP_ERR_ARGUMENT for another type and for what is not JSON,
+ * and the call stays open.  ACP_ERR_UNKNOWN when it was answered already.
+ */
 ACP_API int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type,
                              const void *value);
 ACP_API int acp_agent_refuse(struct acp_agent *agent, acp_call call, int64_t code,

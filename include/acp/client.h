@@ -254,7 +254,8 @@ ACP_API int acp_client_delete_session(struct acp_client *client, struct acp_str 
  * version has and that the agent offers by a capability; unstable ones only with ACP_UNSTABLE.
  * ACP_ERR_STATE otherwise, and for methods that have a call of their own for a reason: they open a
  * session or a turn, or depend on what a session has told.  params is a struct acp_raw when its
- * type is ACP_TYPE_ANY, and so is the outcome's value when the result's type is.
+ * type is ACP_TYPE_ANY, and so is the outcome's value when the result's type is; ACP_ERR_ARGUMENT
+ * when it is not a JSON object.  NULL with that type is the empty object.
  */
 ACP_API int acp_client_request(struct acp_client *client, struct acp_str method,
                                acp_type_id params_type, const void *params, acp_type_id result_type,
@@ -287,7 +288,10 @@ ACP_API struct acp_session_config_option_list acp_client_session_options(
 /* stop is the reason's text ("end_turn"), absent when err is not 0. */
 typedef void acp_turn_fn(struct acp_client_session *session, struct acp_str stop,
                          const struct acp_outcome *outcome, void *user);
-/* One at a time: ACP_ERR_STATE while another is at work, and before the session is opened. */
+/*
+ * One at a time: ACP_ERR_STATE while another is running, and before the session is opened.  end may
+ * be NULL; ACP_EVENT_STATE tells then when the session is idle again.
+ */
 ACP_API int acp_client_prompt(struct acp_client_session *session,
                               const struct acp_content_block *blocks, size_t count,
                               acp_turn_fn *end, void *user);
@@ -344,6 +348,11 @@ ACP_API void acp_client_session_remove_watch(struct acp_client_session_watch *wa
 ACP_API int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option);
 /* No answer: the outcome is "cancelled". */
 ACP_API int acp_client_reject(struct acp_client *client, acp_call call);
+/*
+ * type is method->result of the request; for one of the agent's own it may be any type, also
+ * ACP_TYPE_ANY with a struct acp_raw.  ACP_ERR_ARGUMENT for another type and for what is not JSON,
+ * and the call stays open.  ACP_ERR_UNKNOWN when it was answered already.
+ */
 ACP_API int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type,
                               const void *value);
 ACP_API int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,

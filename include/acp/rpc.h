@@ -175,6 +175,13 @@ ACP_API enum acp_framing acp_peer_framing(const struct acp_peer *peer);
 /* The id of a call as its bytes; absent once it is answered. */
 ACP_API struct acp_raw acp_peer_call_id(const struct acp_peer *peer, acp_call call);
 
+/*
+ * A pointer that the owner attaches to a call, NULL at first; it goes with the call.  A role uses
+ * those of its own peer itself.
+ */
+ACP_API void acp_peer_call_set_user(struct acp_peer *peer, acp_call call, void *user);
+ACP_API void *acp_peer_call_user(const struct acp_peer *peer, acp_call call);
+
 /* ---- Sending --------------------------------------------------------------------------------- */
 
 /* params may be absent.  ret_request may be NULL.  ACP_ERR_CLOSED, _LIMIT, _NOMEM. */

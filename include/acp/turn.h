@@ -38,7 +38,10 @@ ACP_API int acp_session_block(struct acp_session *session, const struct acp_cont
  * same id when the session is loaded; absent when there is none.  Valid until the next call.
  */
 ACP_API struct acp_str acp_session_message(const struct acp_session *session);
-/* The first update of a tool call begins it and must have a title. */
+/*
+ * The first update of a tool call begins it and must have a title: ACP_ERR_MISSING otherwise.  A
+ * diff must have an absolute path: ACP_ERR_ARGUMENT.
+ */
 ACP_API int acp_session_tool(struct acp_session *session,
                              const struct acp_tool_call_update *update);
 ACP_API int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *entries,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
+#include "acp/gate.h"
 #include "base/sized.h"
 
 /* ---- Refusing -------------------------------------------------------------------------------- */
@@ -65,11 +66,18 @@ static acp_type_id dialect_answer(const struct acp_agent *agent, acp_type_id typ
                                                   : type;
 }
 
-int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
+int agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
 {
     struct acp_json_writer *w = acp_peer_begin_result(agent->peer, call);
-    (void) acp_encode(dialect_answer(agent, type), agent->mode, value, w, NULL);
+    acp_write_value(type, agent->mode, value, w);
     return acp_peer_commit(agent->peer, NULL);
+}
+
+int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
+{
+    type = dialect_answer(agent, type);
+    int err = acp_check_answer(agent->peer, call, type, value);
+    return err ? err : agent_answer(agent, call, type, value);
 }
 
 struct acp_raw acp_agent_meta(const struct acp_agent *agent)
@@ -79,20 +87,11 @@ struct acp_raw acp_agent_meta(const struct acp_agent *agent)
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
-static void write_params(struct acp_agent *agent, struct acp_json_writer *w, acp_type_id type,
-                         const void *params)
-{
-    if (type == ACP_TYPE_ANY)
-        acp_json_write_raw(w, params ? *(const struct acp_raw *) params : acp_raw("{}"));
-    else
-        (void) acp_encode(type, agent->mode, params, w, NULL);
-}
-
 int agent_send_request(struct acp_agent *agent, const struct acp_request *request, acp_type_id type,
                        const void *params, uint64_t *ret_request)
 {
     struct acp_json_writer *w = acp_peer_begin_request(agent->peer, request);
-    write_params(agent, w, type, params);
+    acp_write_value(type, agent->mode, params, w);
     return acp_peer_commit(agent->peer, ret_request);
 }
 
@@ -115,7 +114,7 @@ int acp_agent_notify(struct acp_agent *agent, struct acp_str method, acp_type_id
         return err;
     agent_flush_all(agent);
     struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, method);
-    write_params(agent, w, type, params);
+    acp_write_value(type, agent->mode, params, w);
     return acp_peer_commit(agent->peer, NULL);
 }
 
@@ -286,7 +285,6 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
 {
     struct acp_agent *agent = user;
     struct acp_method method;
-    (void) peer;
     acp_arena_reset(&agent->arena);
     if (acp_str_is(message->method, "initialize")) {
         agent_serve_initialize(agent, call, message->params.ptr ? message->params : acp_raw("{}"));
@@ -299,13 +297,15 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     }
     agent->served = true;
     agent->meta = meta_of(message);
-    if (agent_is_custom(message->method))
+    if (agent_is_custom(message->method)) {
         serve_custom(agent, call, message);
-    else if (!acp_method_find(message->method, ACP_SIDE_CLIENT, agent->mode, &method) ||
-             !method.request || !is_offered(agent, method.id))
+    } else if (!acp_method_find(message->method, ACP_SIDE_CLIENT, agent->mode, &method) ||
+               !method.request || !is_offered(agent, method.id)) {
         refuse_method(agent, call);
-    else
+    } else {
+        acp_note_result_type(peer, call, method.result);
         serve(agent, call, &method, message);
+    }
     agent->meta = acp_raw(NULL);
 }
 

@@ -3,6 +3,7 @@
  * are counted from 1.
  */
 #include "acp/agent_role.h"
+#include "acp/gate.h"
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
@@ -42,7 +43,7 @@ static bool is_bad_content(const struct acp_agent *agent, const struct acp_tool_
         return false;
     const struct acp_diff *diff = &item->diff;
     if (!agent_is_v2(agent) || diff->changes.count == 0)
-        return is_bad_path(diff->path);
+        return !agent_is_absolute(diff->path);
     for (size_t i = 0; i < diff->changes.count; i++)
         if (is_bad_change(&diff->changes.items[i]))
             return true;
@@ -225,17 +226,6 @@ static int check_params(const struct acp_agent *agent, int method, const void *p
     }
 }
 
-/* A message of one's own: where the program gives JSON it is an object; without any it is {}. */
-static int check_custom(acp_type_id type, const void *params)
-{
-    const struct acp_raw *raw = params;
-    if (type != ACP_TYPE_ANY || !raw)
-        return 0;
-    if (!raw->ptr || !raw->len || *raw->ptr != '{')
-        return ACP_ERR_ARGUMENT;
-    return acp_json_validate(*raw, 0, NULL) ? ACP_ERR_ARGUMENT : 0;
-}
-
 static int check_message(const struct acp_agent *agent, struct acp_str name, bool request,
                          acp_type_id type, const void *params)
 {
@@ -243,7 +233,7 @@ static int check_message(const struct acp_agent *agent, struct acp_str name, boo
     if (!agent->mode)
         return ACP_ERR_STATE;
     if (agent_is_custom(name))
-        return check_custom(type, params);
+        return acp_check_raw_params(type, params);
     if (!acp_method_find(name, ACP_SIDE_AGENT, agent->mode, &method) || method.request != request)
         return ACP_ERR_STATE;
     if (type != method.params || !params)

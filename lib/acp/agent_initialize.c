@@ -144,7 +144,7 @@ static void answer_v1(struct acp_agent *agent, acp_call call, const struct acp_i
         .agent_info = info,
         .auth_methods = offered_methods(agent, ACP_V1, terminal),
     };
-    (void) acp_agent_answer(agent, call, ACP_TYPE_INITIALIZE_RESPONSE, &answer);
+    (void) agent_answer(agent, call, ACP_TYPE_INITIALIZE_RESPONSE, &answer);
 }
 
 static void answer_v2(struct acp_agent *agent, acp_call call, const struct acp_implementation *info)
@@ -183,7 +183,7 @@ static void answer_v2(struct acp_agent *agent, acp_call call, const struct acp_i
         .info = *info,
         .auth_methods = offered_methods(agent, ACP_V2, terminal),
     };
-    (void) acp_agent_answer(agent, call, ACP_TYPE_INITIALIZE_RESPONSE, &answer);
+    (void) agent_answer(agent, call, ACP_TYPE_INITIALIZE_RESPONSE, &answer);
 }
 
 /* ---- initialize ------------------------------------------------------------------------------ */

@@ -201,6 +201,8 @@ int agent_refuse_failure(struct acp_agent *agent, acp_call call, const struct ac
 int agent_refuse_session(struct acp_agent *agent, acp_call call, struct acp_str id);
 int agent_refuse_missing(struct acp_agent *agent, acp_call call, struct acp_str id,
                          struct acp_str message);
+/* Answers without asking whether the type is the method's result. */
+int agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value);
 /* Begins a request that the gates have let pass, writes its params and sends it. */
 int agent_send_request(struct acp_agent *agent, const struct acp_request *request, acp_type_id type,
                        const void *params, uint64_t *ret_request);

@@ -318,7 +318,7 @@ static void resume_live(struct acp_session *session, acp_call call, struct acp_s
     }
     struct acp_resume_session_response answer = agent_kept_setup(session);
     (void) agent_repeat_state(session);
-    (void) acp_agent_answer(agent, call, ACP_TYPE_RESUME_SESSION_RESPONSE, &answer);
+    (void) agent_answer(agent, call, ACP_TYPE_RESUME_SESSION_RESPONSE, &answer);
 }
 
 /* Version 1's load and version 2's resume from the start are one thing to the program. */
@@ -400,9 +400,9 @@ static void answer_new(struct acp_session *session, const struct acp_resume_sess
         .available_commands = told->available_commands,
     };
     if (session->opening_method == ACP_METHOD_SESSION_FORK)
-        (void) acp_agent_answer(agent, session->opening, ACP_TYPE_FORK_SESSION_RESPONSE, &forked);
+        (void) agent_answer(agent, session->opening, ACP_TYPE_FORK_SESSION_RESPONSE, &forked);
     else
-        (void) acp_agent_answer(agent, session->opening, ACP_TYPE_NEW_SESSION_RESPONSE, &made);
+        (void) agent_answer(agent, session->opening, ACP_TYPE_NEW_SESSION_RESPONSE, &made);
 }
 
 static void answer_old(struct acp_session *session, const struct acp_resume_session_response *told)
@@ -411,13 +411,13 @@ static void answer_old(struct acp_session *session, const struct acp_resume_sess
     struct acp_load_session_response load = {.modes = told->modes,
                                              .config_options = told->config_options};
     if (session->opening_method == ACP_METHOD_SESSION_LOAD) {
-        (void) acp_agent_answer(agent, session->opening, ACP_TYPE_LOAD_SESSION_RESPONSE, &load);
+        (void) agent_answer(agent, session->opening, ACP_TYPE_LOAD_SESSION_RESPONSE, &load);
         return;
     }
     /* Version 2 tells the state of a resumed session before the answer. */
     if (agent_is_v2(agent))
         (void) agent_repeat_state(session);
-    (void) acp_agent_answer(agent, session->opening, ACP_TYPE_RESUME_SESSION_RESPONSE, told);
+    (void) agent_answer(agent, session->opening, ACP_TYPE_RESUME_SESSION_RESPONSE, told);
 }
 
 static void answer_opening(struct acp_session *session, const struct acp_session_setup *setup)
@@ -507,7 +507,7 @@ static void list_open(struct acp_agent *agent, acp_call call,
     }
     struct acp_list_sessions_response answer;
     acp_list_sessions_response_init(&answer, items, count);
-    (void) acp_agent_answer(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &answer);
+    (void) agent_answer(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &answer);
 }
 
 void agent_serve_list(struct acp_agent *agent, acp_call call, struct acp_raw params)

@@ -241,7 +241,7 @@ int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_
         (void) acp_peer_error_for(agent->peer, call, err);
         return err;
     }
-    return acp_agent_answer(agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE, &answer);
+    return agent_answer(agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE, &answer);
 }
 
 int acp_session_options_set(struct acp_session *session, acp_call call,
@@ -249,6 +249,5 @@ int acp_session_options_set(struct acp_session *session, acp_call call,
 {
     struct acp_set_session_config_option_response answer = {.config_options =
                                                                 change_options(session, options)};
-    return acp_agent_answer(session->agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE,
-                            &answer);
+    return agent_answer(session->agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE, &answer);
 }

@@ -75,6 +75,10 @@ int acp_session_tool(struct acp_session *session, const struct acp_tool_call_upd
     if (err)
         return err;
     bool known = acp_map_get(&session->tools, tool->tool_call_id);
+    /* What was kept of a session is told again as it is. */
+    if (!known && session->state == SESSION_READY &&
+        !(acp_is_set(tool->title.ptr) && tool->title.len))
+        return ACP_ERR_MISSING;
     err = agent_note_tool(session, &said);
     if (err)
         return err;

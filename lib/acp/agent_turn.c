@@ -46,7 +46,7 @@ static void acknowledge(struct acp_turn *turn, struct acp_content_block_list pro
     struct acp_session *session = turn->session;
     struct acp_prompt_response answer = {.message_id = acp_str(turn->message)};
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
-    (void) acp_agent_answer(session->agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
+    (void) agent_answer(session->agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
     turn->call = 0;
     update.user_message.message_id = acp_str(turn->message);
     update.user_message.content = prompt;
@@ -202,7 +202,7 @@ static void answer_end(struct acp_turn *turn, enum acp_stop stop)
     }
     struct acp_prompt_response answer = {.stop_reason = {.is = v1[stop]},
                                          .usage = turn->has_usage ? &turn->usage : NULL};
-    (void) acp_agent_answer(agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
+    (void) agent_answer(agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
 }
 
 int acp_turn_end(struct acp_turn *turn, enum acp_stop stop)

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 
 #include "acp/client_role.h"
+#include "acp/gate.h"
 
 int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type, const void *value)
 {
+    if (acp_check_answer(client->peer, call, type, value))
+        return client_decline(client, ACP_ERR_ARGUMENT,
+                              "this is not the result of the method that was called");
     struct acp_json_writer *w = acp_peer_begin_result(client->peer, call);
-    (void) acp_encode(type, client->mode, value, w, NULL);
+    acp_write_value(type, client->mode, value, w);
     return acp_peer_commit(client->peer, NULL);
 }
 
@@ -222,7 +226,7 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
     /*
      * Without a person to ask, the answer is no; and one who has cancelled is not asked any more.
      */
-    if (!client->handler.permission || (session->end && session->cancelled)) {
+    if (!client->handler.permission || (session->prompting && session->cancelled)) {
         (void) answer_outcome(client, call, acp_str(NULL));
         return;
     }
@@ -323,6 +327,8 @@ void client_serve_request(struct acp_client *client, acp_call call,
                  acp_method_find(message->method, ACP_SIDE_AGENT, client->mode, &method) &&
                  method.request;
     bool custom = message->method.len > 0 && message->method.ptr[0] == '_';
+    if (known)
+        acp_note_result_type(client->peer, call, method.result);
     if (known && method.id == ACP_METHOD_SESSION_REQUEST_PERMISSION)
         serve_permission(client, call, params);
     else if (known && client->handler.request && is_offered(client, method.id))

@@ -161,10 +161,13 @@ static bool has_call_of_its_own(const struct acp_method *method)
     }
 }
 
-static int may_send(struct acp_client *client, struct acp_str name, bool request)
+static int may_send(struct acp_client *client, struct acp_str name, bool request, acp_type_id type,
+                    const void *params)
 {
     struct acp_method method = {0};
     bool custom = name.len > 0 && name.ptr[0] == '_';
+    if (acp_check_raw_params(type, params))
+        return client_decline(client, ACP_ERR_ARGUMENT, "the params are not a JSON object");
     if (custom && client->mode)
         return 0;
     int err = find_offered(client, name, &method);
@@ -175,6 +178,9 @@ static int may_send(struct acp_client *client, struct acp_str name, bool request
                               method.name.ptr, request ? "a notification" : "a request");
     if (has_call_of_its_own(&method))
         return client_decline(client, ACP_ERR_STATE, "%.*s has a call of its own",
+                              (int) method.name.len, method.name.ptr);
+    if (type != ACP_TYPE_ANY && type != method.params)
+        return client_decline(client, ACP_ERR_ARGUMENT, "these are not the params of %.*s",
                               (int) method.name.len, method.name.ptr);
     return 0;
 }
@@ -227,7 +233,7 @@ static void write_params(const struct acp_client *client, acp_type_id type, cons
     unsigned mode = mode_to_write(client);
     alignas(max_align_t) char copy[ACP_NULL_SIZE];
     if (type == ACP_TYPE_ANY) {
-        acp_json_write_raw(w, *(const struct acp_raw *) params);
+        acp_write_value(type, mode, params, w);
         return;
     }
     const struct acp_field *f = client->meta ? acp_field_named(type, acp_str("_meta"), mode) : NULL;
@@ -281,7 +287,7 @@ int client_send_note(struct acp_client *client, struct acp_str method, acp_type_
 int acp_client_request(struct acp_client *client, struct acp_str method, acp_type_id params_type,
                        const void *params, acp_type_id result_type, acp_client_fn *done, void *user)
 {
-    int err = may_send(client, method, true);
+    int err = may_send(client, method, true, params_type, params);
     return err ? err
                : client_send_done(client, method, params_type, params, result_type, done, user);
 }
@@ -289,7 +295,7 @@ int acp_client_request(struct acp_client *client, struct acp_str method, acp_typ
 int acp_client_notify(struct acp_client *client, struct acp_str method, acp_type_id params_type,
                       const void *params)
 {
-    int err = may_send(client, method, false);
+    int err = may_send(client, method, false, params_type, params);
     return err ? err : client_send_note(client, method, params_type, params);
 }
 

@@ -83,7 +83,8 @@ struct acp_client_session {
     unsigned openers; /* requests to open it that wait for their answer */
     enum acp_work_state state;
     /* The prompt at work. */
-    acp_turn_fn *end; /* NULL when there is none */
+    bool prompting;
+    acp_turn_fn *end; /* may be NULL */
     void *end_user;
     bool accepted;  /* version 2: its response has come */
     bool worked;    /* version 2: the agent has begun since it was sent */

@@ -12,15 +12,15 @@ void client_end_turn(struct acp_client_session *session, struct acp_str stop,
 {
     const struct acp_client *client = session->client;
     bool was_closing = client->closing || session->gone;
-    if (!session->end)
+    if (!session->prompting)
         return;
     if (session->state != ACP_WORK_IDLE && !client_is_v2(client))
         client_emit_state(session, ACP_WORK_IDLE, NULL);
     if (client->closing && !was_closing)
         return; /* the program has closed the connection, which has ended the turn */
-    acp_turn_fn *end = session->end;
-    session->end = NULL;
-    end(session, stop, outcome, session->end_user);
+    session->prompting = false;
+    if (session->end)
+        session->end(session, stop, outcome, session->end_user);
 }
 
 /* Version 1: the response is the end.  Version 2: it says that the message was taken. */
@@ -28,7 +28,7 @@ static void settle_prompt(struct client_call *call, const struct acp_reply *repl
 {
     struct acp_client_session *session = acp_map_get(&call->client->sessions, acp_str(call->id));
     struct acp_outcome outcome = client_outcome(call, reply);
-    if (!session || !session->end)
+    if (!session || !session->prompting)
         return; /* it ended with its session */
     if (outcome.err && session->cancelled && outcome.code == ACP_ERROR_CODE_REQUEST_CANCELLED) {
         /* It was dropped before it had begun, which is what we wanted. */
@@ -53,7 +53,7 @@ static void settle_prompt(struct client_call *call, const struct acp_reply *repl
 /* Version 2: the end of a turn is the session's being idle again. */
 void client_note_state(struct acp_client_session *session, const struct acp_state_update *state)
 {
-    if (!session->end)
+    if (!session->prompting)
         return;
     if (state->is != ACP_STATE_UPDATE_IDLE) {
         session->worked = true;
@@ -109,7 +109,7 @@ static int check_prompt(struct acp_client_session *session, const struct acp_con
     struct acp_client *client = session->client;
     if (session->gone || client->closing || !session->open)
         return client_decline(client, ACP_ERR_STATE, "the session is not open");
-    if (session->end)
+    if (session->prompting)
         return client_decline(client, ACP_ERR_STATE, "another prompt is at work in this session");
     for (size_t i = 0; i < count; i++)
         if (!agent_takes_block(client, &blocks[i]))
@@ -135,6 +135,7 @@ int acp_client_prompt(struct acp_client_session *session, const struct acp_conte
         client_call_free(call);
         return ACP_ERR_NOMEM;
     }
+    session->prompting = true;
     session->end = end;
     session->end_user = user;
     session->accepted = false;
@@ -145,7 +146,7 @@ int acp_client_prompt(struct acp_client_session *session, const struct acp_conte
     acp_prompt_request_init(&request, acp_str(session->id), blocks, count);
     err = client_send(call, acp_str("session/prompt"), ACP_TYPE_PROMPT_REQUEST, &request, 0);
     if (err)
-        session->end = NULL;
+        session->prompting = false;
     else if (!client_is_v2(client))
         client_emit_state(session, ACP_WORK_RUNNING, NULL);
     return err;
@@ -155,7 +156,7 @@ int acp_client_cancel(struct acp_client_session *session)
 {
     struct acp_client *client = session->client;
     struct acp_close_session_request note; /* holds the same as both versions' notification */
-    if (!session->end && session->state == ACP_WORK_IDLE)
+    if (!session->prompting && session->state == ACP_WORK_IDLE)
         return 0;
     acp_close_session_request_init(&note, acp_str(session->id));
     int err =

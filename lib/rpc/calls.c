@@ -154,3 +154,16 @@ struct acp_raw acp_peer_call_id(const struct acp_peer *peer, acp_call call)
     const struct call *found = acp_rpc_call_find(peer, call);
     return found ? acp_rpc_call_id(found) : acp_raw_n(NULL, 0);
 }
+
+void acp_peer_call_set_user(struct acp_peer *peer, acp_call call, void *user)
+{
+    struct call *found = acp_rpc_call_find(peer, call);
+    if (found)
+        found->user = user;
+}
+
+void *acp_peer_call_user(const struct acp_peer *peer, acp_call call)
+{
+    const struct call *found = acp_rpc_call_find(peer, call);
+    return found ? found->user : NULL;
+}

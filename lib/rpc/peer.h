@@ -28,6 +28,7 @@ enum { RPC_KEEP_MAX = 1024 * 1024 };
 /* A request that was received and not yet answered. */
 struct call {
     acp_call number; /* first, for the table */
+    void *user;      /* the owner's */
     size_t id_len;
     /* The key under which calls_by_id has it, within bytes; the id null has none, of length 0. */
     size_t key_at;

@@ -100,6 +100,43 @@ static int say_tool(struct host *h, const struct acp_tool_call_location *where,
     return err;
 }
 
+/* The same rule in both versions, though their schemas differ. */
+static void a_tool_call_has_a_title_and_a_diff_has_a_path(void **state)
+{
+    static const struct acp_agent_handler handler = {.new_session = host_accept};
+    struct acp_agent_options options = {.versions = ACP_V1 | ACP_V2};
+    (void) state;
+    for (int version = 1; version <= 2; version++) {
+        struct host h;
+        struct acp_tool_call_update tool;
+        struct acp_tool_call_content content = {.is = ACP_TOOL_CALL_CONTENT_DIFF};
+        host_init(&h, &options, &handler);
+        host_open(&h, version, "{}");
+        acp_tool_call_update_init(&tool, acp_str("t"));
+        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_MISSING);
+        tool.title = acp_str("");
+        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_MISSING);
+        tool.title = acp_str_n(acp_null(), 0);
+        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_MISSING);
+        tool.title = acp_str("Edit");
+        tool.content.items = &content;
+        tool.content.count = 1;
+        content.diff.new_text = acp_str("x");
+        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_ARGUMENT);
+        expect_silence(&h);
+        content.diff.path = acp_str("/w/a");
+        assert_int_equal(acp_session_tool(h.session, &tool), 0);
+        expect_wrote(&h, "'title':'Edit'");
+        forget(&h);
+        /* Once it has begun, an update says only what has changed. */
+        acp_tool_call_update_init(&tool, acp_str("t"));
+        tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
+        assert_int_equal(acp_session_tool(h.session, &tool), 0);
+        expect_wrote(&h, "'status':'completed'");
+        host_finish(&h);
+    }
+}
+
 static void com_rpc_24_places_of_tool_calls_are_absolute_and_from_1(void **state)
 {
     static const struct {
@@ -617,6 +654,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(v1_info_08_nothing_is_sent_that_was_not_offered),
+        cmocka_unit_test(a_tool_call_has_a_title_and_a_diff_has_a_path),
         cmocka_unit_test(com_rpc_24_places_of_tool_calls_are_absolute_and_from_1),
         cmocka_unit_test(v1_tool_09_v2_tool_18_paths_of_diffs_are_absolute),
         cmocka_unit_test(v2_tool_08_the_directory_of_a_terminal_is_absolute),
