@@ -10,6 +10,7 @@
  *   agent_update.c      what is sent for a session; merging of text
  *   agent_keep.c        what is said waits until the program has kept it
  *   agent_replay.c      what was kept, told again
+ *   agent_history.c     the updates of an agent that cannot load a session, for a replay
  *   agent_tool.c        tool calls and terminals, and cancelling one of them
  *   agent_state.c       what a version 2 client is told of a session's state
  *   agent_turn.c        prompts: their beginning, cancellation and end
@@ -63,6 +64,11 @@ struct shared_text {
 /* What kind of text the session is in the middle of. */
 enum speaker { SPEAKER_NONE, SPEAKER_USER, SPEAKER_AGENT, SPEAKER_THOUGHT };
 
+struct agent_history {
+    struct acp_buf updates; /* a length and the text of each */
+    bool lost;              /* it went over its limit and was forgotten */
+};
+
 struct acp_session {
     struct acp_agent *agent;
     char *id; /* NULL until it has one: then it is in agent->sessions, else in agent->unnamed */
@@ -83,13 +89,14 @@ struct acp_session {
     uint64_t text_due;        /* when it must be; 0: merge_ms after the next time that is told */
     bool is_merging;          /* text is in agent->merging */
     struct acp_session *next_merging;
-    struct acp_map tools;      /* ids of tool calls that have begun, and which can be cancelled */
-    struct acp_map terminals;  /* ids of terminals that can be cancelled */
-    struct acp_map replayed;   /* messages of the history that have begun (version 2) */
-    struct acp_buf waiting;    /* updates kept for the next prompt: a length and the text of each */
-    struct shared_text *setup; /* what a version 2 client was told, as JSON; NULL: nothing */
-    bool made_mode;            /* one of its options stands for the modes */
-    char *background;          /* as the JSON of a state; NULL: never told */
+    struct acp_map tools;     /* ids of tool calls that have begun, and which can be cancelled */
+    struct acp_map terminals; /* ids of terminals that can be cancelled */
+    struct acp_map replayed;  /* messages of the history that have begun (version 2) */
+    struct acp_buf waiting;   /* updates kept for the next prompt: a length and the text of each */
+    struct agent_history history;
+    struct shared_text *setup;     /* what a version 2 client was told, as JSON; NULL: nothing */
+    bool made_mode;                /* one of its options stands for the modes */
+    char *background;              /* as the JSON of a state; NULL: never told */
     enum acp_state_update_is told; /* the state that the client knows; 0: idle from the start */
 };
 
@@ -278,6 +285,11 @@ void agent_make_message_id(struct acp_session *session, char id[AGENT_ID_SIZE]);
 /* agent_keep.c */
 /* What of the peer's output may be sent. */
 struct acp_str agent_free_output(const struct acp_agent *agent);
+
+/* agent_history.c; version 2, for an agent without load_session */
+void agent_record_update(struct acp_session *session, const struct acp_session_update *update);
+/* Sends again what a session that is ready has sent.  ACP_ERR_LIMIT when that is forgotten. */
+int agent_replay_history(struct acp_session *session);
 
 /* agent_tool.c */
 /* Remembers what the update of a tool call or a terminal says, and corrects what it offers. */

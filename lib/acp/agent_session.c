@@ -115,6 +115,7 @@ static void free_session(struct acp_session *session)
     agent_forget_text(session);
     acp_buf_finish(&session->text);
     acp_buf_finish(&session->waiting);
+    acp_buf_finish(&session->history.updates);
     acp_map_finish(&session->tools);
     acp_map_finish(&session->terminals);
     acp_map_finish(&session->replayed);
@@ -308,12 +309,17 @@ static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int me
  * Version 2 wants resume of every agent.  A session that is open in this connection is told again:
  * always while it is at work, and always by an agent without a memory, which knows no other.
  */
-static void resume_live(struct acp_session *session, acp_call call, struct acp_str cwd)
+static void resume_live(struct acp_session *session, acp_call call, struct acp_str cwd, bool replay)
 {
     struct acp_agent *agent = session->agent;
     if (!acp_str_is(cwd, session->cwd)) {
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
                             "Invalid params: cwd is not that of the session, which is open");
+        return;
+    }
+    if (replay && agent_replay_history(session)) {
+        (void) agent_refuse(agent, call, ACP_ERROR_CODE_INTERNAL_ERROR,
+                            "The session is too long to be replayed from the start");
         return;
     }
     struct acp_resume_session_response answer = agent_kept_setup(session);
@@ -333,8 +339,8 @@ static void open_old(struct acp_agent *agent, acp_call call, int method,
         replay ? agent->handler.load_session : agent->handler.resume_session;
     struct acp_session *live = acp_map_get(&agent->sessions, request->session_id);
     bool is_live = live && live->state == SESSION_READY;
-    if (agent_is_v2(agent) && !replay && is_live && (live->turn || !open)) {
-        resume_live(live, call, request->cwd);
+    if (agent_is_v2(agent) && is_live && (!open || (live->turn && !replay))) {
+        resume_live(live, call, request->cwd, replay);
         return;
     }
     if (!open) {

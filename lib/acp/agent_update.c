@@ -67,6 +67,8 @@ static int deliver(struct acp_session *session, const struct acp_session_update 
     const struct acp_agent_handler *handler = &session->agent->handler;
     if (handler->keep_update && session->state == SESSION_READY)
         handler->keep_update(session, update, session->agent->user);
+    if (session->state == SESSION_READY)
+        agent_record_update(session, update);
     if (must_wait(session))
         return keep_waiting(session, update);
     return send_notification(session, update, acp_raw(NULL));

@@ -218,9 +218,90 @@ static void history_is_told_in_version_2(void **state)
     host_finish(&h);
 }
 
+#define REPLAY                                                                                     \
+    "{'jsonrpc':'2.0','id':9,'method':'session/resume','params':{'sessionId':'s','cwd':'/w',"      \
+    "'replayFrom':{'type':'start'}}}"
+
+/* Version 2 asks that of every agent; one that cannot load sessions has the role's memory. */
+static void an_open_session_is_replayed_without_the_program(void **state)
+{
+    static const struct acp_agent_handler handler = {.new_session = host_accept};
+    struct acp_agent_options options = {.versions = ACP_V2, .no_merging = true};
+    struct acp_tool_call_update tool;
+    struct host h;
+    (void) state;
+    host_init(&h, &options, &handler);
+    host_open(&h, 2, "{}");
+    feed(&h, REPLAY); /* nothing has been said */
+    expect_wrote(&h, "'id':9,'result':{");
+    assert_false(wrote(&h, "-32002"));
+    host_prompt(&h);
+    assert_int_equal(acp_turn_text(h.turn, acp_str("one")), 0);
+    acp_tool_call_update_init(&tool, acp_str("t"));
+    tool.title = acp_str("Look");
+    assert_int_equal(acp_turn_tool(h.turn, &tool), 0);
+    assert_int_equal(acp_turn_text(h.turn, acp_str("two")), 0);
+    forget(&h);
+    /* While the turn runs: all of it, once, before the answer, with the state. */
+    feed(&h, REPLAY);
+    const char *parts[] = {
+        "'go'", "'one'", "'title':'Look'", "'two'", "'state':'running'", "'id':9,'result':{"};
+    host_collect(&h);
+    const char *at = test_cstr(&h.wire);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char text[64];
+        (void) test_quoted(parts[i], text, sizeof(text));
+        at = strstr(at, text);
+        if (!at)
+            fail_msg("no %s in %s", parts[i], test_cstr(&h.wire));
+        assert_true(i > 3 || !strstr(at + 1, text));
+    }
+    forget(&h);
+    /* The message that was open goes on under its id, and the next replay has it whole. */
+    assert_int_equal(acp_turn_text(h.turn, acp_str("three")), 0);
+    assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
+    expect_wrote(&h, "'three'");
+    forget(&h);
+    feed(&h, REPLAY);
+    expect_wrote(&h, "'twothree'");
+    expect_wrote(&h, "'id':9,'result':{");
+    /* A session that is not known is refused as before. */
+    feed(&h, "{'jsonrpc':'2.0','id':10,'method':'session/resume','params':{'sessionId':'x',"
+             "'cwd':'/w','replayFrom':{'type':'start'}}}");
+    expect_wrote(&h, "'id':10,'error':{'code':-32002");
+    host_finish(&h);
+}
+
+/* The role's memory has a limit, and says so. */
+static void a_session_too_long_is_not_replayed(void **state)
+{
+    static const struct acp_agent_handler handler = {.new_session = host_accept};
+    static char text[1 << 20];
+    struct acp_agent_options options = {.versions = ACP_V2, .no_merging = true};
+    struct host h;
+    (void) state;
+    memset(text, 'x', sizeof(text));
+    host_init(&h, &options, &handler);
+    host_open(&h, 2, "{}");
+    for (int i = 0; i < 17; i++) {
+        assert_int_equal(acp_session_text(h.session, acp_str_n(text, sizeof(text)), acp_str(NULL)),
+                         0);
+        forget(&h);
+    }
+    feed(&h, REPLAY);
+    expect_wrote(&h, "'id':9,'error':{'code':-32603");
+    /* Without its history it can be resumed. */
+    feed(&h, "{'jsonrpc':'2.0','id':10,'method':'session/resume','params':{'sessionId':'s',"
+             "'cwd':'/w'}}");
+    expect_wrote(&h, "'id':10,'result':{");
+    host_finish(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_open_session_is_replayed_without_the_program),
+        cmocka_unit_test(a_session_too_long_is_not_replayed),
         cmocka_unit_test(what_is_not_kept_is_not_sent),
         cmocka_unit_test(waves_are_sent_in_turn),
         cmocka_unit_test(a_release_wakes_who_carries_the_bytes),
