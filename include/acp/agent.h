@@ -171,9 +171,8 @@ static inline int acp_agent_new(const struct acp_agent_options *options,
 }
 /* Takes NULL.  Ends all sessions first.  Not from a callback, where acp_agent_close() may be. */
 ACP_API void acp_agent_free(struct acp_agent *agent);
-ACP_API struct acp_endpoint acp_agent_endpoint(struct acp_agent *agent);
-/* Called whenever there is something to send: set by whoever drives the endpoint. */
-ACP_API void acp_agent_on_output(struct acp_agent *agent, void (*wake)(void *user), void *user);
+/* For whoever carries its messages; belongs to the agent. */
+ACP_API struct acp_endpoint *acp_agent_endpoint(struct acp_agent *agent);
 /* Everything in the handler is failed with reason, as if the client had gone. */
 ACP_API void acp_agent_close(struct acp_agent *agent, int reason);
 

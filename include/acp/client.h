@@ -166,9 +166,8 @@ static inline int acp_client_new(const struct acp_client_options *options,
 }
 /* Takes NULL.  Everything open is failed first. */
 ACP_API void acp_client_free(struct acp_client *client);
-ACP_API struct acp_endpoint acp_client_endpoint(struct acp_client *client);
-/* Called whenever there is something to send: set by whoever drives the endpoint. */
-ACP_API void acp_client_on_output(struct acp_client *client, void (*wake)(void *user), void *user);
+/* For whoever carries its messages; belongs to the client. */
+ACP_API struct acp_endpoint *acp_client_endpoint(struct acp_client *client);
 ACP_API void acp_client_close(struct acp_client *client, int reason);
 /* What people are told, from now on, when something fails because the connection is closed. */
 ACP_API void acp_client_explain_close(struct acp_client *client, struct acp_str sentence);

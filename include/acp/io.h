@@ -66,8 +66,7 @@ ACP_API int acp_stdio_take(int *ret_in, int *ret_out);
  *
  *   - output is written once for each turn of the loop and never waits; what the other side does
  *     not take stays in the endpoint
- *   - input is not read while the endpoint is paused, except for a little now and then: otherwise
- *     two sides that both wait for the other to read would wait for ever
+ *   - as much input is read as the endpoint wants (acp_endpoint_wanted())
  *   - at the end of the input the endpoint is told, its last output is sent, and the link closes
  *   - when nothing can be written any more the rest of the input is still read, for a moment, since
  *     the other side may have said why; then the link closes with that error
@@ -84,6 +83,11 @@ struct acp_link_options {
 
 struct acp_link_handler {
     /*
+     * The input has ended.  Where this is set the link does not tell the endpoint: the owner does
+     * so, by acp_endpoint_receive_end(), now or later.
+     */
+    void (*ended)(struct acp_link *link, void *user);
+    /*
      * The link is closed, once.  reason is 0 after the end of the input or acp_link_close(), the
      * error that the endpoint gave for bytes it did not want, ACP_ERR_TIMEOUT when the last output
      * was not taken in time, or an error of the system.  The link still wants its acp_link_free(),
@@ -92,13 +96,16 @@ struct acp_link_handler {
     void (*closed)(struct acp_link *link, int reason, void *user);
 };
 
-/* The endpoint and the handler are copied; what the endpoint points to must outlive the link. */
+/*
+ * The link drives the endpoint, and is woken by it, until it is closed or freed; until then the
+ * endpoint must stay.  The handler is copied.
+ */
 ACP_API int acp_link_new_sized(uv_loop_t *loop, const struct acp_link_options *options,
-                               size_t options_size, const struct acp_endpoint *endpoint,
+                               size_t options_size, struct acp_endpoint *endpoint,
                                const struct acp_link_handler *handler, size_t handler_size,
                                void *user, struct acp_link **ret);
 static inline int acp_link_new(uv_loop_t *loop, const struct acp_link_options *options,
-                               const struct acp_endpoint *endpoint,
+                               struct acp_endpoint *endpoint,
                                const struct acp_link_handler *handler, void *user,
                                struct acp_link **ret)
 {
@@ -107,10 +114,10 @@ static inline int acp_link_new(uv_loop_t *loop, const struct acp_link_options *o
 }
 /* Closes at once, without a callback and without flushing.  Takes NULL. */
 ACP_API void acp_link_free(struct acp_link *link);
-/* There is new output, or another deadline, that did not come out of a call of the link. */
+/* Looks at the endpoint again; only for one that does not call acp_endpoint_wake() itself. */
 ACP_API void acp_link_wake(struct acp_link *link);
-/* The same in the shape of a callback: pass the link as user. */
-ACP_API void acp_link_wake_user(void *link);
+/* Stops reading (true), whatever the endpoint wants, and goes on (false). */
+ACP_API void acp_link_pause(struct acp_link *link, bool pause);
 /* Reads no more, sends what can be sent within linger_ms, then closes with reason 0. */
 ACP_API void acp_link_close(struct acp_link *link);
 /* Sends what there is, then closes the output only; the input is read on. */
@@ -174,8 +181,8 @@ struct acp_process_options {
      */
     bool foreground;
 
-    /* When set (self is not NULL), what speaks over standard input and output; both are pipes. */
-    struct acp_endpoint endpoint;
+    /* When set, what speaks over standard input and output; both are pipes. */
+    struct acp_endpoint *endpoint;
 
     bool err_by_line; /* `errors` gets whole lines without their ends, the longest cut in pieces */
     size_t err_tail;  /* bytes kept of the standard error; 0: 64 KiB */
@@ -205,6 +212,8 @@ struct acp_process_handler {
     void (*output)(struct acp_process *process, struct acp_str bytes, void *user);
     /* Standard error, when it is a pipe: as it comes, or by line. */
     void (*errors)(struct acp_process *process, struct acp_str text, void *user);
+    /* The standard output has ended, where there is an endpoint: see acp_link_handler.ended. */
+    void (*ended)(struct acp_process *process, void *user);
     /* The link to the endpoint has closed; the process may still run. */
     void (*unlinked)(struct acp_process *process, int reason, void *user);
     /* It is over, and all output was handed on. */

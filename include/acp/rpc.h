@@ -9,6 +9,8 @@
  *     ssize_t sent = write(fd, out.ptr, out.len);
  *     acp_peer_sent(peer, sent);
  *
+ * endpoint.h has the same as a whole loop, and the rules for threads, callbacks and freeing.
+ *
  * What it guarantees:
  *   - every request it received gets exactly one response, with its id byte for byte
  *   - every request it sent gets exactly one reply callback: an answer, a timeout, or the close
@@ -65,8 +67,6 @@ struct acp_peer_handler {
      */
     void (*cancel)(struct acp_peer *peer, acp_call call, void *user);
     void (*trouble)(struct acp_peer *peer, enum acp_trouble what, struct acp_str text, void *user);
-    /* There is output where there was none. */
-    void (*output)(struct acp_peer *peer, void *user);
     /* Unsent output went above the high-water mark (true) or back below the low one (false). */
     void (*pressure)(struct acp_peer *peer, bool high, void *user);
     /* The peer is closed; every open request of ours has been failed before this.  Called once. */
@@ -147,11 +147,13 @@ ACP_API void acp_peer_free(struct acp_peer *peer);
 ACP_API int acp_peer_receive(struct acp_peer *peer, const void *bytes, size_t n, uint64_t now);
 /* No more bytes will come: serves a last line without an end, then closes with ACP_ERR_CLOSED. */
 ACP_API void acp_peer_receive_end(struct acp_peer *peer, uint64_t now);
+/* One whole message, for transports that have their own frames; errors as acp_peer_receive(). */
+ACP_API int acp_peer_receive_message(struct acp_peer *peer, struct acp_raw text, uint64_t now);
 /*
- * The peer as an endpoint; whoever drives it must be told of output (handler.output).  It is paused
- * while output is above the high-water mark.
+ * The peer as an endpoint, for whoever drives it: there is where whole messages are taken out, and
+ * where one is told that there is output.  Belongs to the peer.
  */
-ACP_API struct acp_endpoint acp_peer_endpoint(struct acp_peer *peer);
+ACP_API struct acp_endpoint *acp_peer_endpoint(struct acp_peer *peer);
 /* What is to be sent; valid until the next call. */
 ACP_API struct acp_str acp_peer_output(const struct acp_peer *peer);
 ACP_API void acp_peer_sent(struct acp_peer *peer, size_t n);

@@ -344,12 +344,10 @@ static void on_cancel(struct acp_peer *peer, acp_call call, void *user)
         agent->handler.cancel_request(agent, call, agent->user);
 }
 
-static void on_output(struct acp_peer *peer, void *user)
+static void on_peer_wake(void *user)
 {
     struct acp_agent *agent = user;
-    (void) peer;
-    if (agent->wake)
-        agent->wake(agent->wake_user);
+    acp_endpoint_wake(&agent->endpoint);
 }
 
 static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
@@ -404,7 +402,6 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
         .notification = on_notification,
         .cancel = on_cancel,
         .trouble = on_trouble,
-        .output = on_output,
         .pressure = on_pressure,
         .closed = on_closed,
     };
@@ -437,6 +434,8 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
         free(agent);
         return err;
     }
+    acp_endpoint_init(&agent->endpoint, &agent_endpoint_handler, agent);
+    acp_endpoint_on_wake(acp_peer_endpoint(agent->peer), on_peer_wake, agent);
     *ret = agent;
     return 0;
 }
@@ -508,12 +507,6 @@ struct acp_session *acp_agent_session(const struct acp_agent *agent, struct acp_
     return acp_map_get(&agent->sessions, id);
 }
 
-void acp_agent_on_output(struct acp_agent *agent, void (*wake)(void *user), void *user)
-{
-    agent->wake = wake;
-    agent->wake_user = user;
-}
-
 /* ---- The endpoint: the peer's, with the time that text is due -------------------------------- */
 
 /* Text said since the last call with a time is due from now on.  Ends with agent->timed--. */
@@ -545,6 +538,15 @@ static void endpoint_receive_end(void *self, uint64_t now)
     begin_timed(agent, now);
     acp_peer_receive_end(agent->peer, now);
     agent->timed--;
+}
+
+static int endpoint_receive_message(void *self, struct acp_raw text, uint64_t now)
+{
+    struct acp_agent *agent = self;
+    begin_timed(agent, now);
+    int err = acp_peer_receive_message(agent->peer, text, now);
+    agent->timed--;
+    return err;
 }
 
 static struct acp_str endpoint_output(void *self)
@@ -591,17 +593,19 @@ static bool endpoint_holding(void *self)
     return acp_peer_output(agent->peer).len > agent_free_output(agent).len;
 }
 
-struct acp_endpoint acp_agent_endpoint(struct acp_agent *agent)
+const struct acp_endpoint_handler agent_endpoint_handler = {
+    .receive = endpoint_receive,
+    .receive_end = endpoint_receive_end,
+    .receive_message = endpoint_receive_message,
+    .output = endpoint_output,
+    .sent = endpoint_sent,
+    .deadline = endpoint_deadline,
+    .tick = endpoint_tick,
+    .paused = endpoint_paused,
+    .holding = endpoint_holding,
+};
+
+struct acp_endpoint *acp_agent_endpoint(struct acp_agent *agent)
 {
-    return (struct acp_endpoint){
-        .self = agent,
-        .receive = endpoint_receive,
-        .receive_end = endpoint_receive_end,
-        .output = endpoint_output,
-        .sent = endpoint_sent,
-        .deadline = endpoint_deadline,
-        .tick = endpoint_tick,
-        .paused = endpoint_paused,
-        .holding = endpoint_holding,
-    };
+    return &agent->endpoint;
 }

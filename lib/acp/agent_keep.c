@@ -24,8 +24,8 @@ void acp_agent_release(struct acp_agent *agent, uint64_t number)
         agent->holding[1] = nothing;
         moved = true;
     }
-    if (moved && agent->wake)
-        agent->wake(agent->wake_user);
+    if (moved)
+        acp_endpoint_wake(&agent->endpoint);
 }
 
 struct acp_str agent_free_output(const struct acp_agent *agent)

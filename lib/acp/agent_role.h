@@ -22,6 +22,7 @@
 #include "acp/agent.h"
 #include "base/copy.h"
 #include "base/map.h"
+#include "rpc/endpoint.h"
 
 /* What a client can make an agent keep; docs/limits.md says what happens at each limit. */
 enum {
@@ -147,6 +148,7 @@ struct acp_agent {
     struct acp_agent_handler handler;
     void *user;
     struct acp_peer *peer;
+    struct acp_endpoint endpoint;
     unsigned mode; /* 0 before initialize */
     bool served;   /* a request other than initialize was taken */
     bool closing;
@@ -166,10 +168,8 @@ struct acp_agent {
     bool unarmed;          /* text is being merged whose time counts from the next that is told */
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
-    uint64_t sent;          /* bytes, since the beginning */
-    struct hold holding[2]; /* agent_keep.c */
-    void (*wake)(void *user);
-    void *wake_user;
+    uint64_t sent;                 /* bytes, since the beginning */
+    struct hold holding[2];        /* agent_keep.c */
     struct acp_agent_watch *watch; /* or NULL */
 };
 
@@ -202,6 +202,7 @@ static inline bool agent_offers(const struct acp_agent *agent, unsigned service)
 }
 
 /* agent.c */
+extern const struct acp_endpoint_handler agent_endpoint_handler;
 int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *format, ...)
     ACP_PRINTF(4, 5);
 int agent_refuse_failure(struct acp_agent *agent, acp_call call, const struct acp_failure *failure);

@@ -140,8 +140,7 @@ static void start_merging(struct acp_session *session)
     else
         agent->merging = session;
     agent->last_merging = session;
-    if (agent->wake)
-        agent->wake(agent->wake_user); /* there is a new deadline */
+    acp_endpoint_wake(&agent->endpoint); /* there is a new deadline */
 }
 
 void agent_forget_text(struct acp_session *session)

@@ -252,14 +252,6 @@ static void on_pressure(struct acp_peer *peer, bool high, void *user)
         client->handler.pressure(client, high, client->user);
 }
 
-static void on_output(struct acp_peer *peer, void *user)
-{
-    struct acp_client *client = user;
-    (void) peer;
-    if (client->wake)
-        client->wake(client->wake_user);
-}
-
 static void end_all_sessions(struct acp_client *client, int reason)
 {
     struct acp_client_session *session;
@@ -291,7 +283,6 @@ int acp_client_new_sized(const struct acp_client_options *options, size_t option
         .notification = on_notification,
         .cancel = on_cancel,
         .trouble = on_trouble,
-        .output = on_output,
         .pressure = on_pressure,
         .closed = on_closed,
     };
@@ -355,7 +346,7 @@ const struct acp_initialize_response *acp_client_agent(const struct acp_client *
     return client->mode ? &client->agent : NULL;
 }
 
-struct acp_endpoint acp_client_endpoint(struct acp_client *client)
+struct acp_endpoint *acp_client_endpoint(struct acp_client *client)
 {
     return acp_peer_endpoint(client->peer);
 }
@@ -368,10 +359,4 @@ struct acp_peer *acp_client_peer(struct acp_client *client)
 void *acp_client_user(const struct acp_client *client)
 {
     return client->user;
-}
-
-void acp_client_on_output(struct acp_client *client, void (*wake)(void *user), void *user)
-{
-    client->wake = wake;
-    client->wake_user = user;
 }

@@ -134,8 +134,6 @@ struct acp_client {
     char *meta;        /* that requests carry; NULL: none */
     char *close_words; /* why the connection is closed, for people; may be NULL */
     char why[240];     /* the last call failed at once */
-    void (*wake)(void *user);
-    void *wake_user;
 };
 
 static inline bool client_is_v2(const struct acp_client *client)

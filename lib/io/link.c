@@ -22,13 +22,6 @@
 /* As large as a pipe is by default: one read empties it. */
 enum { READ_SIZE = 64 * 1024, DEFAULT_LINGER_MS = 1000 };
 
-/*
- * Two sides that both wait for the other to read would wait for ever; and a program that reads only
- * when it is done writing is such a side.  So a paused link reads once in this time all the same.
- * Against one that floods us and never reads, the endpoint's own hard limit holds.
- */
-enum { BREATH_MS = 20 };
-
 enum state {
     OPEN,
     FLUSHING, /* no more input; the last output goes out */
@@ -38,7 +31,7 @@ enum state {
 
 struct acp_link {
     uv_loop_t *loop;
-    struct acp_endpoint endpoint;
+    struct acp_endpoint *endpoint;
     struct acp_link_handler handler;
     void *user;
     enum state state;
@@ -50,11 +43,9 @@ struct acp_link {
     struct acp_fd out;
     uv_poll_t out_poll; /* exists when out_pollable */
     bool out_pollable;
-    bool out_waiting;   /* for room in the output */
-    bool out_ending;    /* to be closed once everything is sent */
-    bool paused;        /* the endpoint wants no input */
-    bool breathing;     /* but gets what comes next nevertheless */
-    uint64_t breath_at; /* when that is so */
+    bool out_waiting; /* for room in the output */
+    bool out_ending;  /* to be closed once everything is sent */
+    bool paused;      /* the owner wants no input read */
 
     uv_prepare_t turn;
     uv_timer_t timer;
@@ -103,10 +94,18 @@ static void close_handles(struct acp_link *link)
         uv_close((uv_handle_t *) &link->timer, on_handle_closed);
 }
 
+/* From here on the endpoint is not touched: its owner may free it. */
+static void leave_endpoint(struct acp_link *link)
+{
+    if (link->state != CLOSED)
+        acp_endpoint_on_wake(link->endpoint, NULL, NULL);
+    link->state = CLOSED;
+}
+
 static void finish(struct acp_link *link, int reason)
 {
     assert(link->state != CLOSED);
-    link->state = CLOSED;
+    leave_endpoint(link);
     close_handles(link);
     if (link->handler.closed)
         link->handler.closed(link, reason, link->user);
@@ -117,7 +116,7 @@ void acp_link_free(struct acp_link *link)
     if (!link || link->freed)
         return;
     link->freed = true;
-    link->state = CLOSED;
+    leave_endpoint(link);
     close_handles(link);
     if (link->handles == 0)
         free(link);
@@ -173,15 +172,15 @@ static int wait_writable(struct acp_link *link)
 static void drop_output(struct acp_link *link)
 {
     size_t n;
-    while (link->state != CLOSED && (n = link->endpoint.output(link->endpoint.self).len))
-        link->endpoint.sent(link->endpoint.self, n);
+    while (link->state != CLOSED && (n = acp_endpoint_output(link->endpoint).len))
+        acp_endpoint_sent(link->endpoint, n);
 }
 
 /* Callbacks of the endpoint may close or free the link; the state tells. */
 static void flush(struct acp_link *link)
 {
     while (link->state != CLOSED && !link->out_waiting) {
-        struct acp_str out = link->endpoint.output(link->endpoint.self);
+        struct acp_str out = acp_endpoint_output(link->endpoint);
         if (out.len == 0)
             break;
         if (link->out.fd < 0) {
@@ -195,10 +194,8 @@ static void flush(struct acp_link *link)
             drop_output(link);
             return;
         }
-        if (n > 0) {
-            link->breath_at = uv_now(link->loop) + BREATH_MS;
-            link->endpoint.sent(link->endpoint.self, (size_t) n);
-        }
+        if (n > 0)
+            acp_endpoint_sent(link->endpoint, (size_t) n);
         int err = full && link->state != CLOSED ? wait_writable(link) : 0;
         if (err)
             break_output(link, acp_err_from_errno(-err));
@@ -211,9 +208,7 @@ static void on_bytes(struct acp_source *source, struct acp_str bytes)
 {
     struct acp_link *link = source->self;
     uint64_t now = uv_now(link->loop);
-    link->breathing = false;
-    link->breath_at = now + BREATH_MS;
-    int err = link->endpoint.receive(link->endpoint.self, bytes.ptr, bytes.len, now);
+    int err = acp_endpoint_receive(link->endpoint, bytes.ptr, bytes.len, now);
     if (link->state == CLOSED)
         return;
     if (err < 0) {
@@ -228,7 +223,10 @@ static void on_end(struct acp_source *source, int err)
 {
     struct acp_link *link = source->self;
     acp_source_close(&link->in);
-    link->endpoint.receive_end(link->endpoint.self, uv_now(link->loop));
+    if (link->handler.ended)
+        link->handler.ended(link, link->user);
+    else
+        acp_endpoint_receive_end(link->endpoint, uv_now(link->loop));
     if (link->state == CLOSED)
         return;
     if (link->state != FLUSHING)
@@ -244,19 +242,21 @@ static void on_timer(uv_timer_t *timer)
 {
     struct acp_link *link = timer->data;
     uint64_t now = uv_now(link->loop);
-    if (link->endpoint.deadline(link->endpoint.self) <= now)
-        link->endpoint.tick(link->endpoint.self, now);
+    if (acp_endpoint_deadline(link->endpoint) <= now)
+        acp_endpoint_tick(link->endpoint, now);
     if (link->state != CLOSED)
         acp_link_wake(link);
 }
 
-static void set_timer(struct acp_link *link)
+/* Reads as much as the endpoint wants, and comes back when that changes. */
+static void wait_for_more(struct acp_link *link)
 {
-    uint64_t when = link->endpoint.deadline(link->endpoint.self);
+    struct acp_endpoint_want want;
+    acp_endpoint_poll(link->endpoint, uv_now(link->loop), &want);
+    acp_source_pause(&link->in, link->paused || !want.input);
+    uint64_t when = link->in.open ? want.due_at : acp_endpoint_deadline(link->endpoint);
     if (link->state != OPEN && link->linger_until < when)
         when = link->linger_until;
-    if (link->paused && !link->breathing && link->in.open && link->breath_at < when)
-        when = link->breath_at;
     if (when == UINT64_MAX) {
         (void) uv_timer_stop(&link->timer);
         return;
@@ -267,24 +267,11 @@ static void set_timer(struct acp_link *link)
         (void) uv_timer_start(&link->timer, on_timer, when > now ? when - now : 0, 0);
 }
 
-/* Reads, or not, as the endpoint wants it; see BREATH_MS. */
-static void set_reading(struct acp_link *link)
-{
-    bool was_paused = link->paused;
-    uint64_t now = uv_now(link->loop);
-    link->paused = link->endpoint.paused(link->endpoint.self);
-    if (link->paused && !was_paused)
-        link->breath_at = now + BREATH_MS;
-    link->breathing = link->paused && (link->breathing || now >= link->breath_at);
-    acp_source_pause(&link->in, link->paused && !link->breathing);
-}
-
 /* Whether the endpoint has more to say, now or soon. */
 static bool has_unsent(const struct acp_link *link)
 {
-    const struct acp_endpoint *endpoint = &link->endpoint;
-    return link->out.fd >= 0 && (endpoint->output(endpoint->self).len > 0 ||
-                                 (endpoint->holding && endpoint->holding(endpoint->self)));
+    return link->out.fd >= 0 &&
+           (acp_endpoint_output(link->endpoint).len > 0 || acp_endpoint_is_holding(link->endpoint));
 }
 
 /* Whether a link that is not OPEN is through, and how. */
@@ -317,8 +304,7 @@ static void on_turn(uv_prepare_t *handle)
         finish(link, reason);
         return;
     }
-    set_reading(link);
-    set_timer(link);
+    wait_for_more(link);
 }
 
 void acp_link_wake(struct acp_link *link)
@@ -327,8 +313,14 @@ void acp_link_wake(struct acp_link *link)
         (void) uv_prepare_start(&link->turn, on_turn);
 }
 
-void acp_link_wake_user(void *link)
+static void on_wake(void *link)
 {
+    acp_link_wake(link);
+}
+
+void acp_link_pause(struct acp_link *link, bool pause)
+{
+    link->paused = pause;
     acp_link_wake(link);
 }
 
@@ -357,7 +349,7 @@ static void open_timers(struct acp_link *link)
 }
 
 static int link_new(uv_loop_t *loop, const struct acp_link_options *options,
-                    const struct acp_endpoint *endpoint, const struct acp_link_handler *handler,
+                    struct acp_endpoint *endpoint, const struct acp_link_handler *handler,
                     void *user, struct acp_link **ret)
 {
     int in = options->in;
@@ -374,7 +366,7 @@ static int link_new(uv_loop_t *loop, const struct acp_link_options *options,
     /* Not the buffer: what no message has filled costs no memory then. */
     memset(link, 0, offsetof(struct acp_link, buffer));
     link->loop = loop;
-    link->endpoint = *endpoint;
+    link->endpoint = endpoint;
     if (handler)
         link->handler = *handler;
     link->user = user;
@@ -388,13 +380,14 @@ static int link_new(uv_loop_t *loop, const struct acp_link_options *options,
     }
     open_timers(link);
     acp_fd_ignore_sigpipe();
+    acp_endpoint_on_wake(endpoint, on_wake, link);
     acp_link_wake(link);
     *ret = link;
     return 0;
 }
 
 int acp_link_new_sized(uv_loop_t *loop, const struct acp_link_options *options, size_t options_size,
-                       const struct acp_endpoint *endpoint, const struct acp_link_handler *handler,
+                       struct acp_endpoint *endpoint, const struct acp_link_handler *handler,
                        size_t handler_size, void *user, struct acp_link **ret)
 {
     if (!options)

@@ -157,7 +157,10 @@ int acp_process_read_output(struct acp_process *p, int out, int err)
 
 void acp_process_pause(struct acp_process *p, bool pause)
 {
-    acp_source_pause(&p->out, pause);
+    if (p->link)
+        acp_link_pause(p->link, pause);
+    else
+        acp_source_pause(&p->out, pause);
 }
 
 /* ---- The link ------------------------------------------------------------------------------- */
@@ -172,10 +175,17 @@ static void on_unlinked(struct acp_link *link, int reason, void *user)
     acp_process_output_ended(p);
 }
 
-int acp_process_make_link(struct acp_process *p, const struct acp_endpoint *endpoint, int in,
-                          int out)
+static void on_link_ended(struct acp_link *link, void *user)
 {
-    static const struct acp_link_handler handler = {.closed = on_unlinked};
+    struct acp_process *p = user;
+    (void) link;
+    p->handler.ended(p, p->user);
+}
+
+int acp_process_make_link(struct acp_process *p, struct acp_endpoint *endpoint, int in, int out)
+{
+    struct acp_link_handler handler = {.ended = p->handler.ended ? on_link_ended : NULL,
+                                       .closed = on_unlinked};
     struct acp_link_options options = {.in = out, .out = in};
     return acp_link_new(p->loop, &options, endpoint, &handler, p, &p->link);
 }

@@ -126,7 +126,7 @@ static int make_ends(const struct acp_process_options *o, struct ends *ends)
     if (!err)
         err = make_end(o, ends, 2, o->err);
 #if defined(F_SETPIPE_SZ)
-    if (!err && o->endpoint.self && acp_process_count() < MANY_PROCESSES)
+    if (!err && o->endpoint && acp_process_count() < MANY_PROCESSES)
         (void) fcntl(ends->out, F_SETPIPE_SZ, LARGE_PIPE);
 #endif
     return err;
@@ -138,12 +138,12 @@ static bool is_valid(const struct acp_process_options *o)
         return false;
     if (o->in == ACP_IO_MERGE || o->out == ACP_IO_MERGE)
         return false;
-    if (o->foreground && (o->out == ACP_IO_PTY || o->endpoint.self))
+    if (o->foreground && (o->out == ACP_IO_PTY || o->endpoint))
         return false;
     bool terminal = o->in == ACP_IO_PTY || o->err == ACP_IO_PTY;
     if (terminal && o->out != ACP_IO_PTY)
         return false;
-    return !o->endpoint.self || (o->in == ACP_IO_PIPE && o->out == ACP_IO_PIPE);
+    return !o->endpoint || (o->in == ACP_IO_PIPE && o->out == ACP_IO_PIPE);
 }
 
 /* ---- The program ---------------------------------------------------------------------------- */
@@ -231,8 +231,8 @@ static int take_up(struct acp_process *p, const struct acp_process_options *o, s
     int err = acp_watch_start(&p->watch, p->loop, p->pid, o->no_pidfd);
     p->handles += p->watch.open;
     int linked = 0;
-    if (o->endpoint.self) {
-        linked = acp_process_make_link(p, &o->endpoint, ends->in, ends->out);
+    if (o->endpoint) {
+        linked = acp_process_make_link(p, o->endpoint, ends->in, ends->out);
         ends->out = -1;
     } else {
         p->in = ends->in;

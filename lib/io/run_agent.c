@@ -27,7 +27,6 @@ static void on_link_closed(struct acp_link *link, int reason, void *user)
 {
     struct acp_agent_stdio *stdio = user;
     stdio->link = NULL;
-    acp_agent_on_output(stdio->agent, NULL, NULL);
     acp_link_free(link);
     acp_agent_close(stdio->agent, reason ? reason : ACP_ERR_CLOSED);
     if (stdio->gone)
@@ -52,14 +51,13 @@ static int stdio_new(uv_loop_t *loop, const struct acp_agent_options *options,
     if (!err)
         err = acp_stdio_take(&where.in, &where.out);
     if (!err) {
-        struct acp_endpoint endpoint = acp_agent_endpoint(stdio->agent);
-        err = acp_link_new(loop, &where, &endpoint, &link_handler, stdio, &stdio->link);
+        struct acp_endpoint *endpoint = acp_agent_endpoint(stdio->agent);
+        err = acp_link_new(loop, &where, endpoint, &link_handler, stdio, &stdio->link);
     }
     if (err) {
         acp_agent_stdio_free(stdio);
         return err;
     }
-    acp_agent_on_output(stdio->agent, acp_link_wake_user, stdio->link);
     *ret = stdio;
     return 0;
 }
@@ -87,8 +85,6 @@ void acp_agent_stdio_free(struct acp_agent_stdio *stdio)
     if (!stdio)
         return;
     acp_link_free(stdio->link);
-    if (stdio->agent)
-        acp_agent_on_output(stdio->agent, NULL, NULL);
     acp_agent_free(stdio->agent);
     free(stdio);
 }

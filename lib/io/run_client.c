@@ -14,11 +14,9 @@ struct acp_agent_process {
     struct acp_agent_process_options options;
     uv_loop_t *loop;
     struct acp_client *client;
-    struct acp_endpoint inner; /* the client's own */
     struct acp_process *process;
     const char *stopped_for; /* what it did that we stop it, or NULL */
     bool told_to_stop;       /* by our owner */
-    bool pause;              /* our owner has no room for more */
 };
 
 /* It can be talked to no more; if it does not leave by itself it is made to. */
@@ -29,59 +27,13 @@ static void give_up(struct acp_agent_process *agent, const char *what_it_did)
     acp_process_stop(agent->process);
 }
 
-/* ---- The endpoint: the client's, but for the end --------------------------------------------- */
-
-static int receive(void *self, const void *bytes, size_t n, uint64_t now)
-{
-    struct acp_agent_process *agent = self;
-    return agent->inner.receive(agent->inner.self, bytes, n, now);
-}
-
-static void receive_end(void *self, uint64_t now)
-{
-    struct acp_agent_process *agent = self;
-    (void) now;
-    give_up(agent, "closed its output");
-}
-
-static struct acp_str output(void *self)
-{
-    struct acp_agent_process *agent = self;
-    return agent->inner.output(agent->inner.self);
-}
-
-static void sent(void *self, size_t n)
-{
-    struct acp_agent_process *agent = self;
-    agent->inner.sent(agent->inner.self, n);
-}
-
-static uint64_t deadline(void *self)
-{
-    struct acp_agent_process *agent = self;
-    return agent->inner.deadline(agent->inner.self);
-}
-
-static void tick(void *self, uint64_t now)
-{
-    struct acp_agent_process *agent = self;
-    agent->inner.tick(agent->inner.self, now);
-}
-
-static bool paused(void *self)
-{
-    struct acp_agent_process *agent = self;
-    return agent->pause || agent->inner.paused(agent->inner.self);
-}
-
 /* ---- The process ----------------------------------------------------------------------------- */
 
-static void wake(void *user)
+/* The client is told when it is known how the process ended. */
+static void on_ended(struct acp_process *process, void *user)
 {
-    struct acp_agent_process *agent = user;
-    struct acp_link *link = agent->process ? acp_process_link(agent->process) : NULL;
-    if (link)
-        acp_link_wake(link);
+    (void) process;
+    give_up(user, "closed its output");
 }
 
 static void on_errors(struct acp_process *process, struct acp_str text, void *user)
@@ -125,7 +77,7 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     describe(agent, how, &sentence);
     struct acp_str words = acp_buf_view(&sentence);
     acp_client_explain_close(agent->client, words);
-    agent->inner.receive_end(agent->inner.self, uv_now(agent->loop));
+    acp_endpoint_receive_end(acp_client_endpoint(agent->client), uv_now(agent->loop));
     if (agent->options.exited)
         agent->options.exited(agent, how, words, agent->options.user);
     acp_buf_finish(&sentence);
@@ -135,7 +87,7 @@ static int agent_process_start(uv_loop_t *loop, const struct acp_agent_process_o
                                struct acp_agent_process **ret, struct acp_failure *failure)
 {
     static const struct acp_process_handler handler = {
-        .errors = on_errors, .unlinked = on_unlinked, .exited = on_exited};
+        .errors = on_errors, .ended = on_ended, .unlinked = on_unlinked, .exited = on_exited};
     struct acp_agent_process *agent = calloc(1, sizeof(*agent));
     if (!agent)
         return ACP_ERR_NOMEM;
@@ -146,28 +98,17 @@ static int agent_process_start(uv_loop_t *loop, const struct acp_agent_process_o
         free(agent);
         return err;
     }
-    agent->inner = acp_client_endpoint(agent->client);
     struct acp_process_options process = options->process;
     process.in = ACP_IO_PIPE;
     process.out = ACP_IO_PIPE;
     process.err_by_line = true;
-    process.endpoint = (struct acp_endpoint){
-        .self = agent,
-        .receive = receive,
-        .receive_end = receive_end,
-        .output = output,
-        .sent = sent,
-        .deadline = deadline,
-        .tick = tick,
-        .paused = paused,
-    };
+    process.endpoint = acp_client_endpoint(agent->client);
     err = acp_process_start(loop, &process, &handler, agent, &agent->process, failure);
     if (err) {
         acp_client_free(agent->client);
         free(agent);
         return err;
     }
-    acp_client_on_output(agent->client, wake, agent);
     *ret = agent;
     return 0;
 }
@@ -196,8 +137,7 @@ struct acp_process *acp_agent_process_process(const struct acp_agent_process *ag
 
 void acp_agent_process_pause(struct acp_agent_process *agent, bool pause)
 {
-    agent->pause = pause;
-    wake(agent);
+    acp_process_pause(agent->process, pause);
 }
 
 void acp_agent_process_stop(struct acp_agent_process *agent)
@@ -210,7 +150,6 @@ void acp_agent_process_free(struct acp_agent_process *agent)
 {
     if (!agent)
         return;
-    acp_client_on_output(agent->client, NULL, NULL);
     acp_process_free(agent->process);
     acp_client_free(agent->client);
     free(agent);

@@ -16,6 +16,7 @@ enum {
     DEFAULT_MAX_OUTPUT = 256 * 1024 * 1024,
     DEFAULT_HIGH_WATER = 1024 * 1024,
     DEFAULT_MAX_OPEN = 65536,
+    EXCERPT = 200, /* of a message that is too large so much is looked at */
 };
 
 static void set_defaults(struct acp_peer_options *o)
@@ -51,6 +52,62 @@ static uint64_t seed_of(const struct acp_peer *peer)
     return z ^ (z >> 31);
 }
 
+static int endpoint_receive(void *self, const void *bytes, size_t n, uint64_t now)
+{
+    return acp_peer_receive(self, bytes, n, now);
+}
+
+static void endpoint_receive_end(void *self, uint64_t now)
+{
+    acp_peer_receive_end(self, now);
+}
+
+static int endpoint_receive_message(void *self, struct acp_raw text, uint64_t now)
+{
+    return acp_peer_receive_message(self, text, now);
+}
+
+static struct acp_str endpoint_output(void *self)
+{
+    return acp_peer_output(self);
+}
+
+static void endpoint_sent(void *self, size_t n)
+{
+    acp_peer_sent(self, n);
+}
+
+static uint64_t endpoint_deadline(void *self)
+{
+    return acp_peer_deadline(self);
+}
+
+static void endpoint_tick(void *self, uint64_t now)
+{
+    acp_peer_tick(self, now);
+}
+
+static bool endpoint_paused(void *self)
+{
+    return acp_peer_is_pressed(self);
+}
+
+static const struct acp_endpoint_handler endpoint_handler = {
+    .receive = endpoint_receive,
+    .receive_end = endpoint_receive_end,
+    .receive_message = endpoint_receive_message,
+    .output = endpoint_output,
+    .sent = endpoint_sent,
+    .deadline = endpoint_deadline,
+    .tick = endpoint_tick,
+    .paused = endpoint_paused,
+};
+
+struct acp_endpoint *acp_peer_endpoint(struct acp_peer *peer)
+{
+    return &peer->endpoint;
+}
+
 int acp_peer_new_sized(const struct acp_peer_options *options, size_t options_size,
                        const struct acp_peer_handler *handler, size_t handler_size, void *user,
                        struct acp_peer **ret)
@@ -70,6 +127,8 @@ int acp_peer_new_sized(const struct acp_peer_options *options, size_t options_si
     peer->next_call = 1;
     acp_deframer_init(&peer->deframer, peer->options.framing, peer->options.max_message);
     acp_buf_init(&peer->inbox, peer->deframer.max_message);
+    acp_buf_init(&peer->messages, peer->deframer.max_message + sizeof(size_t));
+    acp_endpoint_init(&peer->endpoint, &endpoint_handler, peer);
     acp_buf_init(&peer->out, peer->options.max_output);
     acp_arena_init(&peer->arena, 0);
     acp_map_init(&peer->calls_by_id, seed_of(peer));
@@ -90,6 +149,7 @@ static void destroy(struct acp_peer *peer)
     acp_deadlines_finish(&peer->deadlines);
     acp_deframer_finish(&peer->deframer);
     acp_buf_finish(&peer->inbox);
+    acp_buf_finish(&peer->messages);
     acp_buf_finish(&peer->out);
     acp_arena_finish(&peer->arena);
     free(peer);
@@ -144,6 +204,7 @@ void acp_peer_free(struct acp_peer *peer)
     acp_peer_close(peer, ACP_ERR_CLOSED);
     finish_close(peer);
     peer->handler = (struct acp_peer_handler){0};
+    acp_endpoint_on_wake(&peer->endpoint, NULL, NULL);
     peer->freeing = true;
     acp_rpc_leave(peer);
 }
@@ -184,9 +245,36 @@ static void pump(struct acp_peer *peer)
     }
 }
 
+static void serve_message(struct acp_peer *peer, struct acp_raw text)
+{
+    struct acp_frame frame = {ACP_FRAME_MESSAGE, acp_str_n(text.ptr, text.len)};
+    if (text.len > peer->deframer.max_message) {
+        frame.kind = ACP_FRAME_TOO_LARGE;
+        frame.text.len = EXCERPT;
+    }
+    acp_rpc_dispatch(peer, &frame);
+}
+
+static void pump_messages(struct acp_peer *peer)
+{
+    while (!peer->closed && peer->messages.len) {
+        struct acp_buf chunk = peer->messages;
+        acp_buf_init(&peer->messages, chunk.max);
+        while (!peer->closed && chunk.len) {
+            size_t len;
+            memcpy(&len, acp_buf_view(&chunk).ptr, sizeof(len));
+            acp_buf_consume(&chunk, sizeof(len));
+            serve_message(peer, acp_raw_n(acp_buf_view(&chunk).ptr, len));
+            acp_buf_consume(&chunk, len);
+        }
+        acp_buf_finish(&chunk);
+    }
+}
+
 /* Serves what callbacks have fed meanwhile, in the order it came. */
 static void pump_inbox(struct acp_peer *peer)
 {
+    pump_messages(peer);
     while (!peer->closed && peer->inbox.len) {
         struct acp_buf chunk = peer->inbox;
         acp_buf_init(&peer->inbox, chunk.max);
@@ -214,6 +302,37 @@ int acp_peer_receive(struct acp_peer *peer, const void *bytes, size_t n, uint64_
     peer->receiving = true;
     acp_deframer_feed(&peer->deframer, bytes, n);
     pump(peer);
+    pump_inbox(peer);
+    peer->receiving = false;
+    int ret = peer->closed ? ACP_ERR_CLOSED : 0;
+    peer->timed--;
+    acp_rpc_leave(peer);
+    return ret;
+}
+
+/* A message that a callback feeds while another is being served. */
+static int keep_message(struct acp_peer *peer, struct acp_raw text)
+{
+    size_t had = peer->messages.len;
+    int err = acp_buf_append(&peer->messages, &text.len, sizeof(text.len));
+    if (!err)
+        err = acp_buf_append(&peer->messages, text.ptr, text.len);
+    if (err)
+        acp_buf_truncate(&peer->messages, had);
+    return err;
+}
+
+int acp_peer_receive_message(struct acp_peer *peer, struct acp_raw text, uint64_t now)
+{
+    assert(!peer->open.kind);
+    if (peer->closed || peer->end_seen)
+        return ACP_ERR_CLOSED;
+    if (peer->receiving)
+        return keep_message(peer, text);
+    acp_rpc_enter(peer);
+    acp_rpc_begin_timed(peer, now);
+    peer->receiving = true;
+    serve_message(peer, text);
     pump_inbox(peer);
     peer->receiving = false;
     int ret = peer->closed ? ACP_ERR_CLOSED : 0;

@@ -13,6 +13,7 @@
 #include "acp/rpc.h"
 #include "base/map.h"
 #include "rpc/deadlines.h"
+#include "rpc/endpoint.h"
 #include "rpc/numbers.h"
 
 enum {
@@ -71,9 +72,11 @@ struct acp_peer {
     struct acp_peer_handler handler;
     void *user;
 
+    struct acp_endpoint endpoint;
     struct acp_deframer deframer;
-    struct acp_buf inbox;   /* bytes that a callback fed while others were being served */
-    struct acp_arena arena; /* for the message being served */
+    struct acp_buf inbox;    /* bytes that a callback fed while others were being served */
+    struct acp_buf messages; /* the same for whole messages: a length and the text of each */
+    struct acp_arena arena;  /* for the message being served */
 
     struct acp_buf out;
     struct acp_json_writer writer;

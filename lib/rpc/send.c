@@ -79,11 +79,14 @@ static int finish(struct acp_peer *peer)
     return acp_frame_end(&peer->out, peer->open.framing, peer->open.mark);
 }
 
-/* Tells the owner about output that has been added behind mark. */
-static void announce(struct acp_peer *peer, size_t mark)
+/*
+ * Tells the owner about output that has been added behind mark; whoever drives the peer must look
+ * again for the first of it, and for a request whose time begins.
+ */
+static void announce(struct acp_peer *peer, size_t mark, bool timed)
 {
-    if (mark == 0 && peer->handler.output)
-        peer->handler.output(peer, peer->user);
+    if (mark == 0 || timed)
+        acp_endpoint_wake(&peer->endpoint);
     if (peer->pressed || peer->out.len <= peer->options.high_water)
         return;
     peer->pressed = true;
@@ -279,7 +282,7 @@ int acp_rpc_respond_error(struct acp_peer *peer, struct acp_raw id, int64_t code
     if (err)
         acp_peer_close(peer, err);
     else
-        announce(peer, mark);
+        announce(peer, mark, false);
     acp_rpc_leave(peer);
     return err;
 }
@@ -374,6 +377,7 @@ int acp_peer_commit(struct acp_peer *peer, uint64_t *ret_request)
         return ACP_ERR_STATE;
     int err = peer->open.kind == OPEN_FAILED ? peer->writer.err : finish(peer);
     struct open_message open = peer->open;
+    bool timed = false;
     peer->open = (struct open_message){0};
     acp_rpc_enter(peer);
     if (open.call)
@@ -381,13 +385,14 @@ int acp_peer_commit(struct acp_peer *peer, uint64_t *ret_request)
     if (open.asked && err) {
         acp_rpc_asked_drop(peer, open.asked);
     } else if (open.asked) {
+        timed = open.asked->timeout_ms > 0;
         peer->next_request++;
         /* Before the callback, which may bring the reply. */
         if (ret_request)
             *ret_request = open.asked->number;
     }
     if (!err)
-        announce(peer, open.mark);
+        announce(peer, open.mark, timed);
     else if (open.call)
         respond_failure(peer, open.call);
     free(open.call);

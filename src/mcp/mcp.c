@@ -333,15 +333,6 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-static void on_output(struct acp_peer *peer, void *user)
-{
-    struct mcp_server *server = user;
-    struct acp_link *link = server->process ? acp_process_link(server->process) : NULL;
-    (void) peer;
-    if (link)
-        acp_link_wake(link);
-}
-
 /*
  * A line that was meant as a message and cannot be read may be an answer that is waited for; after
  * one without an end there is no telling where the next begins.  Such a server is of no use.  What
@@ -397,10 +388,8 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
 static int start(struct mcp_server *server, const struct mcp_options *options,
                  struct acp_failure *failure)
 {
-    static const struct acp_peer_handler peer_handler = {.request = on_request,
-                                                         .notification = on_notification,
-                                                         .trouble = on_trouble,
-                                                         .output = on_output};
+    static const struct acp_peer_handler peer_handler = {
+        .request = on_request, .notification = on_notification, .trouble = on_trouble};
     static const struct acp_process_handler process_handler = {.unlinked = on_unlinked,
                                                                .exited = on_exited};
     struct acp_peer_options peer_options = {.framing = ACP_FRAMING_LINES,

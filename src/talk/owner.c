@@ -457,14 +457,6 @@ static void on_left(struct acp_link *link, int reason, void *user)
     release(visitor);
 }
 
-static void on_output(struct acp_peer *peer, void *user)
-{
-    struct visitor *visitor = user;
-    (void) peer;
-    if (visitor->link)
-        acp_link_wake(visitor->link);
-}
-
 static void on_pressure(struct acp_peer *peer, bool high, void *user)
 {
     struct visitor *visitor = user;
@@ -475,8 +467,7 @@ static void on_pressure(struct acp_peer *peer, bool high, void *user)
 
 static void welcome(struct owner *owner, int fd)
 {
-    static const struct acp_peer_handler handler = {
-        .request = on_request, .output = on_output, .pressure = on_pressure};
+    static const struct acp_peer_handler handler = {.request = on_request, .pressure = on_pressure};
     static const struct acp_link_handler link_handler = {.closed = on_left};
     struct acp_link_options link = {.in = fd, .out = fd};
     struct visitor *visitor = calloc(1, sizeof(*visitor));
@@ -486,8 +477,8 @@ static void welcome(struct owner *owner, int fd)
         return;
     }
     visitor->owner = owner;
-    struct acp_endpoint endpoint = acp_peer_endpoint(visitor->peer);
-    if (acp_link_new(owner->loop, &link, &endpoint, &link_handler, visitor, &visitor->link)) {
+    struct acp_endpoint *endpoint = acp_peer_endpoint(visitor->peer);
+    if (acp_link_new(owner->loop, &link, endpoint, &link_handler, visitor, &visitor->link)) {
         acp_peer_free(visitor->peer);
         free(visitor);
         return;

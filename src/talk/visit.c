@@ -171,14 +171,6 @@ int visit_ask(struct visit *visit, const char *method, visit_fn *done, void *use
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-static void on_output(struct acp_peer *peer, void *user)
-{
-    struct visit *visit = user;
-    (void) peer;
-    if (visit->link)
-        acp_link_wake(visit->link);
-}
-
 static void on_closed(struct acp_link *link, int reason, void *user)
 {
     struct visit *visit = user;
@@ -207,10 +199,8 @@ static int connect_to(const char *path)
 int visit_new(uv_loop_t *loop, const char *socket, const struct visit_handler *handler, void *user,
               struct visit **ret)
 {
-    static const struct acp_peer_handler peer_handler = {.request = on_request,
-                                                         .notification = on_notification,
-                                                         .cancel = on_cancel,
-                                                         .output = on_output};
+    static const struct acp_peer_handler peer_handler = {
+        .request = on_request, .notification = on_notification, .cancel = on_cancel};
     static const struct acp_link_handler link_handler = {.closed = on_closed};
     int fd = connect_to(socket);
     if (fd < 0)
@@ -224,8 +214,8 @@ int visit_new(uv_loop_t *loop, const char *socket, const struct visit_handler *h
     }
     visit->handler = *handler;
     visit->user = user;
-    struct acp_endpoint endpoint = acp_peer_endpoint(visit->peer);
-    int err = acp_link_new(loop, &link, &endpoint, &link_handler, visit, &visit->link);
+    struct acp_endpoint *endpoint = acp_peer_endpoint(visit->peer);
+    int err = acp_link_new(loop, &link, endpoint, &link_handler, visit, &visit->link);
     if (err) {
         acp_peer_free(visit->peer);
         free(visit);

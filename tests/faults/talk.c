@@ -86,7 +86,7 @@ static void kill_side(struct talk *t, enum talk_side side)
         acp_client_explain_close(t->client, acp_str(TALK_DEATH));
         t->explained = true;
     }
-    t->ends[survivor].receive_end(t->ends[survivor].self, t->now);
+    acp_endpoint_receive_end(t->ends[survivor], t->now);
 }
 
 /* ---- Carrying -------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static void hand_over(struct talk *t, enum talk_side to, const char *bytes, size
     char *copy = malloc(n);
     assert_non_null(copy);
     memcpy(copy, bytes, n);
-    int err = t->ends[to].receive(t->ends[to].self, copy, n, t->now);
+    int err = acp_endpoint_receive(t->ends[to], copy, n, t->now);
     assert_true(err == 0 || t->gave_up);
     free(copy);
 }
@@ -108,11 +108,11 @@ static void collect(struct talk *t, enum talk_side from)
 {
     if (!lives(t, from))
         return;
-    struct acp_endpoint *end = &t->ends[from];
-    struct acp_str out = end->output(end->self);
+    struct acp_endpoint *end = t->ends[from];
+    struct acp_str out = acp_endpoint_output(end);
     if (lives(t, other(from)) && out.len)
         assert_int_equal(acp_buf_append(&t->pipes[other(from)], out.ptr, out.len), 0);
-    end->sent(end->self, out.len);
+    acp_endpoint_sent(end, out.len);
 }
 
 static void record(struct talk *t, enum talk_side to, struct acp_str text)
@@ -198,7 +198,7 @@ static bool pass_time(struct talk *t)
 {
     uint64_t due = UINT64_MAX;
     for (enum talk_side side = TALK_AGENT; side <= TALK_CLIENT; side++) {
-        uint64_t at = lives(t, side) ? t->ends[side].deadline(t->ends[side].self) : UINT64_MAX;
+        uint64_t at = lives(t, side) ? acp_endpoint_deadline(t->ends[side]) : UINT64_MAX;
         due = at < due ? at : due;
     }
     if (due == UINT64_MAX)
@@ -206,7 +206,7 @@ static bool pass_time(struct talk *t)
     t->now = due > t->now ? due : t->now;
     for (enum talk_side side = TALK_AGENT; side <= TALK_CLIENT; side++)
         if (lives(t, side))
-            t->ends[side].tick(t->ends[side].self, t->now);
+            acp_endpoint_tick(t->ends[side], t->now);
     return true;
 }
 
@@ -226,7 +226,7 @@ void talk_finish(struct talk *t)
     for (int i = 0; i < 2; i++) {
         enum talk_side side = i ? TALK_CLIENT : TALK_AGENT;
         if (lives(t, side))
-            t->ends[side].receive_end(t->ends[side].self, t->now);
+            acp_endpoint_receive_end(t->ends[side], t->now);
     }
 }
 

@@ -75,7 +75,7 @@ struct talk {
 
     struct acp_agent *agent;   /* NULL once it is dead */
     struct acp_client *client; /* likewise */
-    struct acp_endpoint ends[2];
+    struct acp_endpoint *ends[2];
     struct acp_buf pipes[2]; /* on the way to that side */
 
     /* The messages that arrived whole, in their order. */

@@ -21,7 +21,7 @@
         "\"update\":{\"sessionUpdate\":\"state_update\","
 
 struct edge {
-    struct acp_endpoint end;
+    struct acp_endpoint *end;
     struct acp_agent *agent;
     struct acp_client *client;
     struct acp_client_session *session;
@@ -37,16 +37,16 @@ struct edge {
 
 static void feed(struct edge *e, const char *text)
 {
-    assert_int_equal(e->end.receive(e->end.self, text, strlen(text), 0), 0);
+    assert_int_equal(acp_endpoint_receive(e->end, text, strlen(text), 0), 0);
 }
 
 /* What was put out since the last time, as a text to be freed. */
 static char *taken(struct edge *e)
 {
-    struct acp_str out = e->end.output(e->end.self);
+    struct acp_str out = acp_endpoint_output(e->end);
     char *copy = strndup(out.len ? out.ptr : "", out.len);
     assert_non_null(copy);
-    e->end.sent(e->end.self, out.len);
+    acp_endpoint_sent(e->end, out.len);
     return copy;
 }
 

@@ -93,9 +93,9 @@ static void on_end_session(struct acp_client_session *session, void *user)
 
 static void tell(struct acp_endpoint *e, const char *line)
 {
-    struct acp_str out = e->output(e->self);
-    e->sent(e->self, out.len);
-    (void) e->receive(e->self, line, strlen(line), 0);
+    struct acp_str out = acp_endpoint_output(e);
+    acp_endpoint_sent(e, out.len);
+    (void) acp_endpoint_receive(e, line, strlen(line), 0);
 }
 
 /* As far as a session with a turn; numbers of requests are given out in order, from 0. */
@@ -140,10 +140,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .terminals = true,
                                          .forms = true};
     CHECK(acp_client_new(&options, &handler, &p, &p.client) == 0);
-    struct acp_endpoint e = acp_client_endpoint(p.client);
-    open_session(&p, &e);
-    (void) e.receive(e.self, data + 1, size - 1, 0);
-    e.receive_end(e.self, 0);
+    struct acp_endpoint *e = acp_client_endpoint(p.client);
+    open_session(&p, e);
+    (void) acp_endpoint_receive(e, data + 1, size - 1, 0);
+    acp_endpoint_receive_end(e, 0);
     acp_client_free(p.client);
     CHECK(p.ended == p.begun);
     CHECK((p.does & CLOSES) || p.sessions >= 1);

@@ -81,9 +81,8 @@ static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_
     act_inside(user);
 }
 
-static void on_output(struct acp_peer *peer, void *user)
+static void on_wake(void *user)
 {
-    CHECK(acp_peer_output(peer).len > 0);
     act_inside(user);
 }
 
@@ -279,7 +278,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                     .notification = on_notification,
                                                     .cancel = on_cancel,
                                                     .trouble = on_trouble,
-                                                    .output = on_output,
                                                     .closed = on_closed};
     if (size == 0)
         return 0;
@@ -292,6 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .silent_on_noise = data[0] & 64,
                                        .null_ids = data[0] & 128};
     CHECK(acp_peer_new(&options, &handler, &o, &o.peer) == 0);
+    acp_endpoint_on_wake(acp_peer_endpoint(o.peer), on_wake, &o);
     size_t at = 1;
     while (at < size && o.peer) {
         const uint8_t *mark = memchr(data + at, 0xff, size - at);

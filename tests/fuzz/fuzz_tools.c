@@ -51,9 +51,9 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
 
 static void hear(const char *line)
 {
-    struct acp_endpoint agent = acp_agent_endpoint(world.agent);
-    (void) agent.receive(agent.self, line, strlen(line), uv_now(&world.loop));
-    agent.sent(agent.self, agent.output(agent.self).len);
+    struct acp_endpoint *agent = acp_agent_endpoint(world.agent);
+    (void) acp_endpoint_receive(agent, line, strlen(line), uv_now(&world.loop));
+    acp_endpoint_sent(agent, acp_endpoint_output(agent).len);
 }
 
 static void leave(void)
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void) uv_run(&world.loop, UV_RUN_ONCE);
     (void) uv_run(&world.loop, UV_RUN_NOWAIT);
     CHECK(world.ends == 1 && tools_running(world.tools) == 0);
-    struct acp_endpoint agent = acp_agent_endpoint(world.agent);
-    agent.sent(agent.self, agent.output(agent.self).len);
+    struct acp_endpoint *agent = acp_agent_endpoint(world.agent);
+    acp_endpoint_sent(agent, acp_endpoint_output(agent).len);
     return 0;
 }

@@ -29,24 +29,24 @@ void world_carry(struct world *w)
 {
     bool moved = true;
     while (moved) {
-        struct acp_str out = w->a.output(w->a.self);
+        struct acp_str out = acp_endpoint_output(w->a);
         moved = out.len > 0;
         if (out.len) {
             char *copy = malloc(out.len);
             size_t n = out.len;
             memcpy(copy, out.ptr, n);
             assert_int_equal(acp_buf_append(&w->wire, copy, n), 0);
-            w->a.sent(w->a.self, n);
-            (void) w->c.receive(w->c.self, copy, n, w->now);
+            acp_endpoint_sent(w->a, n);
+            (void) acp_endpoint_receive(w->c, copy, n, w->now);
             free(copy);
         }
-        out = w->c.output(w->c.self);
+        out = acp_endpoint_output(w->c);
         if (out.len) {
             char *copy = malloc(out.len);
             size_t n = out.len;
             memcpy(copy, out.ptr, n);
-            w->c.sent(w->c.self, n);
-            (void) w->a.receive(w->a.self, copy, n, w->now);
+            acp_endpoint_sent(w->c, n);
+            (void) acp_endpoint_receive(w->a, copy, n, w->now);
             free(copy);
             moved = true;
         }
@@ -56,13 +56,13 @@ void world_carry(struct world *w)
 void world_pass_time(struct world *w, uint64_t ms)
 {
     /* Like every loop that keeps to the deadlines. */
-    if (w->a.deadline(w->a.self) <= w->now)
-        w->a.tick(w->a.self, w->now);
-    if (w->c.deadline(w->c.self) <= w->now)
-        w->c.tick(w->c.self, w->now);
+    if (acp_endpoint_deadline(w->a) <= w->now)
+        acp_endpoint_tick(w->a, w->now);
+    if (acp_endpoint_deadline(w->c) <= w->now)
+        acp_endpoint_tick(w->c, w->now);
     w->now += ms;
-    w->a.tick(w->a.self, w->now);
-    w->c.tick(w->c.self, w->now);
+    acp_endpoint_tick(w->a, w->now);
+    acp_endpoint_tick(w->c, w->now);
     world_carry(w);
 }
 

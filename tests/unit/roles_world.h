@@ -13,8 +13,8 @@
 struct world {
     struct acp_agent *agent;
     struct acp_client *client;
-    struct acp_endpoint a;
-    struct acp_endpoint c;
+    struct acp_endpoint *a;
+    struct acp_endpoint *c;
     uint64_t now;
     struct acp_session *agent_session;
     struct acp_client_session *session;

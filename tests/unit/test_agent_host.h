@@ -11,7 +11,7 @@
 
 struct host {
     struct acp_agent *agent;
-    struct acp_endpoint end;
+    struct acp_endpoint *end;
     struct acp_buf wire; /* what the agent wrote since it was last looked at */
     struct acp_session *session;
     struct acp_turn *turn; /* the one that waits */
@@ -42,9 +42,9 @@ static inline void expect_note(struct host *h, const char *expected)
 
 static inline void host_collect(struct host *h)
 {
-    struct acp_str out = h->end.output(h->end.self);
+    struct acp_str out = acp_endpoint_output(h->end);
     assert_int_equal(acp_buf_append_str(&h->wire, out), 0);
-    h->end.sent(h->end.self, out.len);
+    acp_endpoint_sent(h->end, out.len);
 }
 
 /* The client says a line. */
@@ -53,7 +53,7 @@ static inline void feed(struct host *h, const char *line)
     char text[4096];
     struct acp_raw raw = test_quoted(line, text, sizeof(text) - 1);
     text[raw.len] = '\n';
-    assert_int_equal(h->end.receive(h->end.self, text, raw.len + 1, h->now), 0);
+    assert_int_equal(acp_endpoint_receive(h->end, text, raw.len + 1, h->now), 0);
     host_collect(h);
 }
 

@@ -40,16 +40,16 @@ static void what_is_not_kept_is_not_sent(void **state)
     open_keeping(&h, 1);
     say_numbered(&h, "free", 0);
     expect_wrote(&h, "free");
-    assert_false(h.end.holding(h.end.self));
+    assert_false(acp_endpoint_is_holding(h.end));
     forget(&h);
     say_numbered(&h, "held", 1);
     assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
     expect_silence(&h);
-    assert_true(h.end.holding(h.end.self));
+    assert_true(acp_endpoint_is_holding(h.end));
     acp_agent_release(h.agent, 1);
     expect_wrote(&h, "held");
     expect_wrote(&h, "'stopReason':'end_turn'");
-    assert_false(h.end.holding(h.end.self));
+    assert_false(acp_endpoint_is_holding(h.end));
     host_finish(&h);
 }
 
@@ -89,7 +89,7 @@ static void a_release_wakes_who_carries_the_bytes(void **state)
     (void) state;
     open_keeping(&h, 1);
     say_numbered(&h, "held", 1);
-    acp_agent_on_output(h.agent, wake, &wakes);
+    acp_endpoint_on_wake(h.end, wake, &wakes);
     acp_agent_release(h.agent, 1);
     assert_int_equal(wakes, 1);
     acp_agent_release(h.agent, 1);

@@ -502,8 +502,7 @@ static void v1_init_04_the_client_says_who_it_is(void **state)
             }
             assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
             assert_int_equal(acp_client_start(client, NULL, NULL), 0);
-            struct acp_str out =
-                acp_client_endpoint(client).output(acp_client_endpoint(client).self);
+            struct acp_str out = acp_endpoint_output(acp_client_endpoint(client));
             char *text = strndup(out.ptr, out.len);
             /* Version 2 demands a name, so there are stand-ins. */
             (void) snprintf(expected, sizeof(expected), "\"%s\":{%s}",
@@ -526,7 +525,7 @@ static void an_agent_of_either_version_learns_what_is_offered(void **state)
     (void) state;
     assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
     assert_int_equal(acp_client_start(client, NULL, NULL), 0);
-    struct acp_str out = acp_client_endpoint(client).output(acp_client_endpoint(client).self);
+    struct acp_str out = acp_endpoint_output(acp_client_endpoint(client));
     char *text = strndup(out.ptr, out.len);
     assert_non_null(strstr(text, "\"protocolVersion\":2"));
     assert_non_null(strstr(text, "\"capabilities\":{\"elicitation\":{\"form\":{}}}"));
@@ -546,7 +545,7 @@ static void unstable_capabilities_are_told_only_when_wanted(void **state)
         struct acp_client *client;
         assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
         assert_int_equal(acp_client_start(client, NULL, NULL), 0);
-        struct acp_str out = acp_client_endpoint(client).output(acp_client_endpoint(client).self);
+        struct acp_str out = acp_endpoint_output(acp_client_endpoint(client));
         char *text = strndup(out.ptr, out.len);
         assert_int_equal(strstr(text, "\"subagents\":{}") != NULL, flags != 0);
         assert_int_equal(strstr(text, "\"plan\":{}") != NULL, flags != 0);

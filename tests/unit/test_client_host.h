@@ -14,7 +14,7 @@
 
 struct talk {
     struct acp_client *client;
-    struct acp_endpoint endpoint;
+    struct acp_endpoint *endpoint;
     struct acp_client_options options;
     struct acp_client_session *session; /* the last that was opened */
     struct acp_buf log;                 /* what the program was shown */
@@ -173,9 +173,9 @@ static inline void on_turn_end(struct acp_client_session *session, struct acp_st
 /* Takes what the client has written since. */
 static inline void hear(struct talk *t)
 {
-    struct acp_str out = t->endpoint.output(t->endpoint.self);
+    struct acp_str out = acp_endpoint_output(t->endpoint);
     assert_int_equal(acp_buf_append(&t->said, out.ptr, out.len), 0);
-    t->endpoint.sent(t->endpoint.self, out.len);
+    acp_endpoint_sent(t->endpoint, out.len);
 }
 
 /* The agent says one line. */
@@ -188,8 +188,8 @@ static inline void tell(struct talk *t, const char *format, ...)
     va_start(args, format);
     (void) vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    (void) t->endpoint.receive(t->endpoint.self, line, strlen(line), 0);
-    (void) t->endpoint.receive(t->endpoint.self, "\n", 1, 0);
+    (void) acp_endpoint_receive(t->endpoint, line, strlen(line), 0);
+    (void) acp_endpoint_receive(t->endpoint, "\n", 1, 0);
     hear(t);
 }
 

@@ -38,8 +38,8 @@ static void side_open(struct side *side, uv_loop_t *loop, int in, int out)
     *side = (struct side){0};
     pair_init(&side->pair);
     struct acp_link_options options = {.in = in, .out = out, .linger_ms = 300};
-    assert_int_equal(
-        acp_link_new(loop, &options, &side->pair.endpoint, &handler, side, &side->link), 0);
+    assert_int_equal(acp_link_new(loop, &options, side->pair.endpoint, &handler, side, &side->link),
+                     0);
 }
 
 static void side_finish(struct side *side)
@@ -487,10 +487,10 @@ static void a_link_may_be_freed_while_it_delivers(void **state)
     assert_int_equal(acp_fd_pipe(&in[0], &in[1]), 0);
     a = (struct side){0};
     pair_init(&a.pair);
-    a.pair.endpoint.receive = free_inside; /* pair is the first member of side */
+    a.pair.instead = free_inside; /* pair is the first member of side */
     struct acp_link_options options = {.in = in[0], .out = -1};
     assert_int_equal(
-        acp_link_new(host_loop(state), &options, &a.pair.endpoint, &handler, &a, &a.link), 0);
+        acp_link_new(host_loop(state), &options, a.pair.endpoint, &handler, &a, &a.link), 0);
     assert_int_equal(write(in[1], "x", 1), 1);
     assert_true(host_run_until(host_loop(state), &a.closed, 1000));
     acp_fd_close(&in[1]);
@@ -506,7 +506,7 @@ static void a_bad_descriptor_is_an_error(void **state)
     int closed = dup(0);
     assert_int_equal(close(closed), 0);
     struct acp_link_options options = {.in = closed, .out = -1};
-    int err = acp_link_new(host_loop(state), &options, &pair.endpoint, &handler, NULL, &link);
+    int err = acp_link_new(host_loop(state), &options, pair.endpoint, &handler, NULL, &link);
     assert_int_equal(acp_err_errno(err), EBADF);
     assert_null(link);
     pair_finish(&pair);
@@ -528,14 +528,6 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     assert_int_equal(acp_peer_result(peer, call, message->params), 0);
 }
 
-static void on_output(struct acp_peer *peer, void *user)
-{
-    (void) peer;
-    struct talker *t = user;
-    if (t->link)
-        acp_link_wake(t->link);
-}
-
 static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
                      void *user)
 {
@@ -552,16 +544,16 @@ static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_r
 
 static void peers_talk_over_links(void **state)
 {
-    static const struct acp_peer_handler handlers = {.request = on_request, .output = on_output};
+    static const struct acp_peer_handler handlers = {.request = on_request};
     struct talker t[2] = {{0}, {0}};
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(acp_peer_new(NULL, &handlers, &t[i], &t[i].peer), 0);
-        struct acp_endpoint endpoint = acp_peer_endpoint(t[i].peer);
+        struct acp_endpoint *endpoint = acp_peer_endpoint(t[i].peer);
         struct acp_link_options options = {.in = ends[i], .out = ends[i]};
-        assert_int_equal(
-            acp_link_new(host_loop(state), &options, &endpoint, NULL, NULL, &t[i].link), 0);
+        assert_int_equal(acp_link_new(host_loop(state), &options, endpoint, NULL, NULL, &t[i].link),
+                         0);
     }
     struct acp_request first = {.method = ACP_STR("echo"), .reply = on_reply, .user = &t[0]};
     assert_int_equal(acp_peer_request(t[0].peer, &first, acp_raw("[1]"), NULL), 0);

@@ -22,7 +22,7 @@ static void links(void **state)
         struct acp_link_options options = {.in = ends[0], .out = ends[1]};
         test_struck = false;
         test_countdown = n;
-        int err = acp_link_new(host_loop(state), &options, &pair.endpoint, NULL, NULL, &link);
+        int err = acp_link_new(host_loop(state), &options, pair.endpoint, NULL, NULL, &link);
         test_countdown = 0;
         assert_int_equal(err, test_struck ? ACP_ERR_NOMEM : 0);
         acp_link_free(link);

@@ -69,8 +69,10 @@ static inline void run_init(struct run *run)
 
 static inline int run_start(struct run *run, uv_loop_t *loop, const char *const *argv)
 {
-    static const struct acp_process_handler handler = {run_on_output, run_on_errors,
-                                                       run_on_unlinked, run_on_exited};
+    static const struct acp_process_handler handler = {.output = run_on_output,
+                                                       .errors = run_on_errors,
+                                                       .unlinked = run_on_unlinked,
+                                                       .exited = run_on_exited};
     run->options.argv = argv;
     return acp_process_start(loop, &run->options, &handler, run, &run->process, &run->failure);
 }

@@ -189,7 +189,7 @@ static void cancelled_while_it_is_created(void **state)
     w->ends_turn = true;
     (void) world_start(w, &options);
     assert_int_equal(acp_client_cancel(w->session), 0);
-    assert_true(world_move(w, &w->c, &w->a)); /* the cancel arrives before the client has read */
+    assert_true(world_move(w, w->c, w->a)); /* the cancel arrives before the client has read */
     while (!w->told.count)
         (void) uv_run(w->loop, UV_RUN_ONCE);
     assert_int_equal(w->told.end, ACP_JOB_CANCELLED);

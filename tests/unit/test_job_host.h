@@ -43,8 +43,8 @@ struct world {
     enum kind kind;
     struct acp_agent *agent;
     struct acp_client *client;
-    struct acp_endpoint a;
-    struct acp_endpoint c;
+    struct acp_endpoint *a;
+    struct acp_endpoint *c;
     struct acp_policy *policy;
     struct acp_workspace *workspace;
     struct acp_jobs *jobs;
@@ -125,8 +125,8 @@ static inline void world_tap(struct world *w, struct acp_str bytes)
 
 static inline bool world_move(struct world *w, struct acp_endpoint *from, struct acp_endpoint *to)
 {
-    bool is_agent = from == &w->a;
-    size_t unsent = from->output(from->self).len;
+    bool is_agent = from == w->a;
+    size_t unsent = acp_endpoint_output(from).len;
     if (is_agent && unsent > w->most_unsent)
         w->most_unsent = unsent;
     if (is_agent ? w->reads_nothing : w->says_nothing)
@@ -136,8 +136,8 @@ static inline bool world_move(struct world *w, struct acp_endpoint *from, struct
 
 static inline void world_step(struct world *w)
 {
-    bool moved = world_move(w, &w->a, &w->c);
-    moved = world_move(w, &w->c, &w->a) || moved;
+    bool moved = world_move(w, w->a, w->c);
+    moved = world_move(w, w->c, w->a) || moved;
     world_turn_loop(w->loop, moved);
 }
 

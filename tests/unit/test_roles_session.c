@@ -41,8 +41,8 @@ static void nothing_goes_before_initialize(void **state)
     (void) state;
     struct world *w = world_new(ACP_V1, ACP_V1);
     assert_int_equal(acp_client_new_session(w->client, &place, world_on_session, w), ACP_ERR_STATE);
-    assert_int_equal(w->a.receive(w->a.self, line, sizeof(line) - 1, 0), 0);
-    struct acp_str out = w->a.output(w->a.self);
+    assert_int_equal(acp_endpoint_receive(w->a, line, sizeof(line) - 1, 0), 0);
+    struct acp_str out = acp_endpoint_output(w->a);
     char *answer = world_copy(out);
     assert_non_null(strstr(answer, "-32600"));
     free(answer);
@@ -86,9 +86,9 @@ static void updates_before_the_session_is_known_are_kept(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sessionId\":\"s9\"}}\n";
     world_start(w);
     assert_int_equal(acp_client_new_session(w->client, &place, world_on_session, w), 0);
-    struct acp_str out = w->c.output(w->c.self);
-    w->c.sent(w->c.self, out.len);
-    assert_int_equal(w->c.receive(w->c.self, early, sizeof(early) - 1, 0), 0);
+    struct acp_str out = acp_endpoint_output(w->c);
+    acp_endpoint_sent(w->c, out.len);
+    assert_int_equal(acp_endpoint_receive(w->c, early, sizeof(early) - 1, 0), 0);
     assert_non_null(w->session);
     world_expect_log(w, "agent: early\nother: {\"sessionUpdate\":\"from_the_future\",\"x\":1}\n");
     world_free(w);
@@ -179,13 +179,13 @@ static void what_must_not_reach_the_program_is_refused(void **state)
         char line[500];
         (void) snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":\"q\",%s}\n",
                         cases[i].request);
-        assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
-        struct acp_str out = w->a.output(w->a.self);
+        assert_int_equal(acp_endpoint_receive(w->a, line, strlen(line), 0), 0);
+        struct acp_str out = acp_endpoint_output(w->a);
         char *answer = world_copy(out);
         if (!strstr(answer, cases[i].answer))
             fail_msg("%s\n got %s instead of %s", cases[i].request, answer, cases[i].answer);
         free(answer);
-        w->a.sent(w->a.self, out.len);
+        acp_endpoint_sent(w->a, out.len);
     }
     world_free(w);
 }
@@ -193,10 +193,10 @@ static void what_must_not_reach_the_program_is_refused(void **state)
 /* Sends the agent a line and returns what it answers; to be freed. */
 static char *answer_to(struct world *w, const char *line)
 {
-    assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
-    struct acp_str out = w->a.output(w->a.self);
+    assert_int_equal(acp_endpoint_receive(w->a, line, strlen(line), 0), 0);
+    struct acp_str out = acp_endpoint_output(w->a);
     char *answer = world_copy(out);
-    w->a.sent(w->a.self, out.len);
+    acp_endpoint_sent(w->a, out.len);
     return answer;
 }
 

@@ -76,7 +76,7 @@ static void com_ext_06_the_trace_context_of_a_prompt_reaches_the_program(void **
         "{\"sessionId\":\"%.*s\",\"prompt\":[{\"type\":\"text\",\"text\":\"x\"}],\"_meta\":%s}}\n",
         (int) id.len, id.ptr, trace);
     w->scene = SCENE_WAIT;
-    assert_int_equal(w->a.receive(w->a.self, line, strlen(line), 0), 0);
+    assert_int_equal(acp_endpoint_receive(w->a, line, strlen(line), 0), 0);
     struct acp_raw meta = acp_turn_meta(w->turn);
     assert_int_equal(meta.len, strlen(trace));
     assert_memory_equal(meta.ptr, trace, meta.len);
@@ -123,12 +123,12 @@ static void a_second_prompt_does_not_touch_the_first(void **state)
                     "{\"sessionId\":\"%.*s\",\"prompt\":[{\"type\":\"text\",\"text\":\"x\"}]}}\n",
                     (int) acp_client_session_id(w->session).len,
                     acp_client_session_id(w->session).ptr);
-    assert_int_equal(w->a.receive(w->a.self, second, strlen(second), 0), 0);
-    struct acp_str out = w->a.output(w->a.self);
+    assert_int_equal(acp_endpoint_receive(w->a, second, strlen(second), 0), 0);
+    struct acp_str out = acp_endpoint_output(w->a);
     char *answer = world_copy(out);
     assert_non_null(strstr(answer, "-32600"));
     free(answer);
-    w->a.sent(w->a.self, out.len);
+    acp_endpoint_sent(w->a, out.len);
     assert_int_equal(acp_turn_end(w->turn, ACP_STOP_END_TURN), 0);
     world_carry(w);
     assert_int_equal(w->ends, 1);
@@ -153,10 +153,10 @@ static void a_turn_that_fails_tells_why(void **state)
 static void die_once(struct world *w)
 {
     world_say(w, SCENE_WAIT, "wait");
-    w->c.receive_end(w->c.self, w->now); /* the agent is gone */
+    acp_endpoint_receive_end(w->c, w->now); /* the agent is gone */
     assert_int_equal(w->ends, 1);
     assert_int_equal(w->end_err, ACP_ERR_CLOSED);
-    w->a.receive_end(w->a.self, w->now); /* and the client */
+    acp_endpoint_receive_end(w->a, w->now); /* and the client */
 }
 
 static void the_death_of_the_agent_ends_the_turn_once(void **state)
@@ -180,7 +180,7 @@ static void v2_state_08_a_state_told_again_is_no_end(void **state)
     acp_content_block_init_text(&block, acp_str("x"));
     w->scene = SCENE_ECHO;
     assert_int_equal(acp_client_prompt(w->session, &block, 1, world_on_end, w), 0);
-    assert_int_equal(w->c.receive(w->c.self, idle, strlen(idle), 0), 0);
+    assert_int_equal(acp_endpoint_receive(w->c, idle, strlen(idle), 0), 0);
     assert_int_equal(w->ends, 0);
     world_carry(w);
     assert_int_equal(w->ends, 1);

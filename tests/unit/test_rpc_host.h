@@ -67,9 +67,8 @@ static inline void host_trouble(struct acp_peer *peer, enum acp_trouble what, st
     (void) acp_buf_printf(&h->log, "T%d;", (int) what);
 }
 
-static inline void host_output(struct acp_peer *peer, void *user)
+static inline void host_output(void *user)
 {
-    (void) peer;
     struct host *h = user;
     h->outputs++;
 }
@@ -108,7 +107,6 @@ static const struct acp_peer_handler host_handler = {
     .notification = host_notification,
     .cancel = host_cancel,
     .trouble = host_trouble,
-    .output = host_output,
     .pressure = host_pressure,
     .closed = host_closed,
 };
@@ -119,6 +117,7 @@ static inline void host_init(struct host *h, const struct acp_peer_options *opti
     acp_buf_init(&h->log, SIZE_MAX / 2);
     acp_buf_init(&h->taken, SIZE_MAX / 2);
     assert_int_equal(acp_peer_new(options, &host_handler, h, &h->peer), 0);
+    acp_endpoint_on_wake(acp_peer_endpoint(h->peer), host_output, h);
 }
 
 static inline void host_finish(struct host *h)

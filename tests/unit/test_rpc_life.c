@@ -577,9 +577,8 @@ static void re_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_
     act(user, 't');
     assert_true(text.len > 0 && (text.ptr[0] == 'x' || text.ptr[0] == '{'));
 }
-static void re_output(struct acp_peer *peer, void *user)
+static void re_output(void *user)
 {
-    (void) peer;
     act(user, 'o');
 }
 static void re_pressure(struct acp_peer *peer, bool high, void *user)
@@ -636,13 +635,14 @@ static void converse(struct reentrant *re)
 static void callbacks_may_call_anything(void **state)
 {
     (void) state;
-    static const struct acp_peer_handler handler = {re_request, re_note,     re_cancel, re_trouble,
-                                                    re_output,  re_pressure, re_closed};
+    static const struct acp_peer_handler handler = {re_request, re_note,     re_cancel,
+                                                    re_trouble, re_pressure, re_closed};
     const struct acp_peer_options options = {.high_water = 20};
     for (const char *when = "rncotpxa"; *when; when++) {
         for (const char *what = "fcqbesk"; *what; what++) {
             struct reentrant re = {.when = *when, .what = *what};
             assert_int_equal(acp_peer_new(&options, &handler, &re, &re.peer), 0);
+            acp_endpoint_on_wake(acp_peer_endpoint(re.peer), re_output, &re);
             converse(&re);
             if (re.replies != re.asked || re.closed != 1)
                 print_error("in %c doing %c\n", *when, *what);

@@ -37,8 +37,8 @@ struct world {
     enum client kind;
     struct acp_agent *agent;
     struct acp_client *client;
-    struct acp_endpoint a;
-    struct acp_endpoint c;
+    struct acp_endpoint *a;
+    struct acp_endpoint *c;
     struct acp_policy *everything; /* the client's own policy: it allows all */
     struct acp_policy *policy;
     struct acp_ledger *ledger;
@@ -93,8 +93,8 @@ static inline void world_heard(struct world *w, struct acp_str bytes)
 
 static inline void world_step(struct world *w)
 {
-    bool moved = world_pass(w, &w->a, &w->c, uv_now(w->loop), world_heard);
-    moved = world_pass(w, &w->c, &w->a, uv_now(w->loop), NULL) || moved;
+    bool moved = world_pass(w, w->a, w->c, uv_now(w->loop), world_heard);
+    moved = world_pass(w, w->c, w->a, uv_now(w->loop), NULL) || moved;
     world_turn_loop(w->loop, moved);
 }
 

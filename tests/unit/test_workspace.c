@@ -21,8 +21,8 @@ struct world {
     uv_loop_t *loop; /* a neighbour's is that of the first */
     struct acp_agent *agent;
     struct acp_client *client;
-    struct acp_endpoint a;
-    struct acp_endpoint c;
+    struct acp_endpoint *a;
+    struct acp_endpoint *c;
     struct acp_policy *policy;
     struct acp_workspace *workspace;
     struct acp_client_session *session;
@@ -137,14 +137,14 @@ static void on_end(struct acp_client_session *session, struct acp_str stop,
 
 static void move_bytes(struct acp_endpoint *from, struct acp_endpoint *to)
 {
-    struct acp_str out = from->output(from->self);
+    struct acp_str out = acp_endpoint_output(from);
     if (out.len == 0)
         return;
     char *copy = malloc(out.len);
     size_t n = out.len;
     memcpy(copy, out.ptr, n);
-    from->sent(from->self, n);
-    (void) to->receive(to->self, copy, n, 0);
+    acp_endpoint_sent(from, n);
+    (void) acp_endpoint_receive(to, copy, n, 0);
     free(copy);
 }
 
@@ -153,8 +153,8 @@ static void carry(struct world *w, int answers)
 {
     for (int i = 0; i < 2000 && w->answers < answers; i++) {
         for (int k = 0; k < 3; k++) {
-            move_bytes(&w->a, &w->c);
-            move_bytes(&w->c, &w->a);
+            move_bytes(w->a, w->c);
+            move_bytes(w->c, w->a);
         }
         (void) uv_run(w->loop, UV_RUN_NOWAIT);
         if (w->answers < answers)
@@ -181,8 +181,8 @@ static void connect_pair(struct world *w)
     struct acp_session_place where = {.cwd = acp_str(w->dir)};
     assert_int_equal(acp_client_new_session(w->client, &where, on_session, w), 0);
     for (int k = 0; k < 4; k++) {
-        move_bytes(&w->c, &w->a);
-        move_bytes(&w->a, &w->c);
+        move_bytes(w->c, w->a);
+        move_bytes(w->a, w->c);
     }
     assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(w->dir),
                                         (struct acp_str_list){NULL, 0}, NULL),
@@ -190,7 +190,7 @@ static void connect_pair(struct world *w)
     struct acp_content_block words;
     acp_content_block_init_text(&words, acp_str("go"));
     assert_int_equal(acp_client_prompt(w->session, &words, 1, on_end, w), 0);
-    move_bytes(&w->c, &w->a);
+    move_bytes(w->c, w->a);
     assert_non_null(w->turn);
 }
 
@@ -344,7 +344,7 @@ static void the_policy_denies_and_asks(void **state)
     for (int allowed = 0; allowed < 2; allowed++) {
         w->pending = NULL;
         assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
-        move_bytes(&w->a, &w->c);
+        move_bytes(w->a, w->c);
         assert_non_null(w->pending);
         assert_int_equal(w->asked, ACP_TOOL_KIND_EDIT);
         assert_string_equal(w->shown, " in  1 bytes a1fc"); /* sha256sum of y */
@@ -566,14 +566,14 @@ static void wait_in_terminal(struct world *w, const char *script)
     assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/create"),
                                       ACP_TYPE_CREATE_TERMINAL_REQUEST, &create, on_result, w),
                      0);
-    move_bytes(&w->a, &w->c);
-    move_bytes(&w->c, &w->a);
+    move_bytes(w->a, w->c);
+    move_bytes(w->c, w->a);
     assert_int_equal(sscanf(w->text, "{\"terminalId\":\"%127[^\"]", id), 1);
     acp_wait_for_terminal_exit_request_init(&wait, session, acp_str(id));
     assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/wait_for_exit"),
                                       ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, &wait, on_result, w),
                      0);
-    move_bytes(&w->a, &w->c);
+    move_bytes(w->a, w->c);
 }
 
 static void a_client_may_go_while_its_agent_waits_in_a_terminal(void **state)
@@ -646,7 +646,7 @@ static void a_question_is_withdrawn_with_its_session(void **state)
     acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
     (void) snprintf(path, sizeof(path), "%s/a.txt", w->dir);
     assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
-    move_bytes(&w->a, &w->c);
+    move_bytes(w->a, w->c);
     assert_non_null(w->pending);
     /* The roots may be replaced meanwhile; the question stays. */
     assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(w->dir),

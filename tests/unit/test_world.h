@@ -37,18 +37,17 @@ static inline bool world_said(struct world *w, const char *words)
  * Hands what one side has to say to the other, in memory of just that size; heard gets it first.
  * False when it has nothing to say.
  */
-static inline bool world_pass(struct world *w, const struct acp_endpoint *from,
-                              const struct acp_endpoint *to, uint64_t now,
-                              void (*heard)(struct world *w, struct acp_str bytes))
+static inline bool world_pass(struct world *w, struct acp_endpoint *from, struct acp_endpoint *to,
+                              uint64_t now, void (*heard)(struct world *w, struct acp_str bytes))
 {
-    struct acp_str out = from->output(from->self);
+    struct acp_str out = acp_endpoint_output(from);
     if (out.len == 0)
         return false;
     struct acp_raw copy = test_exact(acp_raw_n(out.ptr, out.len));
-    from->sent(from->self, copy.len);
+    acp_endpoint_sent(from, copy.len);
     if (heard)
         heard(w, acp_str_n(copy.ptr, copy.len));
-    (void) to->receive(to->self, copy.ptr, copy.len, now);
+    (void) acp_endpoint_receive(to, copy.ptr, copy.len, now);
     test_exact_free(copy);
     return true;
 }
