@@ -576,10 +576,8 @@ static void free_room(struct room *room)
     free(room);
 }
 
-static int workspace_new(uv_loop_t *loop, const struct acp_workspace_options *options,
-                         struct acp_workspace **ret)
-    /* A question of a person that can no longer be answered. */
-    static void withdraw(struct acp_pending_action *pending)
+/* A question of a person that can no longer be answered. */
+static void withdraw(struct acp_pending_action *pending)
 {
     struct acp_workspace *workspace = pending->job.workspace;
     refuse(&pending->job, ACP_ERROR_CODE_REQUEST_CANCELLED, "The session is closed");

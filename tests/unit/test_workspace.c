@@ -392,7 +392,7 @@ static void a_yes_is_for_the_file_that_was_asked_about(void **state)
         w->pending = NULL;
         assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("new"), on_text, w),
                          0);
-        move_bytes(&w->a, &w->c);
+        move_bytes(w->a, w->c);
         assert_non_null(w->pending);
         if (swapped)
             point_link(w, "b.txt");
