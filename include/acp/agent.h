@@ -19,7 +19,10 @@
  *   - nothing is sent for a session before the client knows it
  *   - nothing is sent that the client did not say it can take
  *
- * The role does no I/O: whoever carries its bytes drives acp_agent_endpoint().
+ * The role does no I/O: whoever carries its bytes drives acp_agent_endpoint().  endpoint.h has the
+ * rules for threads, callbacks and freeing.  Callbacks come out of the calls that drive the
+ * endpoint, out of acp_agent_close() and acp_agent_free(), and: keep_update out of whatever says
+ * something, prompt out of acp_turn_end() and acp_turn_fail() when another prompt waits.
  * Sessions and turns belong to the role.  A session is valid until its `end_session` callback
  * returns, a turn until acp_turn_end() or acp_turn_fail() is called or that callback returns.
  */
@@ -73,7 +76,11 @@ struct acp_agent_options {
     uint32_t merge_ms;    /* or up to so long; 0: 50 */
     bool no_merging;
     bool quiet_between_turns; /* updates outside of turns wait for the next prompt */
-    uint64_t seed[2];         /* random numbers that ids are made from; the role has none itself */
+    /*
+     * Random numbers that ids are made from; the role has no source of them itself.  Required, as
+     * the only ones: ACP_ERR_ARGUMENT when both are 0.  acp_agent_run() fills them.
+     */
+    uint64_t seed[2];
     struct acp_peer_options peer; /* key is the role's own */
 };
 
@@ -169,7 +176,7 @@ static inline int acp_agent_new(const struct acp_agent_options *options,
 {
     return acp_agent_new_sized(options, sizeof(*options), handler, sizeof(*handler), user, ret);
 }
-/* Takes NULL.  Ends all sessions first.  Not from a callback, where acp_agent_close() may be. */
+/* Takes NULL.  Ends all sessions first.  From a callback as well: see endpoint.h. */
 ACP_API void acp_agent_free(struct acp_agent *agent);
 /* For whoever carries its messages; belongs to the agent. */
 ACP_API struct acp_endpoint *acp_agent_endpoint(struct acp_agent *agent);

@@ -16,7 +16,14 @@
  *   - updates that come before the session they belong to are held and delivered then, before what
  *     the answer that opened it says of modes, options and commands: the newest comes last
  *
- * The role does no I/O: whoever carries its bytes drives acp_client_endpoint().
+ * The role does no I/O: whoever carries its bytes drives acp_client_endpoint().  endpoint.h has the
+ * rules for threads, callbacks and freeing.  Callbacks come out of the calls that drive the
+ * endpoint, out of acp_client_close() and acp_client_free(), and: events out of acp_client_prompt(),
+ * permission_gone out of acp_client_cancel().
+ *
+ * Texts and lists that are passed to a call are read during the call and not kept; those of the
+ * options must outlive the client.  Texts in events, outcomes and callbacks are valid during the
+ * callback.
  * Sessions belong to the role and are valid until the end_session callback returns.
  */
 #ifndef ACP_CLIENT_H
@@ -164,7 +171,7 @@ static inline int acp_client_new(const struct acp_client_options *options,
 {
     return acp_client_new_sized(options, sizeof(*options), handler, sizeof(*handler), user, ret);
 }
-/* Takes NULL.  Everything open is failed first. */
+/* Takes NULL.  Everything open is failed first.  From a callback as well: see endpoint.h. */
 ACP_API void acp_client_free(struct acp_client *client);
 /* For whoever carries its messages; belongs to the client. */
 ACP_API struct acp_endpoint *acp_client_endpoint(struct acp_client *client);

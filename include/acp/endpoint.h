@@ -93,6 +93,7 @@ struct acp_outgoing {
     struct acp_raw id;     /* of a request or response, as its bytes */
     /* params.sessionId, or result.sessionId, as its bytes with the quotes; or absent. */
     struct acp_raw session_id;
+    void *reserved[2];
 };
 
 /* One whole message came in; it need not be on one line.  Errors as acp_endpoint_receive(). */
@@ -132,6 +133,7 @@ struct acp_endpoint_want {
     bool holding;    /* as acp_endpoint_is_holding() */
     int timeout_ms;  /* for poll(2): when to tick or look again; -1 for never */
     uint64_t due_at; /* the same as a time; UINT64_MAX for never */
+    uint64_t reserved[2];
 };
 
 /* All of it at once.  Does not tick. */
@@ -162,8 +164,13 @@ struct acp_endpoint_handler {
 };
 
 /* For a program that is an endpoint itself, to be driven by a link, say.  The handler is copied. */
-ACP_API int acp_endpoint_new(const struct acp_endpoint_handler *handler, void *self,
-                             struct acp_endpoint **ret);
+ACP_API int acp_endpoint_new_sized(const struct acp_endpoint_handler *handler, size_t handler_size,
+                                   void *self, struct acp_endpoint **ret);
+static inline int acp_endpoint_new(const struct acp_endpoint_handler *handler, void *self,
+                                   struct acp_endpoint **ret)
+{
+    return acp_endpoint_new_sized(handler, sizeof(*handler), self, ret);
+}
 /* Takes NULL.  Only for what acp_endpoint_new() made. */
 ACP_API void acp_endpoint_free(struct acp_endpoint *endpoint);
 /* Calls wake, if there is one. */

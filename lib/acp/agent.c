@@ -9,6 +9,7 @@
 #include "acp/agent_role.h"
 #include "acp/gate.h"
 #include "base/sized.h"
+#include "rpc/peer.h"
 
 /* ---- Refusing -------------------------------------------------------------------------------- */
 
@@ -381,14 +382,23 @@ static void end_all_sessions(struct acp_agent *agent)
         agent_end_session(agent->unnamed);
 }
 
+/* Once, and before the role is freed: it may be, while its sessions end. */
+static void tell_closed(struct acp_agent *agent, int reason)
+{
+    if (agent->closed_told)
+        return;
+    agent->closed_told = true;
+    if (agent->handler.closed)
+        agent->handler.closed(agent, reason, agent->user);
+}
+
 static void on_closed(struct acp_peer *peer, int reason, void *user)
 {
     struct acp_agent *agent = user;
     (void) peer;
     agent->closing = true;
     end_all_sessions(agent);
-    if (agent->handler.closed)
-        agent->handler.closed(agent, reason, agent->user);
+    tell_closed(agent, reason);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -411,7 +421,8 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
     int err = ACP_SIZED_COPY(&agent->options, options, options_size);
     if (!err)
         err = ACP_SIZED_COPY(&agent->handler, handler, handler_size);
-    if (!err && !agent->handler.prompt)
+    /* Without randomness every process would give its first session the same id. */
+    if (!err && (!agent->handler.prompt || (!agent->options.seed[0] && !agent->options.seed[1])))
         err = ACP_ERR_ARGUMENT;
     if (err) {
         free(agent);
@@ -440,20 +451,33 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
     return 0;
 }
 
-void acp_agent_free(struct acp_agent *agent)
+static void destroy(void *user)
 {
-    if (!agent)
-        return;
-    acp_peer_close(agent->peer, ACP_ERR_CLOSED);
-    acp_peer_free(agent->peer);
-    end_all_sessions(agent);
-    if (agent->watch)
-        acp_agent_remove_watch(agent->watch);
+    struct acp_agent *agent = user;
     acp_map_finish(&agent->sessions);
     acp_map_finish(&agent->texts);
     acp_arena_finish(&agent->arena);
     acp_arena_finish(&agent->kept);
     free(agent);
+}
+
+/* The memory goes with the peer's: when no call into it is on the stack any more. */
+void acp_agent_free(struct acp_agent *agent)
+{
+    if (!agent || agent->freeing)
+        return;
+    struct acp_peer *peer = agent->peer;
+    agent->freeing = true;
+    acp_rpc_enter(peer);
+    acp_rpc_on_destroy(peer, destroy, agent);
+    acp_peer_close(peer, ACP_ERR_CLOSED);
+    end_all_sessions(agent);
+    tell_closed(agent, ACP_ERR_CLOSED);
+    if (agent->watch)
+        acp_agent_remove_watch(agent->watch);
+    acp_endpoint_on_wake(&agent->endpoint, NULL, NULL);
+    acp_peer_free(peer);
+    acp_rpc_leave(peer);
 }
 
 void acp_agent_close(struct acp_agent *agent, int reason)
@@ -509,11 +533,12 @@ struct acp_session *acp_agent_session(const struct acp_agent *agent, struct acp_
 
 /* ---- The endpoint: the peer's, with the time that text is due -------------------------------- */
 
-/* Text said since the last call with a time is due from now on.  Ends with agent->timed--. */
+/* Text said since the last call with a time is due from now on. */
 static void begin_timed(struct acp_agent *agent, uint64_t now)
 {
     if (now > agent->now)
         agent->now = now;
+    acp_rpc_enter(agent->peer);
     agent->timed++;
     if (!agent->unarmed)
         return;
@@ -523,12 +548,19 @@ static void begin_timed(struct acp_agent *agent, uint64_t now)
             s->text_due = agent->now + agent->options.merge_ms;
 }
 
+/* The agent may be gone afterwards. */
+static void end_timed(struct acp_agent *agent)
+{
+    agent->timed--;
+    acp_rpc_leave(agent->peer);
+}
+
 static int endpoint_receive(void *self, const void *bytes, size_t n, uint64_t now)
 {
     struct acp_agent *agent = self;
     begin_timed(agent, now);
     int err = acp_peer_receive(agent->peer, bytes, n, now);
-    agent->timed--;
+    end_timed(agent);
     return err;
 }
 
@@ -537,7 +569,7 @@ static void endpoint_receive_end(void *self, uint64_t now)
     struct acp_agent *agent = self;
     begin_timed(agent, now);
     acp_peer_receive_end(agent->peer, now);
-    agent->timed--;
+    end_timed(agent);
 }
 
 static int endpoint_receive_message(void *self, struct acp_raw text, uint64_t now)
@@ -545,7 +577,7 @@ static int endpoint_receive_message(void *self, struct acp_raw text, uint64_t no
     struct acp_agent *agent = self;
     begin_timed(agent, now);
     int err = acp_peer_receive_message(agent->peer, text, now);
-    agent->timed--;
+    end_timed(agent);
     return err;
 }
 
@@ -579,7 +611,7 @@ static void endpoint_tick(void *self, uint64_t now)
     while (agent->merging && agent->merging->text_due <= now)
         (void) agent_flush_text(agent->merging);
     acp_peer_tick(agent->peer, now);
-    agent->timed--;
+    end_timed(agent);
 }
 
 static bool endpoint_paused(void *self)

@@ -152,6 +152,8 @@ struct acp_agent {
     unsigned mode; /* 0 before initialize */
     bool served;   /* a request other than initialize was taken */
     bool closing;
+    bool freeing;
+    bool closed_told;
     struct acp_arena arena; /* for the message at hand */
     struct acp_arena kept;  /* for what initialize said */
     const struct acp_client_capabilities *client;

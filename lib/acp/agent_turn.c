@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
+#include "rpc/peer.h"
 
 /* ---- Beginning ------------------------------------------------------------------------------- */
 
@@ -209,21 +210,23 @@ int acp_turn_end(struct acp_turn *turn, enum acp_stop stop)
 {
     if (stop < ACP_STOP_END_TURN || stop > ACP_STOP_CANCELLED)
         return ACP_ERR_ARGUMENT;
-    if (!close_turn(turn))
-        return 0;
-    answer_end(turn, turn->cancelled ? ACP_STOP_CANCELLED : stop);
-    finish_turn(turn);
+    /* The next prompt may begin in here, and the program may free the agent then. */
+    struct acp_peer *peer = turn->session->agent->peer;
+    acp_rpc_enter(peer);
+    if (close_turn(turn)) {
+        answer_end(turn, turn->cancelled ? ACP_STOP_CANCELLED : stop);
+        finish_turn(turn);
+    }
+    acp_rpc_leave(peer);
     return 0;
 }
 
-int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message)
+/* A turn that is not cancelled. */
+static void fail_turn(struct acp_turn *turn, int64_t code, struct acp_str message)
 {
     struct acp_agent *agent = turn->session->agent;
-    /* What goes wrong because it was cancelled is the cancellation. */
-    if (turn->cancelled)
-        return acp_turn_end(turn, ACP_STOP_CANCELLED);
     if (!close_turn(turn))
-        return 0;
+        return;
     if (agent_is_v2(agent)) {
         struct acp_error error = {.code = code, .message = message};
         (void) agent_send_idle(turn, ACP_IDLE_STATE_UPDATE_ERROR, &error);
@@ -231,6 +234,17 @@ int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message)
         (void) acp_peer_error(agent->peer, turn->call, code, message, acp_raw(NULL));
     }
     finish_turn(turn);
+}
+
+int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message)
+{
+    /* What goes wrong because it was cancelled is the cancellation. */
+    if (turn->cancelled)
+        return acp_turn_end(turn, ACP_STOP_CANCELLED);
+    struct acp_peer *peer = turn->session->agent->peer;
+    acp_rpc_enter(peer);
+    fail_turn(turn, code, message);
+    acp_rpc_leave(peer);
     return 0;
 }
 

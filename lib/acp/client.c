@@ -6,6 +6,7 @@
 #include "acp/client_role.h"
 #include "acp/walk.h"
 #include "base/sized.h"
+#include "rpc/peer.h"
 
 void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
 {
@@ -262,14 +263,23 @@ static void end_all_sessions(struct acp_client *client, int reason)
     }
 }
 
+/* Once, and before the role is freed: it may be, while its sessions end. */
+static void tell_closed(struct acp_client *client, int reason)
+{
+    if (client->closed_told)
+        return;
+    client->closed_told = true;
+    if (client->handler.closed)
+        client->handler.closed(client, reason, client->user);
+}
+
 static void on_closed(struct acp_peer *peer, int reason, void *user)
 {
     struct acp_client *client = user;
     (void) peer;
     client->closing = true;
     end_all_sessions(client, reason);
-    if (client->handler.closed)
-        client->handler.closed(client, reason, client->user);
+    tell_closed(client, reason);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -314,13 +324,9 @@ int acp_client_new_sized(const struct acp_client_options *options, size_t option
     return 0;
 }
 
-void acp_client_free(struct acp_client *client)
+static void destroy(void *user)
 {
-    if (!client)
-        return;
-    acp_peer_close(client->peer, ACP_ERR_CLOSED);
-    acp_peer_free(client->peer);
-    end_all_sessions(client, ACP_ERR_CLOSED);
+    struct acp_client *client = user;
     client_forget_early(client);
     free(client->close_words);
     free(client->meta);
@@ -329,6 +335,22 @@ void acp_client_free(struct acp_client *client)
     acp_arena_finish(&client->arena);
     acp_arena_finish(&client->kept);
     free(client);
+}
+
+/* The memory goes with the peer's: when no call into it is on the stack any more. */
+void acp_client_free(struct acp_client *client)
+{
+    if (!client || client->freeing)
+        return;
+    struct acp_peer *peer = client->peer;
+    client->freeing = true;
+    acp_rpc_enter(peer);
+    acp_rpc_on_destroy(peer, destroy, client);
+    acp_peer_close(peer, ACP_ERR_CLOSED);
+    end_all_sessions(client, ACP_ERR_CLOSED);
+    tell_closed(client, ACP_ERR_CLOSED);
+    acp_peer_free(peer);
+    acp_rpc_leave(peer);
 }
 
 void acp_client_close(struct acp_client *client, int reason)

@@ -121,6 +121,8 @@ struct acp_client {
     unsigned mode;
     bool starting;
     bool closing;
+    bool freeing;
+    bool closed_told;
     bool serves_mcp;        /* an MCP server that lives in the client was handed over */
     struct acp_arena arena; /* for the message at hand */
     struct acp_arena kept;  /* for what initialize answered */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "acp/client_role.h"
+#include "rpc/peer.h"
 
 /* ---- Prompts --------------------------------------------------------------------------------- */
 
@@ -118,8 +119,8 @@ static int check_prompt(struct acp_client_session *session, const struct acp_con
     return 0;
 }
 
-int acp_client_prompt(struct acp_client_session *session, const struct acp_content_block *blocks,
-                      size_t count, acp_turn_fn *end, void *user)
+static int prompt(struct acp_client_session *session, const struct acp_content_block *blocks,
+                  size_t count, acp_turn_fn *end, void *user)
 {
     struct acp_client *client = session->client;
     struct acp_prompt_request request;
@@ -152,7 +153,18 @@ int acp_client_prompt(struct acp_client_session *session, const struct acp_conte
     return err;
 }
 
-int acp_client_cancel(struct acp_client_session *session)
+/* The program may free the client in the events that come of this. */
+int acp_client_prompt(struct acp_client_session *session, const struct acp_content_block *blocks,
+                      size_t count, acp_turn_fn *end, void *user)
+{
+    struct acp_peer *peer = session->client->peer;
+    acp_rpc_enter(peer);
+    int err = prompt(session, blocks, count, end, user);
+    acp_rpc_leave(peer);
+    return err;
+}
+
+static int cancel(struct acp_client_session *session)
 {
     struct acp_client *client = session->client;
     struct acp_close_session_request note; /* holds the same as both versions' notification */
@@ -163,6 +175,15 @@ int acp_client_cancel(struct acp_client_session *session)
         client_send_note(client, acp_str("session/cancel"), ACP_TYPE_CLOSE_SESSION_REQUEST, &note);
     session->cancelled = true;
     client_drop_questions(session);
+    return err;
+}
+
+int acp_client_cancel(struct acp_client_session *session)
+{
+    struct acp_peer *peer = session->client->peer;
+    acp_rpc_enter(peer);
+    int err = cancel(session);
+    acp_rpc_leave(peer);
     return err;
 }
 

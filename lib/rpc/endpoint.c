@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "acp/scan.h"
+#include "base/sized.h"
 
 /*
  * Two sides that both wait for the other to read would wait for ever; and a program that reads only
@@ -20,13 +21,17 @@ void acp_endpoint_init(struct acp_endpoint *endpoint, const struct acp_endpoint_
     *endpoint = (struct acp_endpoint){.handler = *handler, .self = self};
 }
 
-int acp_endpoint_new(const struct acp_endpoint_handler *handler, void *self,
-                     struct acp_endpoint **ret)
+int acp_endpoint_new_sized(const struct acp_endpoint_handler *handler, size_t handler_size,
+                           void *self, struct acp_endpoint **ret)
 {
+    struct acp_endpoint_handler own;
+    int err = ACP_SIZED_COPY(&own, handler, handler_size);
+    if (err)
+        return err;
     struct acp_endpoint *endpoint = malloc(sizeof(*endpoint));
     if (!endpoint)
         return ACP_ERR_NOMEM;
-    acp_endpoint_init(endpoint, handler, self);
+    acp_endpoint_init(endpoint, &own, self);
     *ret = endpoint;
     return 0;
 }

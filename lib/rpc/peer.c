@@ -152,7 +152,17 @@ static void destroy(struct acp_peer *peer)
     acp_buf_finish(&peer->messages);
     acp_buf_finish(&peer->out);
     acp_arena_finish(&peer->arena);
+    void (*destroyed)(void *user) = peer->destroyed;
+    void *user = peer->destroyed_user;
     free(peer);
+    if (destroyed)
+        destroyed(user);
+}
+
+void acp_rpc_on_destroy(struct acp_peer *peer, void (*destroyed)(void *user), void *user)
+{
+    peer->destroyed = destroyed;
+    peer->destroyed_user = user;
 }
 
 void acp_rpc_enter(struct acp_peer *peer)

@@ -96,6 +96,8 @@ struct acp_peer {
     uint64_t now;   /* the latest that the owner has told */
     size_t unarmed; /* requests whose deadline counts from the next time that is told */
     unsigned timed; /* depth of calls that have told the time: within them, now is true */
+    void (*destroyed)(void *user); /* of a role that contains the peer; its memory goes with it */
+    void *destroyed_user;
     unsigned depth; /* of calls into the peer; freed only when it is back at 0 */
     bool freeing;
     bool receiving; /* deframer and arena are in use */
@@ -111,6 +113,8 @@ struct acp_peer {
 /* Around everything that may run a callback.  After leave the peer may be gone. */
 void acp_rpc_enter(struct acp_peer *peer);
 void acp_rpc_leave(struct acp_peer *peer);
+/* Called with the end of the peer's memory, when acp_peer_free() has taken effect. */
+void acp_rpc_on_destroy(struct acp_peer *peer, void (*destroyed)(void *user), void *user);
 /* The owner tells the time, which never goes back; the call ends with peer->timed--. */
 void acp_rpc_begin_timed(struct acp_peer *peer, uint64_t now);
 

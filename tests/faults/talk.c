@@ -22,8 +22,10 @@ enum {
 
 struct talk *talk_new(unsigned version)
 {
-    struct acp_agent_options agent_options = {
-        .name = acp_str("agent"), .versions = version, .peer.max_message = MAX_MESSAGE};
+    struct acp_agent_options agent_options = {.name = acp_str("agent"),
+                                              .versions = version,
+                                              .seed = {1, 2},
+                                              .peer.max_message = MAX_MESSAGE};
     struct acp_client_options client_options = {.name = acp_str("client"),
                                                 .versions = version,
                                                 .read_files = true,

@@ -122,7 +122,8 @@ static void make_agent(struct edge *e)
         .end_session = on_agent_session_end,
         .prompt = ask_and_end,
     };
-    assert_int_equal(acp_agent_new(NULL, &handler, e, &e->agent), 0);
+    assert_int_equal(
+        acp_agent_new(&(struct acp_agent_options){.seed = {1, 2}}, &handler, e, &e->agent), 0);
     e->end = acp_agent_endpoint(e->agent);
     feed(e, RPC "\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}\n");
     feed(e, RPC "\"id\":2,\"method\":\"session/new\",\"params\":{\"cwd\":\"/\","

@@ -79,7 +79,7 @@ static void make_world(void)
 {
     static const struct acp_agent_handler handler = {.new_session = on_session,
                                                      .prompt = on_prompt};
-    struct acp_agent_options options = {.versions = ACP_V1};
+    struct acp_agent_options options = {.versions = ACP_V1, .seed = {1, 2}};
     char line[300];
     make_folder();
     CHECK(uv_loop_init(&world.loop) == 0);

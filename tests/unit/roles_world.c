@@ -280,7 +280,7 @@ struct world *world_new(unsigned agent_versions, unsigned client_versions)
         .request = on_service,
     };
     struct acp_agent_options agent_options = {
-        .name = acp_str("a"), .version = acp_str("1"), .versions = agent_versions};
+        .name = acp_str("a"), .version = acp_str("1"), .versions = agent_versions, .seed = {1, 2}};
     struct acp_client_options client_options = {.name = acp_str("c"),
                                                 .version = acp_str("1"),
                                                 .versions = client_versions,

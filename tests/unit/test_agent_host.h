@@ -104,7 +104,10 @@ static inline void host_init(struct host *h, const struct acp_agent_options *opt
     acp_buf_init(&h->log, 1 << 20);
     if (!full.prompt)
         full.prompt = host_wait_prompt;
-    assert_int_equal(acp_agent_new(options, &full, h, &h->agent), 0);
+    struct acp_agent_options seeded = options ? *options : (struct acp_agent_options){0};
+    if (!seeded.seed[0])
+        seeded.seed[0] = 1;
+    assert_int_equal(acp_agent_new(&seeded, &full, h, &h->agent), 0);
     h->end = acp_agent_endpoint(h->agent);
 }
 

@@ -237,7 +237,7 @@ static inline void world_make_sides(struct world *w, const struct acp_jobs_optio
                                                            .end_session = world_on_end_session};
     static const struct acp_client_handler client_handler = {.request = world_on_request};
     unsigned version = w->kind == WITH_STREAM ? ACP_V2 : ACP_V1;
-    struct acp_agent_options agent_options = {.versions = version};
+    struct acp_agent_options agent_options = {.versions = version, .seed = {1, 2}};
     struct acp_client_options client_options = {.versions = version,
                                                 .terminals = w->kind == WITH_TERMINALS};
     struct acp_workspace_options place = {.terminals = {.term_ms = 200, .pipes = true}};

@@ -57,6 +57,7 @@ static void com_ext_12_extensions_are_advertised_in_the_capabilities(void **stat
     for (size_t i = 0; i < 2; i++) {
         struct world *w = world_new(versions[i], versions[i]);
         struct acp_agent_options options = {.versions = versions[i],
+                                            .seed = {1, 2},
                                             .capabilities_meta = acp_raw("{\"x.example\":1}")};
         acp_agent_free(w->agent);
         assert_int_equal(acp_agent_new(&options, &handler, w, &w->agent), 0);

@@ -289,7 +289,8 @@ static inline void world_make_sides(struct world *w)
     static struct acp_files_hooks hooks;
     unsigned version = w->kind == SECOND ? ACP_V2 : ACP_V1;
     bool serves = w->kind == EDITOR;
-    struct acp_agent_options agent_options = {.versions = version, .additional_directories = true};
+    struct acp_agent_options agent_options = {
+        .versions = version, .seed = {1, 2}, .additional_directories = true};
     struct acp_client_options client_options = {.versions = version,
                                                 .terminals = serves,
                                                 .read_files = serves,

@@ -171,7 +171,9 @@ static void connect_pair(struct world *w)
         .read_files = true, .write_files = true, .terminals = true};
     (void) snprintf(w->dir, sizeof(w->dir), "/tmp/acp-workspace-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
-    assert_int_equal(acp_agent_new(NULL, &agent_handler, w, &w->agent), 0);
+    assert_int_equal(
+        acp_agent_new(&(struct acp_agent_options){.seed = {1, 2}}, &agent_handler, w, &w->agent),
+        0);
     assert_int_equal(acp_client_new(&options, &client_handler, w, &w->client), 0);
     w->a = acp_agent_endpoint(w->agent);
     w->c = acp_client_endpoint(w->client);
@@ -480,7 +482,7 @@ static void send_create(struct world *w, const struct acp_create_terminal_reques
     assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/create"),
                                       ACP_TYPE_CREATE_TERMINAL_REQUEST, create, on_result, w),
                      0);
-    move_bytes(&w->a, &w->c);
+    move_bytes(w->a, w->c);
 }
 
 static void an_allowed_command_is_asked_about_when_it_is_changed(void **state)
@@ -540,7 +542,7 @@ static void a_session_that_ends_refuses_what_waits(void **state)
     (void) snprintf(path, sizeof(path), "%s/late.txt", w->dir);
     w->pending = NULL;
     assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
-    move_bytes(&w->a, &w->c);
+    move_bytes(w->a, w->c);
     assert_non_null(w->pending);
     acp_workspace_close(w->workspace, w->session);
     carry(w, before + 1);
