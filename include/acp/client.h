@@ -18,8 +18,8 @@
  *
  * The role does no I/O: whoever carries its bytes drives acp_client_endpoint().  endpoint.h has the
  * rules for threads, callbacks and freeing.  Callbacks come out of the calls that drive the
- * endpoint, out of acp_client_close() and acp_client_free(), and: events out of acp_client_prompt(),
- * permission_gone out of acp_client_cancel().
+ * endpoint, out of acp_client_close() and acp_client_free(), and: events out of
+ * acp_client_prompt(), permission_gone out of acp_client_cancel().
  *
  * Texts and lists that are passed to a call are read during the call and not kept; those of the
  * options must outlive the client.  Texts in events, outcomes and callbacks are valid during the
@@ -183,14 +183,6 @@ ACP_API void *acp_client_user(const struct acp_client *client);
 
 /* ---- Asking the agent ------------------------------------------------------------------------ */
 
-/* How a call ended. */
-struct acp_outcome {
-    int err;            /* 0, or one of enum acp_err; ACP_ERR_REMOTE when the agent refused */
-    int64_t code;       /* the JSON-RPC code then */
-    struct acp_str why; /* one sentence, for every error */
-    /* What the agent answered: the struct of the result's type, struct acp_raw for ACP_TYPE_ANY. */
-    const void *value;
-};
 typedef void acp_client_fn(struct acp_client *client, const struct acp_outcome *outcome,
                            void *user);
 /* session is NULL when err is not 0. */

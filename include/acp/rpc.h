@@ -108,6 +108,15 @@ struct acp_reply {
     struct acp_raw error_data;
 };
 
+/* How something that a role asked for ended, for the program. */
+struct acp_outcome {
+    int err;            /* 0, or one of enum acp_err; ACP_ERR_REMOTE when the other side refused */
+    int64_t code;       /* the JSON-RPC code then */
+    struct acp_str why; /* one sentence, for every error */
+    /* What was answered: the struct of the result's type, struct acp_raw for ACP_TYPE_ANY. */
+    const void *value;
+};
+
 typedef void acp_reply_fn(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
                           void *user);
 

@@ -163,8 +163,9 @@ ACP_API int acp_turn_ask_url(struct acp_turn *turn, struct acp_str tool_call,
                              struct acp_str message, struct acp_str url, struct acp_str id,
                              acp_elicitation_fn *answer, void *user);
 
-/* text is what was read; when err is ACP_ERR_REMOTE, why it was not. */
-typedef void acp_text_fn(struct acp_turn *turn, int err, struct acp_str text, void *user);
+/* text is what was read; absent when outcome->err is not 0, and then outcome->why says why. */
+typedef void acp_text_fn(struct acp_turn *turn, const struct acp_outcome *outcome,
+                         struct acp_str text, void *user);
 /* line and limit 0: the whole file.  Version 1 only: in version 2 agents own the files. */
 ACP_API int acp_turn_read_file(struct acp_turn *turn, struct acp_str path, uint32_t line,
                                uint32_t limit, acp_text_fn *answer, void *user);

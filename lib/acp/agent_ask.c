@@ -270,15 +270,18 @@ int acp_turn_ask_url(struct acp_turn *turn, struct acp_str tool_call, struct acp
 static void settle_text(struct ask *ask, const struct acp_reply *reply)
 {
     struct acp_agent *agent = ask->turn->session->agent;
-    struct acp_str text = reply->err ? reply->error_message : acp_str("");
-    int err = reply->err;
-    if (!err && ask->result_type == ACP_TYPE_READ_TEXT_FILE_RESPONSE) {
-        struct acp_read_text_file_response response;
-        err = acp_read_text_file_response_decode(agent->mode, reply->result, &agent->arena,
-                                                 &response, NULL);
-        text = err ? acp_str(NULL) : response.content;
+    struct acp_outcome outcome = {.err = reply->err, .code = reply->error_code};
+    struct acp_str text = acp_str(reply->err ? NULL : "");
+    struct acp_read_text_file_response response;
+    if (!outcome.err && ask->result_type == ACP_TYPE_READ_TEXT_FILE_RESPONSE) {
+        outcome.err = acp_read_text_file_response_decode(agent->mode, reply->result, &agent->arena,
+                                                         &response, NULL);
+        text = outcome.err ? acp_str(NULL) : response.content;
+        outcome.value = outcome.err ? NULL : &response;
     }
-    ask->answer.text(ask->turn, err, text, ask->user);
+    outcome.why =
+        outcome.err == ACP_ERR_REMOTE ? reply->error_message : acp_str(acp_err_text(outcome.err));
+    ask->answer.text(ask->turn, &outcome, text, ask->user);
 }
 
 static int ask_file(struct acp_turn *turn, const char *method, acp_type_id params_type,

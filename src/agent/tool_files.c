@@ -129,8 +129,12 @@ static int reason_of(const struct tool_run *run, int err)
     return err;
 }
 
-static void on_client_text(struct acp_turn *turn, int err, struct acp_str text, void *user)
+static void on_client_text(struct acp_turn *turn, const struct acp_outcome *outcome,
+                           struct acp_str text, void *user)
 {
+    int err = outcome->err;
+    if (err)
+        text = outcome->why;
     struct tool_run *run = user;
     if (!tool_resume(run))
         return;
@@ -142,8 +146,6 @@ static void on_client_text(struct acp_turn *turn, int err, struct acp_str text, 
         err = ACP_ERR_LIMIT;
         text = acp_str("The file is too large");
     }
-    if (err && !text.len)
-        text = acp_str(acp_err_text(err));
     run->on_text(run, reason_of(run, err), text);
 }
 

@@ -55,8 +55,12 @@ static void end_later(struct talk *t, struct acp_turn *turn)
     t->ending = turn;
 }
 
-static void on_file(struct acp_turn *turn, int err, struct acp_str text, void *user)
+static void on_file(struct acp_turn *turn, const struct acp_outcome *outcome, struct acp_str text,
+                    void *user)
 {
+    int err = outcome->err;
+    if (err)
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
     struct talk *t = user;
     t->answered++;
     if (note(t, TALK_AGENT, "file %d %.*s", err, STR(text)))

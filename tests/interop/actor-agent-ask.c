@@ -71,8 +71,12 @@ enum step do_abandon(struct work *work, const char *argument)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static void on_read(struct acp_turn *turn, int err, struct acp_str text, void *user)
+static void on_read(struct acp_turn *turn, const struct acp_outcome *outcome, struct acp_str text,
+                    void *user)
 {
+    int err = outcome->err;
+    if (err)
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
     struct work *work = user;
     (void) turn;
     if (is_lost(work))
@@ -100,8 +104,12 @@ enum step do_read(struct work *work, const char *argument)
     return STEP_NEXT;
 }
 
-static void on_written(struct acp_turn *turn, int err, struct acp_str text, void *user)
+static void on_written(struct acp_turn *turn, const struct acp_outcome *outcome,
+                       struct acp_str text, void *user)
 {
+    int err = outcome->err;
+    if (err)
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
     struct work *work = user;
     (void) turn;
     if (is_lost(work))

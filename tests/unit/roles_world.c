@@ -79,8 +79,12 @@ static void on_permission_answer(struct acp_turn *turn, const struct acp_permiss
                     answer->option.ptr ? answer->option.ptr : "");
 }
 
-void world_on_file_answer(struct acp_turn *turn, int err, struct acp_str text, void *user)
+void world_on_file_answer(struct acp_turn *turn, const struct acp_outcome *outcome,
+                          struct acp_str text, void *user)
 {
+    int err = outcome->err;
+    if (err)
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
     struct world *w = user;
     w->answers++;
     w->answer_err = err;

@@ -61,7 +61,8 @@ char *world_copy(struct acp_str text);
 
 /* Callbacks for tests that call the roles themselves; user is the world. */
 void world_on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
-void world_on_file_answer(struct acp_turn *turn, int err, struct acp_str text, void *user);
+void world_on_file_answer(struct acp_turn *turn, const struct acp_outcome *outcome,
+                          struct acp_str text, void *user);
 void world_on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user);
 void world_on_session(struct acp_client *client, struct acp_client_session *session,
                       const struct acp_outcome *outcome, void *user);

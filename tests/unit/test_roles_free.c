@@ -1,4 +1,4 @@
-/* Roles may be freed from any of their callbacks: it takes effect when the outermost call returns. */
+/* Roles may be freed from any of their callbacks: it takes effect when the last call returns. */
 #include "helpers.h"
 
 #include "acp/agent.h"

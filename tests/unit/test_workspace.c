@@ -256,8 +256,12 @@ static int free_world(void **state)
 
 /* ---- What the agent does --------------------------------------------------------------------- */
 
-static void on_text(struct acp_turn *turn, int err, struct acp_str text, void *user)
+static void on_text(struct acp_turn *turn, const struct acp_outcome *outcome, struct acp_str text,
+                    void *user)
 {
+    int err = outcome->err;
+    if (err)
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
     struct world *w = user;
     (void) turn;
     w->answers++;
