@@ -18,6 +18,30 @@ struct acp_agent;
 struct acp_session;
 struct acp_turn;
 
+/* ---- Filling in ------------------------------------------------------------------------------ */
+
+/*
+ * Structs of types.h have the members of both versions.  A program fills those of version 1, and
+ * the role makes the others from them:
+ *   - a tool call: tool_call_id and title with the first update, then what has changed of title,
+ *     kind, status, content, locations, raw_input, raw_output.  Absent members stay as they were
+ *   - a diff: path, old_text (absent: the file is new) and new_text; `changes` and `patch` are made
+ *   - an option: id, name, and the current value with the values there are
+ */
+
+/* A diff as the content of a tool call; old_text absent: the file is new. */
+static inline struct acp_tool_call_content acp_tool_diff(struct acp_str path,
+                                                         struct acp_str old_text,
+                                                         struct acp_str new_text)
+{
+    struct acp_tool_call_content content;
+    acp_tool_call_content_init_diff(&content);
+    content.diff.path = path;
+    content.diff.old_text = old_text;
+    content.diff.new_text = new_text;
+    return content;
+}
+
 /* ---- Saying ---------------------------------------------------------------------------------- */
 
 /*

@@ -109,7 +109,8 @@ static void a_tool_call_has_a_title_and_a_diff_has_a_path(void **state)
     for (int version = 1; version <= 2; version++) {
         struct host h;
         struct acp_tool_call_update tool;
-        struct acp_tool_call_content content = {.is = ACP_TOOL_CALL_CONTENT_DIFF};
+        struct acp_tool_call_content content =
+            acp_tool_diff(acp_str(NULL), acp_str(NULL), acp_str("x"));
         host_init(&h, &options, &handler);
         host_open(&h, version, "{}");
         acp_tool_call_update_init(&tool, acp_str("t"));
@@ -121,12 +122,12 @@ static void a_tool_call_has_a_title_and_a_diff_has_a_path(void **state)
         tool.title = acp_str("Edit");
         tool.content.items = &content;
         tool.content.count = 1;
-        content.diff.new_text = acp_str("x");
         assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_ARGUMENT);
         expect_silence(&h);
-        content.diff.path = acp_str("/w/a");
+        content = acp_tool_diff(acp_str("/w/a"), acp_str(NULL), acp_str("new\n"));
         assert_int_equal(acp_session_tool(h.session, &tool), 0);
         expect_wrote(&h, "'title':'Edit'");
+        expect_wrote(&h, version == 1 ? "'newText':'new\\n'" : "+new");
         forget(&h);
         /* Once it has begun, an update says only what has changed. */
         acp_tool_call_update_init(&tool, acp_str("t"));
