@@ -292,6 +292,8 @@ int main(int argc, char **argv)
     route();
     for (size_t i = 0; i < agent_count; i++) {
         (void) close(agents[i].out); /* the end of its input tells an agent to exit */
+        if (agents[i].in >= 0)
+            (void) close(agents[i].in); /* and nobody reads what it still writes */
         (void) waitpid(agents[i].pid, NULL, 0);
         acp_deframer_finish(&agents[i].frames);
         acp_buf_finish(&agents[i].output);
