@@ -116,9 +116,12 @@ struct acp_agent_handler {
     void (*end_session)(struct acp_session *session, void *user);
 
     /*
-     * The update is about to be sent, in the words of the version at hand; not one of the history
-     * of a session that is being loaded.  For a program that keeps its sessions: acp_agent_hold()
-     * makes it wait until that is done.  Nothing may be said from here.
+     * For a program that stores its sessions: an update of the session that acp_session_replay()
+     * takes later, as the version at hand has it.  It is about to be sent; acp_agent_hold() delays
+     * it until it is stored.  The user's message comes here too, before the prompt callback: as a
+     * user_message in version 2, which is sent to the client, and as one user_message_chunk for
+     * each of its blocks in version 1, which is not.  Not called for what is replayed while a
+     * session is loaded.  Must not send anything.
      */
     void (*keep_update)(struct acp_session *session, const struct acp_session_update *update,
                         void *user);

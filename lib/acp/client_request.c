@@ -14,8 +14,8 @@
 struct acp_outcome client_failed(const struct acp_client *client, int err)
 {
     bool told = err == ACP_ERR_CLOSED && client->close_words;
-    return (struct acp_outcome){.err = err,
-                                .why = acp_str(told ? client->close_words : acp_err_text(err))};
+    const char *why = told ? client->close_words : acp_err_text(err);
+    return (struct acp_outcome){.err = err, .why = acp_str(err ? why : "")};
 }
 
 /* The text in an error's data, where there is one. */
@@ -86,7 +86,8 @@ struct acp_outcome client_outcome(struct client_call *call, const struct acp_rep
                : acp_decode(call->result_type, client->mode, empty ? acp_raw("{}") : reply->result,
                             &client->arena, value, NULL);
     if (outcome.err)
-        return client_failed(client, ACP_ERR_MALFORMED);
+        return client_failed(client,
+                             outcome.err == ACP_ERR_NOMEM ? ACP_ERR_NOMEM : ACP_ERR_MALFORMED);
     outcome.value = value;
     return outcome;
 }

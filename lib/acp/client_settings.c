@@ -401,6 +401,14 @@ struct acp_session_config_option_list acp_client_session_options(
     return session->settings.options;
 }
 
+void acp_client_session_settings(const struct acp_client_session *session,
+                                 struct acp_client_settings *ret)
+{
+    *ret = (struct acp_client_settings){.modes = acp_client_session_modes(session),
+                                        .mode = acp_client_session_mode(session),
+                                        .options = acp_client_session_options(session)};
+}
+
 /* ---- Setting them ---------------------------------------------------------------------------- */
 
 /* What was set is shown before the program hears that it is done. */
@@ -415,7 +423,16 @@ static void settle_set(struct client_call *call, const struct acp_reply *reply)
     } else if (session && !reply->err) {
         client_emit_options(session, &event, call->result_type, reply->result);
     }
-    client_settle_done(call, reply);
+    struct acp_outcome outcome = client_outcome(call, reply);
+    struct acp_client_settings now = {0};
+    /* The program may have closed the session when it heard of the change. */
+    session = acp_map_get(&client->sessions, acp_str(call->id));
+    if (session)
+        acp_client_session_settings(session, &now);
+    if (!outcome.err)
+        outcome.value = &now;
+    if (call->then.done)
+        call->then.done(client, &outcome, call->user);
 }
 
 /* mode is absent where an option is set. */

@@ -182,7 +182,7 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
     on_opened(client, session, outcome, (size_t) (uintptr_t) user, &expected);
 }
 
-static void on_end(struct acp_client_session *session, struct acp_str stop,
+static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *user)
 {
     static const struct expected expected = {"end", ACP_TYPE_PROMPT_RESPONSE,
@@ -190,9 +190,9 @@ static void on_end(struct acp_client_session *session, struct acp_str stop,
     (void) user;
     struct acp_json_writer *w = begin_event("end");
     write_text(w, "session", name_of(session));
-    if (stop.ptr) {
+    if (stop->text.ptr) {
         acp_json_write_key(w, acp_str("stop"));
-        acp_json_write_str(w, stop);
+        acp_json_write_str(w, stop->text);
     }
     write_outcome(w, outcome, &expected);
     end_event(w);
