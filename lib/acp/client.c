@@ -203,7 +203,7 @@ int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user
     struct client_call *call =
         client_call_new(client, settle_start, ACP_TYPE_INITIALIZE_RESPONSE, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = ready;
     /* The request is in the words of the version asked for, so that is what must encode it. */
     unsigned both = client->options.versions;
@@ -214,7 +214,7 @@ int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user
     client->options.versions = both;
     if (err)
         client->starting = false;
-    return err;
+    return client_fail(client, err);
 }
 
 /* ---- What comes in --------------------------------------------------------------------------- */

@@ -110,6 +110,13 @@ int client_decline(struct acp_client *client, int err, const char *format, ...)
     return err;
 }
 
+int client_fail(struct acp_client *client, int err)
+{
+    if (!err)
+        return 0; /* the program may have freed the client */
+    return client_decline(client, err, "%.*s", ACP_ARG(client_failed(client, err).why));
+}
+
 struct acp_str acp_client_why(const struct acp_client *client)
 {
     return acp_str(client->why);
@@ -260,11 +267,9 @@ int client_send(struct client_call *call, struct acp_str method, acp_type_id typ
     struct acp_json_writer *w = acp_peer_begin_request(client->peer, &request);
     write_params(client, type, params, w);
     int err = acp_peer_commit(client->peer, NULL);
-    if (err) {
-        (void) client_decline(client, err, "%s", acp_err_text(err));
+    if (err)
         client_call_free(call);
-    }
-    return err;
+    return client_fail(client, err);
 }
 
 int client_send_done(struct acp_client *client, struct acp_str method, acp_type_id params_type,
@@ -272,7 +277,7 @@ int client_send_done(struct acp_client *client, struct acp_str method, acp_type_
 {
     struct client_call *call = client_call_new(client, client_settle_done, result_type, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = done;
     return client_send(call, method, params_type, params, client->options.timeout_ms);
 }
@@ -282,7 +287,7 @@ int client_send_note(struct acp_client *client, struct acp_str method, acp_type_
 {
     struct acp_json_writer *w = acp_peer_begin_notify(client->peer, method);
     write_params(client, type, params, w);
-    return acp_peer_commit(client->peer, NULL);
+    return client_fail(client, acp_peer_commit(client->peer, NULL));
 }
 
 int acp_client_request(struct acp_client *client, struct acp_str method, acp_type_id params_type,
@@ -310,7 +315,7 @@ int acp_client_set_meta(struct acp_client *client, struct acp_raw meta)
             return client_decline(client, ACP_ERR_ARGUMENT, "_meta must be a JSON object");
         copy = acp_str_copy(acp_str_n(meta.ptr, meta.len));
         if (!copy)
-            return ACP_ERR_NOMEM;
+            return client_fail(client, ACP_ERR_NOMEM);
     }
     free(client->meta);
     client->meta = copy;

@@ -443,13 +443,13 @@ static int send_set(struct acp_client_session *session, const char *method, stru
     struct acp_client *client = session->client;
     struct client_call *call = client_call_new(client, settle_set, result_type, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = done;
     call->id = acp_str_copy(acp_str(session->id));
     call->mode = mode.ptr ? acp_str_copy(mode) : NULL;
     if (!call->id || (mode.ptr && !call->mode)) {
         client_call_free(call);
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     }
     return client_send(call, acp_str(method), params_type, params, client->options.timeout_ms);
 }

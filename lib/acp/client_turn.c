@@ -132,11 +132,11 @@ static int prompt(struct acp_client_session *session, const struct acp_content_b
     struct client_call *call =
         client_call_new(client, settle_prompt, ACP_TYPE_PROMPT_RESPONSE, NULL);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->id = acp_str_copy(acp_str(session->id));
     if (!call->id) {
         client_call_free(call);
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     }
     session->prompting = true;
     session->end = end;
