@@ -38,7 +38,7 @@ static void on_event(struct acp_client_session *from, const struct acp_event *ev
     }
 }
 
-static void on_end(struct acp_client_session *from, struct acp_str stop,
+static void on_end(struct acp_client_session *from, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *user)
 {
     (void) from;

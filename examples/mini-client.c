@@ -13,13 +13,18 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
         (void) fwrite(event->block->text.text.ptr, 1, event->block->text.text.len, stdout);
 }
 
-static void on_end(struct acp_client_session *session, struct acp_str stop,
+static void finish(struct acp_agent_process *process, struct acp_str how, int exit_status)
+{
+    status = exit_status;
+    printf("\n[%.*s]\n", ACP_ARG(how));
+    acp_agent_process_stop(process);
+}
+
+static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *process)
 {
-    struct acp_str how = outcome->err ? outcome->why : stop;
-    status = outcome->err || !session; /* no session: it ends before it has begun */
-    printf("\n[%.*s]\n", (int) how.len, how.ptr);
-    acp_agent_process_stop(process);
+    (void) session;
+    finish(process, outcome->err ? outcome->why : stop->text, outcome->err != 0);
 }
 
 static void on_session(struct acp_client *client, struct acp_client_session *session,
@@ -29,7 +34,7 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
     (void) client;
     acp_content_block_init_text(&block, acp_str(message));
     if (outcome->err || acp_client_prompt(session, &block, 1, on_end, agent))
-        on_end(NULL, acp_str("no prompt"), outcome, agent);
+        finish(agent, outcome->err ? outcome->why : acp_str("no prompt"), 1);
 }
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *message)
@@ -37,7 +42,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
     static char cwd[4096];
     struct acp_session_place place = {.cwd = acp_str(getcwd(cwd, sizeof(cwd)))};
     if (outcome->err || acp_client_new_session(client, &place, on_session, message))
-        on_end(NULL, acp_str("no session"), outcome, agent);
+        finish(agent, outcome->err ? outcome->why : acp_str("no session"), 1);
 }
 
 int main(int argc, char **argv)

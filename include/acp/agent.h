@@ -95,7 +95,13 @@ struct acp_agent_handler {
     /* A new session.  Left out: accepted as it is. */
     void (*new_session)(struct acp_session *session, const struct acp_new_session_request *request,
                         void *user);
-    /* An old one whose history is to be sent again (acp_session_* calls), then accepted. */
+    /*
+     * An old one whose history is to be sent again (acp_session_replay() or the acp_session_*
+     * calls), then accepted.  If it is open in this connection it is ended first, with end_session,
+     * but not while a turn is running: the role refuses the request then with -32600, because
+     * history and turn would mix.  A version 2 client may resume it without the history meanwhile.
+     * Left out in version 2: the role itself replays what it sent of a session that is open.
+     */
     void (*load_session)(struct acp_session *session,
                          const struct acp_resume_session_request *request, void *user);
     /* An old one without its history. */
@@ -116,9 +122,12 @@ struct acp_agent_handler {
     void (*end_session)(struct acp_session *session, void *user);
 
     /*
-     * The update is about to be sent, in the words of the version at hand; not one of the history
-     * of a session that is being loaded.  For a program that keeps its sessions: acp_agent_hold()
-     * makes it wait until that is done.  Nothing may be said from here.
+     * For a program that stores its sessions: an update of the session that acp_session_replay()
+     * takes later, as the version at hand has it.  It is about to be sent; acp_agent_hold() delays
+     * it until it is stored.  The user's message comes here too, before the prompt callback: as a
+     * user_message in version 2, which is sent to the client, and as one user_message_chunk for
+     * each of its blocks in version 1, which is not.  Not called for what is replayed while a
+     * session is loaded.  Must not send anything.
      */
     void (*keep_update)(struct acp_session *session, const struct acp_session_update *update,
                         void *user);
@@ -239,8 +248,15 @@ struct acp_session_setup {
     void *reserved[4];
 };
 
-/* setup may be NULL. */
+/*
+ * Opens the session and answers the request.  setup may be NULL, and is not kept.  ACP_ERR_STATE
+ * when it was accepted or refused before; ACP_ERR_NOMEM, and then it still waits: refuse it.
+ */
 ACP_API int acp_session_accept(struct acp_session *session, const struct acp_session_setup *setup);
+/*
+ * Answers the request with an error, and ends the session: it must not be used afterwards, and
+ * end_session is not called.  ACP_ERR_STATE when it was accepted or refused before.
+ */
 ACP_API int acp_session_refuse(struct acp_session *session, int64_t code, struct acp_str message);
 
 /* The id may be chosen by new_session before it accepts; otherwise the role makes one up. */

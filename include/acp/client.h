@@ -94,6 +94,47 @@ struct acp_event {
     struct acp_raw meta; /* the _meta beside the update, such as a trace context; or absent */
 };
 
+/* ---- Diffs ----------------------------------------------------------------------------------- */
+
+/*
+ * What a tool call changes, in one shape.  Version 1 has the path and both texts of one file,
+ * version 2 a list of files and, if the agent likes, a patch for all of them:
+ *
+ *     const struct acp_diff *diff;
+ *     for (size_t i = 0; acp_event_diff(event, i, &diff); i++) {
+ *         struct acp_diff_file file;
+ *         for (size_t k = 0; acp_diff_file_at(diff, k, &file); k++)
+ *             printf("changes %.*s\n", ACP_ARG(file.path));
+ *         if (acp_diff_write_patch(diff, &patch) == 0)
+ *             show(acp_buf_view(&patch));
+ *     }
+ *
+ * The functions work on every struct acp_diff: also on those of a permission question's tool.
+ */
+
+/* The diff of that index, from 0, of an ACP_EVENT_TOOL or _TOOL_CONTENT; false: there is none. */
+ACP_API bool acp_event_diff(const struct acp_event *event, size_t index,
+                            const struct acp_diff **ret);
+
+/* One file of a diff. */
+struct acp_diff_file {
+    enum acp_diff_change_is operation; /* ACP_DIFF_CHANGE_ADD, ...; _UNLISTED has no path */
+    struct acp_str path;
+    struct acp_str old_path; /* where it was moved or copied from; else absent */
+    struct acp_str old_text; /* version 1: what was there; absent for a new file */
+    struct acp_str new_text; /* version 1; absent in version 2, which has the patch */
+    void *reserved[2];
+};
+ACP_API size_t acp_diff_file_count(const struct acp_diff *diff);
+/* False, and ret is left alone, when there are not so many. */
+ACP_API bool acp_diff_file_at(const struct acp_diff *diff, size_t index, struct acp_diff_file *ret);
+/*
+ * Appends the change as a git patch with absolute paths: as the agent sent it, or made from the
+ * texts.  ACP_ERR_MISSING when the agent told the files alone, or sent a patch in another format;
+ * ACP_ERR_LIMIT, _NOMEM.
+ */
+ACP_API int acp_diff_write_patch(const struct acp_diff *diff, struct acp_buf *out);
+
 /* ---- Making one ------------------------------------------------------------------------------ */
 
 struct acp_client_options {
@@ -206,8 +247,16 @@ ACP_API int acp_client_set_meta(struct acp_client *client, struct acp_raw meta);
 ACP_API int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user);
 /* What initialize agreed on: ACP_V1 or ACP_V2 with flags; 0 before. */
 ACP_API unsigned acp_client_mode(const struct acp_client *client);
-/* What the agent answered to it; NULL before. */
+/*
+ * What the agent answered to it; NULL before, valid as long as the client.  Capabilities are where
+ * the version has them; agent_info and info are the same in both.
+ */
 ACP_API const struct acp_initialize_response *acp_client_agent(const struct acp_client *client);
+/*
+ * Name, title and version of the agent; NULL before initialize was answered, and when a version 1
+ * agent did not give them.  Valid as long as the client.
+ */
+ACP_API const struct acp_implementation *acp_client_agent_info(const struct acp_client *client);
 
 /* The agent's methods of logging in; terminal ones are run: acp_login_start() in acp/run.h. */
 ACP_API int acp_client_authenticate(struct acp_client *client, struct acp_str method,
@@ -283,8 +332,23 @@ ACP_API struct acp_str acp_client_session_mode(const struct acp_client_session *
 ACP_API struct acp_session_config_option_list acp_client_session_options(
     const struct acp_client_session *session);
 
-/* stop is the reason's text ("end_turn"), absent when err is not 0. */
-typedef void acp_turn_fn(struct acp_client_session *session, struct acp_str stop,
+/* All of it at once: also what the calls that set something give as their outcome's value. */
+struct acp_client_settings {
+    struct acp_session_mode_list modes;
+    struct acp_str mode; /* the current one; absent when there are no modes */
+    struct acp_session_config_option_list options;
+    void *reserved[4];
+};
+/* Valid as long as the lists are: until the next event of the session. */
+ACP_API void acp_client_session_settings(const struct acp_client_session *session,
+                                         struct acp_client_settings *ret);
+
+/* Why a turn stopped. */
+struct acp_turn_stop {
+    enum acp_stop reason; /* ACP_STOP_NONE when outcome->err is not 0 */
+    struct acp_str text;  /* as the agent spelled it ("end_turn"); absent for ACP_STOP_NONE */
+};
+typedef void acp_turn_fn(struct acp_client_session *session, const struct acp_turn_stop *stop,
                          const struct acp_outcome *outcome, void *user);
 /*
  * One at a time: ACP_ERR_STATE while another is running, and before the session is opened.  end may
@@ -305,8 +369,12 @@ ACP_API int acp_client_cancel_tool(struct acp_client_session *session, struct ac
 ACP_API int acp_client_cancel_terminal(struct acp_client_session *session, struct acp_str terminal,
                                        acp_client_fn *done, void *user);
 /*
- * Of the modes that the session has told of, in either version: a mode, or the option that stands
- * for it.  ACP_ERR_STATE when it has told of none.
+ * Setting a mode or an option.  In either version, and whether modes are modes or an option of the
+ * agent's, the outcome's value is a struct acp_client_settings: modes and options as they are now,
+ * or all of it empty when the session has ended meanwhile.  What has changed comes as events before
+ * done is called.
+ *
+ * One of the modes that the session has told of.  ACP_ERR_STATE when it has told of none.
  */
 ACP_API int acp_client_set_mode(struct acp_client_session *session, struct acp_str mode,
                                 acp_client_fn *done, void *user);

@@ -112,10 +112,27 @@ struct acp_reply {
 struct acp_outcome {
     int err;            /* 0, or one of enum acp_err; ACP_ERR_REMOTE when the other side refused */
     int64_t code;       /* the JSON-RPC code then */
-    struct acp_str why; /* one sentence, for every error */
+    struct acp_str why; /* one sentence for people, for every error; empty when err is 0 */
     /* What was answered: the struct of the result's type, struct acp_raw for ACP_TYPE_ANY. */
     const void *value;
 };
+
+/*
+ * Why a turn stopped: what an agent passes to acp_turn_end() and what a client is told by
+ * acp_turn_fn.  An agent cannot pass the first and the last one.
+ */
+enum acp_stop {
+    ACP_STOP_NONE = 0, /* it has not stopped by itself: it failed, or the connection closed */
+    ACP_STOP_END_TURN,
+    ACP_STOP_MAX_TOKENS,
+    ACP_STOP_MAX_TURN_REQUESTS,
+    ACP_STOP_REFUSAL,
+    ACP_STOP_CANCELLED,
+    ACP_STOP_OTHER, /* a reason that this version of the library does not know */
+};
+
+/* The reason as the protocol spells it ("end_turn"); NULL for NONE, OTHER and other numbers. */
+ACP_API const char *acp_stop_text(enum acp_stop stop);
 
 typedef void acp_reply_fn(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
                           void *user);

@@ -26,8 +26,69 @@ struct acp_turn;
  *   - a tool call: tool_call_id and title with the first update, then what has changed of title,
  *     kind, status, content, locations, raw_input, raw_output.  Absent members stay as they were
  *   - a diff: path, old_text (absent: the file is new) and new_text; `changes` and `patch` are made
- *   - an option: id, name, and the current value with the values there are
+ *   - an option: id, name, and the current value with the values there are; category where it
+ *     has one.  config_id is made from id
+ *   - a group of an option's values: group, name, options.  group_id is made from group
+ *   - a mode: id, name and, for people, description
+ * What a session offers is a line each:
+ *
+ *     const struct acp_session_mode modes[] = {
+ *         acp_mode_value(acp_str("ask"), acp_str("Ask first")),
+ *         acp_mode_value(acp_str("code"), acp_str("Write code")),
+ *     };
+ *     const struct acp_session_config_select_option models[] = {
+ *         acp_option_value(acp_str("small"), acp_str("Small and fast")),
+ *         acp_option_value(acp_str("large"), acp_str("Large")),
+ *     };
+ *     const struct acp_session_config_option options[] = {
+ *         acp_option_select(acp_str("model"), acp_str("Model"), acp_str("small"), models, 2),
+ *         acp_option_boolean(acp_str("web"), acp_str("Search the web"), true),
+ *     };
+ *     struct acp_session_setup setup = {.modes = {modes, 2}, .current_mode = acp_str("ask"),
+ *                                       .options = {options, 2}};
+ *     acp_session_accept(session, &setup);
+ *
+ * Nothing of it is kept after the call: the arrays may be local.
  */
+
+/* A mode. */
+static inline struct acp_session_mode acp_mode_value(struct acp_str id, struct acp_str name)
+{
+    struct acp_session_mode mode;
+    acp_session_mode_init(&mode, id, name);
+    return mode;
+}
+
+/* One of the values of an option. */
+static inline struct acp_session_config_select_option acp_option_value(struct acp_str value,
+                                                                       struct acp_str name)
+{
+    struct acp_session_config_select_option option;
+    acp_session_config_select_option_init(&option, value, name);
+    return option;
+}
+
+/* An option that is one of several values; the array is not copied. */
+static inline struct acp_session_config_option acp_option_select(
+    struct acp_str id, struct acp_str name, struct acp_str current,
+    const struct acp_session_config_select_option *values, size_t count)
+{
+    struct acp_session_config_option option;
+    acp_session_config_option_init_select(&option, name, current);
+    acp_session_config_select_options_init_ungrouped(&option.select.options, values, count);
+    option.id = id;
+    return option;
+}
+
+/* An option that is on or off; clients of version 1 are told of it only if they take such. */
+static inline struct acp_session_config_option acp_option_boolean(struct acp_str id,
+                                                                  struct acp_str name, bool on)
+{
+    struct acp_session_config_option option;
+    acp_session_config_option_init_boolean(&option, name, on);
+    option.id = id;
+    return option;
+}
 
 /* A diff as the content of a tool call; old_text absent: the file is new. */
 static inline struct acp_tool_call_content acp_tool_diff(struct acp_str path,
@@ -96,15 +157,6 @@ ACP_API int acp_session_update(struct acp_session *session,
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
-/* Why a turn ends. */
-enum acp_stop {
-    ACP_STOP_END_TURN = 1,
-    ACP_STOP_MAX_TOKENS,
-    ACP_STOP_MAX_TURN_REQUESTS,
-    ACP_STOP_REFUSAL,
-    ACP_STOP_CANCELLED,
-};
-
 ACP_API struct acp_session *acp_turn_session(const struct acp_turn *turn);
 ACP_API bool acp_turn_is_cancelled(const struct acp_turn *turn);
 /* The _meta that came with the prompt, such as a trace context; absent when there was none. */
@@ -130,7 +182,10 @@ ACP_API int acp_turn_usage(struct acp_turn *turn, const struct acp_usage_update 
 /* What the turn cost, told at its end (unstable); copied, without its _meta. */
 ACP_API void acp_turn_spent(struct acp_turn *turn, const struct acp_usage *usage);
 
-/* Ends the turn.  A turn that was cancelled ends as cancelled. */
+/*
+ * Ends the turn; it must not be used afterwards.  A turn that was cancelled ends as cancelled,
+ * whatever the reason.  ACP_ERR_ARGUMENT for ACP_STOP_NONE and ACP_STOP_OTHER: it goes on.
+ */
 ACP_API int acp_turn_end(struct acp_turn *turn, enum acp_stop stop);
 /* Ends it with an error: it failed, the user is told why. */
 ACP_API int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str message);

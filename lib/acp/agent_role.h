@@ -273,6 +273,8 @@ int agent_check_notification(const struct acp_agent *agent, struct acp_str metho
 /* agent_update.c */
 bool agent_may_send(const struct acp_session *session);
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update);
+/* Calls keep_update, unless the session is being loaded. */
+void agent_tell_kept(struct acp_session *session, const struct acp_session_update *update);
 /* The same for one that ends the message that is open. */
 int agent_send_between(struct acp_session *session, const struct acp_session_update *update);
 /* Sends the text that is being merged. */

@@ -257,8 +257,8 @@ void agent_serve_new(struct acp_agent *agent, acp_call call, struct acp_raw para
         (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
     else if (agent->handler.new_session)
         agent->handler.new_session(session, &request, agent->user);
-    else
-        (void) acp_session_accept(session, NULL);
+    else if (acp_session_accept(session, NULL))
+        (void) acp_session_refuse(session, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str("Out of memory"));
 }
 
 void agent_serve_fork(struct acp_agent *agent, acp_call call, struct acp_raw params)
@@ -287,7 +287,8 @@ static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int me
     struct acp_session *old = acp_map_get(&agent->sessions, id);
     if (old && (old->turn || old->state != SESSION_READY)) {
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_REQUEST,
-                            "The session is at work in this connection");
+                            "The session is open in this connection and busy; try again when its "
+                            "turn has ended, or resume it without its history");
         return NULL;
     }
     if (old)
@@ -459,10 +460,8 @@ int acp_session_accept(struct acp_session *session, const struct acp_session_set
     if (!setup)
         setup = &nothing;
     int err = session->id ? 0 : make_id(session);
-    if (err) {
-        (void) acp_session_refuse(session, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str("No id"));
+    if (err)
         return err;
-    }
     (void) agent_flush_text(session);
     agent_end_message(session);
     acp_map_finish(&session->replayed);

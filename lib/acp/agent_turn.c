@@ -55,6 +55,17 @@ static void acknowledge(struct acp_turn *turn, struct acp_content_block_list pro
     (void) agent_send_state(session, ACP_STATE_UPDATE_RUNNING);
 }
 
+/* Version 1: the client knows what it said, but who keeps the session has to hear of it. */
+static void keep_prompt(struct acp_turn *turn, struct acp_content_block_list prompt)
+{
+    struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK};
+    update.user_message_chunk.message_id = acp_str(turn->message);
+    for (size_t i = 0; i < prompt.count; i++) {
+        update.user_message_chunk.content = prompt.items[i];
+        agent_tell_kept(turn->session, &update);
+    }
+}
+
 static void begin_turn(struct acp_session *session, acp_call call,
                        struct acp_content_block_list prompt, struct acp_raw meta)
 {
@@ -77,6 +88,8 @@ static void begin_turn(struct acp_session *session, acp_call call,
     agent_end_message(session);
     if (agent_is_v2(agent))
         acknowledge(turn, prompt);
+    else
+        keep_prompt(turn, prompt);
     agent->handler.prompt(turn, prompt, agent->user);
 }
 

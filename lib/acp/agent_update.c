@@ -62,11 +62,16 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
     return acp_peer_commit(agent->peer, NULL);
 }
 
-static int deliver(struct acp_session *session, const struct acp_session_update *update)
+void agent_tell_kept(struct acp_session *session, const struct acp_session_update *update)
 {
     const struct acp_agent_handler *handler = &session->agent->handler;
     if (handler->keep_update && session->state == SESSION_READY)
         handler->keep_update(session, update, session->agent->user);
+}
+
+static int deliver(struct acp_session *session, const struct acp_session_update *update)
+{
+    agent_tell_kept(session, update);
     if (session->state == SESSION_READY)
         agent_record_update(session, update);
     if (must_wait(session))

@@ -25,6 +25,15 @@ static const void *yes(bool condition)
     return condition ? acp_zeros() : NULL;
 }
 
+/* The versions have other names for what the agent is called: programs find it under both. */
+static void name_agent(struct acp_initialize_response *agent, unsigned mode)
+{
+    if (mode & ACP_V2)
+        agent->agent_info = &agent->info;
+    else if (acp_is_set(agent->agent_info))
+        agent->info = *agent->agent_info;
+}
+
 /* Checks the version that the agent chose and keeps what it said. */
 static int agree(struct acp_client *client, struct acp_raw result)
 {
@@ -48,6 +57,7 @@ static int agree(struct acp_client *client, struct acp_raw result)
     if (acp_initialize_response_decode(mode, text, &client->kept, &client->agent, NULL))
         return ACP_ERR_MALFORMED;
     client->mode = mode;
+    name_agent(&client->agent, mode);
     return 0;
 }
 
@@ -57,10 +67,9 @@ static void settle_start(struct client_call *call, const struct acp_reply *reply
     struct acp_outcome outcome = client_reply_outcome(client, reply);
     client->starting = false;
     if (!reply->err) {
-        outcome.err = agree(client, reply->result);
-        outcome.why = outcome.err == ACP_ERR_VARIANT
-                          ? acp_str("the agent speaks a version of the protocol that we do not")
-                          : acp_str(acp_err_text(outcome.err));
+        outcome = client_failed(client, agree(client, reply->result));
+        if (outcome.err == ACP_ERR_VARIANT)
+            outcome.why = acp_str("the agent speaks a version of the protocol that we do not");
         outcome.value = outcome.err ? NULL : &client->agent;
     }
     if (call->then.done)
@@ -194,7 +203,7 @@ int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user
     struct client_call *call =
         client_call_new(client, settle_start, ACP_TYPE_INITIALIZE_RESPONSE, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = ready;
     /* The request is in the words of the version asked for, so that is what must encode it. */
     unsigned both = client->options.versions;
@@ -205,7 +214,7 @@ int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user
     client->options.versions = both;
     if (err)
         client->starting = false;
-    return err;
+    return client_fail(client, err);
 }
 
 /* ---- What comes in --------------------------------------------------------------------------- */
@@ -366,6 +375,12 @@ unsigned acp_client_mode(const struct acp_client *client)
 const struct acp_initialize_response *acp_client_agent(const struct acp_client *client)
 {
     return client->mode ? &client->agent : NULL;
+}
+
+const struct acp_implementation *acp_client_agent_info(const struct acp_client *client)
+{
+    const struct acp_implementation *info = client->mode ? client->agent.agent_info : NULL;
+    return acp_is_set(info) ? info : NULL;
 }
 
 struct acp_endpoint *acp_client_endpoint(struct acp_client *client)

@@ -14,7 +14,7 @@ int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type
                               "this is not the result of the method that was called");
     struct acp_json_writer *w = acp_peer_begin_result(client->peer, call);
     acp_write_value(type, client->mode, value, w);
-    return acp_peer_commit(client->peer, NULL);
+    return client_fail(client, acp_peer_commit(client->peer, NULL));
 }
 
 static void refuse_failure(struct acp_client *client, acp_call call,
@@ -111,13 +111,19 @@ static int answer_outcome(struct acp_client *client, acp_call call, struct acp_s
     return acp_client_answer(client, call, ACP_TYPE_REQUEST_PERMISSION_RESPONSE, &answer);
 }
 
+static int decline_settled(struct acp_client *client)
+{
+    return client_decline(client, ACP_ERR_UNKNOWN, "the permission request is settled already");
+}
+
 int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option)
 {
     const struct question *question = acp_map_get(&client->questions, key_of(&call));
     if (!question)
-        return ACP_ERR_UNKNOWN;
+        return decline_settled(client);
     if (!was_offered(question, option))
-        return ACP_ERR_ARGUMENT;
+        return client_decline(client, ACP_ERR_ARGUMENT, "the agent did not offer option '%.*s'",
+                              ACP_ARG(option));
     (void) take_question(client, call);
     return answer_outcome(client, call, option);
 }
@@ -126,13 +132,13 @@ int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,
                       struct acp_str message, struct acp_raw data)
 {
     (void) take_question(client, call); /* if it is one */
-    return acp_peer_error(client->peer, call, code, message, data);
+    return client_fail(client, acp_peer_error(client->peer, call, code, message, data));
 }
 
 int acp_client_reject(struct acp_client *client, acp_call call)
 {
     if (!take_question(client, call))
-        return ACP_ERR_UNKNOWN;
+        return decline_settled(client);
     return answer_outcome(client, call, acp_str(NULL));
 }
 

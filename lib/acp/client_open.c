@@ -228,7 +228,7 @@ int acp_client_new_session(struct acp_client *client, const struct acp_session_p
     struct client_call *call =
         open_call(client, acp_str(NULL), place->cwd, ACP_TYPE_NEW_SESSION_RESPONSE, done, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     acp_new_session_request_init(&request, place->cwd);
     request.additional_directories = place->directories;
     request.mcp_servers = place->mcp_servers;
@@ -248,7 +248,7 @@ int acp_client_fork_session(struct acp_client *client, struct acp_str id,
     struct client_call *call =
         open_call(client, acp_str(NULL), place->cwd, ACP_TYPE_FORK_SESSION_RESPONSE, done, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     acp_fork_session_request_init(&request, id, place->cwd);
     request.additional_directories = place->directories;
     request.mcp_servers = place->mcp_servers;
@@ -297,11 +297,11 @@ static int open_old(struct acp_client *client, struct acp_str id,
         client, id, place->cwd,
         v1_load ? ACP_TYPE_LOAD_SESSION_RESPONSE : ACP_TYPE_RESUME_SESSION_RESPONSE, done, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     struct acp_client_session *session = client_add_session(client, id, place->cwd);
     if (!session) {
         client_call_free(call);
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     }
     note_servers(client, &place->mcp_servers);
     err = send_old(call, id, place, replay);

@@ -14,8 +14,8 @@
 struct acp_outcome client_failed(const struct acp_client *client, int err)
 {
     bool told = err == ACP_ERR_CLOSED && client->close_words;
-    return (struct acp_outcome){.err = err,
-                                .why = acp_str(told ? client->close_words : acp_err_text(err))};
+    const char *why = told ? client->close_words : acp_err_text(err);
+    return (struct acp_outcome){.err = err, .why = acp_str(err ? why : "")};
 }
 
 /* The text in an error's data, where there is one. */
@@ -86,7 +86,8 @@ struct acp_outcome client_outcome(struct client_call *call, const struct acp_rep
                : acp_decode(call->result_type, client->mode, empty ? acp_raw("{}") : reply->result,
                             &client->arena, value, NULL);
     if (outcome.err)
-        return client_failed(client, ACP_ERR_MALFORMED);
+        return client_failed(client,
+                             outcome.err == ACP_ERR_NOMEM ? ACP_ERR_NOMEM : ACP_ERR_MALFORMED);
     outcome.value = value;
     return outcome;
 }
@@ -107,6 +108,13 @@ int client_decline(struct acp_client *client, int err, const char *format, ...)
     (void) vsnprintf(client->why, sizeof(client->why), format, args);
     va_end(args);
     return err;
+}
+
+int client_fail(struct acp_client *client, int err)
+{
+    if (!err)
+        return 0; /* the program may have freed the client */
+    return client_decline(client, err, "%.*s", ACP_ARG(client_failed(client, err).why));
 }
 
 struct acp_str acp_client_why(const struct acp_client *client)
@@ -259,11 +267,9 @@ int client_send(struct client_call *call, struct acp_str method, acp_type_id typ
     struct acp_json_writer *w = acp_peer_begin_request(client->peer, &request);
     write_params(client, type, params, w);
     int err = acp_peer_commit(client->peer, NULL);
-    if (err) {
-        (void) client_decline(client, err, "%s", acp_err_text(err));
+    if (err)
         client_call_free(call);
-    }
-    return err;
+    return client_fail(client, err);
 }
 
 int client_send_done(struct acp_client *client, struct acp_str method, acp_type_id params_type,
@@ -271,7 +277,7 @@ int client_send_done(struct acp_client *client, struct acp_str method, acp_type_
 {
     struct client_call *call = client_call_new(client, client_settle_done, result_type, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = done;
     return client_send(call, method, params_type, params, client->options.timeout_ms);
 }
@@ -281,7 +287,7 @@ int client_send_note(struct acp_client *client, struct acp_str method, acp_type_
 {
     struct acp_json_writer *w = acp_peer_begin_notify(client->peer, method);
     write_params(client, type, params, w);
-    return acp_peer_commit(client->peer, NULL);
+    return client_fail(client, acp_peer_commit(client->peer, NULL));
 }
 
 int acp_client_request(struct acp_client *client, struct acp_str method, acp_type_id params_type,
@@ -309,7 +315,7 @@ int acp_client_set_meta(struct acp_client *client, struct acp_raw meta)
             return client_decline(client, ACP_ERR_ARGUMENT, "_meta must be a JSON object");
         copy = acp_str_copy(acp_str_n(meta.ptr, meta.len));
         if (!copy)
-            return ACP_ERR_NOMEM;
+            return client_fail(client, ACP_ERR_NOMEM);
     }
     free(client->meta);
     client->meta = copy;

@@ -150,6 +150,8 @@ struct acp_outcome client_failed(const struct acp_client *client, int err);
 struct acp_outcome client_reply_outcome(struct acp_client *client, const struct acp_reply *reply);
 /* Notes why a call fails at once; returns err. */
 int client_decline(struct acp_client *client, int err, const char *format, ...) ACP_PRINTF(3, 4);
+/* Notes the text of the error as the reason; returns err, which may be 0. */
+int client_fail(struct acp_client *client, int err);
 /* Whether the agent has the capability of that path: of version 1, of version 2. */
 bool client_has(const struct acp_client *client, const char *v1, const char *v2);
 /* 0 when the version has the method and the agent offers it; otherwise ACP_ERR_STATE. */

@@ -124,12 +124,12 @@ static int send_gone(struct acp_client *client, struct acp_str id, const char *m
 {
     struct client_call *call = client_call_new(client, settle_gone, result_type, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = done;
     call->id = acp_str_copy(id);
     if (!call->id) {
         client_call_free(call);
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     }
     return client_send(call, acp_str(method), params_type, params, client->options.timeout_ms);
 }

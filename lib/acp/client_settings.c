@@ -401,6 +401,14 @@ struct acp_session_config_option_list acp_client_session_options(
     return session->settings.options;
 }
 
+void acp_client_session_settings(const struct acp_client_session *session,
+                                 struct acp_client_settings *ret)
+{
+    *ret = (struct acp_client_settings){.modes = acp_client_session_modes(session),
+                                        .mode = acp_client_session_mode(session),
+                                        .options = acp_client_session_options(session)};
+}
+
 /* ---- Setting them ---------------------------------------------------------------------------- */
 
 /* What was set is shown before the program hears that it is done. */
@@ -415,7 +423,16 @@ static void settle_set(struct client_call *call, const struct acp_reply *reply)
     } else if (session && !reply->err) {
         client_emit_options(session, &event, call->result_type, reply->result);
     }
-    client_settle_done(call, reply);
+    struct acp_outcome outcome = client_outcome(call, reply);
+    struct acp_client_settings now = {0};
+    /* The program may have closed the session when it heard of the change. */
+    session = acp_map_get(&client->sessions, acp_str(call->id));
+    if (session)
+        acp_client_session_settings(session, &now);
+    if (!outcome.err)
+        outcome.value = &now;
+    if (call->then.done)
+        call->then.done(client, &outcome, call->user);
 }
 
 /* mode is absent where an option is set. */
@@ -426,13 +443,13 @@ static int send_set(struct acp_client_session *session, const char *method, stru
     struct acp_client *client = session->client;
     struct client_call *call = client_call_new(client, settle_set, result_type, user);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = done;
     call->id = acp_str_copy(acp_str(session->id));
     call->mode = mode.ptr ? acp_str_copy(mode) : NULL;
     if (!call->id || (mode.ptr && !call->mode)) {
         client_call_free(call);
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     }
     return client_send(call, acp_str(method), params_type, params, client->options.timeout_ms);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "acp/client_role.h"
+#include "acp/stop.h"
 #include "rpc/peer.h"
 
 /* ---- Prompts --------------------------------------------------------------------------------- */
@@ -20,8 +21,9 @@ void client_end_turn(struct acp_client_session *session, struct acp_str stop,
     if (client->closing && !was_closing)
         return; /* the program has closed the connection, which has ended the turn */
     session->prompting = false;
+    struct acp_turn_stop told = {.reason = acp_stop_find(stop), .text = stop};
     if (session->end)
-        session->end(session, stop, outcome, session->end_user);
+        session->end(session, &told, outcome, session->end_user);
 }
 
 /* Version 1: the response is the end.  Version 2: it says that the message was taken. */
@@ -130,11 +132,11 @@ static int prompt(struct acp_client_session *session, const struct acp_content_b
     struct client_call *call =
         client_call_new(client, settle_prompt, ACP_TYPE_PROMPT_RESPONSE, NULL);
     if (!call)
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     call->id = acp_str_copy(acp_str(session->id));
     if (!call->id) {
         client_call_free(call);
-        return ACP_ERR_NOMEM;
+        return client_fail(client, ACP_ERR_NOMEM);
     }
     session->prompting = true;
     session->end = end;

@@ -259,6 +259,9 @@ void coder_keep_update(struct acp_session *session, const struct acp_session_upd
     (void) user;
     if (!coding)
         return;
+    /* Version 1 tells the user's message block by block: coding_log_prompt() has all of it. */
+    if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK)
+        return;
     if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE)
         begin_turn(coding, update);
     /* Commands are told with each session, as they are then. */

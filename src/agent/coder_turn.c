@@ -45,16 +45,9 @@ static void settle(struct work *work)
 
 void work_end(struct work *work, enum acp_stop stop)
 {
-    static const char *const reasons[] = {
-        [ACP_STOP_END_TURN] = "end_turn",
-        [ACP_STOP_MAX_TOKENS] = "max_tokens",
-        [ACP_STOP_MAX_TURN_REQUESTS] = "max_turn_requests",
-        [ACP_STOP_REFUSAL] = "refusal",
-        [ACP_STOP_CANCELLED] = "cancelled",
-    };
     struct acp_turn *turn = work->turn;
     settle(work);
-    coding_log_stop(work->coding, reasons[stop]);
+    coding_log_stop(work->coding, acp_stop_text(stop));
     if (work->requests && stop == ACP_STOP_END_TURN) /* commands have none */
         coding_turn_ended(work->coding);
     free_work(work);

@@ -223,7 +223,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         return;
     }
     bool v2 = acp_client_mode(client) & ACP_V2;
-    const struct acp_implementation *info = v2 ? &agent->info : agent->agent_info;
+    const struct acp_implementation *info = agent->agent_info;
     bool named = acp_is_set(info) && info->name.len;
     (void) snprintf(sentence, sizeof(sentence), "answers as %.*s %.*s, protocol version %d%s",
                     named ? (int) info->name.len : 7, named ? info->name.ptr : "(no one)",

@@ -135,7 +135,7 @@ static void refuse_prompt(struct talk *talk, const struct acp_outcome *outcome)
 }
 
 /* The turn is over, one way or the other. */
-static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
+static void on_turn_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                         const struct acp_outcome *outcome, void *user)
 {
     struct talk *talk = user;
@@ -149,7 +149,7 @@ static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
     talk->noise = 0;
     talk->code = outcome->code;
     if (!outcome->err)
-        talk_end_prompt(talk, TALK_STOPPED, stop, WHOSE_AGENT, (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, stop->text, WHOSE_AGENT, (struct acp_str){0});
     else if (talk->prompts->cancelled || talk->stopping)
         talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
     else

@@ -153,7 +153,7 @@ static void record_open(struct talk *talk, const char *how)
     acp_json_write_str(&w, talk->options.place.cwd);
     acp_json_write_key(&w, acp_str("how"));
     acp_json_write_str(&w, acp_str(how));
-    const struct acp_implementation *info = mode & ACP_V2 ? &agent->info : agent->agent_info;
+    const struct acp_implementation *info = agent->agent_info;
     if (acp_is_set(info) && info->name.ptr) {
         acp_json_write_key(&w, acp_str("info"));
         (void) acp_encode(ACP_TYPE_IMPLEMENTATION, mode, info, &w, NULL);

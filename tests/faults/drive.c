@@ -94,7 +94,7 @@ static void copy_text(char *out, size_t size, struct acp_str text)
     (void) snprintf(out, size, "%.*s", (int) text.len, text.ptr ? text.ptr : "");
 }
 
-static void on_end(struct acp_client_session *session, struct acp_str stop,
+static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *user)
 {
     struct drive *d = user;
@@ -102,7 +102,7 @@ static void on_end(struct acp_client_session *session, struct acp_str stop,
     d->ends++;
     d->err = outcome->err;
     d->ended_ms = drive_ms(d);
-    copy_text(d->stop, sizeof(d->stop), stop);
+    copy_text(d->stop, sizeof(d->stop), stop->text);
     copy_text(d->why, sizeof(d->why), outcome->why);
     if (!outcome->err)
         acp_agent_process_stop(d->agent);

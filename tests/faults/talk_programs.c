@@ -263,14 +263,14 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
         talk_next(t);
 }
 
-static void on_end(struct acp_client_session *session, struct acp_str stop,
+static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *user)
 {
     struct talk *t = user;
     assert_ptr_equal(session, t->step < STEP_LOAD ? t->fresh : t->old);
-    assert_int_equal(stop.ptr == NULL, outcome->err != 0);
-    if (t->step == STEP_WAIT && stop.ptr)
-        assert_true(acp_str_is(stop, "cancelled"));
+    assert_int_equal(stop->reason == ACP_STOP_NONE, outcome->err != 0);
+    if (t->step == STEP_WAIT && !outcome->err)
+        assert_int_equal(stop->reason, ACP_STOP_CANCELLED);
     if (keep(t, t->step, outcome))
         talk_next(t);
 }

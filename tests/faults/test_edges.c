@@ -186,7 +186,7 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
 
 static int prompt(struct edge *e);
 
-static void on_end(struct acp_client_session *session, struct acp_str stop,
+static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *user)
 {
     struct edge *e = user;

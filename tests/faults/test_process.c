@@ -165,12 +165,12 @@ struct many {
     int ended; /* of those sent, in their order */
 };
 
-static void on_many_end(struct acp_client_session *session, struct acp_str stop,
+static void on_many_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                         const struct acp_outcome *outcome, void *user)
 {
     struct many *m = user;
     assert_int_equal(outcome->err, 0);
-    assert_true(acp_str_is(stop, "end_turn"));
+    assert_true(stop->reason == ACP_STOP_END_TURN);
     assert_ptr_equal(session, m->sessions[m->ended]);
     m->ended++;
 }

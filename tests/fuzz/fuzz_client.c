@@ -41,11 +41,12 @@ static void on_opened(struct acp_client *client, struct acp_client_session *sess
     CHECK((session != NULL) == (outcome->err == 0));
 }
 
-static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
+static void on_turn_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                         const struct acp_outcome *outcome, void *user)
 {
     on_done(acp_client_session_client(session), outcome, user);
-    CHECK((stop.ptr != NULL) == (outcome->err == 0));
+    CHECK((stop->text.ptr != NULL) == (outcome->err == 0));
+    CHECK((stop->reason != ACP_STOP_NONE) == (outcome->err == 0));
 }
 
 static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)

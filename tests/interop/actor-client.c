@@ -129,6 +129,24 @@ static void on_done(struct acp_client *client, const struct acp_outcome *outcome
     end_event(w);
 }
 
+/* The settings as they are now, in the form of the response that tells options. */
+static void on_set(struct acp_client *client, const struct acp_outcome *outcome, void *user)
+{
+    static const struct expected event = {NULL, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE,
+                                          ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE};
+    struct acp_outcome shown = *outcome;
+    struct acp_set_session_config_option_response response = {0};
+    (void) client;
+    if (!outcome->err) {
+        const struct acp_client_settings *settings = outcome->value;
+        response.config_options = settings->options;
+        shown.value = &response;
+    }
+    struct acp_json_writer *w = begin_event(user);
+    write_outcome(w, &shown, &event);
+    end_event(w);
+}
+
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
     const struct expected *expected = user;
@@ -182,7 +200,7 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
     on_opened(client, session, outcome, (size_t) (uintptr_t) user, &expected);
 }
 
-static void on_end(struct acp_client_session *session, struct acp_str stop,
+static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *user)
 {
     static const struct expected expected = {"end", ACP_TYPE_PROMPT_RESPONSE,
@@ -190,9 +208,9 @@ static void on_end(struct acp_client_session *session, struct acp_str stop,
     (void) user;
     struct acp_json_writer *w = begin_event("end");
     write_text(w, "session", name_of(session));
-    if (stop.ptr) {
+    if (stop->text.ptr) {
         acp_json_write_key(w, acp_str("stop"));
-        acp_json_write_str(w, stop);
+        acp_json_write_str(w, stop->text);
     }
     write_outcome(w, outcome, &expected);
     end_event(w);
@@ -338,21 +356,18 @@ static int do_cancel_terminal(char *rest)
 
 static int do_mode(char *rest)
 {
-    static struct expected expected = {"mode_set", ACP_TYPE_SET_SESSION_MODE_RESPONSE,
-                                       ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE};
+    static char event[] = "mode_set";
     struct acp_client_session *session = session_of(take_word(&rest));
-    return session ? acp_client_set_mode(session, acp_str(rest), on_done, &expected)
-                   : ACP_ERR_UNKNOWN;
+    return session ? acp_client_set_mode(session, acp_str(rest), on_set, event) : ACP_ERR_UNKNOWN;
 }
 
-static struct expected option_set = {"option_set", ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE,
-                                     ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE};
+static char option_set[] = "option_set";
 
 static int do_option(char *rest)
 {
     struct acp_client_session *session = session_of(take_word(&rest));
     struct acp_str option = acp_str(take_word(&rest));
-    return session ? acp_client_set_option(session, option, acp_str(rest), on_done, &option_set)
+    return session ? acp_client_set_option(session, option, acp_str(rest), on_set, option_set)
                    : ACP_ERR_UNKNOWN;
 }
 
@@ -360,8 +375,8 @@ static int do_switch(char *rest)
 {
     struct acp_client_session *session = session_of(take_word(&rest));
     struct acp_str option = acp_str(take_word(&rest));
-    return session ? acp_client_set_switch(session, option, strcmp(rest, "true") == 0, on_done,
-                                           &option_set)
+    return session ? acp_client_set_switch(session, option, strcmp(rest, "true") == 0, on_set,
+                                           option_set)
                    : ACP_ERR_UNKNOWN;
 }
 

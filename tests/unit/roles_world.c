@@ -247,14 +247,14 @@ void world_on_session(struct acp_client *client, struct acp_client_session *sess
     w->session = session;
 }
 
-void world_on_end(struct acp_client_session *session, struct acp_str stop,
+void world_on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                   const struct acp_outcome *outcome, void *user)
 {
     struct world *w = user;
     (void) session;
     w->ends++;
     w->end_err = outcome->err;
-    (void) snprintf(w->stop, sizeof(w->stop), "%.*s", (int) stop.len, stop.ptr ? stop.ptr : "");
+    (void) snprintf(w->stop, sizeof(w->stop), "%.*s", ACP_ARG(stop->text));
     note(w, "end %s%s", w->stop, outcome->err ? " with an error" : "");
 }
 

@@ -66,7 +66,7 @@ void world_on_file_answer(struct acp_turn *turn, const struct acp_outcome *outco
 void world_on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user);
 void world_on_session(struct acp_client *client, struct acp_client_session *session,
                       const struct acp_outcome *outcome, void *user);
-void world_on_end(struct acp_client_session *session, struct acp_str stop,
+void world_on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                   const struct acp_outcome *outcome, void *user);
 
 #endif

@@ -161,11 +161,11 @@ static inline void on_opened(struct acp_client *client, struct acp_client_sessio
     note(t, "opened %s\n", outcome->err ? acp_err_name(outcome->err) : "well");
 }
 
-static inline void on_turn_end(struct acp_client_session *session, struct acp_str stop,
+static inline void on_turn_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                                const struct acp_outcome *outcome, void *user)
 {
     (void) session;
-    note(user, "end %.*s\n", outcome->err ? 5 : (int) stop.len, outcome->err ? "error" : stop.ptr);
+    note(user, "end %.*s\n", ACP_ARG(outcome->err ? acp_str("error") : stop->text));
 }
 
 /* ---- The conversation ------------------------------------------------------------------------ */

@@ -116,12 +116,38 @@ static void a_request_is_answered_by_its_own_type_only(void **state)
     talk_free(t);
 }
 
+/* What was said of an earlier call is not left for a later one. */
+static void a_call_that_fails_at_once_says_why(void **state)
+{
+    (void) state;
+    for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
+        struct talk *t = talk_begin(version, of_session(version));
+        talk_open(t, "{\"sessionId\":\"s\"}");
+        expect_log(t, "opened well\n");
+        assert_int_equal(acp_client_set_mode(t->session, acp_str("x"), on_done, t), ACP_ERR_STATE);
+        assert_true(acp_str_is(acp_client_why(t->client), "the session has no modes"));
+        assert_int_equal(acp_client_permit(t->client, 7, acp_str("x")), ACP_ERR_UNKNOWN);
+        assert_true(
+            acp_str_is(acp_client_why(t->client), "the permission request is settled already"));
+        assert_int_equal(acp_client_refuse(t->client, 7, -1, acp_str("No."), acp_raw(NULL)),
+                         ACP_ERR_UNKNOWN);
+        assert_true(acp_str_is(acp_client_why(t->client), acp_err_text(ACP_ERR_UNKNOWN)));
+        acp_client_explain_close(t->client, acp_str("the agent exited with code 1"));
+        acp_client_close(t->client, ACP_ERR_CLOSED);
+        assert_int_equal(acp_client_notify(t->client, acp_str("_x"), ACP_TYPE_ANY, NULL),
+                         ACP_ERR_CLOSED);
+        assert_true(acp_str_is(acp_client_why(t->client), "the agent exited with code 1"));
+        talk_free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_prompt_without_a_callback_ends_like_any_other),
         cmocka_unit_test(params_that_are_not_an_object_are_not_sent),
         cmocka_unit_test(a_request_is_answered_by_its_own_type_only),
+        cmocka_unit_test(a_call_that_fails_at_once_says_why),
     };
     return cmocka_run_group_tests_name("client_misuse", tests, NULL, NULL);
 }

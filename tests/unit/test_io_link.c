@@ -564,6 +564,47 @@ static void peers_talk_over_links(void **state)
     }
 }
 
+static void on_only_reply(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
+                          void *user)
+{
+    struct talker *t = user;
+    (void) peer;
+    (void) request;
+    assert_int_equal(reply->err, 0);
+    t->done = true;
+}
+
+/*
+ * The peer was last told the time long ago.  The loop's clock counts from the start of the machine,
+ * so that "long ago" is time 1 here: a timeout that is counted from there is over at once, one that
+ * is counted from now is many minutes away.
+ */
+static void a_request_after_a_long_silence_has_all_of_its_time(void **state)
+{
+    static const struct acp_peer_handler handlers = {.request = on_request};
+    struct talker t[2] = {{0}, {0}};
+    int ends[2];
+    uint64_t now = uv_now(host_loop(state));
+    assert_true(now > 60000);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(acp_peer_new(NULL, &handlers, &t[i], &t[i].peer), 0);
+        struct acp_endpoint *endpoint = acp_peer_endpoint(t[i].peer);
+        struct acp_link_options options = {.in = ends[i], .out = ends[i]};
+        assert_int_equal(acp_link_new(host_loop(state), &options, endpoint, NULL, NULL, &t[i].link),
+                         0);
+        acp_endpoint_tick(endpoint, 1);
+    }
+    struct acp_request request = {
+        .method = ACP_STR("echo"), .timeout_ms = now / 2, .reply = on_only_reply, .user = &t[0]};
+    assert_int_equal(acp_peer_request(t[0].peer, &request, acp_raw("[1]"), NULL), 0);
+    assert_true(host_run_until(host_loop(state), &t[0].done, 20000));
+    for (int i = 0; i < 2; i++) {
+        acp_link_free(t[i].link);
+        acp_peer_free(t[i].peer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,6 +628,7 @@ int main(void)
         host_test(a_link_may_be_freed_while_it_delivers),
         host_test(a_bad_descriptor_is_an_error),
         host_test(peers_talk_over_links),
+        host_test(a_request_after_a_long_silence_has_all_of_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

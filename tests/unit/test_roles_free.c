@@ -112,7 +112,7 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
     ((struct world *) user)->session = session;
 }
 
-static void on_turn_end(struct acp_client_session *session, struct acp_str stop,
+static void on_turn_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                         const struct acp_outcome *outcome, void *user)
 {
     struct world *w = user;

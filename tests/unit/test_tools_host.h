@@ -225,8 +225,9 @@ static inline void world_on_session(struct acp_client *client, struct acp_client
     ((struct world *) user)->session = session;
 }
 
-static inline void world_on_end(struct acp_client_session *session, struct acp_str stop,
-                                const struct acp_outcome *outcome, void *user)
+static inline void world_on_end(struct acp_client_session *session,
+                                const struct acp_turn_stop *stop, const struct acp_outcome *outcome,
+                                void *user)
 {
     (void) session;
     (void) stop;

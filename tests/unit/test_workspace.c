@@ -126,7 +126,7 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
     w->session = session;
 }
 
-static void on_end(struct acp_client_session *session, struct acp_str stop,
+static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
                    const struct acp_outcome *outcome, void *user)
 {
     (void) session;
