@@ -214,6 +214,7 @@ void agent_end_session(struct acp_session *session)
         agent_cancel_work(session);
     if (agent->closing != was_closing)
         return; /* the program has closed the connection, which has ended the session */
+    (void) agent_flush_text(session); /* the program can still keep it */
     /* From here on nobody finds it any more. */
     if (session->id && acp_map_get(&agent->sessions, acp_str(session->id)) == session)
         (void) acp_map_remove(&agent->sessions, acp_str(session->id));
