@@ -459,11 +459,18 @@ static int accept_session(struct acp_session *session, const struct acp_session_
         return ACP_ERR_CLOSED;
     agent_end_message(session);
     acp_map_finish(&session->replayed);
+    /*
+     * Version 1 has no place for commands in the answer.  An old session's belong to its history,
+     * of which nothing follows the answer; a new one's need the id that the answer gives.
+     */
+    bool has_commands = !agent_is_v2(agent) && setup->commands.count;
+    bool is_old = session->state == SESSION_LOADING;
+    if (has_commands && is_old)
+        (void) acp_session_commands(session, setup->commands.items, setup->commands.count);
     session->state = SESSION_READY;
     answer_opening(session, setup);
     session->opening = 0;
-    /* Version 1 has no place for commands in the answer. */
-    if (!agent_is_v2(agent) && setup->commands.count)
+    if (has_commands && !is_old)
         (void) acp_session_commands(session, setup->commands.items, setup->commands.count);
     return 0;
 }

@@ -293,6 +293,16 @@ void coding_free(struct coding *coding)
     free(coding);
 }
 
+/* The title that is in the log already.  False when the client cannot know the session yet. */
+static bool tell_title(struct coding *coding)
+{
+    struct acp_session_info_update info = {.title = acp_str(coding->title)};
+    coding->repeating = true;
+    int err = acp_session_info(coding->session, &info);
+    coding->repeating = false;
+    return err == 0;
+}
+
 int coding_accept(struct coding *coding)
 {
     struct acp_session_mode list[MODE_COUNT];
@@ -307,14 +317,11 @@ int coding_accept(struct coding *coding)
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
     setup.commands = coder_commands(coding, &arena);
+    bool told = !coding->title || tell_title(coding);
     int err = acp_session_accept(coding->session, &setup);
     acp_arena_finish(&arena);
-    if (!err && coding->title) {
-        struct acp_session_info_update info = {.title = acp_str(coding->title)};
-        coding->repeating = true;
-        (void) acp_session_info(coding->session, &info);
-        coding->repeating = false;
-    }
+    if (!err && !told)
+        (void) tell_title(coding);
     return err;
 }
 
