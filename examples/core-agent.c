@@ -45,6 +45,17 @@ static void answer_new_session(struct acp_peer *peer, acp_call call, struct agen
     check_sent(acp_peer_commit(peer, NULL));
 }
 
+static bool is_session(const struct agent *agent, struct acp_str id)
+{
+    char known[32];
+    for (int i = 1; i <= agent->sessions; i++) {
+        (void) snprintf(known, sizeof(known), "session-%d", i);
+        if (acp_str_is(id, known))
+            return true;
+    }
+    return false;
+}
+
 /* Sends each block of the prompt back as a chunk, then ends the turn. */
 static void answer_prompt(struct acp_peer *peer, acp_call call, struct acp_raw params,
                           struct agent *agent)
@@ -54,6 +65,11 @@ static void answer_prompt(struct acp_peer *peer, acp_call call, struct acp_raw p
     if (acp_prompt_request_decode(ACP_V1, params, &agent->arena, &prompt, &failure)) {
         (void) acp_peer_error(peer, call, ACP_ERROR_CODE_INVALID_PARAMS, acp_str(failure.message),
                               acp_raw(NULL));
+        return;
+    }
+    if (!is_session(agent, prompt.session_id)) {
+        (void) acp_peer_error(peer, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
+                              acp_str("There is no such session"), acp_raw(NULL));
         return;
     }
     for (size_t i = 0; i < prompt.prompt.count; i++) {

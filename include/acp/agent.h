@@ -76,6 +76,8 @@ struct acp_agent_options {
     uint32_t merge_ms;    /* or up to so long; 0: 50 */
     bool no_merging;
     bool quiet_between_turns; /* updates outside of turns wait for the next prompt */
+    /* Join only what has to wait: text is sent at once while nothing else is on its way. */
+    bool merge_waiting;
     /*
      * Random numbers that ids are made from; the role has no source of them itself.  Required, as
      * the only ones: ACP_ERR_ARGUMENT when both are 0.  acp_agent_run() fills them.
@@ -97,14 +99,15 @@ struct acp_agent_handler {
                         void *user);
     /*
      * An old one whose history is to be sent again (acp_session_replay() or the acp_session_*
-     * calls), then accepted.  If it is open in this connection it is ended first, with end_session,
-     * but not while a turn is running: the role refuses the request then with -32600, because
-     * history and turn would mix.  A version 2 client may resume it without the history meanwhile.
-     * Left out in version 2: the role itself replays what it sent of a session that is open.
+     * calls), then accepted.  When it is open in this connection already, acp_agent_session() still
+     * gives that one: acp_session_accept() ends it, acp_session_refuse() leaves it as it is.  While
+     * a turn is running in it the role refuses the request with -32600, because history and turn
+     * would mix.  A version 2 client may resume it without the history meanwhile.  Left out in
+     * version 2: the role itself replays what it sent of a session that is open.
      */
     void (*load_session)(struct acp_session *session,
                          const struct acp_resume_session_request *request, void *user);
-    /* An old one without its history. */
+    /* An old one without its history; otherwise like load_session. */
     void (*resume_session)(struct acp_session *session,
                            const struct acp_resume_session_request *request, void *user);
     /* A new one that knows what the old one of request->session_id knew (unstable). */
@@ -189,6 +192,11 @@ static inline int acp_agent_new(const struct acp_agent_options *options,
 ACP_API void acp_agent_free(struct acp_agent *agent);
 /* For whoever carries its messages; belongs to the agent. */
 ACP_API struct acp_endpoint *acp_agent_endpoint(struct acp_agent *agent);
+/*
+ * Ends all sessions as if the client had closed each of them: prompts are answered as cancelled.
+ * For a program that is about to stop; the answers are still to be sent.
+ */
+ACP_API void acp_agent_end_sessions(struct acp_agent *agent);
 /* Everything in the handler is failed with reason, as if the client had gone. */
 ACP_API void acp_agent_close(struct acp_agent *agent, int reason);
 

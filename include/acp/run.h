@@ -44,6 +44,11 @@ static inline int acp_agent_stdio_new(uv_loop_t *loop, const struct acp_agent_op
                                      gone, user, ret);
 }
 ACP_API struct acp_agent *acp_agent_stdio_agent(const struct acp_agent_stdio *stdio);
+/*
+ * For a program that is told to stop: ends all sessions, so that prompts are answered as cancelled,
+ * reads no more, and calls gone when that is sent, or after a second.
+ */
+ACP_API void acp_agent_stdio_stop(struct acp_agent_stdio *stdio);
 ACP_API void acp_agent_stdio_free(struct acp_agent_stdio *stdio);
 
 /* ---- An agent process ------------------------------------------------------------------------ */

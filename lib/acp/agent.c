@@ -300,6 +300,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     agent->meta = meta_of(message);
     if (agent_is_custom(message->method)) {
         serve_custom(agent, call, message);
+    } else if (acp_str_is(message->method, "session/cancel")) {
+        agent_serve_cancel_request(agent, call, message->params);
     } else if (!acp_method_find(message->method, ACP_SIDE_CLIENT, agent->mode, &method) ||
                !method.request || !is_offered(agent, method.id)) {
         refuse_method(agent, call);
@@ -378,8 +380,16 @@ static void end_all_sessions(struct acp_agent *agent)
         agent_end_session(session);
         cursor = 0; /* the map has changed */
     }
-    while (agent->unnamed)
-        agent_end_session(agent->unnamed);
+    while (agent->pending)
+        agent_end_session(agent->pending);
+}
+
+void acp_agent_end_sessions(struct acp_agent *agent)
+{
+    struct acp_peer *peer = agent->peer;
+    acp_rpc_enter(peer);
+    end_all_sessions(agent);
+    acp_rpc_leave(peer);
 }
 
 /* Once, and before the role is freed: it may be, while its sessions end. */
@@ -589,8 +599,14 @@ static struct acp_str endpoint_output(void *self)
 static void endpoint_sent(void *self, size_t n)
 {
     struct acp_agent *agent = self;
+    struct acp_peer *peer = agent->peer;
+    acp_rpc_enter(peer);
     agent->sent += n;
-    acp_peer_sent(agent->peer, n);
+    acp_peer_sent(peer, n);
+    /* Nothing is on its way any more that text would have to wait for. */
+    if (agent->options.merge_waiting && acp_peer_output(peer).len == 0)
+        agent_flush_all(agent);
+    acp_rpc_leave(peer);
 }
 
 static uint64_t endpoint_deadline(void *self)

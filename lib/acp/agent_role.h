@@ -4,6 +4,7 @@
  *   agent.c             the connection: which method goes where, answers, notifications
  *   agent_initialize.c  the first exchange: the version, what is offered, logging in
  *   agent_session.c     sessions: new, load, resume, fork, list, close, delete
+ *   agent_reopen.c      sessions that are opened once more while they are open
  *   agent_setup.c       modes, options and commands of a session
  *   agent_dialect.c     what the program says, turned into the version at hand
  *   agent_check.c       what may be sent: what the client offered, absolute paths
@@ -72,14 +73,16 @@ struct agent_history {
 
 struct acp_session {
     struct acp_agent *agent;
-    char *id; /* NULL until it has one: then it is in agent->sessions, else in agent->unnamed */
-    struct acp_session *next_unnamed;
+    char *id;                         /* NULL until it has one */
+    struct acp_session *next_pending; /* while it is not in agent->sessions */
     char *cwd;
     struct acp_str *directories;
     size_t directory_count;
     enum session_state state;
-    acp_call opening;   /* the request that waits for it to be accepted */
-    int opening_method; /* enum acp_method_id */
+    acp_call opening;              /* the request that waits for it to be accepted */
+    struct acp_session *replaces;  /* open under the same id until this one is accepted, or NULL */
+    struct acp_session *successor; /* the one that replaces it once accepted, or NULL */
+    int opening_method;            /* enum acp_method_id */
     void *user;
     struct acp_turn *turn;
     uint64_t turns;           /* so many have begun */
@@ -160,9 +163,9 @@ struct acp_agent {
     struct acp_raw meta; /* of the message that is being served */
     bool has_acp_server; /* the client has handed over an MCP server that is reached through it */
     struct acp_map sessions;
-    struct acp_map texts; /* that sessions share */
-    struct acp_session *unnamed;
-    size_t held_bytes; /* of the prompts that wait, in all sessions */
+    struct acp_map texts;        /* that sessions share */
+    struct acp_session *pending; /* sessions without an id, or whose id an open one still has */
+    size_t held_bytes;           /* of the prompts that wait, in all sessions */
     uint64_t next_session;
     uint64_t next_message; /* of all sessions: one that is opened again must not repeat its ids */
     uint64_t now;          /* the latest that was told */
@@ -184,6 +187,12 @@ static inline bool agent_is_v2(const struct acp_agent *agent)
 static inline bool agent_turn_goes_on(const struct acp_session *session, uint64_t number)
 {
     return session->turn && session->turn->number == number;
+}
+
+/* Whether the client can use it: one that is being reopened has to wait for the program. */
+static inline bool agent_is_usable(const struct acp_session *session)
+{
+    return session && session->state == SESSION_READY && !session->successor;
 }
 
 /* Whether it is one of one's own: such names belong to nobody else. */
@@ -231,6 +240,18 @@ void agent_serve_list(struct acp_agent *agent, acp_call call, struct acp_raw par
 void agent_serve_close(struct acp_agent *agent, acp_call call, struct acp_raw params);
 void agent_serve_delete(struct acp_agent *agent, acp_call call, struct acp_raw params);
 void agent_end_session(struct acp_session *session);
+
+/* agent_reopen.c */
+void agent_leave_pending(struct acp_session *session);
+/* The open session that it was to replace stays as it is. */
+void agent_leave_replaced(struct acp_session *session);
+/* Gives the session the id of an open one, which keeps it until the new one is accepted. */
+int agent_set_replaced(struct acp_session *session, struct acp_session *old);
+/*
+ * The session is accepted: the one that it replaces ends.  False when the program has closed the
+ * connection at that; the session is gone then.
+ */
+bool agent_replace(struct acp_session *session);
 
 /* agent_setup.c */
 void agent_serve_set_mode(struct acp_agent *agent, acp_call call, struct acp_raw params);
@@ -317,6 +338,7 @@ void agent_count_question(struct acp_turn *turn, int change);
 /* agent_turn.c */
 void agent_serve_prompt(struct acp_agent *agent, acp_call call, struct acp_raw params);
 void agent_serve_cancel(struct acp_agent *agent, struct acp_raw params);
+void agent_serve_cancel_request(struct acp_agent *agent, acp_call call, struct acp_raw params);
 void agent_cancel_turn(struct acp_turn *turn);
 /* Cancels what the session has open: its turn and the prompts that wait. */
 void agent_cancel_work(struct acp_session *session);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "acp/agent_role.h"
+#include "rpc/peer.h"
 
 /* ---- Checking -------------------------------------------------------------------------------- */
 
@@ -98,20 +99,10 @@ static bool check_opening(struct acp_agent *agent, acp_call call, const struct o
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* It has got an id, or goes without ever having had one. */
-static void leave_unnamed(struct acp_session *session)
-{
-    struct acp_session **at = &session->agent->unnamed;
-    while (*at && *at != session)
-        at = &(*at)->next_unnamed;
-    if (*at)
-        *at = session->next_unnamed;
-}
-
 static void free_session(struct acp_session *session)
 {
-    if (!session->id)
-        leave_unnamed(session);
+    agent_leave_pending(session);
+    agent_leave_replaced(session);
     agent_forget_text(session);
     acp_buf_finish(&session->text);
     acp_buf_finish(&session->waiting);
@@ -166,8 +157,8 @@ static struct acp_session *make_session(struct acp_agent *agent, acp_call call, 
         free_session(session);
         return NULL;
     }
-    session->next_unnamed = agent->unnamed;
-    agent->unnamed = session;
+    session->next_pending = agent->pending;
+    agent->pending = session;
     return session;
 }
 
@@ -184,7 +175,7 @@ int acp_session_set_id(struct acp_session *session, struct acp_str id)
         free(copy);
         return err;
     }
-    leave_unnamed(session);
+    agent_leave_pending(session);
     session->id = copy;
     return 0;
 }
@@ -217,14 +208,18 @@ void agent_end_session(struct acp_session *session)
 {
     struct acp_agent *agent = session->agent;
     bool was_closing = agent->closing;
-    agent_cancel_work(session);
+    if (session->successor)
+        agent_end_session(session->successor);
+    if (agent->closing == was_closing)
+        agent_cancel_work(session);
     if (agent->closing != was_closing)
         return; /* the program has closed the connection, which has ended the session */
+    (void) agent_flush_text(session); /* the program can still keep it */
     /* From here on nobody finds it any more. */
-    if (session->id)
+    if (session->id && acp_map_get(&agent->sessions, acp_str(session->id)) == session)
         (void) acp_map_remove(&agent->sessions, acp_str(session->id));
-    else
-        leave_unnamed(session);
+    agent_leave_pending(session);
+    agent_leave_replaced(session);
     /* One that the program still has to accept is as much its own as an open one. */
     acp_call opening = session->opening;
     session->opening = 0;
@@ -280,23 +275,19 @@ void agent_serve_fork(struct acp_agent *agent, acp_call call, struct acp_raw par
         (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
 }
 
-/* A session that is open already is taken over: the client has come back to it. */
+/* A session that is open already is replaced when the program accepts the new one. */
 static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int method,
                                   struct acp_str id, const struct opening *o)
 {
     struct acp_session *old = acp_map_get(&agent->sessions, id);
-    if (old && (old->turn || old->state != SESSION_READY)) {
+    if (old && (old->turn || old->successor || old->state != SESSION_READY)) {
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_REQUEST,
                             "The session is open in this connection and busy; try again when its "
                             "turn has ended, or resume it without its history");
         return NULL;
     }
-    if (old)
-        agent_end_session(old);
-    if (agent->closing)
-        return NULL; /* the program has closed the connection when it heard of that */
     struct acp_session *session = make_session(agent, call, method, o);
-    if (!session || acp_session_set_id(session, id)) {
+    if (!session || (old ? agent_set_replaced(session, old) : acp_session_set_id(session, id))) {
         (void) acp_peer_error_for(agent->peer, call, ACP_ERR_NOMEM);
         if (session)
             free_session(session);
@@ -451,7 +442,7 @@ static void answer_opening(struct acp_session *session, const struct acp_session
         answer_old(session, &told);
 }
 
-int acp_session_accept(struct acp_session *session, const struct acp_session_setup *setup)
+static int accept_session(struct acp_session *session, const struct acp_session_setup *setup)
 {
     static const struct acp_session_setup nothing = {.current_mode = {NULL, 0}};
     struct acp_agent *agent = session->agent;
@@ -463,15 +454,34 @@ int acp_session_accept(struct acp_session *session, const struct acp_session_set
     if (err)
         return err;
     (void) agent_flush_text(session);
+    if (!agent_replace(session))
+        return ACP_ERR_CLOSED;
     agent_end_message(session);
     acp_map_finish(&session->replayed);
+    /*
+     * Version 1 has no place for commands in the answer.  An old session's belong to its history,
+     * of which nothing follows the answer; a new one's need the id that the answer gives.
+     */
+    bool has_commands = !agent_is_v2(agent) && setup->commands.count;
+    bool is_old = session->state == SESSION_LOADING;
+    if (has_commands && is_old)
+        (void) acp_session_commands(session, setup->commands.items, setup->commands.count);
     session->state = SESSION_READY;
     answer_opening(session, setup);
     session->opening = 0;
-    /* Version 1 has no place for commands in the answer. */
-    if (!agent_is_v2(agent) && setup->commands.count)
+    if (has_commands && !is_old)
         (void) acp_session_commands(session, setup->commands.items, setup->commands.count);
     return 0;
+}
+
+int acp_session_accept(struct acp_session *session, const struct acp_session_setup *setup)
+{
+    /* The session that it replaces ends in here, and the program may free the agent then. */
+    struct acp_peer *peer = session->agent->peer;
+    acp_rpc_enter(peer);
+    int err = accept_session(session, setup);
+    acp_rpc_leave(peer);
+    return err;
 }
 
 int acp_session_refuse(struct acp_session *session, int64_t code, struct acp_str message)

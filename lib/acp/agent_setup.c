@@ -196,7 +196,7 @@ void agent_serve_set_mode(struct acp_agent *agent, acp_call call, struct acp_raw
         return;
     }
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
-    if (!session || session->state != SESSION_READY)
+    if (!agent_is_usable(session))
         (void) agent_refuse_session(agent, call, request.session_id);
     else
         agent->handler.set_mode(session, call, request.mode_id, agent->user);
@@ -220,7 +220,7 @@ void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_r
         return;
     }
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
-    if (!session || session->state != SESSION_READY)
+    if (!agent_is_usable(session))
         (void) agent_refuse_session(agent, call, request.session_id);
     else if (is_made_mode(session, &request))
         agent->handler.set_mode(session, call, request.id.value, agent->user);

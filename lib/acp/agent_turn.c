@@ -130,7 +130,7 @@ static void serve_checked(struct acp_agent *agent, acp_call call, struct acp_raw
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
     const char *bad = request.meta.len > AGENT_MAX_META ? "_meta is larger than 1 MiB"
                                                         : bad_prompt(agent, request.prompt);
-    if (!session || session->state != SESSION_READY)
+    if (!agent_is_usable(session))
         (void) agent_refuse_session(agent, call, request.session_id);
     else if (bad)
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "Invalid params: %s", bad);
@@ -299,6 +299,26 @@ void agent_serve_cancel(struct acp_agent *agent, struct acp_raw params)
     struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
     if (session)
         agent_cancel_work(session);
+}
+
+/* Some clients send the notification as a request. */
+void agent_serve_cancel_request(struct acp_agent *agent, acp_call call, struct acp_raw params)
+{
+    struct acp_close_session_request request;
+    struct acp_failure failure;
+    params = params.ptr ? params : acp_raw("{}");
+    if (acp_close_session_request_decode(agent->mode, params, &agent->arena, &request, &failure)) {
+        (void) agent_refuse_failure(agent, call, &failure);
+        return;
+    }
+    struct acp_session *session = acp_map_get(&agent->sessions, request.session_id);
+    if (!session) {
+        (void) agent_refuse_session(agent, call, request.session_id);
+        return;
+    }
+    /* Answered first: cancelling may make the program close the connection. */
+    (void) acp_peer_result(agent->peer, call, acp_raw(NULL));
+    agent_cancel_work(session);
 }
 
 void agent_cancel_work(struct acp_session *session)

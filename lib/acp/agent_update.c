@@ -239,10 +239,19 @@ static int choose_message(struct acp_session *session, enum speaker speaker, str
     return err;
 }
 
+/* Whether text that was said is to be sent now. */
+static bool is_enough(const struct acp_session *session)
+{
+    const struct acp_agent *agent = session->agent;
+    if (session->state == SESSION_LOADING)
+        return session->text.len >= HISTORY_CHARS;
+    return agent->options.no_merging || session->text.len >= agent->options.merge_chars ||
+           (agent->options.merge_waiting && acp_peer_output(agent->peer).len == 0);
+}
+
 static int say(struct acp_session *session, enum speaker speaker, struct acp_str text,
                struct acp_str message)
 {
-    const struct acp_agent_options *options = &session->agent->options;
     if (!agent_may_send(session))
         return ACP_ERR_STATE;
     if (text.len == 0)
@@ -254,10 +263,7 @@ static int say(struct acp_session *session, enum speaker speaker, struct acp_str
         return err;
     if (!session->is_merging)
         start_merging(session);
-    bool enough = session->state == SESSION_LOADING
-                      ? session->text.len >= HISTORY_CHARS
-                      : options->no_merging || session->text.len >= options->merge_chars;
-    return enough ? agent_flush_text(session) : 0;
+    return is_enough(session) ? agent_flush_text(session) : 0;
 }
 
 static int say_block(struct acp_session *session, enum speaker speaker,

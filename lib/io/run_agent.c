@@ -80,6 +80,13 @@ struct acp_agent *acp_agent_stdio_agent(const struct acp_agent_stdio *stdio)
     return stdio->agent;
 }
 
+void acp_agent_stdio_stop(struct acp_agent_stdio *stdio)
+{
+    acp_agent_end_sessions(stdio->agent);
+    if (stdio->link)
+        acp_link_close(stdio->link);
+}
+
 void acp_agent_stdio_free(struct acp_agent_stdio *stdio)
 {
     if (!stdio)

@@ -1,9 +1,11 @@
 /* coder.c - the coding agent's process. */
 #include "agent/coder.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
@@ -30,12 +32,51 @@ static void on_gone(int reason, void *user)
     uv_close((uv_handle_t *) &coder->idle, NULL);
 }
 
+/* ---- Signals --------------------------------------------------------------------------------- */
+
+/* Prompts are answered as cancelled and all commands end; who asks again does not want to wait. */
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct coder *coder = signal->data;
+    if (coder->stopping) {
+        acp_process_kill_all();
+        _exit(128 + number);
+    }
+    coder->stopping = true;
+    model_find_free(coder->find);
+    coder->find = NULL;
+    if (coder->stdio)
+        acp_agent_stdio_stop(coder->stdio);
+    else
+        on_gone(0, coder);
+}
+
+static void open_signals(struct coder *coder)
+{
+    static const int numbers[CODER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < CODER_SIGNALS; i++) {
+        (void) uv_signal_init(&coder->loop, &coder->signals[i]);
+        coder->signals[i].data = coder;
+        (void) uv_signal_start(&coder->signals[i], on_signal, numbers[i]);
+        uv_unref((uv_handle_t *) &coder->signals[i]);
+    }
+}
+
+static void close_signals(struct coder *coder)
+{
+    for (size_t i = 0; i < CODER_SIGNALS; i++)
+        uv_close((uv_handle_t *) &coder->signals[i], NULL);
+}
+
 /* ---- Sessions, as many as may be ------------------------------------------------------------- */
 
 static bool is_full(struct coder *coder, struct acp_session *session)
 {
     size_t most = coder->options->max_sessions;
-    if (coder->sessions < (most ? most : (size_t) MAX_SESSIONS))
+    struct acp_session *open =
+        acp_agent_session(acp_session_agent(session), acp_session_id(session));
+    bool replaces = open && open != session; /* and makes room for this one */
+    if (replaces || coder->sessions < (most ? most : (size_t) MAX_SESSIONS))
         return false;
     (void) acp_session_refuse(session, CODE_INTERNAL,
                               acp_str("too many sessions are open; close one first"));
@@ -116,7 +157,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
         .additional_directories = true,
-        .no_merging = true, /* what the model says is passed on as it comes */
+        .merge_waiting = true, /* what the model says is passed on as it comes */
         .services = ACP_SERVICE_PROVIDERS,
         .max_prompt = coder->options->max_prompt ? coder->options->max_prompt : (size_t) MAX_PROMPT,
     };
@@ -196,8 +237,11 @@ int coder_run(const struct coder_options *options)
     if (uv_loop_init(&coder.loop))
         return 1;
     (void) uv_timer_init(&coder.loop, &coder.title_timer);
+    (void) uv_timer_init(&coder.loop, &coder.idle);
+    open_signals(&coder);
     coder.err = start(&coder);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    close_signals(&coder);
     /* MCP servers may have taken their time to end; until then it is wanted. */
     acp_reaper_free(coder.reaper);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);

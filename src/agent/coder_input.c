@@ -86,32 +86,48 @@ static int decode_text(struct acp_str blob, struct acp_arena *arena, struct acp_
     return err;
 }
 
-static int refuse_blob(struct acp_failure *failure, struct acp_str type, int err)
+/* What stands in the prompt for a blob that the model cannot take. */
+static int describe_blob(const struct acp_blob_resource_contents *blob, struct acp_str type,
+                         const char *why, struct acp_arena *arena, struct model_part *part)
 {
-    char what[120];
-    (void) snprintf(what, sizeof(what), "a resource %s%.*s%s", type.len ? "of type " : "",
-                    (int) (type.len < 60 ? type.len : 60), type.len ? type.ptr : "",
-                    err == ACP_ERR_UTF8    ? " that is not UTF-8 text"
-                    : err == ACP_ERR_RANGE ? " whose base64 is broken"
-                                           : "");
-    return refuse(failure, what);
+    struct acp_buf text;
+    acp_buf_init(&text, blob->uri.len + 400);
+    int err = acp_buf_printf(&text, "(the user attached %.*s, ", (int) blob->uri.len,
+                             blob->uri.ptr ? blob->uri.ptr : "");
+    if (!err && type.len)
+        err = acp_buf_printf(&text, "of the type %.*s, ", (int) (type.len < 100 ? type.len : 100),
+                             type.ptr);
+    if (!err)
+        err = acp_buf_printf(&text, "%zu bytes, which you cannot see: %s)",
+                             acp_base64_decoded_size(blob->blob), why);
+    *part =
+        (struct model_part){.kind = MODEL_TEXT, .text = acp_arena_copy(arena, acp_buf_view(&text))};
+    acp_buf_finish(&text);
+    return err || !part->text.ptr ? ACP_ERR_NOMEM : 0;
 }
 
 static int read_blob(const struct coding *coding, const struct acp_blob_resource_contents *blob,
-                     struct acp_arena *arena, struct model_part *part, struct acp_failure *failure)
+                     struct acp_arena *arena, struct model_part *part)
 {
+    const struct model_service *service = coding->coder->service;
     struct acp_str type =
         bare_type(acp_is_set(blob->mime_type.ptr) ? blob->mime_type : acp_str(""));
-    if (may_be_text(type)) {
+    if (may_be_text(type)) { /* image/svg+xml is */
         *part = (struct model_part){.kind = MODEL_RESOURCE, .uri = blob->uri};
         int err = decode_text(blob->blob, arena, &part->text);
-        return err && err != ACP_ERR_NOMEM ? refuse_blob(failure, type, err) : err;
+        if (!err || err == ACP_ERR_NOMEM)
+            return err;
+        return describe_blob(blob, type,
+                             err == ACP_ERR_UTF8 ? "it is not UTF-8 text" : "its base64 is broken",
+                             arena, part);
     }
-    if (acp_str_begins(type, "image/"))
-        return read_image(coding, type, blob->blob, part, failure);
-    if (acp_str_begins(type, "audio/"))
-        return read_audio(coding, type, blob->blob, part, failure);
-    return refuse_blob(failure, type, 0);
+    bool is_image = acp_str_begins(type, "image/") && model_service_takes(service, MODEL_IMAGE);
+    bool is_audio = acp_str_begins(type, "audio/") && model_service_takes(service, MODEL_AUDIO);
+    if (!is_image && !is_audio)
+        return describe_blob(blob, type, "the model does not take this type", arena, part);
+    *part = (struct model_part){
+        .kind = is_image ? MODEL_IMAGE : MODEL_AUDIO, .mime = type, .data = blob->blob};
+    return 0;
 }
 
 static int read_resource(const struct coding *coding, const struct acp_embedded_resource *resource,
@@ -125,7 +141,7 @@ static int read_resource(const struct coding *coding, const struct acp_embedded_
         part->text = resource->resource.text_resource_contents.text;
         return 0;
     case ACP_EMBEDDED_RESOURCE_RESOURCE_BLOB_RESOURCE_CONTENTS:
-        return read_blob(coding, &resource->resource.blob_resource_contents, arena, part, failure);
+        return read_blob(coding, &resource->resource.blob_resource_contents, arena, part);
     default:
         return refuse(failure, "a resource of that kind");
     }

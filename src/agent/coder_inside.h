@@ -28,9 +28,13 @@
 #include "model/find.h"
 #include "store/log.h"
 
+enum { CODER_SIGNALS = 3 };
+
 struct coder {
     const struct coder_options *options;
     uv_loop_t loop;
+    uv_signal_t signals[CODER_SIGNALS]; /* that ask us to end */
+    bool stopping;                      /* one of them has come */
     struct acp_agent_stdio *stdio;
     struct acp_reaper *reaper;
     struct http_client *http;
@@ -77,6 +81,7 @@ struct coding {
     size_t logged;           /* messages of the history that are in the log */
     bool forgot;             /* the history was made anew since */
     bool telling;            /* the client wants to hear what was said, once the log is open */
+    bool repeating;          /* what is sent now is in the log already */
     struct store_log *log;
     struct forking *forking; /* what waits to become this one's log, or NULL */
     uint64_t used;           /* when, last; the loop's time */
@@ -93,6 +98,7 @@ struct coding {
     uint64_t compactions;       /* likewise */
     char chat[CODER_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
     struct work *work;          /* the turn at hand, or NULL */
+    char *warning;              /* that could not be sent yet, or NULL */
 };
 
 /* A prompt until the model is asked; its parts are in the turn's arena. */
@@ -131,6 +137,9 @@ void coder_set_option(struct acp_session *session, acp_call call,
                       const struct acp_set_session_config_option_request *request, void *user);
 struct coding *coding_new(struct coder *coder, struct acp_session *session);
 void coding_free(struct coding *coding);
+bool coder_is_folder(struct acp_str path);
+/* Refuses the session when its folder does not exist. */
+bool coder_has_folder(struct acp_session *session);
 /* The session cannot be had; the coding is freed. */
 void coding_refuse(struct coding *coding, int64_t code, const char *sentence);
 /* Accepts the session and tells the client its modes, options and commands. */
@@ -178,8 +187,14 @@ void work_compact(struct work *work);
  * there is none.
  */
 bool coding_warn(struct coding *coding, const char *sentence);
+/* The same; what cannot be sent now is sent in the next turn. */
+void coding_warn_later(struct coding *coding, const char *sentence);
+/* A turn has begun: sends the warning that has waited for it. */
+void coding_tell_warning(struct coding *coding);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
+/* The session ends in the middle of the turn, which the role answers as cancelled. */
+void work_abandon(struct work *work);
 /* What the turn has waited for is there: the model is asked. */
 void work_go_on(struct work *work);
 void work_fail(struct work *work, const char *sentence);
@@ -276,7 +291,7 @@ int coder_open_store(struct coder *coder);
 /* The role's keep_update. */
 void coder_keep_update(struct acp_session *session, const struct acp_session_update *update,
                        void *user);
-/* Makes the session one that is kept, if it is none yet; false when that cannot be. */
+/* Puts the session into the log, if it is not there yet; false when that cannot be. */
 bool coding_begin_log(struct coding *coding);
 /* Whether all of it is on disk. */
 bool coding_is_kept(const struct coding *coding);

@@ -47,7 +47,8 @@ void coder_list_sessions(struct acp_agent *agent, acp_call call,
     struct acp_failure failure = {0};
     struct listing listing = {0};
     char cursor[24] = "";
-    struct store_filter filter = {.cwd = request->cwd, .limit = PAGE + 1};
+    /* One without a prompt has nothing that a user could recognise it by. */
+    struct store_filter filter = {.cwd = request->cwd, .not_empty = true, .limit = PAGE + 1};
     (void) snprintf(cursor, sizeof(cursor), "%.*s", (int) request->cursor.len,
                     request->cursor.len ? request->cursor.ptr : "");
     filter.offset = strtoull(cursor, NULL, 10);

@@ -168,7 +168,6 @@ void coding_take_settings(struct coding *coding, struct acp_str settings)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* A session is in the log from its first prompt on. */
 bool coding_begin_log(struct coding *coding)
 {
     struct store_session row = {
@@ -188,6 +187,8 @@ bool coding_begin_log(struct coding *coding)
         row.settings = acp_buf_view(&settings);
     (void) store_log_create(coding->coder->writer, &row, coding, &coding->log, NULL);
     acp_buf_finish(&settings);
+    if (coding->log)
+        hold(coding); /* nobody learns its id before it can be found by it */
     return coding->log != NULL;
 }
 
@@ -264,8 +265,9 @@ void coder_keep_update(struct acp_session *session, const struct acp_session_upd
         return;
     if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE)
         begin_turn(coding, update);
-    /* Commands are told with each session, as they are then. */
-    else if (coding->log && update->is != ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE)
+    /* Commands are told with each session, as they are then; before a prompt nothing counts. */
+    else if (coding->log && coding->turns && !coding->repeating &&
+             update->is != ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE)
         append_update(coding, mode & ACP_V2 ? "update2" : "update", mode, update);
 }
 

@@ -289,7 +289,18 @@ void coding_free(struct coding *coding)
         store_log_close(coding->log);
     free(coding->title);
     free(coding->model);
+    free(coding->warning);
     free(coding);
+}
+
+/* The title that is in the log already.  False when the client cannot know the session yet. */
+static bool tell_title(struct coding *coding)
+{
+    struct acp_session_info_update info = {.title = acp_str(coding->title)};
+    coding->repeating = true;
+    int err = acp_session_info(coding->session, &info);
+    coding->repeating = false;
+    return err == 0;
 }
 
 int coding_accept(struct coding *coding)
@@ -306,25 +317,29 @@ int coding_accept(struct coding *coding)
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
     setup.commands = coder_commands(coding, &arena);
+    bool told = !coding->title || tell_title(coding);
     int err = acp_session_accept(coding->session, &setup);
     acp_arena_finish(&arena);
-    if (!err && coding->title) {
-        struct acp_session_info_update info = {.title = acp_str(coding->title)};
-        (void) acp_session_info(coding->session, &info);
-    }
+    if (!err && !told)
+        (void) tell_title(coding);
     return err;
 }
 
+bool coder_is_folder(struct acp_str path)
+{
+    char *copy = acp_str_copy(path);
+    struct stat found;
+    bool is = copy && stat(copy, &found) == 0 && S_ISDIR(found.st_mode);
+    free(copy);
+    return is;
+}
+
 /* An agent without a place to work in can do nothing; better that is told now. */
-static bool has_folder(struct acp_session *session)
+bool coder_has_folder(struct acp_session *session)
 {
     struct acp_str cwd = acp_session_cwd(session);
-    char *path = acp_str_copy(cwd);
-    struct stat found;
     char sentence[300];
-    bool is = path && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-    free(path);
-    if (is)
+    if (coder_is_folder(cwd))
         return true;
     (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
                     (int) cwd.len, cwd.ptr);
@@ -349,7 +364,7 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
     char id[STORE_ID_SIZE];
     char chat[CODER_CHAT_SIZE] = "";
     struct acp_failure failure = {0};
-    if (!has_folder(session) || !has_jail(coder, session))
+    if (!coder_has_folder(session) || !has_jail(coder, session))
         return;
     /* One that is open here already is not opened twice: the chat gets another then. */
     bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&
@@ -364,6 +379,8 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
         later = known && coding_open_again(coding, false, &failure) == 0;
         if (known && !later)
             err_printf("acp agent: the chat's session cannot be read: %s\n", failure.message);
+        if (!known)
+            (void) coding_begin_log(coding);
     }
     if (!coding)
         (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
@@ -383,13 +400,8 @@ static void end_coding(struct coding *coding)
     while (*link != coding)
         link = &(*link)->next;
     *link = coding->next;
-    if (coding->work) {
-        coding->work->cancelled = true;
-        model_reply_free(coding->work->reply);
-        acp_arena_finish(&coding->work->arena);
-        acp_buf_finish(&coding->work->text);
-        free(coding->work);
-    }
+    if (coding->work)
+        work_abandon(coding->work);
     coding_free(coding);
 }
 

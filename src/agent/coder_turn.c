@@ -10,6 +10,7 @@
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
+#include "base/copy.h"
 
 enum { MAX_REQUESTS_DEFAULT = 100, CODE_INTERNAL = -32603, CODE_PARAMS = -32602 };
 
@@ -68,6 +69,14 @@ static void fail_turn(struct work *work, int64_t code, const char *sentence)
 void work_fail(struct work *work, const char *sentence)
 {
     fail_turn(work, CODE_INTERNAL, sentence);
+}
+
+void work_abandon(struct work *work)
+{
+    work->cancelled = true;
+    settle(work);
+    coding_log_stop(work->coding, "cancelled");
+    free_work(work);
 }
 
 /* A turn that was cancelled ends when nothing of it is at work any more. */
@@ -219,6 +228,22 @@ bool coding_warn(struct coding *coding, const char *sentence)
     (void) acp_turn_thought(coding->work->turn, acp_str(sentence));
     (void) acp_turn_thought(coding->work->turn, acp_str("\n"));
     return true;
+}
+
+void coding_warn_later(struct coding *coding, const char *sentence)
+{
+    if (coding_warn(coding, sentence))
+        return;
+    free(coding->warning);
+    coding->warning = acp_str_copy(acp_str(sentence));
+}
+
+void coding_tell_warning(struct coding *coding)
+{
+    if (!coding->warning || !coding_warn(coding, coding->warning))
+        return;
+    free(coding->warning);
+    coding->warning = NULL;
 }
 
 static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)
@@ -520,6 +545,7 @@ void work_begin(struct work *work)
     coding_name(coding, work->prompt.parts, work->prompt.count);
     coding_log(coding);
     tools_begin_turn(coding->tools);
+    coding_tell_warning(coding);
     coding_tell_servers(coding);
     if (end_if_cancelled(work))
         return;

@@ -182,6 +182,7 @@ int store_list(struct store *store, const struct store_filter *filter, store_ses
     (void) sqlite.bind_int64(statement, 5, filter->state);
     (void) sqlite.bind_int64(statement, 6, store_limit(filter->limit));
     (void) sqlite.bind_int64(statement, 7, (sqlite3_int64) (filter->offset & INT64_MAX));
+    (void) sqlite.bind_int64(statement, 8, filter->not_empty);
     return each_row(store, statement, each, user, failure);
 }
 

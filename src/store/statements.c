@@ -30,6 +30,7 @@ const char *const store_statement_sql[STORE_STATEMENT_COUNT] = {
                           " WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR scope = ?2)"
                           "  AND (?3 IS NULL OR cwd = ?3) AND (?4 IS NULL OR name = ?4)"
                           "  AND (?5 = 0 OR (closed IS NOT NULL) = (?5 = 2))"
+                          "  AND (?8 = 0 OR last_seq > 0)"
                           " ORDER BY updated DESC, number DESC LIMIT ?6 OFFSET ?7",
     [STORE_SELECT_PRUNE] = "SELECT " SESSION_COLUMNS " FROM sessions"
                            " WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR scope = ?2)"

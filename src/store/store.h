@@ -98,6 +98,7 @@ struct store_filter {
     struct acp_str cwd;
     struct acp_str name;
     enum store_state state;
+    bool not_empty; /* only those with events */
     uint64_t limit; /* 0: all */
     uint64_t offset;
 };

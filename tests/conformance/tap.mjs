@@ -5,7 +5,8 @@ const SHOWN = 10; // failures of one case that are printed in full
 let cases = 0;
 let failed = 0;
 
-function comment(text) {
+/** A line for people. */
+export function comment(text) {
   for (const line of String(text).split("\n")) console.log(`# ${line}`);
 }
 
@@ -28,6 +29,12 @@ export async function test(name, body) {
   for (const text of failures.slice(0, SHOWN)) comment(text);
   if (failures.length > SHOWN) comment(`... and ${failures.length - SHOWN} more`);
   if (checks > 0) comment(`${checks} checks`);
+}
+
+/** A case that does not apply, and why. */
+export function skipped(name, reason) {
+  cases += 1;
+  console.log(`ok ${cases} - ${name.replaceAll("#", "\\#")} # SKIP ${reason}`);
 }
 
 /** The first line. */

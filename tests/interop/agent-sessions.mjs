@@ -345,6 +345,7 @@ async function oldSessions(v, start) {
       ...wholeFirst("agent_message", ["agent_message_chunk"]),
       "user_message_chunk",
       ...(v === 2 ? ["state_update"] : []),
+      ...(v === 1 ? ["available_commands_update"] : []), // version 2 has them in its answer
     ]);
     const chunks = history.filter((update) => update.sessionUpdate.endsWith("_chunk"));
     assert.deepEqual(chunks.map((chunk) => chunk.messageId), ["u-1", "u-1", "t-1", LONG, "u-1"]);

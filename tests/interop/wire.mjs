@@ -67,6 +67,27 @@ export function updateKindsOf(version) {
     .filter((kind) => kind !== undefined);
 }
 
+/** The values that an open enum defines. */
+export function constantsOf(version, name) {
+  const { oneOf, anyOf } = VERSIONS[version].schema.$defs[name];
+  return (oneOf ?? anyOf).map((branch) => branch.const).filter((value) => value !== undefined);
+}
+
+/** The members that a definition has, those of all its branches together. */
+function keysOf(schema, node, found = new Set()) {
+  if (node.$ref) return keysOf(schema, schema.$defs[node.$ref.replace("#/$defs/", "")], found);
+  for (const key of Object.keys(node.properties ?? {})) found.add(key);
+  for (const branch of [...(node.allOf ?? []), ...(node.anyOf ?? []), ...(node.oneOf ?? [])]) keysOf(schema, branch, found);
+  return found;
+}
+
+/** The members that the params or the result of a method can have. */
+export function allowedKeys(version, method, form) {
+  const { schema, types } = VERSIONS[version];
+  const type = form ? types[form].get(method) : (types.Request.get(method) ?? types.Notification.get(method));
+  return type ? keysOf(schema, schema.$defs[type.name]) : new Set();
+}
+
 /** The side that a request or notification goes to: "agent" or "client". */
 export function askedOf(method) {
   const { Request, Notification } = VERSIONS[1].types;
@@ -90,6 +111,7 @@ export class WireCheck {
     this.theirs = new Map();
     this.known = new Set(); // sessions that the client knows
     this.used = new Set(); // ids of our requests
+    this.answered = []; // what we answered: {method, result}
     this.updates = 0; // session/update notifications of the agent
   }
 
@@ -175,6 +197,7 @@ export class WireCheck {
       return;
     }
     if (request) this.note(request.method, message);
+    if (request && message.result) this.answered.push({ method: request.method, result: message.result });
     if (message.error) {
       this.schemaFail(line, "$defs/Error", message.error);
       return;

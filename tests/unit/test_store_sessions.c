@@ -232,6 +232,11 @@ static void test_list(void **state)
     assert_list(&(struct store_filter){.state = STORE_CLOSED}, "a ");
     assert_list(&(struct store_filter){.limit = 1, .offset = 1}, "b ");
     assert_list(&(struct store_filter){.agent = acp_str("z")}, "");
+    assert_list(&(struct store_filter){.not_empty = true}, "");
+    struct store_session used = named("d", "x", "/w", NULL, 5);
+    add_session(store, &used, 2);
+    assert_list(&(struct store_filter){.not_empty = true}, "d ");
+    assert_list(&(struct store_filter){.agent = acp_str("x"), .not_empty = true, .offset = 1}, "");
     int calls = 0;
     struct store_filter all = {0};
     assert_int_equal(store_list(store, &all, stop_at_once, &calls, &failure), 42);
