@@ -176,7 +176,7 @@ static bool is_deepseek(struct acp_str model)
 
 /*
  * The thoughts of a message, in the field that they came in.  Plain ones go with calls only: that
- * is where DeepSeek insists on them, also on empty ones, and elsewhere its older models refuse them.
+ * is where DeepSeek insists on them, also on empty ones; its older models refuse them elsewhere.
  */
 static void put_thoughts(struct acp_json_writer *w, const struct model_ask *ask,
                          const struct model_message *message, bool has_calls)
