@@ -201,6 +201,8 @@ static bool next_member(struct members *m, struct acp_str *ret_key, struct acp_r
 
 static void put(struct change *c, struct acp_str key, struct acp_raw value)
 {
+    if (!value.ptr)
+        return;
     acp_json_write_key(c->w, key);
     acp_json_write_raw(c->w, value);
 }
@@ -238,7 +240,11 @@ static void strip_blocks(struct change *c, struct acp_raw message)
     size_t left = 0;
     while (pick_next(content, &cursor, &block))
         left += !is_thinking(block);
-    if (!left && *content.ptr == '[')
+    if (!content.ptr || *content.ptr != '[') {
+        acp_json_write_raw(c->w, message);
+        return;
+    }
+    if (!left)
         return;
     acp_json_begin_object(c->w);
     put(c, acp_str("role"), pick(message, "role"));
@@ -284,7 +290,9 @@ static void strip_message(struct change *c, struct acp_raw message)
 {
     static const char *const thoughts[] = {"reasoning_content", "reasoning", "reasoning_details",
                                            NULL};
-    if (c->api == MODEL_ANTHROPIC)
+    if (*message.ptr != '{')
+        acp_json_write_raw(c->w, message);
+    else if (c->api == MODEL_ANTHROPIC)
         strip_blocks(c, message);
     else if (c->api == MODEL_GEMINI)
         strip_parts(c, message);
