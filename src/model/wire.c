@@ -55,11 +55,20 @@ static void tell_retry(struct model_reply *reply, const char *why, uint64_t wait
         reply->handler.retry(reply, &retry, reply->user);
 }
 
-/* Another attempt, or the end where there is none.  wait is what the server asks for, or NULL. */
-static void try_again(struct model_reply *reply, const char *why, const uint64_t *wait)
+static unsigned attempts_of(const struct model_reply *reply)
+{
+    unsigned attempts = reply->service->settings.attempts;
+    return attempts ? attempts : (unsigned) ATTEMPTS;
+}
+
+/*
+ * Another attempt, or the end where there have been so many.  wait is what the server asks for, or
+ * NULL.
+ */
+static void try_within(struct model_reply *reply, const char *why, const uint64_t *wait,
+                       unsigned attempts)
 {
     const struct model_settings *settings = &reply->service->settings;
-    unsigned attempts = settings->attempts ? settings->attempts : (unsigned) ATTEMPTS;
     uint64_t most = settings->max_wait_ms ? settings->max_wait_ms : (uint64_t) MAX_WAIT_MS;
     uint64_t pause = wait ? *wait : backoff(reply, most);
     char sentence[700];
@@ -79,6 +88,18 @@ static void try_again(struct model_reply *reply, const char *why, const uint64_t
         (void) uv_timer_start(&reply->timer, on_wait_over, pause, 0);
         tell_retry(reply, why, pause, attempts);
     }
+}
+
+static void try_again(struct model_reply *reply, const char *why, const uint64_t *wait)
+{
+    try_within(reply, why, wait, attempts_of(reply));
+}
+
+/* Each silence has taken minutes: after the second nobody wants to wait any longer. */
+static void try_once_more(struct model_reply *reply, const char *why)
+{
+    unsigned attempts = attempts_of(reply);
+    try_within(reply, why, NULL, attempts < 2 ? attempts : 2);
 }
 
 /* ---- What comes ------------------------------------------------------------------------------ */
@@ -206,8 +227,10 @@ static void on_end(struct http_request *request, const struct http_end *end, voi
         try_again(reply, sentence, NULL);
     } else if (end->trouble == HTTP_DONE) {
         take_answer(reply, end->status);
-    } else if (end->trouble == HTTP_BROKEN || end->trouble == HTTP_STALLED ||
-               end->trouble == HTTP_SLOW) {
+    } else if (end->trouble == HTTP_STALLED || end->trouble == HTTP_SLOW) {
+        (void) snprintf(sentence, sizeof(sentence), "%s", end->sentence);
+        try_once_more(reply, sentence);
+    } else if (end->trouble == HTTP_BROKEN) {
         (void) snprintf(sentence, sizeof(sentence), "%s", end->sentence);
         try_again(reply, sentence, NULL);
     } else {

@@ -1,8 +1,8 @@
 /*
  * Fuzzes what is made of the texts of others for a request: schemas of tools, and the changes after
  * a refusal.  The first byte chooses the API and which of them.  A schema becomes valid JSON, an
- * object schema, whatever it was.  Of a refusal the first line is what the service says, the rest the
- * request, which stays valid JSON.
+ * object schema, whatever it was.  Of a refusal the first line is what the service says, the rest
+ * the request, which stays valid JSON.
  */
 #include <stdlib.h>
 

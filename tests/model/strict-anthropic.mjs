@@ -17,7 +17,8 @@ const OF_ROLE = {
   assistant: ["text", "tool_use", "thinking", "redacted_thinking"],
 };
 
-const adaptive = (model) => /claude-(opus|sonnet|haiku)-(4-[6-9]|[5-9])|fable|mythos|claude-x/.test(model);
+/** All since 4.6. */
+const adaptive = (model) => !/claude-[23]|claude-\w+-4(-[0-5]|-20\d+)?($|-)/.test(model) || /-4-[6-9]/.test(model);
 
 function checkThinking({ thinking, output_config: output, max_tokens: max, temperature }, model, expect) {
   const efforts = /4-6/.test(model) ? ["low", "medium", "high", "max"] : ["low", "medium", "high", "xhigh", "max"];

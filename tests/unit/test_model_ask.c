@@ -140,7 +140,7 @@ static void test_stall(void **state)
     answer->then = WEB_STALL;
     ask_and_wait(&w);
     assert_int_equal(w.stop, MODEL_ERROR);
-    assert_int_equal(w.retries, 2);
+    assert_int_equal(w.retries, 1);
     assert_non_null(strstr(w.sentence, "nothing came from 127.0.0.1:"));
     assert_non_null(strstr(w.sentence, "in the middle of the answer"));
     assert_string_equal(test_cstr(&w.log), "a<a>");

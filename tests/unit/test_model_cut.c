@@ -148,8 +148,8 @@ static const struct {
      "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hm\",\"thought\":true}]}}]}\n\n"
      "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"I l\"}]}}]}\n\n"
      "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\xc3\xb6\xc3\xb6\"}]}}]}\n\n"
-     "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"k.\"},{\"functionCall\":{\"name\":"
-     "\"run\",\"args\":{\"a\":1}},\"thoughtSignature\":\"s\"}]}}]}\n\n"
+     "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"k.\"},{\"functionCall\":"
+     "{\"name\":\"run\",\"args\":{\"a\":1}},\"thoughtSignature\":\"s\"}]}}]}\n\n"
      "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n"},
 };
 
