@@ -80,9 +80,9 @@ void coding_tell_mode(struct coding *coding)
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-static const enum model_effort efforts[] = {MODEL_EFFORT_DEFAULT, MODEL_EFFORT_NONE,
-                                            MODEL_EFFORT_LOW, MODEL_EFFORT_MEDIUM,
-                                            MODEL_EFFORT_HIGH};
+static const enum model_effort efforts[] = {
+    MODEL_EFFORT_DEFAULT, MODEL_EFFORT_NONE,  MODEL_EFFORT_LOW, MODEL_EFFORT_MEDIUM,
+    MODEL_EFFORT_HIGH,    MODEL_EFFORT_XHIGH, MODEL_EFFORT_MAX};
 enum {
     EFFORT_COUNT = sizeof(efforts) / sizeof(efforts[0]),
     CHOICE_COUNT = MODE_COUNT + EFFORT_COUNT + CODER_MAX_MODELS,

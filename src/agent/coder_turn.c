@@ -253,6 +253,13 @@ static void on_retry(struct model_reply *reply, const struct model_retry *retry,
     (void) coding_warn(work->coding, retry->sentence);
 }
 
+static void on_notice(struct model_reply *reply, const char *sentence, void *user)
+{
+    const struct work *work = user;
+    (void) reply;
+    (void) coding_warn(work->coding, sentence);
+}
+
 void coding_spend(struct coding *coding, const struct model_usage *usage)
 {
     if (usage->cost.has != ACP_PRESENT)
@@ -427,7 +434,12 @@ static int send_messages(struct work *work, const struct model_message *messages
 {
     enum { MAX_TOOLS = 128 };
     static const struct model_handler handler = {
-        .text = on_text, .thought = on_thought, .retry = on_retry, .end = on_end};
+        .text = on_text,
+        .thought = on_thought,
+        .retry = on_retry,
+        .notice = on_notice,
+        .end = on_end,
+    };
     struct coding *coding = work->coding;
     struct model_tool tools[MAX_TOOLS];
     struct acp_buf system;
@@ -441,6 +453,7 @@ static int send_messages(struct work *work, const struct model_message *messages
         .tools = tools,
         .tool_count = offered(coding, tools, MAX_TOOLS),
         .effort = coding->effort,
+        .session = acp_session_id(coding->session),
     };
     if (!err && coding->coder->disabled) {
         (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);

@@ -8,9 +8,17 @@
 bool service_says_too_long(struct acp_str text)
 {
     static const char *const phrases[] = {
-        "prompt is too long",         "context_length_exceeded", "maximum context length",
-        "exceeds the maximum number", "context window",          "context size",
-        "input is too long",
+        "prompt is too long",         /* Anthropic */
+        "exceed context limit",       /* Anthropic, with max_tokens */
+        "request_too_large",          /* Anthropic */
+        "context_length_exceeded",    /* OpenAI, Groq */
+        "maximum context length",     /* OpenAI, DeepSeek, Mistral, vLLM, OpenRouter */
+        "context window",             /* OpenAI's responses */
+        "exceeds the maximum number", /* Gemini */
+        "maximum prompt length",      /* xAI */
+        "context size",               /* llama.cpp */
+        "context the overflows",      /* LM Studio */
+        "input is too long",          /* Bedrock */
     };
     char small[800];
     size_t n = text.len < sizeof(small) - 1 ? text.len : sizeof(small) - 1;

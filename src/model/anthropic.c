@@ -1,52 +1,117 @@
 /* Anthropic's Messages: https://docs.anthropic.com/en/api/messages */
+#include "model/claude.h"
 #include "model/dialect.h"
 #include "model/pick.h"
+#include "model/schema_fold.h"
 
+/* Tokens of an answer where nobody has asked for a number, and the model is one that... */
 enum {
-    USUAL_MAX_TOKENS = 16 * 1024,
-    OLD_MAX_TOKENS = 8 * 1024, /* of Claude 3.5 and 3 */
+    OLD_MAX_TOKENS = 32 * 1000, /* ...has a small window, which the answer is a part of */
+    OTHER_MAX_TOKENS = 16 * 1024,
+    LEAST_BUDGET = 1024,
+    MAX_ID = 64,
 };
 
-/* ---- Which model thinks how ------------------------------------------------------------------ */
+/* ---- Thinking -------------------------------------------------------------------------------- */
 
-enum thinking {
-    THINKS_NOT,       /* before Claude 3.7 */
-    THINKS_BY_BUDGET, /* to Claude 4.5: a number of tokens */
-    THINKS_BY_EFFORT, /* since Claude 4.6: as it sees fit, more or less of it */
+/* What a request says of thinking. */
+struct thinking {
+    enum { SAYS_NOTHING, DISABLED, ADAPTIVE, BUDGET } is;
+    const char *effort; /* ADAPTIVE; NULL: the model's own */
+    uint64_t budget;
+    uint64_t max_tokens;
 };
 
-/*
- * "claude-opus-4-5-20251101" is 4.5, "claude-opus-4-20250514" is 4.0.  As of 2026, by Anthropic's
- * reference: since 4.6 "adaptive" with an effort is what is meant to be used, since 4.7 it is all
- * that is taken, and thoughts are shown only when that is asked for.
- */
-static enum thinking thinking_of(struct acp_str model)
+/* Thoughts go back only with their signature, and there are no empty texts. */
+static bool is_sent(const struct model_ask *ask, const struct model_part *part)
 {
-    static const char *const families[] = {"claude-opus-4", "claude-sonnet-4", "claude-haiku-4"};
-    if (acp_str_begins(model, "claude-3-7"))
-        return THINKS_BY_BUDGET;
-    if (acp_str_begins(model, "claude-3") || acp_str_begins(model, "claude-2"))
-        return THINKS_NOT;
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        size_t n = strlen(families[i]);
-        if (!acp_str_begins(model, families[i]))
-            continue;
-        struct acp_str minor = acp_str_n(model.ptr + n, model.len - n);
-        bool is_number =
-            minor.len >= 2 && minor.ptr[0] == '-' && (minor.len == 2 || minor.ptr[2] == '-');
-        return is_number && minor.ptr[1] > '5' ? THINKS_BY_EFFORT : THINKS_BY_BUDGET;
-    }
-    return THINKS_BY_EFFORT;
+    if (part->kind == MODEL_THOUGHT)
+        return dialect_seal(&dialect_anthropic, ask, part).ptr;
+    return part->kind != MODEL_TEXT || part->text.len;
 }
 
-static uint64_t budget_of(enum model_effort effort)
+/*
+ * With a budget, an answer whose calls have just been carried out must begin with its thoughts.
+ * Where those were another model's there is no thinking until the next prompt.
+ */
+static bool allows_budget(const struct model_ask *ask)
 {
-    static const uint64_t budgets[] = {
-        [MODEL_EFFORT_LOW] = 2048,
-        [MODEL_EFFORT_MEDIUM] = 8192,
-        [MODEL_EFFORT_HIGH] = 24576,
-    };
-    return effort >= MODEL_EFFORT_LOW ? budgets[effort] : 0;
+    for (size_t i = ask->message_count; i-- > 0;) {
+        const struct model_message *message = &ask->messages[i];
+        bool has_call = false;
+        if (message->role != MODEL_ASSISTANT)
+            continue;
+        for (size_t k = 0; k < message->part_count; k++)
+            has_call = has_call || message->parts[k].kind == MODEL_CALL;
+        for (size_t k = 0; has_call && k < message->part_count; k++) {
+            if (is_sent(ask, &message->parts[k]))
+                return message->parts[k].kind == MODEL_THOUGHT;
+        }
+        return true;
+    }
+    return true;
+}
+
+static struct thinking thinking_for(const struct model_ask *ask, const struct claude *claude)
+{
+    struct thinking t = {.is = SAYS_NOTHING};
+    switch (claude->thinking) {
+    case CLAUDE_OTHER:
+        t.is = ask->effort >= MODEL_EFFORT_LOW ? ADAPTIVE : SAYS_NOTHING;
+        break;
+    case CLAUDE_NONE:
+        break;
+    case CLAUDE_BUDGET:
+        t.budget = allows_budget(ask) ? claude_budget(ask->effort) : 0;
+        t.is = t.budget ? BUDGET : SAYS_NOTHING;
+        break;
+    case CLAUDE_ADAPTIVE:
+        t.is = ask->effort == MODEL_EFFORT_NONE && !claude->always ? DISABLED : ADAPTIVE;
+        break;
+    }
+    if (t.is == ADAPTIVE)
+        t.effort = claude_effort(claude, ask->effort);
+    return t;
+}
+
+/* max_tokens is for thoughts and answer together, and a budget must be smaller. */
+static void share_tokens(const struct model_ask *ask, const struct claude *claude,
+                         struct thinking *t)
+{
+    uint64_t usual = claude->thinking == CLAUDE_OTHER      ? OTHER_MAX_TOKENS
+                     : claude->thinking == CLAUDE_ADAPTIVE ? limits_of(ask).max_output
+                                                           : OLD_MAX_TOKENS;
+    uint64_t tokens = ask->max_tokens ? ask->max_tokens : usual;
+    if (t->is == ADAPTIVE && ask->max_tokens)
+        tokens += DIALECT_THINKING_ROOM;
+    t->max_tokens = limits_clamp(ask, tokens + t->budget);
+    if (t->budget * 2 > t->max_tokens && t->budget + ask->max_tokens > t->max_tokens)
+        t->budget = t->max_tokens / 2;
+    if (t->is == BUDGET && t->budget < LEAST_BUDGET)
+        t->is = SAYS_NOTHING;
+}
+
+static void put_thinking(struct acp_json_writer *w, const struct thinking *t)
+{
+    if (t->is == SAYS_NOTHING)
+        return;
+    dialect_key(w, "thinking");
+    acp_json_begin_object(w);
+    dialect_put_str(w, "type",
+                    acp_str(t->is == DISABLED   ? "disabled"
+                            : t->is == ADAPTIVE ? "adaptive"
+                                                : "enabled"));
+    if (t->is == ADAPTIVE)
+        dialect_put_str(w, "display", acp_str("summarized"));
+    if (t->is == BUDGET)
+        dialect_put_u64(w, "budget_tokens", t->budget);
+    acp_json_end_object(w);
+    if (!t->effort)
+        return;
+    dialect_key(w, "output_config");
+    acp_json_begin_object(w);
+    dialect_put_str(w, "effort", acp_str(t->effort));
+    acp_json_end_object(w);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -71,38 +136,33 @@ static void put_media(struct acp_json_writer *w, const struct model_part *part)
 static void put_result(struct acp_json_writer *w, const struct model_part *part)
 {
     dialect_put_str(w, "type", acp_str("tool_result"));
-    dialect_put_str(w, "tool_use_id", part->id);
+    dialect_put_id(w, "tool_use_id", part->id, NAMES_PLAIN, MAX_ID);
     dialect_put_str(w, "content", part->text.ptr ? part->text : acp_str(""));
     if (part->failed)
         dialect_put_bool(w, "is_error", true);
 }
 
-static void put_thought(struct acp_json_writer *w, const struct model_part *part)
+static void put_thought(struct acp_json_writer *w, const struct model_part *part,
+                        struct acp_raw signature)
 {
     dialect_put_str(w, "type", acp_str("thinking"));
     dialect_put_str(w, "thinking", part->text.ptr ? part->text : acp_str(""));
-    dialect_put_raw(w, "signature", dialect_seal(&dialect_anthropic, part));
+    dialect_put_raw(w, "signature", signature);
 }
 
 static void put_call(struct acp_json_writer *w, const struct model_part *part)
 {
     dialect_put_str(w, "type", acp_str("tool_use"));
-    dialect_put_str(w, "id", part->id);
-    dialect_put_str(w, "name", part->name);
-    dialect_put_raw(w, "input", dialect_arguments(part));
+    dialect_put_id(w, "id", part->id, NAMES_PLAIN, MAX_ID);
+    dialect_put_name(w, "name", part->name, NAMES_PLAIN);
+    dialect_key(w, "input");
+    dialect_write_arguments(w, part);
 }
 
-/* Thoughts go back only with their signature, and there are no empty texts. */
-static bool is_sent(const struct model_part *part)
+static void put_part(struct acp_json_writer *w, const struct model_ask *ask,
+                     const struct model_part *part, bool mark)
 {
-    if (part->kind == MODEL_THOUGHT)
-        return dialect_seal(&dialect_anthropic, part).ptr;
-    return part->kind != MODEL_TEXT || part->text.len;
-}
-
-static void put_part(struct acp_json_writer *w, const struct model_part *part, bool mark)
-{
-    struct acp_raw seal = dialect_seal(&dialect_anthropic, part);
+    struct acp_raw seal = dialect_seal(&dialect_anthropic, ask, part);
     if (part->kind == MODEL_THOUGHT && seal.len && *seal.ptr == '{') {
         acp_json_write_raw(w, seal); /* one that was not shown: the whole block */
         return;
@@ -122,7 +182,7 @@ static void put_part(struct acp_json_writer *w, const struct model_part *part, b
         put_media(w, part);
         break;
     case MODEL_THOUGHT:
-        put_thought(w, part);
+        put_thought(w, part, seal);
         break;
     case MODEL_CALL:
         put_call(w, part);
@@ -136,33 +196,43 @@ static void put_part(struct acp_json_writer *w, const struct model_part *part, b
     acp_json_end_object(w);
 }
 
-static void put_message(struct acp_json_writer *w, const struct model_message *message, bool mark)
+/* One message; the last of its parts gets a mark where that is due. */
+static void put_turn(struct acp_json_writer *w, const struct model_ask *ask,
+                     const struct dialect_turn *turn, bool mark)
 {
+    const struct model_part *last = NULL;
+    const struct model_part *part;
+    struct dialect_walk walk = {0};
+    while ((part = dialect_next_part(ask, turn, &walk)) != NULL)
+        last = is_sent(ask, part) ? part : last;
     acp_json_begin_object(w);
-    dialect_put_str(w, "role", acp_str(message->role == MODEL_USER ? "user" : "assistant"));
+    dialect_put_str(w, "role", acp_str(turn->role == MODEL_USER ? "user" : "assistant"));
     dialect_key(w, "content");
     acp_json_begin_array(w);
-    for (size_t i = 0; i < message->part_count; i++) {
-        if (is_sent(&message->parts[i]))
-            put_part(w, &message->parts[i], mark && i + 1 == message->part_count);
+    walk = (struct dialect_walk){0};
+    while ((part = dialect_next_part(ask, turn, &walk)) != NULL) {
+        if (is_sent(ask, part))
+            put_part(w, ask, part, mark && part == last);
     }
     acp_json_end_array(w);
     acp_json_end_object(w);
 }
 
-/* The last message of the user is marked, and the one before, which the last request ended with. */
+/* The last turn of the user is marked, and the one before, which the last request ended with. */
 static void put_messages(struct acp_json_writer *w, const struct model_ask *ask)
 {
+    struct dialect_turn turn = {0};
     size_t users = 0;
     size_t seen = 0;
-    for (size_t i = 0; i < ask->message_count; i++)
-        users += ask->messages[i].role == MODEL_USER;
+    while (dialect_next_turn(ask, is_sent, &turn))
+        users += turn.role == MODEL_USER;
+    turn = (struct dialect_turn){0};
     dialect_key(w, "messages");
     acp_json_begin_array(w);
-    for (size_t i = 0; i < ask->message_count; i++) {
-        bool is_user = ask->messages[i].role == MODEL_USER;
+    while (dialect_next_turn(ask, is_sent, &turn)) {
+        bool is_user = turn.role == MODEL_USER;
         seen += is_user;
-        put_message(w, &ask->messages[i], is_user && seen + 2 > users);
+        put_turn(w, ask, &turn, is_user && seen + 2 > users);
     }
     acp_json_end_array(w);
 }
@@ -175,11 +245,11 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
     acp_json_begin_array(w);
     for (size_t i = 0; i < ask->tool_count; i++) {
         acp_json_begin_object(w);
-        dialect_put_str(w, "name", ask->tools[i].name);
+        dialect_put_name(w, "name", ask->tools[i].name, NAMES_PLAIN);
         dialect_put_str(w, "description", ask->tools[i].description);
-        dialect_put_raw(w, "input_schema", ask->tools[i].schema);
-        /* The tools stand before the system prompt, whose mark is for both. */
-        if (i + 1 == ask->tool_count && !ask->system.len)
+        dialect_key(w, "input_schema");
+        schema_write(ask->tools[i].schema, SCHEMA_ANTHROPIC, w);
+        if (i + 1 == ask->tool_count)
             put_cache_mark(w);
         acp_json_end_object(w);
     }
@@ -200,38 +270,18 @@ static void put_system(struct acp_json_writer *w, const struct model_ask *ask)
     acp_json_end_array(w);
 }
 
-/* Whether it will think; then a temperature is not allowed. */
-static bool put_thinking(struct acp_json_writer *w, const struct model_ask *ask, uint64_t budget)
-{
-    if (budget) {
-        dialect_key(w, "thinking");
-        acp_json_begin_object(w);
-        dialect_put_str(w, "type", acp_str("enabled"));
-        dialect_put_u64(w, "budget_tokens", budget);
-        acp_json_end_object(w);
-        return true;
-    }
-    if (ask->effort < MODEL_EFFORT_LOW || thinking_of(ask->model) != THINKS_BY_EFFORT)
-        return false;
-    dialect_put_raw(w, "thinking", acp_raw("{\"type\":\"adaptive\",\"display\":\"summarized\"}"));
-    dialect_key(w, "output_config");
-    acp_json_begin_object(w);
-    dialect_put_str(w, "effort", acp_str(model_effort_name(ask->effort)));
-    acp_json_end_object(w);
-    return true;
-}
-
 static void write(const struct model_ask *ask, struct acp_json_writer *w)
 {
-    enum thinking thinking = thinking_of(ask->model);
-    uint64_t budget = thinking == THINKS_BY_BUDGET ? budget_of(ask->effort) : 0;
-    uint64_t usual = thinking == THINKS_NOT ? OLD_MAX_TOKENS : USUAL_MAX_TOKENS;
-    uint64_t max_tokens = ask->max_tokens ? ask->max_tokens : usual;
+    struct claude claude = claude_of(ask->model);
+    struct thinking thinking = thinking_for(ask, &claude);
+    share_tokens(ask, &claude, &thinking);
+    bool thinks = thinking.is == ADAPTIVE || thinking.is == BUDGET;
     acp_json_begin_object(w);
     dialect_put_str(w, "model", ask->model);
-    dialect_put_u64(w, "max_tokens", max_tokens + budget);
+    dialect_put_u64(w, "max_tokens", thinking.max_tokens);
     dialect_put_bool(w, "stream", true);
-    if (!put_thinking(w, ask, budget) && ask->temperature.has == ACP_PRESENT) {
+    put_thinking(w, &thinking);
+    if (ask->temperature.has == ACP_PRESENT && !thinks && claude_takes_temperature(&claude)) {
         dialect_key(w, "temperature");
         acp_json_write_f64(w, ask->temperature.value);
     }
@@ -308,6 +358,9 @@ static void read_block_stop(struct model_stream *s, struct acp_raw event)
         stream_part_end(s);
 }
 
+/* The stop reason since Claude 4.5 where the conversation fills the window. */
+#define WINDOW_FULL "model_context_window_exceeded"
+
 static void read_message_delta(struct model_stream *s, struct acp_raw event)
 {
     static const struct {
@@ -316,7 +369,7 @@ static void read_message_delta(struct model_stream *s, struct acp_raw event)
     } reasons[] = {
         {"tool_use", MODEL_CALLS},
         {"max_tokens", MODEL_MAX_TOKENS},
-        {"model_context_window_exceeded", MODEL_MAX_TOKENS},
+        {WINDOW_FULL, MODEL_MAX_TOKENS},
         {"refusal", MODEL_REFUSAL},
     };
     if (pick_str(event, "delta.stop_reason", &s->event).ptr) {
@@ -326,6 +379,7 @@ static void read_message_delta(struct model_stream *s, struct acp_raw event)
                 stop = reasons[i].stop;
         }
         stream_stop(s, stop);
+        s->is_window_full = pick_is(event, "delta.stop_reason", WINDOW_FULL);
     }
     read_usage(s, pick(event, "usage"));
 }

@@ -1,6 +1,8 @@
 /* What all dialects have in common. */
 #include "model/dialect.h"
 
+#include <stdio.h>
+
 #include "model/pick.h"
 
 const struct model_dialect *dialect_of(enum model_api api)
@@ -85,14 +87,141 @@ void dialect_put_resource(struct acp_json_writer *w, const char *key, const stru
     acp_buf_finish(&text);
 }
 
-struct acp_raw dialect_arguments(const struct model_part *call)
+void dialect_write_arguments(struct acp_json_writer *w, const struct model_part *call)
 {
-    return call->arguments.ptr ? call->arguments : acp_raw("{}");
+    if (call->arguments.ptr) {
+        acp_json_write_raw(w, call->arguments);
+        return;
+    }
+    acp_json_begin_object(w);
+    if (call->text.len)
+        dialect_put_str(w, DIALECT_RAW_ARGUMENTS, call->text);
+    acp_json_end_object(w);
 }
 
-struct acp_raw dialect_seal(const struct model_dialect *dialect, const struct model_part *part)
+struct acp_raw dialect_seal(const struct model_dialect *dialect, const struct model_ask *ask,
+                            const struct model_part *part)
 {
-    return acp_str_is(part->sealed.api, dialect->name) ? part->sealed.data : acp_raw(NULL);
+    struct acp_str origin = ask->origin.ptr ? ask->origin : acp_str(dialect->name);
+    return part->sealed.api.ptr && acp_str_eq(part->sealed.api, origin) ? part->sealed.data
+                                                                        : acp_raw(NULL);
+}
+
+size_t model_strip_sealed(struct model_part *parts, size_t count)
+{
+    size_t stripped = 0;
+    for (size_t i = 0; i < count; i++) {
+        stripped += parts[i].sealed.api.ptr != NULL;
+        parts[i].sealed = (struct model_sealed){0};
+    }
+    return stripped;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+enum { MAX_NAME = 64 };
+
+static bool is_taken(char c, enum dialect_names names)
+{
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    bool is_plain = is_letter || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return names == NAMES_ANY || is_plain || (names == NAMES_GEMINI && (c == '.' || c == ':'));
+}
+
+static bool may_begin(char c, enum dialect_names names)
+{
+    return names != NAMES_GEMINI || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Writes the name into the room as it is taken; returns its length.  *ret_same: nothing changed. */
+static size_t fit_name(struct acp_str name, enum dialect_names names, char *room, size_t most,
+                       bool *ret_same)
+{
+    size_t n = 0;
+    *ret_same = name.len > 0 && name.len <= most;
+    if (name.len && !may_begin(name.ptr[0], names)) {
+        room[n++] = '_';
+        *ret_same = false;
+    }
+    for (size_t i = 0; i < name.len && n < most; i++) {
+        bool taken = is_taken(name.ptr[i], names);
+        *ret_same = *ret_same && taken;
+        room[n++] = (char) (taken ? name.ptr[i] : '_');
+    }
+    return n;
+}
+
+void dialect_put_name(struct acp_json_writer *w, const char *key, struct acp_str name,
+                      enum dialect_names names)
+{
+    char room[MAX_NAME];
+    bool same;
+    size_t n = fit_name(name, names, room, sizeof(room), &same);
+    dialect_put_str(w, key, same ? name : n ? acp_str_n(room, n) : acp_str("unnamed"));
+}
+
+uint64_t dialect_hash(struct acp_str text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < text.len; i++)
+        hash = (hash ^ (unsigned char) text.ptr[i]) * 0x100000001b3u;
+    return hash;
+}
+
+void dialect_put_id(struct acp_json_writer *w, const char *key, struct acp_str id,
+                    enum dialect_names names, size_t most)
+{
+    char room[MAX_NAME];
+    char own[32];
+    bool same;
+    (void) fit_name(id, names, room, most < sizeof(room) ? most : sizeof(room), &same);
+    (void) snprintf(own, sizeof(own), "call_%016llx", (unsigned long long) dialect_hash(id));
+    dialect_put_str(w, key, same ? id : acp_str(own));
+}
+
+/* ---- Turns ----------------------------------------------------------------------------------- */
+
+static bool has_words(const struct model_ask *ask, const struct model_message *message,
+                      dialect_sent_fn *is_sent)
+{
+    for (size_t i = 0; i < message->part_count; i++) {
+        if (is_sent(ask, &message->parts[i]))
+            return true;
+    }
+    return false;
+}
+
+bool dialect_next_turn(const struct model_ask *ask, dialect_sent_fn *is_sent,
+                       struct dialect_turn *turn)
+{
+    size_t i = turn->end;
+    while (i < ask->message_count && !has_words(ask, &ask->messages[i], is_sent))
+        i++;
+    if (i == ask->message_count)
+        return false;
+    *turn = (struct dialect_turn){ask->messages[i].role, i, i + 1};
+    for (i++; i < ask->message_count; i++) {
+        if (!has_words(ask, &ask->messages[i], is_sent))
+            continue;
+        if (ask->messages[i].role != turn->role)
+            break;
+        turn->end = i + 1;
+    }
+    return true;
+}
+
+const struct model_part *dialect_next_part(const struct model_ask *ask,
+                                           const struct dialect_turn *turn,
+                                           struct dialect_walk *walk)
+{
+    while (turn->begin + walk->message < turn->end) {
+        const struct model_message *message = &ask->messages[turn->begin + walk->message];
+        if (message->role == turn->role && walk->part < message->part_count)
+            return &message->parts[walk->part++];
+        walk->message++;
+        walk->part = 0;
+    }
+    return NULL;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */

@@ -55,10 +55,65 @@ void dialect_key(struct acp_json_writer *w, const char *key);
 /* A resource as text that tells what it is. */
 void dialect_put_resource(struct acp_json_writer *w, const char *key,
                           const struct model_part *part);
-/* The arguments of a call, which is an object in any case. */
-struct acp_raw dialect_arguments(const struct model_part *call);
-/* Its sealed data when it is of this dialect; absent otherwise. */
-struct acp_raw dialect_seal(const struct model_dialect *dialect, const struct model_part *part);
+/*
+ * The arguments of a call, which are an object in any case: what came instead of one is the text of
+ * its only member, so that the model sees what it has written.
+ */
+#define DIALECT_RAW_ARGUMENTS "raw_arguments"
+void dialect_write_arguments(struct acp_json_writer *w, const struct model_part *call);
+/* Its sealed data when it is of the origin that is asked; absent otherwise. */
+struct acp_raw dialect_seal(const struct model_dialect *dialect, const struct model_ask *ask,
+                            const struct model_part *part);
+
+/* What names may consist of. */
+enum dialect_names {
+    NAMES_PLAIN,  /* letters, digits, _ and - */
+    NAMES_GEMINI, /* also . and :, with a letter or _ in front */
+    NAMES_ANY,
+};
+/*
+ * "key":"name" for the name of a tool, or the id of a call, as the service takes it: what it would
+ * refuse is replaced, the same way for a call and for its result.  Ids stay different from each
+ * other.
+ */
+void dialect_put_name(struct acp_json_writer *w, const char *key, struct acp_str name,
+                      enum dialect_names names);
+void dialect_put_id(struct acp_json_writer *w, const char *key, struct acp_str id,
+                    enum dialect_names names, size_t most);
+
+/* FNV-1a, for names that only have to differ. */
+uint64_t dialect_hash(struct acp_str text);
+
+/*
+ * Roles alternate.  A turn is a run of messages of one role, of which at least one has a part that
+ * is sent; begin with a zeroed one.
+ */
+struct dialect_turn {
+    enum model_role role;
+    size_t begin; /* its first message */
+    size_t end;   /* behind its last */
+};
+typedef bool dialect_sent_fn(const struct model_ask *ask, const struct model_part *part);
+bool dialect_next_turn(const struct model_ask *ask, dialect_sent_fn *is_sent,
+                       struct dialect_turn *turn);
+/* Its parts, one by one, also those that are not sent; NULL at the end. */
+struct dialect_walk {
+    size_t message;
+    size_t part;
+};
+const struct model_part *dialect_next_part(const struct model_ask *ask,
+                                           const struct dialect_turn *turn,
+                                           struct dialect_walk *walk);
+
+/* More tokens for an answer that is to be short, where thoughts count as a part of it. */
+enum { DIALECT_THINKING_ROOM = 8192 };
+
+/* ---- limits.c -------------------------------------------------------------------------------- */
+
+/* Those of the ask, or what is known of the model. */
+struct model_limits limits_of(const struct model_ask *ask);
+/* So many tokens, or as many as the model may answer with. */
+uint64_t limits_clamp(const struct model_ask *ask, uint64_t tokens);
 
 /*
  * An error as the services send it: {"error":{"message":...,"type":...,"code":...}} with all its

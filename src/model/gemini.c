@@ -1,6 +1,8 @@
 /* Gemini's streamGenerateContent: https://ai.google.dev/api/generate-content */
 #include "model/dialect.h"
 #include "model/pick.h"
+#include "model/schema_fold.h"
+#include "model/text.h"
 
 /* ---- Which model is which -------------------------------------------------------------------- */
 
@@ -31,49 +33,64 @@ static unsigned version_of(struct acp_str model)
 
 static bool is_pro(struct acp_str model)
 {
-    for (size_t i = 0; i + 4 <= model.len; i++) {
-        if (memcmp(model.ptr + i, "-pro", 4) == 0)
-            return true;
-    }
-    return false;
+    return text_has(model, "-pro");
+}
+
+/* Whether it thinks whatever it is told: all since Gemini 3, and 2.5 Pro. */
+static bool always_thinks(struct acp_str model)
+{
+    unsigned version = version_of(model);
+    return version >= 30 || (version >= 25 && is_pro(model));
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/*
- * As of 2026, by Google's reference: Gemini 2.5 takes a budget of tokens, and only its Flash can do
- * without thoughts; then there are none to show.  Gemini 3 takes a level instead: low, medium and
- * high, and Flash up to 3.6 also minimal.  Both at once are refused.
- */
+/* Since Gemini 3; the sources are in docs/models.md. */
 static const char *level_of(struct acp_str model, enum model_effort effort)
 {
-    if (effort != MODEL_EFFORT_NONE)
-        return model_effort_name(effort);
-    return version_of(model) <= 36 && !is_pro(model) ? "minimal" : "low";
+    unsigned version = version_of(model);
+    switch (effort) {
+    case MODEL_EFFORT_NONE:
+        return version <= 36 && !is_pro(model) ? "minimal" : "low";
+    case MODEL_EFFORT_LOW:
+        return "low";
+    case MODEL_EFFORT_MEDIUM:
+        return version == 30 && is_pro(model) ? "high" : "medium";
+    default:
+        return "high";
+    }
 }
 
-static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
+/* Of Gemini 2.5, in tokens. */
+static uint64_t budget_of(struct acp_str model, enum model_effort effort)
 {
-    enum { LEAST_OF_PRO = 128 };
+    enum { LEAST_OF_PRO = 128, MOST_OF_PRO = 32768, MOST = 24576 };
     static const uint64_t budgets[] = {
         [MODEL_EFFORT_LOW] = 2048,
         [MODEL_EFFORT_MEDIUM] = 8192,
-        [MODEL_EFFORT_HIGH] = 24576,
+        [MODEL_EFFORT_HIGH] = 16384,
     };
+    if (effort == MODEL_EFFORT_NONE)
+        return is_pro(model) ? LEAST_OF_PRO : 0;
+    if (effort <= MODEL_EFFORT_HIGH)
+        return budgets[effort];
+    return effort == MODEL_EFFORT_MAX && is_pro(model) ? MOST_OF_PRO : MOST;
+}
+
+/* A level or a budget, never both. */
+static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
+{
     unsigned version = version_of(ask->model);
-    bool thinks = version >= 30 || is_pro(ask->model) || ask->effort != MODEL_EFFORT_NONE;
     if (version < 25)
         return;
     dialect_key(w, "thinkingConfig");
     acp_json_begin_object(w);
-    if (thinks)
+    if (always_thinks(ask->model) || ask->effort != MODEL_EFFORT_NONE)
         dialect_put_bool(w, "includeThoughts", true);
     if (ask->effort && version >= 30)
         dialect_put_str(w, "thinkingLevel", acp_str(level_of(ask->model, ask->effort)));
-    else if (ask->effort == MODEL_EFFORT_NONE)
-        dialect_put_u64(w, "thinkingBudget", thinks ? LEAST_OF_PRO : 0);
     else if (ask->effort)
-        dialect_put_u64(w, "thinkingBudget", budgets[ask->effort]);
+        dialect_put_u64(w, "thinkingBudget", budget_of(ask->model, ask->effort));
     acp_json_end_object(w);
 }
 
@@ -81,8 +98,9 @@ static void put_config(struct acp_json_writer *w, const struct model_ask *ask)
 {
     dialect_key(w, "generationConfig");
     acp_json_begin_object(w);
+    uint64_t room = always_thinks(ask->model) ? DIALECT_THINKING_ROOM : 0;
     if (ask->max_tokens)
-        dialect_put_u64(w, "maxOutputTokens", ask->max_tokens);
+        dialect_put_u64(w, "maxOutputTokens", limits_clamp(ask, ask->max_tokens + room));
     if (ask->temperature.has == ACP_PRESENT) {
         dialect_key(w, "temperature");
         acp_json_write_f64(w, ask->temperature.value);
@@ -103,8 +121,9 @@ static void put_call(struct acp_json_writer *w, const struct model_part *part)
     dialect_key(w, "functionCall");
     acp_json_begin_object(w);
     put_id(w, part);
-    dialect_put_str(w, "name", part->name);
-    dialect_put_raw(w, "args", dialect_arguments(part));
+    dialect_put_name(w, "name", part->name, NAMES_GEMINI);
+    dialect_key(w, "args");
+    dialect_write_arguments(w, part);
     acp_json_end_object(w);
 }
 
@@ -113,7 +132,7 @@ static void put_result(struct acp_json_writer *w, const struct model_part *part)
     dialect_key(w, "functionResponse");
     acp_json_begin_object(w);
     put_id(w, part);
-    dialect_put_str(w, "name", part->name);
+    dialect_put_name(w, "name", part->name, NAMES_GEMINI);
     dialect_key(w, "response");
     acp_json_begin_object(w);
     dialect_put_str(w, part->failed ? "error" : "output",
@@ -148,40 +167,58 @@ static void put_part(struct acp_json_writer *w, const struct model_part *part, s
     acp_json_end_object(w);
 }
 
+/* Thoughts are for people, and there are no empty texts. */
+static bool is_sent(const struct model_ask *ask, const struct model_part *part)
+{
+    bool is_empty = part->kind == MODEL_TEXT && !part->text.len &&
+                    !dialect_seal(&dialect_gemini, ask, part).ptr;
+    return part->kind != MODEL_THOUGHT && !is_empty;
+}
+
 /*
- * Since Gemini 3 a call without a signature is refused.  The first of a message that another
- * service has made gets the word that the documentation has for this case.
+ * Since Gemini 3 a call without a signature is refused.  The first of a turn that another model has
+ * made gets the word that the documentation has for this case.
  */
 static struct acp_raw stand_in(const struct model_ask *ask, const struct model_message *message)
 {
     if (version_of(ask->model) < 30)
         return acp_raw(NULL);
     for (size_t i = 0; i < message->part_count; i++) {
-        if (dialect_seal(&dialect_gemini, &message->parts[i]).ptr)
-            return acp_raw(NULL);
+        if (message->parts[i].kind == MODEL_CALL)
+            return dialect_seal(&dialect_gemini, ask, &message->parts[i]).ptr
+                       ? acp_raw(NULL)
+                       : acp_raw("\"skip_thought_signature_validator\"");
     }
-    return acp_raw("\"skip_thought_signature_validator\"");
+    return acp_raw(NULL);
 }
 
-static void put_message(struct acp_json_writer *w, const struct model_ask *ask,
-                        const struct model_message *message)
+static void put_parts(struct acp_json_writer *w, const struct model_ask *ask,
+                      const struct model_message *message)
 {
     struct acp_raw missing = stand_in(ask, message);
-    acp_json_begin_object(w);
-    dialect_put_str(w, "role", acp_str(message->role == MODEL_USER ? "user" : "model"));
-    dialect_key(w, "parts");
-    acp_json_begin_array(w);
     for (size_t i = 0; i < message->part_count; i++) {
         const struct model_part *part = &message->parts[i];
-        struct acp_raw seal = dialect_seal(&dialect_gemini, part);
-        bool is_empty = part->kind == MODEL_TEXT && !part->text.len && !seal.ptr;
-        if (part->kind == MODEL_THOUGHT || is_empty)
-            continue; /* thoughts are for people */
+        struct acp_raw seal = dialect_seal(&dialect_gemini, ask, part);
+        if (!is_sent(ask, part))
+            continue;
         if (part->kind == MODEL_CALL && !seal.ptr) {
             seal = missing;
             missing = acp_raw(NULL);
         }
         put_part(w, part, seal);
+    }
+}
+
+static void put_turn(struct acp_json_writer *w, const struct model_ask *ask,
+                     const struct dialect_turn *turn)
+{
+    acp_json_begin_object(w);
+    dialect_put_str(w, "role", acp_str(turn->role == MODEL_USER ? "user" : "model"));
+    dialect_key(w, "parts");
+    acp_json_begin_array(w);
+    for (size_t i = turn->begin; i < turn->end; i++) {
+        if (ask->messages[i].role == turn->role)
+            put_parts(w, ask, &ask->messages[i]);
     }
     acp_json_end_array(w);
     acp_json_end_object(w);
@@ -198,9 +235,10 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
     acp_json_begin_array(w);
     for (size_t i = 0; i < ask->tool_count; i++) {
         acp_json_begin_object(w);
-        dialect_put_str(w, "name", ask->tools[i].name);
+        dialect_put_name(w, "name", ask->tools[i].name, NAMES_GEMINI);
         dialect_put_str(w, "description", ask->tools[i].description);
-        dialect_put_raw(w, "parametersJsonSchema", ask->tools[i].schema);
+        dialect_key(w, "parametersJsonSchema");
+        schema_write(ask->tools[i].schema, SCHEMA_GEMINI, w);
         acp_json_end_object(w);
     }
     acp_json_end_array(w);
@@ -210,6 +248,7 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
 
 static void write(const struct model_ask *ask, struct acp_json_writer *w)
 {
+    struct dialect_turn turn = {0};
     acp_json_begin_object(w);
     if (ask->system.len) {
         dialect_key(w, "systemInstruction");
@@ -224,8 +263,8 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
     }
     dialect_key(w, "contents");
     acp_json_begin_array(w);
-    for (size_t i = 0; i < ask->message_count; i++)
-        put_message(w, ask, &ask->messages[i]);
+    while (dialect_next_turn(ask, is_sent, &turn))
+        put_turn(w, ask, &turn);
     acp_json_end_array(w);
     put_tools(w, ask);
     put_config(w, ask);

@@ -40,8 +40,9 @@ enum model_part_kind {
 
 /*
  * What a service wants back unchanged in the next request, and nobody else understands: Anthropic's
- * signature of a thought, Gemini's of a call, an encrypted thought of OpenAI's.  It goes only to
- * the API that it came from.
+ * signature of a thought, Gemini's of a call, an encrypted thought of OpenAI's.  It is sent only to
+ * the API, the service and the model that it came from, which `api` names together: "anthropic
+ * claude-opus-5", with a hash of the base URL between them where that is not the API's own.
  */
 struct model_sealed {
     struct acp_str api; /* absent: there is none */
@@ -62,6 +63,13 @@ struct model_part {
     struct model_sealed sealed;
 };
 
+/*
+ * Takes what is sealed out of the parts of a conversation, which is due whenever something before
+ * them has changed (a summary, the system text, the tools): services refuse it then.  The text of
+ * the thoughts stays, for people.  Returns how many parts had something.
+ */
+size_t model_strip_sealed(struct model_part *parts, size_t count);
+
 /* The user sends text, images, audio, resources and results; the rest is the assistant's. */
 struct model_message {
     enum model_role role;
@@ -75,18 +83,29 @@ struct model_tool {
     struct acp_raw schema; /* of the arguments: a JSON Schema of type object */
 };
 
-/* How hard it should think; MODEL_EFFORT_DEFAULT says nothing about it. */
+/*
+ * How hard it should think; MODEL_EFFORT_DEFAULT leaves it to the model.  What a model does not
+ * take becomes the nearest that it does.
+ */
 enum model_effort {
     MODEL_EFFORT_DEFAULT = 0,
     MODEL_EFFORT_NONE,
     MODEL_EFFORT_LOW,
     MODEL_EFFORT_MEDIUM,
     MODEL_EFFORT_HIGH,
+    MODEL_EFFORT_XHIGH,
+    MODEL_EFFORT_MAX,
 };
 
-/* "default", "none", "low", "medium", "high". */
+/* "default", "none", "low", "medium", "high", "xhigh", "max". */
 const char *model_effort_name(enum model_effort effort);
 bool model_effort_find(struct acp_str name, enum model_effort *ret);
+
+/* Of a model, in tokens; 0: not known. */
+struct model_limits {
+    uint64_t window;
+    uint64_t max_output; /* of one answer, with thoughts */
+};
 
 /* Borrowed during model_ask() only. */
 struct model_ask {
@@ -99,15 +118,22 @@ struct model_ask {
     uint64_t max_tokens; /* of the answer; 0: what is usual */
     enum model_effort effort;
     struct acp_opt_f64 temperature;
+    struct acp_str session;     /* names the conversation, for services that cache by a key */
+    struct model_limits limits; /* those that are 0 are found by the name of the model */
+    struct acp_str origin;      /* model_ask() sets it: whose seals are sent; see model_sealed */
 };
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
 enum model_stop {
-    MODEL_END,        /* the model has said what it wanted to */
-    MODEL_CALLS,      /* it waits for the results of its calls */
-    MODEL_MAX_TOKENS, /* the answer was cut, or the conversation fills the window */
-    MODEL_REFUSAL,    /* the model, or a filter of the service, does not answer this */
+    MODEL_END,   /* the model has said what it wanted to */
+    MODEL_CALLS, /* it waits for the results of its calls */
+    /*
+     * The answer was cut: at the limit of one answer, or, with is_too_long, because the window is
+     * full.  The parts are what came, without a call that was cut.
+     */
+    MODEL_MAX_TOKENS,
+    MODEL_REFUSAL, /* the model, or a filter of the service, does not answer this */
     MODEL_CANCELLED,
     MODEL_ERROR, /* the sentence says why */
 };
@@ -136,6 +162,11 @@ struct model_end {
     const char *sentence; /* for people, without a final stop; "" where there is nothing to say */
     bool is_auth;         /* the error is the key's: none, a wrong one, not for this */
     bool is_too_long;     /* the conversation does not fit into the window: make it shorter */
+    /*
+     * The service refused the seals of the conversation, and the request was repeated without them:
+     * strip them, or the next request is refused again.
+     */
+    bool is_stripped;
     /* The answer as far as it came: text, whole thoughts, whole calls. */
     const struct model_part *parts;
     size_t part_count;
@@ -154,6 +185,10 @@ struct model_handler {
     void (*call)(struct model_reply *reply, const struct model_part *call, void *user);
     void (*usage)(struct model_reply *reply, const struct model_usage *usage, void *user);
     void (*retry)(struct model_reply *reply, const struct model_retry *retry, void *user);
+    /* A call that was begun, or whole, does not count: the answer broke off and is asked again. */
+    void (*call_dropped)(struct model_reply *reply, const struct model_part *call, void *user);
+    /* Something that the user should know: a tool was left out, the answer begins again. */
+    void (*notice)(struct model_reply *reply, const char *sentence, void *user);
     /* Once, the last one; the reply still wants its model_reply_free(). */
     void (*end)(struct model_reply *reply, const struct model_end *end, void *user);
 };

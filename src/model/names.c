@@ -2,8 +2,10 @@
 #include "model/dialect.h"
 
 static const char *const effort_names[] = {
-    [MODEL_EFFORT_DEFAULT] = "default", [MODEL_EFFORT_NONE] = "none", [MODEL_EFFORT_LOW] = "low",
-    [MODEL_EFFORT_MEDIUM] = "medium",   [MODEL_EFFORT_HIGH] = "high",
+    [MODEL_EFFORT_DEFAULT] = "default", [MODEL_EFFORT_NONE] = "none",
+    [MODEL_EFFORT_LOW] = "low",         [MODEL_EFFORT_MEDIUM] = "medium",
+    [MODEL_EFFORT_HIGH] = "high",       [MODEL_EFFORT_XHIGH] = "xhigh",
+    [MODEL_EFFORT_MAX] = "max",
 };
 
 const char *model_effort_name(enum model_effort effort)

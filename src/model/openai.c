@@ -1,21 +1,13 @@
 /* What chat completions and responses have in common. */
 #include "model/openai.h"
 
-/* o1, o3, o4-mini, gpt-5, gpt-5.1-codex, ...; with the vendor in front as OpenRouter writes it. */
-static struct acp_str without_vendor(struct acp_str model)
+#include "model/text.h"
+
+struct acp_str openai_without_vendor(struct acp_str model)
 {
-    const char *slash = memchr(model.ptr, '/', model.len);
+    const char *slash = model.len ? memchr(model.ptr, '/', model.len) : NULL;
     size_t n = slash ? (size_t) (slash - model.ptr) + 1 : 0;
     return acp_str_n(model.ptr + n, model.len - n);
-}
-
-static bool has(struct acp_str text, const char *word)
-{
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= text.len; i++)
-        if (memcmp(text.ptr + i, word, n) == 0)
-            return true;
-    return false;
 }
 
 /* "gpt-5.4-mini" is 54, "gpt-5" is 50; 0 for what is no GPT. */
@@ -34,15 +26,21 @@ static bool is_of_o_series(struct acp_str model)
     return model.len >= 2 && model.ptr[0] == 'o' && model.ptr[1] >= '1' && model.ptr[1] <= '9';
 }
 
-bool openai_thinks(struct acp_str model)
+bool openai_is_own(struct acp_str model)
 {
-    model = without_vendor(model);
-    return is_of_o_series(model) || (version_of(model) >= 50 && !has(model, "-chat"));
+    model = openai_without_vendor(model);
+    return is_of_o_series(model) || acp_str_begins(model, "gpt-");
 }
 
-bool openai_takes_effort(struct acp_str model)
+bool openai_thinks(struct acp_str model)
 {
-    return openai_thinks(model) || version_of(without_vendor(model)) == 0;
+    model = openai_without_vendor(model);
+    return is_of_o_series(model) || (version_of(model) >= 50 && !text_has(model, "-chat"));
+}
+
+bool openai_sums_up(struct acp_str model)
+{
+    return openai_thinks(model) && !acp_str_begins(openai_without_vendor(model), "o1");
 }
 
 bool openai_thinks_or_calls(struct acp_str model)
@@ -50,16 +48,69 @@ bool openai_thinks_or_calls(struct acp_str model)
     return openai_thinks(model) && version_of(model) >= 54;
 }
 
+/* ---- Efforts --------------------------------------------------------------------------------- */
+
+/* The least and the most that a model takes, and what stands for none. */
+struct efforts {
+    enum model_effort least;
+    enum model_effort most;
+    const char *none; /* NULL: the least */
+};
+
+static struct efforts efforts_of_gpt(struct acp_str model)
+{
+    unsigned version = version_of(model);
+    bool codex = text_has(model, "-codex");
+    struct efforts e = {MODEL_EFFORT_LOW, MODEL_EFFORT_HIGH, NULL};
+    if (text_has(model, "-pro")) {
+        e.least = version >= 52 ? MODEL_EFFORT_MEDIUM : MODEL_EFFORT_HIGH;
+        e.most = version >= 52 ? MODEL_EFFORT_XHIGH : MODEL_EFFORT_HIGH;
+        return e;
+    }
+    if (version >= 56)
+        e.most = MODEL_EFFORT_MAX;
+    else if (version >= 52 || text_has(model, "-codex-max"))
+        e.most = MODEL_EFFORT_XHIGH;
+    if (version == 50)
+        e.none = codex ? NULL : "minimal";
+    else
+        e.none = codex && version < 53 ? NULL : "none";
+    return e;
+}
+
+/* Models of others, by chat completions. */
+static bool efforts_of_others(struct acp_str model, struct efforts *ret)
+{
+    static const char *const takes_none[] = {
+        "mistral", "ministral", "codestral", "devstral", "pixtral", "magistral", "llama",
+        "gemma",   "phi",       "command",   "gpt-3",    "gpt-4",   "chatgpt-"};
+    for (size_t i = 0; i < sizeof(takes_none) / sizeof(takes_none[0]); i++) {
+        if (acp_str_begins(model, takes_none[i]))
+            return false;
+    }
+    *ret = (struct efforts){MODEL_EFFORT_LOW, MODEL_EFFORT_HIGH, NULL};
+    if (acp_str_begins(model, "deepseek"))
+        ret->most = MODEL_EFFORT_MAX;
+    return true;
+}
+
 const char *openai_effort(struct acp_str model, enum model_effort effort)
 {
-    model = without_vendor(model);
-    if (version_of(model) && has(model, "-pro"))
-        return "high";
-    if (effort != MODEL_EFFORT_NONE)
-        return model_effort_name(effort);
-    if (is_of_o_series(model) || has(model, "-codex"))
-        return "low";
-    return version_of(model) == 50 ? "minimal" : "none";
+    struct efforts e = {MODEL_EFFORT_LOW, MODEL_EFFORT_HIGH, NULL}; /* those of the o series */
+    model = openai_without_vendor(model);
+    if (effort == MODEL_EFFORT_DEFAULT)
+        return NULL;
+    if (version_of(model) >= 50) {
+        if (text_has(model, "-chat"))
+            return NULL;
+        e = efforts_of_gpt(model);
+    } else if (!is_of_o_series(model) && !efforts_of_others(model, &e)) {
+        return NULL;
+    }
+    if (effort == MODEL_EFFORT_NONE && e.none)
+        return e.none;
+    effort = effort < e.least ? e.least : effort > e.most ? e.most : effort;
+    return model_effort_name(effort);
 }
 
 /* A text made of parts, written as one; a failure stays in the writer. */
@@ -77,6 +128,15 @@ static void put_joined(struct acp_json_writer *w, const char *key, const struct 
     acp_buf_finish(&text);
 }
 
+void openai_put_cache_key(struct acp_json_writer *w, const struct model_ask *ask)
+{
+    enum { MAX_KEY = 64 };
+    struct acp_str key = ask->session;
+    if (key.len)
+        dialect_put_str(w, "prompt_cache_key",
+                        acp_str_n(key.ptr, key.len < MAX_KEY ? key.len : (size_t) MAX_KEY));
+}
+
 void openai_put_data_url(struct acp_json_writer *w, const char *key, const struct model_part *part)
 {
     struct acp_str pieces[] = {ACP_STR("data:"), part->mime, ACP_STR(";base64,"), part->data};
@@ -85,8 +145,18 @@ void openai_put_data_url(struct acp_json_writer *w, const char *key, const struc
 
 void openai_put_arguments(struct acp_json_writer *w, const struct model_part *call)
 {
-    struct acp_raw arguments = dialect_arguments(call);
-    dialect_put_str(w, "arguments", acp_str_n(arguments.ptr, arguments.len));
+    struct acp_buf text;
+    struct acp_json_writer inner;
+    if (call->arguments.ptr) {
+        dialect_put_str(w, "arguments", acp_str_n(call->arguments.ptr, call->arguments.len));
+        return;
+    }
+    acp_buf_init(&text, SIZE_MAX / 2);
+    acp_json_writer_init(&inner, &text);
+    dialect_write_arguments(&inner, call);
+    w->err = w->err ? w->err : inner.err;
+    dialect_put_str(w, "arguments", acp_buf_view(&text));
+    acp_buf_finish(&text);
 }
 
 void openai_put_result_text(struct acp_json_writer *w, const char *key,

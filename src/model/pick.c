@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* The member of an object; of several of the same name the last. */
-static struct acp_raw member(struct acp_raw object, struct acp_str name)
+struct acp_raw pick_member(struct acp_raw object, struct acp_str name)
 {
     struct acp_raw found = acp_raw(NULL);
     struct acp_json_reader r;
@@ -12,7 +11,7 @@ static struct acp_raw member(struct acp_raw object, struct acp_str name)
     acp_arena_init(&arena, 0);
     acp_json_reader_init(&r, object, &arena, 0);
     struct acp_str key;
-    if (acp_json_enter_object(&r) == 0) {
+    if (object.ptr && acp_json_enter_object(&r) == 0) {
         while (acp_json_next_key(&r, &key) > 0) {
             struct acp_raw value;
             if (acp_json_read_raw(&r, &value))
@@ -44,7 +43,7 @@ struct acp_raw pick(struct acp_raw text, const char *path)
         if (*path >= '0' && *path <= '9')
             text = item(text, strtoul(path, NULL, 10));
         else
-            text = member(text, acp_str_n(path, n));
+            text = pick_member(text, acp_str_n(path, n));
         path += n + (dot ? 1 : 0);
     }
     return text;

@@ -11,7 +11,9 @@
 
 /* The value at the path; absent when there is none.  An empty path is the text itself. */
 struct acp_raw pick(struct acp_raw text, const char *path);
-/* The same as a string; absent when it is none, null too. */
+/* The member of an object, whatever characters its name has; of several the last. */
+struct acp_raw pick_member(struct acp_raw object, struct acp_str name);
+/* The value at the path as a string; absent when it is none, null too. */
 struct acp_str pick_str(struct acp_raw text, const char *path, struct acp_arena *arena);
 /* A string as the bytes it is, with its quotes; absent when it is none. */
 struct acp_raw pick_quoted(struct acp_raw text, const char *path);

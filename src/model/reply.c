@@ -13,18 +13,34 @@ enum {
 
 /* ---- What the stream says -------------------------------------------------------------------- */
 
+/* Shows what is new of a piece; a handler may end the reply with any of them. */
+static void show(struct model_reply *reply, enum shown_track track,
+                 const struct shown_pieces *pieces)
+{
+    void (*handle)(struct model_reply *, struct acp_str, void *) =
+        track == SHOWN_TEXT ? reply->handler.text : reply->handler.thought;
+    if (pieces->is_news && track == SHOWN_TEXT)
+        reply_notice(reply,
+                     "the answer broke off and was asked for again; it now differs from what "
+                     "was shown, so it is shown again from its beginning");
+    for (size_t i = 0; i < pieces->count && handle; i++) {
+        if (pieces->items[i].len && !reply->over && !reply->cancelled)
+            handle(reply, pieces->items[i], reply->user);
+    }
+}
+
 static void on_text(struct acp_str piece, void *user)
 {
     struct model_reply *reply = user;
-    if (!reply->over && reply->handler.text)
-        reply->handler.text(reply, piece, reply->user);
+    struct shown_pieces pieces = shown_pass(&reply->shown, SHOWN_TEXT, piece);
+    show(reply, SHOWN_TEXT, &pieces);
 }
 
 static void on_thought(struct acp_str piece, void *user)
 {
     struct model_reply *reply = user;
-    if (!reply->over && reply->handler.thought)
-        reply->handler.thought(reply, piece, reply->user);
+    struct shown_pieces pieces = shown_pass(&reply->shown, SHOWN_THOUGHT, piece);
+    show(reply, SHOWN_THOUGHT, &pieces);
 }
 
 static void on_call_begun(const struct model_part *call, void *user)
@@ -41,6 +57,13 @@ static void on_call(const struct model_part *call, void *user)
         reply->handler.call(reply, call, reply->user);
 }
 
+static void on_call_dropped(const struct model_part *call, void *user)
+{
+    struct model_reply *reply = user;
+    if (!reply->over && reply->handler.call_dropped)
+        reply->handler.call_dropped(reply, call, reply->user);
+}
+
 static void on_usage(const struct model_usage *usage, void *user)
 {
     struct model_reply *reply = user;
@@ -51,7 +74,18 @@ static void on_usage(const struct model_usage *usage, void *user)
     reply->handler.usage(reply, &complete, reply->user);
 }
 
-static const struct stream_sink sink = {on_text, on_thought, on_call_begun, on_call, on_usage};
+static const struct stream_sink sink = {
+    on_text, on_thought, on_call_begun, on_call, on_usage, on_call_dropped,
+};
+
+void reply_notice(struct model_reply *reply, const char *sentence)
+{
+    char clean[700];
+    (void) snprintf(clean, sizeof(clean), "%s", sentence);
+    service_redact(reply->service, clean);
+    if (!reply->over && reply->handler.notice)
+        reply->handler.notice(reply, clean, reply->user);
+}
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
@@ -66,7 +100,11 @@ void reply_end(struct model_reply *reply, enum model_stop stop, const char *sent
     struct model_end end = {.stop = stop, .sentence = clean, .usage = reply->stream.usage};
     end.is_auth = is_auth;
     end.is_too_long = is_too_long;
-    if (stream_parts(&reply->stream, &end.parts, &end.part_count)) {
+    end.is_stripped = reply->stripped;
+    /* Of several attempts that all broke off, the one that people have seen most of. */
+    bool is_broken = stop == MODEL_ERROR || stop == MODEL_CANCELLED;
+    bool is_former = is_broken && reply->has_former && reply->former.bytes > reply->stream.bytes;
+    if (stream_parts(is_former ? &reply->former : &reply->stream, &end.parts, &end.part_count)) {
         end.stop = MODEL_ERROR;
         end.sentence = acp_err_text(ACP_ERR_NOMEM);
     }
@@ -81,7 +119,10 @@ void reply_end(struct model_reply *reply, enum model_stop stop, const char *sent
 void reply_complete(struct model_reply *reply)
 {
     const struct model_stream *s = &reply->stream;
-    reply_end(reply, stream_final_stop(s), s->sentence, false, false);
+    struct shown_pieces pieces = shown_end(&reply->shown);
+    show(reply, SHOWN_TEXT, &pieces);
+    if (!reply->over && !reply->cancelled)
+        reply_end(reply, stream_final_stop(s), s->sentence, false, s->is_window_full);
 }
 
 static void on_cancel(uv_timer_t *timer)
@@ -103,12 +144,16 @@ static void on_closed(uv_handle_t *handle)
 {
     struct model_reply *reply = handle->data;
     stream_finish(&reply->stream);
+    if (reply->has_former)
+        stream_finish(&reply->former);
+    shown_finish(&reply->shown);
     http_sse_finish(&reply->sse);
     demo_finish(&reply->demo);
     acp_buf_finish(&reply->url);
     acp_buf_finish(&reply->body);
     acp_buf_finish(&reply->complaint);
     free(reply->model);
+    free(reply->origin);
     model_service_free(reply->service);
     free(reply);
 }
@@ -216,18 +261,57 @@ static int check(const struct model_service *service, const struct model_ask *as
     return 0;
 }
 
+/* The tools without those that the service has refused before; NULL when there is no memory. */
+static struct model_tool *wanted_tools(const struct model_service *service,
+                                       const struct model_ask *ask, size_t *ret_count)
+{
+    struct model_tool *tools = calloc(ask->tool_count + 1, sizeof(*tools));
+    size_t count = 0;
+    for (size_t i = 0; tools && i < ask->tool_count; i++) {
+        if (!service_has_refused(service, ask->model, ask->tools[i].name))
+            tools[count++] = ask->tools[i];
+    }
+    *ret_count = count;
+    return tools;
+}
+
 static int write_request(struct model_reply *reply, const struct model_ask *ask)
 {
     const struct model_service *service = reply->service;
+    struct model_ask sent = *ask;
+    struct model_tool *tools = wanted_tools(service, ask, &sent.tool_count);
     struct acp_json_writer w;
+    if (!tools)
+        return ACP_ERR_NOMEM;
+    sent.tools = tools;
+    sent.origin = acp_str(reply->origin);
     acp_json_writer_init(&w, &reply->body);
-    service->dialect->write(ask, &w);
+    service->dialect->write(&sent, &w);
+    free(tools);
     int err = w.err;
     if (!err)
         err = acp_buf_append_str(&reply->url, acp_str(service->base_url));
     if (!err)
         err = service->dialect->path(ask->model, &reply->url);
     return err ? err : acp_buf_append(&reply->url, "", 1);
+}
+
+/* Whose seals are whose: the API, the service, and the model. */
+static char *origin_of(const struct model_service *service, struct acp_str model)
+{
+    struct acp_buf text;
+    char where[32] = "";
+    char *copy = NULL;
+    acp_buf_init(&text, SERVICE_MAX_TEXT);
+    if (strcmp(service->base_url, service->dialect->base_url) != 0)
+        (void) snprintf(
+            where, sizeof(where), "@%08llx",
+            (unsigned long long) (dialect_hash(acp_str(service->base_url)) & 0xffffffff));
+    if (acp_buf_printf(&text, "%s%s %.*s", service->dialect->name, where, (int) model.len,
+                       model.ptr) == 0)
+        copy = acp_str_copy(acp_buf_view(&text));
+    acp_buf_finish(&text);
+    return copy;
 }
 
 static int begin(struct model_reply *reply, const struct model_ask *ask,
@@ -240,6 +324,10 @@ static int begin(struct model_reply *reply, const struct model_ask *ask,
         int err = demo_think(&reply->demo, ask);
         return err ? err : uv_timer_start(&reply->timer, on_word, 0, 0);
     }
+    reply->origin = origin_of(reply->service, ask->model);
+    if (!reply->origin)
+        return ACP_ERR_NOMEM;
+    reply->stream.origin = acp_str(reply->origin);
     int err = write_request(reply, ask);
     return err ? err : reply_attempt(reply, failure);
 }
@@ -264,6 +352,7 @@ int model_ask(struct model_service *service, const struct model_ask *ask,
     acp_buf_init(&reply->body, MAX_REQUEST);
     acp_buf_init(&reply->complaint, MAX_COMPLAINT);
     http_sse_init(&reply->sse, REPLY_MAX_EVENT);
+    shown_init(&reply->shown);
     stream_init(&reply->stream, &sink, reply);
     reply->stream.salt = uv_hrtime();
     if (uv_timer_init(service->loop, &reply->timer)) {

@@ -1,6 +1,9 @@
 /* OpenAI's responses: https://platform.openai.com/docs/api-reference/responses */
 #include "model/openai.h"
 #include "model/pick.h"
+#include "model/schema_fold.h"
+
+enum { MAX_ID = 64 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
@@ -24,7 +27,7 @@ static void put_result(struct acp_json_writer *w, const struct model_part *part)
 {
     acp_json_begin_object(w);
     dialect_put_str(w, "type", acp_str("function_call_output"));
-    dialect_put_str(w, "call_id", part->id);
+    dialect_put_id(w, "call_id", part->id, NAMES_PLAIN, MAX_ID);
     openai_put_result_text(w, "output", part);
     acp_json_end_object(w);
 }
@@ -54,11 +57,13 @@ static void put_user(struct acp_json_writer *w, const struct model_message *mess
     acp_json_end_object(w);
 }
 
-static void put_said(struct acp_json_writer *w, const struct model_part *part)
+/* Its seal is the phase that the model has said it in: a comment on its work, or the answer. */
+static void put_said(struct acp_json_writer *w, const struct model_part *part, struct acp_raw phase)
 {
     acp_json_begin_object(w);
     dialect_put_str(w, "type", acp_str("message"));
     dialect_put_str(w, "role", acp_str("assistant"));
+    dialect_put_raw(w, "phase", phase);
     dialect_key(w, "content");
     acp_json_begin_array(w);
     acp_json_begin_object(w);
@@ -73,19 +78,20 @@ static void put_call(struct acp_json_writer *w, const struct model_part *part)
 {
     acp_json_begin_object(w);
     dialect_put_str(w, "type", acp_str("function_call"));
-    dialect_put_str(w, "call_id", part->id);
-    dialect_put_str(w, "name", part->name);
+    dialect_put_id(w, "call_id", part->id, NAMES_PLAIN, MAX_ID);
+    dialect_put_name(w, "name", part->name, NAMES_PLAIN);
     openai_put_arguments(w, part);
     acp_json_end_object(w);
 }
 
-static void put_assistant(struct acp_json_writer *w, const struct model_message *message)
+static void put_assistant(struct acp_json_writer *w, const struct model_ask *ask,
+                          const struct model_message *message)
 {
     for (size_t i = 0; i < message->part_count; i++) {
         const struct model_part *part = &message->parts[i];
-        struct acp_raw seal = dialect_seal(&dialect_responses, part);
+        struct acp_raw seal = dialect_seal(&dialect_responses, ask, part);
         if (part->kind == MODEL_TEXT && part->text.len)
-            put_said(w, part);
+            put_said(w, part, seal);
         else if (part->kind == MODEL_CALL)
             put_call(w, part);
         else if (part->kind == MODEL_THOUGHT && seal.ptr)
@@ -102,9 +108,10 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
     for (size_t i = 0; i < ask->tool_count; i++) {
         acp_json_begin_object(w);
         dialect_put_str(w, "type", acp_str("function"));
-        dialect_put_str(w, "name", ask->tools[i].name);
+        dialect_put_name(w, "name", ask->tools[i].name, NAMES_PLAIN);
         dialect_put_str(w, "description", ask->tools[i].description);
-        dialect_put_raw(w, "parameters", ask->tools[i].schema);
+        dialect_key(w, "parameters");
+        schema_write(ask->tools[i].schema, SCHEMA_OPENAI, w);
         dialect_put_bool(w, "strict", false);
         acp_json_end_object(w);
     }
@@ -114,15 +121,24 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
 /* Thoughts come back encrypted, so that the service need not keep the conversation. */
 static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
 {
+    const char *effort = openai_effort(ask->model, ask->effort);
+    bool sums_up = openai_sums_up(ask->model) && !acp_str_is(acp_str(effort), "none");
     dialect_put_raw(w, "include", acp_raw("[\"reasoning.encrypted_content\"]"));
-    if (!ask->effort)
+    if (!effort && !sums_up)
         return;
     dialect_key(w, "reasoning");
     acp_json_begin_object(w);
-    dialect_put_str(w, "effort", acp_str(openai_effort(ask->model, ask->effort)));
-    if (ask->effort != MODEL_EFFORT_NONE)
+    dialect_put_str(w, "effort", acp_str(effort));
+    if (sums_up)
         dialect_put_str(w, "summary", acp_str("auto"));
     acp_json_end_object(w);
+}
+
+static void put_max_tokens(struct acp_json_writer *w, const struct model_ask *ask)
+{
+    uint64_t room = openai_thinks(ask->model) ? DIALECT_THINKING_ROOM : 0;
+    if (ask->max_tokens)
+        dialect_put_u64(w, "max_output_tokens", limits_clamp(ask, ask->max_tokens + room));
 }
 
 static void write(const struct model_ask *ask, struct acp_json_writer *w)
@@ -131,8 +147,8 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
     dialect_put_str(w, "model", ask->model);
     dialect_put_bool(w, "stream", true);
     dialect_put_bool(w, "store", false);
-    if (ask->max_tokens)
-        dialect_put_u64(w, "max_output_tokens", ask->max_tokens);
+    openai_put_cache_key(w, ask);
+    put_max_tokens(w, ask);
     if (openai_thinks(ask->model)) {
         put_thinking(w, ask);
     } else if (ask->temperature.has == ACP_PRESENT) {
@@ -147,7 +163,7 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
         if (ask->messages[i].role == MODEL_USER)
             put_user(w, &ask->messages[i]);
         else
-            put_assistant(w, &ask->messages[i]);
+            put_assistant(w, ask, &ask->messages[i]);
     }
     acp_json_end_array(w);
     put_tools(w, ask);
@@ -204,6 +220,9 @@ static void read_item_done(struct model_stream *s, struct acp_raw event)
     } else if (pick_is(item, "type", "reasoning")) {
         stream_begin(s, MODEL_THOUGHT);
         seal_thought(s, item);
+    } else if (pick_is(item, "type", "message") && pick_quoted(item, "phase").ptr) {
+        stream_begin(s, MODEL_TEXT);
+        stream_seal(s, dialect_responses.name, pick_quoted(item, "phase"));
     }
     stream_part_end(s);
 }
@@ -222,6 +241,7 @@ static void read_usage(struct model_stream *s, struct acp_raw usage)
     s->usage.input = pick_u64(usage, "input_tokens", 0);
     s->usage.output = pick_u64(usage, "output_tokens", 0);
     s->usage.cached = pick_u64(usage, "input_tokens_details.cached_tokens", 0);
+    s->usage.written = pick_u64(usage, "input_tokens_details.cache_write_tokens", 0);
     stream_usage(s);
 }
 

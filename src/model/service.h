@@ -12,6 +12,9 @@ struct model_known {
     struct model_price price; /* all of it 0: not known */
 };
 
+/* Tools that the service has refused, as hashes of model and name; see again.c. */
+enum { SERVICE_MAX_REFUSED = 32 };
+
 struct model_service {
     unsigned holds; /* its owner's, and those of the replies and lists that are on their way */
     uv_loop_t *loop;
@@ -31,6 +34,8 @@ struct model_service {
     struct model_settings settings; /* numbers only; the texts are above */
     struct model_known *known;
     size_t known_count;
+    uint64_t refused[SERVICE_MAX_REFUSED];
+    size_t refused_count;
 };
 
 /* The same with one hold more, which model_service_free() gives back. */

@@ -11,6 +11,7 @@ void stream_init(struct model_stream *s, const struct stream_sink *sink, void *u
     *s = (struct model_stream){.sink = *sink, .user = user};
     acp_arena_init(&s->arena, STREAM_MAX_ANSWER);
     acp_arena_init(&s->event, STREAM_MAX_ANSWER);
+    acp_buf_init(&s->details, STREAM_MAX_ANSWER);
 }
 
 void stream_finish(struct model_stream *s)
@@ -20,6 +21,7 @@ void stream_finish(struct model_stream *s)
     free(s->parts);
     acp_arena_finish(&s->arena);
     acp_arena_finish(&s->event);
+    acp_buf_finish(&s->details);
 }
 
 static void fail(struct model_stream *s, int err)
@@ -116,17 +118,48 @@ void stream_part_end(struct model_stream *s)
         last->open = false;
 }
 
-void stream_seal(struct model_stream *s, const char *api, struct acp_raw data)
+static void seal(struct model_stream *s, struct stream_part *part, const char *api,
+                 struct acp_raw data)
 {
-    if (!data.ptr || !s->count || s->err)
-        return;
     struct acp_str copy = keep(s, acp_str_n(data.ptr, data.len));
     if (copy.ptr)
-        s->parts[s->count - 1].part.sealed =
-            (struct model_sealed){acp_str(api), acp_raw_n(copy.ptr, copy.len)};
+        part->part.sealed = (struct model_sealed){s->origin.ptr ? s->origin : acp_str(api),
+                                                  acp_raw_n(copy.ptr, copy.len)};
+}
+
+void stream_seal(struct model_stream *s, const char *api, struct acp_raw data)
+{
+    if (data.ptr && s->count && !s->err)
+        seal(s, &s->parts[s->count - 1], api, data);
+}
+
+bool stream_is_sealed(const struct model_stream *s)
+{
+    return s->count && s->parts[s->count - 1].part.sealed.api.ptr;
+}
+
+void stream_seal_first(struct model_stream *s, enum model_part_kind kind, const char *api,
+                       struct acp_raw data)
+{
+    for (size_t i = 0; i < s->count && data.ptr && !s->err; i++) {
+        if (s->parts[i].part.kind == kind) {
+            seal(s, &s->parts[i], api, data);
+            return;
+        }
+    }
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
+
+static bool is_whole(const struct model_stream *s, const struct stream_part *part)
+{
+    if (part->part.kind == MODEL_TEXT)
+        return part->grown.len > 0 || part->part.sealed.api.ptr;
+    if (part->part.kind == MODEL_THOUGHT)
+        return s->has_stop || !part->open;
+    /* The calls of an answer that was cut may be cut too; what cannot be carried out is left. */
+    return !part->open && !(s->stop == MODEL_MAX_TOKENS && !part->part.arguments.ptr);
+}
 
 /* The open call of that key. */
 static struct stream_part *find_call(const struct model_stream *s, size_t key)
@@ -200,7 +233,10 @@ static void end_call(struct model_stream *s, struct stream_part *part)
 {
     part->open = false;
     take_arguments(part);
-    s->sink.call(&part->part, s->user);
+    if (!is_whole(s, part))
+        s->sink.call_dropped(&part->part, s->user);
+    else
+        s->sink.call(&part->part, s->user);
 }
 
 void stream_call_end(struct model_stream *s, size_t key, struct acp_str arguments)
@@ -255,16 +291,6 @@ void stream_fault(struct model_stream *s, enum stream_fault fault, struct acp_st
     if (n)
         memcpy(s->sentence, sentence.ptr, n);
     s->sentence[n] = '\0';
-}
-
-static bool is_whole(const struct model_stream *s, const struct stream_part *part)
-{
-    if (part->part.kind == MODEL_TEXT)
-        return part->grown.len > 0 || part->part.sealed.api.ptr;
-    if (part->part.kind == MODEL_THOUGHT)
-        return s->has_stop || !part->open;
-    /* The calls of an answer that was cut may be cut too; what cannot be carried out is left. */
-    return !part->open && !(s->stop == MODEL_MAX_TOKENS && !part->part.arguments.ptr);
 }
 
 int stream_parts(struct model_stream *s, const struct model_part **ret, size_t *ret_count)

@@ -30,6 +30,7 @@ struct stream_sink {
     void (*call_begun)(const struct model_part *call, void *user);
     void (*call)(const struct model_part *call, void *user);
     void (*usage)(const struct model_usage *usage, void *user);
+    void (*call_dropped)(const struct model_part *call, void *user);
 };
 
 /* A part while it grows. */
@@ -45,16 +46,19 @@ struct model_stream {
     void *user;
     struct acp_arena arena; /* names, ids and seals, until the end */
     struct acp_arena event; /* for one event */
+    struct acp_buf details; /* reasoning_details as they come, for chat.c */
+    struct acp_str origin;  /* for seals; borrowed.  Absent: the name of the API alone */
     struct stream_part *parts;
     size_t count;
     size_t room;
     size_t bytes;
-    size_t last_key;  /* of the last call, for services that do not number them */
-    size_t calls;     /* begun so far */
-    uint64_t salt;    /* makes the ids of ours differ from those of other answers */
-    bool told;        /* something was passed on, so the request cannot be repeated */
-    bool has_stop;    /* the service has said why it ends */
-    bool is_complete; /* its last event has come */
+    size_t last_key;     /* of the last call, for services that do not number them */
+    size_t calls;        /* begun so far */
+    uint64_t salt;       /* makes the ids of ours differ from those of other answers */
+    bool told;           /* something was passed on, so the request cannot be repeated */
+    bool has_stop;       /* the service has said why it ends */
+    bool is_window_full; /* with MODEL_MAX_TOKENS: the conversation was too long, not the answer */
+    bool is_complete;    /* its last event has come */
     enum model_stop stop;
     struct model_usage usage;
     enum stream_fault fault;
@@ -76,6 +80,10 @@ void stream_begin(struct model_stream *s, enum model_part_kind kind);
 void stream_part_end(struct model_stream *s);
 /* Seals the last part; the data, which may be absent, is copied. */
 void stream_seal(struct model_stream *s, const char *api, struct acp_raw data);
+bool stream_is_sealed(const struct model_stream *s);
+/* Seals the first part of that kind instead. */
+void stream_seal_first(struct model_stream *s, enum model_part_kind kind, const char *api,
+                       struct acp_raw data);
 
 /* A call begins.  The id may be empty: then it gets one of ours. */
 void stream_call(struct model_stream *s, size_t key, struct acp_str id, struct acp_str name);

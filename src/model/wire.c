@@ -55,26 +55,30 @@ static void tell_retry(struct model_reply *reply, const char *why, uint64_t wait
         reply->handler.retry(reply, &retry, reply->user);
 }
 
+static unsigned attempts_of(const struct model_reply *reply)
+{
+    unsigned attempts = reply->service->settings.attempts;
+    return attempts ? attempts : (unsigned) ATTEMPTS;
+}
+
 /*
- * Another attempt, or the end where there is none.  What was passed on is never repeated: then the
- * error says so.  wait is what the server asks for, or NULL.
+ * Another attempt, or the end where there have been so many.  wait is what the server asks for, or
+ * NULL.
  */
-static void try_again(struct model_reply *reply, const char *why, const uint64_t *wait)
+static void try_within(struct model_reply *reply, const char *why, const uint64_t *wait,
+                       unsigned attempts)
 {
     const struct model_settings *settings = &reply->service->settings;
-    unsigned attempts = settings->attempts ? settings->attempts : (unsigned) ATTEMPTS;
     uint64_t most = settings->max_wait_ms ? settings->max_wait_ms : (uint64_t) MAX_WAIT_MS;
     uint64_t pause = wait ? *wait : backoff(reply, most);
     char sentence[700];
     http_request_free(reply->request);
     reply->request = NULL;
-    if (reply->stream.told) {
-        (void) snprintf(sentence, sizeof(sentence),
-                        "%s in the middle of the answer; what came until then is kept", why);
-        fail(reply, sentence);
-    } else if (reply->attempt >= attempts) {
-        (void) snprintf(sentence, sizeof(sentence), "%s, also after %u attempts", why,
-                        reply->attempt);
+    bool told = reply->stream.told || reply->has_former;
+    if (reply->attempt >= attempts) {
+        (void) snprintf(sentence, sizeof(sentence), "%s%s, also after %u attempts%s", why,
+                        told ? " in the middle of the answer" : "", reply->attempt,
+                        told ? "; what came until then is kept" : "");
         fail(reply, reply->attempt > 1 ? sentence : why);
     } else if (pause > most) {
         (void) snprintf(sentence, sizeof(sentence), "%s, and asks to wait for %llu s", why,
@@ -84,6 +88,18 @@ static void try_again(struct model_reply *reply, const char *why, const uint64_t
         (void) uv_timer_start(&reply->timer, on_wait_over, pause, 0);
         tell_retry(reply, why, pause, attempts);
     }
+}
+
+static void try_again(struct model_reply *reply, const char *why, const uint64_t *wait)
+{
+    try_within(reply, why, wait, attempts_of(reply));
+}
+
+/* Each silence has taken minutes: after the second nobody wants to wait any longer. */
+static void try_once_more(struct model_reply *reply, const char *why)
+{
+    unsigned attempts = attempts_of(reply);
+    try_within(reply, why, NULL, attempts < 2 ? attempts : 2);
 }
 
 /* ---- What comes ------------------------------------------------------------------------------ */
@@ -170,6 +186,17 @@ static void take_answer(struct model_reply *reply, int status)
     struct service_answer answer = {.status = status, .body = acp_buf_view(&reply->complaint)};
     uint64_t wait = 0;
     bool has_wait = http_request_retry_after(reply->request, &wait);
+    if (status == 400 || status == 422) {
+        bool again = reply_repair(reply, answer.body);
+        if (reply->over || reply->cancelled)
+            return;
+        if (again) {
+            http_request_free(reply->request);
+            reply->request = NULL;
+            (void) uv_timer_start(&reply->timer, on_wait_over, 0, 0);
+            return;
+        }
+    }
     service_read_answer(reply->service, &answer);
     if (!has_wait && answer.has_wait) {
         has_wait = true;
@@ -200,6 +227,9 @@ static void on_end(struct http_request *request, const struct http_end *end, voi
         try_again(reply, sentence, NULL);
     } else if (end->trouble == HTTP_DONE) {
         take_answer(reply, end->status);
+    } else if (end->trouble == HTTP_STALLED || end->trouble == HTTP_SLOW) {
+        (void) snprintf(sentence, sizeof(sentence), "%s", end->sentence);
+        try_once_more(reply, sentence);
     } else if (end->trouble == HTTP_BROKEN) {
         (void) snprintf(sentence, sizeof(sentence), "%s", end->sentence);
         try_again(reply, sentence, NULL);
@@ -212,27 +242,17 @@ static void on_end(struct http_request *request, const struct http_end *end, voi
 
 /* ---- An attempt ------------------------------------------------------------------------------ */
 
-/* What a former attempt has left. */
-static void start_over(struct model_reply *reply)
-{
-    struct stream_sink sink = reply->stream.sink;
-    stream_finish(&reply->stream);
-    stream_init(&reply->stream, &sink, reply);
-    reply->stream.salt = uv_hrtime();
-    http_sse_finish(&reply->sse);
-    http_sse_init(&reply->sse, REPLY_MAX_EVENT);
-    acp_buf_clear(&reply->complaint);
-    reply->streaming = false;
-}
-
 int reply_attempt(struct model_reply *reply, struct acp_failure *failure)
 {
     static const struct http_handler handler = {on_head, on_body, on_end};
     const struct model_service *service = reply->service;
     struct service_headers headers;
-    if (reply->attempt++)
-        start_over(reply);
-    int err = service_headers(service, &headers);
+    int err = reply->begun ? reply_start_over(reply) : 0;
+    if (err)
+        return err;
+    reply->begun = true;
+    reply->attempt++;
+    err = service_headers(service, &headers);
     if (!err) {
         struct http_ask ask = {
             .method = "POST",

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
     } while (0)
 
 static const struct stream_sink sink = {model_log_text, model_log_thought, model_log_begun,
-                                        model_log_call, model_log_usage};
+                                        model_log_call, model_log_usage,   model_log_dropped};
 
 static const struct model_tool tools[] = {
     {ACP_STR("list"), ACP_STR(""), {"{}", 2}},  {ACP_STR("read"), ACP_STR(""), {"{}", 2}},

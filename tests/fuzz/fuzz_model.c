@@ -21,7 +21,7 @@ static const struct model_dialect *const dialects[] = {&dialect_anthropic, &dial
 enum { DIALECTS = 4 };
 
 static const struct stream_sink sink = {model_log_text, model_log_thought, model_log_begun,
-                                        model_log_call, model_log_usage};
+                                        model_log_call, model_log_usage,   model_log_dropped};
 
 static void write_back(const struct model_part *parts, size_t count)
 {

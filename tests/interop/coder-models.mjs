@@ -279,11 +279,26 @@ async function troubles(api) {
     await fails(keep, /web page/, { times: 1, error: { status: 200, page } });
   });
 
-  await kase(name("a connection that is cut in the middle"), async (keep) => {
-    const reply = [{ text: "It is" }, { cut: true }];
-    const coder = await fails(keep, /in the middle of the answer/, { times: 1, reply });
-    assert.equal(coder.client.text(), "It isHere.");
-    assert.deepEqual(coder.sent(-1).said.map(({ text }) => text), ["one", "It is", "two"]);
+  await kase(name("a connection that is cut in the middle is tried again, and nothing is said twice"), async (keep) => {
+    const coder = await open(keep, api, [], { times: 1, reply: [{ text: "It is" }, { cut: true }] }, {
+      reply: [{ text: "It is fine." }],
+    });
+    await coder.stops("one", "end_turn");
+    assert.equal(coder.client.text(), "It is fine.");
+    assert.match(coder.warned(), /trying again/);
+    const [first, second] = coder.requests();
+    assert.deepEqual(first.body, second.body);
+    await coder.stops("two", "end_turn");
+    assert.deepEqual(coder.sent(-1).said.map(({ text }) => text), ["one", "It is fine.", "two"]);
+  });
+
+  await kase(name("another answer than the one that was cut is shown from its beginning"), async (keep) => {
+    const coder = await open(keep, api, [], { times: 1, reply: [{ text: "It is" }, { cut: true }] }, {
+      reply: [{ text: "It was." }],
+    });
+    await coder.stops("one", "end_turn");
+    assert.equal(coder.client.text(), "It is\n\nIt was.");
+    assert.match(coder.warned(), /differs/);
   });
 
   await kase(name("a connection that is cut before the first word is tried again"), async (keep) => {
@@ -295,13 +310,19 @@ async function troubles(api) {
 
   await kase(name("a connection that is cut in a call"), async (keep) => {
     const reply = [call("write", { path: "new.txt", text: "new\n" }), { cut: true }];
-    const coder = await fails(keep, /in the middle of the answer/, { times: 1, reply });
+    const coder = await open(keep, api, FULL, { times: 1, reply }, { reply: [{ text: "Here." }] });
+    await coder.stops("one", "end_turn");
     assert.ok(!existsSync(join(coder.folder, "new.txt")), "a call of an answer that broke is not run");
   });
 
   await kase(name("an error in the stream"), async (keep) => {
-    const reply = [{ text: "It is" }, { error: { message: "overloaded" } }];
-    await fails(keep, /overloaded/, { times: 1, reply });
+    const error = { message: "overloaded" };
+    const coder = await open(keep, api, [], { times: 1, reply: [{ text: "It is" }, { error }] }, {
+      reply: [{ text: "It is so." }],
+    });
+    await coder.stops("one", "end_turn");
+    assert.match(coder.warned(), /overloaded.*trying again/);
+    assert.equal(coder.client.text(), "It is so.");
   });
 
   await kase(name("a request that the service does not take"), async (keep) => {

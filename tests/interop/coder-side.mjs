@@ -62,7 +62,7 @@ export class Coder {
 
   /** Opens a session.  Without capabilities the agent uses its own files and terminals. */
   async open(turns, { models = [], mcpServers = [] } = {}) {
-    this.model = await new ModelServer({ turns, models }).start();
+    this.model = await new ModelServer({ turns, models }, { strict: true }).start();
     this.connect();
     this.setup = await this.client.open(this.folder, mcpServers);
     return this;
@@ -171,6 +171,8 @@ export class Coder {
         failures.push(`request ${request.number}: ${error.message}\n${JSON.stringify(request.body).slice(-3000)}`);
       }
     }
+    for (const { number, wrong, body } of this.model?.deviations() ?? [])
+      failures.push(`request ${number} is refused: ${wrong.join("; ")}\n${JSON.stringify(body).slice(-3000)}`);
     for (const { path } of this.model?.unexpected() ?? []) failures.push(`no turn for ${path}`);
     const written = JSON.stringify(this.client?.lines ?? []) + (this.client?.errors ?? "");
     if (written.includes(KEY) || written.includes(KEY.slice(0, 12))) failures.push("the agent tells the key");

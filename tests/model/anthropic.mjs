@@ -1,6 +1,6 @@
 // Anthropic's Messages API.
 
-import { argumentPieces, isSaid, textPieces } from "./script.mjs";
+import { argumentPieces, argumentsBack, isSaid, lastWords, textPieces } from "./script.mjs";
 
 const STOPS = { end: "end_turn", tool: "tool_use", length: "max_tokens", refusal: "refusal" };
 const ERRORS = {
@@ -32,8 +32,10 @@ export function read(body) {
   for (const message of body.messages.filter((one) => one.role === "user")) {
     const blocks = Array.isArray(message.content) ? message.content : [];
     const answers = blocks.filter((block) => block.type === "tool_result");
-    last = answers.length > 0 ? "tool" : "user";
-    if (last === "user") prompt = textOf(message.content);
+    const texts = blocks.filter((block) => block.type === "text").map((block) => block.text);
+    if (typeof message.content === "string") texts.push(message.content);
+    last = blocks.at(-1)?.type === "tool_result" ? "tool" : "user";
+    if (last === "user") prompt = lastWords(texts);
     results.push(...answers.map((block) => textOf(block.content)));
   }
   return {
@@ -67,13 +69,22 @@ function emptyBlock(piece, id) {
   return { type: "tool_use", id, name: piece.tool, input: {} };
 }
 
-function deltas(piece) {
+/** A block as it comes back. */
+function blockBack(piece, id, signature) {
+  const role = "assistant";
+  if (piece.kind === "text") return { role, type: "text", text: textPieces(piece.text).join("") };
+  if (piece.kind === "thought")
+    return { role, type: "thinking", thinking: textPieces(piece.thought).join(""), signature };
+  return { role, type: "tool_use", id, name: piece.tool, input: argumentsBack(piece) };
+}
+
+function deltas(piece, signature) {
   if (piece.kind === "text")
     return textPieces(piece.text).map((text) => ({ type: "text_delta", text }));
   if (piece.kind === "thought")
     return textPieces(piece.thought)
       .map((thinking) => ({ type: "thinking_delta", thinking }))
-      .concat({ type: "signature_delta", signature: "c2lnbmVk" });
+      .concat({ type: "signature_delta", signature });
   return argumentPieces(piece).map((text) => ({ type: "input_json_delta", partial_json: text }));
 }
 
@@ -92,8 +103,10 @@ export function* stream(turn, asked) {
       continue;
     }
     const block = emptyBlock(piece, callId(asked, index, piece));
+    const signature = asked.signer?.seal() ?? "c2lnbmVk";
+    asked.signer?.say(blockBack(piece, block.id, signature));
     yield event({ type: "content_block_start", index, content_block: block });
-    for (const delta of deltas(piece)) yield event({ type: "content_block_delta", index, delta });
+    for (const delta of deltas(piece, signature)) yield event({ type: "content_block_delta", index, delta });
     yield event({ type: "content_block_stop", index });
     index += 1;
   }

@@ -1,6 +1,6 @@
 // Google's Gemini API: parts of one content, in chunks.
 
-import { isSaid, textPieces } from "./script.mjs";
+import { isSaid, lastWords, textPieces } from "./script.mjs";
 
 const STOPS = { end: "STOP", tool: "STOP", length: "MAX_TOKENS", refusal: "SAFETY" };
 const PATH = /^\/v1(?:beta|alpha)?\/models\/([^/:]+):(\w+)$/;
@@ -13,8 +13,6 @@ export function route(method, path) {
   return verb === "countTokens" ? "count" : undefined;
 }
 
-const textOf = (parts) => parts.map((part) => part.text ?? "").join("\n");
-
 export function read(body, path) {
   const [, model, verb] = path.match(PATH);
   const results = [];
@@ -22,8 +20,8 @@ export function read(body, path) {
   let last = "user";
   for (const { parts } of (body.contents ?? []).filter((one) => one.role !== "model")) {
     const answers = parts.filter((part) => part.functionResponse);
-    last = answers.length > 0 ? "tool" : "user";
-    if (last === "user") prompt = textOf(parts);
+    last = parts.at(-1)?.functionResponse ? "tool" : "user";
+    if (last === "user") prompt = lastWords(parts.filter((part) => part.text).map((part) => part.text));
     results.push(...answers.map((part) => JSON.stringify(part.functionResponse.response ?? {})));
   }
   return {
@@ -45,6 +43,26 @@ function partsOf(piece) {
   return [{ functionCall }];
 }
 
+/** Signs the first call, or the last words where there is none, and remembers what comes back. */
+function sign(parts, signer) {
+  const said = parts.filter((part) => !part.thought);
+  const sealed = said.find((part) => part.functionCall) ?? said.at(-1);
+  let words = "";
+  const flush = () => {
+    if (words !== "") signer.say({ role: "model", text: words });
+    words = "";
+  };
+  for (const part of said) {
+    if (part !== sealed && part.text !== undefined) words += part.text;
+    else {
+      flush();
+      if (part === sealed) part.thoughtSignature = signer.seal();
+      signer.say({ role: "model", ...part });
+    }
+  }
+  flush();
+}
+
 function chunk(turn, asked, parts, finishReason) {
   const { input, output } = turn.usage;
   const candidate = { content: { role: "model", parts }, index: 0 };
@@ -62,6 +80,8 @@ function chunk(turn, asked, parts, finishReason) {
 }
 
 export function* stream(turn, asked) {
+  const parts = new Map(turn.reply.filter(isSaid).map((piece) => [piece, partsOf(piece)]));
+  if (asked.signer) sign([...parts.values()].flat(), asked.signer);
   for (const piece of turn.reply) {
     if (piece.kind === "error") {
       yield { data: error(piece.error.status ?? 503, piece.error.message) };
@@ -71,7 +91,7 @@ export function* stream(turn, asked) {
       yield piece;
       continue;
     }
-    for (const part of partsOf(piece)) yield { data: chunk(turn, asked, [part]) };
+    for (const part of parts.get(piece)) yield { data: chunk(turn, asked, [part]) };
   }
   yield { data: chunk(turn, asked, [{ text: "" }], STOPS[turn.stop]) };
 }

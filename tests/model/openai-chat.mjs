@@ -1,6 +1,6 @@
 // OpenAI's chat completions API, which many other services speak as well.
 
-import { argumentPieces, argumentText, isSaid, textPieces } from "./script.mjs";
+import { argumentPieces, argumentText, isSaid, lastWords, textPieces } from "./script.mjs";
 
 const STOPS = { end: "stop", tool: "tool_calls", length: "length", refusal: "content_filter" };
 
@@ -15,6 +15,9 @@ function textOf(content) {
   return (content ?? []).map((part) => part.text ?? "").join("\n");
 }
 
+const textsOf = (content) =>
+  typeof content === "string" ? [content] : (content ?? []).map((part) => part.text ?? "").filter(Boolean);
+
 export function read(body) {
   const said = body.messages.filter((one) => one.role === "user" || one.role === "tool");
   const lastOf = (role) => textOf(said.filter((one) => one.role === role).at(-1)?.content);
@@ -24,7 +27,7 @@ export function read(body) {
     usage: body.stream_options?.include_usage === true,
     tools: (body.tools ?? []).map((tool) => tool.function.name),
     last: said.at(-1)?.role ?? "user",
-    prompt: lastOf("user"),
+    prompt: lastWords(textsOf(said.filter((one) => one.role === "user").at(-1)?.content)),
     result: lastOf("tool"),
   };
 }

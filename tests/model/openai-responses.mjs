@@ -1,6 +1,6 @@
 // OpenAI's responses API: a list of items, each of which begins, grows and ends.
 
-import { argumentPieces, argumentText, isSaid, textPieces } from "./script.mjs";
+import { argumentPieces, argumentText, argumentsBack, isSaid, textPieces } from "./script.mjs";
 import { error } from "./openai-chat.mjs";
 
 export { error };
@@ -32,6 +32,28 @@ export function read(body) {
     prompt: textOf(prompts.at(-1)?.content ?? ""),
     result: textOf(results.at(-1)?.output ?? ""),
   };
+}
+
+/** An item as it comes back to a service that has kept nothing. */
+function itemBack({ type, role, phase, content, call_id: id, name, arguments: input, ...item }, piece) {
+  if (type === "message")
+    return { type, role, phase, content: content.map(({ type: kind, text }) => ({ type: kind, text })) };
+  if (type === "function_call") {
+    const back = piece.broken === undefined ? input : JSON.stringify(argumentsBack(piece));
+    return { type, call_id: id, name, arguments: back };
+  }
+  return { type, id: item.id, summary: item.summary, encrypted_content: item.encrypted_content };
+}
+
+/** What a strict server adds: a seal on thoughts, and whether words are the answer. */
+function sealed(item, piece, turn, signer) {
+  if (!signer) return item;
+  const more = { ...item };
+  const calls = turn.reply.some(({ kind }) => kind === "tool");
+  if (item.type === "message") more.phase = calls ? "commentary" : "final_answer";
+  if (item.type === "reasoning") more.encrypted_content = signer.seal();
+  signer.say(itemBack(more, piece));
+  return more;
 }
 
 /** An item when it is done; what it is before that has the same fields, empty. */
@@ -134,7 +156,7 @@ function* unnumbered(turn, asked) {
       continue;
     }
     const at = output.length;
-    const item = itemOf(piece, asked, at);
+    const item = sealed(itemOf(piece, asked, at), piece, turn, asked.signer);
     yield { type: "response.output_item.added", output_index: at, item: begun(item) };
     yield* grow(piece, item, at);
     yield { type: "response.output_item.done", output_index: at, item };

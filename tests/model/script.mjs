@@ -56,12 +56,26 @@ export class Script {
     this.turns = turns.map(readTurn);
   }
 
+  /** Puts a turn before the others. */
+  first(turn) {
+    this.turns.unshift(readTurn(turn, this.turns.length));
+  }
+
   /** The first turn that fits what is asked and is not used up; undefined when there is none. */
   choose(asked) {
     const turn = this.turns.find((one) => one.left > 0 && fits(one.when, asked));
     if (turn) turn.left -= 1;
     return turn;
   }
+}
+
+/**
+ * The last words of the user: texts that came together are one message, and what a prompt points at
+ * stands behind it.
+ */
+export function lastWords(texts) {
+  const at = texts.findLastIndex((text) => !text.startsWith("<resource"));
+  return texts.slice(Math.max(at, 0)).join("\n");
 }
 
 /** Whether the model says this piece; the others are what goes wrong around it. */
@@ -79,6 +93,15 @@ const ARGUMENT_PIECE = 16; // characters; models send arguments in small pieces,
 /** The arguments of a call as the text that goes over the wire, and its pieces. */
 export function argumentText(piece) {
   return piece.broken ?? JSON.stringify(piece.arguments ?? {});
+}
+
+/** Them as they come back: what is not JSON is the text of the only member. */
+export function argumentsBack(piece) {
+  try {
+    return JSON.parse(argumentText(piece));
+  } catch {
+    return { raw_arguments: piece.broken };
+  }
 }
 
 export function argumentPieces(piece) {

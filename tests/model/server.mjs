@@ -13,6 +13,7 @@ import * as responses from "./openai-responses.mjs";
 import * as gemini from "./gemini.mjs";
 import { sendJson, sendPage, sendStream } from "./reply.mjs";
 import { Script, isSaid } from "./script.mjs";
+import { deviations, signer } from "./strict.mjs";
 
 const APIS = [anthropic, chat, responses, gemini];
 
@@ -28,8 +29,12 @@ async function bodyOf(request) {
 }
 
 export class ModelServer {
-  /** The script may be replaced by say() at any time. */
-  constructor(script = { turns: [] }) {
+  /**
+   * The script may be replaced by say() at any time.  A strict server refuses what the service would
+   * refuse, and seals what the model thinks, so that it can tell whether it comes back unchanged.
+   */
+  constructor(script = { turns: [] }, { strict = false } = {}) {
+    this.strict = strict;
     this.requests = []; // all that came, oldest first
     this.say(script);
     this.server = createServer((request, response) => this.#serve(request, response));
@@ -55,6 +60,11 @@ export class ModelServer {
   /** Requests that wanted an answer of the model and found no turn for it. */
   unexpected() {
     return this.requests.filter((one) => one.asked && one.turn === undefined);
+  }
+
+  /** Requests that a service would have refused, with the reasons. */
+  deviations() {
+    return this.requests.filter((one) => one.wrong?.length > 0);
   }
 
   async #serve(request, response) {
@@ -88,8 +98,15 @@ export class ModelServer {
 
   async #serveReply(api, entry, response) {
     const asked = { ...api.read(entry.body, entry.path), number: entry.number, api: api.name };
-    const turn = this.script.choose(asked);
     entry.asked = asked;
+    entry.wrong = this.strict ? deviations(api.name, asked.model, entry.body) : [];
+    if (entry.wrong.length > 0) {
+      entry.ended = "refused";
+      entry.turn = -1;
+      return sendJson(response, 400, api.error(400, entry.wrong[0]));
+    }
+    if (this.strict) asked.signer = signer(api.name, asked.model, entry.body);
+    const turn = this.script.choose(asked);
     entry.turn = turn?.index;
     if (!turn) {
       entry.ended = "no turn";

@@ -45,6 +45,11 @@ static void model_log_usage(const struct model_usage *usage, void *user)
                           (unsigned long long) usage->output, (unsigned long long) usage->cached);
 }
 
+static void model_log_dropped(const struct model_part *call, void *user)
+{
+    model_log_put(user, "dropped", call->name);
+}
+
 static inline void model_log_part(struct acp_buf *log, const struct model_part *part)
 {
     static const char *const kinds[] = {"Text",    "Image", "Audio", "Resource",
@@ -76,7 +81,7 @@ static inline void model_log_stream(const struct model_dialect *dialect, struct 
                                     size_t size, struct acp_buf *log)
 {
     static const struct stream_sink sink = {model_log_text, model_log_thought, model_log_begun,
-                                            model_log_call, model_log_usage};
+                                            model_log_call, model_log_usage,   model_log_dropped};
     struct model_stream s;
     struct http_sse sse;
     struct http_sse_event event;

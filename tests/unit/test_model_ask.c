@@ -1,144 +1,5 @@
 /* Whole answers over HTTP: streams, attempts, errors in words, keys that are seen by nobody. */
-#include "http/client.h"
-#include "model/model.h"
-#include "test_web.h"
-
-#define KEY "sk-test-0123456789abcdef"
-#define STREAM_HEAD                                                                                \
-    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-#define CHAT(text) "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"
-#define CHAT_END                                                                                   \
-    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-#define ERROR_ANSWER(status, headers, body)                                                        \
-    "HTTP/1.1 " status " X\r\nContent-Type: application/json\r\nConnection: close\r\n" headers     \
-    "\r\n" body
-
-struct world {
-    struct host *host;
-    struct web web;
-    struct http_client *client;
-    struct model_service *service;
-    struct model_reply *reply;
-    struct acp_buf log;
-    int ends;
-    int retries;
-    enum model_stop stop;
-    bool is_auth;
-    bool is_too_long;
-    char sentence[800];
-    char retry_sentence[800];
-    uint64_t retry_wait;
-    struct model_usage usage;
-    bool cancel_in_text;
-    bool free_in_text;
-    bool free_in_end;
-    bool cancel_in_retry;
-};
-
-static void on_text(struct model_reply *reply, struct acp_str piece, void *user)
-{
-    struct world *w = user;
-    assert_int_equal(acp_buf_append_str(&w->log, piece), 0);
-    if (w->cancel_in_text)
-        model_reply_cancel(reply);
-    if (w->free_in_text) {
-        model_reply_free(reply);
-        w->reply = NULL;
-    }
-}
-
-static void on_call(struct model_reply *reply, const struct model_part *call, void *user)
-{
-    (void) reply;
-    struct world *w = user;
-    assert_int_equal(acp_buf_printf(&w->log, "[%.*s]", (int) call->name.len, call->name.ptr), 0);
-}
-
-static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)
-{
-    struct world *w = user;
-    w->retries++;
-    w->retry_wait = retry->wait_ms;
-    assert_int_equal(retry->attempt, w->retries + 1);
-    (void) snprintf(w->retry_sentence, sizeof(w->retry_sentence), "%s", retry->sentence);
-    if (w->cancel_in_retry)
-        model_reply_cancel(reply);
-}
-
-static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
-{
-    struct world *w = user;
-    w->ends++;
-    w->stop = end->stop;
-    w->is_auth = end->is_auth;
-    w->is_too_long = end->is_too_long;
-    w->usage = end->usage;
-    (void) snprintf(w->sentence, sizeof(w->sentence), "%s", end->sentence);
-    for (size_t i = 0; i < end->part_count; i++) {
-        struct acp_str text = end->parts[i].text;
-        assert_int_equal(acp_buf_printf(&w->log, "<%.*s>", (int) text.len, text.ptr), 0);
-    }
-    if (w->free_in_end) {
-        model_reply_free(reply);
-        w->reply = NULL;
-    }
-}
-
-static const struct model_handler handler = {
-    .text = on_text, .call = on_call, .retry = on_retry, .end = on_end};
-
-static const struct model_part hello = {.kind = MODEL_TEXT, .text = ACP_STR("Hi")};
-static const struct model_message greeting = {MODEL_USER, &hello, 1};
-static const struct model_ask question = {.messages = &greeting, .message_count = 1};
-
-static void begin(struct world *w, void **state, enum model_api api)
-{
-    memset(w, 0, sizeof(*w));
-    w->host = *state;
-    acp_buf_init(&w->log, MIB(1));
-    web_start(&w->web, &w->host->loop);
-    assert_int_equal(http_client_new(&w->host->loop, NULL, &w->client), 0);
-    static const struct model_price_row prices[] = {{"m*", {2, 10, 2, 2}}};
-    struct model_settings settings = {
-        .api = api,
-        .name = "Test",
-        .base_url = w->web.url,
-        .key = KEY,
-        .model = "m",
-        .backoff_ms = 4,
-        .stall_ms = 300,
-        .attempts = 3,
-        .prices = prices,
-        .price_count = 1,
-        .window = 1000,
-    };
-    assert_int_equal(model_service_new(&w->host->loop, w->client, &settings, &w->service, NULL), 0);
-}
-
-static void ask(struct world *w)
-{
-    assert_int_equal(model_ask(w->service, &question, &handler, w, &w->reply, NULL), 0);
-    assert_int_equal(w->ends, 0);
-}
-
-static void end(struct world *w)
-{
-    model_reply_free(w->reply);
-    model_service_free(w->service);
-    http_client_free(w->client);
-    web_stop(&w->web, &w->host->loop);
-    (void) uv_run(&w->host->loop, UV_RUN_DEFAULT);
-    assert_null(strstr(test_cstr(&w->log), KEY));
-    assert_null(strstr(w->sentence, "sk-test"));
-    assert_null(strstr(w->retry_sentence, "sk-test"));
-    acp_buf_finish(&w->log);
-}
-
-static void ask_and_wait(struct world *w)
-{
-    ask(w);
-    web_run_until(&w->host->loop, &w->ends);
-}
+#include "test_model_world.h"
 
 /* ---- Good answers ---------------------------------------------------------------------------- */
 
@@ -224,98 +85,6 @@ static void test_end_without_done(void **state)
     }
 }
 
-/* ---- Trying again ---------------------------------------------------------------------------- */
-
-static void test_retries(void **state)
-{
-    static const char *const failures[] = {
-        ERROR_ANSWER("429", "Retry-After: 0\r\n", "{\"error\":{\"message\":\"slow down\"}}"),
-        ERROR_ANSWER("500", "", "{}"),
-        ERROR_ANSWER("529", "", "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"o\"}}"),
-        ERROR_ANSWER("408", "", ""),
-        ERROR_ANSWER("503", "", "<html>down</html>"),
-        STREAM_HEAD "data: {\"error\":{\"type\":\"server_error\",\"message\":\"oh\"}}\n\n",
-        STREAM_HEAD, /* ends before it has begun */
-        STREAM_HEAD "data: {\"choi\n\n",
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 99\r\n\r\n",
-        "",
-        ERROR_ANSWER("429", "",
-                     "{\"error\":{\"code\":429,\"details\":[{\"retryDelay\":\"0.004s\"}]}}"),
-    };
-    for (size_t i = 0; i < COUNT(failures); i++) {
-        struct world w;
-        begin(&w, state, MODEL_CHAT);
-        web_answers(&w.web, failures[i]);
-        web_answers(&w.web, STREAM_HEAD CHAT("fine") CHAT_END);
-        ask_and_wait(&w);
-        CHECK_ROW(w.stop == MODEL_END, i, "%s", w.sentence);
-        CHECK_ROW(w.retries == 1, i, "%d", w.retries);
-        CHECK_ROW(strstr(w.retry_sentence, ", trying again in "), i, "%s", w.retry_sentence);
-        CHECK_ROW(strcmp(test_cstr(&w.log), "fine<fine>") == 0, i, "%s", test_cstr(&w.log));
-        end(&w);
-    }
-}
-
-static void test_gives_up(void **state)
-{
-    struct world w;
-    begin(&w, state, MODEL_CHAT);
-    web_answers(&w.web, ERROR_ANSWER("503", "", "{\"error\":{\"message\":\"down\"}}"));
-    ask_and_wait(&w);
-    assert_int_equal(w.web.request_count, 3);
-    assert_int_equal(w.retries, 2);
-    assert_true(w.retry_wait >= 8); /* twice the first */
-    assert_int_equal(w.stop, MODEL_ERROR);
-    assert_string_equal(w.sentence, "Test has a problem (down), also after 3 attempts");
-    end(&w);
-}
-
-static void test_retry_after(void **state)
-{
-    struct world w;
-    begin(&w, state, MODEL_CHAT);
-    web_answers(&w.web, ERROR_ANSWER("429", "retry-after-ms: 60\r\n", "{}"));
-    web_answers(&w.web, STREAM_HEAD CHAT("x") CHAT_END);
-    uint64_t start = host_now();
-    ask_and_wait(&w);
-    assert_int_equal(w.retry_wait, 60);
-    assert_true(host_now() - start >= 59);
-    assert_string_equal(w.retry_sentence, "Test is busy, or the limit of the key is reached "
-                                          "(status 429), trying again in 1 s");
-    end(&w);
-    /* Nobody waits for an hour. */
-    begin(&w, state, MODEL_CHAT);
-    web_answers(&w.web, ERROR_ANSWER("429", "Retry-After: 3600\r\n", "{}"));
-    ask_and_wait(&w);
-    assert_int_equal(w.stop, MODEL_ERROR);
-    assert_int_equal(w.retries, 0);
-    assert_non_null(strstr(w.sentence, "asks to wait for 3600 s"));
-    end(&w);
-}
-
-/* What was said is not said again. */
-static void test_no_retry_after_text(void **state)
-{
-    static const char *const streams[] = {
-        STREAM_HEAD CHAT("half"),
-        STREAM_HEAD CHAT("half") "data: {\"error\":{\"type\":\"server_error\"}}\n\n",
-        STREAM_HEAD CHAT("half") "data: nonsense\n\n",
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n" CHAT(
-            "half"),
-    };
-    for (size_t i = 0; i < COUNT(streams); i++) {
-        struct world w;
-        begin(&w, state, MODEL_CHAT);
-        web_answers(&w.web, streams[i]);
-        ask_and_wait(&w);
-        CHECK_ROW(w.stop == MODEL_ERROR && w.retries == 0, i, "%s", w.sentence);
-        CHECK_ROW(w.web.request_count == 1, i, "%zu", w.web.request_count);
-        CHECK_ROW(strstr(w.sentence, "in the middle of the answer"), i, "%s", w.sentence);
-        CHECK_ROW(strcmp(test_cstr(&w.log), "half<half>") == 0, i, "%s", test_cstr(&w.log));
-        end(&w);
-    }
-}
-
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 static void test_errors(void **state)
@@ -371,8 +140,10 @@ static void test_stall(void **state)
     answer->then = WEB_STALL;
     ask_and_wait(&w);
     assert_int_equal(w.stop, MODEL_ERROR);
+    assert_int_equal(w.retries, 1);
     assert_non_null(strstr(w.sentence, "nothing came from 127.0.0.1:"));
     assert_non_null(strstr(w.sentence, "in the middle of the answer"));
+    assert_string_equal(test_cstr(&w.log), "a<a>");
     end(&w);
 }
 
@@ -565,10 +336,6 @@ int main(void)
         host_test(test_chat),
         host_test(test_each_api),
         host_test(test_end_without_done),
-        host_test(test_retries),
-        host_test(test_gives_up),
-        host_test(test_retry_after),
-        host_test(test_no_retry_after_text),
         host_test(test_errors),
         host_test(test_stall),
         host_test(test_refused),

@@ -160,7 +160,7 @@ static void test_chat(void **state)
          "'prompt_tokens_details':{'cached_tokens':2}}}\n"
          "[DONE]",
          "thought(hm)text(Hel)text(lo)begun(read)begun(run)id(c1)call({'a':1})id(c2)call({})"
-         "usage(7+3/2)Thought(hm)Text(Hello)Call(read)Call(run)calls!"},
+         "usage(7+3/2)Thought(hm)seal('reasoning_content')Text(Hello)Call(read)Call(run)calls!"},
         /* Without numbers, whole calls with an object, "stop" all the same. */
         {&dialect_chat,
          "{'choices':[{'delta':{'tool_calls':[{'id':'a','function':{'name':'x',"
@@ -171,12 +171,12 @@ static void test_chat(void **state)
         {&dialect_chat,
          "{'choices':[{'delta':{'tool_calls':[{'index':0,'id':'a','function':{'name':'x',"
          "'arguments':'{\\'k'}}]}}]}\n{'choices':[{'delta':{},'finish_reason':'length'}]}",
-         "begun(x)id(a)broken({'k)max tokens"},
+         "begun(x)dropped(x)max tokens"},
         {&dialect_chat,
          "{'choices':[{'delta':{'refusal':'I will not'},'finish_reason':'content_filter'}]}",
          "text(I will not)Text(I will not)refusal"},
         {&dialect_chat, "{'choices':[{'delta':{'reasoning':'r'},'finish_reason':'stop'}]}\n[DONE]",
-         "thought(r)Thought(r)end!"},
+         "thought(r)Thought(r)seal('reasoning')end!"},
         {&dialect_chat, "{'error':{'message':'busy','type':'server_error'}}", "fault1(busy)"},
         {&dialect_chat, "{'error':{'message':'busy','code':502}}", "fault1(busy)"},
         {&dialect_chat, "{'error':{'message':'paid up?','code':'insufficient_quota'}}",

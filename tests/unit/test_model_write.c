@@ -99,8 +99,10 @@ static void test_anthropic(void **state)
     (void) state;
     struct model_ask ask = whole("claude-sonnet-4-6");
     expect(&dialect_anthropic, &ask,
-           "{'model':'claude-sonnet-4-6','max_tokens':16384,'stream':true,"
-           "'tools':[{'name':'read','description':'Reads.','input_schema':{'type':'object'}}],"
+           "{'model':'claude-sonnet-4-6','max_tokens':64000,'stream':true,"
+           "'thinking':{'type':'adaptive','display':'summarized'},"
+           "'tools':[{'name':'read','description':'Reads.',"
+           "'input_schema':{'type':'object','properties':{}}" MARK "}],"
            "'system':[{'type':'text','text':'Be brief.'" MARK "}],"
            "'messages':[{'role':'user','content':["
            "{'type':'text','text':'Look \\'here\\''},"
@@ -111,7 +113,7 @@ static void test_anthropic(void **state)
            "{'type':'redacted_thinking','data':'x'},"
            "{'type':'text','text':'I read.'},"
            "{'type':'tool_use','id':'c1','name':'read','input':{'path':'a'}},"
-           "{'type':'tool_use','id':'c2','name':'run','input':{}}]},"
+           "{'type':'tool_use','id':'c2','name':'run','input':{'raw_arguments':'{broken'}}]},"
            "{'role':'user','content':["
            "{'type':'tool_result','tool_use_id':'c1','content':'A'},"
            "{'type':'tool_result','tool_use_id':'c2','content':'no','is_error':true},"
@@ -126,25 +128,40 @@ static void test_anthropic_thinking(void **state)
         enum model_effort effort;
         const char *settings;
     } rows[] = {
-        {"claude-sonnet-4-6", MODEL_EFFORT_HIGH,
-         "'max_tokens':100,'stream':true,"
-         "'thinking':{'type':'adaptive','display':'summarized'},'output_config':{'effort':'high'}"},
-        {"claude-opus-5", MODEL_EFFORT_LOW,
-         "'max_tokens':100,'stream':true,"
-         "'thinking':{'type':'adaptive','display':'summarized'},'output_config':{'effort':'low'}"},
-        {"claude-opus-4-8", MODEL_EFFORT_MEDIUM,
-         "'max_tokens':100,'stream':true,'thinking':{'type':'adaptive','display':'summarized'},"
-         "'output_config':{'effort':'medium'}"},
+#define ADAPTIVE                                                                                   \
+    "'max_tokens':8292,'stream':true,'thinking':{'type':'adaptive','display':'summarized'}"
+#define EFFORT(effort) ADAPTIVE ",'output_config':{'effort':'" effort "'}"
+#define OFF "'max_tokens':100,'stream':true,'thinking':{'type':'disabled'}"
+#define PLAIN "'max_tokens':100,'stream':true,'temperature':0.5"
+        {"claude-sonnet-4-6", MODEL_EFFORT_DEFAULT, ADAPTIVE},
+        {"claude-sonnet-4-6", MODEL_EFFORT_HIGH, EFFORT("high")},
+        {"claude-opus-4-6", MODEL_EFFORT_XHIGH, EFFORT("high")},
+        {"claude-opus-4-6", MODEL_EFFORT_MAX, EFFORT("max")},
+        {"claude-opus-4-8", MODEL_EFFORT_MEDIUM, EFFORT("medium")},
+        {"claude-opus-4-7", MODEL_EFFORT_XHIGH, EFFORT("xhigh")},
+        {"claude-opus-5", MODEL_EFFORT_LOW, EFFORT("low")},
+        {"claude-sonnet-5", MODEL_EFFORT_DEFAULT, ADAPTIVE},
+        {"us.anthropic.claude-opus-5-v1:0", MODEL_EFFORT_MAX, EFFORT("max")},
+        {"claude-fable-5", MODEL_EFFORT_MAX, EFFORT("max")},
+        /* Some cannot do without thoughts. */
+        {"claude-sonnet-4-6", MODEL_EFFORT_NONE, OFF ",'temperature':0.5"},
+        {"claude-opus-4-8", MODEL_EFFORT_NONE, OFF},
+        {"claude-opus-5", MODEL_EFFORT_NONE, OFF},
+        {"claude-opus-5-5", MODEL_EFFORT_NONE, EFFORT("low")},
+        {"claude-fable-5", MODEL_EFFORT_NONE, EFFORT("low")},
+        {"claude-mythos-preview", MODEL_EFFORT_NONE, EFFORT("low")},
         {"claude-opus-4-5-20251101", MODEL_EFFORT_LOW,
          "'max_tokens':2148,'stream':true,'thinking':{'type':'enabled','budget_tokens':2048}"},
         {"claude-sonnet-4-20250514", MODEL_EFFORT_MEDIUM,
          "'max_tokens':8292,'stream':true,'thinking':{'type':'enabled','budget_tokens':8192}"},
-        {"claude-3-5-haiku-latest", MODEL_EFFORT_HIGH,
-         "'max_tokens':100,'stream':true,'temperature':0.5"},
-        {"claude-sonnet-4-6", MODEL_EFFORT_NONE,
-         "'max_tokens':100,'stream':true,'temperature':0.5"},
-        {"claude-sonnet-4-6", MODEL_EFFORT_DEFAULT,
-         "'max_tokens':100,'stream':true,'temperature':0.5"},
+        {"claude-opus-4-1@20250805", MODEL_EFFORT_MAX,
+         "'max_tokens':32000,'stream':true,'thinking':{'type':'enabled','budget_tokens':16000}"},
+        {"claude-sonnet-4-5", MODEL_EFFORT_DEFAULT, PLAIN},
+        {"claude-sonnet-4-5", MODEL_EFFORT_NONE, PLAIN},
+        {"claude-3-5-haiku-latest", MODEL_EFFORT_HIGH, PLAIN},
+        /* Models of others who imitate the API. */
+        {"kimi-k3", MODEL_EFFORT_DEFAULT, PLAIN},
+        {"kimi-k3", MODEL_EFFORT_HIGH, EFFORT("high")},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char json[1000];
@@ -170,12 +187,13 @@ static void test_chat(void **state)
            "{'role':'assistant','content':'I read.','tool_calls':["
            "{'id':'c1','type':'function','function':{'name':'read',"
            "'arguments':'{\\'path\\':\\'a\\'}'}},"
-           "{'id':'c2','type':'function','function':{'name':'run','arguments':'{}'}}]},"
+           "{'id':'c2','type':'function','function':{'name':'run',"
+           "'arguments':'{\\'raw_arguments\\':\\'{broken\\'}'}}]},"
            "{'role':'tool','tool_call_id':'c1','content':'A'},"
            "{'role':'tool','tool_call_id':'c2','content':'Error: no'},"
            "{'role':'user','content':'go on'}],"
            "'tools':[{'type':'function','function':{'name':'read','description':'Reads.',"
-           "'parameters':{'type':'object'}}}]}");
+           "'parameters':{'type':'object','properties':{}}}}]}");
     ask = plain("llama3", MODEL_EFFORT_DEFAULT);
     expect(&dialect_chat, &ask,
            "{'model':'llama3','stream':true,'stream_options':{'include_usage':true},"
@@ -183,7 +201,7 @@ static void test_chat(void **state)
     ask = plain("openai/gpt-5", MODEL_EFFORT_NONE);
     expect(&dialect_chat, &ask,
            "{'model':'openai/gpt-5','stream':true,'stream_options':{'include_usage':true},"
-           "'max_completion_tokens':100,'reasoning_effort':'minimal',"
+           "'max_completion_tokens':8292,'reasoning_effort':'minimal',"
            "'messages':[{'role':'user','content':'Hi'}]}");
 }
 
@@ -233,6 +251,19 @@ static void test_openai_effort(void **state)
         {"openai/gpt-5.5", MODEL_EFFORT_MEDIUM, "medium", "medium", "medium"},
         {"gpt-oss:20b", MODEL_EFFORT_HIGH, NULL, "high", "high"},
         {"qwen3", MODEL_EFFORT_HIGH, NULL, "high", "high"},
+        {"o3", MODEL_EFFORT_MAX, "high", "high", "high"},
+        {"gpt-5", MODEL_EFFORT_XHIGH, "high", "high", "high"},
+        {"gpt-5.1-codex-max", MODEL_EFFORT_MAX, "xhigh", "xhigh", "xhigh"},
+        {"gpt-5.2", MODEL_EFFORT_MAX, "xhigh", "xhigh", "xhigh"},
+        {"gpt-5.2-pro", MODEL_EFFORT_LOW, "medium", "medium", "medium"},
+        {"gpt-5.3-codex", MODEL_EFFORT_NONE, "none", "none", "none"},
+        {"gpt-5.6", MODEL_EFFORT_MAX, "max", "max", "none"},
+        {"gpt-6", MODEL_EFFORT_MAX, "max", "max", "none"},
+        {"gpt-oss:20b", MODEL_EFFORT_MAX, NULL, "high", "high"},
+        {"deepseek-v4-pro", MODEL_EFFORT_MAX, NULL, "max", "max"},
+        {"deepseek-v4-pro", MODEL_EFFORT_NONE, NULL, NULL, NULL},
+        {"mistral-large-latest", MODEL_EFFORT_HIGH, NULL, NULL, NULL},
+        {"llama3", MODEL_EFFORT_HIGH, NULL, NULL, NULL},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         check_effort(&dialect_responses, rows[i].model, rows[i].effort, true, rows[i].responses);
@@ -269,22 +300,23 @@ static void test_responses(void **state)
            "{'type':'output_text','text':'I read.'}]},"
            "{'type':'function_call','call_id':'c1','name':'read',"
            "'arguments':'{\\'path\\':\\'a\\'}'},"
-           "{'type':'function_call','call_id':'c2','name':'run','arguments':'{}'},"
+           "{'type':'function_call','call_id':'c2','name':'run',"
+           "'arguments':'{\\'raw_arguments\\':\\'{broken\\'}'},"
            "{'type':'function_call_output','call_id':'c1','output':'A'},"
            "{'type':'function_call_output','call_id':'c2','output':'Error: no'},"
            "{'type':'message','role':'user','content':[{'type':'input_text','text':'go on'}]}],"
            "'tools':[{'type':'function','name':'read','description':'Reads.',"
-           "'parameters':{'type':'object'},'strict':false}]}");
+           "'parameters':{'type':'object','properties':{}},'strict':false}]}");
     ask = plain("gpt-5.1", MODEL_EFFORT_HIGH);
     expect(&dialect_responses, &ask,
-           "{'model':'gpt-5.1','stream':true,'store':false,'max_output_tokens':100,"
+           "{'model':'gpt-5.1','stream':true,'store':false,'max_output_tokens':8292,"
            "'include':['reasoning.encrypted_content'],"
            "'reasoning':{'effort':'high','summary':'auto'},"
            "'input':[{'type':'message','role':'user','content':["
            "{'type':'input_text','text':'Hi'}]}]}");
     ask = plain("gpt-5.1", MODEL_EFFORT_NONE);
     expect(&dialect_responses, &ask,
-           "{'model':'gpt-5.1','stream':true,'store':false,'max_output_tokens':100,"
+           "{'model':'gpt-5.1','stream':true,'store':false,'max_output_tokens':8292,"
            "'include':['reasoning.encrypted_content'],'reasoning':{'effort':'none'},"
            "'input':[{'type':'message','role':'user','content':["
            "{'type':'input_text','text':'Hi'}]}]}");
@@ -301,13 +333,14 @@ static void test_gemini(void **state)
            "{'text':'<resource uri=\\'file:///a\\'>\\nA\\n</resource>'}]},"
            "{'role':'model','parts':[{'text':'I read.'},"
            "{'functionCall':{'id':'c1','name':'read','args':{'path':'a'}},'thoughtSignature':'ts'},"
-           "{'functionCall':{'id':'c2','name':'run','args':{}}}]},"
+           "{'functionCall':{'id':'c2','name':'run',"
+           "'args':{'raw_arguments':'{broken'}}}]},"
            "{'role':'user','parts':["
            "{'functionResponse':{'id':'c1','name':'read','response':{'output':'A'}}},"
            "{'functionResponse':{'id':'c2','name':'run','response':{'error':'no'}}},"
            "{'text':'go on'}]}],"
            "'tools':[{'functionDeclarations':[{'name':'read','description':'Reads.',"
-           "'parametersJsonSchema':{'type':'object'}}]}],"
+           "'parametersJsonSchema':{'type':'object','properties':{}}}]}],"
            "'generationConfig':{'thinkingConfig':{'includeThoughts':true}}}");
 }
 
@@ -317,29 +350,40 @@ static void test_gemini_thinking(void **state)
     static const struct {
         const char *model;
         enum model_effort effort;
-        const char *thinking;
+        const char *thinking; /* with ! in front: it always thinks, and gets room for that */
     } rows[] = {
         {"gemini-2.0-flash", MODEL_EFFORT_HIGH, ""},
         {"gemini-2.5-flash", MODEL_EFFORT_LOW,
          ",'thinkingConfig':{'includeThoughts':true,'thinkingBudget':2048}"},
         {"gemini-2.5-flash", MODEL_EFFORT_NONE, ",'thinkingConfig':{'thinkingBudget':0}"},
         {"gemini-2.5-pro", MODEL_EFFORT_NONE,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingBudget':128}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingBudget':128}"},
         {"gemini-3-pro-preview", MODEL_EFFORT_HIGH,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'high'}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'high'}"},
         {"gemini-3-pro-preview", MODEL_EFFORT_NONE,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
         {"gemini-3.5-flash", MODEL_EFFORT_NONE,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'minimal'}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'minimal'}"},
         {"gemini-3.8-flash", MODEL_EFFORT_NONE,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
-        {"gemini-flash-latest", MODEL_EFFORT_DEFAULT, ",'thinkingConfig':{'includeThoughts':true}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
+        {"gemini-flash-latest", MODEL_EFFORT_DEFAULT,
+         "!,'thinkingConfig':{'includeThoughts':true}"},
         {"gemini-flash-latest", MODEL_EFFORT_MEDIUM,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'medium'}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'medium'}"},
         {"gemini-flash-latest", MODEL_EFFORT_NONE,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'low'}"},
+        {"gemini-2.5-flash", MODEL_EFFORT_MAX,
+         ",'thinkingConfig':{'includeThoughts':true,'thinkingBudget':24576}"},
+        {"gemini-2.5-pro", MODEL_EFFORT_MAX,
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingBudget':32768}"},
+        {"gemini-3-pro-preview", MODEL_EFFORT_MEDIUM,
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'high'}"},
+        {"gemini-3.1-pro-preview", MODEL_EFFORT_MEDIUM,
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'medium'}"},
+        {"gemini-3.5-flash", MODEL_EFFORT_XHIGH,
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'high'}"},
         {"gemini-pro-latest", MODEL_EFFORT_HIGH,
-         ",'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'high'}"},
+         "!,'thinkingConfig':{'includeThoughts':true,'thinkingLevel':'high'}"},
         {"gemini-1.5-pro-latest", MODEL_EFFORT_HIGH, ""},
         {"gemini-exp-1206", MODEL_EFFORT_HIGH, ""},
         {"gemini-latest", MODEL_EFFORT_HIGH, ""},
@@ -350,8 +394,9 @@ static void test_gemini_thinking(void **state)
         struct model_ask ask = plain(rows[i].model, rows[i].effort);
         (void) snprintf(json, sizeof(json),
                         "{'contents':[{'role':'user','parts':[{'text':'Hi'}]}],"
-                        "'generationConfig':{'maxOutputTokens':100,'temperature':0.5%s}}",
-                        rows[i].thinking);
+                        "'generationConfig':{'maxOutputTokens':%s,'temperature':0.5%s}}",
+                        *rows[i].thinking == '!' ? "8292" : "100",
+                        rows[i].thinking + (*rows[i].thinking == '!'));
         expect(&dialect_gemini, &ask, json);
     }
 }

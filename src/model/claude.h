@@ -1,0 +1,32 @@
+/*
+ * claude.h - what can be told of a Claude by its name: how it thinks, and how long its answers may
+ * be.  The sources are in docs/models.md.
+ */
+#ifndef SRC_MODEL_CLAUDE_H
+#define SRC_MODEL_CLAUDE_H
+
+#include "model/model.h"
+
+enum claude_thinking {
+    CLAUDE_OTHER = 0, /* not a Claude: an imitation of the API with a model of its own */
+    CLAUDE_NONE,      /* before 3.7 */
+    CLAUDE_BUDGET,    /* 3.7 to 4.5: a number of tokens */
+    CLAUDE_ADAPTIVE,  /* since 4.6: as it sees fit, steered by an effort */
+};
+
+struct claude {
+    enum claude_thinking thinking;
+    unsigned version;    /* 46 is 4.6; 0: the name has no number */
+    bool always;         /* thinking cannot be switched off */
+    uint64_t max_output; /* tokens; 0: not known */
+};
+
+struct claude claude_of(struct acp_str model);
+/* What an adaptive one is told for that effort; NULL: nothing. */
+const char *claude_effort(const struct claude *claude, enum model_effort effort);
+/* Tokens of thinking for one that takes a budget; 0: it does not think. */
+uint64_t claude_budget(enum model_effort effort);
+/* Whether it takes a temperature while it does not think: none since 4.7 does at all. */
+bool claude_takes_temperature(const struct claude *claude);
+
+#endif

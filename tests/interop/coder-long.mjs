@@ -1,0 +1,101 @@
+// A long conversation of the built-in coding agent by each of the four APIs, with a model that
+// thinks before each of thirty tool calls, and with everything in the middle that changes what the
+// model is sent: another model, another mode, a summary, another process.  The scripted model is
+// strict: it refuses what the service would refuse, and knows whether its thoughts come back as they
+// were, to the model that had them, behind what they were about.
+//
+//     node coder-long.mjs VERSION ACP
+
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { begin, end } from "../conformance/tap.mjs";
+import { kase } from "./cases.mjs";
+import { APIS, Coder, ownHome } from "./coder-side.mjs";
+
+const version = Number(process.argv[2]);
+const acp = resolve(process.argv[3]);
+
+const MODELS = {
+  anthropic: ["claude-opus-5", "claude-sonnet-5"],
+  "openai-chat": ["gpt-5", "gpt-5.6"],
+  "openai-responses": ["gpt-5", "gpt-5.6"],
+  gemini: ["gemini-2.5-flash", "gemini-3.5-flash"],
+};
+const CALLS = 10; // for each of three prompts
+const FILES = ["a.txt", "b.txt"];
+
+/** Ten calls, one after the other, and the answer; each of them with a thought. */
+function work(answer) {
+  const calls = Array.from({ length: CALLS }, (_, i) => ({
+    times: 1,
+    reply: [
+      { thought: [`${answer}: I look `, `for the ${i}. time.`] },
+      ...(i % 3 === 0 ? [{ text: `Step ${i}. ` }] : []),
+      { tool: "read", arguments: { path: FILES[i % 2] } },
+      ...(i % 4 === 0 ? [{ tool: "read", arguments: { path: FILES[(i + 1) % 2] } }] : []),
+    ],
+  }));
+  return [...calls, { times: 1, reply: [{ thought: "That was all." }, { text: answer }] }];
+}
+
+function load(coder, sessionId) {
+  const place = { sessionId, cwd: coder.folder, mcpServers: [] };
+  if (coder.version === 1) return coder.client.request("session/load", place);
+  return coder.client.request("session/resume", { ...place, replayFrom: { type: "start" } });
+}
+
+/** What happens between the prompts. */
+const CHANGES = {
+  "another model": async (coder) => {
+    await coder.client.until("the list", () => coder.of("config_option_update").length);
+    const other = MODELS[coder.api][1];
+    assert.equal(await coder.setOption("model", other), other);
+  },
+  "another model and back": async (coder, round) => {
+    await coder.client.until("the list", () => coder.of("config_option_update").length);
+    await coder.setOption("model", MODELS[coder.api][round % 2]);
+  },
+  "another process": async (coder) => {
+    const { sessionId } = coder.client;
+    await coder.restart();
+    await load(coder, sessionId);
+    coder.client.sessionId = sessionId;
+    await coder.client.settled();
+  },
+  "another effort": async (coder, round) => {
+    await coder.setOption("effort", ["max", "low"][round % 2]);
+  },
+  "another mode": async (coder, round) => {
+    await coder.setMode(["read-only", "full"][round % 2]);
+  },
+  "a summary": async (coder) => {
+    coder.model.script.first({ times: 1, when: { prompt: "Sum up" }, reply: [{ text: "We read fruit." }] });
+    await coder.stops("/compact", "end_turn");
+  },
+};
+
+/** What needs a prefix that never changes, which the agent does not have yet. */
+const PENDING = [["anthropic", "another mode"], ["anthropic", "a summary"]];
+
+async function talk(keep, api, change) {
+  const coder = await keep(new Coder(version, acp, api, [])).open(
+    [...work("One."), ...work("Two."), ...work("Three."), { reply: [{ text: "Four." }] }],
+    { models: MODELS[api] },
+  );
+  for (const [round, prompt] of ["first", "second", "third", "fourth"].entries()) {
+    if (round > 0) await change(coder, round);
+    await coder.stops(prompt, "end_turn");
+  }
+  assert.match(coder.client.text(), /Four\.$/);
+  const asked = coder.requests().length;
+  assert.ok(asked >= 3 * (CALLS + 1) + 1, `${asked} requests`);
+}
+
+const clean = ownHome();
+begin();
+for (const api of APIS)
+  for (const [what, change] of Object.entries(CHANGES))
+    if (!PENDING.some(([by, that]) => by === api && that === what))
+      await kase(`v${version} coder on ${api}: thirty calls with ${what} in between`, (keep) => talk(keep, api, change));
+clean();
+end();
