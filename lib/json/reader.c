@@ -22,7 +22,7 @@ void acp_json_reader_init(struct acp_json_reader *r, struct acp_raw text, struct
 {
     *r = (struct acp_json_reader){
         .at = text.ptr,
-        .end = text.ptr + text.len,
+        .end = text.ptr ? text.ptr + text.len : NULL,
         .begin = text.ptr,
         .arena = arena,
         .max_depth = max_depth ? max_depth : (uint32_t) ACP_JSON_MAX_DEPTH,

@@ -52,18 +52,23 @@ static struct subject by_name(struct acp_str line)
             return (struct subject){modes[i],
                                     acp_type_find(acp_str_n(line.ptr + n, line.len - n), modes[i])};
     }
-    return (struct subject){modes[0], -1};
+    return (struct subject){modes[0], ACP_TYPE_NONE};
 }
 
 static struct subject by_bytes(struct acp_str line)
 {
-    static int count;
-    while (acp_type_name(count).ptr)
-        count++;
+    /* Numbers begin with 1 and may have gaps. */
+    enum { MAX_TYPES = 4096 };
+    static acp_type_id types[MAX_TYPES];
+    static uint32_t count;
+    if (count == 0)
+        for (acp_type_id type = 1; type < MAX_TYPES; type++)
+            if (acp_type_name(type).ptr)
+                types[count++] = type;
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < line.len; i++)
         hash = (hash ^ (unsigned char) line.ptr[i]) * 16777619u;
-    return (struct subject){modes[hash % 4], (acp_type_id) (hash / 4 % (uint32_t) count)};
+    return (struct subject){modes[hash % 4], types[hash / 4 % count]};
 }
 
 /* ---- Reading and writing --------------------------------------------------------------------- */
@@ -203,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct acp_str line = acp_str_n((const char *) data, (size_t) (end - data));
     struct subject s = by_name(line);
-    if (s.type < 0)
+    if (s.type == ACP_TYPE_NONE)
         s = by_bytes(line);
     if (!is_composite(s.type, s.mode))
         return 0;
