@@ -9,7 +9,7 @@
 
 #include "acp/endpoint.h"
 
-/* One connection.  The descriptors are pipes or sockets in blocking mode and belong to the owner. */
+/* One connection.  The descriptors are pipes or sockets that block, and belong to the owner. */
 struct poll_loop {
     struct acp_endpoint *endpoint;
     int in;  /* -1: nothing more comes */
