@@ -220,12 +220,12 @@ void Client::on_session(acp_client *, struct acp_client_session *session,
     on_ready(nullptr, outcome, user);
 }
 
-void Client::on_end(struct acp_client_session *, struct acp_str stop, const acp_outcome *outcome,
-                    void *user) noexcept
+void Client::on_end(struct acp_client_session *, const acp_turn_stop *stop,
+                    const acp_outcome *outcome, void *user) noexcept
 {
     auto *self = static_cast<Client *>(user);
     try {
-        self->stop_ = view(stop);
+        self->stop_ = view(stop->text);
         self->finish(outcome);
     } catch (...) {
         self->keep_exception();

@@ -149,7 +149,7 @@ class Client {
     static void on_ready(acp_client *client, const acp_outcome *outcome, void *user) noexcept;
     static void on_session(acp_client *client, struct acp_client_session *session,
                            const acp_outcome *outcome, void *user) noexcept;
-    static void on_end(struct acp_client_session *session, struct acp_str stop,
+    static void on_end(struct acp_client_session *session, const acp_turn_stop *stop,
                        const acp_outcome *outcome, void *user) noexcept;
 
     void finish(const acp_outcome *outcome);

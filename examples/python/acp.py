@@ -74,6 +74,7 @@ Arena = struct("Arena", blocks=c_void_p, next=c_void_p, end=c_void_p, used=c_siz
 Failure = struct("Failure", err=c_int, offset=c_size_t, path=c_char * 120, message=c_char * 200,
                  reserved=c_void_p * 2)
 Outcome = struct("Outcome", err=c_int, code=c_int64, why=Str, value=c_void_p)
+Stop = struct("Stop", reason=c_int, text=Str)
 Want = struct("Want", input=c_size_t, output=c_size_t, holding=c_bool, timeout_ms=c_int,
               due_at=c_uint64, reserved=c_uint64 * 2)
 Event = struct("Event", kind=c_int, author=c_int, message=Str, block=c_void_p, content=List,
@@ -90,13 +91,13 @@ AgentOptions = struct("AgentOptions", name=Str, title=Str, version=Str, versions
                       mcp_sse=c_bool, additional_directories=c_bool, max_prompt=c_size_t,
                       services=c_uint, capabilities_meta=Str, auth_methods=List,
                       merge_chars=c_uint32, merge_ms=c_uint32, no_merging=c_bool,
-                      quiet_between_turns=c_bool, seed=c_uint64 * 2)
+                      quiet_between_turns=c_bool, merge_waiting=c_bool, seed=c_uint64 * 2)
 
 EVENT_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Event), c_void_p)
 PERMISSION_FN = ctypes.CFUNCTYPE(None, c_void_p, c_uint64, POINTER(Question), c_void_p)
 CLIENT_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Outcome), c_void_p)
 SESSION_FN = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Outcome), c_void_p)
-TURN_FN = ctypes.CFUNCTYPE(None, c_void_p, Str, POINTER(Outcome), c_void_p)
+TURN_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Stop), POINTER(Outcome), c_void_p)
 PROMPT_FN = ctypes.CFUNCTYPE(None, c_void_p, List, c_void_p)
 
 ClientHandler = struct("ClientHandler", event=EVENT_FN, permission=PERMISSION_FN)
@@ -328,13 +329,14 @@ class Client:
                 lib.acp_client_reject(self.client, call)
 
     def _call(self, kind, function, *arguments):
-        """Calls a function that calls back with an outcome; returns what stands before that."""
+        """Calls a function that calls back with an outcome; returns what stands just before that."""
         answers = []
 
         def done(*values):
-            outcome = values[-2].contents
-            answers.append((outcome.err, outcome.why.text(),
-                            [v.text() if isinstance(v, Str) else v for v in values[:-2]]))
+            before, outcome = values[-3], values[-2].contents
+            if isinstance(before, POINTER(Stop)):
+                before = before.contents.text.text()
+            answers.append((outcome.err, outcome.why.text(), before))
 
         callback = self.guard(kind, done)
         self.keep_callback = callback  # until the client is freed, which may call it
@@ -344,17 +346,17 @@ class Client:
         self.guard.reraise()
         if not answers:
             raise Error(0, "the connection is closed")
-        err, why, values = answers[0]
+        err, why, before = answers[0]
         check(err, why)
-        return values
+        return before
 
     def initialize(self):
         self._call(CLIENT_FN, lib.acp_client_start, self.client)
 
     def new_session(self, cwd):
         place = Place(cwd=Str.of(cwd))
-        _, self.session = self._call(SESSION_FN, lib.acp_client_new_session, self.client,
-                                     byref(place))
+        self.session = self._call(SESSION_FN, lib.acp_client_new_session, self.client,
+                                  byref(place))
 
     def prompt(self, block):
         """Sends a prompt of one content block, a dictionary; returns the stop reason."""
@@ -362,7 +364,7 @@ class Client:
         lib.acp_arena_init(byref(arena), 0)
         try:
             made, keep = self.codec.decode("ContentBlock", block, arena)
-            _, stop = self._call(TURN_FN, lib.acp_client_prompt, self.session, made, 1)
+            stop = self._call(TURN_FN, lib.acp_client_prompt, self.session, made, 1)
             del keep
             return stop
         finally:
