@@ -3,10 +3,11 @@
  *
  *     router COUNT AGENT [ARGUMENT...]
  *
- * New sessions go to the agents in turn.  Towards the client an agent's ids carry its number: texts
- * begin with it ("02:sess-1"), integers end with it (1702), so that whatever the client sends later
- * names its agent.  Messages are neither decoded nor printed again: acp_scan() finds the ids, and
- * the message is copied with a few bytes inserted or left out.
+ * New sessions go to the agents in turn.  Towards the client, ids that an agent has chosen carry
+ * its number: those of its sessions ("sess-1" is "02:sess-1") and those of its requests ("a" is
+ * "02:a", 17 is "02#17"), so that whatever the client sends later names its agent.  Messages are
+ * neither decoded nor printed again: acp_scan() finds the ids, and acp_scan_splice_all() copies the
+ * message with a few bytes replaced.
  *
  * session/list is refused: the ids inside its answer would have to be rewritten as well.
  */
@@ -19,10 +20,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "acp/json.h"
 #include "acp/scan.h"
 #include "acp/wire.h"
 
-enum { MAX_AGENTS = 99, CHUNK = 64 * 1024, HIGH_WATER = 4 * CHUNK, MAX_OUTPUT = 256 * 1024 * 1024 };
+enum {
+    MAX_AGENTS = 99,
+    CHUNK = 64 * 1024,
+    HIGH_WATER = 4 * CHUNK,
+    MAX_OUTPUT = 256 * 1024 * 1024,
+    MARK = 3, /* bytes of a mark: "02:" or "02#" */
+};
+
+/* A request of the client that an agent has not answered yet. */
+struct open_request {
+    struct open_request *next;
+    size_t len;
+    char id[];
+};
 
 /* One connection: the client, or an agent. */
 struct end {
@@ -30,7 +45,9 @@ struct end {
     int out;
     struct acp_deframer frames;
     struct acp_buf output;
-    char mark[8]; /* of an agent's ids: "02:" */
+    char text_mark[8];  /* of an agent: what its ids begin with that are texts, "\"02:" */
+    char other_mark[8]; /* and those that are not, "\"02#" */
+    struct open_request *open;
     pid_t pid;
 };
 
@@ -40,119 +57,180 @@ static size_t agent_count;
 static size_t next_agent;       /* gets the next new session */
 static struct acp_buf hello_id; /* of initialize: all agents answer it, the first one for all */
 
-/* ---- Messages -------------------------------------------------------------------------------- */
-
-static void put(struct end *to, const char *bytes, size_t n)
+static void out_of_memory(int err)
 {
-    if (acp_buf_append(&to->output, bytes, n)) {
-        (void) fputs("router: a client or an agent has stopped reading\n", stderr);
-        exit(1);
-    }
+    (void) fprintf(stderr, "router: cannot pass on a message: %s\n", acp_err_text(err));
+    exit(1);
 }
 
-/* Leaves out the first n bytes behind `at`, and puts a text in their place; NULL edits nothing. */
-struct edit {
-    const char *at;
-    size_t cut;
-    struct acp_str insert;
-};
-
-static void forward(struct end *to, struct acp_raw message, struct edit first, struct edit second)
+static struct acp_str as_text(struct acp_raw span)
 {
-    const char *from = message.ptr;
-    if (first.at > second.at) {
-        struct edit swap = first;
-        first = second;
-        second = swap;
-    }
-    for (struct edit *edit = &first; edit; edit = edit == &first ? &second : NULL) {
-        if (!edit->at)
-            continue;
-        put(to, from, (size_t) (edit->at - from));
-        put(to, edit->insert.ptr, edit->insert.len);
-        from = edit->at + edit->cut;
-    }
-    put(to, from, (size_t) (message.ptr + message.len - from));
-    put(to, "\n", 1);
+    return acp_str_n(span.ptr, span.len);
 }
 
-static void refuse(struct end *to, struct acp_raw id, const char *why)
+/* ---- Messages that pass ---------------------------------------------------------------------- */
+
+static void forward(struct end *to, struct acp_raw message, const struct acp_splice *splices,
+                    size_t count)
 {
-    if (acp_buf_printf(&to->output,
-                       "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":-32602,"
-                       "\"message\":\"%s\"}}\n",
-                       (int) id.len, id.ptr, why))
-        exit(1);
+    int err = acp_scan_splice_all(message, splices, count, &to->output);
+    if (!err)
+        err = acp_buf_append(&to->output, "\n", 1);
+    if (err)
+        out_of_memory(err);
 }
 
-static bool is_text(struct acp_raw id)
+/* Answers a request of the client in the place of an agent. */
+static void refuse(struct acp_str id, int code, const char *why)
 {
-    return id.ptr && id.ptr[0] == '"';
+    int err = acp_buf_printf(&client.output,
+                             "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":%d,"
+                             "\"message\":\"%s\"}}\n",
+                             ACP_ARG(id), code, why);
+    if (err)
+        out_of_memory(err);
 }
 
-static struct edit add_mark(const struct end *agent, struct acp_raw id)
+/* Adds the mark to an id of the agent; a text begins with it, and anything else becomes a text. */
+static size_t add_mark(const struct end *agent, struct acp_raw id, struct acp_splice *ret)
 {
     if (!id.ptr)
-        return (struct edit){0};
-    if (is_text(id))
-        return (struct edit){id.ptr + 1, 0, acp_str_n(agent->mark, 3)};
-    return (struct edit){id.ptr + id.len, 0, acp_str_n(agent->mark, 2)};
+        return 0;
+    if (id.ptr[0] == '"') {
+        ret[0] = (struct acp_splice){acp_raw_n(id.ptr, 1), acp_raw_n(agent->text_mark, 1 + MARK)};
+        return 1;
+    }
+    ret[0] = (struct acp_splice){acp_raw_n(id.ptr, 0), acp_raw_n(agent->other_mark, 1 + MARK)};
+    ret[1] = (struct acp_splice){acp_raw_n(id.ptr + id.len, 0), acp_raw("\"")};
+    return 2;
 }
 
-static struct edit remove_mark(struct acp_raw id)
+/* Takes the mark off an id that marked_agent() has found an agent for. */
+static size_t remove_mark(struct acp_raw id, struct acp_splice *ret)
 {
-    if (!id.ptr)
-        return (struct edit){0};
-    return is_text(id) ? (struct edit){id.ptr + 1, 3, {0}}
-                       : (struct edit){id.ptr + id.len - 2, 2, {0}};
+    if (id.ptr[MARK] == ':') {
+        ret[0] = (struct acp_splice){acp_raw_n(id.ptr + 1, MARK), acp_raw("")};
+        return 1;
+    }
+    ret[0] = (struct acp_splice){acp_raw_n(id.ptr, 1 + MARK), acp_raw("")};
+    ret[1] = (struct acp_splice){acp_raw_n(id.ptr + id.len - 1, 1), acp_raw("")};
+    return 2;
 }
 
-/* The agent whose mark an id of the client carries; NULL when it is none of ours. */
+/* Whether what stands behind the mark of a "02#17" can be an id; a client may send anything. */
+static bool is_number_or_null(struct acp_raw text)
+{
+    return text.len && strchr("-0123456789n", text.ptr[0]) && acp_json_validate(text, 1, NULL) == 0;
+}
+
+/* The agent whose mark an id of the client carries; NULL when it is none, or has ended. */
 static struct end *marked_agent(struct acp_raw id)
 {
-    if (!id.ptr || id.len < (is_text(id) ? 5 : 3))
+    if (id.len < MARK + 2 || id.ptr[0] != '"' || (id.ptr[MARK] != ':' && id.ptr[MARK] != '#'))
         return NULL;
-    const char *mark = is_text(id) ? id.ptr + 1 : id.ptr + id.len - 2;
+    if (id.ptr[MARK] == '#' && !is_number_or_null(acp_raw_n(id.ptr + 1 + MARK, id.len - 2 - MARK)))
+        return NULL;
     for (size_t i = 0; i < agent_count; i++)
-        if (memcmp(agents[i].mark, mark, 2) == 0 && agents[i].in >= 0)
-            return &agents[i];
+        if (memcmp(agents[i].text_mark, id.ptr, MARK) == 0)
+            return agents[i].in >= 0 ? &agents[i] : NULL;
     return NULL;
 }
 
-/* The id that a message names a request by: its own, or the one that it wants cancelled. */
-static struct acp_raw request_id(const struct acp_scan *scan)
+/* ---- Requests that are open ------------------------------------------------------------------ */
+
+static void remember(struct end *agent, struct acp_raw id)
 {
-    if (scan->key.ptr && acp_str_is(acp_scan_plain(scan->method), "$/cancel_request"))
-        return scan->key;
-    return scan->id;
+    struct open_request *open = malloc(sizeof(*open) + id.len);
+    if (!open)
+        out_of_memory(ACP_ERR_NOMEM);
+    open->len = id.len;
+    memcpy(open->id, id.ptr, id.len);
+    open->next = agent->open;
+    agent->open = open;
+}
+
+static void forget(struct end *agent, struct acp_raw id)
+{
+    for (struct open_request **at = &agent->open; *at; at = &(*at)->next) {
+        struct open_request *open = *at;
+        if (acp_str_eq(acp_str_n(open->id, open->len), as_text(id))) {
+            *at = open->next;
+            free(open);
+            return;
+        }
+    }
+}
+
+/* The agent has ended: nobody else answers what it was asked. */
+static void fail_open(struct end *agent)
+{
+    for (struct open_request *open = agent->open; open; open = agent->open) {
+        refuse(acp_str_n(open->id, open->len), -32603, "the agent has exited");
+        agent->open = open->next;
+        free(open);
+    }
+}
+
+/* ---- Routing --------------------------------------------------------------------------------- */
+
+static bool is_hello(struct acp_raw id)
+{
+    return hello_id.len && acp_str_eq(acp_buf_view(&hello_id), as_text(id));
 }
 
 static void from_agent(struct end *agent, struct acp_raw text, const struct acp_scan *scan)
 {
-    bool response = scan->kind == ACP_SCAN_RESPONSE;
-    if (response && hello_id.len && agent != &agents[0] &&
-        acp_str_eq(acp_buf_view(&hello_id), acp_str_n(scan->id.ptr, scan->id.len)))
-        return;
-    /* A response carries the client's id, which goes back as it came. */
-    forward(&client, text, add_mark(agent, scan->session_id),
-            add_mark(agent, response ? (struct acp_raw){0} : request_id(scan)));
+    struct acp_splice splices[4];
+    size_t count = add_mark(agent, scan->session_id, splices);
+    if (scan->kind == ACP_SCAN_RESPONSE) {
+        /* The id is the client's own and goes back as it came. */
+        if (agent != &agents[0] && is_hello(scan->id))
+            return;
+        forget(agent, scan->id);
+    } else if (scan->id.ptr) {
+        count += add_mark(agent, scan->id, splices + count);
+    } else if (scan->key.ptr && acp_str_is(acp_scan_plain(scan->method), "$/cancel_request")) {
+        count += add_mark(agent, scan->key, splices + count);
+    }
+    forward(&client, text, splices, count);
 }
 
 static void to_all_agents(struct acp_raw text)
 {
     for (size_t i = 0; i < agent_count; i++)
-        forward(&agents[i], text, (struct edit){0}, (struct edit){0});
+        if (agents[i].in >= 0)
+            forward(&agents[i], text, NULL, 0);
+}
+
+/* A request or notification of the client: the agent that it is for, or NULL. */
+static struct end *agent_for(struct acp_str method, struct acp_raw session_id)
+{
+    if (session_id.ptr)
+        return marked_agent(session_id);
+    bool is_new = acp_str_is(method, "session/new");
+    for (size_t i = 0; i < agent_count; i++) {
+        struct end *agent = &agents[is_new ? next_agent++ % agent_count : i];
+        if (agent->in >= 0)
+            return agent;
+    }
+    return NULL;
+}
+
+static void response_of_client(struct acp_raw text, struct acp_raw id)
+{
+    struct acp_splice splices[2];
+    struct end *agent = marked_agent(id);
+    if (agent) /* otherwise there is nobody left who waits for it */
+        forward(agent, text, splices, remove_mark(id, splices));
 }
 
 static void from_client(struct end *end, struct acp_raw text, const struct acp_scan *scan)
 {
     struct acp_str method = acp_scan_plain(scan->method);
-    struct end *agent = &agents[0];
+    struct acp_splice splices[2];
     (void) end;
-    if (acp_str_is(method, "initialize")) {
-        acp_buf_clear(&hello_id);
-        if (acp_buf_append(&hello_id, scan->id.ptr, scan->id.len) == 0)
-            to_all_agents(text);
+    if (scan->kind == ACP_SCAN_RESPONSE) {
+        response_of_client(text, scan->id);
         return;
     }
     if (acp_str_is(method, "$/cancel_request")) { /* only the agent that has it open knows the id */
@@ -160,24 +238,39 @@ static void from_client(struct end *end, struct acp_raw text, const struct acp_s
         return;
     }
     if (acp_str_is(method, "session/list")) {
-        refuse(&client, scan->id, "the router lists no sessions");
+        refuse(as_text(scan->id), -32601, "the router cannot list sessions");
         return;
     }
-    if (acp_str_is(method, "session/new"))
-        agent = &agents[next_agent++ % agent_count];
-    bool response = scan->kind == ACP_SCAN_RESPONSE;
-    if (response || scan->session_id.ptr)
-        agent = marked_agent(response ? scan->id : scan->session_id);
-    if (agent)
-        forward(agent, text, response ? remove_mark(scan->id) : (struct edit){0},
-                response ? (struct edit){0} : remove_mark(scan->session_id));
-    else if (scan->kind == ACP_SCAN_REQUEST)
-        refuse(&client, scan->id, "no such session");
+    struct end *agent = agent_for(method, scan->session_id);
+    if (!agent) {
+        if (scan->kind == ACP_SCAN_REQUEST)
+            refuse(as_text(scan->id), -32602, "no such session, or its agent has exited");
+        return;
+    }
+    if (scan->kind == ACP_SCAN_REQUEST)
+        remember(agent, scan->id);
+    if (acp_str_is(method, "initialize")) {
+        acp_buf_clear(&hello_id);
+        int err = acp_buf_append(&hello_id, scan->id.ptr, scan->id.len);
+        if (err)
+            out_of_memory(err);
+        to_all_agents(text);
+        return;
+    }
+    forward(agent, text, splices,
+            scan->session_id.ptr ? remove_mark(scan->session_id, splices) : 0);
 }
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
 typedef void handle_fn(struct end *from, struct acp_raw text, const struct acp_scan *scan);
+
+static void close_input(struct end *end)
+{
+    (void) close(end->in);
+    end->in = -1;
+    fail_open(end);
+}
 
 static void read_from(struct end *from, handle_fn *handle)
 {
@@ -189,8 +282,7 @@ static void read_from(struct end *from, handle_fn *handle)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        (void) close(from->in);
-        from->in = -1;
+        close_input(from);
         return;
     }
     acp_deframer_feed(&from->frames, bytes, (size_t) n);
@@ -200,7 +292,7 @@ static void read_from(struct end *from, handle_fn *handle)
             scan.kind)
             handle(from, text, &scan);
         else
-            (void) fprintf(stderr, "router: dropped what is not a message\n");
+            (void) fputs("router: dropped a line that is not a message\n", stderr);
     }
 }
 
@@ -211,13 +303,13 @@ static void write_to(struct end *to)
     if (n > 0)
         acp_buf_consume(&to->output, (size_t) n);
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
-        acp_buf_clear(&to->output); /* it has gone, and its input says so */
+        acp_buf_clear(&to->output); /* it is gone, and the end of its output follows */
 }
 
-/* Reads from an end only while what is behind it keeps up. */
-static void watch(struct pollfd *polls, const struct end *end, bool behind_is_slow)
+/* Reads from an end only while those that it writes to keep up. */
+static void watch(struct pollfd *polls, const struct end *end, bool receivers_are_slow)
 {
-    polls[0] = (struct pollfd){.fd = behind_is_slow ? -1 : end->in, .events = POLLIN};
+    polls[0] = (struct pollfd){.fd = receivers_are_slow ? -1 : end->in, .events = POLLIN};
     polls[1] = (struct pollfd){.fd = end->output.len ? end->out : -1, .events = POLLOUT};
 }
 
@@ -233,12 +325,15 @@ static void route(void)
         watch(polls, &client, agents_are_slow);
         if (poll(polls, 2 + 2 * agent_count, -1) < 0 && errno != EINTR)
             return;
+        for (size_t i = 0; i <= agent_count; i++)
+            if (polls[2 * i].fd >= 0 && polls[2 * i].revents)
+                read_from(i ? &agents[i - 1] : &client, i ? from_agent : from_client);
+        /* What came in goes out in the same round; poll() is for what a pipe does not take. */
         for (size_t i = 0; i <= agent_count; i++) {
             struct end *end = i ? &agents[i - 1] : &client;
-            if (polls[2 * i + 1].fd >= 0 && polls[2 * i + 1].revents)
+            bool tried_before = polls[2 * i + 1].fd >= 0 && !polls[2 * i + 1].revents;
+            if (end->output.len && !tried_before)
                 write_to(end);
-            if (polls[2 * i].fd >= 0 && polls[2 * i].revents)
-                read_from(end, i ? from_agent : from_client);
         }
     }
 }
@@ -255,7 +350,7 @@ static void open_end(struct end *end, int in, int out)
     (void) fcntl(out, F_SETFL, fcntl(out, F_GETFL) | O_NONBLOCK);
 }
 
-static void start_agent(struct end *agent, size_t number, char **argv)
+static void start_agent(struct end *agent, unsigned number, char **argv)
 {
     int to[2];
     int from[2];
@@ -272,8 +367,20 @@ static void start_agent(struct end *agent, size_t number, char **argv)
     }
     (void) close(to[0]);
     (void) close(from[1]);
-    (void) snprintf(agent->mark, sizeof(agent->mark), "%02u:", (unsigned) number % 100);
+    (void) snprintf(agent->text_mark, sizeof(agent->text_mark), "\"%02u:", number % 100);
+    (void) snprintf(agent->other_mark, sizeof(agent->other_mark), "\"%02u#", number % 100);
     open_end(agent, from[0], to[1]);
+}
+
+static void finish_end(struct end *end)
+{
+    while (end->open) {
+        struct open_request *next = end->open->next;
+        free(end->open);
+        end->open = next;
+    }
+    acp_deframer_finish(&end->frames);
+    acp_buf_finish(&end->output);
 }
 
 int main(int argc, char **argv)
@@ -288,18 +395,16 @@ int main(int argc, char **argv)
     acp_buf_init(&hello_id, CHUNK);
     open_end(&client, STDIN_FILENO, STDOUT_FILENO);
     for (size_t i = 0; i < agent_count; i++)
-        start_agent(&agents[i], i + 1, argv + 2);
+        start_agent(&agents[i], (unsigned) i + 1, argv + 2);
     route();
     for (size_t i = 0; i < agent_count; i++) {
         (void) close(agents[i].out); /* the end of its input tells an agent to exit */
         if (agents[i].in >= 0)
             (void) close(agents[i].in); /* and nobody reads what it still writes */
         (void) waitpid(agents[i].pid, NULL, 0);
-        acp_deframer_finish(&agents[i].frames);
-        acp_buf_finish(&agents[i].output);
+        finish_end(&agents[i]);
     }
-    acp_deframer_finish(&client.frames);
-    acp_buf_finish(&client.output);
+    finish_end(&client);
     acp_buf_finish(&hello_id);
     return 0;
 }

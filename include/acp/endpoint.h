@@ -37,7 +37,7 @@
  *         }
  *     }
  *
- * examples/poll-agent.c is this loop as a program.  A loop that waits for other things too, and
+ * examples/poll-loop.c is this loop in use.  A loop that waits for other things too, and
  * uses the role from there, is told by acp_endpoint_on_wake() when it has to look again.
  *
  * Threads: one connection (an endpoint with its peer, role, sessions and turns) belongs to one
