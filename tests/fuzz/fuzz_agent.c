@@ -40,9 +40,10 @@ struct program {
     unsigned does;
     int sessions_begun; /* callbacks that made one; accepted ones always end */
     int sessions_ended;
-    int asked;             /* questions to the client */
-    int answered;          /* and what came back */
-    struct acp_turn *turn; /* left to work on, with LATER */
+    int asked;                   /* questions to the client */
+    int answered;                /* and what came back */
+    struct acp_turn *turn;       /* left to work on, with LATER */
+    struct acp_session *loading; /* left to be accepted, with LATER */
     struct acp_buf out;
 };
 
@@ -68,10 +69,26 @@ static void on_new_session(struct acp_session *session, const struct acp_new_ses
 static void on_load_session(struct acp_session *session,
                             const struct acp_resume_session_request *request, void *user)
 {
+    struct program *p = user;
     CHECK(request->session_id.len > 0);
-    ((struct program *) user)->sessions_begun++;
+    p->sessions_begun++;
     (void) acp_session_text(session, acp_str("before"), acp_str("m1"));
-    (void) acp_session_accept(session, NULL);
+    if ((p->does & LATER) && !p->loading)
+        p->loading = session; /* maybe beside one of the same id that is open */
+    else
+        (void) acp_session_accept(session, NULL);
+}
+
+static void finish_loading(struct program *p)
+{
+    struct acp_session *session = p->loading;
+    p->loading = NULL;
+    if (session && (p->does & PIECES)) {
+        p->sessions_begun--; /* it never was one */
+        (void) acp_session_refuse(session, -32602, acp_str("no folder"));
+    } else if (session) {
+        (void) acp_session_accept(session, NULL);
+    }
 }
 
 static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
@@ -127,6 +144,8 @@ static void on_end_session(struct acp_session *session, void *user)
     struct program *p = user;
     if (p->turn && acp_turn_session(p->turn) == session)
         p->turn = NULL;
+    if (p->loading == session)
+        p->loading = NULL;
     p->sessions_ended++;
 }
 
@@ -135,7 +154,7 @@ static void on_list(struct acp_agent *agent, acp_call call,
 {
     struct acp_list_sessions_response none;
     (void) request;
-    (void) user;
+    finish_loading(user);
     acp_list_sessions_response_init(&none, NULL, 0);
     (void) acp_agent_answer(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &none);
 }

@@ -344,8 +344,7 @@ async function oldSessions(v, start) {
       // It was said in two pieces, which are told again as one.
       ...wholeFirst("agent_message", ["agent_message_chunk"]),
       "user_message_chunk",
-      ...(v === 2 ? ["state_update"] : []),
-      ...(v === 1 ? ["available_commands_update"] : []), // version 2 has them in its answer
+      v === 2 ? "state_update" : "available_commands_update", // version 2 has commands in its answer
     ]);
     const chunks = history.filter((update) => update.sessionUpdate.endsWith("_chunk"));
     assert.deepEqual(chunks.map((chunk) => chunk.messageId), ["u-1", "u-1", "t-1", LONG, "u-1"]);

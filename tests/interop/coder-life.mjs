@@ -110,6 +110,34 @@ await kase(name("a second signal ends it at once, with all that it has started")
   client.stop = async () => ({ failures: client.check.failures, checked: 1 }); // it has not exited with 0
 });
 
+await kase(name("a signal while the model is silent cancels the turn, and what was said is kept"), async (keep) => {
+  const coder = keep(new Coder(version, acp, "anthropic", []));
+  await coder.open([{ reply: [{ text: "half a sentence" }, { stall: true }] }]);
+  const turn = coder.client.prompt("talk");
+  await coder.client.heard("half a sentence");
+  coder.client.child.kill("SIGTERM");
+  assert.equal((await turn).stopReason, "cancelled");
+  assert.deepEqual(await coder.client.exited, { code: 0, signal: null });
+  const { sessionId } = coder.client;
+  await coder.restart();
+  await load(coder.client, sessionId, coder.folder);
+  await coder.client.settled();
+  assert.equal(coder.client.text(sessionId), "half a sentence");
+});
+
+await kase(name("a signal while the user is asked cancels the turn, and nothing was run"), async (keep) => {
+  const folder = workFolder(keep);
+  const client = keep(new SdkClient(version, [acp, "agent", "--demo"], { capabilities: {} }));
+  client.onPermission = () => new Promise(() => {});
+  await client.open(folder);
+  const turn = client.prompt("run touch made");
+  await client.until("the question", () => client.permissions.length > 0);
+  client.child.kill("SIGINT");
+  assert.equal((await turn).stopReason, "cancelled");
+  assert.deepEqual(await client.exited, { code: 0, signal: null });
+  assert.ok(!existsSync(join(folder, "made")));
+});
+
 await kase(name("a signal ends an agent that is idle, and one that has no client yet"), async (keep) => {
   const client = await open(keep, workFolder(keep));
   client.child.kill("SIGTERM");
