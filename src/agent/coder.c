@@ -156,6 +156,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .version = acp_str(coder->options->version),
         .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
+        .mcp_lenient = true,
         .additional_directories = true,
         .merge_waiting = true, /* what the model says is passed on as it comes */
         .services = ACP_SERVICE_PROVIDERS,

@@ -255,6 +255,7 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
         .ledger = coder->options->ledger,
         .always = ACP_GRANT_PROJECT,
         .find = coder_find_server_tool,
+        .name = coder_name_server_tool,
         .granted = on_granted,
         .shown = coding_log_output,
         .user = coding,
@@ -285,6 +286,7 @@ void coding_free(struct coding *coding)
     coding_drop_title(coding);
     acp_policy_free(coding->policy);
     history_free(coding->history);
+    coding_free_context(coding);
     if (coding->log)
         store_log_close(coding->log);
     free(coding->title);

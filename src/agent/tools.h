@@ -87,6 +87,8 @@ struct tools_options {
     bool nobody;                     /* there is no person to be asked */
     /* Tools that are the session's alone: NULL when it has none of that name.  May be NULL. */
     const struct tool *(*find)(struct acp_str name, void *user);
+    /* The names of these, in any order; NULL behind the last.  May be NULL. */
+    const char *(*name)(size_t index, void *user);
     /* The ledger has a new grant: save it.  May be NULL. */
     void (*granted)(struct tools *set, void *user);
     /*
