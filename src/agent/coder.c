@@ -246,6 +246,8 @@ int coder_run(const struct coder_options *options)
     /* MCP servers may have taken their time to end; until then it is wanted. */
     acp_reaper_free(coder.reaper);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < CODER_MODES; i++)
+        acp_policy_free(coder.policies[i]);
     if (coder.err)
         err_printf("acp agent: %s\n",
                    *coder.failure.message ? coder.failure.message : acp_io_err_text(coder.err));

@@ -34,6 +34,8 @@
 #include "store/log.h"
 
 enum { CODER_SIGNALS = 3 };
+/* Of enum acp_policy_mode. */
+enum { CODER_MODES = ACP_POLICY_FULL + 1 };
 
 struct coder {
     const struct coder_options *options;
@@ -50,6 +52,7 @@ struct coder {
     char title[200]; /* with the model and where it is */
     bool disabled;   /* the client wants it not to be asked */
     struct toolbox *box;
+    struct acp_policy *policies[CODER_MODES]; /* the user's rules in each mode; NULL: not used */
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
     uint64_t appended;           /* to the log: the numbers of acp_agent_hold() */
@@ -79,7 +82,7 @@ struct coding {
     struct coder *coder;
     struct coding *next;
     struct acp_session *session;
-    struct acp_policy *policy;
+    const struct acp_policy *policy; /* one of the coder's */
     struct tools *tools;
     struct servers *servers; /* of MCP, or NULL: coder_mcp.c */
     struct history *history; /* NULL: it is idle, and all of it is in the log */
@@ -161,6 +164,8 @@ int coding_accept(struct coding *coding);
  * Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here.
  */
 int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure);
+/* The same without the questions whether that is possible, and without a word.  ACP_ERR_NOMEM. */
+int coding_use_mode(struct coding *coding, enum acp_policy_mode mode);
 /* Tells the client the mode, in every way that it has for modes. */
 void coding_tell_mode(struct coding *coding);
 /* Tells the client what the options are now. */

@@ -136,7 +136,7 @@ static void take_mode(struct coding *coding, struct acp_str mode)
 {
     struct acp_failure failure;
     if (coding_set_mode(coding, mode, &failure))
-        acp_policy_set_mode(coding->policy, ACP_POLICY_READ_ONLY);
+        (void) coding_use_mode(coding, ACP_POLICY_READ_ONLY);
 }
 
 static void take_setting(struct coding *coding, struct acp_str key, struct acp_str value)
