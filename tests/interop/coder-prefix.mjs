@@ -12,7 +12,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { begin, end } from "../conformance/tap.mjs";
-import { kase } from "./cases.mjs";
+import { kase, sleep } from "./cases.mjs";
 import { Coder, ownHome } from "./coder-side.mjs";
 
 const acp = resolve(process.argv[2]);
@@ -61,7 +61,7 @@ const server = (coder, name, ...words) => ({
   name,
   command: process.execPath,
   args: [script, ...words],
-  env: [],
+  env: [{ name: "LD_PRELOAD", value: "" }],
   ...(coder.version === 2 ? { type: "stdio" } : {}),
 });
 
@@ -106,7 +106,10 @@ async function changes(api) {
     await goOn(coder, "four", "a branch");
     assert.match(newest(coder), /Git branch is now: topic/);
 
-    while (!/late__echo/.test(JSON.stringify(coder.sent(-1).said))) await goOn(coder, "wait", "a late MCP server");
+    while (!/late__echo/.test(JSON.stringify(coder.sent(-1).said))) {
+      await sleep(100);
+      await goOn(coder, "wait", "a late MCP server");
+    }
     await coder.stops("/mode full", "end_turn");
     await goOn(coder, "echo hi", "a call of a late tool");
     assert.match(JSON.stringify(coder.sent(-1).said), /echo: hi/);
