@@ -137,7 +137,6 @@ struct work {
     bool cancelled;
     bool compacting; /* the answer is the summary */
     bool too_long;   /* the model has said so in this turn: only once is something done about it */
-    bool stripped;   /* the service did not accept the reasoning in this turn: likewise */
     bool lost_call;  /* the answer was cut off in a call */
     bool starting;   /* calls are being begun: their end is awaited all the same */
     bool waiting;    /* for MCP servers, before the model is asked */

@@ -322,28 +322,12 @@ static void refuse_turn(struct work *work)
     work_end(work, ACP_STOP_REFUSAL);
 }
 
-/* The service does not accept the reasoning of earlier answers: it goes, once in a turn. */
-static bool drops_reasoning(struct work *work, const struct model_end *end)
-{
-    static const char *const words[] = {"signature", "thinking", "encrypted_content", "reasoning"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        found = found || strstr(end->sentence, words[i]);
-    if (!found || work->stripped || !work->coding->context)
-        return false;
-    work->stripped = true;
-    coding_free_context(work->coding);
-    return true;
-}
-
 static void on_error(struct work *work, const struct model_end *end)
 {
     if (is_window_full(end) && work_can_compact(work))
         work_make_room(work);
     else if (end->stop == MODEL_CANCELLED)
         work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
-    else if (drops_reasoning(work, end))
-        work_ask(work);
     else
         work_fail(work, end->sentence);
 }
@@ -380,6 +364,9 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         work_end_compaction(work, end);
     } else {
         tell_usage(work, &end->usage);
+        /* The service did not accept the reasoning, and answered without: it goes for good. */
+        if (end->is_stripped)
+            coding_free_context(work->coding);
         on_answer(work, end);
     }
     model_reply_free(reply);

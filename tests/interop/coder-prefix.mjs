@@ -176,7 +176,10 @@ async function beginnings(api) {
   });
 
   await kase(`coder on ${api}: thoughts that the service refuses are left out, once`, async (keep) => {
-    const message = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    const message = {
+      anthropic: "messages.1.content.0: Invalid `signature` in `thinking` block",
+      "openai-responses": "The encrypted content of input[1] could not be verified.",
+    }[api];
     const coder = await make(keep, api).open([{ when: { prompt: "two" }, times: 1, error: { status: 400, message } },
       { when: { prompt: "three" }, times: 2, error: { status: 400, message } }, HM]);
     await coder.stops("one", "end_turn");
@@ -184,7 +187,7 @@ async function beginnings(api) {
     assert.ok(!hasThoughts(coder));
     const { stop, why } = await coder.run("three");
     assert.equal(stop, "error");
-    assert.match(why, /signature/);
+    assert.ok(why.includes(message), why);
   });
 }
 

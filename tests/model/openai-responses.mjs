@@ -66,7 +66,7 @@ function itemOf(piece, asked, index) {
   }
   if (piece.kind === "thought") {
     const summary = [{ type: "summary_text", text: textPieces(piece.thought).join("") }];
-    return { type: "reasoning", id, status, summary, encrypted_content: "c2VhbGVk" };
+    return { type: "reasoning", id, status, summary };
   }
   const call = { id, status, call_id: piece.id ?? `call_${asked.number}_${index}` };
   return piece.input === undefined
