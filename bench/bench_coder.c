@@ -291,8 +291,8 @@ static void measure_all(const struct setting *s, struct figure figures[FIGURES])
         {"a piece from the model to the client, p99", "us", way.p99, bare.p99 + 1000, 0},
         {"a piece read from the bare socket, p50", "us", bare.p50, 0, 0},
         {"a piece read from the bare socket, p99", "us", bare.p99, 0, 0},
-        {"an idle session, one turn of 200 bytes", "KiB", small, 32, 32},
-        {"an idle session, ten turns of 6 KB", "KiB", large, 32, 32},
+        {"an idle session, one turn of 200 bytes", "KiB", small, 6, 32},
+        {"an idle session, ten turns of 6 KB", "KiB", large, 8, 32},
         {"an update told again by session/load", "us", measure_replay(s), 0, 200},
     };
     memcpy(figures, all, sizeof(all));

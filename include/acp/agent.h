@@ -67,6 +67,8 @@ struct acp_agent_options {
     bool embedded_context;
     bool mcp_http; /* transports of MCP servers besides stdio */
     bool mcp_sse;
+    bool mcp_lenient; /* sessions with servers over HTTP and SSE are not refused where these are not
+                         offered; the program opens them without, and should tell the user */
     bool additional_directories;
     size_t max_prompt;                /* bytes of a prompt's params; a longer one is refused with
                                          -32602.  0: as long as a message may be */

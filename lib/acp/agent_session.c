@@ -46,14 +46,17 @@ static bool is_good_command(const struct acp_agent *agent, struct acp_str comman
 
 static const char *bad_server(const struct acp_agent *agent, const struct acp_mcp_server *server)
 {
+    const struct acp_agent_options *options = &agent->options;
     switch (server->is) {
     case ACP_MCP_SERVER_STDIO:
         return is_good_command(agent, server->stdio.command) ? NULL
                                                              : "command must be an absolute path";
     case ACP_MCP_SERVER_HTTP:
-        return agent->options.mcp_http ? NULL : "MCP servers over HTTP were not offered";
+        return options->mcp_http || options->mcp_lenient ? NULL
+                                                         : "MCP servers over HTTP were not offered";
     case ACP_MCP_SERVER_SSE:
-        return agent->options.mcp_sse ? NULL : "MCP servers over SSE were not offered";
+        return options->mcp_sse || options->mcp_lenient ? NULL
+                                                        : "MCP servers over SSE were not offered";
     case ACP_MCP_SERVER_ACP:
         return agent_offers(agent, ACP_SERVICE_MCP) ? NULL
                                                     : "MCP servers over ACP were not offered";

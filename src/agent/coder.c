@@ -156,6 +156,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .version = acp_str(coder->options->version),
         .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
+        .mcp_lenient = true,
         .additional_directories = true,
         .merge_waiting = true, /* what the model says is passed on as it comes */
         .services = ACP_SERVICE_PROVIDERS,
@@ -245,6 +246,8 @@ int coder_run(const struct coder_options *options)
     /* MCP servers may have taken their time to end; until then it is wanted. */
     acp_reaper_free(coder.reaper);
     (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < CODER_MODES; i++)
+        acp_policy_free(coder.policies[i]);
     if (coder.err)
         err_printf("acp agent: %s\n",
                    *coder.failure.message ? coder.failure.message : acp_io_err_text(coder.err));

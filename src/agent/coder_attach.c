@@ -104,7 +104,7 @@ static void read_next(struct work *work)
 }
 
 /* What has come is gone when the loop runs: those who wait for a file copy it. */
-static int keep_parts(struct work *work)
+int work_keep_prompt(struct work *work)
 {
     for (size_t i = 0; i < work->prompt.count; i++) {
         struct model_part *part = &work->prompt.parts[i];
@@ -125,7 +125,7 @@ int work_read_links(struct work *work)
     bool has_link = false;
     for (size_t i = 0; i < work->prompt.count; i++)
         has_link = has_link || is_link(&work->prompt.parts[i]);
-    int err = has_link ? keep_parts(work) : 0;
+    int err = has_link ? work_keep_prompt(work) : 0;
     if (!err)
         read_next(work);
     return err;

@@ -37,19 +37,15 @@ static void run_clear(struct work *work, struct acp_str argument)
 {
     (void) argument;
     history_clear(work->coding->history);
-    work->coding->usage = (struct model_usage){0};
-    work->coding->logged = 0;
-    work->coding->forgot = true;
+    coding_forget(work->coding);
     say(work, "The conversation is forgotten.\n");
     end(work);
 }
 
 static void run_compact(struct work *work, struct acp_str argument)
 {
-    size_t count;
     (void) argument;
-    (void) history_messages(work->coding->history, &count);
-    if (count) {
+    if (history_count(work->coding->history)) {
         work_compact(work);
         return;
     }
@@ -60,10 +56,8 @@ static void run_compact(struct work *work, struct acp_str argument)
 static void run_context(struct work *work, struct acp_str argument)
 {
     struct coding *coding = work->coding;
-    size_t count;
     (void) argument;
-    (void) history_messages(coding->history, &count);
-    say(work, "%zu messages, about %llu tokens", count,
+    say(work, "%zu messages, about %llu tokens", history_count(coding->history),
         (unsigned long long) history_tokens(coding->history));
     unsigned long long used = coding->usage.input + coding->usage.output;
     if (coding->usage.window)
@@ -152,12 +146,10 @@ static void run_dashboard(struct work *work, struct acp_str argument)
     struct coding *coding = work->coding;
     struct coder *coder = coding->coder;
     const struct tool_info *tool;
-    size_t count;
     (void) argument;
-    (void) history_messages(coding->history, &count);
     say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
         coder->sessions, coding_model(coding), model_service_name(coder->service),
-        acp_policy_mode_name(acp_policy_mode(coding->policy)), count,
+        acp_policy_mode_name(acp_policy_mode(coding->policy)), history_count(coding->history),
         (unsigned long long) history_tokens(coding->history));
     if (coding->cost.has == ACP_PRESENT)
         say(work, "Cost: about %.4f US dollars\n", coding->cost.value);

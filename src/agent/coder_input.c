@@ -1,6 +1,5 @@
-/* coder_input.c - what the model is told: the user's prompt, and who it is and where it works. */
+/* coder_input.c - the blocks of a prompt, as the model takes them. */
 #include <stdio.h>
-#include <time.h>
 
 #include "acp/types.h"
 #include "agent/coder_inside.h"
@@ -182,72 +181,5 @@ int coder_read_prompt(struct coding *coding, struct acp_content_block_list promp
         err = read_block(coding, &prompt.items[i], arena, &parts[i], failure);
     *ret_parts = parts;
     *ret_count = prompt.count;
-    return err;
-}
-
-/* ---- The system prompt ----------------------------------------------------------------------- */
-
-/* Files in which a project tells agents what they should know. */
-static const char *const notes[] = {"AGENTS.md", "CLAUDE.md"};
-
-/* More of them is not read: it would leave no room for the work. */
-enum { MAX_NOTE = 64 * 1024 };
-
-/* What is there and cannot be read is told: somebody has put it there to be known. */
-static int add_note(struct coding *coding, struct acp_str root, const char *name,
-                    struct acp_buf *out)
-{
-    struct acp_buf path;
-    struct acp_buf text;
-    struct acp_files_error error = {0};
-    acp_buf_init(&path, root.len + strlen(name) + 2);
-    acp_buf_init(&text, MAX_NOTE + 4096);
-    int err = acp_buf_printf(&path, "%.*s/%s", (int) root.len, root.ptr, name);
-    if (!err) {
-        int unread = tools_read_note(coding->tools, acp_buf_view(&path), MAX_NOTE, &text, &error);
-        if (!unread && text.len)
-            err = acp_buf_printf(out, "\n\n%.*s says:\n\n%.*s", (int) path.len,
-                                 acp_buf_view(&path).ptr, (int) text.len, acp_buf_view(&text).ptr);
-        else if (unread && unread != ACP_ERR_MISSING)
-            err = acp_buf_printf(out, "\n\n%.*s was not read for you: %s", (int) path.len,
-                                 acp_buf_view(&path).ptr, error.message);
-    }
-    acp_buf_finish(&path);
-    acp_buf_finish(&text);
-    return err;
-}
-
-static int add_notes(struct coding *coding, struct acp_str root, struct acp_buf *out)
-{
-    int err = 0;
-    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]) && !err; i++)
-        err = add_note(coding, root, notes[i], out);
-    return err;
-}
-
-int coder_write_system(struct coding *coding, struct acp_buf *out)
-{
-    struct acp_str cwd = acp_session_cwd(coding->session);
-    struct acp_str_list more = acp_session_directories(coding->session);
-    time_t now = time(NULL);
-    struct tm day;
-    char date[16] = "";
-    if (localtime_r(&now, &day))
-        (void) strftime(date, sizeof(date), "%Y-%m-%d", &day);
-    int err = acp_buf_printf(
-        out,
-        "You are the coding agent of the acp command. You help the user with the software in their "
-        "folder, by your tools: look before you change, change no more than the task needs, and "
-        "check what you did, by the project's own tests where there are any. Say briefly what you "
-        "are about to do and, at the end, what you did. For a task of several steps keep a plan "
-        "with the plan tool.\n\n"
-        "Folder: %.*s\nDate: %s\nMode: %s",
-        (int) cwd.len, cwd.ptr, date, acp_policy_mode_name(acp_policy_mode(coding->policy)));
-    for (size_t i = 0; i < more.count && !err; i++)
-        err = acp_buf_printf(out, "\nAlso: %.*s", (int) more.items[i].len, more.items[i].ptr);
-    if (!err)
-        err = add_notes(coding, cwd, out);
-    for (size_t i = 0; i < more.count && !err; i++)
-        err = add_notes(coding, more.items[i], out);
     return err;
 }

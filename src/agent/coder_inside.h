@@ -7,8 +7,12 @@
  *   coder_providers.c where they are asked, as the client sets it
  *   coder_turn.c      a turn: the model, its tool calls, the model again
  *   coder_title.c     what sessions are called
- *   coder_shorten.c   a conversation that does not fit any more, to be summed up
- *   coder_input.c     what a prompt holds, as the model takes it; what the system prompt says
+ *   coder_calls.c     the tool calls of an answer
+ *   coder_compact.c   a conversation that fills the window, summed up
+ *   coder_shorten.c   one that does not even fit for that, cut
+ *   coder_context.c   system text and tool list, made once for a session
+ *   coder_facts.c     what changes meanwhile, and how the model is told
+ *   coder_input.c     what a prompt holds, as the model takes it
  *   coder_attach.c    the files that a prompt points at
  *   coder_command.c   slash commands
  *   coder_custom.c    those of a project
@@ -23,12 +27,15 @@
 #define SRC_AGENT_CODER_INSIDE_H
 
 #include "agent/coder.h"
+#include "agent/context.h"
 #include "agent/history.h"
 #include "agent/tools.h"
 #include "model/find.h"
 #include "store/log.h"
 
 enum { CODER_SIGNALS = 3 };
+/* Of enum acp_policy_mode. */
+enum { CODER_MODES = ACP_POLICY_FULL + 1 };
 
 struct coder {
     const struct coder_options *options;
@@ -45,6 +52,7 @@ struct coder {
     char title[200]; /* with the model and where it is */
     bool disabled;   /* the client wants it not to be asked */
     struct toolbox *box;
+    struct acp_policy *policies[CODER_MODES]; /* the user's rules in each mode; NULL: not used */
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
     uint64_t appended;           /* to the log: the numbers of acp_agent_hold() */
@@ -74,10 +82,11 @@ struct coding {
     struct coder *coder;
     struct coding *next;
     struct acp_session *session;
-    struct acp_policy *policy;
+    const struct acp_policy *policy; /* one of the coder's */
     struct tools *tools;
     struct servers *servers; /* of MCP, or NULL: coder_mcp.c */
     struct history *history; /* NULL: it is idle, and all of it is in the log */
+    struct context *context; /* NULL: it is idle, or the next request begins a new one */
     size_t logged;           /* messages of the history that are in the log */
     bool forgot;             /* the history was made anew since */
     bool telling;            /* the client wants to hear what was said, once the log is open */
@@ -119,10 +128,16 @@ struct work {
     size_t open_calls;
     struct acp_arena arena; /* of the results */
     struct model_part *results;
+    uint64_t *hashes; /* of the calls, in the order of the results */
     size_t result_count;
+    uint64_t failed;      /* the hash of the last call that failed */
+    unsigned failures;    /* of this one, one behind the other; 0: the last call has not failed */
+    unsigned continued;   /* answers that were cut off, one behind the other */
+    size_t first_message; /* of the turn, in the history */
     bool cancelled;
     bool compacting; /* the answer is the summary */
     bool too_long;   /* the model has said so in this turn: only once is something done about it */
+    bool lost_call;  /* the answer was cut off in a call */
     bool starting;   /* calls are being begun: their end is awaited all the same */
     bool waiting;    /* for MCP servers, before the model is asked */
     struct acp_buf text;
@@ -148,6 +163,8 @@ int coding_accept(struct coding *coding);
  * Changes the mode; ACP_ERR_UNKNOWN, or ACP_ERR_STATE with a sentence when it cannot be had here.
  */
 int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure);
+/* The same without the questions whether that is possible, and without a word.  ACP_ERR_NOMEM. */
+int coding_use_mode(struct coding *coding, enum acp_policy_mode mode);
 /* Tells the client the mode, in every way that it has for modes. */
 void coding_tell_mode(struct coding *coding);
 /* Tells the client what the options are now. */
@@ -177,11 +194,51 @@ size_t coding_model_choices(const struct coding *coding,
 void coder_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
                    const void *params, const struct acp_message *message, void *user);
 
+/* coder_facts.c */
+/* Which of them are looked at: all, or only those that cost nothing, the mode and the tools. */
+enum fact_scope { FACTS_ALL, FACTS_QUICK };
+/* What is so now; what is not looked at is as in told. */
+int facts_gather(struct coding *coding, const struct facts *told, enum fact_scope scope,
+                 struct facts *ret);
+int facts_write_system(const struct facts *facts, struct acp_buf *out);
+/* A note of what differs; nothing when nothing does. */
+int facts_write_note(const struct facts *told, const struct facts *now, struct acp_buf *out);
+
+/* coder_context.c */
+/* The tool that calls tools of MCP servers which are not in the tool list. */
+#define CODER_MCP_CALL "mcp_call"
+/* Around what the agent says to the model itself, in messages of the user. */
+#define CODER_NOTE_BEGIN "<agent_note>\n"
+#define CODER_NOTE_END "\n</agent_note>"
+enum { CODER_MAX_NOTE = 2 << 20 };
+/* System text and tools of a request; made and logged when there are none for this model. */
+int coding_get_context(struct coding *coding, struct model_ask *ask);
+/* The next request begins a new prefix, and reasoning is taken out of the history. */
+void coding_free_context(struct coding *coding);
+/* Appends a note of what has changed since the model was last told; nothing when nothing has. */
+int coding_write_note(struct coding *coding, enum fact_scope scope, struct acp_buf *out);
+/* A turn begins; and all that the model was told in it was not, after all. */
+void coding_begin_facts(struct coding *coding);
+void coding_rewind_facts(struct coding *coding);
+
+/* coder_calls.c */
+/* Runs the calls among the parts; then work_ask() follows. */
+void work_run_calls(struct work *work, const struct model_part *parts, size_t count);
+
+/* coder_compact.c */
+bool coding_is_nearly_full(const struct coding *coding);
+/* What does not fit can be summed up, once in a turn; a single message cannot be. */
+bool work_can_compact(const struct work *work);
+/* The same with what was said cut, since all of it does not fit. */
+void work_make_room(struct work *work);
+/* Asks the model for a summary and puts it in the place of what was said; then the turn goes on. */
+void work_compact(struct work *work);
+/* The summary has come, or will not. */
+void work_end_compaction(struct work *work, const struct model_end *end);
+
 /* coder_turn.c */
 void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
 void coder_cancel(struct acp_turn *turn, void *user);
-/* Asks the model for a summary and puts it in the place of what was said; then the turn ends. */
-void work_compact(struct work *work);
 /*
  * Clients that take notices get one; to the others it is said as a thought, in a turn.  False when
  * there is none.
@@ -191,6 +248,15 @@ bool coding_warn(struct coding *coding, const char *sentence);
 void coding_warn_later(struct coding *coding, const char *sentence);
 /* A turn has begun: sends the warning that has waited for it. */
 void coding_tell_warning(struct coding *coding);
+/* The same for what users must not miss: a message, in a turn, to clients without notices. */
+bool coding_tell(struct coding *coding, const char *sentence);
+/* Sends these messages behind the context. */
+int work_send(struct work *work, const struct model_message *messages, size_t count,
+              struct acp_failure *failure);
+/* Asks the model, with all of the history. */
+void work_ask(struct work *work);
+/* A turn that was cancelled ends when nothing of it is under way any more. */
+bool work_end_if_cancelled(struct work *work);
 /* The turn is over. */
 void work_end(struct work *work, enum acp_stop stop);
 /* The session ends in the middle of the turn, which the role answers as cancelled. */
@@ -222,8 +288,6 @@ int coder_shorten(const struct model_message *messages, size_t count, struct acp
 int coder_read_prompt(struct coding *coding, struct acp_content_block_list prompt,
                       struct acp_arena *arena, struct model_part **ret_parts, size_t *ret_count,
                       struct acp_failure *failure);
-/* The system prompt, with what AGENTS.md and CLAUDE.md of the roots say, appended. */
-int coder_write_system(struct coding *coding, struct acp_buf *out);
 
 /* coder_attach.c */
 /*
@@ -231,6 +295,8 @@ int coder_write_system(struct coding *coding, struct acp_buf *out);
  * ACP_ERR_NOMEM: it will not.
  */
 int work_read_links(struct work *work);
+/* Copies the prompt, which is otherwise gone when the loop runs. */
+int work_keep_prompt(struct work *work);
 
 /* coder_command.c */
 /* The commands that clients are told of, those of the project included; in the arena. */
@@ -271,14 +337,17 @@ void coding_stop_waiting(struct coding *coding);
 /* After the session's tools, which may be at work with them. */
 void coding_end_servers(struct coding *coding);
 /*
- * The tools of those that are ready, for the model; valid until the loop runs.  That there are more
- * is told once.
+ * The tools of those that are ready, one by one; false behind the last.  Valid until the loop runs.
  */
-size_t coding_offer_servers(struct coding *coding, struct model_tool *tools, size_t most);
+bool coding_server_tool(const struct coding *coding, size_t index, struct model_tool *ret);
+/* Only so many of these tools are in the tool list; users are told. */
+void coding_tell_left_out(struct coding *coding, size_t offered);
 /* A turn has begun: troubles that could not be told yet are told in it. */
 void coding_tell_servers(struct coding *coding);
 /* For tools_options.find; the user is the session. */
 const struct tool *coder_find_server_tool(struct acp_str name, void *user);
+/* For tools_options.name. */
+const char *coder_name_server_tool(size_t index, void *user);
 
 /* coder_jetbrains.c */
 /*
@@ -299,6 +368,12 @@ void coding_log_prompt(struct coding *coding, const struct acp_turn *turn,
                        struct acp_content_block_list prompt);
 /* Writes down what the history has got since the last time. */
 void coding_log(struct coding *coding);
+/* The history was made anew: all of it is written down next, and the context begins anew. */
+void coding_forget(struct coding *coding);
+/* The history was cut back to what it is now. */
+void coding_log_rewind(struct coding *coding);
+/* The context as an event of that kind: model_context, or model_facts, which is less. */
+void coding_log_context(struct coding *coding, const char *kind);
 void coding_log_stop(struct coding *coding, const char *stop_reason);
 void coding_log_error(struct coding *coding, const char *sentence);
 /* For tools_options.shown; the user is the session. */

@@ -7,6 +7,10 @@
  *                     again where the terminal cannot be
  *   said              a message of the model's history
  *   forget            the history is made anew: the messages that follow as kept are all of it
+ *   rewind            the history is cut back to that number of messages
+ *   model_context     system text and tool list of the requests from here on, and the facts that
+ *                     they tell; reasoning in messages before it is not sent any more
+ *   model_facts       the facts that the model knows from the note in the next message on
  *   stop, error       how a turn ended
  *
  * Whatever is sent behind such an event waits for it: see acp_agent_hold().  The writer is flushed
@@ -132,7 +136,7 @@ static void take_mode(struct coding *coding, struct acp_str mode)
 {
     struct acp_failure failure;
     if (coding_set_mode(coding, mode, &failure))
-        acp_policy_set_mode(coding->policy, ACP_POLICY_READ_ONLY);
+        (void) coding_use_mode(coding, ACP_POLICY_READ_ONLY);
 }
 
 static void take_setting(struct coding *coding, struct acp_str key, struct acp_str value)
@@ -314,15 +318,58 @@ static void append_message(struct coding *coding, const char *kind,
 
 void coding_log(struct coding *coding)
 {
-    size_t count;
-    const struct model_message *messages = history_messages(coding->history, &count);
+    size_t count = history_count(coding->history);
+    struct acp_arena arena;
     bool anew = coding->forgot;
     if ((coding->logged >= count && !anew) || !coding->log)
         return;
+    acp_arena_init(&arena, 0);
+    const struct model_message *messages =
+        history_messages(coding->history, coding->logged, &arena);
+    if (!messages) {
+        acp_arena_finish(&arena);
+        return; /* the next time */
+    }
     if (anew)
         (void) store_log_append(coding->log, coding->turns, store_now(), acp_str("forget"),
                                 acp_raw("{}"), NULL);
     coding->forgot = false;
-    for (; coding->logged < count; coding->logged++)
-        append_message(coding, anew ? "kept" : "said", &messages[coding->logged]);
+    for (size_t i = 0; i < count - coding->logged; i++)
+        append_message(coding, anew ? "kept" : "said", &messages[i]);
+    coding->logged = count;
+    acp_arena_finish(&arena);
+}
+
+void coding_forget(struct coding *coding)
+{
+    coding->usage = (struct model_usage){0};
+    coding->logged = 0;
+    coding->forgot = true;
+    coding_free_context(coding);
+}
+
+void coding_log_rewind(struct coding *coding)
+{
+    struct acp_buf body;
+    size_t count = history_count(coding->history);
+    if (!coding->log || coding->logged <= count)
+        return;
+    acp_buf_init(&body, EVENT_MAX);
+    int err = acp_buf_printf(&body, "{\"messages\":%zu}", count);
+    append(coding, "rewind", &body, err);
+    acp_buf_finish(&body);
+    coding->logged = count;
+}
+
+void coding_log_context(struct coding *coding, const char *kind)
+{
+    struct acp_buf body;
+    struct acp_json_writer w;
+    if (!coding->log)
+        return;
+    acp_buf_init(&body, EVENT_MAX);
+    acp_json_writer_init(&w, &body);
+    context_write(coding->context, strcmp(kind, "model_context") == 0, &w);
+    append(coding, kind, &body, w.err);
+    acp_buf_finish(&body);
 }

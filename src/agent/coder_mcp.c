@@ -1,7 +1,8 @@
 /*
  * coder_mcp.c - the MCP servers of a session.  They are started, all at once, when it is opened.
- * The session does not wait for them; a prompt does, but not for long.  Whenever the model is asked
- * it is offered the tools of those that are ready.
+ * The session does not wait for them; a prompt does, but not for long.  The tools of those that are
+ * ready when the model is first asked are in the tool list; those that come later are announced in
+ * a note and called through CODER_MCP_CALL, since the tool list never changes (coder_context.c).
  *
  * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled
  * alike.
@@ -219,10 +220,49 @@ static const struct tool tool_of_server = {
     .cancel = cancel,
 };
 
+/* The tool of that number, of all servers. */
+static const struct one_server *server_of(const struct coding *coding, size_t *index)
+{
+    const struct servers *servers = coding->servers;
+    for (size_t i = 0; servers && i < servers->count; i++) {
+        size_t count = tool_count(&servers->items[i]);
+        if (*index < count)
+            return &servers->items[i];
+        *index -= count;
+    }
+    return NULL;
+}
+
+const char *coder_name_server_tool(size_t index, void *user)
+{
+    const struct one_server *one = server_of(user, &index);
+    return one ? one->names[index] : NULL;
+}
+
+/* CODER_MCP_CALL itself is run only when it names no tool that there is. */
+static int prepare_wrong_call(struct tool_run *run)
+{
+    struct acp_str name = acp_str("");
+    tool_get_str(run, "tool", &name);
+    if (name.len)
+        tool_say_unknown(run, name);
+    else
+        tool_say(run, "\"tool\" must be the name of a tool of an MCP server, and \"arguments\" "
+                      "its arguments.");
+    return ACP_ERR_TYPE;
+}
+
+static const struct tool tool_for_wrong_call = {
+    .info = {.name = CODER_MCP_CALL, .title = "A tool of an MCP server"},
+    .prepare = prepare_wrong_call,
+};
+
 const struct tool *coder_find_server_tool(struct acp_str name, void *user)
 {
     const struct one_server *one;
     size_t index;
+    if (acp_str_is(name, CODER_MCP_CALL))
+        return &tool_for_wrong_call;
     return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
 }
 
@@ -231,7 +271,7 @@ const struct tool *coder_find_server_tool(struct acp_str name, void *user)
 /* A server's trouble is told once, as soon as there is a way to. */
 static void tell_trouble(struct one_server *one)
 {
-    if (!one->trouble || !coding_warn(one->coding, one->trouble))
+    if (!one->trouble || !coding_tell(one->coding, one->trouble))
         return;
     free(one->trouble);
     one->trouble = NULL;
@@ -258,29 +298,30 @@ static void set_trouble(struct one_server *one, struct acp_str sentence)
 
 /* ---- The model ------------------------------------------------------------------------------- */
 
-size_t coding_offer_servers(struct coding *coding, struct model_tool *tools, size_t most)
+bool coding_server_tool(const struct coding *coding, size_t index, struct model_tool *ret)
+{
+    const struct one_server *one = server_of(coding, &index);
+    if (!one)
+        return false;
+    const struct mcp_tool *tool = mcp_server_tool_at(one->server, index);
+    *ret = (struct model_tool){acp_str(one->names[index]), tool->description, tool->schema};
+    return true;
+}
+
+void coding_tell_left_out(struct coding *coding, size_t offered)
 {
     struct servers *servers = coding->servers;
-    size_t count = 0;
     size_t all = 0;
-    for (size_t i = 0; servers && i < servers->count; i++) {
-        const struct one_server *one = &servers->items[i];
-        all += tool_count(one);
-        for (size_t k = 0; k < tool_count(one) && count < most; k++) {
-            const struct mcp_tool *tool = mcp_server_tool_at(one->server, k);
-            tools[count++] =
-                (struct model_tool){acp_str(one->names[k]), tool->description, tool->schema};
-        }
-    }
-    if (all > count && !servers->told_more) {
-        char sentence[120];
-        (void) snprintf(sentence, sizeof(sentence),
-                        "the MCP servers have %zu tools, more than models take; %zu are left out",
-                        all, all - count);
-        servers->told_more = true;
-        set_trouble(&servers->items[0], acp_str(sentence));
-    }
-    return count;
+    char sentence[120];
+    if (!servers || servers->told_more)
+        return;
+    for (size_t i = 0; i < servers->count; i++)
+        all += tool_count(&servers->items[i]);
+    (void) snprintf(sentence, sizeof(sentence),
+                    "the MCP servers have %zu tools, more than models take; %zu are left out", all,
+                    all - offered);
+    servers->told_more = true;
+    set_trouble(&servers->items[0], acp_str(sentence));
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
@@ -451,6 +492,39 @@ static void start_server(struct servers *servers, struct coding *coding,
         set_trouble(one, acp_str(failure.message));
 }
 
+/* One that cannot be reached is left out, and the session goes on without it. */
+static void leave_out(struct servers *servers, struct coding *coding, struct acp_str name,
+                      const char *way)
+{
+    struct one_server *one = &servers->items[servers->count++];
+    char sentence[400];
+    one->coding = coding;
+    (void) snprintf(sentence, sizeof(sentence),
+                    "the MCP server \"%.*s\" was left out: this agent only uses servers that are "
+                    "programs (stdio), and this one is reached by %s. Configure a program that "
+                    "connects to it instead",
+                    (int) tool_cut(name, 100).len, name.ptr, way);
+    set_trouble(one, acp_str(sentence));
+}
+
+static void add_server(struct servers *servers, struct coding *coding,
+                       const struct acp_mcp_server *server)
+{
+    switch (server->is) {
+    case ACP_MCP_SERVER_STDIO:
+        start_server(servers, coding, &server->stdio);
+        break;
+    case ACP_MCP_SERVER_HTTP:
+        leave_out(servers, coding, server->http.name, "HTTP");
+        break;
+    case ACP_MCP_SERVER_SSE:
+        leave_out(servers, coding, server->sse.name, "SSE");
+        break;
+    default:
+        break; /* the role has refused it */
+    }
+}
+
 void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list)
 {
     uv_loop_t *loop = &coding->coder->loop;
@@ -463,13 +537,12 @@ void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list
     servers->until = uv_now(loop) + WAIT_MS;
     coding->servers = servers;
     for (size_t i = 0; i < list.count; i++) {
-        if (i == MAX_SERVERS) {
+        if (servers->count == MAX_SERVERS) {
             set_trouble(&servers->items[0],
                         acp_str("there are too many MCP servers; the first 32 are used"));
             return;
         }
-        if (list.items[i].is == ACP_MCP_SERVER_STDIO) /* the role has refused all others */
-            start_server(servers, coding, &list.items[i].stdio);
+        add_server(servers, coding, &list.items[i]);
     }
 }
 

@@ -17,9 +17,18 @@ enum { CODE_NOT_FOUND = -32002, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+/* A tool call that the client is told of again. */
+struct replayed {
+    struct replayed *next;
+    struct acp_str id;
+};
+
 struct reading {
     struct coding *coding;
     bool tell; /* the client */
+    struct replayed
+        *open; /* calls that the client was told of and that have not ended; in the arena */
+    struct acp_arena arena;
     bool copy; /* into the log of this session */
     uint64_t turns;
     uint64_t calls;
@@ -29,16 +38,18 @@ struct reading {
 static int take_message(struct reading *reading, struct acp_raw body)
 {
     struct history *history = reading->coding->history;
-    size_t count;
+    struct acp_arena arena;
+    size_t before = history_count(history);
     int err = history_read(history, body);
-    const struct model_message *last = history_messages(history, &count);
-    if (err || !count)
+    if (err)
         return err;
-    last += count - 1;
-    for (size_t i = 0; i < last->part_count; i++)
-        if (last->parts[i].kind == MODEL_CALL)
-            reading->calls++;
-    return 0;
+    acp_arena_init(&arena, 0);
+    const struct model_message *added = history_messages(history, before, &arena);
+    for (size_t i = 0; added && i < history_count(history) - before; i++)
+        for (size_t k = 0; k < added[i].part_count; k++)
+            reading->calls += added[i].parts[k].kind == MODEL_CALL;
+    acp_arena_finish(&arena);
+    return added ? 0 : ACP_ERR_NOMEM;
 }
 
 /* Ids of calls and summaries go on where they were. */
@@ -50,19 +61,125 @@ static void go_on(const struct reading *reading)
     coding->compactions = reading->compactions;
 }
 
+/* The members of an update that tell whether a tool call goes on. */
+struct call_state {
+    struct acp_str update;
+    struct acp_str id;
+    struct acp_str status;
+};
+
+static struct call_state read_call(struct acp_raw body, struct acp_arena *arena)
+{
+    struct call_state state = {0};
+    struct acp_json_reader r;
+    struct acp_str key;
+    acp_json_reader_init(&r, body, arena, 0);
+    int more = acp_json_enter_object(&r);
+    while (!more && (more = acp_json_next_key(&r, &key)) > 0) {
+        bool is_text = acp_json_peek(&r) == ACP_JSON_STRING;
+        struct acp_str *text = acp_str_is(key, "sessionUpdate") ? &state.update
+                               : acp_str_is(key, "toolCallId")  ? &state.id
+                               : acp_str_is(key, "status")      ? &state.status
+                                                                : NULL;
+        more = text && is_text ? acp_json_read_str(&r, text) : acp_json_skip(&r);
+    }
+    return state;
+}
+
+/* Notes which calls have begun and not ended. */
+static void note_call(struct reading *reading, struct acp_raw body)
+{
+    struct call_state state = read_call(body, &reading->arena);
+    struct replayed **at = &reading->open;
+    if (!acp_str_begins(state.update, "tool_call") || !state.id.ptr)
+        return;
+    while (*at && !acp_str_eq((*at)->id, state.id))
+        at = &(*at)->next;
+    bool ended = acp_str_is(state.status, "completed") || acp_str_is(state.status, "failed") ||
+                 acp_str_is(state.status, "cancelled");
+    if (*at && ended) {
+        *at = (*at)->next;
+    } else if (!*at && !ended) {
+        struct acp_str id = acp_arena_copy(&reading->arena, state.id);
+        struct replayed *call = acp_arena_alloc(&reading->arena, sizeof(*call));
+        if (call && id.ptr)
+            *call = (struct replayed){.id = id};
+        *at = id.ptr ? call : NULL;
+    }
+}
+
+/* The calls of a turn that was interrupted did not end: the client is told that they failed. */
+static void fail_calls(struct reading *reading)
+{
+    static const char why[] = "The agent ended before this tool call did.";
+    for (; reading->open; reading->open = reading->open->next) {
+        struct acp_session_update update = {.is = ACP_SESSION_UPDATE_TOOL_CALL_UPDATE};
+        struct acp_tool_call_content content;
+        struct acp_json_writer w;
+        struct acp_buf body;
+        acp_tool_call_content_init_content(&content);
+        acp_content_block_init_text(&content.content.content, acp_str(why));
+        acp_tool_call_update_init(&update.tool_call_update, reading->open->id);
+        update.tool_call_update.status.is = ACP_TOOL_CALL_STATUS_FAILED;
+        update.tool_call_update.content = (struct acp_tool_call_content_list){&content, 1};
+        acp_buf_init(&body, 1 << 16);
+        acp_json_writer_init(&w, &body);
+        struct acp_session *session = reading->coding->session;
+        if (acp_session_update_encode(ACP_V1, &update, &w, NULL) == 0 && !w.err)
+            (void) acp_session_replay(session, ACP_V1,
+                                      acp_raw_n(acp_buf_view(&body).ptr, body.len));
+        acp_buf_finish(&body);
+    }
+}
+
 /*
  * What the client was told, again.  An update that does not fit this client any more is no reason
  * to lose the session.
  */
-static void tell_event(struct coding *coding, const struct store_event *event)
+static void tell_event(struct reading *reading, const struct store_event *event)
 {
-    struct acp_session *session = coding->session;
+    struct acp_session *session = reading->coding->session;
     bool v2 = acp_agent_mode(acp_session_agent(session)) & ACP_V2;
+    if (acp_str_is(event->kind, "prompt"))
+        fail_calls(reading);
+    else if (acp_str_is(event->kind, "update") || acp_str_is(event->kind, "update2"))
+        note_call(reading, event->body);
     if (acp_str_is(event->kind, "prompt") || acp_str_is(event->kind, "update2"))
         (void) acp_session_replay(session, ACP_V2, event->body);
     else if (acp_str_is(event->kind, "update") || acp_str_is(event->kind, "output") ||
              (acp_str_is(event->kind, "output2") && !v2))
         (void) acp_session_replay(session, ACP_V1, event->body);
+}
+
+/* The turn that was refused is not in the history any more. */
+static void take_rewind(struct coding *coding, struct acp_raw body)
+{
+    struct acp_json_reader r;
+    struct acp_str key;
+    uint64_t count = UINT64_MAX;
+    acp_json_reader_init(&r, body, NULL, 0);
+    int more = acp_json_enter_object(&r);
+    while (!more && (more = acp_json_next_key(&r, &key)) > 0)
+        more = acp_str_is(key, "messages") ? acp_json_read_u64(&r, &count) : acp_json_skip(&r);
+    if (!more && count < SIZE_MAX)
+        history_truncate(coding->history, (size_t) count);
+    coding_rewind_facts(coding);
+}
+
+/* One that cannot be read is not missed: the next request makes another. */
+static int take_context(struct coding *coding, const struct store_event *event)
+{
+    int err = 0;
+    bool is_new = acp_str_is(event->kind, "model_context");
+    if (is_new) {
+        coding_free_context(coding);
+        err = history_strip_reasoning(coding->history);
+    }
+    if (!err && (is_new || (coding->context && acp_str_is(event->kind, "model_facts"))))
+        err = context_read(event->body, &coding->context);
+    if (!err && is_new)
+        coding_begin_facts(coding);
+    return err == ACP_ERR_NOMEM ? err : 0;
 }
 
 static int take_event(const struct store_event *event, void *user)
@@ -74,12 +191,18 @@ static int take_event(const struct store_event *event, void *user)
         err = take_message(reading, event->body);
     } else if (acp_str_is(event->kind, "forget")) {
         history_clear(coding->history);
+        coding_free_context(coding);
         reading->compactions++;
     } else if (acp_str_is(event->kind, "prompt")) {
         reading->turns = event->turn;
+        coding_begin_facts(coding);
+    } else if (acp_str_is(event->kind, "rewind")) {
+        take_rewind(coding, event->body);
+    } else {
+        err = take_context(coding, event);
     }
     if (!err && reading->tell)
-        tell_event(coding, event);
+        tell_event(reading, event);
     if (!err && reading->copy)
         err =
             store_log_append(coding->log, event->turn, event->time, event->kind, event->body, NULL);
@@ -90,11 +213,14 @@ static int read_events(struct reading *reading, struct acp_str id, struct acp_fa
 {
     struct coding *coding = reading->coding;
     struct store *store = NULL;
+    acp_arena_init(&reading->arena, 0);
     int err = store_open(coding->coder->options->store_path, 0, &store, failure);
     if (!err)
         err = store_events(store, id, 1, 0, take_event, reading, failure);
     store_close(store);
-    (void) history_messages(coding->history, &coding->logged);
+    fail_calls(reading);
+    acp_arena_finish(&reading->arena);
+    coding->logged = history_count(coding->history);
     if (!err && history_close_calls(coding->history, acp_str("The session was interrupted.")) < 0)
         err = ACP_ERR_NOMEM;
     return err;
@@ -427,6 +553,7 @@ static void on_idle_time(uv_timer_t *timer)
             continue;
         history_free(coding->history);
         coding->history = NULL;
+        coding_free_context(coding);
         slept++;
     }
     /* What was freed in small pieces stays with the process otherwise. */
@@ -456,6 +583,7 @@ int coding_wake(struct coding *coding, struct acp_failure *failure)
     if (err) {
         history_free(coding->history);
         coding->history = NULL;
+        coding_free_context(coding);
     }
     return err;
 }

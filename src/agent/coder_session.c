@@ -34,6 +34,28 @@ static void list_modes(struct acp_session_mode list[MODE_COUNT])
     }
 }
 
+/* A policy for each mode, which all sessions that are in it share. */
+static int get_policy(struct coder *coder, enum acp_policy_mode mode, const struct acp_policy **ret)
+{
+    struct acp_policy **policy = &coder->policies[mode];
+    int err = *policy ? 0 : acp_policy_copy(coder->options->policy, policy);
+    if (!err)
+        acp_policy_set_mode(*policy, mode);
+    *ret = *policy;
+    return err;
+}
+
+int coding_use_mode(struct coding *coding, enum acp_policy_mode mode)
+{
+    const struct acp_policy *policy;
+    int err = get_policy(coding->coder, mode, &policy);
+    if (err)
+        return err;
+    coding->policy = policy;
+    tools_set_policy(coding->tools, policy);
+    return 0;
+}
+
 int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure)
 {
     enum acp_policy_mode found;
@@ -45,7 +67,11 @@ int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failu
     }
     if (found == ACP_POLICY_SANDBOX && !toolbox_has_jail(coding->coder->box, failure))
         return ACP_ERR_STATE;
-    acp_policy_set_mode(coding->policy, found);
+    int err = coding_use_mode(coding, found);
+    if (err) {
+        (void) snprintf(failure->message, sizeof(failure->message), "%s", acp_err_text(err));
+        return err;
+    }
     coding_log_settings(coding);
     return 0;
 }
@@ -220,15 +246,6 @@ int coding_set_title(struct coding *coding, struct acp_str title)
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* A policy of its own, since each session has its own mode; with the user's rules. */
-static int copy_policy(const struct coder_options *options, struct acp_policy **ret)
-{
-    int err = acp_policy_copy(options->policy, ret);
-    if (!err)
-        acp_policy_set_mode(*ret, options->mode);
-    return err;
-}
-
 static void on_granted(struct tools *set, void *user)
 {
     struct coding *coding = user;
@@ -246,7 +263,10 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
     coding->coder = coder;
     coding->session = session;
     coding->used = uv_now(&coder->loop);
-    int err = copy_policy(coder->options, &coding->policy);
+    /* Who cannot have the mode that they had before must be able to have this one. */
+    int err = get_policy(coder, ACP_POLICY_READ_ONLY, &coding->policy);
+    if (!err)
+        err = get_policy(coder, coder->options->mode, &coding->policy);
     struct tools_options tools = {
         .box = coder->box,
         .session = session,
@@ -255,6 +275,7 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
         .ledger = coder->options->ledger,
         .always = ACP_GRANT_PROJECT,
         .find = coder_find_server_tool,
+        .name = coder_name_server_tool,
         .granted = on_granted,
         .shown = coding_log_output,
         .user = coding,
@@ -283,8 +304,8 @@ void coding_free(struct coding *coding)
     tools_free(coding->tools);
     coding_end_servers(coding);
     coding_drop_title(coding);
-    acp_policy_free(coding->policy);
     history_free(coding->history);
+    coding_free_context(coding);
     if (coding->log)
         store_log_close(coding->log);
     free(coding->title);

@@ -22,9 +22,12 @@ static struct acp_str cut(struct acp_arena *arena, struct acp_str text, size_t m
     return acp_str_n(copy, beginning.len + sizeof(mark) - 1);
 }
 
-/* Thoughts stay: services want them back as they were. */
+/*
+ * What is cut is another prefix than before, so reasoning that is bound to that one is left out.
+ */
 static struct model_part shorten(struct acp_arena *arena, struct model_part part, size_t most)
 {
+    part.sealed = (struct model_sealed){0};
     switch (part.kind) {
     case MODEL_IMAGE:
         return (struct model_part){.kind = MODEL_TEXT, .text = acp_str("(an image was here)")};
@@ -60,9 +63,11 @@ int coder_shorten(const struct model_message *messages, size_t count, struct acp
         struct model_part *copies = acp_arena_alloc(arena, size);
         if (!copies)
             return ACP_ERR_NOMEM;
+        size_t kept = 0;
         for (size_t k = 0; k < messages[i].part_count; k++)
-            copies[k] = shorten(arena, messages[i].parts[k], most);
-        ret[i] = (struct model_message){messages[i].role, copies, messages[i].part_count};
+            if (messages[i].parts[k].kind != MODEL_THOUGHT)
+                copies[kept++] = shorten(arena, messages[i].parts[k], most);
+        ret[i] = (struct model_message){messages[i].role, copies, kept};
     }
     return 0;
 }

@@ -61,10 +61,12 @@ static int ask(struct coding *coding, const struct model_handler *handler)
     static const char wish[] =
         "Give this conversation a title of at most six words, in the language of its user. Answer "
         "with the title alone, without quotes, and call no tools.";
-    size_t count;
-    const struct model_message *said = history_messages(coding->history, &count);
+    size_t count = history_count(coding->history);
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    const struct model_message *said = history_messages(coding->history, 0, &arena);
     struct model_part parts[3] = {{.kind = MODEL_TEXT}, {.kind = MODEL_TEXT}, {.kind = MODEL_TEXT}};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; said && i < count; i++) {
         struct acp_str prompt = words_of(&said[i], MODEL_USER);
         struct acp_str answer = words_of(&said[i], MODEL_ASSISTANT);
         if (prompt.ptr && !parts[0].text.ptr)
@@ -72,6 +74,7 @@ static int ask(struct coding *coding, const struct model_handler *handler)
         if (answer.ptr)
             parts[1].text = tool_cut(answer, MAX_SHOWN);
     }
+    acp_arena_finish(&arena); /* the texts are the history's */
     parts[2].text = acp_str(wish);
     if (!parts[0].text.ptr || !parts[1].text.ptr)
         return ACP_ERR_MISSING;

@@ -11,13 +11,15 @@
 #include "acp/types.h"
 #include "agent/coder_inside.h"
 #include "base/copy.h"
+#include "base/utf8.h"
 
 enum { MAX_REQUESTS_DEFAULT = 100, CODE_INTERNAL = -32603, CODE_PARAMS = -32602 };
 
-/* From this part of the window on, what was said is summed up. */
-enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4, COMPACT_KEEP_LEAST = 1 };
-
-static void ask_model(struct work *work);
+enum {
+    MAX_CONTINUED = 3,   /* answers in a row that are cut off and continued */
+    MAX_UNPARSED = 4096, /* bytes that are kept of arguments that are not JSON */
+    FULL_PART = 50,      /* the window is full when less than this part of it is left */
+};
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
@@ -79,8 +81,7 @@ void work_abandon(struct work *work)
     free_work(work);
 }
 
-/* A turn that was cancelled ends when nothing of it is at work any more. */
-static bool end_if_cancelled(struct work *work)
+bool work_end_if_cancelled(struct work *work)
 {
     if (!work->cancelled)
         return false;
@@ -88,6 +89,8 @@ static bool end_if_cancelled(struct work *work)
         work_end(work, ACP_STOP_CANCELLED);
     return true;
 }
+
+static bool take_prompt(struct work *work);
 
 void coder_cancel(struct acp_turn *turn, void *user)
 {
@@ -99,102 +102,13 @@ void coder_cancel(struct acp_turn *turn, void *user)
     work->cancelled = true;
     if (work->waiting) {
         coding_stop_waiting(coding);
-        work_end(work, ACP_STOP_CANCELLED);
+        if (take_prompt(work))
+            work_end(work, ACP_STOP_CANCELLED);
         return;
     }
     if (work->reply)
         model_reply_cancel(work->reply);
     tools_cancel(coding->tools, turn); /* may be the end of it */
-}
-
-/* ---- Tool calls ------------------------------------------------------------------------------ */
-
-/* All calls have their results, maybe that they were cancelled: the model is told them. */
-static void calls_are_done(struct work *work)
-{
-    struct coding *coding = work->coding;
-    if (work->open_calls || work->starting)
-        return;
-    if (work->result_count) {
-        int err = history_add(coding->history, MODEL_USER, work->results, work->result_count);
-        work->result_count = 0;
-        acp_arena_reset(&work->arena);
-        coding_log(coding);
-        if (err) {
-            work_fail(work, history_err_text(err));
-            return;
-        }
-    }
-    if (!end_if_cancelled(work))
-        ask_model(work);
-}
-
-static void note_result(struct work *work, struct model_part *result, bool failed,
-                        struct acp_str text)
-{
-    result->failed = failed;
-    result->text = acp_arena_copy(&work->arena, text.len ? text : acp_str("(nothing)"));
-}
-
-/* A call at work; in the turn's arena. */
-struct running {
-    struct work *work;
-    struct model_part *result;
-};
-
-static void on_tool_done(struct tools *set, struct acp_str call, enum tool_end end,
-                         struct acp_str text, void *user)
-{
-    struct running *running = user;
-    struct work *work = running->work;
-    (void) set;
-    (void) call;
-    note_result(work, running->result, end != TOOL_COMPLETED, text);
-    work->open_calls--;
-    calls_are_done(work);
-}
-
-/* Begins one call; what cannot be begun has failed. */
-static void run_call(struct work *work, const struct model_part *call, struct model_part *result)
-{
-    struct coding *coding = work->coding;
-    char id[40];
-    *result = (struct model_part){.kind = MODEL_RESULT,
-                                  .id = acp_arena_copy(&work->arena, call->id),
-                                  .name = acp_arena_copy(&work->arena, call->name)};
-    (void) snprintf(id, sizeof(id), "call_%llu", (unsigned long long) ++coding->calls);
-    /* What is no JSON goes there as it came: the tools say what is wrong with it. */
-    struct acp_raw input =
-        call->arguments.ptr ? call->arguments : acp_raw_n(call->text.ptr, call->text.len);
-    struct running *running = acp_arena_alloc(&work->arena, sizeof(*running));
-    int err = ACP_ERR_NOMEM;
-    if (running) {
-        *running = (struct running){work, result};
-        err = tools_run(coding->tools, work->turn, acp_str(id), call->name, input, on_tool_done,
-                        running);
-    }
-    if (err) {
-        note_result(work, result, true, acp_str(acp_err_text(err)));
-        return;
-    }
-    work->open_calls++;
-}
-
-static void run_calls(struct work *work, const struct model_part *parts, size_t count)
-{
-    acp_arena_reset(&work->arena);
-    work->results = acp_arena_alloc(&work->arena, (count + 1) * sizeof(*work->results));
-    work->result_count = 0;
-    if (!work->results) {
-        work_fail(work, acp_err_text(ACP_ERR_NOMEM));
-        return;
-    }
-    work->starting = true;
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].kind == MODEL_CALL)
-            run_call(work, &parts[i], &work->results[work->result_count++]);
-    work->starting = false;
-    calls_are_done(work);
 }
 
 /* ---- Pieces of an answer --------------------------------------------------------------------- */
@@ -217,11 +131,16 @@ static void on_thought(struct model_reply *reply, struct acp_str piece, void *us
         (void) acp_turn_thought(work->turn, piece);
 }
 
-bool coding_warn(struct coding *coding, const char *sentence)
+static bool send_notice(struct coding *coding, const char *sentence)
 {
     struct acp_notice notice;
     acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(sentence));
-    if (acp_session_notice(coding->session, &notice) == 0)
+    return acp_session_notice(coding->session, &notice) == 0;
+}
+
+bool coding_warn(struct coding *coding, const char *sentence)
+{
+    if (send_notice(coding, sentence))
         return true;
     if (!coding->work)
         return false;
@@ -244,6 +163,18 @@ void coding_tell_warning(struct coding *coding)
         return;
     free(coding->warning);
     coding->warning = NULL;
+}
+
+bool coding_tell(struct coding *coding, const char *sentence)
+{
+    if (send_notice(coding, sentence))
+        return true;
+    if (!coding->work)
+        return false;
+    (void) acp_turn_text(coding->work->turn, acp_str("Warning: "));
+    (void) acp_turn_text(coding->work->turn, acp_str(sentence));
+    (void) acp_turn_text(coding->work->turn, acp_str("\n\n"));
+    return true;
 }
 
 static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)
@@ -288,100 +219,141 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
     (void) acp_turn_usage(work->turn, &update);
 }
 
-/* ---- Summaries ------------------------------------------------------------------------------- */
-
-/* What does not fit can be summed up, once in a turn; a single message cannot be. */
-static bool can_be_shorter(const struct work *work, const struct model_end *end)
-{
-    size_t count;
-    (void) history_messages(work->coding->history, &count);
-    return end->stop == MODEL_ERROR && end->is_too_long && !work->too_long && count > 1;
-}
-
-static void make_room(struct work *work)
-{
-    work->too_long = true;
-    work_compact(work);
-}
-
-/* The summary takes the place of what it sums up. */
-static int keep_summary(struct work *work, const struct model_end *end)
-{
-    struct coding *coding = work->coding;
-    struct acp_buf text;
-    bool is_answer =
-        end->stop == MODEL_END || end->stop == MODEL_CALLS || end->stop == MODEL_MAX_TOKENS;
-    if (!is_answer || !work->text.len)
-        return ACP_ERR_REMOTE;
-    acp_buf_init(&text, 2 << 20);
-    int err = acp_buf_printf(&text, "What was said until now, in short:\n\n%.*s",
-                             (int) work->text.len, acp_buf_view(&work->text).ptr);
-    if (!err)
-        err = history_compact(coding->history, acp_buf_view(&text),
-                              work->too_long ? COMPACT_KEEP_LEAST : COMPACT_KEEP);
-    acp_buf_finish(&text);
-    if (err)
-        return err;
-    coding->usage = (struct model_usage){0};
-    coding->logged = 0;
-    coding->forgot = true;
-    coding_log(coding);
-    return 0;
-}
-
-/* Clients that take such updates see that the conversation is summed up, and the summary. */
-static void tell_compaction(struct work *work, enum acp_compaction_status_is status)
-{
-    struct acp_compaction_update update;
-    struct acp_content_block summary;
-    char id[40];
-    (void) snprintf(id, sizeof(id), "compaction_%llu",
-                    (unsigned long long) work->coding->compactions);
-    acp_compaction_update_init(&update, acp_str(id), status);
-    if (status == ACP_COMPACTION_STATUS_COMPLETED && work->text.len) {
-        acp_content_block_init_text(&summary, acp_buf_view(&work->text));
-        update.summary = (struct acp_content_block_list){&summary, 1};
-    }
-    (void) acp_session_compaction(work->coding->session, &update);
-}
-
-static void end_compaction(struct work *work, const struct model_end *end)
-{
-    int err = keep_summary(work, end);
-    coding_spend(work->coding, &end->usage);
-    tell_compaction(work, err ? ACP_COMPACTION_STATUS_FAILED : ACP_COMPACTION_STATUS_COMPLETED);
-    work->compacting = false;
-    acp_buf_clear(&work->text);
-    if (end_if_cancelled(work))
-        return;
-    if (err && can_be_shorter(work, end)) {
-        make_room(work);
-    } else if (err) {
-        work_fail(work, end->stop == MODEL_CANCELLED ? CODER_DISABLED
-                        : *end->sentence             ? end->sentence
-                                                     : "the model gave no summary");
-    } else if (work->requests) {
-        ask_model(work);
-    } else {
-        (void) acp_turn_text(work->turn, acp_str("The conversation was summed up.\n"));
-        work_end(work, ACP_STOP_END_TURN);
-    }
-}
-
 /* ---- The whole answer ------------------------------------------------------------------------ */
 
 /*
- * What came of an answer, in the history.  Services take no thoughts that nothing follows: those of
- * an answer that broke off there are left out.
+ * Arguments that are not a JSON object, as one: no service takes them back otherwise, and the model
+ * should see what it wrote.
  */
-static int keep_answer(struct coding *coding, const struct model_end *end)
+static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *arena)
 {
-    size_t count = end->part_count;
-    while (count && end->parts[count - 1].kind == MODEL_THOUGHT)
-        count--;
-    int err = count ? history_add(coding->history, MODEL_ASSISTANT, end->parts, count) : 0;
+    struct acp_json_writer w;
+    struct acp_buf out;
+    acp_buf_init(&out, 8 * MAX_UNPARSED);
+    acp_json_writer_init(&w, &out);
+    acp_json_begin_object(&w);
+    acp_json_write_key(&w, acp_str("unparsed_arguments"));
+    text.len = acp_utf8_cut(text.ptr, text.len, MAX_UNPARSED);
+    acp_json_write_str(&w, text);
+    acp_json_end_object(&w);
+    struct acp_str copy = w.err ? acp_str(NULL) : acp_arena_copy(arena, acp_buf_view(&out));
+    acp_buf_finish(&out);
+    return copy.ptr ? acp_raw_n(copy.ptr, copy.len) : acp_raw("{}");
+}
+
+/* What came of an answer, in the history. */
+static int keep_answer(struct coding *coding, const struct model_part *parts, size_t count)
+{
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    struct model_part *kept = acp_arena_alloc(&arena, (count + 1) * sizeof(*kept));
+    int err = kept ? 0 : ACP_ERR_NOMEM;
+    for (size_t i = 0; i < count && !err; i++) {
+        kept[i] = parts[i];
+        if (parts[i].kind != MODEL_CALL || parts[i].arguments.ptr)
+            continue;
+        kept[i].arguments = wrap_arguments(parts[i].text, &arena);
+        kept[i].text = acp_str(NULL);
+    }
+    if (!err)
+        err = history_add(coding->history, MODEL_ASSISTANT, kept, count);
+    acp_arena_finish(&arena);
     coding_log(coding);
     return err;
+}
+
+/* Whether the answer ended because nothing more fits into the window. */
+static bool is_window_full(const struct model_end *end)
+{
+    const struct model_usage *usage = &end->usage;
+    return end->is_too_long ||
+           (end->stop == MODEL_MAX_TOKENS && usage->window &&
+            usage->input + usage->output >= usage->window - usage->window / FULL_PART);
+}
+
+/*
+ * An answer that was cut off at the limit of its length: what came is kept, whole calls are run,
+ * and the model goes on.  A call at its very end may have been cut off, and is not run.
+ */
+static void go_on_after_cut(struct work *work, const struct model_end *end)
+{
+    static const char wish[] =
+        CODER_NOTE_BEGIN "Your answer was cut off at the limit of its length. Go on exactly where "
+                         "it stops, without repeating anything. If a tool call was cut off, make "
+                         "it again, in smaller steps." CODER_NOTE_END;
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(wish)};
+    size_t count = end->part_count;
+    if (count && end->parts[count - 1].kind == MODEL_CALL)
+        count--;
+    work->lost_call = count < end->part_count;
+    int err = keep_answer(work->coding, end->parts, count);
+    if (work_end_if_cancelled(work))
+        return;
+    if (!err && work->continued++ == MAX_CONTINUED) {
+        work_end(work, ACP_STOP_MAX_TOKENS);
+        return;
+    }
+    for (size_t i = 0; i < count && !err; i++)
+        if (end->parts[i].kind == MODEL_CALL) {
+            work_run_calls(work, end->parts, count);
+            return;
+        }
+    if (!err)
+        err = history_add(work->coding->history, MODEL_USER, &part, 1);
+    coding_log(work->coding);
+    if (err)
+        work_fail(work, history_err_text(err));
+    else if (is_window_full(end) && work_can_compact(work))
+        work_make_room(work);
+    else
+        work_ask(work);
+}
+
+/* With a turn that the service refuses in the history, it would refuse the next one, too. */
+static void refuse_turn(struct work *work)
+{
+    struct coding *coding = work->coding;
+    history_truncate(coding->history, work->first_message);
+    coding_rewind_facts(coding);
+    coding_log_rewind(coding);
+    (void) coding_tell(coding,
+                       "the model refused this prompt; it was left out of what the model is "
+                       "told again, so that the next prompt can be answered");
+    work_end(work, ACP_STOP_REFUSAL);
+}
+
+static void on_error(struct work *work, const struct model_end *end)
+{
+    if (is_window_full(end) && work_can_compact(work))
+        work_make_room(work);
+    else if (end->stop == MODEL_CANCELLED)
+        work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
+    else
+        work_fail(work, end->sentence);
+}
+
+static void on_answer(struct work *work, const struct model_end *end)
+{
+    if (end->stop == MODEL_MAX_TOKENS) {
+        go_on_after_cut(work, end);
+        return;
+    }
+    work->continued = 0;
+    if (end->stop == MODEL_REFUSAL && !work->cancelled) {
+        refuse_turn(work);
+        return;
+    }
+    int err = keep_answer(work->coding, end->parts, end->part_count);
+    if (work_end_if_cancelled(work))
+        return;
+    if (err)
+        work_fail(work, history_err_text(err));
+    else if (end->stop == MODEL_CALLS)
+        work_run_calls(work, end->parts, end->part_count);
+    else if (end->stop == MODEL_ERROR || end->stop == MODEL_CANCELLED)
+        on_error(work, end);
+    else
+        work_end(work, ACP_STOP_END_TURN);
 }
 
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
@@ -389,50 +361,22 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
     struct work *work = user;
     work->reply = NULL;
     if (work->compacting) {
-        end_compaction(work, end);
-        model_reply_free(reply);
-        return;
+        work_end_compaction(work, end);
+    } else {
+        tell_usage(work, &end->usage);
+        /* The service did not accept the reasoning, and answered without: it goes for good. */
+        if (end->is_stripped)
+            coding_free_context(work->coding);
+        on_answer(work, end);
     }
-    tell_usage(work, &end->usage);
-    int err = keep_answer(work->coding, end);
-    if (end_if_cancelled(work))
-        ;
-    else if (err)
-        work_fail(work, history_err_text(err));
-    else if (end->stop == MODEL_CALLS)
-        run_calls(work, end->parts, end->part_count);
-    else if (can_be_shorter(work, end))
-        make_room(work);
-    else if (end->stop == MODEL_CANCELLED)
-        work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
-    else if (end->stop == MODEL_ERROR)
-        work_fail(work, end->sentence);
-    else
-        work_end(work, end->stop == MODEL_MAX_TOKENS ? ACP_STOP_MAX_TOKENS
-                       : end->stop == MODEL_REFUSAL  ? ACP_STOP_REFUSAL
-                                                     : ACP_STOP_END_TURN);
     model_reply_free(reply);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* The tools that the mode offers. */
-static size_t offered(struct coding *coding, struct model_tool *tools, size_t most)
+int work_send(struct work *work, const struct model_message *messages, size_t count,
+              struct acp_failure *failure)
 {
-    size_t count = 0;
-    const struct tool_info *info;
-    for (size_t i = 0; (info = toolbox_at(coding->coder->box, i)) != NULL && count < most; i++)
-        if (tools_offer(coding->tools, info))
-            tools[count++] = (struct model_tool){acp_str(info->name), acp_str(info->description),
-                                                 acp_raw(info->input_schema)};
-    return count + coding_offer_servers(coding, tools + count, most - count);
-}
-
-/* Sends these messages, and the tools: services want those declared that were used. */
-static int send_messages(struct work *work, const struct model_message *messages, size_t count,
-                         struct acp_failure *failure)
-{
-    enum { MAX_TOOLS = 128 };
     static const struct model_handler handler = {
         .text = on_text,
         .thought = on_thought,
@@ -441,130 +385,116 @@ static int send_messages(struct work *work, const struct model_message *messages
         .end = on_end,
     };
     struct coding *coding = work->coding;
-    struct model_tool tools[MAX_TOOLS];
-    struct acp_buf system;
-    acp_buf_init(&system, 1 << 20);
-    int err = coder_write_system(coding, &system);
     struct model_ask ask = {
         .model = acp_str(coding_model(coding)),
-        .system = acp_buf_view(&system),
         .messages = messages,
         .message_count = count,
-        .tools = tools,
-        .tool_count = offered(coding, tools, MAX_TOOLS),
         .effort = coding->effort,
         .session = acp_session_id(coding->session),
     };
-    if (!err && coding->coder->disabled) {
+    if (coding->coder->disabled) {
         (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);
-        err = ACP_ERR_STATE;
+        return ACP_ERR_STATE;
     }
-    if (!err)
-        err = model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
-    acp_buf_finish(&system);
-    return err;
+    int err = coding_get_context(coding, &ask);
+    return err ? err
+               : model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
 }
 
-static void fail_ask(struct work *work, int err, const struct acp_failure *failure)
-{
-    work_fail(work, *failure->message ? failure->message : acp_err_text(err));
-}
-
-/* The wish for a summary is sent behind the history and is no part of it. */
-static int send_wish(struct work *work, struct acp_failure *failure)
-{
-    static const char wish[] =
-        "Sum up our conversation so far for yourself, so that you can go on with nothing but the "
-        "summary: the task, what was decided and why, what was done, which files matter, what is "
-        "still open. Answer with the summary alone, and call no tools.";
-    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(wish)};
-    size_t count;
-    const struct model_message *said = history_messages(work->coding->history, &count);
-    struct model_message *messages = calloc(count + 1, sizeof(*messages));
-    if (!messages)
-        return ACP_ERR_NOMEM;
-    struct acp_arena shortened;
-    int err = 0;
-    acp_arena_init(&shortened, 0);
-    if (work->too_long)
-        err = coder_shorten(said, count, &shortened, messages);
-    else if (count)
-        memcpy(messages, said, count * sizeof(*messages));
-    messages[count] = (struct model_message){MODEL_USER, &part, 1};
-    if (!err)
-        err = send_messages(work, messages, count + 1, failure);
-    acp_arena_finish(&shortened);
-    free(messages);
-    return err;
-}
-
-void work_compact(struct work *work)
-{
-    struct acp_failure failure = {0};
-    work->compacting = true;
-    work->coding->compactions++;
-    tell_compaction(work, ACP_COMPACTION_STATUS_IN_PROGRESS);
-    int err = send_wish(work, &failure);
-    if (err) {
-        tell_compaction(work, ACP_COMPACTION_STATUS_FAILED);
-        work->compacting = false;
-        fail_ask(work, err, &failure);
-    }
-}
-
-static bool is_nearly_full(const struct coding *coding)
-{
-    const struct model_usage *usage = &coding->usage;
-    return usage->window && (usage->input + usage->output) * 100 > usage->window * COMPACT_PERCENT;
-}
-
-static void ask_model(struct work *work)
+void work_ask(struct work *work)
 {
     struct coding *coding = work->coding;
     uint64_t most = coding->coder->options->max_requests;
     struct acp_failure failure = {0};
-    size_t count;
+    struct acp_arena arena;
+    struct model_ask context;
     if (work->requests >= (most ? most : MAX_REQUESTS_DEFAULT)) {
         work_end(work, ACP_STOP_MAX_TURN_REQUESTS);
         return;
     }
     work->requests++;
-    if (is_nearly_full(coding)) {
+    if (coding_is_nearly_full(coding)) {
         work_compact(work);
         return;
     }
-    const struct model_message *messages = history_messages(coding->history, &count);
-    int err = send_messages(work, messages, count, &failure);
+    acp_arena_init(&arena, 0);
+    /* Before the messages are looked at: a new context takes reasoning out of them. */
+    int err = coding_get_context(coding, &context);
+    const struct model_message *messages =
+        err ? NULL : history_messages(coding->history, 0, &arena);
+    if (!err)
+        err = messages ? work_send(work, messages, history_count(coding->history), &failure)
+                       : ACP_ERR_NOMEM;
+    acp_arena_finish(&arena);
     if (err)
-        fail_ask(work, err, &failure);
-}
-
-void work_go_on(struct work *work)
-{
-    work->waiting = false;
-    ask_model(work);
+        work_fail(work, *failure.message ? failure.message : acp_err_text(err));
 }
 
 /* ---- The prompt ------------------------------------------------------------------------------ */
 
+/* The prompt behind a note of what has changed. */
+static int add_prompt(struct work *work, struct acp_str note)
+{
+    const struct work_prompt *prompt = &work->prompt;
+    size_t size = (prompt->count + 1) * sizeof(*prompt->parts);
+    struct model_part *parts = acp_arena_alloc(&work->arena, size);
+    size_t count = 0;
+    if (!parts)
+        return ACP_ERR_NOMEM;
+    if (note.len)
+        parts[count++] = (struct model_part){.kind = MODEL_TEXT, .text = note};
+    memcpy(parts + count, prompt->parts, prompt->count * sizeof(*parts));
+    return history_add(work->coding->history, MODEL_USER, parts, count + prompt->count);
+}
+
+/* Puts the prompt into the history; false when the turn has failed with it. */
+static bool take_prompt(struct work *work)
+{
+    struct coding *coding = work->coding;
+    struct acp_buf note;
+    work->waiting = false;
+    acp_buf_init(&note, CODER_MAX_NOTE);
+    work->first_message = history_count(coding->history);
+    coding_begin_facts(coding);
+    int err = coding_write_note(coding, FACTS_ALL, &note);
+    if (!err)
+        err = add_prompt(work, acp_buf_view(&note));
+    acp_buf_finish(&note);
+    if (err)
+        coding_rewind_facts(coding);
+    coding_log(coding);
+    if (!err && history_count(coding->history) == work->first_message) {
+        fail_turn(work, CODE_PARAMS, "the prompt is empty: say what the agent should do");
+        return false;
+    }
+    if (err)
+        fail_turn(work, CODE_PARAMS, history_err_text(err));
+    return !err;
+}
+
+void work_go_on(struct work *work)
+{
+    if (take_prompt(work))
+        work_ask(work);
+}
+
 void work_begin(struct work *work)
 {
     struct coding *coding = work->coding;
-    int err = history_add(coding->history, MODEL_USER, work->prompt.parts, work->prompt.count);
-    if (err) {
-        fail_turn(work, CODE_PARAMS, history_err_text(err));
-        return;
-    }
     coding_name(coding, work->prompt.parts, work->prompt.count);
-    coding_log(coding);
     tools_begin_turn(coding->tools);
     coding_tell_warning(coding);
     coding_tell_servers(coding);
-    if (end_if_cancelled(work))
+    if (work->cancelled) {
+        if (take_prompt(work))
+            work_end(work, ACP_STOP_CANCELLED);
         return;
+    }
     work->waiting = coding_await_servers(coding, work);
     if (!work->waiting)
-        ask_model(work);
+        work_go_on(work);
+    else if (work_keep_prompt(work))
+        work_fail(work, acp_err_text(ACP_ERR_NOMEM));
 }
 
 static void begin(struct work *work, struct acp_content_block_list blocks)

@@ -1,18 +1,32 @@
-/* history.c - the conversation as the model is told it. */
+/*
+ * history.c - the conversation as the model is told it.
+ *
+ * Each message is one block of memory: its parts one behind the other, and of each part only the
+ * fields that it has.  A struct model_part is larger than what most parts say, so those are made
+ * when they are needed, for as long as they are.
+ */
 #include "agent/history.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 /* What models make of text, roughly. */
 enum { BYTES_PER_TOKEN = 4, TOKENS_PER_IMAGE = 1500 };
 
+/* A message; its parts follow. */
+struct packed {
+    uint32_t size; /* of the parts, in bytes */
+    uint32_t part_count;
+    uint32_t weight; /* bytes that the model is told, for the estimate of tokens */
+    enum model_role role;
+};
+
 struct history {
-    struct model_message *messages;
-    struct acp_arena *arenas; /* one for each message, of its parts and texts */
+    struct packed **messages;
     size_t count;
     size_t cap;
-    uint64_t bytes; /* that the model is told, for the estimate of tokens */
-    size_t held;    /* bytes in all arenas */
+    uint64_t weight; /* of all messages */
+    size_t held;     /* bytes of all messages */
 };
 
 int history_new(struct history **ret)
@@ -21,13 +35,19 @@ int history_new(struct history **ret)
     return *ret ? 0 : ACP_ERR_NOMEM;
 }
 
+void history_truncate(struct history *history, size_t count)
+{
+    while (history->count > count) {
+        struct packed *last = history->messages[--history->count];
+        history->weight -= last->weight;
+        history->held -= last->size;
+        free(last);
+    }
+}
+
 void history_clear(struct history *history)
 {
-    for (size_t i = 0; i < history->count; i++)
-        acp_arena_finish(&history->arenas[i]);
-    history->count = 0;
-    history->bytes = 0;
-    history->held = 0;
+    history_truncate(history, 0);
 }
 
 void history_free(struct history *history)
@@ -36,103 +56,17 @@ void history_free(struct history *history)
         return;
     history_clear(history);
     free(history->messages);
-    free(history->arenas);
     free(history);
 }
 
-/* ---- Adding ---------------------------------------------------------------------------------- */
-
-static int grow(struct history *history)
+size_t history_count(const struct history *history)
 {
-    if (history->count < history->cap)
-        return 0;
-    size_t cap = history->cap ? history->cap * 2 : 8;
-    struct model_message *messages = realloc(history->messages, cap * sizeof(*messages));
-    if (!messages)
-        return ACP_ERR_NOMEM;
-    history->messages = messages;
-    struct acp_arena *arenas = realloc(history->arenas, cap * sizeof(*arenas));
-    if (!arenas)
-        return ACP_ERR_NOMEM;
-    history->arenas = arenas;
-    history->cap = cap;
-    return 0;
+    return history->count;
 }
 
-static uint64_t size_of(const struct model_part *part)
+uint64_t history_tokens(const struct history *history)
 {
-    bool picture = part->kind == MODEL_IMAGE || part->kind == MODEL_AUDIO;
-    return part->text.len + part->arguments.len + part->name.len + part->uri.len +
-           (picture ? TOKENS_PER_IMAGE * BYTES_PER_TOKEN : 0);
-}
-
-/* Copies a text; false when memory is out. */
-static bool keep(struct acp_arena *arena, struct acp_str *text)
-{
-    if (!text->ptr)
-        return true;
-    *text = acp_arena_copy(arena, *text);
-    return text->ptr != NULL;
-}
-
-static bool keep_raw(struct acp_arena *arena, struct acp_raw *raw)
-{
-    struct acp_str text = {raw->ptr, raw->len};
-    bool kept = keep(arena, &text);
-    *raw = acp_raw_n(text.ptr, text.len);
-    return kept;
-}
-
-static bool keep_part(struct acp_arena *arena, struct model_part *part)
-{
-    return keep(arena, &part->text) && keep(arena, &part->mime) && keep(arena, &part->data) &&
-           keep(arena, &part->uri) && keep(arena, &part->id) && keep(arena, &part->name) &&
-           keep_raw(arena, &part->arguments) && keep(arena, &part->sealed.api) &&
-           keep_raw(arena, &part->sealed.data);
-}
-
-static int add(struct history *history, enum model_role role, const struct model_part *parts,
-               size_t count)
-{
-    int err = grow(history);
-    if (err)
-        return err;
-    struct acp_arena *arena = &history->arenas[history->count];
-    acp_arena_init(arena, 0);
-    struct model_part *copies = acp_arena_alloc(arena, (count + 1) * sizeof(*copies));
-    bool kept = copies != NULL;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count && kept; i++) {
-        copies[i] = parts[i];
-        kept = keep_part(arena, &copies[i]);
-        bytes += size_of(&copies[i]);
-    }
-    if (!kept) {
-        acp_arena_finish(arena);
-        return ACP_ERR_NOMEM;
-    }
-    history->messages[history->count++] = (struct model_message){role, copies, count};
-    history->bytes += bytes;
-    history->held += arena->used;
-    return 0;
-}
-
-/* The bytes that a copy of the parts takes. */
-static size_t copied_size(const struct model_part *parts, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += sizeof(parts[i]) + parts[i].text.len + parts[i].mime.len + parts[i].data.len +
-                 parts[i].uri.len + parts[i].id.len + parts[i].name.len + parts[i].arguments.len +
-                 parts[i].sealed.api.len + parts[i].sealed.data.len;
-    return bytes;
-}
-
-int history_add(struct history *history, enum model_role role, const struct model_part *parts,
-                size_t count)
-{
-    size_t room = history->held < HISTORY_MAX_BYTES ? HISTORY_MAX_BYTES - history->held : 0;
-    return copied_size(parts, count) > room ? ACP_ERR_LIMIT : add(history, role, parts, count);
+    return history->weight / BYTES_PER_TOKEN;
 }
 
 const char *history_err_text(int err)
@@ -141,209 +75,388 @@ const char *history_err_text(int err)
                                 : acp_err_text(err);
 }
 
+/* ---- Packing --------------------------------------------------------------------------------- */
+
+/* Where a part has its texts.  Raw JSON is the same two members under another type. */
+static const size_t fields[] = {
+    offsetof(struct model_part, text),       offsetof(struct model_part, mime),
+    offsetof(struct model_part, data),       offsetof(struct model_part, uri),
+    offsetof(struct model_part, id),         offsetof(struct model_part, name),
+    offsetof(struct model_part, arguments),  offsetof(struct model_part, sealed.api),
+    offsetof(struct model_part, sealed.data)};
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), HEAD = 4, LENGTH_MAX = 5 };
+_Static_assert(sizeof(struct acp_raw) == sizeof(struct acp_str) &&
+                   offsetof(struct acp_raw, ptr) == offsetof(struct acp_str, ptr) &&
+                   offsetof(struct acp_raw, len) == offsetof(struct acp_str, len),
+               "texts and raw JSON are packed alike");
+
+static struct acp_str get_field(const struct model_part *part, size_t field)
+{
+    struct acp_str text;
+    memcpy(&text, (const char *) part + fields[field], sizeof(text));
+    return text;
+}
+
+static void set_field(struct model_part *part, size_t field, struct acp_str text)
+{
+    memcpy((char *) part + fields[field], &text, sizeof(text));
+}
+
+/* Seven bits a byte, the lowest first. */
+static size_t put_length(unsigned char *out, size_t length)
+{
+    size_t n = 0;
+    for (; length > 0x7f; length >>= 7)
+        out[n++] = (unsigned char) (length | 0x80);
+    out[n++] = (unsigned char) length;
+    return n;
+}
+
+static size_t get_length(const unsigned char *in, size_t *ret)
+{
+    size_t n = 0;
+    *ret = 0;
+    do
+        *ret |= (size_t) (in[n] & 0x7f) << 7 * n;
+    while (in[n++] & 0x80);
+    return n;
+}
+
+static size_t packed_size(const struct model_part *part)
+{
+    unsigned char length[LENGTH_MAX + 5];
+    size_t size = HEAD;
+    for (size_t i = 0; i < FIELDS; i++) {
+        struct acp_str text = get_field(part, i);
+        if (text.ptr)
+            size += put_length(length, text.len) + text.len + 1;
+    }
+    return size;
+}
+
+/* Kind, whether it has failed, which fields there are; then these, each with a NUL behind it. */
+static unsigned char *pack_part(unsigned char *out, const struct model_part *part)
+{
+    unsigned char *head = out;
+    unsigned mask = 0;
+    out += HEAD;
+    for (size_t i = 0; i < FIELDS; i++) {
+        struct acp_str text = get_field(part, i);
+        if (!text.ptr)
+            continue;
+        mask |= 1u << i;
+        out += put_length(out, text.len);
+        memcpy(out, text.ptr, text.len);
+        out[text.len] = '\0';
+        out += text.len + 1;
+    }
+    head[0] = (unsigned char) part->kind;
+    head[1] = part->failed;
+    head[2] = (unsigned char) (mask & 0xff);
+    head[3] = (unsigned char) (mask >> 8);
+    return out;
+}
+
+static const unsigned char *unpack_part(const unsigned char *in, struct model_part *ret)
+{
+    unsigned mask = in[2] | (unsigned) in[3] << 8;
+    *ret = (struct model_part){.kind = (enum model_part_kind) in[0], .failed = in[1] != 0};
+    in += HEAD;
+    for (size_t i = 0; i < FIELDS; i++) {
+        size_t length;
+        if (!(mask & 1u << i))
+            continue;
+        in += get_length(in, &length);
+        set_field(ret, i, acp_str_n((const char *) in, length));
+        in += length + 1;
+    }
+    return in;
+}
+
+static uint32_t weight_of(const struct model_part *part)
+{
+    bool picture = part->kind == MODEL_IMAGE || part->kind == MODEL_AUDIO;
+    return (uint32_t) (part->text.len + part->arguments.len + part->name.len + part->uri.len +
+                       (picture ? TOKENS_PER_IMAGE * BYTES_PER_TOKEN : 0));
+}
+
+/* NULL when memory is out. */
+static struct packed *pack(enum model_role role, const struct model_part *parts, size_t count,
+                           size_t size)
+{
+    struct packed *message = malloc(sizeof(*message) + size);
+    if (!message)
+        return NULL;
+    *message = (struct packed){.size = (uint32_t) size, .role = role};
+    message->part_count = (uint32_t) count;
+    unsigned char *out = (unsigned char *) (message + 1);
+    for (size_t i = 0; i < count; i++) {
+        out = pack_part(out, &parts[i]);
+        message->weight += weight_of(&parts[i]);
+    }
+    return message;
+}
+
+/* ret has room for the parts. */
+static void unpack(const struct packed *message, struct model_part *ret)
+{
+    const unsigned char *in = (const unsigned char *) (message + 1);
+    for (size_t i = 0; i < message->part_count; i++)
+        in = unpack_part(in, &ret[i]);
+}
+
+struct model_message *history_messages(const struct history *history, size_t first,
+                                       struct acp_arena *arena)
+{
+    size_t count = history->count > first ? history->count - first : 0;
+    struct model_message *messages = acp_arena_alloc(arena, (count + 1) * sizeof(*messages));
+    for (size_t i = 0; messages && i < count; i++) {
+        const struct packed *packed = history->messages[first + i];
+        size_t size = (packed->part_count + (size_t) 1) * sizeof(struct model_part);
+        struct model_part *parts = acp_arena_alloc(arena, size);
+        if (!parts)
+            return NULL;
+        unpack(packed, parts);
+        messages[i] = (struct model_message){packed->role, parts, packed->part_count};
+    }
+    return messages;
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+static int grow(struct history *history)
+{
+    if (history->count < history->cap)
+        return 0;
+    size_t cap = history->cap ? history->cap + history->cap / 2 : 8;
+    struct packed **messages = realloc(history->messages, cap * sizeof(*messages));
+    if (!messages)
+        return ACP_ERR_NOMEM;
+    history->messages = messages;
+    history->cap = cap;
+    return 0;
+}
+
+/* Adds what is known to be valid here; more than limit bytes in all are not added. */
+static int append(struct history *history, enum model_role role, const struct model_part *parts,
+                  size_t count, size_t limit)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += packed_size(&parts[i]);
+    if (!count)
+        return 0;
+    if (size > UINT32_MAX / 2 || history->held + size > limit)
+        return ACP_ERR_LIMIT;
+    int err = grow(history);
+    struct packed *message = err ? NULL : pack(role, parts, count, size);
+    if (!message)
+        return ACP_ERR_NOMEM;
+    history->messages[history->count++] = message;
+    history->weight += message->weight;
+    history->held += size;
+    return 0;
+}
+
 /* ---- Calls and results ----------------------------------------------------------------------- */
 
-static bool has_part(const struct model_message *message, enum model_part_kind kind)
+static const char interrupted[] = "This was not run: the turn was interrupted.";
+
+static const struct model_part *find(const struct model_part *parts, size_t count,
+                                     enum model_part_kind kind, struct acp_str id)
 {
-    for (size_t i = 0; i < message->part_count; i++)
-        if (message->parts[i].kind == kind)
-            return true;
-    return false;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].kind == kind && acp_str_eq(parts[i].id, id))
+            return &parts[i];
+    return NULL;
+}
+
+static struct model_part failed_result(const struct model_part *call, struct acp_str why)
+{
+    return (struct model_part){
+        .kind = MODEL_RESULT, .failed = true, .text = why, .id = call->id, .name = call->name};
+}
+
+/* The calls of the last message, unpacked; the caller frees them.  NULL where there are none. */
+static int open_calls(const struct history *history, struct model_part **ret, size_t *ret_count)
+{
+    const struct packed *last = history->count ? history->messages[history->count - 1] : NULL;
+    *ret = NULL;
+    *ret_count = 0;
+    if (!last || last->role != MODEL_ASSISTANT)
+        return 0;
+    struct model_part *parts = calloc(last->part_count + (size_t) 1, sizeof(*parts));
+    if (!parts)
+        return ACP_ERR_NOMEM;
+    unpack(last, parts);
+    for (size_t i = 0; i < last->part_count; i++)
+        if (parts[i].kind == MODEL_CALL)
+            parts[(*ret_count)++] = parts[i];
+    *ret = parts;
+    return 0;
 }
 
 int history_close_calls(struct history *history, struct acp_str why)
 {
-    if (!history->count)
-        return 0;
-    const struct model_message *last = &history->messages[history->count - 1];
-    struct model_part *results = calloc(last->part_count + 1, sizeof(*results));
-    size_t count = 0;
-    if (!results)
-        return ACP_ERR_NOMEM;
-    for (size_t i = 0; last->role == MODEL_ASSISTANT && i < last->part_count; i++)
-        if (last->parts[i].kind == MODEL_CALL)
-            results[count++] = (struct model_part){.kind = MODEL_RESULT,
-                                                   .failed = true,
-                                                   .text = why,
-                                                   .id = last->parts[i].id,
-                                                   .name = last->parts[i].name};
+    struct model_part *calls;
+    size_t count;
+    int err = open_calls(history, &calls, &count);
+    for (size_t i = 0; i < count; i++)
+        calls[i] = failed_result(&calls[i], why);
     /* Calls without results could not be sent any more, so these are added beyond the limit. */
-    int err = count ? add(history, MODEL_USER, results, count) : 0;
-    free(results);
+    if (!err)
+        err = append(history, MODEL_USER, calls, count, SIZE_MAX);
+    free(calls);
     return err ? err : (int) count;
 }
 
-int history_compact(struct history *history, struct acp_str summary, size_t keep_last)
+/* Services refuse empty texts; one with a seal has a meaning for the service that made it. */
+static bool is_empty(const struct model_part *part)
 {
-    size_t from = history->count > keep_last ? history->count - keep_last : 0;
-    while (from && from < history->count && has_part(&history->messages[from], MODEL_RESULT))
-        from--;
-    struct history *next;
-    struct model_part part = {.kind = MODEL_TEXT, .text = summary};
-    int err = history_new(&next);
-    if (!err)
-        err = history_add(next, MODEL_USER, &part, 1);
-    for (size_t i = from; i < history->count && !err; i++)
-        err = history_add(next, history->messages[i].role, history->messages[i].parts,
-                          history->messages[i].part_count);
-    if (!err) {
-        struct history old = *history;
-        *history = *next;
-        *next = old;
+    return part->kind == MODEL_TEXT && !part->text.len && !part->sealed.api.ptr;
+}
+
+static bool may_have(enum model_role role, enum model_part_kind kind)
+{
+    return role == MODEL_USER ? kind != MODEL_CALL && kind != MODEL_THOUGHT : kind != MODEL_RESULT;
+}
+
+/*
+ * Puts together what is added: the results of the calls first, one for each, then the rest.  kept
+ * has room for all of both.
+ */
+static size_t arrange(enum model_role role, const struct model_part *parts, size_t count,
+                      const struct model_part *calls, size_t call_count, struct model_part *kept)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < call_count; i++) {
+        const struct model_part *result = find(parts, count, MODEL_RESULT, calls[i].id);
+        kept[n++] = result ? *result : failed_result(&calls[i], acp_str(interrupted));
     }
-    history_free(next);
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].kind != MODEL_RESULT && may_have(role, parts[i].kind) && !is_empty(&parts[i]))
+            kept[n++] = parts[i];
+    /* Services take no thoughts that nothing follows: those of an answer that broke off there. */
+    while (role == MODEL_ASSISTANT && n && kept[n - 1].kind == MODEL_THOUGHT)
+        n--;
+    return n;
+}
+
+static bool has_kind(const struct model_part *parts, size_t count, enum model_part_kind kind)
+{
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].kind == kind)
+            return true;
+    return false;
+}
+
+int history_add(struct history *history, enum model_role role, const struct model_part *parts,
+                size_t count)
+{
+    struct model_part *calls = NULL;
+    size_t call_count = 0;
+    bool answers = role == MODEL_USER && has_kind(parts, count, MODEL_RESULT);
+    int err = 0;
+    if (!answers && history_close_calls(history, acp_str(interrupted)) < 0)
+        return ACP_ERR_NOMEM;
+    if (answers)
+        err = open_calls(history, &calls, &call_count);
+    struct model_part *kept = err ? NULL : calloc(count + call_count + 1, sizeof(*kept));
+    if (kept) {
+        size_t n = arrange(role, parts, count, calls, call_count, kept);
+        err = append(history, role, kept, n, HISTORY_MAX_BYTES);
+    } else {
+        err = ACP_ERR_NOMEM;
+    }
+    free(kept);
+    free(calls);
     return err;
 }
 
-const struct model_message *history_messages(const struct history *history, size_t *ret_count)
+/* ---- Shorter --------------------------------------------------------------------------------- */
+
+static bool has_results(const struct packed *message)
 {
-    *ret_count = history->count;
-    return history->messages;
-}
-
-uint64_t history_tokens(const struct history *history)
-{
-    return history->bytes / BYTES_PER_TOKEN;
-}
-
-/* ---- As JSON --------------------------------------------------------------------------------- */
-
-static const char *const kind_names[] = {
-    [MODEL_TEXT] = "text",         [MODEL_IMAGE] = "image",     [MODEL_AUDIO] = "audio",
-    [MODEL_RESOURCE] = "resource", [MODEL_THOUGHT] = "thought", [MODEL_CALL] = "call",
-    [MODEL_RESULT] = "result",
-};
-
-static void write_text(struct acp_json_writer *w, const char *name, struct acp_str text)
-{
-    if (!text.ptr)
-        return;
-    acp_json_write_key(w, acp_str(name));
-    acp_json_write_str(w, text);
-}
-
-static void write_raw(struct acp_json_writer *w, const char *name, struct acp_raw raw)
-{
-    if (!raw.ptr)
-        return;
-    acp_json_write_key(w, acp_str(name));
-    acp_json_write_raw(w, raw);
-}
-
-static void write_part(struct acp_json_writer *w, const struct model_part *part)
-{
-    acp_json_begin_object(w);
-    write_text(w, "kind", acp_str(kind_names[part->kind]));
-    write_text(w, "text", part->text);
-    write_text(w, "mime", part->mime);
-    write_text(w, "data", part->data);
-    write_text(w, "uri", part->uri);
-    write_text(w, "id", part->id);
-    write_text(w, "name", part->name);
-    write_raw(w, "arguments", part->arguments);
-    write_text(w, "api", part->sealed.api);
-    write_raw(w, "sealed", part->sealed.data);
-    if (part->failed) {
-        acp_json_write_key(w, acp_str("failed"));
-        acp_json_write_bool(w, true);
+    struct model_part part;
+    const unsigned char *in = (const unsigned char *) (message + 1);
+    for (size_t i = 0; i < message->part_count; i++) {
+        in = unpack_part(in, &part);
+        if (part.kind == MODEL_RESULT)
+            return true;
     }
-    acp_json_end_object(w);
+    return false;
 }
 
-void history_write(const struct model_message *message, struct acp_json_writer *w)
+/* Takes the messages of the other, which is freed. */
+static void take_over(struct history *history, struct history *other)
 {
-    acp_json_begin_object(w);
-    write_text(w, "role", acp_str(message->role == MODEL_USER ? "user" : "assistant"));
-    acp_json_write_key(w, acp_str("parts"));
-    acp_json_begin_array(w);
-    for (size_t i = 0; i < message->part_count; i++)
-        write_part(w, &message->parts[i]);
-    acp_json_end_array(w);
-    acp_json_end_object(w);
+    struct history old = *history;
+    *history = *other;
+    *other = old;
+    history_free(other);
 }
 
-static int read_kind(struct acp_json_reader *r, enum model_part_kind *ret)
+int history_compact(struct history *history, struct acp_str summary, size_t keep)
 {
-    struct acp_str name;
-    int err = acp_json_read_str(r, &name);
+    size_t from = history->count > keep ? history->count - keep : 0;
+    struct model_part part = {.kind = MODEL_TEXT, .text = summary};
+    struct history *next;
+    while (from && from < history->count && has_results(history->messages[from]))
+        from--;
+    int err = history_new(&next);
     if (err)
         return err;
-    for (size_t i = 0; i < sizeof(kind_names) / sizeof(kind_names[0]); i++) {
-        if (!acp_str_is(name, kind_names[i]))
-            continue;
-        *ret = (enum model_part_kind) i;
-        return 0;
-    }
-    return ACP_ERR_VARIANT;
-}
-
-static int read_member(struct acp_json_reader *r, struct acp_str key, struct model_part *part)
-{
-    const struct {
-        const char *name;
-        struct acp_str *text;
-    } texts[] = {{"text", &part->text},     {"mime", &part->mime}, {"data", &part->data},
-                 {"uri", &part->uri},       {"id", &part->id},     {"name", &part->name},
-                 {"api", &part->sealed.api}};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (acp_str_is(key, texts[i].name))
-            return acp_json_read_str(r, texts[i].text);
-    if (acp_str_is(key, "kind"))
-        return read_kind(r, &part->kind);
-    if (acp_str_is(key, "arguments"))
-        return acp_json_read_raw(r, &part->arguments);
-    if (acp_str_is(key, "sealed"))
-        return acp_json_read_raw(r, &part->sealed.data);
-    if (acp_str_is(key, "failed"))
-        return acp_json_read_bool(r, &part->failed);
-    return acp_json_skip(r);
-}
-
-static int read_parts(struct acp_json_reader *r, struct acp_arena *arena,
-                      struct model_part **ret_parts, size_t *ret_count)
-{
-    struct model_part *parts = NULL;
-    struct acp_str key;
-    size_t count = 0;
-    int more = acp_json_enter_array(r);
-    while (!more && (more = acp_json_next_item(r)) > 0) {
-        size_t size = count * sizeof(*parts);
-        parts = acp_arena_grow(arena, parts, size, size + sizeof(*parts));
-        if (!parts)
-            return ACP_ERR_NOMEM;
-        struct model_part *part = &parts[count++];
-        *part = (struct model_part){0};
-        more = acp_json_enter_object(r);
-        while (!more && (more = acp_json_next_key(r, &key)) > 0)
-            more = read_member(r, key, part);
-    }
-    *ret_parts = parts;
-    *ret_count = count;
-    return more;
-}
-
-int history_read(struct history *history, struct acp_raw object)
-{
-    struct acp_json_reader r;
+    err = append(next, MODEL_USER, &part, 1, HISTORY_MAX_BYTES);
     struct acp_arena arena;
-    struct acp_str key;
-    struct acp_str role = {0};
-    struct model_part *parts = NULL;
-    size_t count = 0;
     acp_arena_init(&arena, 0);
-    acp_json_reader_init(&r, object, &arena, 0);
-    int more = acp_json_enter_object(&r);
-    while (!more && (more = acp_json_next_key(&r, &key)) > 0) {
-        if (acp_str_is(key, "role"))
-            more = acp_json_read_str(&r, &role);
-        else if (acp_str_is(key, "parts"))
-            more = read_parts(&r, &arena, &parts, &count);
-        else
-            more = acp_json_skip(&r);
-    }
-    if (!more)
-        more = history_add(history, acp_str_is(role, "user") ? MODEL_USER : MODEL_ASSISTANT, parts,
-                           count);
+    const struct model_message *messages = history_messages(history, from, &arena);
+    if (!messages)
+        err = ACP_ERR_NOMEM;
+    for (size_t i = 0; !err && from + i < history->count; i++)
+        err = append(next, messages[i].role, messages[i].parts, messages[i].part_count, SIZE_MAX);
     acp_arena_finish(&arena);
-    return more;
+    if (err)
+        history_free(next);
+    else
+        take_over(history, next);
+    return err;
+}
+
+/* Takes out of the parts what is not sent again; how many are left. */
+static size_t strip(struct model_part *parts, size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        parts[i].sealed = (struct model_sealed){0};
+        if (parts[i].kind != MODEL_THOUGHT && !is_empty(&parts[i]))
+            parts[n++] = parts[i];
+    }
+    return n;
+}
+
+int history_strip_reasoning(struct history *history)
+{
+    struct history *next;
+    struct acp_arena arena;
+    int err = history_new(&next);
+    if (err)
+        return err;
+    acp_arena_init(&arena, 0);
+    for (size_t i = 0; i < history->count && !err; i++) {
+        const struct packed *message = history->messages[i];
+        struct model_part *parts =
+            acp_arena_alloc(&arena, (message->part_count + (size_t) 1) * sizeof(*parts));
+        err = parts ? 0 : ACP_ERR_NOMEM;
+        if (err)
+            break;
+        unpack(message, parts);
+        err = append(next, message->role, parts, strip(parts, message->part_count), SIZE_MAX);
+        acp_arena_reset(&arena);
+    }
+    acp_arena_finish(&arena);
+    if (err)
+        history_free(next);
+    else
+        take_over(history, next);
+    return err;
 }

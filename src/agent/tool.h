@@ -8,6 +8,7 @@
  *   tool_attach.c reading what the user points at, for which no tool call is made
  *   tool_files.c  files, through the client or our own guard
  *   tool_notes.c  files that are read because of their names, such as AGENTS.md
+ *   tool_unknown.c calls of tools that do not exist
  *   tool_work.c   work for a thread
  *   tools/        the tools themselves
  *
@@ -154,7 +155,8 @@ struct tools {
     struct tool_roots *roots; /* opened when first used */
     struct tool_run *runs;
     struct undo *undo;
-    struct tool_background background[TOOLS_MAX_BACKGROUND];
+    struct tool_background *background; /* so many places, once there was one; or NULL */
+    size_t background_count;
     uint64_t next_background;
 };
 
@@ -259,6 +261,11 @@ mode_t tool_mode(struct tool_run *run, struct acp_str path);
 /* How many bytes it has there; 0 when that is not known. */
 uint64_t tool_size(struct tool_run *run, struct acp_str path);
 void tool_set_mode(struct tool_run *run, struct acp_str path, mode_t mode);
+
+/* ---- tool_unknown.c ------------------------------------------------------------------------- */
+
+/* Says that there is no tool of that name, and names those that there are, the nearest first. */
+void tool_say_unknown(struct tool_run *run, struct acp_str name);
 
 /* ---- tool_work.c ---------------------------------------------------------------------------- */
 

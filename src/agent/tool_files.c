@@ -22,7 +22,7 @@ static const struct acp_files_options file_options = {.max_scan = UINT64_C(64) <
 static bool has_jailed_commands(const struct tools *set)
 {
     bool has = acp_policy_mode(set->options.policy) == ACP_POLICY_SANDBOX;
-    for (size_t i = 0; i < TOOLS_MAX_BACKGROUND; i++)
+    for (size_t i = 0; i < set->background_count; i++)
         has = has || set->background[i].jailed;
     for (const struct tool_run *run = set->runs; run; run = run->next)
         has = has || run->sandboxed;

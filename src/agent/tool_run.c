@@ -457,8 +457,7 @@ static void prepare(struct tool_run *run)
         return;
     }
     if (!run->tool) {
-        tool_say(run, "There is no tool \"%.*s\".", (int) tool_cut(run->name, 100).len,
-                 run->name.ptr);
+        tool_say_unknown(run, run->name);
         run->early = TOOL_FAILED;
         return;
     }

@@ -142,6 +142,11 @@ void tools_free(struct tools *set)
     free(set);
 }
 
+void tools_set_policy(struct tools *set, const struct acp_policy *policy)
+{
+    set->options.policy = policy;
+}
+
 bool tools_offer(const struct tools *set, const struct tool_info *tool)
 {
     switch (acp_policy_mode(set->options.policy)) {

@@ -81,12 +81,14 @@ struct tools_options {
     struct toolbox *box;
     struct acp_session *session;
     struct acp_jobs *jobs;
-    const struct acp_policy *policy; /* decides; its mode may change at any time */
+    const struct acp_policy *policy; /* decides */
     struct acp_ledger *ledger;       /* what "always" leaves behind; may be NULL */
     enum acp_grant_scope always;     /* for how long "always" is meant */
     bool nobody;                     /* there is no person to be asked */
     /* Tools that are the session's alone: NULL when it has none of that name.  May be NULL. */
     const struct tool *(*find)(struct acp_str name, void *user);
+    /* The names of these, in any order; NULL behind the last.  May be NULL. */
+    const char *(*name)(size_t index, void *user);
     /* The ledger has a new grant: save it.  May be NULL. */
     void (*granted)(struct tools *set, void *user);
     /*
@@ -105,7 +107,9 @@ int tools_new(const struct tools_options *options, struct tools **ret);
  */
 void tools_free(struct tools *set);
 
-/* Whether the model is to be told of the tool in the mode that the policy has now. */
+/* Another policy decides from now on, also about runs that are not decided yet. */
+void tools_set_policy(struct tools *set, const struct acp_policy *policy);
+/* Whether the tool can be used in the mode that the policy has. */
 bool tools_offer(const struct tools *set, const struct tool_info *tool);
 
 /* ---- Files that are read because of their names --------------------------------------------- */

@@ -6,8 +6,8 @@
 #include "cmd/agents_inside.h"
 #include "cmd/config_inside.h"
 #include "cmd/places.h"
-#include "cmd/suggest.h"
 #include "launch/fetched.h"
+#include "text/suggest.h"
 #include "workspace/beneath.h"
 
 const char *agents_source_name(enum agent_source source)

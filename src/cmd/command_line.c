@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "cmd/suggest.h"
+#include "text/suggest.h"
 
 /* ---- The first pass ------------------------------------------------------------------------- */
 

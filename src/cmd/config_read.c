@@ -8,8 +8,8 @@
 
 #include "cmd/config_inside.h"
 #include "cmd/jsonc.h"
-#include "cmd/suggest.h"
 #include "text/sanitize.h"
+#include "text/suggest.h"
 
 /* ---- Where we are --------------------------------------------------------------------------- */
 

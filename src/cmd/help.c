@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/manual.h"
 #include "cmd/prose.h"
-#include "cmd/suggest.h"
+#include "text/suggest.h"
 
 enum {
     INDENT = 2,

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "cmd/suggest.h"
+#include "text/suggest.h"
 
 /* A row that a word of the command line has named. */
 struct match {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "cmd/option.h"
-#include "cmd/suggest.h"
 #include "text/sanitize.h"
+#include "text/suggest.h"
 
 void usage_error_set(struct usage_error *error, const char *format, ...)
 {

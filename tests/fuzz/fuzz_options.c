@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "cmd/complete.h"
-#include "cmd/suggest.h"
 #include "test_program.h"
+#include "text/suggest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -48,10 +48,12 @@ async function open(keep, flags, servers, ...turns) {
   return coder.open(turns, { mcpServers: servers.map(([label, way]) => server(coder, label, way)) });
 }
 
-/** Asks until the model is offered a tool of that name. */
+/** Asks until the model is offered a tool of that name: in the list, or, when it came late, by a note. */
 async function offered(coder, tool) {
+  const note = new RegExp(`MCP tool (available|changed); call it through mcp_call: \\{"name":"${tool}"`);
+  const told = ({ said }) => said.some(({ text }) => note.test(text));
   do await coder.stops("wait", "end_turn");
-  while (!coder.sent(-1).tools.includes(tool));
+  while (!coder.sent(-1).tools.includes(tool) && !told(coder.sent(-1)));
   return coder.sent(-1).tools;
 }
 
@@ -83,12 +85,25 @@ await kase(name("the first prompt waits for servers that start"), async (keep) =
 });
 
 await once(name("it does not wait for long, says so, and the tools come later"), async (keep) => {
-  const coder = await open(keep, [], [["late", "slow"]], WAIT);
+  const late = call("mcp_call", { tool: "late__echo", arguments: { words: "hi" } });
+  const coder = await open(keep, FULL, [["late", "slow"]], WAIT, { when: { prompt: "go" }, ...late, times: 1 },
+    { when: { prompt: "wrong" }, ...call("mcp_call", { tool: "late__ecco" }), times: 1 },
+    { when: { prompt: "odd" }, ...call("mcp_call", { arguments: 7 }), times: 1 }, DONE);
   await coder.stops("wait", "end_turn");
-  assert.ok(!coder.sent(0).tools.includes("late__echo"));
+  const { tools, system } = coder.sent(0);
+  assert.ok(!tools.includes("late__echo"));
   assert.match(coder.warned(), /"late\\?" is not ready yet/);
   await offered(coder, "late__echo");
   assert.equal(coder.warned().match(/not ready yet/g).length, 1, "once");
+  await coder.stops("go", "end_turn");
+  assert.equal(resultIn(coder.sent(-1)).text, "echo: hi");
+  assert.equal(coder.tools()[0].title, "late: echo");
+  assert.deepEqual(coder.tools()[0].rawInput, { words: "hi" });
+  await coder.stops("wrong", "end_turn");
+  assert.match(resultIn(coder.sent(-1)).text, /no tool "late__ecco"\. The tools are, the most similar ones first: late__echo, /);
+  await coder.stops("odd", "end_turn");
+  assert.match(resultIn(coder.sent(-1)).text, /"tool" must be the name/);
+  assert.deepEqual([coder.sent(-1).tools, coder.sent(-1).system], [tools, system], "the list never changes");
 });
 
 await kase(name("cancel while it waits for servers"), async (keep) => {
@@ -186,7 +201,7 @@ await kase(name("a server that ends in a call"), async (keep) => {
   assert.equal(coder.tools()[0].status, "failed");
   await coder.client.until("the report", () => /MCP server \\?"s\\?"/.test(coder.warned()));
   await coder.stops("wait", "end_turn");
-  assert.ok(!coder.sent(-1).tools.some((tool) => tool.startsWith("s__")), "its tools are not offered any more");
+  assert.match(JSON.stringify(coder.sent(-1).said), /MCP tool not available any more: s__echo/);
 });
 
 await once(name("a server that answers a call with what is no JSON"), async (keep) => {
@@ -203,7 +218,7 @@ await kase(name("a server that ends while nobody asks it for anything"), async (
   process.kill(pidOf(coder, "s"), "SIGKILL");
   await coder.client.until("the report", () => /MCP server \\?"s\\?".*SIGKILL/.test(coder.warned()));
   await coder.stops("wait", "end_turn");
-  assert.ok(!coder.sent(-1).tools.includes("s__echo"));
+  assert.match(JSON.stringify(coder.sent(-1).said), /MCP tool not available any more: s__echo/);
 });
 
 await once(name("a server that floods us is ended, and costs little memory"), async (keep) => {
@@ -229,16 +244,16 @@ await kase(name("silent, broken and missing servers are reported and hold up not
   assert.match(coder.warned(), /"missing\\?" cannot be started/);
 });
 
-await kase(name("what cannot be told as a notice is a thought of the next turn"), async (keep) => {
+await kase(name("what cannot be told as a notice is a message of the next turn"), async (keep) => {
   const coder = keep(new Coder(version, acp, "anthropic", FULL));
   coder.capabilities = {};
   const missing = { ...server(coder, "missing"), command: "/no/such/program" };
   await coder.open([WAIT], { mcpServers: [missing] });
   await coder.stops("wait", "end_turn");
   await coder.stops("wait", "end_turn");
-  const thoughts = coder.of("agent_thought_chunk").map(({ content }) => content.text).join("");
-  assert.equal(coder.warned().match(/cannot be started/g).length, 1);
-  if (version === 1) assert.match(thoughts, /"missing" cannot be started/);
+  const told = version === 1 ? coder.client.text() : coder.warned();
+  assert.equal(told.match(/cannot be started/g).length, 1);
+  if (version === 1) assert.match(told, /^Warning: .*"missing" cannot be started/);
 });
 
 await kase(name("two servers work side by side, under names of their own"), async (keep) => {
@@ -290,25 +305,25 @@ await once(name("servers are given some time to end, and then killed"), async (k
 await kase(name("a session that is resumed has its servers again"), async (keep) => {
   const coder = await open(keep, FULL, [], WAIT);
   await coder.stops("wait", "end_turn");
-  const id = coder.client.sessionId;
-  await coder.restart();
-  await coder.client.request("session/resume", { sessionId: id, cwd: coder.folder, mcpServers: [server(coder, "s")] });
-  coder.client.sessionId = id;
+  await coder.resume({ mcpServers: [server(coder, "s")] });
   await offered(coder, "s__echo");
 });
 
-await kase(name("servers by HTTP and SSE are refused, by their places"), async (keep) => {
-  const coder = await open(keep, FULL, [], WAIT);
-  const good = server(coder, "good");
-  for (const type of version === 1 ? ["http", "sse"] : ["http"]) {
-    const mcpServers = [good, { type, name: "web", url: "http://127.0.0.1:1/", headers: [] }];
-    await assert.rejects(coder.client.request("session/new", { cwd: coder.folder, mcpServers }), (error) => {
-      assert.equal(error.code, -32602);
-      assert.match(error.message, /mcpServers\[1\]/);
-      return true;
-    });
+await kase(name("servers by HTTP and SSE are left out, and that is said"), async (keep) => {
+  for (const capabilities of version === 1 ? [{ session: { notices: {} } }, {}] : [{}]) {
+    const coder = keep(new Coder(version, acp, "anthropic", FULL));
+    coder.capabilities = capabilities;
+    const types = version === 1 ? ["http", "sse"] : ["http"];
+    const web = types.map((type) => ({ type, name: `web-${type}`, url: "http://127.0.0.1:1/", headers: [] }));
+    await coder.open([WAIT, DONE, call("good__echo", { words: "hi" })], { mcpServers: [...web, server(coder, "good")] });
+    await coder.stops("wait", "end_turn");
+    const told = coder.warned() + coder.client.text();
+    for (const type of types) assert.match(told, new RegExp(`web-${type}\\\\?" was left out.*reached by ${type.toUpperCase()}`));
+    await coder.stops("go", "end_turn");
+    assert.equal(resultIn(coder.sent(-1)).text, "echo: hi", "the others are there");
+    await coder.resume({ mcpServers: web });
+    await coder.stops("wait", "end_turn");
   }
-  assert.ok(!existsSync(fileOf(coder, "good", "pid")), "and nothing is started");
 });
 
 clean();

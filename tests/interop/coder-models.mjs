@@ -100,9 +100,35 @@ async function turns(api) {
     await coder.stops("go", "end_turn");
     const [first, second] = resultsIn(coder.sent(1));
     assert.match(first, api === "gemini" ? /path/ : /JSON/);
-    assert.match(second, /no tool "fly"/);
+    assert.match(second, /no tool "fly"\. The tools are, the most similar ones first: glob, /);
+    for (const tool of ["read", "write", "run_command"]) assert.match(second, new RegExp(`\\b${tool}\\b`));
+    const [kept] = coder.sent(1).said.filter(({ kind }) => kind === "call");
+    if (api !== "gemini") assert.deepEqual(kept.input, { unparsed_arguments: broken.broken });
     assert.deepEqual(coder.tools().map(({ status }) => status), ["failed", "failed"]);
     assert.equal(coder.client.text(), "Done.");
+  });
+}
+
+async function repeats(api) {
+  const name = (what) => `v${version} coder on ${api}: ${what}`;
+  const fails = call("read", { path: "none.txt" });
+
+  await kase(name("the same failing call three times in a row ends the turn"), async (keep) => {
+    const coder = await open(keep, api, FULL, { when: { prompt: "two" }, reply: [{ text: "Well." }] }, { reply: [fails] });
+    const { stop, why } = await coder.run("one");
+    assert.equal(stop, "error");
+    assert.match(why, /called read with the same arguments 3 times in a row, and it failed each time/);
+    assert.equal(coder.requests().length, 3);
+    await coder.stops("two", "end_turn");
+  });
+
+  await kase(name("failing calls that differ, or that another one parts, go on"), async (keep) => {
+    const parted = [fails, fails, call("read", { path: "a.txt" }), fails, fails];
+    const differ = ["one", "two", "three", "four"].map((path) => call("read", { path }));
+    const turns = [...parted, ...differ].map((piece) => ({ reply: [piece], times: 1 }));
+    const coder = await open(keep, api, FULL, ...turns, DONE);
+    await coder.stops("go", "end_turn");
+    assert.equal(coder.requests().length, 10);
   });
 }
 
@@ -111,13 +137,33 @@ async function turns(api) {
 async function ends(api) {
   const name = (what) => `v${version} coder on ${api}: ${what}`;
 
-  await kase(name("an answer that is cut by the limit"), async (keep) => {
-    const coder = await open(keep, api, [], { reply: [{ text: "It is lo" }], stop: "length", times: 1 }, {
-      reply: [{ text: "ng." }],
-    });
+  await kase(name("an answer that is cut by the limit is continued"), async (keep) => {
+    const coder = await open(keep, api, [], { reply: [{ text: "It is v" }], stop: "length", times: 1 },
+      { reply: [{ text: "ery lo" }], stop: "length", times: 1 }, { reply: [{ text: "ng." }] });
+    await coder.stops("tell", "end_turn");
+    assert.equal(coder.client.text(), "It is very long.");
+    const said = coder.sent(-1).said.map(({ kind, text }) => `${kind}: ${text}`);
+    assert.match(said[2], /^user: <agent_note>[^]*cut off[^]*<\/agent_note>$/);
+    assert.deepEqual([said[0], said[1], said[3]], ["user: tell", "assistant: It is v", "assistant: ery lo"]);
+  });
+
+  await kase(name("answers that are cut again and again end the turn"), async (keep) => {
+    const coder = await open(keep, api, [], { when: { prompt: "go on" }, reply: [{ text: "End." }] },
+      { reply: [{ text: "more " }], stop: "length" });
     await coder.stops("tell", "max_tokens");
+    assert.equal(coder.client.text(), "more more more more ");
     await coder.stops("go on", "end_turn");
-    assert.equal(coder.client.text(), "It is long.");
+  });
+
+  await kase(name("whole calls of an answer that was cut are run"), async (keep) => {
+    const coder = await open(keep, api, FULL, DONE, {
+      reply: [{ text: "I write." }, call("write", { path: "one.txt", text: "1\n" }), call("write", { path: "two.txt", text: "2\n" })],
+      stop: "length",
+    });
+    await coder.stops("one", "end_turn");
+    assert.equal(readFileSync(join(coder.folder, "one.txt"), "utf8"), "1\n");
+    assert.ok(!existsSync(join(coder.folder, "two.txt")), "the last one may have been cut");
+    assert.match(resultsIn(coder.sent(-1))[0], /cut off/);
   });
 
   await kase(name("a refusal"), async (keep) => {
@@ -125,7 +171,24 @@ async function ends(api) {
       reply: [{ text: "Well." }],
     });
     await coder.stops("do evil", "refusal");
+    assert.match(coder.warned(), /refused this prompt/);
     await coder.stops("do good", "end_turn");
+    assert.deepEqual(coder.sent(-1).said.map(({ text }) => text), ["do good"]);
+    await coder.resume();
+    await coder.stops("do more", "end_turn");
+    assert.deepEqual(coder.sent(-1).said.map(({ text }) => text), ["do good", "Well.", "do more"]);
+  });
+
+  await kase(name("a refusal behind tool calls takes the whole turn away"), async (keep) => {
+    const coder = await open(keep, api, [], { when: { last: "tool" }, reply: [{ text: "No." }], stop: "refusal" },
+      { when: { prompt: "one|three" }, reply: [{ text: "Well." }] }, { reply: [call("read", { path: "a.txt" })] });
+    await coder.stops("one", "end_turn");
+    await coder.setMode("full"); // told in the turn that is refused, and so again
+    await coder.stops("two", "refusal");
+    await coder.stops("three", "end_turn");
+    const [one, well, ...rest] = coder.sent(-1).said.map(({ text }) => text);
+    assert.deepEqual([one, well], ["one", "Well."]);
+    assert.match(rest.join("\n"), /^<agent_note>\n[^]*Mode is now: full\n<\/agent_note>\nthree$/);
   });
 
   await kase(name("a refusal, and an end, without a word"), async (keep) => {
@@ -138,15 +201,16 @@ async function ends(api) {
     await coder.stops("three", "end_turn");
   });
 
-  await kase(name("a call of an answer that was cut by the limit is not run"), async (keep) => {
+  await kase(name("a call that an answer was cut in is not run, and leaves no trace"), async (keep) => {
     const coder = await open(keep, api, FULL, { when: { prompt: "two" }, reply: [{ text: "Well." }] }, {
       reply: [call("write", { path: "new.txt", text: "new\n" })],
       stop: "length",
     });
     await coder.stops("one", "max_tokens");
+    assert.equal(coder.requests().length, 4);
     assert.ok(!existsSync(join(coder.folder, "new.txt")));
     await coder.stops("two", "end_turn");
-    assert.match(resultsIn(coder.sent(-1))[0], /not run/);
+    assert.ok(!coder.sent(-1).said.some(({ kind }) => kind === "call"));
   });
 
   await kase(name("cancel while the model streams"), async (keep) => {
@@ -353,14 +417,16 @@ async function settings(api) {
     const coder = await open(keep, api, [], DONE, writes);
     await coder.setMode("read-only");
     await coder.stops("write", "end_turn");
-    const { tools } = coder.sent(0);
-    assert.ok(tools.includes("read"));
-    for (const tool of ["write", "edit", "apply_patch", "run_command"]) assert.ok(!tools.includes(tool), tool);
+    const { tools, system } = coder.sent(0);
+    for (const tool of ["read", "write", "edit", "apply_patch", "run_command"]) assert.ok(tools.includes(tool), tool);
+    assert.match(system, /Mode: read-only \(refused in this mode: write, edit, apply_patch, run_command/);
     assert.match(resultsIn(coder.sent(-1))[0], /not available/);
     assert.ok(!written(coder));
     await coder.setMode("full");
     await coder.stops("write again", "end_turn");
-    assert.ok(coder.sent(-1).tools.includes("write"));
+    assert.match(JSON.stringify(coder.sent(-1).said), /Mode is now: full/);
+    assert.deepEqual(coder.sent(-1).tools, tools, "the list never changes");
+    assert.equal(coder.sent(-1).system, system);
     assert.ok(written(coder));
     assert.equal(coder.client.permissions.length, 0);
     await assert.rejects(coder.setMode("wild"), { code: -32602 });
@@ -439,6 +505,7 @@ const clean = ownHome();
 begin();
 for (const api of APIS) {
   await turns(api);
+  await repeats(api);
   await ends(api);
   await troubles(api);
   await settings(api);

@@ -54,6 +54,7 @@ export class Coder {
     this.version = version;
     this.api = api;
     this.command = [acp, "agent", ...(titles ? [] : ["--no-titles"]), ...flags];
+    this.environment = {}; // more of it
     this.capabilities = version === 1 ? { session: { notices: {} } } : {};
     this.folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
     writeFileSync(join(this.folder, "a.txt"), "apple\n");
@@ -69,7 +70,7 @@ export class Coder {
   }
 
   connect() {
-    const environment = Object.entries(ENVIRONMENTS[this.api](this.model.url));
+    const environment = Object.entries({ ...ENVIRONMENTS[this.api](this.model.url), ...this.environment });
     const words = environment.map(([name, value]) => `${name}=${value}`);
     const { capabilities } = this;
     this.client = new SdkClient(this.version, ["env", ...words, ...this.command], { capabilities });
@@ -82,6 +83,14 @@ export class Coder {
     assert.deepEqual(failures, []);
     this.connect();
     await this.client.initialize();
+  }
+
+  /** Another process goes on with the session. */
+  async resume({ mcpServers = [] } = {}) {
+    const { sessionId } = this.client;
+    await this.restart();
+    await this.client.request("session/resume", { sessionId, cwd: this.folder, mcpServers });
+    this.client.sessionId = sessionId;
   }
 
   /** Permissions are answered with the option of this kind. */

@@ -1,7 +1,7 @@
 /* The distance of words, held against one that tries everything; and which word is suggested. */
 #include "helpers.h"
 
-#include "cmd/suggest.h"
+#include "text/suggest.h"
 
 static size_t least(size_t a, size_t b)
 {

@@ -14,7 +14,7 @@
 
 static struct tool_background *find(struct tools *set, uint64_t number)
 {
-    for (size_t i = 0; i < TOOLS_MAX_BACKGROUND; i++)
+    for (size_t i = 0; i < set->background_count; i++)
         if (set->background[i].number == number)
             return &set->background[i];
     return NULL;
@@ -22,7 +22,7 @@ static struct tool_background *find(struct tools *set, uint64_t number)
 
 static struct tool_background *find_job(struct tools *set, const struct acp_job *job)
 {
-    for (size_t i = 0; i < TOOLS_MAX_BACKGROUND; i++)
+    for (size_t i = 0; i < set->background_count; i++)
         if (set->background[i].number && set->background[i].job == job)
             return &set->background[i];
     return NULL;
@@ -39,7 +39,11 @@ static void empty(struct tool_background *place)
 static struct tool_background *find_place(struct tools *set)
 {
     struct tool_background *oldest = NULL;
-    for (size_t i = 0; i < TOOLS_MAX_BACKGROUND; i++) {
+    if (!set->background) {
+        set->background = calloc(TOOLS_MAX_BACKGROUND, sizeof(*set->background));
+        set->background_count = set->background ? TOOLS_MAX_BACKGROUND : 0;
+    }
+    for (size_t i = 0; i < set->background_count; i++) {
         struct tool_background *place = &set->background[i];
         if (!place->number)
             return place;
@@ -56,7 +60,7 @@ static void tell_client(struct tools *set)
 {
     struct acp_background_work work[TOOLS_MAX_BACKGROUND];
     size_t count = 0;
-    for (size_t i = 0; i < TOOLS_MAX_BACKGROUND; i++) {
+    for (size_t i = 0; i < set->background_count; i++) {
         const struct acp_job *job = set->background[i].job;
         if (job && acp_job_is_running(job) && acp_job_terminal(job).len)
             acp_background_work_init_terminal(&work[count++], acp_job_terminal(job));
@@ -66,10 +70,13 @@ static void tell_client(struct tools *set)
 
 void tool_end_background(struct tools *set)
 {
-    for (size_t i = 0; i < TOOLS_MAX_BACKGROUND; i++) {
+    for (size_t i = 0; i < set->background_count; i++) {
         acp_job_free(set->background[i].job);
         empty(&set->background[i]);
     }
+    free(set->background);
+    set->background = NULL;
+    set->background_count = 0;
 }
 
 /* ---- Starting ------------------------------------------------------------------------------- */

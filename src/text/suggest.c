@@ -4,7 +4,7 @@
  * The distance is that of Damerau and Levenshtein in its simple form (a pair of neighbours is
  * exchanged at most once), which is how people mistype.
  */
-#include "cmd/suggest.h"
+#include "text/suggest.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* suggest.h - which known word somebody may have meant. */
-#ifndef SRC_CMD_SUGGEST_H
-#define SRC_CMD_SUGGEST_H
+#ifndef SRC_TEXT_SUGGEST_H
+#define SRC_TEXT_SUGGEST_H
 
 #include <stddef.h>
 
