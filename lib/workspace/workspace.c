@@ -64,6 +64,7 @@ struct job {
 struct acp_pending_action {
     struct acp_pending_action *next;
     struct job job;           /* its texts point into bytes */
+    struct acp_str new_text;  /* of a write, while `ask` runs */
     char real[ACP_PATH_SIZE]; /* where the path in question led when it was asked about */
     char bytes[];
 };
@@ -459,6 +460,9 @@ static void ask(const struct job *job, const struct acp_action *action)
     }
     pending->job = *job;
     pending->job.value = NULL;
+    pending->new_text = (struct acp_str){0};
+    if (job->method == ACP_METHOD_FS_WRITE_TEXT_FILE)
+        pending->new_text = ((const struct acp_write_text_file_request *) job->value)->content;
     note_real(job, action, pending->real);
     memcpy(pending->bytes, job->session.ptr, job->session.len);
     memcpy(pending->bytes + job->session.len, job->params.ptr, job->params.len);
@@ -541,6 +545,11 @@ static void forget_pending(struct acp_pending_action *pending)
     pending->job.workspace->pending_count--;
     pending->job.workspace->pending_bytes -= pending->job.session.len + pending->job.params.len;
     free(pending);
+}
+
+struct acp_str acp_workspace_new_text(const struct acp_pending_action *pending)
+{
+    return pending->new_text;
 }
 
 void acp_workspace_refuse(struct acp_pending_action *pending, const char *why)
@@ -762,6 +771,17 @@ void acp_workspace_close(struct acp_workspace *workspace, struct acp_client_sess
     struct room *room = find_room(workspace, session);
     if (room)
         close_room(room);
+}
+
+int acp_workspace_read(struct acp_workspace *workspace, struct acp_str session, struct acp_str path,
+                       struct acp_buf *out, struct acp_str *ret_text, struct acp_files_error *error)
+{
+    struct acp_opt_i64 all = {0};
+    const struct room *room = acp_map_get(&workspace->rooms, session);
+    if (!room)
+        return acp_files_fail(error, ACP_ERR_UNKNOWN, ACP_FILES_FAILED, "No such session");
+    return acp_files_read(room->roots, path, all, all, &workspace->options.files, out, ret_text,
+                          error);
 }
 
 bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_client *client,

@@ -222,6 +222,7 @@ void wire_write_question(struct acp_json_writer *w, const struct talk_question *
     acp_json_begin_object(w);
     write_text(w, "title", question->title);
     write_text(w, "description", question->description);
+    write_text(w, "changes", question->changes);
     write_text(w, "kind", acp_str(acp_kind_name(question->action->kind)));
     write_text(w, "command", question->action->command);
     write_text(w, "cwd", question->action->command_cwd);
@@ -366,6 +367,8 @@ int wire_read_question(struct acp_raw params, struct acp_arena *arena, struct ta
     int err = wire_read_text(params, "title", arena, &question.title);
     if (!err)
         err = wire_read_text(params, "description", arena, &question.description);
+    if (!err)
+        err = wire_read_text(params, "changes", arena, &question.changes);
     if (!err)
         err = wire_read_text(params, "kind", arena, &kind);
     if (!err)

@@ -49,6 +49,7 @@ struct talk_question {
     uint64_t number;
     struct acp_str title;
     struct acp_str description;      /* may be absent */
+    struct acp_str changes;          /* what the edits change, as patches; absent: nothing known */
     const struct acp_action *action; /* command_cwd is set when it is not the session's cwd */
     struct acp_permission_option_list options;
     struct acp_str always; /* what an "always" covers and where it is kept; absent: it holds once */
