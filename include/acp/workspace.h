@@ -102,7 +102,7 @@ ACP_API bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_cli
  * Reads a file of the session as it is now, to show it to the user: inside of the session's roots,
  * without asking the policy.  Returns as acp_files_read() does; ACP_ERR_UNKNOWN: no such session.
  */
-ACP_API int acp_workspace_read(struct acp_workspace *workspace, struct acp_str session,
+ACP_API int acp_workspace_read(struct acp_workspace *workspace, struct acp_client_session *session,
                                struct acp_str path, struct acp_buf *out, struct acp_str *ret_text,
                                struct acp_files_error *error);
 

@@ -60,8 +60,7 @@ static void append_patch(struct talk_changes *changes, struct acp_str path, bool
 static int read_disk(struct talk *talk, struct acp_str path, struct acp_buf *buf,
                      struct acp_str *ret_text, bool *ret_new, struct acp_files_error *error)
 {
-    int err = acp_workspace_read(talk->workspace, acp_client_session_id(talk->session), path, buf,
-                                 ret_text, error);
+    int err = acp_workspace_read(talk->workspace, talk->session, path, buf, ret_text, error);
     *ret_new = err == ACP_ERR_MISSING;
     if (*ret_new)
         *ret_text = acp_str("");
