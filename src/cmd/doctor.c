@@ -75,9 +75,9 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
             out_json_line(acp_buf_view(&line));
         acp_buf_finish(&line);
     } else if (doctor->conversation.format == FORMAT_TEXT || finding == FINDING_BAD) {
-        out_printf("%-5s %s: %s\n", finding_words[finding], what, detail);
+        out_row("%-5s %s: %s", finding_words[finding], what, detail);
         if (mend)
-            out_printf("      %s\n", mend);
+            out_row("      %s", mend);
     }
     (void) out_flush();
 }
