@@ -121,7 +121,7 @@ static void calls_are_done(struct work *work)
         acp_arena_reset(&work->arena);
         coding_log(coding);
         if (err) {
-            work_fail(work, history_err_text(err));
+            work_fail(work, history_err_text(coding->history, err));
             return;
         }
     }
@@ -391,7 +391,7 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
     if (end_if_cancelled(work))
         ;
     else if (err)
-        work_fail(work, history_err_text(err));
+        work_fail(work, history_err_text(work->coding->history, err));
     else if (end->stop == MODEL_CALLS)
         run_calls(work, end->parts, end->part_count);
     else if (can_be_shorter(work, end))
@@ -539,7 +539,7 @@ void work_begin(struct work *work)
     struct coding *coding = work->coding;
     int err = history_add(coding->history, MODEL_USER, work->prompt.parts, work->prompt.count);
     if (err) {
-        fail_turn(work, CODE_PARAMS, history_err_text(err));
+        fail_turn(work, CODE_PARAMS, history_err_text(coding->history, err));
         return;
     }
     coding_name(coding, work->prompt.parts, work->prompt.count);
@@ -547,6 +547,7 @@ void work_begin(struct work *work)
     tools_begin_turn(coding->tools);
     coding_tell_warning(coding);
     coding_tell_servers(coding);
+    coding_tell_commands_cut(coding);
     if (end_if_cancelled(work))
         return;
     work->waiting = coding_await_servers(coding, work);

@@ -13,12 +13,24 @@ struct history {
     size_t cap;
     uint64_t bytes; /* that the model is told, for the estimate of tokens */
     size_t held;    /* bytes in all arenas */
+    size_t *total;  /* of these histories together, or NULL */
 };
 
-int history_new(struct history **ret)
+int history_new(size_t *total, struct history **ret)
 {
-    *ret = calloc(1, sizeof(**ret));
-    return *ret ? 0 : ACP_ERR_NOMEM;
+    struct history *history = calloc(1, sizeof(*history));
+    if (!history)
+        return ACP_ERR_NOMEM;
+    history->total = total;
+    *ret = history;
+    return 0;
+}
+
+static void count_held(struct history *history, size_t held)
+{
+    if (history->total)
+        *history->total += held - history->held;
+    history->held = held;
 }
 
 void history_clear(struct history *history)
@@ -27,7 +39,7 @@ void history_clear(struct history *history)
         acp_arena_finish(&history->arenas[i]);
     history->count = 0;
     history->bytes = 0;
-    history->held = 0;
+    count_held(history, 0);
 }
 
 void history_free(struct history *history)
@@ -113,7 +125,7 @@ static int add(struct history *history, enum model_role role, const struct model
     }
     history->messages[history->count++] = (struct model_message){role, copies, count};
     history->bytes += bytes;
-    history->held += arena->used;
+    count_held(history, history->held + arena->used);
     return 0;
 }
 
@@ -128,17 +140,30 @@ static size_t copied_size(const struct model_part *parts, size_t count)
     return bytes;
 }
 
+static size_t room_for(size_t held, size_t most)
+{
+    return held < most ? most - held : 0;
+}
+
 int history_add(struct history *history, enum model_role role, const struct model_part *parts,
                 size_t count)
 {
-    size_t room = history->held < HISTORY_MAX_BYTES ? HISTORY_MAX_BYTES - history->held : 0;
-    return copied_size(parts, count) > room ? ACP_ERR_LIMIT : add(history, role, parts, count);
+    size_t size = copied_size(parts, count);
+    if (size > room_for(history->held, HISTORY_MAX_BYTES) ||
+        (history->total && size > room_for(*history->total, HISTORY_MAX_TOTAL)))
+        return ACP_ERR_LIMIT;
+    return add(history, role, parts, count);
 }
 
-const char *history_err_text(int err)
+const char *history_err_text(const struct history *history, int err)
 {
-    return err == ACP_ERR_LIMIT ? "the conversation is larger than 128 MiB; begin a new session"
-                                : acp_err_text(err);
+    if (err != ACP_ERR_LIMIT)
+        return acp_err_text(err);
+    /* The others leave little room where this one has enough of its own. */
+    return history->total && *history->total - history->held > HISTORY_MAX_TOTAL - HISTORY_MAX_BYTES
+               ? "the conversations of all sessions are larger than 512 MiB together; close a "
+                 "session that is not needed"
+               : "the conversation is larger than 128 MiB; begin a new session";
 }
 
 /* ---- Calls and results ----------------------------------------------------------------------- */
@@ -180,7 +205,8 @@ int history_compact(struct history *history, struct acp_str summary, size_t keep
         from--;
     struct history *next;
     struct model_part part = {.kind = MODEL_TEXT, .text = summary};
-    int err = history_new(&next);
+    /* What is kept was counted before; the copy is counted when it takes its place. */
+    int err = history_new(NULL, &next);
     if (!err)
         err = history_add(next, MODEL_USER, &part, 1);
     for (size_t i = from; i < history->count && !err; i++)
@@ -190,6 +216,10 @@ int history_compact(struct history *history, struct acp_str summary, size_t keep
         struct history old = *history;
         *history = *next;
         *next = old;
+        next->total = NULL;
+        history->total = old.total;
+        if (history->total)
+            *history->total += history->held - old.held;
     }
     history_free(next);
     return err;

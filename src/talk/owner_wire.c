@@ -237,7 +237,7 @@ void wire_write_question(struct acp_json_writer *w, const struct talk_question *
     acp_json_write_key(w, acp_str("options"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < question->options.count; i++)
-        (void) acp_encode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, &question->options.items[i], w, NULL);
+        (void) acp_encode(ACP_TYPE_PERMISSION_OPTION, ACP_V2, &question->options.items[i], w, NULL);
     acp_json_end_array(w);
     acp_json_end_object(w);
 }
@@ -286,7 +286,7 @@ static int read_path(struct acp_raw raw, struct acp_arena *arena, void *ret)
 
 static int read_option(struct acp_raw raw, struct acp_arena *arena, void *ret)
 {
-    return acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, raw, arena, ret, NULL);
+    return acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V2, raw, arena, ret, NULL);
 }
 
 static int read_variable(struct acp_raw raw, struct acp_arena *arena, void *ret)

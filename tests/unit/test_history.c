@@ -34,7 +34,7 @@ static void what_is_added_is_copied(void **state)
     struct model_part part = text(words);
     size_t count;
     (void) state;
-    assert_int_equal(history_new(&history), 0);
+    assert_int_equal(history_new(NULL, &history), 0);
     add(history, MODEL_USER, part);
     words[0] = 'j';
     const struct model_message *messages = history_messages(history, &count);
@@ -54,7 +54,7 @@ static void calls_without_a_result_get_one(void **state)
     struct model_part parts[] = {text("I look."), call("1", "read"), call("2", "grep")};
     size_t count;
     (void) state;
-    assert_int_equal(history_new(&history), 0);
+    assert_int_equal(history_new(NULL, &history), 0);
     assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
     add(history, MODEL_USER, text("look"));
     assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
@@ -76,7 +76,7 @@ static void a_summary_does_not_part_calls_from_results(void **state)
     struct history *history;
     size_t count;
     (void) state;
-    assert_int_equal(history_new(&history), 0);
+    assert_int_equal(history_new(NULL, &history), 0);
     add(history, MODEL_USER, text("one"));
     add(history, MODEL_ASSISTANT, text("two"));
     add(history, MODEL_USER, text("three"));
@@ -108,8 +108,8 @@ static void a_message_comes_back_from_the_log(void **state)
     };
     size_t count;
     (void) state;
-    assert_int_equal(history_new(&first), 0);
-    assert_int_equal(history_new(&second), 0);
+    assert_int_equal(history_new(NULL, &first), 0);
+    assert_int_equal(history_new(NULL, &second), 0);
     assert_int_equal(history_add(first, MODEL_ASSISTANT, parts, 5), 0);
     for (size_t i = 0; i < 2; i++) {
         acp_buf_init(&buf[i], 1 << 16);
@@ -179,7 +179,7 @@ static void a_history_has_a_limit(void **state)
     size_t count;
     (void) state;
     memset(words, 'w', PIECE);
-    assert_int_equal(history_new(&history), 0);
+    assert_int_equal(history_new(NULL, &history), 0);
     for (int i = 0; i < PIECES; i++)
         add(history, MODEL_USER, part);
     add(history, MODEL_ASSISTANT, open);
@@ -191,12 +191,42 @@ static void a_history_has_a_limit(void **state)
     (void) history_messages(history, &count);
     assert_int_equal(count, PIECES + 1);
     assert_int_equal(history_close_calls(history, acp_str("no room")), 1);
-    assert_non_null(strstr(history_err_text(ACP_ERR_LIMIT), "begin a new session"));
+    assert_non_null(strstr(history_err_text(history, ACP_ERR_LIMIT), "begin a new session"));
     /* A shorter one takes more again. */
     assert_int_equal(history_compact(history, acp_str("short"), 1), 0);
     part.text.len = PIECE;
     assert_int_equal(history_add(history, MODEL_USER, &part, 1), 0);
     history_free(history);
+    test_free(words);
+}
+
+/* Sessions share what there is, and one that goes makes room. */
+static void histories_share_a_total(void **state)
+{
+    enum { PIECE = 16 * 1024 * 1024, EACH = 7, COUNT = 5 };
+    struct history *histories[COUNT];
+    size_t total = 0;
+    size_t refused = 0;
+    char *words = test_malloc(PIECE);
+    struct model_part part = {.kind = MODEL_TEXT, .text = {words, PIECE - 8192}};
+    (void) state;
+    memset(words, 'w', PIECE);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(history_new(&total, &histories[i]), 0);
+    for (int i = 0; i < COUNT * EACH; i++) {
+        int err = history_add(histories[i / EACH], MODEL_USER, &part, 1);
+        assert_int_equal(err, i < HISTORY_MAX_TOTAL / PIECE ? 0 : ACP_ERR_LIMIT);
+        refused += err != 0;
+    }
+    assert_int_equal(refused, COUNT * EACH - HISTORY_MAX_TOTAL / PIECE);
+    assert_true(total <= HISTORY_MAX_TOTAL && total > HISTORY_MAX_TOTAL - PIECE);
+    assert_non_null(strstr(history_err_text(histories[COUNT - 1], ACP_ERR_LIMIT), "all sessions"));
+    assert_int_equal(history_compact(histories[0], acp_str("short"), 1), 0);
+    assert_true(total <= HISTORY_MAX_TOTAL - (EACH - 2) * (size_t) PIECE);
+    assert_int_equal(history_add(histories[COUNT - 1], MODEL_USER, &part, 1), 0);
+    for (int i = 0; i < COUNT; i++)
+        history_free(histories[i]);
+    assert_int_equal(total, 0);
     test_free(words);
 }
 
@@ -209,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_message_comes_back_from_the_log),
         cmocka_unit_test(a_conversation_is_shortened_and_stays_valid),
         cmocka_unit_test(a_history_has_a_limit),
+        cmocka_unit_test(histories_share_a_total),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
