@@ -100,6 +100,7 @@ struct talk_options {
     struct acp_str scope;      /* and this folder */
     bool close_session;        /* it is closed in the log when the talk is stopped */
     void (*errors)(struct talk *talk, struct acp_str line, void *user); /* of the agent, or NULL */
+    bool errors_are_notices; /* what the agent writes to its standard error is for the user */
 };
 
 /* The row in the log that such a talk makes for a new session; its texts go into the arena. */
