@@ -197,7 +197,12 @@ struct acp_process_options {
      */
     bool keep_rest;
     bool no_pidfd; /* watch by SIGCHLD instead, as systems without pidfds do */
-    uint64_t reserved[8];
+    /*
+     * An open directory to start in, whatever its name leads to by then; cwd only names it in
+     * messages.  NULL: cwd.  Stays the caller's.
+     */
+    const int *cwd_fd;
+    uint64_t reserved[7];
 };
 
 struct acp_process_exit {

@@ -66,7 +66,9 @@ struct acp_terminal_request {
     bool has_limit;
     uint64_t output_byte_limit;
     bool pipes; /* this one, also when the others have pseudo-terminals */
-    void *reserved[2];
+    /* An open directory to start in, which cwd only names then; NULL: cwd.  Stays the caller's. */
+    const int *cwd_fd;
+    void *reserved[1];
 };
 
 /* For who shows terminals; all may be left out. */

@@ -98,6 +98,19 @@ ACP_API bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_cli
                                  struct acp_client_session *session, acp_call call,
                                  const struct acp_method *method,
                                  const struct acp_message *message);
+/*
+ * Reads a file of the session as it is now, to show it to the user: inside of the session's roots,
+ * without asking the policy.  Returns as acp_files_read() does; ACP_ERR_UNKNOWN: no such session.
+ */
+ACP_API int acp_workspace_read(struct acp_workspace *workspace, struct acp_client_session *session,
+                               struct acp_str path, struct acp_buf *out, struct acp_str *ret_text,
+                               struct acp_files_error *error);
+
+/*
+ * The text that a pending write would put into the file; absent for other actions.  Valid until the
+ * `ask` callback returns.
+ */
+ACP_API struct acp_str acp_workspace_new_text(const struct acp_pending_action *pending);
 /* What the person said; pending is gone afterwards. */
 ACP_API void acp_workspace_decide(struct acp_pending_action *pending, bool allow);
 /* Refuses it for a reason that the agent is told; pending is gone afterwards. */

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * The length (1 to 4) of the well-formed sequence that starts at p, or 0: overlong forms,
@@ -41,6 +42,21 @@ static inline size_t acp_utf8_cut(const char *text, size_t len, size_t max)
     while (max && ((unsigned char) text[max] & 0xC0) == 0x80)
         max--;
     return max;
+}
+
+/*
+ * Copies the text to out, at most max bytes of it, without a NUL; what is cut ends in an ellipsis.
+ * max is at least the 3 bytes of that.  out may be text.  Returns how many bytes were written.
+ */
+static inline size_t acp_utf8_copy_cut(char *out, const char *text, size_t len, size_t max)
+{
+    size_t kept = len <= max ? len : acp_utf8_cut(text, len, max - 3);
+    if (kept && out != text)
+        (void) memcpy(out, text, kept);
+    if (kept == len)
+        return len;
+    (void) memcpy(out + kept, "\xe2\x80\xa6", 3);
+    return kept + 3;
 }
 
 /* The code point of the well-formed sequence of n bytes at text. */

@@ -173,6 +173,7 @@ static int run(struct acp_process *p, const struct acp_process_options *o, const
         .argv = o->argv,
         .environment = environment,
         .cwd = o->cwd,
+        .cwd_fd = o->cwd_fd,
         .fds = {ends->child[0], ends->child[1], ends->child[2]},
         .terminal = ends->terminal,
         .in_our_session = o->foreground,

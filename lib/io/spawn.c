@@ -146,6 +146,13 @@ static void join_session(int terminal)
         (void) tcsetpgrp(terminal, getpid());
 }
 
+static int enter_directory(const struct acp_spawn *spawn)
+{
+    if (spawn->cwd_fd)
+        return fchdir(*spawn->cwd_fd);
+    return spawn->cwd ? chdir(spawn->cwd) : 0;
+}
+
 static _Noreturn void child(const struct plan *plan)
 {
     const struct acp_spawn *spawn = plan->spawn;
@@ -156,11 +163,12 @@ static _Noreturn void child(const struct plan *plan)
         (void) setsid();
     if (spawn->terminal >= 0 && ioctl(spawn->terminal, TIOCSCTTY, 0) < 0)
         give_up(report, STEP_TERMINAL);
+    /* Before its descriptor could be one of those that are replaced. */
+    if (enter_directory(spawn) < 0)
+        give_up(report, STEP_CWD);
     if (place_fds(plan, &report) < 0)
         give_up(report, STEP_FDS);
     close_rest_on_exec();
-    if (spawn->cwd && chdir(spawn->cwd) < 0)
-        give_up(report, STEP_CWD);
     reset_signals();
     if (spawn->in_our_session)
         (void) signal(SIGTSTP, SIG_IGN); /* nobody could make it go on */
@@ -251,7 +259,8 @@ static int explain(const struct acp_spawn *spawn, const struct report *report,
     const char *program = spawn->argv[0];
     char what[100] = "";
     if (report->step == STEP_CWD)
-        (void) snprintf(what, sizeof(what), "its folder %.48s", spawn->cwd);
+        (void) snprintf(what, sizeof(what), "its folder %.48s",
+                        spawn->cwd ? spawn->cwd : "(given as a descriptor)");
     else if (report->step == STEP_TERMINAL)
         (void) snprintf(what, sizeof(what), "its terminal");
     else if (report->step == STEP_FDS)

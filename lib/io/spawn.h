@@ -10,9 +10,10 @@
 struct acp_spawn {
     const char *const *argv;
     char *const *environment;
-    const char *cwd; /* NULL: ours */
-    int fds[3];      /* what becomes 0, 1 and 2; any numbers, all open */
-    int terminal;    /* becomes the controlling terminal; -1: none */
+    const char *cwd;   /* NULL: ours */
+    const int *cwd_fd; /* instead of cwd, which only names it then; may be NULL */
+    int fds[3];        /* what becomes 0, 1 and 2; any numbers, all open */
+    int terminal;      /* becomes the controlling terminal; -1: none */
     /* Stays in our session, with its group in the foreground of this terminal; -1: just that. */
     bool in_our_session;
     int foreground;

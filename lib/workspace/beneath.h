@@ -147,6 +147,12 @@ int acp_files_find(const struct acp_roots *roots, const char *path, bool make, b
  * bytes.  0 or -errno.
  */
 int acp_files_real(const struct acp_roots *roots, const char *path, bool walk, char *ret);
+/*
+ * Opens the directory that a normal path leads to, as a place; ret_real, of ACP_PATH_SIZE bytes, is
+ * its real path.  A descriptor or -errno.
+ */
+int acp_files_open_place(const struct acp_roots *roots, const char *path, bool walk,
+                         char *ret_real);
 /* The path below a root as an absolute one, by the root's real path. */
 int acp_beneath_absolute(const struct acp_beneath *root, const char *path, char *ret);
 /* Asks the guard, if there is one, about a real path: 0, or its error with a message. */

@@ -102,6 +102,24 @@ int acp_files_real(const struct acp_roots *roots, const char *path, bool walk, c
     return err;
 }
 
+int acp_files_open_place(const struct acp_roots *roots, const char *path, bool walk, char *ret_real)
+{
+    struct acp_beneath root;
+    char below[ACP_PATH_SIZE];
+    const char *rest = "";
+    size_t cursor = 0;
+    int fd = -EXDEV;
+    while (fd == -EXDEV && acp_roots_next(roots, path, walk, &cursor, &root, &rest))
+        fd = acp_beneath_open_place(&root, rest, below);
+    if (fd < 0)
+        return fd;
+    int err = acp_beneath_absolute(&root, below, ret_real);
+    if (!err)
+        return fd;
+    (void) close(fd);
+    return err;
+}
+
 /* ---- Asking --------------------------------------------------------------------------------- */
 
 int acp_files_ask(const struct acp_files_options *options, const char *real, bool writes,

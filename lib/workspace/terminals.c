@@ -374,6 +374,7 @@ static int start(struct terminal *t, const struct acp_terminal_request *request,
         struct acp_process_options options = {
             .argv = command.argv,
             .cwd = command.cwd,
+            .cwd_fd = request->cwd_fd,
             .env = command.env,
             .unset = command.unset,
             .in = ACP_IO_NULL,

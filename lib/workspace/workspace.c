@@ -4,9 +4,11 @@
  */
 #include "acp/workspace.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/sized.h"
 #include "workspace/beneath.h"
@@ -64,6 +66,7 @@ struct job {
 struct acp_pending_action {
     struct acp_pending_action *next;
     struct job job;           /* its texts point into bytes */
+    struct acp_str new_text;  /* of a write, while `ask` runs */
     char real[ACP_PATH_SIZE]; /* where the path in question led when it was asked about */
     char bytes[];
 };
@@ -214,23 +217,81 @@ static struct acp_str_map environment(struct acp_arena *arena, struct acp_env_va
     return map;
 }
 
-static void create_terminal(const struct job *job)
+/* What the policy is asked about a command. */
+static int describe_command(const struct job *job, struct acp_buf *line, struct acp_action *action)
+{
+    const struct acp_create_terminal_request *request = job->value;
+    action->kind = ACP_TOOL_KIND_EXECUTE;
+    action->command_cwd = request->cwd;
+    action->env = environment(&job->workspace->arena, request->env);
+    if (action->env.count < request->env.count)
+        return ACP_ERR_NOMEM;
+    int err = acp_command_line(request->command, request->args, line);
+    action->command = acp_buf_view(line);
+    return err;
+}
+
+static struct acp_str terminal_cwd(const struct job *job)
+{
+    const struct acp_create_terminal_request *request = job->value;
+    return acp_is_set(request->cwd.ptr) ? request->cwd : acp_roots_path(job->room->roots, 0);
+}
+
+/* The directory that a command would run in, open, and its real path; or -errno. */
+static int open_cwd(const struct job *job, char *ret_real)
+{
+    char normal[ACP_PATH_SIZE];
+    int err = acp_path_normal(terminal_cwd(job), normal, NULL);
+    return err ? err
+               : acp_files_open_place(job->room->roots, normal, job->workspace->options.files.walk,
+                                      ret_real);
+}
+
+/* The session may have named its directory by a link. */
+static bool is_session_cwd(const struct job *job, const char *real)
+{
+    const char *cwd = acp_roots_path(job->room->roots, 0).ptr;
+    struct acp_beneath root;
+    const char *rest;
+    size_t cursor = 0;
+    return acp_roots_next(job->room->roots, cwd, false, &cursor, &root, &rest) && !*rest &&
+           strcmp(root.real, real) == 0;
+}
+
+/*
+ * Whether the command may run in the directory that was opened.  What was decided about its name
+ * must hold for it, too; a person's yes covers the directory that the name led to then.
+ */
+static bool may_run_in(const struct job *job, const char *real)
+{
+    const struct acp_workspace_options *options = &job->workspace->options;
+    struct acp_action action = begin_action(job, ACP_TOOL_KIND_EXECUTE);
+    struct acp_decision decision = {.verdict = ACP_VERDICT_DENY};
+    struct acp_buf line;
+    if (!options->policy || (job->agreed && strcmp(real, job->agreed) == 0))
+        return true;
+    acp_buf_init(&line, (size_t) ACP_WIRE_DEFAULT_MAX);
+    if (!job->agreed && !describe_command(job, &line, &action)) {
+        action.command_cwd = is_session_cwd(job, real) ? acp_str(NULL) : acp_str(real);
+        decision = acp_policy_decide(options->policy, options->ledger, &action,
+                                     (int64_t) time(NULL), options->ask != NULL);
+    }
+    acp_buf_finish(&line);
+    return decision.verdict == ACP_VERDICT_ALLOW;
+}
+
+static void start_terminal(const struct job *job, int cwd_fd)
 {
     const struct acp_create_terminal_request *request = job->value;
     struct acp_workspace *workspace = job->workspace;
-    struct acp_str cwd =
-        acp_is_set(request->cwd.ptr) ? request->cwd : acp_roots_path(job->room->roots, 0);
     struct acp_failure failure = {0};
     struct acp_str id;
-    if (!acp_roots_hold(job->room->roots, cwd)) {
-        refuse(job, ACP_ERROR_CODE_INVALID_PARAMS, "The directory is outside of the workspace");
-        return;
-    }
     struct acp_terminal_request start = {
         .command = request->command,
         .args = request->args,
         .env = environment(&workspace->arena, request->env),
-        .cwd = cwd,
+        .cwd = terminal_cwd(job),
+        .cwd_fd = &cwd_fd,
         .has_limit = request->output_byte_limit.has == ACP_PRESENT,
         .output_byte_limit = request->output_byte_limit.value,
     };
@@ -247,6 +308,23 @@ static void create_terminal(const struct job *job)
     struct acp_create_terminal_response answer;
     acp_create_terminal_response_init(&answer, id);
     (void) acp_client_answer(job->client, job->call, ACP_TYPE_CREATE_TERMINAL_RESPONSE, &answer);
+}
+
+static void create_terminal(const struct job *job)
+{
+    char real[ACP_PATH_SIZE];
+    int fd = open_cwd(job, real);
+    if (fd == -ENOENT || fd == -ENOTDIR)
+        refuse(job, ACP_ERROR_CODE_INVALID_PARAMS, "There is no such directory");
+    else if (fd < 0)
+        refuse(job, ACP_ERROR_CODE_INVALID_PARAMS, "The directory is outside of the workspace");
+    else if (!may_run_in(job, real))
+        refuse(job, ACP_ERROR_CODE_INTERNAL_ERROR,
+               "denied because the directory now leads to another one");
+    else
+        start_terminal(job, fd);
+    if (fd >= 0)
+        (void) close(fd);
 }
 
 static struct acp_terminal_exit_status exit_status(const struct acp_terminal_exit *how)
@@ -393,19 +471,6 @@ static bool is_decided_on(int method)
            method == ACP_METHOD_TERMINAL_CREATE;
 }
 
-static int describe_command(const struct job *job, struct acp_buf *line, struct acp_action *action)
-{
-    const struct acp_create_terminal_request *request = job->value;
-    action->kind = ACP_TOOL_KIND_EXECUTE;
-    action->command_cwd = request->cwd;
-    action->env = environment(&job->workspace->arena, request->env);
-    if (action->env.count < request->env.count)
-        return ACP_ERR_NOMEM;
-    int err = acp_command_line(request->command, request->args, line);
-    action->command = acp_buf_view(line);
-    return err;
-}
-
 /* What goes into the action and is not in the request. */
 struct description {
     struct acp_str path;
@@ -432,11 +497,19 @@ static int describe(const struct job *job, struct description *d, struct acp_act
     return 0;
 }
 
-/* Where the path leads that a person is asked about; empty when there is none. */
+/* Where the file or the directory is that a person is asked about; empty when there is none. */
 static void note_real(const struct job *job, const struct acp_action *action, char *ret)
 {
     char normal[ACP_PATH_SIZE];
     *ret = '\0';
+    if (job->method == ACP_METHOD_TERMINAL_CREATE) {
+        int fd = open_cwd(job, ret);
+        if (fd < 0)
+            *ret = '\0';
+        else
+            (void) close(fd);
+        return;
+    }
     if (action->paths.count == 1 && !acp_path_normal(action->paths.items[0], normal, NULL) &&
         acp_files_real(job->room->roots, normal, job->workspace->options.files.walk, ret))
         *ret = '\0';
@@ -459,6 +532,9 @@ static void ask(const struct job *job, const struct acp_action *action)
     }
     pending->job = *job;
     pending->job.value = NULL;
+    pending->new_text = (struct acp_str){0};
+    if (job->method == ACP_METHOD_FS_WRITE_TEXT_FILE)
+        pending->new_text = ((const struct acp_write_text_file_request *) job->value)->content;
     note_real(job, action, pending->real);
     memcpy(pending->bytes, job->session.ptr, job->session.len);
     memcpy(pending->bytes + job->session.len, job->params.ptr, job->params.len);
@@ -541,6 +617,11 @@ static void forget_pending(struct acp_pending_action *pending)
     pending->job.workspace->pending_count--;
     pending->job.workspace->pending_bytes -= pending->job.session.len + pending->job.params.len;
     free(pending);
+}
+
+struct acp_str acp_workspace_new_text(const struct acp_pending_action *pending)
+{
+    return pending->new_text;
 }
 
 void acp_workspace_refuse(struct acp_pending_action *pending, const char *why)
@@ -762,6 +843,18 @@ void acp_workspace_close(struct acp_workspace *workspace, struct acp_client_sess
     struct room *room = find_room(workspace, session);
     if (room)
         close_room(room);
+}
+
+int acp_workspace_read(struct acp_workspace *workspace, struct acp_client_session *session,
+                       struct acp_str path, struct acp_buf *out, struct acp_str *ret_text,
+                       struct acp_files_error *error)
+{
+    struct acp_opt_i64 all = {0};
+    const struct room *room = find_room(workspace, session);
+    if (!room)
+        return acp_files_fail(error, ACP_ERR_UNKNOWN, ACP_FILES_FAILED, "No such session");
+    return acp_files_read(room->roots, path, all, all, &workspace->options.files, out, ret_text,
+                          error);
 }
 
 bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_client *client,

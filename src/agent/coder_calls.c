@@ -86,7 +86,7 @@ static void end_calls(struct work *work)
         acp_arena_reset(&work->arena);
         coding_log(coding);
         if (err) {
-            work_fail(work, history_err_text(err));
+            work_fail(work, history_err_text(coding->history, err));
             return;
         }
     }

@@ -188,8 +188,7 @@ static void run_help(struct work *work, struct acp_str argument)
 
 /* ---- Finding them ---------------------------------------------------------------------------- */
 
-struct acp_available_command_list coder_commands(const struct coding *coding,
-                                                 struct acp_arena *arena)
+struct acp_available_command_list coder_commands(struct coding *coding, struct acp_arena *arena)
 {
     struct acp_available_command_list list = {0};
     struct acp_available_command *items = acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*items));

@@ -59,6 +59,8 @@ struct coder {
     uint64_t flushing;           /* up to this one, now; 0: nothing */
     uv_timer_t idle;             /* looks for sessions that nobody uses */
     size_t sessions;
+    size_t servers;       /* of MCP, of all sessions */
+    size_t history_bytes; /* of all sessions */
     struct coding *first; /* of the sessions */
     bool asked_models;
     struct model_list *model_list; /* on its way, or NULL */
@@ -85,6 +87,8 @@ struct coding {
     const struct acp_policy *policy; /* one of the coder's */
     struct tools *tools;
     struct servers *servers; /* of MCP, or NULL: coder_mcp.c */
+    bool commands_cut;       /* the project has more commands than are listed; not told yet */
+    bool commands_told;
     struct history *history; /* NULL: it is idle, and all of it is in the log */
     struct context *context; /* NULL: it is idle, or the next request begins a new one */
     size_t logged;           /* messages of the history that are in the log */
@@ -300,8 +304,7 @@ int work_keep_prompt(struct work *work);
 
 /* coder_command.c */
 /* The commands that clients are told of, those of the project included; in the arena. */
-struct acp_available_command_list coder_commands(const struct coding *coding,
-                                                 struct acp_arena *arena);
+struct acp_available_command_list coder_commands(struct coding *coding, struct acp_arena *arena);
 /*
  * Looks whether the text is a command, and runs it.  One that stands for a prompt puts that into
  * the arena; ret_prompt is then what the model is to be given.
@@ -315,10 +318,12 @@ enum command_end coder_run_command(struct work *work, struct acp_str text,
                                    struct acp_str *ret_prompt);
 
 /* coder_custom.c: .acp/commands/NAME.md of the project, each a prompt with $ARGUMENTS in it */
-void coder_list_custom(const struct coding *coding, struct acp_arena *arena,
+void coder_list_custom(struct coding *coding, struct acp_arena *arena,
                        struct acp_available_command_list *commands);
+/* Tells once that there are more commands than are listed, as soon as there is a way to. */
+void coding_tell_commands_cut(struct coding *coding);
 /* The prompt that the command stands for, in the arena; false when there is no such file. */
-bool coder_read_custom(const struct coding *coding, struct acp_str name, struct acp_str arguments,
+bool coder_read_custom(struct coding *coding, struct acp_str name, struct acp_str arguments,
                        struct acp_arena *arena, struct acp_str *ret_prompt);
 
 /* coder_fetch.c */

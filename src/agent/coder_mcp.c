@@ -18,11 +18,12 @@
 #include "mcp/mcp.h"
 
 enum {
-    MAX_SERVERS = 32,
-    MAX_LAUNCH = 2, /* variables for one that npx fetches */
-    MAX_LABEL = 24, /* of a server's part of a name */
-    MAX_TOOL = 64,  /* of the whole name: what the APIs of the models take */
-    WAIT_MS = 2000, /* from the start of the servers: how long prompts wait for them */
+    MAX_SERVERS = 32,      /* of a session */
+    MAX_ALL_SERVERS = 256, /* of all sessions; each is a process */
+    MAX_LAUNCH = 2,        /* variables for one that npx fetches */
+    MAX_LABEL = 24,        /* of a server's part of a name */
+    MAX_TOOL = 64,         /* of the whole name: what the APIs of the models take */
+    WAIT_MS = 2000,        /* from the start of the servers: how long prompts wait for them */
 };
 
 struct one_server {
@@ -480,7 +481,13 @@ static void start_server(struct servers *servers, struct coding *coding,
         .version = coding->coder->options->version,
         .cwd = acp_arena_copy(&arena, acp_session_cwd(coding->session)).ptr,
     };
-    bool ok = options.name && options.cwd &&
+    bool full = coding->coder->servers >= MAX_ALL_SERVERS;
+    if (full)
+        (void) snprintf(failure.message, sizeof(failure.message),
+                        "%.60s was not started: 256 MCP servers of all sessions run already; "
+                        "close a session that is not needed",
+                        options.name ? options.name : "an MCP server");
+    bool ok = !full && options.name && options.cwd &&
               prepare_server(coding->coder, given, &arena, &options, &failure);
     if (ok) {
         ok = mcp_server_new(&coding->coder->loop, &options, &handler, one, &one->server,
@@ -488,6 +495,7 @@ static void start_server(struct servers *servers, struct coding *coding,
     }
     acp_arena_finish(&arena);
     one->starting = ok;
+    coding->coder->servers += ok;
     if (!ok)
         set_trouble(one, acp_str(failure.message));
 }
@@ -557,6 +565,7 @@ void coding_end_servers(struct coding *coding)
     if (!servers)
         return;
     for (size_t i = 0; i < servers->count; i++) {
+        coding->coder->servers -= servers->items[i].server != NULL;
         mcp_server_free(servers->items[i].server);
         free(servers->items[i].names);
         free(servers->items[i].trouble);

@@ -577,7 +577,7 @@ int coding_wake(struct coding *coding, struct acp_failure *failure)
     struct reading reading = {.coding = coding};
     if (coding->history)
         return 0;
-    int err = history_new(&coding->history);
+    int err = history_new(&coding->coder->history_bytes, &coding->history);
     if (!err)
         err = read_events(&reading, acp_session_id(coding->session), failure);
     if (err) {

@@ -231,7 +231,9 @@ int coding_keep_title(struct coding *coding, struct acp_str title)
 
 int coding_set_title(struct coding *coding, struct acp_str title)
 {
-    title.len = acp_utf8_cut(title.ptr, title.len, CODER_MAX_NAME);
+    char cut[CODER_MAX_NAME];
+    if (title.len > CODER_MAX_NAME)
+        title = acp_str_n(cut, acp_utf8_copy_cut(cut, title.ptr, title.len, CODER_MAX_NAME));
     struct acp_session_info_update info = {.title = title};
     struct store_change change = {.title = title};
     int err = coding_keep_title(coding, title);
@@ -283,7 +285,7 @@ struct coding *coding_new(struct coder *coder, struct acp_session *session)
     if (!err)
         err = tools_new(&tools, &coding->tools);
     if (!err)
-        err = history_new(&coding->history);
+        err = history_new(&coder->history_bytes, &coding->history);
     if (err) {
         coding_free(coding);
         return NULL;

@@ -302,7 +302,7 @@ static void go_on_after_cut(struct work *work, const struct model_end *end)
         err = history_add(work->coding->history, MODEL_USER, &part, 1);
     coding_log(work->coding);
     if (err)
-        work_fail(work, history_err_text(err));
+        work_fail(work, history_err_text(work->coding->history, err));
     else if (is_window_full(end) && work_can_compact(work))
         work_make_room(work);
     else
@@ -347,7 +347,7 @@ static void on_answer(struct work *work, const struct model_end *end)
     if (work_end_if_cancelled(work))
         return;
     if (err)
-        work_fail(work, history_err_text(err));
+        work_fail(work, history_err_text(work->coding->history, err));
     else if (end->stop == MODEL_CALLS)
         work_run_calls(work, end->parts, end->part_count);
     else if (end->stop == MODEL_ERROR || end->stop == MODEL_CANCELLED)
@@ -468,7 +468,7 @@ static bool take_prompt(struct work *work)
         return false;
     }
     if (err)
-        fail_turn(work, CODE_PARAMS, history_err_text(err));
+        fail_turn(work, CODE_PARAMS, history_err_text(work->coding->history, err));
     return !err;
 }
 
@@ -485,6 +485,7 @@ void work_begin(struct work *work)
     tools_begin_turn(coding->tools);
     coding_tell_warning(coding);
     coding_tell_servers(coding);
+    coding_tell_commands_cut(coding);
     if (work->cancelled) {
         if (take_prompt(work))
             work_end(work, ACP_STOP_CANCELLED);

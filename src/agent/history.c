@@ -27,12 +27,24 @@ struct history {
     size_t cap;
     uint64_t weight; /* of all messages */
     size_t held;     /* bytes of all messages */
+    size_t *total;   /* of these histories together, or NULL */
 };
 
-int history_new(struct history **ret)
+int history_new(size_t *total, struct history **ret)
 {
-    *ret = calloc(1, sizeof(**ret));
-    return *ret ? 0 : ACP_ERR_NOMEM;
+    struct history *history = calloc(1, sizeof(*history));
+    if (!history)
+        return ACP_ERR_NOMEM;
+    history->total = total;
+    *ret = history;
+    return 0;
+}
+
+static void set_held(struct history *history, size_t held)
+{
+    if (history->total)
+        *history->total += held - history->held;
+    history->held = held;
 }
 
 void history_truncate(struct history *history, size_t count)
@@ -40,7 +52,7 @@ void history_truncate(struct history *history, size_t count)
     while (history->count > count) {
         struct packed *last = history->messages[--history->count];
         history->weight -= last->weight;
-        history->held -= last->size;
+        set_held(history, history->held - last->size);
         free(last);
     }
 }
@@ -69,10 +81,15 @@ uint64_t history_tokens(const struct history *history)
     return history->weight / BYTES_PER_TOKEN;
 }
 
-const char *history_err_text(int err)
+const char *history_err_text(const struct history *history, int err)
 {
-    return err == ACP_ERR_LIMIT ? "the conversation is larger than 128 MiB; begin a new session"
-                                : acp_err_text(err);
+    if (err != ACP_ERR_LIMIT)
+        return acp_err_text(err);
+    /* The others leave little room where this one has enough of its own. */
+    return history->total && *history->total - history->held > HISTORY_MAX_TOTAL - HISTORY_MAX_BYTES
+               ? "the conversations of all sessions are larger than 512 MiB together; close a "
+                 "session that is not needed"
+               : "the conversation is larger than 128 MiB; begin a new session";
 }
 
 /* ---- Packing --------------------------------------------------------------------------------- */
@@ -237,7 +254,16 @@ static int grow(struct history *history)
     return 0;
 }
 
-/* Adds what is known to be valid here; more than limit bytes in all are not added. */
+/* Whether so much more is beyond the limit, or, where there is one, beyond that of all together. */
+static bool is_beyond(const struct history *history, size_t size, size_t limit)
+{
+    if (limit == SIZE_MAX)
+        return false;
+    return history->held + size > limit ||
+           (history->total && *history->total + size > HISTORY_MAX_TOTAL);
+}
+
+/* Adds what is known to be valid here; more than limit bytes (SIZE_MAX: any) are not added. */
 static int append(struct history *history, enum model_role role, const struct model_part *parts,
                   size_t count, size_t limit)
 {
@@ -246,7 +272,7 @@ static int append(struct history *history, enum model_role role, const struct mo
         size += packed_size(&parts[i]);
     if (!count)
         return 0;
-    if (size > UINT32_MAX / 2 || history->held + size > limit)
+    if (size > UINT32_MAX / 2 || is_beyond(history, size, limit))
         return ACP_ERR_LIMIT;
     int err = grow(history);
     struct packed *message = err ? NULL : pack(role, parts, count, size);
@@ -254,7 +280,7 @@ static int append(struct history *history, enum model_role role, const struct mo
         return ACP_ERR_NOMEM;
     history->messages[history->count++] = message;
     history->weight += message->weight;
-    history->held += size;
+    set_held(history, history->held + size);
     return 0;
 }
 
@@ -391,7 +417,12 @@ static bool has_results(const struct packed *message)
 static void take_over(struct history *history, struct history *other)
 {
     struct history old = *history;
+    size_t held = other->held;
     *history = *other;
+    history->total = old.total;
+    history->held = old.held;
+    set_held(history, held);
+    old.total = NULL;
     *other = old;
     history_free(other);
 }
@@ -403,7 +434,7 @@ int history_compact(struct history *history, struct acp_str summary, size_t keep
     struct history *next;
     while (from && from < history->count && has_results(history->messages[from]))
         from--;
-    int err = history_new(&next);
+    int err = history_new(NULL, &next);
     if (err)
         return err;
     err = append(next, MODEL_USER, &part, 1, HISTORY_MAX_BYTES);
@@ -438,7 +469,7 @@ int history_strip_reasoning(struct history *history)
 {
     struct history *next;
     struct acp_arena arena;
-    int err = history_new(&next);
+    int err = history_new(NULL, &next);
     if (err)
         return err;
     acp_arena_init(&arena, 0);

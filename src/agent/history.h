@@ -16,8 +16,11 @@ struct history;
 
 /* All that a history holds.  Nothing larger could be sent to a model. */
 enum { HISTORY_MAX_BYTES = 128 * 1024 * 1024 };
+/* The same for all histories that count in one total: a client can open many sessions. */
+enum { HISTORY_MAX_TOTAL = 512 * 1024 * 1024 };
 
-int history_new(struct history **ret);
+/* total, which may be NULL, has the bytes of all histories that were made with it. */
+int history_new(size_t *total, struct history **ret);
 /* Takes NULL. */
 void history_free(struct history *history);
 void history_clear(struct history *history);
@@ -29,8 +32,8 @@ void history_clear(struct history *history);
  */
 int history_add(struct history *history, enum model_role role, const struct model_part *parts,
                 size_t count);
-/* What to tell a person of these errors. */
-const char *history_err_text(int err);
+/* What to tell a person of these errors, when they came of this history. */
+const char *history_err_text(const struct history *history, int err);
 /*
  * Gives a failed result, with that text, to every call of the last message; returns how many there
  * were, or ACP_ERR_NOMEM.

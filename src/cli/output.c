@@ -113,6 +113,20 @@ void output_printf(struct output *out, const char *format, ...)
     va_end(args);
 }
 
+static void put_row(struct output *out, const char *format, va_list args) ACP_PRINTF(2, 0);
+
+static void put_row(struct output *out, const char *format, va_list args)
+{
+    struct acp_buf row;
+    acp_buf_init(&row, SIZE_MAX / 2);
+    int err = sanitize_vrow(&row, format, args);
+    if (err)
+        out->err = out->err ? out->err : err;
+    else
+        output_text(out, acp_buf_view(&row));
+    acp_buf_finish(&row);
+}
+
 void output_style(struct output *out, enum output_style style)
 {
     static const char *const codes[] = {
@@ -193,6 +207,15 @@ void out_printf(const char *format, ...)
     end_results(output_results());
 }
 
+void out_row(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_row(output_results(), format, args);
+    va_end(args);
+    end_results(output_results());
+}
+
 void out_style(enum output_style style)
 {
     output_style(output_results(), style);
@@ -231,6 +254,15 @@ void err_printf(const char *format, ...)
     va_list args;
     va_start(args, format);
     output_vprintf(output_messages(), format, args);
+    va_end(args);
+    end_message(output_messages());
+}
+
+void err_row(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_row(output_messages(), format, args);
     va_end(args);
     end_message(output_messages());
 }

@@ -77,6 +77,11 @@ void out_json(struct acp_str json);
 /* One JSON value and a line feed. */
 void out_json_line(struct acp_str json);
 void out_printf(const char *format, ...) ACP_PRINTF(1, 2);
+/*
+ * One row of a list, and a line feed.  A line feed or tab in a value is escaped, in a pipe as well:
+ * whoever reads a list by line must not find lines in it that an agent has made up.
+ */
+void out_row(const char *format, ...) ACP_PRINTF(1, 2);
 /* Nothing if the standard output is no terminal. */
 void out_style(enum output_style style);
 /* 0, or the first error since the program was started. */
@@ -85,6 +90,7 @@ int out_flush(void);
 bool err_is_terminal(void);
 void err_text(struct acp_str text);
 void err_printf(const char *format, ...) ACP_PRINTF(1, 2);
+void err_row(const char *format, ...) ACP_PRINTF(1, 2);
 /* From now on messages, those of libraries too, go nowhere. */
 int err_silence(void);
 

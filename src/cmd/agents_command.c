@@ -74,7 +74,13 @@ static int print_line(const struct agent_command *command, struct acp_buf *out)
         args[count] = acp_str(shown[count]);
         count++;
     }
-    int err = acp_command_line(acp_str(command->argv[0]), (struct acp_str_list){args, count}, out);
+    struct acp_buf line;
+    acp_buf_init(&line, MAX_OUTPUT);
+    int err =
+        acp_command_line(acp_str(command->argv[0]), (struct acp_str_list){args, count}, &line);
+    if (!err)
+        err = sanitize_whole(SANITIZE_LINE, acp_buf_view(&line), out);
+    acp_buf_finish(&line);
     acp_arena_finish(&arena);
     return err;
 }
@@ -136,22 +142,21 @@ static const char *state_of(const struct agent_command *command)
 static void print_row(const struct agent_command *command, void *user)
 {
     struct acp_buf *out = user;
-    (void) acp_buf_printf(out, "%-14s %-14s %-20s %s\n", command->name, state_of(command),
-                          agents_source_name(command->source), command->title);
+    (void) sanitize_row(out, "%-14s %-14s %-20s %s", command->name, state_of(command),
+                        agents_source_name(command->source), command->title);
 }
 
 /* Where its program was found, or what to do about that it was not. */
 static void print_place(const struct agent_command *command, struct acp_buf *out)
 {
     if (!command->program)
-        (void) acp_buf_printf(out, "'%s' is not installed%s%s\n", command->argv[0],
-                              command->install ? "; " : "",
-                              command->install ? command->install : "");
+        (void) sanitize_row(out, "'%s' is not installed%s%s", command->argv[0],
+                            command->install ? "; " : "", command->install ? command->install : "");
     else if (command->fetched)
-        (void) acp_buf_printf(out, "%s fetches it where it has not yet; to install it: %s\n",
-                              command->program, command->install ? command->install : "-");
+        (void) sanitize_row(out, "%s fetches it where it has not yet; to install it: %s",
+                            command->program, command->install ? command->install : "-");
     else
-        (void) acp_buf_printf(out, "%s\n", command->program);
+        (void) sanitize_row(out, "%s", command->program);
 }
 
 static void print_source(const struct agent_command *command, struct acp_buf *out)
@@ -207,15 +212,17 @@ static void print_which(const struct agent_command *command, struct acp_buf *out
 
 static void print_details(const struct agent_command *command, struct acp_buf *out)
 {
-    (void) acp_buf_printf(out, "name: %s\ntitle: %s\nfrom: ", command->name, command->title);
+    (void) sanitize_row(out, "name: %s", command->name);
+    (void) sanitize_row(out, "title: %s", command->title);
+    (void) acp_buf_printf(out, "from: ");
     print_source(command, out);
     (void) acp_buf_printf(out, "command: ");
     (void) print_line(command, out);
     (void) acp_buf_printf(out, "\nprogram: ");
     print_place(command, out);
     for (size_t i = 0; command->env[i]; i++)
-        (void) acp_buf_printf(out, "env: %.*s (set)\n", (int) strcspn(command->env[i], "="),
-                              command->env[i]);
+        (void) sanitize_row(out, "env: %.*s (set)", (int) strcspn(command->env[i], "="),
+                            command->env[i]);
     const char *const rows[][2] = {{"model", command->model},
                                    {"mode", command->mode},
                                    {"auth_method", command->auth_method},
@@ -223,7 +230,7 @@ static void print_details(const struct agent_command *command, struct acp_buf *o
                                    {"login", command->login}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i][1])
-            (void) acp_buf_printf(out, "%s: %s\n", rows[i][0], rows[i][1]);
+            (void) sanitize_row(out, "%s: %s", rows[i][0], rows[i][1]);
 }
 
 static int look_up(const struct invocation *invocation,

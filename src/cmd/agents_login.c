@@ -50,9 +50,9 @@ static void print_methods(struct acp_auth_method_list methods)
 {
     for (size_t i = 0; i < methods.count; i++) {
         struct words words = words_of(&methods.items[i]);
-        err_printf("  %-20.*s %.*s%s%.*s\n", (int) words.id.len, words.id.ptr, (int) words.name.len,
-                   words.name.ptr, words.description.len ? ": " : "", (int) words.description.len,
-                   words.description.len ? words.description.ptr : "");
+        err_row("  %-20.*s %.*s%s%.*s", (int) words.id.len, words.id.ptr, (int) words.name.len,
+                words.name.ptr, words.description.len ? ": " : "", (int) words.description.len,
+                words.description.len ? words.description.ptr : "");
     }
 }
 

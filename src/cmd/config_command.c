@@ -368,7 +368,7 @@ static void print_folder(struct acp_str folder, struct acp_str content, void *us
 {
     (void) content;
     struct acp_buf *out = user;
-    (void) acp_buf_printf(out, "%.*s\n", (int) folder.len, folder.ptr);
+    (void) sanitize_row(out, "%.*s", (int) folder.len, folder.ptr);
 }
 
 static int run_trusted(const struct invocation *invocation)

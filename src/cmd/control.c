@@ -317,9 +317,10 @@ static void print_snapshot(const struct control *control, const struct snapshot 
         out_printf("%s\n", snapshot->state);
         return;
     }
-    out_printf("session: %.*s\nagent: %s\nstatus: %s\n",
-               c->talk.in_store ? (int) c->talk.session.len : 1,
-               c->talk.in_store ? c->talk.session.ptr : "-", c->agent.name, snapshot->state);
+    out_row("session: %.*s", c->talk.in_store ? (int) c->talk.session.len : 1,
+            c->talk.in_store ? c->talk.session.ptr : "-");
+    out_row("agent: %s", c->agent.name);
+    out_row("status: %s", snapshot->state);
     if (!status->pid)
         return;
     out_printf("pid: %llu\nagent pid: %llu\nprompts waiting: %llu\nidle: %llu s\n",

@@ -3,7 +3,8 @@
  *
  * Each thing that is looked at gives one finding: good, worth knowing, or bad; with what was found
  * and, where it is bad, what to do.  Agents that are installed are started, all at once, and asked
- * who they are; no session is opened and nothing is sent anywhere by us.
+ * who they are; no session is opened and nothing is sent anywhere by us, except to a model server
+ * on this machine, which is asked for its models.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -18,8 +19,12 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
+#include "cmd/keys.h"
 #include "cmd/places.h"
+#include "cmd/redact.h"
+#include "http/client.h"
 #include "launch/sandbox.h"
+#include "model/find.h"
 #include "store/store.h"
 
 struct doctor_options {
@@ -75,9 +80,9 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
             out_json_line(acp_buf_view(&line));
         acp_buf_finish(&line);
     } else if (doctor->conversation.format == FORMAT_TEXT || finding == FINDING_BAD) {
-        out_printf("%-5s %s: %s\n", finding_words[finding], what, detail);
+        out_row("%-5s %s: %s", finding_words[finding], what, detail);
         if (mend)
-            out_printf("      %s\n", mend);
+            out_row("      %s", mend);
     }
     (void) out_flush();
 }
@@ -156,6 +161,49 @@ static void look_at_sandbox(struct doctor *doctor)
     else
         found(doctor, FINDING_GOOD, "sandbox", NULL, "%s", sandbox_describe(sandbox));
     sandbox_free(sandbox);
+}
+
+/* ---- The built-in agent --------------------------------------------------------------------- */
+
+/* Which model would answer, and how that is known; never a key. */
+static void on_model(struct model_find *find, const struct model_choice *choice, void *user)
+{
+    const struct model_settings *settings = &choice->settings;
+    const char *model = settings->model && *settings->model ? settings->model : "its default model";
+    struct acp_buf place;
+    (void) find;
+    acp_buf_init(&place, 4096);
+    if (settings->base_url)
+        (void) redact_url(acp_str(settings->base_url), &place);
+    if (settings->api == MODEL_DEMO)
+        found(user, FINDING_NOTE, "built-in agent",
+              "set a key such as ANTHROPIC_API_KEY, or start a model server on this machine",
+              "only the offline demo answers: %s", choice->why);
+    else if (place.len)
+        found(user, FINDING_GOOD, "built-in agent", NULL, "%s at %.*s: %s", model, (int) place.len,
+              acp_buf_view(&place).ptr, choice->why);
+    else
+        found(user, FINDING_GOOD, "built-in agent", NULL, "%s: %s", model, choice->why);
+    if (*choice->note)
+        found(user, FINDING_NOTE, "built-in agent", NULL, "%s", choice->note);
+    acp_buf_finish(&place);
+}
+
+static void look_at_model(struct doctor *doctor)
+{
+    struct model_find *find = NULL;
+    struct http_client *http = NULL;
+    int err = http_client_new(&doctor->loop, NULL, &http);
+    if (!err)
+        err =
+            model_find_new(&doctor->loop, http, keys_environment(), NULL, on_model, doctor, &find);
+    if (err)
+        found(doctor, FINDING_BAD, "built-in agent", NULL, "%s", acp_io_err_text(err));
+    else
+        (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
+    model_find_free(find);
+    http_client_free(http);
+    (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
 }
 
 /* ---- The terminal --------------------------------------------------------------------------- */
@@ -340,6 +388,8 @@ static int run(const struct invocation *invocation)
     look_at_store(&doctor);
     look_at_sandbox(&doctor);
     look_at_terminal(&doctor);
+    if (!doctor.only)
+        look_at_model(&doctor);
     look_at_agents(&doctor);
     (void) uv_run(&doctor.loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&doctor.loop);

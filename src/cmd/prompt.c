@@ -229,6 +229,8 @@ static int run(const struct invocation *invocation)
     struct prompt prompt = {.options = invocation->options};
     int status = asking_prepare(&prompt.asking, invocation, &prompt.options->agent,
                                 &prompt.options->conversation);
+    /* The built-in agent says there which model it has found, and that is for people. */
+    prompt.asking.conversation.talk.errors_are_notices = prompt.asking.conversation.own_agent;
     if (!status)
         status = find_session(&prompt);
     if (!status)

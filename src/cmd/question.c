@@ -73,14 +73,14 @@ static int put_plain(struct acp_buf *out, struct acp_str text)
     return sanitize_whole(SANITIZE_LINE, text, out);
 }
 
-/* A text of the agent with its lines below each other. */
-static int put_field(struct acp_buf *out, const char *name, struct acp_str text)
+/* A text with its lines below each other. */
+static int put_lines(struct acp_buf *out, enum sanitize_mode mode, struct acp_str text)
 {
-    int err = acp_buf_printf(out, "  %s: ", name);
+    int err = 0;
     while (!err) {
         const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
         size_t n = end ? (size_t) (end - text.ptr) : text.len;
-        err = put_plain(out, acp_str_n(text.ptr, n));
+        err = sanitize_whole(mode, acp_str_n(text.ptr, n), out);
         if (!err)
             err = acp_buf_append(out, "\n", 1);
         if (err || !end)
@@ -89,6 +89,22 @@ static int put_field(struct acp_buf *out, const char *name, struct acp_str text)
         err = acp_buf_append_str(out, acp_str("  | "));
     }
     return err;
+}
+
+/* A text of the agent with its lines below each other. */
+static int put_field(struct acp_buf *out, const char *name, struct acp_str text)
+{
+    int err = acp_buf_printf(out, "  %s: ", name);
+    return err ? err : put_lines(out, SANITIZE_LINE, text);
+}
+
+/* A patch: its last line ends, and tabs are what files have in them. */
+static int put_changes(struct acp_buf *out, struct acp_str patch)
+{
+    if (patch.len && patch.ptr[patch.len - 1] == '\n')
+        patch.len--;
+    int err = acp_buf_append_str(out, acp_str("  changes:\n  | "));
+    return err ? err : put_lines(out, SANITIZE_TEXT, patch);
 }
 
 static int put_variable(struct acp_buf *out, const struct acp_str_entry *entry)
@@ -110,7 +126,7 @@ static int put_edit(struct acp_buf *out, const struct acp_action_edit *edit)
 {
     int err = put_field(out, "content of", edit->path);
     if (!err && !edit->known)
-        return acp_buf_printf(out, "    not told\n");
+        return acp_buf_printf(out, "    only as far as shown here\n");
     if (!err)
         err = acp_buf_printf(out, "    %llu bytes, SHA-256 ", (unsigned long long) edit->size);
     for (size_t i = 0; i < ACP_DIGEST_SIZE && !err; i++)
@@ -178,6 +194,8 @@ int question_write(const struct talk_question *question, struct acp_buf *out)
         err = put_field(out, "description", question->description);
     if (!err)
         err = put_action(out, action);
+    if (!err && question->changes.len)
+        err = put_changes(out, question->changes);
     for (size_t i = 0; i < options.count && !err; i++)
         err = put_option(out, i + 1, &options.items[i]);
     if (!err && has_always(options))

@@ -173,6 +173,15 @@ static bool is_option(struct acp_str word)
     return word.len > 1 && word.ptr[0] == '-';
 }
 
+/* -x, --long-name: an option for sure, where a token may begin with a dash as well. */
+static bool is_plain_option(struct acp_str word)
+{
+    bool plain = is_option(word) && (word.len == 2 || (word.ptr[1] == '-' && !looks_secret(word)));
+    for (size_t i = 1; i < word.len && plain; i++)
+        plain = is_letter(word.ptr[i]) || is_digit(word.ptr[i]) || word.ptr[i] == '-';
+    return plain;
+}
+
 /* "NAME" of a variable, or of a header. */
 static bool is_name(struct acp_str name)
 {
@@ -211,7 +220,8 @@ int redact_argument(const char *before, struct acp_str argument, struct acp_buf 
 {
     struct acp_str option = before ? acp_str(before) : acp_str("");
     bool is_value = is_option(option) && !memchr(option.ptr, '=', option.len);
-    if (is_value && !is_option(argument) && (is_secret_name(option) || is_secret_letter(option))) {
+    if (is_value && !is_plain_option(argument) &&
+        (is_secret_name(option) || is_secret_letter(option))) {
         /* Of a variable or a header the name helps, and is none. */
         size_t sign = find(argument, "=:");
         bool named = sign < argument.len && sign < 40 && is_name(acp_str_n(argument.ptr, sign));

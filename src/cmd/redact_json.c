@@ -103,8 +103,12 @@ static int copy(struct acp_json_reader *r, struct acp_json_writer *w, enum place
     default:
         break;
     }
+    /* A PIN is a number. */
+    bool hidden = place == PLACE_SECRET && acp_json_peek(r) == ACP_JSON_NUMBER;
     int err = acp_json_read_raw(r, &raw);
-    if (!err)
+    if (!err && hidden)
+        acp_json_write_str(w, acp_str("(set)"));
+    else if (!err)
         acp_json_write_raw(w, raw);
     return err;
 }

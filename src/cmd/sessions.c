@@ -202,10 +202,10 @@ static int print_session(const struct store_session *session, void *user)
     }
     struct acp_str what = session->title.len ? session->title : session->cwd;
     sessions_time(session->updated, when);
-    out_printf("%.*s  %-7s  %s  %-10.*s  %-10.*s  %.*s\n", (int) session->id.len, session->id.ptr,
-               state_of(session), when, (int) session->agent.len, session->agent.ptr,
-               session->name.len ? (int) session->name.len : 1,
-               session->name.len ? session->name.ptr : "-", (int) what.len, what.ptr);
+    out_row("%.*s  %-7s  %s  %-10.*s  %-10.*s  %.*s", (int) session->id.len, session->id.ptr,
+            state_of(session), when, (int) session->agent.len, session->agent.ptr,
+            session->name.len ? (int) session->name.len : 1,
+            session->name.len ? session->name.ptr : "-", (int) what.len, what.ptr);
     return 0;
 }
 
@@ -272,7 +272,7 @@ static const struct command command_list = {
 static void print_text(const char *label, struct acp_str text)
 {
     if (text.len)
-        out_printf("%s: %.*s\n", label, (int) text.len, text.ptr);
+        out_row("%s: %.*s", label, (int) text.len, text.ptr);
 }
 
 static void print_details(const struct store_session *session)

@@ -145,8 +145,8 @@ static int print_pruned(const struct store_session *session, void *user)
     char when[SESSIONS_TIME_SIZE];
     sessions_time(session->updated, when);
     if (*format == FORMAT_TEXT)
-        out_printf("%.*s  %s  %.*s\n", (int) session->id.len, session->id.ptr, when,
-                   (int) session->title.len, session->title.len ? session->title.ptr : "");
+        out_row("%.*s  %s  %.*s", (int) session->id.len, session->id.ptr, when,
+                (int) session->title.len, session->title.len ? session->title.ptr : "");
     else if (*format == FORMAT_QUIET)
         out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
     return 0;

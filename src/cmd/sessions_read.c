@@ -180,8 +180,9 @@ static int print_hit(const struct store_hit *hit, void *user)
         return 0;
     }
     sessions_time(hit->time, when);
-    out_printf("%.*s:%llu  %s  %.*s\n  ", (int) hit->session.len, hit->session.ptr,
-               (unsigned long long) hit->seq, when, (int) hit->author.len, hit->author.ptr);
+    out_row("%.*s:%llu  %s  %.*s", (int) hit->session.len, hit->session.ptr,
+            (unsigned long long) hit->seq, when, (int) hit->author.len, hit->author.ptr);
+    out_text(acp_str("  "));
     print_snippet(hit->snippet);
     return 0;
 }

@@ -160,19 +160,23 @@ static void print_frames(struct trace *t, struct acp_deframer *d)
         print_frame(t, &frame);
 }
 
-static void print_recording(struct trace *t, FILE *in)
+/* 0 or errno. */
+static int print_recording(struct trace *t, FILE *in)
 {
     static char bytes[65536];
     struct acp_deframer d;
     size_t n;
     acp_deframer_init(&d, ACP_FRAMING_AUTO, 0);
+    errno = 0;
     while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0) {
         acp_deframer_feed(&d, bytes, n);
         print_frames(t, &d);
     }
+    int err = ferror(in) ? errno : 0;
     acp_deframer_end(&d);
     print_frames(t, &d);
     acp_deframer_finish(&d);
+    return err;
 }
 
 static int run_trace(const struct invocation *invocation)
@@ -188,7 +192,7 @@ static int run_trace(const struct invocation *invocation)
     acp_arena_init(&t.arena, 0);
     acp_buf_init(&t.out, (size_t) ACP_WIRE_DEFAULT_MAX * 4);
     acp_map_init(&t.methods, (uintptr_t) &t);
-    print_recording(&t, in);
+    int reason = print_recording(&t, in);
     size_t cursor = 0;
     for (char *method; (method = acp_map_next(&t.methods, &cursor, NULL));)
         free(method);
@@ -197,6 +201,11 @@ static int run_trace(const struct invocation *invocation)
     acp_arena_finish(&t.arena);
     if (from_file)
         (void) fclose(in);
+    if (reason) {
+        err_printf("acp trace: cannot read %s: %s\n", from_file ? name : "the standard input",
+                   strerror(reason));
+        return EXIT_FAILED;
+    }
     err_printf("acp trace: %" PRIu64 " messages, %" PRIu64 " of them bad\n", t.number, t.bad);
     return t.bad ? EXIT_FAILED : EXIT_OK;
 }

@@ -3,8 +3,9 @@
  *
  * It is the innermost link of a sandbox: bubblewrap starts it after the mounts are made, which
  * Landlock would forbid; where bubblewrap cannot run it is the only link (--first).  With --verify
- * it does not run a command but looks whether the walls stand.  It is a program of its own, small
- * and linked to libc only, because everything in it runs inside of the sandbox.
+ * it does not run a command but looks whether the walls stand, and prints the given token then: a
+ * program that only claims to be bubblewrap does not know what to print.  It is a program of its
+ * own, small and linked to libc only, because everything in it runs inside of the sandbox.
  *
  *     acp-sandbox [--first] [--network] [--LIST...] [--set NAME=VALUE...] [--chdir DIR]
  *                 -- COMMAND ARG...
@@ -52,9 +53,9 @@ static const char *const list_options[LIST_COUNT] = {"--write", "--read", "--dev
                                                      "--hide",  "--set",  "--expect"};
 
 struct confinement {
-    bool first;   /* no other wall stands around this one */
-    bool network; /* allowed */
-    bool verify;
+    bool first;         /* no other wall stands around this one */
+    bool network;       /* allowed */
+    const char *verify; /* the token to print; NULL: a command is run */
     const char *cwd;
     const char **lists[LIST_COUNT]; /* each ended by NULL */
     size_t counts[LIST_COUNT];
@@ -80,6 +81,10 @@ static bool take_value(struct confinement *c, const char *option, const char *va
         c->cwd = value;
         return true;
     }
+    if (strcmp(option, "--verify") == 0) {
+        c->verify = value;
+        return true;
+    }
     for (size_t i = 0; i < LIST_COUNT; i++) {
         if (strcmp(option, list_options[i]) != 0)
             continue;
@@ -93,7 +98,6 @@ static bool take_switch(struct confinement *c, const char *option)
 {
     bool *place = strcmp(option, "--first") == 0     ? &c->first
                   : strcmp(option, "--network") == 0 ? &c->network
-                  : strcmp(option, "--verify") == 0  ? &c->verify
                                                      : NULL;
     if (place)
         *place = true;
@@ -289,7 +293,7 @@ int main(int argc, char **argv)
         die("cannot enter %s: %s", c.cwd, strerror(errno));
     if (c.verify) {
         verify();
-        return EXIT_SUCCESS;
+        return puts(c.verify) >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_NOT_CONFINED;
     }
     set_environment(&c);
     (void) execvp(c.command[0], c.command);

@@ -3,25 +3,39 @@
  * each of them, with the configuration that is there; so a command that makes a repository in a
  * root, and adds it to the one of the root, would have its programs run by the user's next git
  * command.  Git itself is asked for the list: its index has many forms.
+ *
+ * The caller waits, which is its loop: for 50,000 files git takes less than 0.1 s, before and after
+ * each command that may commit.  It may not take for ever, though: a command can leave a FIFO in
+ * the place of the index.  Then nothing is started; afterwards there is no list to be had, and the
+ * user's own git would not get one either.
  */
 #define _GNU_SOURCE /* environ, pipe2 */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/protect.h"
 
-enum { PATH_SIZE = 4096, READ_SIZE = 65536 };
+enum {
+    PATH_SIZE = 4096,
+    READ_SIZE = 65536,
+    LIST_BEFORE_MS = 3000,
+    LIST_AFTER_MS = 30000, /* of a large repository the list must be had then */
+};
+#define LIST_MAX ((size_t) 1024 * 1024 * 1024)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-static int start_git(const char *root, pid_t *ret_pid, FILE **ret_output)
+static int start_git(const char *root, pid_t *ret_pid, int *ret_output)
 {
     /* Nothing that is configured may run: this is outside of the sandbox. */
     const char *argv[] = {"git", "-c", "core.fsmonitor=false", "-C", root, "ls-files", "--stage",
@@ -42,35 +56,70 @@ static int start_git(const char *root, pid_t *ret_pid, FILE **ret_output)
         (void) posix_spawn_file_actions_destroy(&actions);
     }
     (void) close(pipes[1]);
-    if (!err && !(*ret_output = fdopen(pipes[0], "r")))
-        err = errno;
-    else if (!err)
-        return 0;
-    (void) close(pipes[0]);
+    if (err)
+        (void) close(pipes[0]);
+    else
+        *ret_output = pipes[0];
     return err;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void) clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Reads until the end; ACP_ERR_TIMEOUT when that does not come in time. */
+static int read_all(int fd, int64_t until, struct acp_buf *out)
+{
+    while (true) {
+        int64_t left = until - now_ms();
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        int some = left > 0 ? poll(&ready, 1, (int) left) : 0;
+        if (some < 0 && errno == EINTR)
+            continue;
+        if (some <= 0)
+            return ACP_ERR_TIMEOUT;
+        int err = acp_buf_reserve(out, READ_SIZE);
+        if (err)
+            return err;
+        ssize_t n = read(fd, out->data + out->start + out->len, READ_SIZE);
+        if (n == 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return ACP_ERR_STATE;
+        out->len += n > 0 ? (size_t) n : 0;
+    }
+}
+
 /* Calls fn with each path, relative to the root, until that fails. */
-static int list(const char *root, int (*fn)(const char *root, const char *path, void *user),
+static int list(const char *root, int ms, int (*fn)(const char *root, const char *path, void *user),
                 void *user)
 {
     static const char mode[] = "160000 ";
+    struct acp_buf output;
     pid_t pid = -1;
-    FILE *output = NULL;
-    char *record = NULL;
-    size_t room = 0;
-    int err = 0;
-    if (start_git(root, &pid, &output))
+    int fd = -1;
+    if (start_git(root, &pid, &fd))
         return 0; /* without git nobody runs it either */
-    while (getdelim(&record, &room, '\0', output) > 0) {
-        const char *path = strchr(record, '\t');
-        if (!err && strncmp(record, mode, strlen(mode)) == 0 && path)
-            err = fn(root, path + 1, user);
-    }
-    free(record);
-    (void) fclose(output);
+    acp_buf_init(&output, LIST_MAX);
+    int err = read_all(fd, now_ms() + ms, &output);
+    if (err)
+        (void) kill(pid, SIGKILL);
+    (void) close(fd);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
+    if (!err)
+        err = acp_buf_append(&output, "", 1); /* the last record may lack its end */
+    const char *record = output.data ? output.data + output.start : "";
+    const char *end = record + output.len;
+    for (; !err && record < end; record += strlen(record) + 1) {
+        const char *path = strchr(record, '\t');
+        if (strncmp(record, mode, strlen(mode)) == 0 && path)
+            err = fn(root, path + 1, user);
+    }
+    acp_buf_finish(&output);
     return err;
 }
 
@@ -112,7 +161,13 @@ static int protect_one(const char *root, const char *path, void *user)
 int protect_gitlinks(struct protect_list *paths, const char *root, struct acp_failure *failure)
 {
     struct search search = {paths, failure};
-    return list(root, protect_one, &search);
+    int err = list(root, LIST_BEFORE_MS, protect_one, &search);
+    if (err == ACP_ERR_TIMEOUT || err == ACP_ERR_LIMIT)
+        return protect_fail(failure, ACP_ERR_STATE,
+                            "`git ls-files` in %.200s does not end, so its submodules cannot be "
+                            "protected; look at .git/index",
+                            root);
+    return err;
 }
 
 /* ---- After a run ----------------------------------------------------------------------------- */
@@ -173,6 +228,6 @@ size_t protect_disable_gitlinks(const struct protect_list *paths)
     struct removal removal = {paths, 0};
     for (size_t i = 0; i < paths->count; i++)
         if (paths->entries[i].how == PROTECT_ROOT)
-            (void) list(paths->entries[i].path, disable_one, &removal);
+            (void) list(paths->entries[i].path, LIST_AFTER_MS, disable_one, &removal);
     return removal.count;
 }

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,7 +20,7 @@
 #include "launch/landlock.h"
 #include "launch/sandbox_inside.h"
 
-enum { TRIAL_MS = 5000, MAX_DEPTH = 256 };
+enum { TRIAL_MS = 5000, MAX_DEPTH = 256, TOKEN_SIZE = 17 };
 
 /* ---- The command line ----------------------------------------------------------------------- */
 
@@ -132,7 +133,7 @@ static int prepare(struct sandbox_plan *plan, struct acp_failure *failure)
 }
 
 static int plan_new(const struct sandbox *sandbox, const struct sandbox_profile *profile,
-                    bool verify, struct sandbox_run **ret, struct acp_failure *failure)
+                    const char *verify, struct sandbox_run **ret, struct acp_failure *failure)
 {
     struct sandbox_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
@@ -154,7 +155,7 @@ static int plan_new(const struct sandbox *sandbox, const struct sandbox_profile 
 int sandbox_run_new(const struct sandbox *sandbox, const struct sandbox_profile *profile,
                     struct sandbox_run **ret, struct acp_failure *failure)
 {
-    return plan_new(sandbox, profile, false, ret, failure);
+    return plan_new(sandbox, profile, NULL, ret, failure);
 }
 
 size_t sandbox_run_free(struct sandbox_run *run)
@@ -173,7 +174,8 @@ size_t sandbox_run_free(struct sandbox_run *run)
 
 /* ---- The trial ------------------------------------------------------------------------------ */
 
-static int start_trial(const struct sandbox_run *run, pid_t *ret)
+/* Its standard output is the given descriptor. */
+static int start_trial(const struct sandbox_run *run, int output, pid_t *ret)
 {
     posix_spawn_file_actions_t actions;
     char **argv = calloc(run->count + 1, sizeof(char *));
@@ -185,6 +187,8 @@ static int start_trial(const struct sandbox_run *run, pid_t *ret)
     if (!err) {
         for (int fd = 0; fd < 3 && !err; fd++)
             err = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+        if (!err)
+            err = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
         if (!err)
             err = posix_spawn(ret, argv[0], &actions, NULL, argv, environ);
         (void) posix_spawn_file_actions_destroy(&actions);
@@ -211,19 +215,39 @@ static bool wait_for(pid_t pid)
     return false;
 }
 
+/* Whether the trial has ended well and printed the token, and nothing else. */
+static bool run_trial(const struct sandbox_run *run, const char *token)
+{
+    char said[TOKEN_SIZE + 2];
+    size_t len = strlen(token);
+    pid_t pid = -1;
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC))
+        return false;
+    bool works = start_trial(run, pipes[1], &pid) == 0;
+    (void) close(pipes[1]);
+    works = works && wait_for(pid);
+    /* It has ended, and a pipe holds more than that: nothing is waited for. */
+    (void) fcntl(pipes[0], F_SETFL, O_NONBLOCK);
+    ssize_t n = works ? read(pipes[0], said, sizeof(said)) : -1;
+    (void) close(pipes[0]);
+    return n == (ssize_t) len + 1 && memcmp(said, token, len) == 0 && said[len] == '\n';
+}
+
 /* A run like any other, in an empty root, in which the helper looks whether the walls stand. */
 static bool try_wall(struct sandbox *sandbox, enum sandbox_wall wall)
 {
     char folder[] = "/tmp/acp-sandbox-XXXXXX";
+    char token[TOKEN_SIZE];
+    unsigned long long number = 0;
     struct sandbox_run *run = NULL;
-    pid_t pid = -1;
-    if (!mkdtemp(folder))
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t) sizeof(number) || !mkdtemp(folder))
         return false;
+    (void) snprintf(token, sizeof(token), "%016llx", number);
     struct acp_str root = acp_str(folder);
     struct sandbox_profile profile = {.roots = {&root, 1}, .cwd = root};
     sandbox->wall = wall;
-    bool works = plan_new(sandbox, &profile, true, &run, NULL) == 0 &&
-                 start_trial(run, &pid) == 0 && wait_for(pid);
+    bool works = plan_new(sandbox, &profile, token, &run, NULL) == 0 && run_trial(run, token);
     (void) sandbox_run_free(run);
     (void) rmdir(folder);
     return works;

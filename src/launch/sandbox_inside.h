@@ -24,7 +24,7 @@ struct sandbox_plan {
     size_t room;
     bool out_of_memory;
     bool changed;                 /* a path was replaced by a link since it was looked at */
-    bool verify;                  /* the helper looks at the walls instead of running a command */
+    const char *verify;           /* the token of a trial; NULL: a command is run */
     char temp[SANDBOX_PATH_SIZE]; /* behind Landlock alone, in place of /tmp; "" otherwise */
 };
 

@@ -87,7 +87,7 @@ void sandbox_add_command(struct sandbox_plan *plan)
         sandbox_add_copy(plan, profile->cwd);
     }
     if (plan->verify)
-        sandbox_add(plan, "--verify");
+        sandbox_add2(plan, "--verify", plan->verify);
     sandbox_add(plan, "--");
     for (size_t i = 0; i < profile->command.count; i++)
         sandbox_add_copy(plan, profile->command.items[i]);

@@ -177,7 +177,7 @@ static void on_word(uv_timer_t *timer)
     if (reply->over || reply->cancelled)
         return;
     if (reply->stream.err)
-        reply_end(reply, MODEL_ERROR, acp_err_text(reply->stream.err), false, false);
+        reply_end(reply, MODEL_ERROR, stream_err_text(reply->stream.err), false, false);
     else if (!more)
         reply_complete(reply);
     else if (!reply->paused)

@@ -24,6 +24,13 @@ void stream_finish(struct model_stream *s)
     acp_buf_finish(&s->details);
 }
 
+const char *stream_err_text(int err)
+{
+    return err == ACP_ERR_LIMIT ? "the answer was stopped because it is longer than 16 MiB, or has "
+                                  "more than 4096 parts"
+                                : acp_err_text(err);
+}
+
 static void fail(struct model_stream *s, int err)
 {
     if (!s->err)

@@ -12,7 +12,7 @@
 #include "model/model.h"
 
 enum {
-    STREAM_MAX_ANSWER = 64 * 1024 * 1024, /* bytes kept of an answer */
+    STREAM_MAX_ANSWER = 16 * 1024 * 1024, /* bytes of an answer; beyond, it is stopped */
     STREAM_MAX_PARTS = 4096,
 };
 
@@ -68,6 +68,8 @@ struct model_stream {
 
 void stream_init(struct model_stream *s, const struct stream_sink *sink, void *user);
 void stream_finish(struct model_stream *s);
+/* What to tell a person of stream.err. */
+const char *stream_err_text(int err);
 
 /* ---- For the dialects ------------------------------------------------------------------------ */
 

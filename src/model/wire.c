@@ -132,7 +132,7 @@ static bool take_events(struct model_reply *reply)
         if (reply->over || reply->cancelled)
             return false;
         if (s->err)
-            fail(reply, s->err == ACP_ERR_LIMIT ? "the answer is too large" : acp_err_text(s->err));
+            fail(reply, stream_err_text(s->err));
         else if (s->fault)
             take_fault(reply);
         else if (s->is_complete && s->has_stop)

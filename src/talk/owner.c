@@ -21,6 +21,9 @@ enum {
     OWNER_MAX_SETTINGS = 100,            /* that wait, of all visitors */
     OWNER_MAX_SETTING_BYTES = 64 * 1024, /* of the name and the value of one */
     OWNER_MAX_VISITORS = 64,
+    /* Messages of all visitors: each takes half of what is left, the first 64 MiB. */
+    OWNER_MAX_INPUT = 128 * 1024 * 1024,
+    OWNER_MIN_MESSAGE = 64 * 1024, /* that each may send in any case */
     OWNER_SIGNALS = 3,
 };
 
@@ -52,6 +55,7 @@ struct visitor {
     struct owner *owner;
     struct acp_peer *peer; /* NULL when it has left */
     struct acp_link *link;
+    size_t input_room; /* for a message of its, taken from the owner's */
     unsigned uses;
 };
 
@@ -68,6 +72,7 @@ struct owner {
     struct visitor *visitors;
     size_t visitor_count; /* of those who are here */
     size_t setting_count; /* that wait */
+    size_t input_room;    /* given to visitors */
     struct waited *waited;
     struct asked *asked;
     bool ending;
@@ -454,6 +459,7 @@ static void on_left(struct acp_link *link, int reason, void *user)
     acp_peer_free(peer); /* what it was asked is answered with no, here */
     regulate(visitor->owner);
     visitor->owner->visitor_count--;
+    visitor->owner->input_room -= visitor->input_room;
     release(visitor);
 }
 
@@ -469,14 +475,18 @@ static void welcome(struct owner *owner, int fd)
 {
     static const struct acp_peer_handler handler = {.request = on_request, .pressure = on_pressure};
     static const struct acp_link_handler link_handler = {.closed = on_left};
+    size_t room = (OWNER_MAX_INPUT - owner->input_room) / 2;
+    const struct acp_peer_options options = {
+        .max_message = room < OWNER_MIN_MESSAGE ? (size_t) OWNER_MIN_MESSAGE : room};
     struct acp_link_options link = {.in = fd, .out = fd};
     struct visitor *visitor = calloc(1, sizeof(*visitor));
-    if (!visitor || acp_peer_new(NULL, &handler, visitor, &visitor->peer)) {
+    if (!visitor || acp_peer_new(&options, &handler, visitor, &visitor->peer)) {
         (void) close(fd);
         free(visitor);
         return;
     }
     visitor->owner = owner;
+    visitor->input_room = room < OWNER_MIN_MESSAGE ? 0 : room;
     struct acp_endpoint *endpoint = acp_peer_endpoint(visitor->peer);
     if (acp_link_new(owner->loop, &link, endpoint, &link_handler, visitor, &visitor->link)) {
         acp_peer_free(visitor->peer);
@@ -487,6 +497,7 @@ static void welcome(struct owner *owner, int fd)
     visitor->next = owner->visitors;
     owner->visitors = visitor;
     owner->visitor_count++;
+    owner->input_room += visitor->input_room;
 }
 
 static void on_knock(uv_poll_t *door, int status, int events)

@@ -222,6 +222,7 @@ void wire_write_question(struct acp_json_writer *w, const struct talk_question *
     acp_json_begin_object(w);
     write_text(w, "title", question->title);
     write_text(w, "description", question->description);
+    write_text(w, "changes", question->changes);
     write_text(w, "kind", acp_str(acp_kind_name(question->action->kind)));
     write_text(w, "command", question->action->command);
     write_text(w, "cwd", question->action->command_cwd);
@@ -236,7 +237,7 @@ void wire_write_question(struct acp_json_writer *w, const struct talk_question *
     acp_json_write_key(w, acp_str("options"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < question->options.count; i++)
-        (void) acp_encode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, &question->options.items[i], w, NULL);
+        (void) acp_encode(ACP_TYPE_PERMISSION_OPTION, ACP_V2, &question->options.items[i], w, NULL);
     acp_json_end_array(w);
     acp_json_end_object(w);
 }
@@ -285,7 +286,7 @@ static int read_path(struct acp_raw raw, struct acp_arena *arena, void *ret)
 
 static int read_option(struct acp_raw raw, struct acp_arena *arena, void *ret)
 {
-    return acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V1, raw, arena, ret, NULL);
+    return acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V2, raw, arena, ret, NULL);
 }
 
 static int read_variable(struct acp_raw raw, struct acp_arena *arena, void *ret)
@@ -366,6 +367,8 @@ int wire_read_question(struct acp_raw params, struct acp_arena *arena, struct ta
     int err = wire_read_text(params, "title", arena, &question.title);
     if (!err)
         err = wire_read_text(params, "description", arena, &question.description);
+    if (!err)
+        err = wire_read_text(params, "changes", arena, &question.changes);
     if (!err)
         err = wire_read_text(params, "kind", arena, &kind);
     if (!err)

@@ -53,6 +53,7 @@ const char *question_complaint(const struct talk_question *question)
         return complaint;
     add_text(&extent, question->title);
     add_text(&extent, question->description);
+    add_text(&extent, question->changes);
     add_text(&extent, action->command);
     add_text(&extent, action->command_cwd);
     for (size_t i = 0; i < action->paths.count; i++)

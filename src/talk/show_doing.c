@@ -9,13 +9,15 @@
 
 void show_printf(struct show *show, const char *label, const char *format, ...)
 {
-    char line[1000];
+    char line[1200]; /* a title and what is said of it; what is longer ends in a mark */
     va_list args;
     va_start(args, format);
     int n = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     if (n <= 0)
         return;
+    if ((size_t) n >= sizeof(line))
+        line[acp_utf8_copy_cut(line, line, sizeof(line) - 1, sizeof(line) - 2)] = '\0';
     /* Titles are often commands, which have several lines. */
     for (char *c = line; *c; c++)
         if (*c == '\n')
@@ -57,14 +59,12 @@ static struct shown_tool *tool_of(struct show *show, struct acp_str id, struct a
         return known;
     if (!known && !has_room(show, id))
         return NULL;
-    title.len = acp_utf8_cut(title.ptr, title.len, SHOW_MAX_TITLE);
-    struct shown_tool *tool = malloc(sizeof(*tool) + title.len + 1);
+    size_t most = title.len < SHOW_MAX_TITLE ? title.len : SHOW_MAX_TITLE;
+    struct shown_tool *tool = malloc(sizeof(*tool) + most + 1);
     if (!tool)
         return known;
     tool->changes = known ? known->changes : 0;
-    if (title.len)
-        (void) memcpy(tool->title, title.ptr, title.len);
-    tool->title[title.len] = '\0';
+    tool->title[acp_utf8_copy_cut(tool->title, title.ptr, title.len, SHOW_MAX_TITLE)] = '\0';
     free(acp_map_remove(&show->tools, id));
     if (acp_map_set(&show->tools, id, tool)) {
         free(tool);

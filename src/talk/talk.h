@@ -49,6 +49,7 @@ struct talk_question {
     uint64_t number;
     struct acp_str title;
     struct acp_str description;      /* may be absent */
+    struct acp_str changes;          /* what the edits change, as patches; absent: nothing known */
     const struct acp_action *action; /* command_cwd is set when it is not the session's cwd */
     struct acp_permission_option_list options;
     struct acp_str always; /* what an "always" covers and where it is kept; absent: it holds once */
@@ -99,6 +100,7 @@ struct talk_options {
     struct acp_str scope;      /* and this folder */
     bool close_session;        /* it is closed in the log when the talk is stopped */
     void (*errors)(struct talk *talk, struct acp_str line, void *user); /* of the agent, or NULL */
+    bool errors_are_notices; /* what the agent writes to its standard error is for the user */
 };
 
 /* The row in the log that such a talk makes for a new session; its texts go into the arena. */

@@ -6,6 +6,7 @@
  *   talk_open.c      the agent's process, initialize, and the session
  *   talk_settings.c  mode, model and options
  *   talk_permit.c    what the agent asks, and what it wants of the workspace
+ *   talk_changes.c   what edits change in files, for the person who is asked
  *   talk_known.c     what is known of the tool calls of a turn
  *
  * A talk moves in steps: whatever happened, talk_step() is called from the loop and does the next
@@ -102,6 +103,7 @@ struct talk_pending {
     struct acp_arena arena;             /* of what follows */
     struct acp_str title;
     struct acp_str description;
+    struct acp_str changes;
     struct acp_str always;
     struct acp_action action;
     struct acp_permission_option_list options;
@@ -237,14 +239,34 @@ void talk_drop_questions(struct talk *talk);
 /* The question's turn to be asked has come; it may be settled already. */
 void talk_ask_person(struct talk *talk, uint64_t number);
 
+/* talk_changes.c */
+/* What edits change in files, as patches; why that cannot be shown, or "". */
+struct talk_changes {
+    struct acp_buf text;
+    char complaint[320];
+};
+void talk_changes_init(struct talk_changes *changes);
+void talk_changes_finish(struct talk_changes *changes);
+/* A write of the whole file, against what is on the disk. */
+void talk_describe_write(struct talk *talk, struct acp_str path, struct acp_str new_text,
+                         struct talk_changes *changes);
+/*
+ * The diffs of a tool call, as the agent gives them.  Where the disk does not have the old text of
+ * a diff, the new content is not known to be what was shown: its edit in the action is marked so,
+ * and a write of it is asked about again.
+ */
+void talk_describe_diffs(struct talk *talk, struct acp_tool_call_content_list content,
+                         struct acp_arena *arena, struct acp_action *action,
+                         struct talk_changes *changes);
+
 /* talk_known.c: forgotten with the turn */
 /* Agents tell the kind of a tool call once, and need not repeat it when they ask about it. */
 void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool);
 enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id);
 /*
  * Who allowed a tool call is not asked again when the agent does just that through us: the same
- * command line with the same variables in the same directory, or a change of a file that was named,
- * to the content that was shown if a diff was.  Each once.
+ * command line with the same variables in the same directory, or a change of a file to the content
+ * that a diff has shown.  Each once.
  */
 void talk_note_permitted(struct talk *talk, const struct acp_action *action);
 /* Whether the action is covered by such a permission, which is used up thereby. */

@@ -171,7 +171,7 @@ static bool covers_command(const struct acp_action *permitted, const struct acp_
            same_env(permitted->env, action->env) && question_same_directory(permitted, action);
 }
 
-/* Where a diff of the file was shown, the new content must be the one that it showed. */
+/* The new content must be the one that a diff of the file has shown. */
 static bool same_content(const struct acp_action *permitted, const struct acp_action *action,
                          struct acp_str path)
 {
@@ -184,9 +184,7 @@ static bool same_content(const struct acp_action *permitted, const struct acp_ac
             return false; /* which of the two would it be? */
         shown = &permitted->edits.items[i];
     }
-    if (!shown)
-        return true;
-    return shown->known && edit && edit->known && edit->size == shown->size &&
+    return shown && shown->known && edit && edit->known && edit->size == shown->size &&
            memcmp(edit->digest, shown->digest, ACP_DIGEST_SIZE) == 0;
 }
 

@@ -40,6 +40,8 @@ static void on_errors(struct acp_agent_process *process, struct acp_str line, vo
     (void) process;
     if (talk->options.errors)
         talk->options.errors(talk, line, talk->user);
+    if (talk->options.errors_are_notices)
+        talk_notice(talk, "%.*s", (int) line.len, line.ptr);
 }
 
 /* Everything that was open has been failed before this, with the same sentence. */

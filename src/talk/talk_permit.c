@@ -128,7 +128,8 @@ static size_t question_bytes(const struct talk_question *question)
 {
     struct acp_permission_option_list options = question->options;
     size_t bytes = talk_action_bytes(question->action) + question->title.len +
-                   question->description.len + options.count * sizeof(struct acp_permission_option);
+                   question->description.len + question->changes.len +
+                   options.count * sizeof(struct acp_permission_option);
     for (size_t i = 0; i < options.count; i++)
         bytes += options.items[i].option_id.len + options.items[i].name.len;
     return bytes;
@@ -189,20 +190,23 @@ static struct talk_pending *copy_question(const struct talk *talk,
     }
     pending->title = acp_arena_copy(&pending->arena, question->title);
     pending->description = acp_arena_copy(&pending->arena, question->description);
+    pending->changes = acp_arena_copy(&pending->arena, question->changes);
     return pending;
 }
 
 /*
  * Asks the person; returns why that is not possible, or NULL.  A question without options of the
- * agent's gets our own.
+ * agent's gets our own.  The question's changes are those given here.
  */
 static const char *ask(struct talk *talk, acp_call call, struct acp_pending_action *waiting,
-                       const struct talk_question *question)
+                       const struct talk_question *question, const struct talk_changes *changes)
 {
     enum { MOST = 80 };
-    const char *complaint = question_complaint(question);
+    const char *complaint = *changes->complaint ? changes->complaint : question_complaint(question);
     if (complaint) {
         struct acp_str title = question->title;
+        if (!title.len)
+            title = acp_str(acp_kind_name(question->action->kind));
         talk_notice(talk,
                     "refused '%.*s%s' without asking, because %s; what cannot be shown whole "
                     "cannot be approved, except by a rule",
@@ -234,6 +238,7 @@ void talk_ask_person(struct talk *talk, uint64_t number)
         .number = number,
         .title = pending->title,
         .description = pending->description,
+        .changes = pending->changes,
         .action = &pending->action,
         .options = pending->options,
         .always = pending->always,
@@ -380,13 +385,15 @@ static int read_action(struct talk *talk, const struct acp_permission_question *
 }
 
 static void ask_permission(struct talk *talk, acp_call call, const struct acp_action *action,
-                           const struct acp_permission_question *question)
+                           const struct acp_permission_question *question,
+                           const struct talk_changes *changes)
 {
     /* A list that is empty is the agent's as well: it can only be answered with no. */
     static const struct acp_permission_option none;
     struct acp_decision decision = {.verdict = ACP_VERDICT_DENY};
     struct talk_question asked = {.title = question->title,
                                   .description = question->description,
+                                  .changes = acp_buf_view(&changes->text),
                                   .action = action,
                                   .options = question->options};
     if (!asked.options.items)
@@ -396,9 +403,21 @@ static void ask_permission(struct talk *talk, acp_call call, const struct acp_ac
                                  ACP_ERROR_CODE_INTERNAL_ERROR, acp_str(too_many), acp_raw(NULL));
         return;
     }
-    const char *why = ask(talk, call, NULL, &asked);
+    const char *why = ask(talk, call, NULL, &asked, changes);
     if (why)
         answer_permission(talk, call, action, question->options, &decision, why);
+}
+
+static void describe_and_ask(struct talk *talk, acp_call call, struct acp_action *action,
+                             const struct acp_permission_question *question,
+                             struct acp_arena *arena)
+{
+    struct talk_changes changes;
+    talk_changes_init(&changes);
+    if (question->tool)
+        talk_describe_diffs(talk, question->tool->content, arena, action, &changes);
+    ask_permission(talk, call, action, question, &changes);
+    talk_changes_finish(&changes);
 }
 
 static void on_permission(struct acp_client_session *session, acp_call call,
@@ -415,7 +434,7 @@ static void on_permission(struct acp_client_session *session, acp_call call,
         decision = acp_policy_decide(talk_policy(talk), talk->options.ledger, &action,
                                      (int64_t) time(NULL), talk_has_person(talk));
     if (decision.verdict == ACP_VERDICT_ASK)
-        ask_permission(talk, call, &action, question);
+        describe_and_ask(talk, call, &action, question, &arena);
     else
         answer_permission(talk, call, &action, question->options, &decision, NULL);
     acp_arena_finish(&arena);
@@ -455,27 +474,40 @@ static void refuse_unasked(struct talk *talk, struct acp_pending_action *pending
     acp_workspace_refuse(pending, message);
 }
 
+static void ask_for_workspace(struct talk *talk, struct acp_pending_action *pending,
+                              const struct acp_action *action)
+{
+    struct acp_str new_text = acp_workspace_new_text(pending);
+    struct talk_changes changes;
+    talk_changes_init(&changes);
+    if (acp_is_set(new_text.ptr) && action->paths.count == 1)
+        talk_describe_write(talk, action->paths.items[0], new_text, &changes);
+    struct talk_question question = {.title = action->title.len ? action->title : action->command,
+                                     .changes = acp_buf_view(&changes.text),
+                                     .action = action};
+    if (!may_wait(talk, &question)) {
+        acp_workspace_refuse(pending, too_many);
+    } else {
+        const char *why = ask(talk, 0, pending, &question, &changes);
+        if (why)
+            refuse_unasked(talk, pending, action, why);
+    }
+    talk_changes_finish(&changes);
+}
+
 static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *pending,
                    const struct acp_action *action, void *user)
 {
     struct talk *talk = user;
     struct acp_action shown = *action;
-    struct talk_question question = {.title = action->title.len ? action->title : action->command,
-                                     .action = &shown};
     (void) workspace;
     drop_usual_directory(&shown);
     if (talk_use_permission(talk, action)) {
         acp_workspace_decide(pending, true);
         return;
     }
-    if (talk_has_person(talk) && !may_wait(talk, &question)) {
-        acp_workspace_refuse(pending, too_many);
-        return;
-    }
     if (talk_has_person(talk)) {
-        const char *why = ask(talk, 0, pending, &question);
-        if (why)
-            refuse_unasked(talk, pending, &shown, why);
+        ask_for_workspace(talk, pending, &shown);
         return;
     }
     if (talk->prompts)

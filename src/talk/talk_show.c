@@ -304,11 +304,11 @@ static void record_unsaid(struct talk *talk, const struct acp_event *event, enum
     acp_buf_finish(&body);
 }
 
-/* A title is for one line of a list; what is longer is cut there. */
-static struct acp_str row_title(struct acp_str title)
+/* A title is for one line of a list; what is longer is cut there, into a buffer of the caller. */
+static struct acp_str row_title(struct acp_str title, char cut[TALK_MAX_TITLE])
 {
     if (title.len > TALK_MAX_TITLE)
-        title.len = acp_utf8_cut(title.ptr, title.len, TALK_MAX_TITLE);
+        title = acp_str_n(cut, acp_utf8_copy_cut(cut, title.ptr, title.len, TALK_MAX_TITLE));
     return title;
 }
 
@@ -316,10 +316,11 @@ static struct acp_str row_title(struct acp_str title)
 static void note_in_row(struct talk *talk, const struct acp_event *event)
 {
     struct store_change change = {0};
+    char cut[TALK_MAX_TITLE];
     if (!talk->log || !event->update)
         return;
     if (event->update->is == ACP_SESSION_UPDATE_SESSION_INFO_UPDATE)
-        change.title = row_title(event->update->session_info_update.title);
+        change.title = row_title(event->update->session_info_update.title, cut);
     else if (event->update->is == ACP_SESSION_UPDATE_USAGE_UPDATE &&
              event->raw.len <= TALK_MAX_USAGE)
         change.usage = acp_str_n(event->raw.ptr, event->raw.len);

@@ -1,6 +1,8 @@
 /* sanitize.c - see sanitize.h. */
 #include "text/sanitize.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -268,4 +270,29 @@ int sanitize_whole(enum sanitize_mode mode, struct acp_str text, struct acp_buf 
     struct sanitizer state = {0};
     int err = sanitize(&state, mode, text, out);
     return err ? err : sanitize_end(&state, mode, out);
+}
+
+int sanitize_vrow(struct acp_buf *out, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    char *text = n < 0 ? NULL : malloc((size_t) n + 1);
+    if (text)
+        n = vsnprintf(text, (size_t) n + 1, format, again);
+    va_end(again);
+    if (!text)
+        return ACP_ERR_NOMEM;
+    int err = sanitize_whole(SANITIZE_LINE, acp_str_n(text, (size_t) n), out);
+    free(text);
+    return err ? err : acp_buf_append(out, "\n", 1);
+}
+
+int sanitize_row(struct acp_buf *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int err = sanitize_vrow(out, format, args);
+    va_end(args);
+    return err;
 }

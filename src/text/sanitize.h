@@ -25,6 +25,8 @@
 #ifndef SRC_TEXT_SANITIZE_H
 #define SRC_TEXT_SANITIZE_H
 
+#include <stdarg.h>
+
 #include "acp/base.h"
 
 enum sanitize_mode {
@@ -49,6 +51,12 @@ int sanitize_end(struct sanitizer *state, enum sanitize_mode mode, struct acp_bu
 
 /* A whole text at once. */
 int sanitize_whole(enum sanitize_mode mode, struct acp_str text, struct acp_buf *out);
+
+/*
+ * Appends one row of a list and a line feed: whatever the values hold, it is one line without tabs.
+ */
+int sanitize_row(struct acp_buf *out, const char *format, ...) ACP_PRINTF(2, 3);
+int sanitize_vrow(struct acp_buf *out, const char *format, va_list args) ACP_PRINTF(2, 0);
 
 /* Whether a character is never shown as it is, except by SANITIZE_PROSE in its place. */
 bool sanitize_hides(uint32_t code);

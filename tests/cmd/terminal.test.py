@@ -253,6 +253,28 @@ def values_of_the_users_configuration_are_harmless(home):
 
 
 @case
+def no_value_begins_a_row(home):
+    """A list that is read by line has the lines that we make, at a terminal and in a pipe."""
+    row = "a\nROW\tx"
+    home.write(".config/acp/config.json", json.dumps({"agent_servers": {row: {
+        "command": "x" + row, "args": ["y" + row], "env": {"E" + row: "v"}, "model": "m" + row,
+        "title": row}}, "default_agent": row}))
+    place = os.path.join(home.folder, "place\nROW\tx")
+    os.mkdir(place)
+    for words in (["agents", "list"], ["agents", "show", row], ["agents", "which", row],
+                  ["doctor"], ["status"], [row, "status"], ["sessions", "list"],
+                  ["__complete", ""], ["__complete", "exec", "--agent", ""]):
+        shown = see(home, *words, marks=False, cwd=place)
+        piped = subprocess.run([ACP, *words], cwd=place, capture_output=True, text=True,
+                               timeout=SECONDS, stdin=subprocess.DEVNULL, env=home.environment)
+        # Sentences that say why something failed are no rows.
+        for text in (piped.stdout, "" if shown.status else shown.text):
+            assert not re.search(r"^\s*ROW", text, re.MULTILINE), f"{words}: {text!r}"
+            if words[0] != "__complete":
+                assert "\t" not in text, f"{words}: {text!r}"
+
+
+@case
 def an_untrusted_repository_is_harmless(home):
     place = os.path.join(home.folder.encode(), b"repo" + RAW)
     os.makedirs(os.path.join(place, b".acp"))

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct history *history;
     const char *at = (const char *) data;
     const char *end = at + size;
-    CHECK(history_new(&history) == 0);
+    CHECK(history_new(NULL, &history) == 0);
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t) (end - at));
         struct acp_raw line = acp_raw_n(at, (size_t) ((newline ? newline : end) - at));

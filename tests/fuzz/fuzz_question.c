@@ -21,7 +21,7 @@ static void check_text(struct acp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char) text.ptr[i];
-        CHECK(c == '\n' || (c >= 0x20 && c != 0x7f));
+        CHECK(c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f));
         if (c == '\n' && i + 1 < text.len)
             CHECK(text.ptr[i + 1] == ' ' || text.ptr[i + 1] == '[');
     }

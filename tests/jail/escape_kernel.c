@@ -203,6 +203,14 @@ static bool set_clock(const struct scene *s)
     return is_reached(SYS_clock_settime) || is_reached(SYS_settimeofday);
 }
 
+/* Inside it is called "sandbox". */
+static bool read_host_name(const struct scene *s)
+{
+    char name[256] = "";
+    (void) s;
+    return gethostname(name, sizeof(name) - 1) == 0 && strcmp(name, "sandbox") != 0;
+}
+
 static bool set_host_name(const struct scene *s)
 {
     (void) s;
@@ -285,6 +293,8 @@ const struct attempt escape_kernel[] = {
     {"reboot", reboot_machine, EFFECT_NONE, PROOF_ROOT, ATTACK},
     {"swap, quotas, accounting", swap, EFFECT_NONE, PROOF_ROOT, ATTACK},
     {"set the clock", set_clock, EFFECT_NONE, PROOF_ROOT, ATTACK},
+    {"read the host name", read_host_name, EFFECT_NONE, PROOF_ALL, false,
+     "there is one host name for all"},
     {"set the host name", set_host_name, EFFECT_NONE, PROOF_PRIVATE, ATTACK},
     {"read the kernel's log", read_kernel_log, EFFECT_NONE, PROOF_ROOT, ATTACK},
     {"personality", set_personality, EFFECT_NONE, PROOF_ALL, ATTACK},

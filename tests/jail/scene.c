@@ -150,7 +150,7 @@ static void start_victim(struct place *p)
 
 /* ---- Before and after an attempt ------------------------------------------------------------ */
 
-void scene_make(struct place *p, const char *escape, const char *helper)
+void scene_make(struct place *p, const char *escape, const char *helper, const char *open_helper)
 {
     *p = (struct place){.folder = "/tmp/acp-escape-XXXXXX"};
     must(mkdtemp(p->folder), p->folder);
@@ -160,9 +160,10 @@ void scene_make(struct place *p, const char *escape, const char *helper)
     (void) snprintf(p->programs, sizeof(p->programs), "%s/programs", p->folder);
     (void) snprintf(p->escape, sizeof(p->escape), "%s/escape", p->programs);
     (void) snprintf(p->helper, sizeof(p->helper), "%s/acp-sandbox", p->programs);
+    (void) snprintf(p->open_helper, sizeof(p->open_helper), "%s/open-helper", p->programs);
     (void) snprintf(p->name, sizeof(p->name), "acp-escape-%d", (int) getpid());
-    shell("mkdir %s && cp %s %s && cp %s %s && chmod 755 %s/*", p->programs, escape, p->escape,
-          helper, p->helper, p->programs);
+    shell("mkdir %s && cp %s %s && cp %s %s && cp %s %s && chmod 755 %s/*", p->programs, escape,
+          p->escape, helper, p->helper, open_helper, p->open_helper, p->programs);
     shell("cd %s && mkdir -p model/root/sub model/outside/home/.ssh && cd model/outside && "
           "echo original > target && printf %s > secret && printf %s > home/.ssh/id",
           p->folder, SECRET, SECRET);

@@ -15,6 +15,7 @@ struct place {
     char programs[96];
     char escape[128];
     char helper[128];
+    char open_helper[128];
     char name[64];
     char numbers[5][16];
     int folder_fd; /* inherited by attempts */
@@ -25,7 +26,8 @@ struct place {
 };
 
 /* Ends the test when something cannot be made.  The programs are copied: anybody may run them. */
-void scene_make(struct place *place, const char *escape, const char *helper);
+void scene_make(struct place *place, const char *escape, const char *helper,
+                const char *open_helper);
 void scene_remove(struct place *place);
 /* As it is before an attempt, and after it. */
 void scene_reset(struct place *place);

@@ -84,12 +84,14 @@ register("TALK_MAX_QUESTION_BYTES exactly and one more", question_bytes)
 
 def title_of_session(place):
     most = LIMIT["TALK_MAX_TITLE"]
-    for size, kept in ((most, most), (most + 1, most - 1), (most + 2, most)):
+    # Two bytes a character, three the mark.
+    for size, kept in ((most, most), (most + 1, most), (most + 2, most - 1)):
         got = attack(place, "titles", 1, size)
         assert got.status == 0, got
         rows = json.loads(place.run("sessions", "list", "--format", "json")[0].splitlines()[0])
         title = (rows[0] if isinstance(rows, list) else rows)["title"]
         assert len(title.encode()) == kept and "�" not in title, (size, len(title.encode()))
+        assert title.endswith("…") == (size > most), title[-10:]
 
 
 register("TALK_MAX_TITLE cuts between characters", title_of_session)
@@ -170,13 +172,59 @@ def names(place):
     for over in (0, 1):
         with Client(place) as client:
             told = command(client, "/title " + "t" * (most + over))
-            assert f'"title": "{"t" * most}"' in told, told
+            title = "t" * (most - 3) + "\\u2026" if over else "t" * most
+            assert f'"title": "{title}"' in told, told
         with Client(place) as client:
             told = command(client, "/model " + "m" * (most + over))
             assert ("The model was not changed" in told) == bool(over), told
 
 
 register("CODER_MAX_NAME exactly and one more", names)
+
+
+def command_file(place):
+    """A command whose file is longer is cut, and that is said."""
+    most = LIMIT["MAX_FILE"]
+    for over in (0, 1):
+        place.write(".acp/commands/long.md", "l" * (most + over))
+        with Client(place) as client:
+            told = command(client, "/long")
+            assert ("/long is longer than 64 KiB" in told) == bool(over), told[-2000:]
+
+
+def command_count(place):
+    most = LIMIT["MAX_COMMANDS"]
+    for at in range(most):
+        place.write(f".acp/commands/c{at}.md", "do it")
+    for over in (0, 1):
+        if over:
+            place.write(".acp/commands/more.md", "do it")
+        with Client(place) as client:
+            told = command(client, "/status")
+            told += command(client, "hello")
+            assert told.count("more than 100 commands") == over, told[-2000:]
+
+
+register("MAX_FILE exactly and one more", command_file)
+register("MAX_COMMANDS exactly and one more", command_count)
+
+
+def server_total(place):
+    """Each session has as many servers as it may; the last one has one more than all may have."""
+    most, each = LIMIT["MAX_ALL_SERVERS"], LIMIT["MAX_SERVERS"]
+    server = {"name": "m", "command": "cat", "args": [], "env": []}
+    with Client(place) as client:
+        client.call("initialize", protocolVersion=1)
+        for _ in range(most // each):
+            client.call("session/new", cwd=client.folder, mcpServers=[server] * each)
+        answer = client.call("session/new", cwd=client.folder, mcpServers=[server])
+        number = client.send("session/prompt", sessionId=answer["result"]["sessionId"],
+                             prompt=[{"type": "text", "text": "hello"}])
+        told = json.dumps(client.hear(number)[1])
+        assert told.count("256 MCP servers of all sessions run already") == 1, told[-2000:]
+
+
+register("MAX_ALL_SERVERS and one more", server_total)
 
 
 def exact_held(name, sizes):
@@ -298,3 +346,21 @@ def visitors(place):
 
 
 register("OWNER_MAX_VISITORS exactly and one more", visitors)
+
+
+def messages_together(place):
+    """The room for messages is shared: the third connection has an eighth of it."""
+    most = LIMIT["OWNER_MAX_INPUT"] // 8
+    for over in (0, 1):
+        with Owner(place) as owner:
+            here = [owner.visit() for _ in range(2)]
+            assert all("result" in visitor.call("owner/status") for visitor in here)
+            line = b'{"jsonrpc":"2.0","id":"x","method":"owner/status","params":{}'
+            here[1].socket.sendall(line + b" " * (most + over - len(line) - 1) + b"}\n")
+            answer = json.loads(here[1].lines.readline())
+            assert ("error" in answer) == bool(over), (over, answer)
+            assert "result" in here[1].call("owner/status")
+        os.unlink(place.path("report"))
+
+
+register("OWNER_MAX_INPUT exactly and one more", messages_together)

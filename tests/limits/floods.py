@@ -37,7 +37,8 @@ flood("questions", "questions", 12, 6 << 20, most=16, terminal=True, flags=ASK, 
       shows="are refused")
 flood("small questions", "questions", 2000, 1, most=8, terminal=True, flags=ASK, status=5,
       shows="are refused")
-flood("files that wait for a permission", "writes", 40, 4 << 20, most=48, terminal=True, flags=ASK)
+flood("files that wait for a permission", "writes", 40, 4 << 20, most=48, terminal=True, flags=ASK,
+      status=5, shows="longer than 32 KiB")
 flood("updates of sessions that are not open", "early", 64, 500000, most=8,
       shows="sent more than is kept")
 flood("options", "settings", 8, 6 << 20, most=16, shows="sent more than is kept")
@@ -118,10 +119,11 @@ def servers(*words):
              "args": [os.path.join(HERE, "mcp_server.py"), *map(str, words)]}]
 
 
-flood_agent("an answer without an end", most=256, send=ask, pieces=endless, says="error")
+flood_agent("an answer without an end", most=96, send=ask, pieces=endless,
+            says="longer than 16 MiB")
 flood_agent("calls of tools without an end", most=32, send=ask, pieces=endless_calls, says="error")
-flood_agent("arguments without an end", most=96, send=ask, pieces=endless_arguments,
-            says="error")
+flood_agent("arguments without an end", most=64, send=ask, pieces=endless_arguments,
+            says="longer than 16 MiB")
 flood_agent("long paths", most=32, send=long_paths, says="too long")
 flood_agent("MCP tools without an end", most=32, says="end_turn",
             send=lambda client: ask(client, client.open(

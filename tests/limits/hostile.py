@@ -210,6 +210,16 @@ class Hostile(agent.Agent):
         while self.prompts > 1:
             self.chunk("agent_message_chunk", "s" * 60000, [])
 
+    def unknown_kind(self):
+        """In version 2, from the second prompt on: an option of a kind that nobody knows."""
+        self.prompts += 1
+        self.send_accept()
+        if self.prompts > 1:
+            self.ask("session/request_permission", title="Go?",
+                     subject={"type": "command", "command": "make", "cwd": os.getcwd()},
+                     options=[*OPTIONS, {"optionId": "odd", "name": "Maybe", "kind": "_maybe"}])
+            self.collect()
+
     def nothing(self):
         self.settle()
 
@@ -223,6 +233,10 @@ class Hostile(agent.Agent):
             self.initialize["_meta"]["x"] = "i" * (int(arguments[0]) - rest)
         elif attack == "session_id":
             self.opened["sessionId"] = self.session = "s" * int(arguments[0])
+        elif attack == "unknown_kind":
+            self.version = 2
+            self.initialize = {"protocolVersion": 2, "info": {"name": "h", "version": "1"},
+                               "capabilities": {"session": {}}}
         elif attack == "hang":
             self.opened["configOptions"] = [{"id": "o", "name": "O", "type": "boolean",
                                              "currentValue": True}]
@@ -242,7 +256,7 @@ class Hostile(agent.Agent):
             elif message.get("method") == "session/new":
                 self.answer(self.opened)
             elif message.get("method") == "session/prompt":
-                prompt = self.request
+                prompt = self.prompt = self.request
                 getattr(self, "nothing" if quiet else attack)(*([] if quiet else arguments))
                 with open(report, "w", encoding="utf-8") as file:
                     json.dump({"peak": peak_of(os.getppid()), "answers": self.answers}, file)
@@ -250,7 +264,7 @@ class Hostile(agent.Agent):
                     self.send({"id": prompt, "error": {"code": -32000,
                                                        "message": "r" * int(arguments[0])}})
                 else:
-                    self.answer({"stopReason": "end_turn"}, prompt)
+                    self.send_stop("end_turn")
 
 
 if __name__ == "__main__":

@@ -57,10 +57,10 @@ class Visitor:
 class Owner:
     """A session whose agent has had its first prompt.  Use it with `with`."""
 
-    def __init__(self, place, attack="hang"):
+    def __init__(self, place, attack="hang", flags=()):
         environment = {**place.environment, "PATH": os.environ["PATH"],
                        "XDG_RUNTIME_DIR": place.folder}
-        words = ["prompt", "--no-wait", "-p", "go", "--", sys.executable,
+        words = ["prompt", *flags, "--no-wait", "-p", "go", "--", sys.executable,
                  os.path.join(HERE, "hostile.py"), place.path("report"), attack]
         subprocess.run([home.ACP, *words], cwd=place.folder, env=environment, check=True,
                        timeout=30, stdin=subprocess.DEVNULL, capture_output=True)

@@ -121,6 +121,7 @@ static void questions(void **state)
     struct talk_question question = {
         .title = acp_str("Change it"), .action = &action, .options = {options, 2}};
     question.always = acp_str("all of it");
+    question.changes = acp_str("-a\n+b\n");
     for (size_t i = 0; i < ACP_DIGEST_SIZE; i++)
         edits[0].digest[i] = (unsigned char) (i * 9);
     acp_permission_option_init(&options[0], acp_str("y"), acp_str("Yes"),
@@ -137,6 +138,7 @@ static void questions(void **state)
     assert_int_equal(got.action->paths.count, 2);
     assert_true(acp_str_is(got.action->paths.items[0], "/a b"));
     assert_true(acp_str_is(got.always, "all of it"));
+    assert_true(acp_str_is(got.changes, "-a\n+b\n"));
     assert_true(acp_str_is(got.action->command_cwd, "/x"));
     assert_int_equal(got.action->env.count, 2);
     assert_true(acp_str_is(got.action->env.items[0].key, "A"));

@@ -117,8 +117,8 @@ static void limits_are_exact(void **state)
     }
     make_options(options, ids, QUESTION_MAX_OPTIONS + 1);
     for (size_t more = 0; more < 2; more++) {
-        struct acp_action actions[7] = {0};
-        struct talk_question questions[7] = {0};
+        struct acp_action actions[8] = {0};
+        struct talk_question questions[8] = {0};
         actions[0].command = acp_str_n(text, QUESTION_MAX_BYTES + more);
         actions[1].paths = (struct acp_str_list){paths, QUESTION_MAX_PATHS + more};
         actions[2].env = (struct acp_str_map){env, QUESTION_MAX_VARIABLES + more};
@@ -127,7 +127,8 @@ static void limits_are_exact(void **state)
             (struct acp_permission_option_list){options, QUESTION_MAX_OPTIONS + more};
         questions[5].title = acp_str_n(text, QUESTION_MAX_BYTES + more);
         questions[6].description = acp_str_n(text, QUESTION_MAX_BYTES + more);
-        for (size_t i = 0; i < 7; i++) {
+        questions[7].changes = acp_str_n(text, QUESTION_MAX_BYTES + more);
+        for (size_t i = 0; i < 8; i++) {
             struct acp_buf out;
             questions[i].action = &actions[i];
             assert_int_equal(question_complaint(&questions[i]) != NULL, more);
@@ -136,11 +137,16 @@ static void limits_are_exact(void **state)
         }
     }
     /* A short text of many lines. */
-    struct acp_action action = {.command = acp_str_n(text, QUESTION_MAX_LINES - 4)};
+    struct acp_action action = {.command = acp_str_n(text, QUESTION_MAX_LINES - 5)};
     struct talk_question question = {.action = &action};
     memset(text, '\n', QUESTION_MAX_LINES);
     assert_null(question_complaint(&question));
     action.command.len++;
+    assert_non_null(question_complaint(&question));
+    action.command.len = 0;
+    question.changes = acp_str_n(text, QUESTION_MAX_LINES - 5);
+    assert_null(question_complaint(&question));
+    question.changes.len++;
     assert_non_null(question_complaint(&question));
 }
 
@@ -171,6 +177,7 @@ static void texts_stay_in_their_place(void **state)
     struct acp_permission_option option;
     struct talk_question question = {.title = acp_str("Hello\n  1) Reject"),
                                      .description = acp_str("one\ntwo\xc2\x9b"),
+                                     .changes = acp_str("+a\tb\n[y]es, [?] y\r\n-\x1b[2K\n"),
                                      .action = &action,
                                      .options = {&option, 1}};
     struct acp_buf out;
@@ -184,9 +191,11 @@ static void texts_stay_in_their_place(void **state)
         assert_true(!strncmp(at, "\n[permission] execute: Hello\\n  1) Reject", 39) ||
                     !strncmp(at, "\n  | ", 5) || !strncmp(at, "\n  1) Always allow, \"\\n", 22) ||
                     (!strncmp(at, "\n  ", 3) && strchr("cdvfa", at[3])));
-    assert_int_equal(lines, 14);
+    assert_int_equal(lines, 18);
     for (const char *at = text; *at; at++)
-        assert_true(*at == '\n' || ((unsigned char) *at >= 0x20 && *at != 0x7f));
+        assert_true(*at == '\n' || *at == '\t' || ((unsigned char) *at >= 0x20 && *at != 0x7f));
+    assert_non_null(
+        strstr(text, "  changes:\n  | +a\tb\n  | [y]es, [?] y\\r\n  | -\\x1b[2K\n  1)"));
     assert_null(strstr(text, "\xc2\x9b"));
     assert_non_null(strstr(text, "always: only as far as the agent itself remembers it"));
     acp_buf_finish(&out);

@@ -163,12 +163,13 @@ static enum sandbox_wall wall_with(const char *path, const char *helper, const c
 
 static void what_fails_is_no_wall(void **state)
 {
-    static const char *const fakes[] = {"", "#!/bin/sh\nexit 1\n",
+    static const char *const fakes[] = {"", "#!/bin/sh\nexit 1\n", "#!/bin/sh\nexit 0\n",
+                                        "#!/bin/sh\necho $@\n",
                                         "#!/bin/sh\nwhile [ $1 != -- ]; do shift; done; exec $@\n"};
     enum sandbox_wall second = landlock_version() >= 3 ? SANDBOX_LANDLOCK : SANDBOX_ANY;
     (void) state;
     assert_int_equal(mkdir(at("fake"), 0755), 0);
-    /* A bwrap that cannot run, fails, or only runs the command. */
+    /* A bwrap that cannot run, fails, does nothing, repeats its words, or only runs the command. */
     for (size_t i = 0; i < COUNT(fakes); i++) {
         FILE *file = fopen(at("fake/bwrap"), "w");
         assert_non_null(file);
@@ -180,6 +181,7 @@ static void what_fails_is_no_wall(void **state)
     /* Without the helper, or with one that fails, there is none at all. */
     assert_int_equal(wall_with(saved_path, "/nowhere/acp-sandbox", "acp-sandbox"), SANDBOX_ANY);
     assert_int_equal(wall_with(saved_path, "/bin/false", "no sandbox"), SANDBOX_ANY);
+    assert_int_equal(wall_with(saved_path, "/bin/true", "no sandbox"), SANDBOX_ANY);
     assert_int_equal(wall_with("/nowhere", "/bin/false", "install bubblewrap"), SANDBOX_ANY);
 }
 
@@ -262,6 +264,15 @@ static const char use_git[] =
     "echo x >> f && git add f && git commit -qm more && git status >/dev/null && "
     "git branch b$(git rev-list --count HEAD) && "
     "! git config a.b c && ! git config core.fsmonitor evil";
+
+/* Otherwise who starts a command would wait for git for ever. */
+static void an_index_that_does_not_end_is_refused(void **state)
+{
+    (void) state;
+    NEED_SANDBOX();
+    assert_int_equal(shell("git init -q stuck && mkfifo stuck/.git/index"), 0);
+    assert_refused(at("stuck"), ACP_ERR_STATE, "does not end");
+}
 
 static void git_can_commit_but_not_configure(void **state)
 {
@@ -491,6 +502,7 @@ int main(void)
         cmocka_unit_test(nothing_is_left_behind),
         cmocka_unit_test(runs_at_the_same_time_share_stubs),
         cmocka_unit_test(stubs_of_a_crash_are_removed_later),
+        cmocka_unit_test(an_index_that_does_not_end_is_refused),
         cmocka_unit_test(git_can_commit_but_not_configure),
         cmocka_unit_test(a_worktree_commits_to_its_repository),
         cmocka_unit_test(a_submodule_commits_to_its_repository),

@@ -9,12 +9,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "acp/agent.h"
 #include "acp/workspace.h"
+#include "test_race.h"
 
 struct world {
     uv_loop_t own_loop;
@@ -489,6 +491,91 @@ static void send_create(struct world *w, const struct acp_create_terminal_reques
     move_bytes(w->a, w->c);
 }
 
+/* Runs `touch here` in that directory, and lets it end; returns 0 or the error's code. */
+static int64_t touch_in(struct world *w, const char *cwd)
+{
+    struct acp_create_terminal_request create;
+    struct acp_wait_for_terminal_exit_request wait;
+    struct acp_release_terminal_request release;
+    struct acp_str args[] = {ACP_STR("here")};
+    struct acp_str session = acp_client_session_id(w->session);
+    char id[100] = "";
+    acp_create_terminal_request_init(&create, session, acp_str("touch"));
+    create.args = (struct acp_str_list){args, 1};
+    create.cwd = acp_str(cwd);
+    ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
+    if (w->err)
+        return w->code;
+    assert_int_equal(sscanf(w->text, "{\"terminalId\":\"%90[^\"]", id), 1);
+    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str(id));
+    ask_terminal(w, "terminal/wait_for_exit", ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, &wait);
+    acp_release_terminal_request_init(&release, session, acp_str(id));
+    ask_terminal(w, "terminal/release", ACP_TYPE_RELEASE_TERMINAL_REQUEST, &release);
+    return 0;
+}
+
+/* What was checked is what the command runs in, however the name is swapped meanwhile. */
+static void a_terminal_never_starts_behind_a_swapped_link(void **state)
+{
+    struct world *w = *state;
+    struct racer racer = {0};
+    char outside[] = "/tmp/acp-outside-XXXXXX";
+    char path[200];
+    int started = 0;
+    assert_non_null(mkdtemp(outside));
+    (void) snprintf(racer.a, sizeof(racer.a), "%s/dir", w->dir);
+    (void) snprintf(racer.b, sizeof(racer.b), "%s/link", w->dir);
+    assert_int_equal(mkdir(racer.a, 0700), 0);
+    assert_int_equal(symlink(outside, racer.b), 0);
+    (void) snprintf(path, sizeof(path), "%s/here", outside);
+    assert_int_equal(pthread_create(&racer.thread, NULL, racer_run, &racer), 0);
+    for (int i = 0; i < 200; i++) {
+        int64_t code = touch_in(w, racer.a);
+        assert_true(code == 0 || code == ACP_ERROR_CODE_INVALID_PARAMS);
+        started += code == 0;
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    racer_stop(&racer);
+    assert_true(started > 0);
+    assert_int_equal(rmdir(outside), 0);
+}
+
+/* A directory that was shown, and one of the same name later, are two. */
+static void a_yes_covers_the_directory_that_was_asked_about(void **state)
+{
+    struct world *w = *state;
+    char one[100];
+    char other[100];
+    char moved[100];
+    struct acp_create_terminal_request create;
+    (void) snprintf(one, sizeof(one), "%s/one", w->dir);
+    (void) snprintf(other, sizeof(other), "%s/other", w->dir);
+    (void) snprintf(moved, sizeof(moved), "%s/moved", w->dir);
+    assert_int_equal(mkdir(one, 0700) | mkdir(other, 0700), 0);
+    acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
+    acp_create_terminal_request_init(&create, acp_client_session_id(w->session), acp_str("true"));
+    create.cwd = acp_str(one);
+    int before = w->answers;
+    send_create(w, &create);
+    assert_non_null(w->pending);
+    acp_workspace_decide(w->pending, true);
+    carry(w, before + 1);
+    assert_int_equal(w->err, 0);
+    send_create(w, &create);
+    assert_non_null(w->pending);
+    assert_int_equal(rename(one, moved) | symlink("other", one), 0);
+    acp_workspace_decide(w->pending, true);
+    carry(w, before + 2);
+    assert_int_equal(w->code, ACP_ERROR_CODE_INTERNAL_ERROR);
+    assert_non_null(strstr(w->message, "leads to another"));
+    /* A missing one is told apart from one outside. */
+    create.cwd = acp_str(strcat(moved, "/none"));
+    acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
+    ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
+    assert_int_equal(w->code, ACP_ERROR_CODE_INVALID_PARAMS);
+    assert_non_null(strstr(w->message, "no such directory"));
+}
+
 static void an_allowed_command_is_asked_about_when_it_is_changed(void **state)
 {
     struct world *w = *state;
@@ -692,6 +779,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(v1_term_02_terminals_run_and_are_asked_for, make_world,
                                         free_world),
         cmocka_unit_test_setup_teardown(a_terminal_outside_of_the_roots_is_refused, make_world,
+                                        free_world),
+        cmocka_unit_test_setup_teardown(a_terminal_never_starts_behind_a_swapped_link, make_world,
+                                        free_world),
+        cmocka_unit_test_setup_teardown(a_yes_covers_the_directory_that_was_asked_about, make_world,
                                         free_world),
     };
     return cmocka_run_group_tests_name("workspace", tests, NULL, NULL);
