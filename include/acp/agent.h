@@ -12,6 +12,13 @@
  *         acp_turn_end(turn, ACP_STOP_END_TURN);
  *     }
  *
+ *     static const struct acp_agent_handler handler = {.prompt = on_prompt};
+ *     struct acp_agent_options options = {.name = acp_str("hello"), .versions = ACP_V1 | ACP_V2};
+ *     getrandom(options.seed, sizeof(options.seed), 0);
+ *     err = acp_agent_new(&options, &handler, NULL, &agent);
+ *     drive(acp_agent_endpoint(agent));       the loop of endpoint.h; or use acp_agent_run()
+ *     acp_agent_free(agent);
+ *
  * What the role guarantees, so that the program need not:
  *   - a request before initialize, for an unknown session, with a relative path or for something
  *     that was not offered is refused and never reaches the program
@@ -26,6 +33,8 @@
  * something, prompt out of acp_turn_end() and acp_turn_fail() when another prompt waits.
  * Sessions and turns belong to the role.  A session is valid until its `end_session` callback
  * returns, a turn until acp_turn_end() or acp_turn_fail() is called or that callback returns.
+ * Texts, lists and structs that are passed to a call are read during the call and not kept; those
+ * of the options must outlive the agent.  What a callback is given is valid until it returns.
  */
 #ifndef ACP_AGENT_H
 #define ACP_AGENT_H
@@ -140,7 +149,7 @@ struct acp_agent_handler {
 
     /* The user said something. */
     void (*prompt)(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
-    /* Stop working on the turn and end it soon. */
+    /* The client cancelled the turn: stop, and end it soon, with any reason. */
     void (*cancel)(struct acp_turn *turn, void *user);
     /*
      * Stop a single tool call, or the command of a terminal, and report its end; the turn goes on.
@@ -176,7 +185,7 @@ struct acp_agent_handler {
     /* The client's own, and mcp/message where ACP_SERVICE_MCP is offered. */
     void (*notification)(struct acp_agent *agent, const struct acp_message *message, void *user);
 
-    /* What is wrong with the stream, for logs. */
+    /* A violation of the protocol by the client, already handled; for logs. */
     void (*trouble)(struct acp_agent *agent, enum acp_trouble what, struct acp_str text,
                     void *user);
     /* The client reads more slowly than we write (true): pause until it has caught up (false). */
@@ -283,7 +292,7 @@ ACP_API void acp_session_set_user(struct acp_session *session, void *user);
 ACP_API void *acp_session_user(const struct acp_session *session);
 /* The session of that id, or NULL. */
 ACP_API struct acp_session *acp_agent_session(const struct acp_agent *agent, struct acp_str id);
-/* The turn at work, or NULL. */
+/* The running turn, or NULL. */
 ACP_API struct acp_turn *acp_session_turn(const struct acp_session *session);
 
 /* Answers set_mode and set_option. */

@@ -1,8 +1,18 @@
 /*
- * base.h - the few plain things everything else is made of: text spans, error codes, a bounded
- * buffer, base64 and an arena.
+ * base.h - the types that everything else uses: text spans, error codes, a bounded buffer, base64
+ * and an arena.
  *
- * Nothing here does I/O, reads a clock, keeps global state or prints.
+ *     struct acp_buf out;
+ *     acp_buf_init(&out, 1 << 20);
+ *     int err = acp_buf_printf(&out, "%.*s: %d", ACP_ARG(name), 42);
+ *     if (err)
+ *         fprintf(stderr, "%s\n", acp_err_text(err));
+ *     else
+ *         send(acp_buf_view(&out));
+ *     acp_buf_finish(&out);
+ *
+ * Nothing here does I/O, reads a clock, keeps global state or prints.  An object belongs to one
+ * thread at a time; different objects may be used by different threads.
  *
  * Structs that programs fill must be zeroed first (an initialiser with designated members does
  * that), also where they have members called `reserved`, which are for the members of later
@@ -32,7 +42,16 @@ extern "C" {
 
 /*
  * Functions that can fail return 0 (or a count) on success and one of these negative codes on
- * failure.  The third column is the JSON-RPC code that a peer is told when the error is its doing.
+ * failure; what they return through ret_ pointers is written on success only.
+ *
+ * A sentence for people comes with an error in one of three ways, depending on the function:
+ *   - functions that read a text or a configuration, or start a program, fill a struct acp_failure
+ *   - a request to the other side ends with a struct acp_outcome (rpc.h), whose `why` says it
+ *   - a call of the client role that fails at once leaves it in acp_client_why()
+ * All others have the code alone: acp_err_text() describes it, and the comment at the function says
+ * which codes it returns and what they mean there.
+ *
+ * The third column is the JSON-RPC code that a peer is told when the error is its doing.
  */
 #define ACP_ERR_MAP(X)                                                                             \
     X(NOMEM, -1, -32603, "out of memory")                                                          \
@@ -60,7 +79,7 @@ enum acp_err {
 #undef ACP_ERR_ENUM
 };
 
-/* A sentence fragment for people; never NULL, also for numbers that are no error of ours. */
+/* A description for people, static; never NULL, also for numbers that are not in the list. */
 ACP_API const char *acp_err_text(int err);
 /* The name without prefix, for logs and programs ("SYNTAX"). */
 ACP_API const char *acp_err_name(int err);

@@ -4,9 +4,42 @@
  * The mirror image of agent.h.  The program is shown one stream of events whichever version the
  * agent speaks.
  *
- *     acp_client_start(client, on_ready, me);                 initialize
- *     acp_client_new_session(client, &where, on_session, me);
- *     acp_client_prompt(session, blocks, count, on_end, me);  events come, then on_end
+ *     static void on_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
+ *                        const struct acp_outcome *outcome, void *user)
+ *     {
+ *         printf("%.*s\n", ACP_ARG(outcome->err ? outcome->why : stop->text));
+ *     }
+ *
+ *     static void on_session(struct acp_client *client, struct acp_client_session *session,
+ *                            const struct acp_outcome *outcome, void *user)
+ *     {
+ *         struct acp_content_block block;
+ *         acp_content_block_init_text(&block, acp_str("What does this project do?"));
+ *         if (!outcome->err && acp_client_prompt(session, &block, 1, on_end, user))
+ *             printf("%.*s\n", ACP_ARG(acp_client_why(client)));
+ *     }
+ *
+ *     static void on_ready(struct acp_client *client, const struct acp_outcome *outcome,
+ *                          void *user)
+ *     {
+ *         struct acp_session_place place = {.cwd = acp_str("/home/me/project")};
+ *         if (!outcome->err)
+ *             acp_client_new_session(client, &place, on_session, user);
+ *     }
+ *
+ *     static void on_event(struct acp_client_session *session, const struct acp_event *event,
+ *                          void *user)
+ *     {
+ *         if (event->kind == ACP_EVENT_CHUNK && event->block->is == ACP_CONTENT_BLOCK_TEXT)
+ *             printf("%.*s", ACP_ARG(event->block->text.text));
+ *     }
+ *
+ *     static const struct acp_client_handler handler = {.event = on_event};
+ *     struct acp_client_options options = {.versions = ACP_V1 | ACP_V2};
+ *     err = acp_client_new(&options, &handler, NULL, &client);
+ *     err = acp_client_start(client, on_ready, NULL);
+ *     drive(acp_client_endpoint(client));      the loop of endpoint.h; or use run.h
+ *     acp_client_free(client);
  *
  * What the role guarantees:
  *   - every call that takes a callback calls it exactly once, also when the agent dies
@@ -196,7 +229,7 @@ struct acp_client_handler {
     /* The agent no longer wants the answer; it must be given all the same. */
     void (*cancel_request)(struct acp_client *client, acp_call call, void *user);
     void (*notification)(struct acp_client *client, const struct acp_message *message, void *user);
-    /* What is wrong with the stream, for logs. */
+    /* A violation of the protocol by the agent, already handled; for logs. */
     void (*trouble)(struct acp_client *client, enum acp_trouble what, struct acp_str text,
                     void *user);
     /* The agent reads more slowly than we write (true), or has caught up (false). */
@@ -218,7 +251,7 @@ static inline int acp_client_new(const struct acp_client_options *options,
 }
 /* Takes NULL.  Everything open is failed first.  From a callback as well: see endpoint.h. */
 ACP_API void acp_client_free(struct acp_client *client);
-/* For whoever carries its messages; belongs to the client. */
+/* For whoever carries its messages (endpoint.h); belongs to the client. */
 ACP_API struct acp_endpoint *acp_client_endpoint(struct acp_client *client);
 ACP_API void acp_client_close(struct acp_client *client, int reason);
 /* What people are told, from now on, when something fails because the connection is closed. */
@@ -361,7 +394,10 @@ typedef void acp_turn_fn(struct acp_client_session *session, const struct acp_tu
 ACP_API int acp_client_prompt(struct acp_client_session *session,
                               const struct acp_content_block *blocks, size_t count,
                               acp_turn_fn *end, void *user);
-/* Nothing happens when nothing is at work. */
+/*
+ * Asks the agent to stop the running turn; its end still comes.  Open permission requests of the
+ * session are answered as cancelled.  0 without effect when no turn is running.
+ */
 ACP_API int acp_client_cancel(struct acp_client_session *session);
 /*
  * Stops one tool call, or the command of one of the agent's terminals, while the turn goes on
@@ -416,7 +452,7 @@ ACP_API void acp_client_session_remove_watch(struct acp_client_session_watch *wa
  * open. ACP_ERR_UNKNOWN when it is settled already.
  */
 ACP_API int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option);
-/* No answer: the outcome is "cancelled". */
+/* Answers that the question was cancelled.  ACP_ERR_UNKNOWN when it is settled already. */
 ACP_API int acp_client_reject(struct acp_client *client, acp_call call);
 /*
  * type is method->result of the request; for one of the agent's own it may be any type, also

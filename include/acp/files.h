@@ -4,7 +4,7 @@
  *
  * The roots are the session's working directory and its additional directories.  Each is opened
  * once and kept, so a directory that is renamed or replaced later changes nothing.  A path is
- * worked on in two steps:
+ * checked in three steps:
  *
  *   1. As text: it must be absolute; "//" and "/." vanish and ".." takes away the name before it,
  *      as editors do it.  So what is asked about, matched by the policy, and opened, is one path.
@@ -23,8 +23,20 @@
  * protects hard links, to the file; none leads out of a sandbox, whose roots are mounts of their
  * own.  A write replaces the name, so the file's other names keep what they had.
  *
+ *     struct acp_roots *roots;
+ *     struct acp_files_error error;
+ *     struct acp_buf buf;
+ *     struct acp_str text;
+ *     err = acp_roots_new(acp_str("/home/me/project"), (struct acp_str_list){0}, &roots, &failure);
+ *     acp_buf_init(&buf, ACP_FILES_MAX_BYTES);
+ *     err = acp_files_read(roots, path, (struct acp_opt_i64){0}, (struct acp_opt_i64){0}, NULL,
+ *                          &buf, &text, &error);
+ *     if (err)
+ *         acp_client_refuse(client, call, error.code, acp_str(error.message), acp_raw(NULL));
+ *
  * The calls block like open() and read() do.  Roots do not change after they were made, so several
- * threads may use them at a time.
+ * threads may use them at a time.  struct acp_files_error is the one error text here: it is what
+ * the agent is told.
  */
 #ifndef ACP_FILES_H
 #define ACP_FILES_H

@@ -2,6 +2,12 @@
  * io.h - the event loop's side of the world, on libuv: links that carry the bytes of an endpoint
  * over descriptors, and child processes that are owned.
  *
+ *     struct acp_link_options options = {.in = fd, .out = fd};
+ *     err = acp_link_new(loop, &options, acp_client_endpoint(client), &handler, NULL, &link);
+ *     uv_run(loop, UV_RUN_DEFAULT);            until handler.closed frees the link
+ *
+ * run.h puts a process, its link and a role together.
+ *
  * Everything belongs to one loop and its thread.  Callbacks run from the loop (never inside the
  * call that caused them, unless it is said) and may call any function here, also the free function
  * of the object they are about: it takes effect when they return.  Objects die in two steps,

@@ -8,6 +8,25 @@
  *   - duplicate keys are all reported; for typed fields the last one wins
  *   - numbers are text until asked for; integers are exact over 64 bits
  *   - nesting is limited (ACP_JSON_MAX_DEPTH by default)
+ *
+ *     struct acp_json_writer w;
+ *     acp_json_writer_init(&w, &buf);
+ *     acp_json_begin_object(&w);
+ *     acp_json_write_key(&w, acp_str("name"));
+ *     acp_json_write_str(&w, acp_str("libacp"));
+ *     acp_json_end_object(&w);
+ *     if (w.err)
+ *         ...                      the only check: the first error is kept, the rest is ignored
+ *
+ *     struct acp_json_reader r;
+ *     acp_json_reader_init(&r, text, &arena, 0);
+ *     err = acp_json_enter_object(&r);
+ *     while (!err && acp_json_next_key(&r, &key) > 0)
+ *         err = acp_str_is(key, "name") ? acp_json_read_str(&r, &name) : acp_json_skip(&r);
+ *     if (r.err)
+ *         ...                      not valid JSON
+ *
+ * Readers and writers own no memory: there is nothing to free, and copies are independent.
  */
 #ifndef ACP_JSON_H
 #define ACP_JSON_H

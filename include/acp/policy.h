@@ -23,6 +23,19 @@
  * What an agent says about itself is its word: a kind or a path in a permission request may be
  * wrong. The policy sorts requests, it does not contain a malicious agent; that is what the
  * guarded files and a sandbox are for.
+ *
+ *     struct acp_policy *policy;
+ *     err = acp_policy_new(&policy);
+ *     err = acp_policy_load(policy, acp_raw("{\"rules\":[{\"verdict\":\"deny\","
+ *                                           "\"path\":\"**" "/.env\"}]}"), &failure);
+ *     struct acp_str paths[] = {path};
+ *     struct acp_action action = {.kind = ACP_TOOL_KIND_READ, .paths = {paths, 1}, .cwd = cwd};
+ *     struct acp_decision decision = acp_policy_decide(policy, NULL, &action, time(NULL), true);
+ *     if (decision.verdict == ACP_VERDICT_ALLOW)
+ *         ...
+ *     acp_policy_free(policy);
+ *
+ * Several threads may use one policy while none of them changes it.
  */
 #ifndef ACP_POLICY_H
 #define ACP_POLICY_H

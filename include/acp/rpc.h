@@ -1,13 +1,31 @@
 /*
- * rpc.h - the JSON-RPC 2.0 peer: requests in both directions at once, over bytes.
+ * rpc.h - the JSON-RPC 2.0 peer: sends and serves requests and notifications, and correlates
+ * requests with responses.  Programs that speak ACP use a role instead (agent.h, client.h), which
+ * has a peer inside; this header is for other protocols over JSON-RPC, and for proxies.
  *
- * A peer does no I/O and knows no clock.  Its owner feeds what was received, with the time, and
- * sends what the peer has put out:
+ * A peer does no I/O and knows no clock.  Its owner passes in what was received, with the time, and
+ * sends what the peer has put out.  A whole exchange:
  *
- *     acp_peer_receive(peer, bytes, n, now);
+ *     static void on_request(struct acp_peer *peer, acp_call call,
+ *                            const struct acp_message *message, void *user)
+ *     {
+ *         if (acp_str_is(message->method, "echo"))
+ *             acp_peer_result(peer, call, message->params);
+ *         else
+ *             acp_peer_error(peer, call, -32601, acp_str("Method not found"), acp_raw(NULL));
+ *     }
+ *
+ *     static const struct acp_peer_handler handler = {.request = on_request};
+ *     struct acp_peer *peer;
+ *     int err = acp_peer_new(NULL, &handler, NULL, &peer);
+ *     ...
+ *     acp_peer_receive(peer, bytes, n, now_ms());
  *     struct acp_str out = acp_peer_output(peer);
  *     ssize_t sent = write(fd, out.ptr, out.len);
- *     acp_peer_sent(peer, sent);
+ *     if (sent > 0)
+ *         acp_peer_sent(peer, (size_t) sent);
+ *     ...
+ *     acp_peer_free(peer);
  *
  * endpoint.h has the same as a whole loop, and the rules for threads, callbacks and freeing.
  *
@@ -15,10 +33,10 @@
  *   - every request it received gets exactly one response, with its id byte for byte
  *   - every request it sent gets exactly one reply callback: an answer, a timeout, or the close
  *   - output leaves in the order in which it was produced
- *   - nothing is ever answered to a notification or to something that looks like a response
+ *   - a notification, and anything that looks like a response, is never answered
  *
- * Callbacks may call any function of the peer.  acp_peer_free() inside a callback takes effect when
- * the outermost call into the peer returns.  One peer belongs to one thread at a time.
+ * Texts and JSON passed to a call are copied into the output during the call; those passed to a
+ * callback are valid until it returns.
  */
 #ifndef ACP_RPC_H
 #define ACP_RPC_H
@@ -46,7 +64,7 @@ struct acp_message {
     struct acp_raw text;       /* the whole message */
 };
 
-/* Things an owner may want to log; the peer has already done what is to be done. */
+/* Protocol violations worth logging; the peer has already handled them. */
 enum acp_trouble {
     ACP_TROUBLE_NOISE,        /* text is no JSON; answered with -32700 */
     ACP_TROUBLE_TOO_LARGE,    /* a message over the limit was dropped; text is its beginning */
@@ -57,13 +75,13 @@ enum acp_trouble {
 };
 
 struct acp_peer_handler {
-    /* A request.  Answer it now or later, once.  Left out: every request is -32601. */
+    /* A request.  Answer it now or later, once.  Left out: every request is answered -32601. */
     void (*request)(struct acp_peer *peer, acp_call call, const struct acp_message *message,
                     void *user);
     void (*notification)(struct acp_peer *peer, const struct acp_message *message, void *user);
     /*
-     * The other side wants this request cancelled.  It still must be answered: with a result, or
-     * with -32800 (acp_peer_error_for(ACP_ERR_CANCELLED)).  Left out: the wish is ignored.
+     * The other side wants this request cancelled.  It must still be answered: with a result, or
+     * with -32800 (acp_peer_error_for(ACP_ERR_CANCELLED)).  Left out: the cancellation is ignored.
      */
     void (*cancel)(struct acp_peer *peer, acp_call call, void *user);
     void (*trouble)(struct acp_peer *peer, enum acp_trouble what, struct acp_str text, void *user);

@@ -1,6 +1,34 @@
 /*
  * run.h - roles over real processes, on libuv: an agent on its standard input and output, and a
- * client together with the agent process that it talks to.
+ * client together with the agent process that it talks to.  A whole agent:
+ *
+ *     static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt,
+ *                           void *user)
+ *     {
+ *         acp_turn_text(turn, acp_str("Hello."));
+ *         acp_turn_end(turn, ACP_STOP_END_TURN);
+ *     }
+ *
+ *     int main(void)
+ *     {
+ *         static const struct acp_agent_handler handler = {.prompt = on_prompt};
+ *         struct acp_agent_options options = {.name = acp_str("hello"),
+ *                                             .versions = ACP_V1 | ACP_V2};
+ *         return acp_agent_run(&options, &handler, NULL);
+ *     }
+ *
+ * And a client, which starts an agent and then goes on as client.h shows:
+ *
+ *     struct acp_agent_process_options options = {.handler.event = on_event};
+ *     options.process.argv = (const char *const[]){"some-agent", "--acp", NULL};
+ *     if (acp_agent_process_start(loop, &options, &agent, &failure))
+ *         return fprintf(stderr, "%s\n", failure.message), 1;
+ *     acp_client_start(acp_agent_process_client(agent), on_ready, NULL);
+ *     uv_run(loop, UV_RUN_DEFAULT);
+ *     acp_agent_process_free(agent);
+ *
+ * examples/echo-agent.c and examples/mini-client.c are both as programs.  Everything belongs to the
+ * thread of its loop; io.h has the rules for callbacks and freeing.
  */
 #ifndef ACP_RUN_H
 #define ACP_RUN_H

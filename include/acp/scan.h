@@ -1,6 +1,15 @@
 /*
  * scan.h - the routing scan: one pass over a message, without allocating, that validates all of it
- * and finds what is needed to pass it on.
+ * and finds what is needed to route it.  For proxies, which forward messages without decoding them:
+ *
+ *     struct acp_scan scan;
+ *     if (acp_scan(line, acp_str(NULL), &scan, NULL) < 0 || scan.kind == ACP_SCAN_INVALID)
+ *         return drop(line);
+ *     struct acp_splice splices[] = {{scan.id, new_id}, {scan.session_id, new_session_id}};
+ *     err = acp_scan_splice_all(line, splices, 2, &out);
+ *
+ * examples/router.c is a whole one.  Spans point into the message and are valid as long as it is;
+ * the functions keep nothing and may be called from any thread.
  */
 #ifndef ACP_SCAN_H
 #define ACP_SCAN_H

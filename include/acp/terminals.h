@@ -22,8 +22,24 @@
  *
  * Output is text: what is not UTF-8 becomes U+FFFD.  The last bytes are kept, cut at a character.
  *
- * Callbacks come from the loop, unless it is said, and may call anything here, also
- * acp_terminals_free(), which takes effect when they return.
+ *     static void on_done(struct acp_terminals *set, int err, const struct acp_terminal_exit *how,
+ *                         void *user)
+ *     {
+ *         if (!err)
+ *             printf("exit code %d\n", how->code);
+ *     }
+ *
+ *     struct acp_terminal_request request = {.command = acp_str("make test")};
+ *     struct acp_str id;
+ *     err = acp_terminals_new(loop, NULL, NULL, NULL, &set);
+ *     err = acp_terminals_create(set, session_id, &request, &id, &failure);
+ *     err = acp_terminals_wait(set, session_id, id, on_done, NULL, NULL);
+ *     uv_run(loop, UV_RUN_DEFAULT);
+ *     acp_terminals_free(set);
+ *
+ * A set belongs to the thread of its loop.  Callbacks come from the loop, except where a function
+ * says otherwise, and may call anything here, also acp_terminals_free(), which takes effect when
+ * they return.
  */
 #ifndef ACP_TERMINALS_H
 #define ACP_TERMINALS_H

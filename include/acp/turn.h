@@ -1,8 +1,22 @@
 /*
- * turn.h - what an agent says in a session, and how a turn is worked on: a part of agent.h.
+ * turn.h - what an agent sends in a session and does in a turn: a part of agent.h.
  *
- * Paths in all of it are absolute and lines are counted from 1; what has others is refused with
- * ACP_ERR_ARGUMENT, and nothing of it is sent.
+ *     acp_turn_text(turn, acp_str("Editing the file."));
+ *     acp_tool_call_update_init(&tool, acp_str("call-1"));
+ *     tool.title = acp_str("Edit main.c");
+ *     tool.kind.is = ACP_TOOL_KIND_EDIT;
+ *     content = acp_tool_diff(acp_str("/w/main.c"), old_text, new_text);
+ *     tool.content = (struct acp_tool_call_content_list){&content, 1};
+ *     acp_turn_tool(turn, &tool);
+ *     tool = (struct acp_tool_call_update){.tool_call_id = acp_str("call-1")};
+ *     tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
+ *     acp_turn_tool(turn, &tool);                 only what has changed
+ *     acp_turn_end(turn, ACP_STOP_END_TURN);
+ *
+ * All calls return 0 or an enum acp_err: ACP_ERR_STATE when the session or turn cannot send that
+ * now, ACP_ERR_ARGUMENT for a path that is not absolute or a line below 1, ACP_ERR_CLOSED, _LIMIT,
+ * _NOMEM; nothing is sent then.  What is passed is read during the call and not kept.  endpoint.h
+ * has the rules for threads, callbacks and freeing.
  */
 #ifndef ACP_TURN_H
 #define ACP_TURN_H
@@ -103,7 +117,7 @@ static inline struct acp_tool_call_content acp_tool_diff(struct acp_str path,
     return content;
 }
 
-/* ---- Saying ---------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 /*
  * Updates that belong to no turn in particular; in a turn or between turns.  ACP_ERR_STATE before

@@ -3,6 +3,10 @@
  *
  * Versions are MAJOR.MINOR.PATCH.  A program runs with every library of the same soname that is not
  * older than the one it was compiled with; docs/abi.md says what that promises.
+ *
+ *     printf("compiled with libacp %s, running with %s\n", ACP_VERSION_STRING, acp_version());
+ *
+ * The functions may be called from any thread.
  */
 #ifndef ACP_VERSION_H
 #define ACP_VERSION_H

@@ -2,7 +2,21 @@
  * wire.h - framing: bytes to messages and back.
  *
  * Two framings: one message a line (ACP's own on stdio), and LSP's Content-Length headers.  A
- * reader that is told ACP_FRAMING_AUTO decides by the first bytes it sees.
+ * reader that is told ACP_FRAMING_AUTO decides by the first bytes it sees.  The peer of rpc.h uses
+ * it by itself; it is for programs that have no peer.
+ *
+ *     struct acp_deframer d;
+ *     struct acp_frame frame;
+ *     acp_deframer_init(&d, ACP_FRAMING_LINES, 0);
+ *     while ((n = read(fd, bytes, sizeof(bytes))) > 0) {
+ *         acp_deframer_feed(&d, bytes, (size_t) n);
+ *         while (acp_deframer_next(&d, &frame) == 0 && frame.kind != ACP_FRAME_NONE)
+ *             if (frame.kind == ACP_FRAME_MESSAGE)
+ *                 handle(frame.text);
+ *     }
+ *     acp_deframer_finish(&d);
+ *
+ * A deframer belongs to one thread at a time.
  */
 #ifndef ACP_WIRE_H
 #define ACP_WIRE_H

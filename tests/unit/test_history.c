@@ -233,40 +233,7 @@ static size_t add_turn(struct history *history, int number)
         text("I look at what there is."),
         call(ids[0], "read"),
         result(ids[0],
-               "1  #include <stdio.h>\n2\n3  /* Sessions share what there is, and one that goes makes room. */
-static void histories_share_a_total(void **state)
-{
-        enum { PIECE = 16 * 1024 * 1024, EACH = 7, COUNT = 5 };
-        struct history *histories[COUNT];
-        size_t total = 0;
-        size_t refused = 0;
-        char *words = test_malloc(PIECE);
-        struct model_part part = {.kind = MODEL_TEXT, .text = {words, PIECE - 8192}};
-        (void) state;
-        memset(words, 'w', PIECE);
-        for (int i = 0; i < COUNT; i++)
-            assert_int_equal(history_new(&total, &histories[i]), 0);
-        for (int i = 0; i < COUNT * EACH; i++) {
-            int err = history_add(histories[i / EACH], MODEL_USER, &part, 1);
-            assert_int_equal(err, i < HISTORY_MAX_TOTAL / PIECE ? 0 : ACP_ERR_LIMIT);
-            refused += err != 0;
-        }
-        assert_int_equal(refused, COUNT * EACH - HISTORY_MAX_TOTAL / PIECE);
-        assert_true(total <= HISTORY_MAX_TOTAL && total > HISTORY_MAX_TOTAL - PIECE);
-        assert_non_null(
-            strstr(history_err_text(histories[COUNT - 1], ACP_ERR_LIMIT), "all sessions"));
-        assert_int_equal(history_compact(histories[0], acp_str("short"), 1), 0);
-        assert_true(total <= HISTORY_MAX_TOTAL - (EACH - 2) * (size_t) PIECE);
-        assert_int_equal(history_add(histories[COUNT - 1], MODEL_USER, &part, 1), 0);
-        for (int i = 0; i < COUNT; i++)
-            history_free(histories[i]);
-        assert_int_equal(total, 0);
-        test_free(words);
-}
-
-int main(void)\n4  {
-        \n5 return 0;
-        \n6  }\n"),
+               "1  #include <stdio.h>\n2\n3  int main(void)\n4  {\n5      return 0;\n6  }\n"),
         call(ids[1], "run_command"),
         result(ids[1], "1/2 base    OK   0.01s\n2/2 store   OK   4.20s\nOk: 2\nFail: 0\n"),
         text("The test \"store\" takes 4.2 s, since it writes to the disk for each event."),
@@ -409,6 +376,36 @@ static void a_history_has_a_limit(void **state)
     part.text.len = PIECE;
     assert_int_equal(history_add(history, MODEL_USER, &part, 1), 0);
     history_free(history);
+    test_free(words);
+}
+
+/* Sessions share what there is, and one that goes makes room. */
+static void histories_share_a_total(void **state)
+{
+    enum { PIECE = 16 * 1024 * 1024, EACH = 7, COUNT = 5 };
+    struct history *histories[COUNT];
+    size_t total = 0;
+    size_t refused = 0;
+    char *words = test_malloc(PIECE);
+    struct model_part part = {.kind = MODEL_TEXT, .text = {words, PIECE - 8192}};
+    (void) state;
+    memset(words, 'w', PIECE);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(history_new(&total, &histories[i]), 0);
+    for (int i = 0; i < COUNT * EACH; i++) {
+        int err = history_add(histories[i / EACH], MODEL_USER, &part, 1);
+        assert_int_equal(err, i < HISTORY_MAX_TOTAL / PIECE ? 0 : ACP_ERR_LIMIT);
+        refused += err != 0;
+    }
+    assert_int_equal(refused, COUNT * EACH - HISTORY_MAX_TOTAL / PIECE);
+    assert_true(total <= HISTORY_MAX_TOTAL && total > HISTORY_MAX_TOTAL - PIECE);
+    assert_non_null(strstr(history_err_text(histories[COUNT - 1], ACP_ERR_LIMIT), "all sessions"));
+    assert_int_equal(history_compact(histories[0], acp_str("short"), 1), 0);
+    assert_true(total <= HISTORY_MAX_TOTAL - (EACH - 2) * (size_t) PIECE);
+    assert_int_equal(history_add(histories[COUNT - 1], MODEL_USER, &part, 1), 0);
+    for (int i = 0; i < COUNT; i++)
+        history_free(histories[i]);
+    assert_int_equal(total, 0);
     test_free(words);
 }
 
