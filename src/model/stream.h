@@ -55,7 +55,7 @@ struct model_stream {
     size_t last_key;     /* of the last call, for services that do not number them */
     size_t calls;        /* begun so far */
     uint64_t salt;       /* makes the ids of ours differ from those of other answers */
-    bool told;           /* something was passed on, so the request cannot be repeated */
+    bool told;           /* something was passed on */
     bool has_stop;       /* the service has said why it ends */
     bool is_window_full; /* with MODEL_MAX_TOKENS: the conversation was too long, not the answer */
     bool is_complete;    /* its last event has come */

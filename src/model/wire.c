@@ -186,7 +186,7 @@ static void take_answer(struct model_reply *reply, int status)
     struct service_answer answer = {.status = status, .body = acp_buf_view(&reply->complaint)};
     uint64_t wait = 0;
     bool has_wait = http_request_retry_after(reply->request, &wait);
-    if (status == 400 || status == 422) {
+    if ((status == 400 || status == 422) && !service_says_too_long(answer.body)) {
         bool again = reply_repair(reply, answer.body);
         if (reply->over || reply->cancelled)
             return;

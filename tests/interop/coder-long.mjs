@@ -87,6 +87,8 @@ async function talk(keep, api, change) {
     await coder.stops(prompt, "end_turn");
   }
   assert.match(coder.client.text(), /Four\.$/);
+  if (api.startsWith("openai"))
+    for (const { body } of coder.requests()) assert.equal(body.prompt_cache_key, coder.client.sessionId.slice(0, 64));
   const asked = coder.requests().length;
   assert.ok(asked >= 3 * (CALLS + 1) + 1, `${asked} requests`);
 }
