@@ -290,13 +290,12 @@ static void strip_message(struct change *c, struct acp_raw message)
 {
     static const char *const thoughts[] = {"reasoning_content", "reasoning", "reasoning_details",
                                            NULL};
-    if (*message.ptr != '{')
-        acp_json_write_raw(c->w, message);
-    else if (c->api == MODEL_ANTHROPIC)
+    bool is_object = *message.ptr == '{';
+    if (is_object && c->api == MODEL_ANTHROPIC)
         strip_blocks(c, message);
-    else if (c->api == MODEL_GEMINI)
+    else if (is_object && c->api == MODEL_GEMINI)
         strip_parts(c, message);
-    else if (c->api == MODEL_CHAT)
+    else if (is_object && c->api == MODEL_CHAT)
         copy_without(c, message, thoughts);
     else if (!pick_is(message, "type", "reasoning"))
         acp_json_write_raw(c->w, message);

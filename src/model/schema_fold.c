@@ -148,7 +148,9 @@ static void copy_keyword(struct fold *fold, struct acp_str key, struct acp_raw v
     struct acp_json_writer *w = fold->w;
     if (acp_str_is(key, "definitions"))
         key = acp_str("$defs");
-    if (is_plain_keyword(key, value)) {
+    bool is_flag =
+        acp_str_is(key, "additionalProperties") && (*value.ptr == 't' || *value.ptr == 'f');
+    if (is_plain_keyword(key, value) || is_flag) {
         acp_json_write_key(w, key);
         acp_json_write_raw(w, value);
     } else if (is_in(key, maps) && is_object(value)) {
@@ -160,10 +162,6 @@ static void copy_keyword(struct fold *fold, struct acp_str key, struct acp_raw v
     } else if (is_in(key, schemas) && is_object(value)) {
         acp_json_write_key(w, key);
         copy_schema(fold, value, depth + 1);
-    } else if (acp_str_is(key, "additionalProperties") &&
-               (*value.ptr == 't' || *value.ptr == 'f')) {
-        acp_json_write_key(w, key);
-        acp_json_write_raw(w, value);
     } else if (acp_str_is(key, "const") &&
                (is_string(value) || (*value.ptr >= '0' && *value.ptr <= '9'))) {
         acp_json_write_key(w, acp_str("enum"));

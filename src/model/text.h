@@ -9,7 +9,7 @@
 /* Where the word is first; TEXT_NOWHERE when it is not there. */
 static inline size_t text_find(struct acp_str text, struct acp_str word)
 {
-    for (size_t i = 0; text.len >= word.len && i <= text.len - word.len; i++) {
+    for (size_t i = 0; word.len && text.len >= word.len && i <= text.len - word.len; i++) {
         if (memcmp(text.ptr + i, word.ptr, word.len) == 0)
             return i;
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "model/reply.h"
+#include "model/text.h"
 
 enum {
     ATTEMPTS = 5,
@@ -147,21 +148,11 @@ static bool take_events(struct model_reply *reply)
     return some == 0;
 }
 
-static bool contains(struct acp_str text, const char *word)
-{
-    size_t n = strlen(word);
-    for (size_t i = 0; text.len >= n && i <= text.len - n; i++) {
-        if (memcmp(text.ptr + i, word, n) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void on_head(struct http_request *request, int status, void *user)
 {
     struct model_reply *reply = user;
     struct acp_str type = http_request_header(request, "content-type");
-    reply->streaming = status >= 200 && status < 300 && contains(type, "event-stream");
+    reply->streaming = status >= 200 && status < 300 && text_has(type, "event-stream");
 }
 
 static void on_body(struct http_request *request, struct acp_str piece, void *user)

@@ -40,12 +40,14 @@ static void on_timer(uv_timer_t *timer)
         request->handler.end(request, &end, request->user);
 }
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): these are the names that the linker gives them */
 int __wrap_http_request_new(struct http_client *client, const struct http_ask *ask,
                             const struct http_handler *handler, void *user,
                             struct http_request **ret, struct acp_failure *failure);
 void __wrap_http_request_free(struct http_request *request);
 struct acp_str __wrap_http_request_header(const struct http_request *request, const char *name);
 bool __wrap_http_request_retry_after(const struct http_request *request, uint64_t *ret_ms);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 int __wrap_http_request_new(struct http_client *client, const struct http_ask *ask,
                             const struct http_handler *handler, void *user,
