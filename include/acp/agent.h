@@ -5,8 +5,9 @@
  * A program gives callbacks and works on turns; the role does the protocol.  What the program says
  * is the same whichever version the client speaks: the role writes it as version 1 or version 2.
  *
- *     static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void
- *     *user) {
+ *     static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt,
+ *                           void *user)
+ *     {
  *         acp_turn_text(turn, acp_str("Hello."));
  *         acp_turn_end(turn, ACP_STOP_END_TURN);
  *     }
@@ -147,7 +148,10 @@ struct acp_agent_handler {
     void (*cancel_tool)(struct acp_session *session, struct acp_str tool_call, void *user);
     void (*cancel_terminal)(struct acp_session *session, struct acp_str terminal, void *user);
 
-    /* Answer with acp_session_mode_set() or acp_agent_refuse(). */
+    /*
+     * Answer with acp_session_mode_set() or acp_agent_refuse().  mode is what the client sent: it
+     * need not be one of those in the setup.
+     */
     void (*set_mode)(struct acp_session *session, acp_call call, struct acp_str mode, void *user);
     /* Answer with acp_session_options_set() or acp_agent_refuse(). */
     void (*set_option)(struct acp_session *session, acp_call call,

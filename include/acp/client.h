@@ -178,7 +178,11 @@ struct acp_client_handler {
      */
     void (*permission)(struct acp_client_session *session, acp_call call,
                        const struct acp_permission_question *question, void *user);
-    /* The question of that call is settled: the agent took it back, or the turn was cancelled. */
+    /*
+     * The question of that call is settled without an answer of the program: the agent took it
+     * back, the turn was cancelled, or the session ended.  Not called after acp_client_permit() and
+     * acp_client_reject().
+     */
     void (*permission_gone)(struct acp_client_session *session, acp_call call, void *user);
     /*
      * A request that was offered in the options (files, terminals, elicitation) or is for an MCP

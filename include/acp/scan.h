@@ -62,10 +62,11 @@ struct acp_splice {
 };
 
 /*
- * The same with several spans at once, in any order; absent ones are passed over.  Between two
- * agents whose session ids differ that is the id of the message and params.sessionId.  Note that
- * ids also stand elsewhere: the results of session/list hold those of all sessions, which the scan
- * does not look into; decode such a message instead.
+ * The same with several spans at once, in any order; absent ones are passed over.  A span of
+ * length 0 inserts where it points, and an empty replacement removes.  Between two agents whose
+ * session ids differ that is the id of the message and params.sessionId.  Note that ids also stand
+ * elsewhere: the results of session/list hold those of all sessions, which the scan does not look
+ * into; decode such a message instead.
  *
  * ACP_ERR_ARGUMENT, with nothing appended, when a span lies outside of the message or two overlap;
  * ACP_ERR_LIMIT, ACP_ERR_NOMEM.
