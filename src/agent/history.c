@@ -387,13 +387,16 @@ static bool has_results(const struct packed *message)
     return false;
 }
 
-/* Takes the messages of the other, which is freed. */
-static void take_over(struct history *history, struct history *other)
+/* Takes the messages of the other, unless making it has failed; frees it. */
+static int take_over(struct history *history, struct history *other, int err)
 {
     struct history old = *history;
-    *history = *other;
-    *other = old;
+    if (!err) {
+        *history = *other;
+        *other = old;
+    }
     history_free(other);
+    return err;
 }
 
 int history_compact(struct history *history, struct acp_str summary, size_t keep)
@@ -415,11 +418,7 @@ int history_compact(struct history *history, struct acp_str summary, size_t keep
     for (size_t i = 0; !err && from + i < history->count; i++)
         err = append(next, messages[i].role, messages[i].parts, messages[i].part_count, SIZE_MAX);
     acp_arena_finish(&arena);
-    if (err)
-        history_free(next);
-    else
-        take_over(history, next);
-    return err;
+    return take_over(history, next, err);
 }
 
 /* Takes out of the parts what is not sent again; how many are left. */
@@ -454,9 +453,5 @@ int history_strip_reasoning(struct history *history)
         acp_arena_reset(&arena);
     }
     acp_arena_finish(&arena);
-    if (err)
-        history_free(next);
-    else
-        take_over(history, next);
-    return err;
+    return take_over(history, next, err);
 }
