@@ -413,18 +413,21 @@ static bool has_results(const struct packed *message)
     return false;
 }
 
-/* Takes the messages of the other, which is freed. */
-static void take_over(struct history *history, struct history *other)
+/* Takes the messages of the other, unless making it has failed; frees it. */
+static int take_over(struct history *history, struct history *other, int err)
 {
     struct history old = *history;
-    size_t held = other->held;
-    *history = *other;
-    history->total = old.total;
-    history->held = old.held;
-    set_held(history, held);
-    old.total = NULL;
-    *other = old;
+    if (!err) {
+        size_t held = other->held;
+        *history = *other;
+        history->total = old.total;
+        history->held = old.held;
+        set_held(history, held);
+        old.total = NULL;
+        *other = old;
+    }
     history_free(other);
+    return err;
 }
 
 int history_compact(struct history *history, struct acp_str summary, size_t keep)
@@ -446,11 +449,7 @@ int history_compact(struct history *history, struct acp_str summary, size_t keep
     for (size_t i = 0; !err && from + i < history->count; i++)
         err = append(next, messages[i].role, messages[i].parts, messages[i].part_count, SIZE_MAX);
     acp_arena_finish(&arena);
-    if (err)
-        history_free(next);
-    else
-        take_over(history, next);
-    return err;
+    return take_over(history, next, err);
 }
 
 /* Takes out of the parts what is not sent again; how many are left. */
@@ -485,9 +484,5 @@ int history_strip_reasoning(struct history *history)
         acp_arena_reset(&arena);
     }
     acp_arena_finish(&arena);
-    if (err)
-        history_free(next);
-    else
-        take_over(history, next);
-    return err;
+    return take_over(history, next, err);
 }

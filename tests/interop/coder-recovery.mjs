@@ -70,7 +70,7 @@ async function killed(api) {
     await coder.client.heard("begun");
     await killAndLoad(coder);
     await coder.stops("two", "end_turn");
-    assert.equal(coder.sent(-1).said.at(-1).text, "two");
+    assert.match(coder.sent(-1).said.at(-1).text, /(^|\n)two$/); // one API takes both prompts as one message
   });
 }
 
@@ -86,7 +86,7 @@ async function full(api) {
     await coder.stops("eat an apple", "end_turn");
     assert.equal(coder.requests().length, 4);
     const [first, last] = [coder.sent(-1).said[0].text, coder.sent(-1).said.at(-1).text];
-    assert.match(first, /We ate fruit\.[^]*The request of the user that is being worked on:\n\neat an apple$/);
+    assert.match(first, /We ate fruit\.[^]*The request of the user that is being worked on:\n\neat an apple(\n|$)/);
     assert.match(last, /cut off/);
     assert.match(coder.client.text(), /I eaWell\.$/);
   });
