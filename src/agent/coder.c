@@ -163,8 +163,7 @@ static int serve(struct coder *coder, const struct model_settings *settings)
     };
     struct toolbox_fetch fetch = coder_fetch_tool(coder);
     struct model_settings wanted = *settings;
-    wanted.prices = coder->options->prices;
-    wanted.price_count = coder->options->price_count;
+    wanted.facts = coder->options->facts;
     if (coder->options->stall_ms)
         wanted.stall_ms = coder->options->stall_ms;
     /* A prompt that is too long shall still arrive, to be refused. */

@@ -126,8 +126,7 @@ static int read_settings(const struct coder *coder, const struct acp_set_provide
         .api = api->api,
         .headers = request->headers,
         .base_url = url,
-        .prices = coder->options->prices,
-        .price_count = coder->options->price_count,
+        .facts = coder->options->facts,
         .stall_ms = coder->options->stall_ms,
     };
     cut_version(api, url);

@@ -58,19 +58,21 @@ static const char *launch_folder(struct conversation *c)
     return state ? places_join(&c->arena, state, "launch") : NULL;
 }
 
-/* The prices of the configuration, in its arena; NULL when there are none, or no memory. */
-static const struct model_price_row *read_prices(struct conversation *c, size_t *ret_count)
+/* What the configuration says about models; nothing without memory. */
+static struct model_table read_facts(struct conversation *c)
 {
     const struct config_price *price;
     size_t count = 0;
     while (config_price_at(c->config, count))
         count++;
-    struct model_price_row *rows = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*rows));
-    *ret_count = 0;
-    while (rows && (price = config_price_at(c->config, *ret_count)) != NULL)
-        rows[(*ret_count)++] = (struct model_price_row){
-            price->model, {price->input, price->output, price->cache_read, price->cache_write}};
-    return rows;
+    struct model_fact_row *rows = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*rows));
+    for (size_t i = 0; rows && (price = config_price_at(c->config, i)) != NULL; i++)
+        rows[i] =
+            (struct model_fact_row){.name = price->model,
+                                    .facts = {.has_price = true,
+                                              .price = {price->input, price->output,
+                                                        price->cache_read, price->cache_write}}};
+    return (struct model_table){rows, rows ? count : 0};
 }
 
 /* What the command line says, or else the configuration; 0 where neither does. */
@@ -115,7 +117,8 @@ static int run(const struct invocation *invocation)
         .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
-    coder.prices = read_prices(&c, &coder.price_count);
+    struct model_table facts = read_facts(&c);
+    coder.facts = &facts;
     keys_protect(); /* also from keys that the client sets later */
     if (isatty(STDIN_FILENO))
         complain("this waits for an editor that speaks the protocol; people use acp exec and "
