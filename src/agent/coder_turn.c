@@ -12,7 +12,12 @@
 #include "agent/coder_inside.h"
 #include "base/copy.h"
 
-enum { MAX_REQUESTS_DEFAULT = 100, CODE_INTERNAL = -32603, CODE_PARAMS = -32602 };
+enum {
+    MAX_REQUESTS_DEFAULT = 100,
+    CODE_INTERNAL = -32603,
+    CODE_PARAMS = -32602,
+    CODE_AUTH_REQUIRED = -32000
+};
 
 /* From this part of the window on, what was said is summed up. */
 enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4, COMPACT_KEEP_LEAST = 1 };
@@ -77,6 +82,16 @@ void work_abandon(struct work *work)
     settle(work);
     coding_log_stop(work->coding, "cancelled");
     free_work(work);
+}
+
+/* The client offers its user the ways to log in. */
+static void fail_auth(struct work *work, const char *sentence)
+{
+    struct acp_str provider = coding_provider(work->coding);
+    char text[600];
+    (void) snprintf(text, sizeof(text), "%.400s; log in by `acp agent login %.*s`", sentence,
+                    (int) (provider.len < 60 ? provider.len : 60), provider.ptr);
+    fail_turn(work, CODE_AUTH_REQUIRED, text);
 }
 
 /* A turn that was cancelled ends when nothing of it is at work any more. */
@@ -405,6 +420,8 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         make_room(work);
     else if (end->stop == MODEL_CANCELLED)
         work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
+    else if (end->stop == MODEL_ERROR && end->is_auth)
+        fail_auth(work, end->sentence);
     else if (end->stop == MODEL_ERROR)
         work_fail(work, end->sentence);
     else
@@ -446,7 +463,6 @@ static int send_messages(struct work *work, const struct model_message *messages
     acp_buf_init(&system, 1 << 20);
     int err = coder_write_system(coding, &system);
     struct model_ask ask = {
-        .model = acp_str(coding_model(coding)),
         .system = acp_buf_view(&system),
         .messages = messages,
         .message_count = count,
@@ -455,12 +471,8 @@ static int send_messages(struct work *work, const struct model_message *messages
         .effort = coding->effort,
         .session = acp_session_id(coding->session),
     };
-    if (!err && coding->coder->disabled) {
-        (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);
-        err = ACP_ERR_STATE;
-    }
     if (!err)
-        err = model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
+        err = coding_ask(coding, &ask, &handler, work, &work->reply, failure);
     acp_buf_finish(&system);
     return err;
 }

@@ -62,17 +62,42 @@ static const char *launch_folder(struct conversation *c)
 static struct model_table read_facts(struct conversation *c)
 {
     const struct config_price *price;
+    const struct config_model *model;
+    size_t prices = 0;
+    size_t models = 0;
     size_t count = 0;
-    while (config_price_at(c->config, count))
-        count++;
-    struct model_fact_row *rows = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*rows));
-    for (size_t i = 0; rows && (price = config_price_at(c->config, i)) != NULL; i++)
-        rows[i] =
+    while (config_price_at(c->config, prices))
+        prices++;
+    while (config_model_at(c->config, models))
+        models++;
+    struct model_fact_row *rows = acp_arena_alloc(&c->arena, (prices + models + 1) * sizeof(*rows));
+    /* Of two that match alike the first counts. */
+    for (size_t i = 0; rows && (model = config_model_at(c->config, i)); i++)
+        rows[count++] = model->row;
+    for (size_t i = 0; rows && (price = config_price_at(c->config, i)); i++)
+        rows[count++] =
             (struct model_fact_row){.name = price->model,
                                     .facts = {.has_price = true,
                                               .price = {price->input, price->output,
                                                         price->cache_read, price->cache_write}}};
-    return (struct model_table){rows, rows ? count : 0};
+    return (struct model_table){rows, count};
+}
+
+/* The providers of the configuration; their keys leave the environment of what we start. */
+static void read_providers(struct conversation *c, struct model_sources *sources)
+{
+    const struct config_provider *provider;
+    size_t count = 0;
+    while ((provider = config_provider_at(c->config, count))) {
+        if (provider->custom.key_variable)
+            keys_hide(provider->custom.key_variable);
+        count++;
+    }
+    struct model_custom *custom = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*custom));
+    for (size_t i = 0; custom && i < count; i++)
+        custom[i] = config_provider_at(c->config, i)->custom;
+    sources->custom = custom;
+    sources->custom_count = custom ? count : 0;
 }
 
 /* What the command line says, or else the configuration; 0 where neither does. */
@@ -98,8 +123,9 @@ static int run(const struct invocation *invocation)
     }
     struct coder_options coder = {
         .version = ACP_VERSION,
-        .environment = keys_environment(),
+        .sources = {.environment = keys_environment()},
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
+        .model_is_general = !options->model,
         .demo = options->demo,
         .unstable = options->unstable,
         .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
@@ -117,6 +143,7 @@ static int run(const struct invocation *invocation)
         .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
+    read_providers(&c, &coder.sources);
     struct model_table facts = read_facts(&c);
     coder.facts = &facts;
     keys_protect(); /* also from keys that the client sets later */

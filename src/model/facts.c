@@ -290,15 +290,24 @@ static size_t closeness_of_row(const char *row, const char *provider, struct acp
 bool facts_find(const struct model_table *table, const char *provider, struct acp_str model,
                 struct model_facts *ret)
 {
-    size_t best = 0;
-    for (size_t i = 0; table && i < table->count; i++) {
-        size_t close = closeness_of_row(table->rows[i].name, provider, model);
-        if (close > best) {
-            best = close;
-            *ret = table->rows[i].facts;
+    struct model_facts facts = {0};
+    size_t last = 0;
+    for (;;) {
+        size_t next = SIZE_MAX;
+        for (size_t i = 0; table && i < table->count; i++) {
+            size_t close = closeness_of_row(table->rows[i].name, provider, model);
+            next = close > last && close < next ? close : next;
         }
+        if (next == SIZE_MAX)
+            break;
+        last = next;
+        for (size_t i = table->count; i-- > 0;) /* of those alike the first counts most */
+            if (closeness_of_row(table->rows[i].name, provider, model) == next)
+                facts_merge(&facts, &table->rows[i].facts);
     }
-    return best;
+    if (last)
+        *ret = facts;
+    return last;
 }
 
 bool facts_find_anywhere(const struct model_table *table, struct acp_str model,

@@ -141,6 +141,19 @@ static void the_closest_row_is_found(void **state)
         CHECK_ROW(facts.context == asked[i].context, i, "%s: %llu", asked[i].model,
                   (unsigned long long) facts.context);
     }
+    static const struct model_fact_row parts[] = {
+        {"m*", {.context = 1, .output = 2, .can = MODEL_CAN_PDF}},
+        {"a/m1", {.context = 3, .cannot = MODEL_CAN_PDF}},
+        {"m1", {.context = 4, .has_price = true}},
+    };
+    static const struct model_table split = {parts, COUNT(parts)};
+    struct model_facts facts;
+    assert_true(facts_find(&split, "a", acp_str("m1"), &facts));
+    assert_int_equal(facts.context, 3);
+    assert_int_equal(facts.output, 2);
+    assert_true(facts.has_price);
+    assert_int_equal(facts.can, 0);
+    assert_int_equal(facts.cannot, MODEL_CAN_PDF);
     struct model_facts none;
     assert_false(facts_find(NULL, "a", acp_str("gpt-5"), &none));
 }
