@@ -167,7 +167,7 @@ int coder_set_default(struct coder *coder, const char *provider, struct acp_str 
 int coder_fill_catalog(struct coder *coder, const struct model_choice *choice);
 /* Whether a model of any provider may be sent it. */
 bool coder_takes(const struct coder *coder, enum model_part_kind kind);
-/* Asks providers for their lists that were not asked yet; sessions are told what comes. */
+/* Asks providers whose models nobody knows for their lists; sessions are told what comes. */
 void coder_list_models(struct coder *coder);
 /* What the session can choose from, the model that it has included; how many they are. */
 size_t coding_model_choices(const struct coding *coding,

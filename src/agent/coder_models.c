@@ -104,7 +104,14 @@ static void on_changed(void *user)
 
 void coder_list_models(struct coder *coder)
 {
-    model_catalog_refresh(coder->catalog, on_changed, coder);
+    model_catalog_refresh(coder->catalog, acp_str(NULL), on_changed, coder);
+}
+
+/* The list of a provider that is used tells more than the table. */
+static void list_used(const struct coding *coding)
+{
+    struct coder *coder = coding->coder;
+    model_catalog_refresh(coder->catalog, coding_provider(coding), on_changed, coder);
 }
 
 size_t coding_model_choices(const struct coding *coding,
@@ -167,8 +174,10 @@ int coding_ask(struct coding *coding, struct model_ask *ask, const struct model_
     struct model_service *service = coding_service(coding);
     struct acp_str provider = coding_provider(coding);
     ask->model = coding_model_id(coding);
-    if (service && !coding_is_disabled(coding))
+    if (service && !coding_is_disabled(coding)) {
+        list_used(coding);
         return model_ask(service, ask, handler, user, ret, failure);
+    }
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};
     if (service)
         (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);
@@ -201,7 +210,8 @@ int coding_set_model(struct coding *coding, struct acp_str name, struct acp_fail
     int err = model_catalog_resolve(coding->coder->catalog, name, &ref, failure);
     if (!err)
         err = replace_name(&coding->model, ref.provider, ref.model);
-    if (!err)
-        coding_log_settings(coding);
-    return err;
+    if (err)
+        return err;
+    coding_log_settings(coding);
+    return 0;
 }

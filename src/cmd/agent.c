@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include "agent/coder.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
+#include "cmd/key_store.h"
 #include "cmd/keys.h"
 #include "cmd/places.h"
 
@@ -100,6 +102,39 @@ static void read_providers(struct conversation *c, struct model_sources *sources
     sources->custom_count = custom ? count : 0;
 }
 
+/* ---- Stored keys ----------------------------------------------------------------------------- */
+
+/* For coder_options.read_keys. */
+static int read_keys(void *user, struct acp_arena *arena, struct model_sources *sources)
+{
+    struct conversation *c = user;
+    struct model_key *keys = NULL;
+    struct acp_buf why;
+    const char *folder = key_store_folder(c->config, arena);
+    acp_buf_init(&why, CONFIG_MAX_REPORT);
+    int err =
+        folder ? key_store_read_all(c->config, folder, arena, &keys, &sources->stored_count, &why)
+               : 0;
+    sources->stored = keys;
+    if (!err)
+        err_text(acp_buf_view(&why));
+    acp_buf_finish(&why);
+    return err;
+}
+
+/* For coder_options.forget_keys. */
+static int forget_keys(void *user)
+{
+    struct conversation *c = user;
+    struct acp_buf why;
+    const char *folder = key_store_folder(c->config, &c->arena);
+    acp_buf_init(&why, CONFIG_MAX_REPORT);
+    int err = folder ? key_store_remove_all(c->config, folder, &why) : 0;
+    err_text(acp_buf_view(&why));
+    acp_buf_finish(&why);
+    return err ? ACP_ERR_STATE : 0;
+}
+
 /* What the command line says, or else the configuration; 0 where neither does. */
 static uint64_t number_of(const struct conversation *c, const struct option_number *given,
                           enum config_id id)
@@ -144,6 +179,10 @@ static int run(const struct invocation *invocation)
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
     read_providers(&c, &coder.sources);
+    coder.read_keys = read_keys;
+    coder.forget_keys = forget_keys;
+    coder.keys_user = &c;
+    (void) read_keys(&c, &c.arena, &coder.sources); /* without memory there are none */
     struct model_table facts = read_facts(&c);
     coder.facts = &facts;
     keys_protect(); /* also from keys that the client sets later */
@@ -158,10 +197,13 @@ static int run(const struct invocation *invocation)
 static const struct option rows[] = {
     {.heading = "Agent",
      .name = "model",
-     .argument = "ID",
+     .letter = 'm',
+     .argument = "MODEL",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct agent_run_options, model),
-     .help = "the model to ask, of the service that is found"},
+     .help =
+         "the model that sessions begin with: _PROVIDER/MODEL_, or its name alone where only one "
+         "provider has it"},
     {.name = "demo",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, demo),
@@ -243,16 +285,25 @@ static const struct example examples[] = {
     {0},
 };
 
+static const struct command *const subcommands[] = {
+    &command_agent_login,
+    &command_agent_logout,
+    NULL,
+};
+
 const struct command command_agent = {
     .name = "agent",
     .summary = "be a coding agent, for an editor or for acp itself",
     .description =
-        "Speaks the protocol on the standard input and output, as an agent. The model is the one "
-        "that a key in the environment belongs to (*ANTHROPIC_API_KEY*, *OPENAI_API_KEY*, "
-        "*GEMINI_API_KEY* and others), or one on this machine (Ollama, llama.cpp, LM Studio), or, "
-        "where there is none, an offline demonstration that follows plain requests by rules.",
+        "Speaks the protocol on the standard input and output, as an agent. All providers that "
+        "have a key can be asked, in the environment (*ANTHROPIC_API_KEY*, *OPENAI_API_KEY*, "
+        "*GEMINI_API_KEY* and others) or stored by *acp agent login*; their models are named "
+        "_PROVIDER/MODEL_. Where no model is named, it is that of the first provider with a key, "
+        "or one on this machine (Ollama, llama.cpp, LM Studio, vLLM), or, where there is none, an "
+        "offline demonstration that follows plain requests by rules.",
     .options = groups,
     .options_size = sizeof(struct agent_run_options),
+    .subcommands = subcommands,
     .examples = examples,
     .run = run,
 };

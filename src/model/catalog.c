@@ -129,13 +129,17 @@ static void on_listed(struct model_list *list, const struct model_row *rows, siz
         catalog->changed(catalog->user);
 }
 
-void model_catalog_refresh(struct model_catalog *catalog, void (*changed)(void *user), void *user)
+void model_catalog_refresh(struct model_catalog *catalog, struct acp_str provider,
+                           void (*changed)(void *user), void *user)
 {
     catalog->changed = changed;
     catalog->user = user;
     for (size_t i = 0; i < catalog->count; i++) {
         struct entry *entry = catalog->entries[i];
-        if (entry->state != ENTRY_TABLE || model_service_api(entry->service) == MODEL_DEMO)
+        /* One row is but that of the default model. */
+        bool is_meant = provider.ptr ? acp_str_is(provider, entry->id) : entry->row_count <= 1;
+        if (!is_meant || entry->state != ENTRY_TABLE ||
+            model_service_api(entry->service) == MODEL_DEMO)
             continue;
         entry->state = ENTRY_ASKED;
         if (model_list_new(entry->service, on_listed, entry, &entry->list, NULL))

@@ -61,9 +61,11 @@ size_t model_catalog_list(const struct model_catalog *catalog, struct model_list
                           size_t most);
 
 /*
- * Asks the providers that were not asked yet for their lists; `changed` comes, from the loop, for
- * each that has told something new, until the catalog is freed.
+ * Asks a provider for its list, unless that was done; absent: all those of whose models the table
+ * knows nothing.  `changed` comes, from the loop, for each that has told something, until the
+ * catalog is freed.
  */
-void model_catalog_refresh(struct model_catalog *catalog, void (*changed)(void *user), void *user);
+void model_catalog_refresh(struct model_catalog *catalog, struct acp_str provider,
+                           void (*changed)(void *user), void *user);
 
 #endif

@@ -27,8 +27,8 @@ int facts_read_table(struct acp_raw text, struct acp_arena *arena, struct model_
 /*
  * What the rows say about a model of a provider (NULL: one that is not in the table of providers).
  * A row matches by "provider/model" or, in the user's table, by "model" alone; a star at its end
- * stands for any rest, and a date or "-latest" behind a name makes no other model of it.  Of several
- * that match the closest counts most, for each fact on its own.
+ * stands for any rest, and a date or "-latest" behind a name makes no other model of it.  Of
+ * several that match the closest counts most, for each fact on its own.
  */
 bool facts_find(const struct model_table *table, const char *provider, struct acp_str model,
                 struct model_facts *ret);
