@@ -4,6 +4,7 @@
 
 #include "agent/coder.h"
 #include "cli/output.h"
+#include "cmd/agent_sources.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
 #include "cmd/key_store.h"
@@ -58,68 +59,6 @@ static const char *launch_folder(struct conversation *c)
 {
     const char *state = places_state_dir(config_environment(c->config), &c->arena);
     return state ? places_join(&c->arena, state, "launch") : NULL;
-}
-
-/* What the configuration says about models; nothing without memory. */
-static struct model_table read_facts(struct conversation *c)
-{
-    const struct config_price *price;
-    const struct config_model *model;
-    size_t prices = 0;
-    size_t models = 0;
-    size_t count = 0;
-    while (config_price_at(c->config, prices))
-        prices++;
-    while (config_model_at(c->config, models))
-        models++;
-    struct model_fact_row *rows = acp_arena_alloc(&c->arena, (prices + models + 1) * sizeof(*rows));
-    /* Of two that match alike the first counts. */
-    for (size_t i = 0; rows && (model = config_model_at(c->config, i)); i++)
-        rows[count++] = model->row;
-    for (size_t i = 0; rows && (price = config_price_at(c->config, i)); i++)
-        rows[count++] =
-            (struct model_fact_row){.name = price->model,
-                                    .facts = {.has_price = true,
-                                              .price = {price->input, price->output,
-                                                        price->cache_read, price->cache_write}}};
-    return (struct model_table){rows, count};
-}
-
-/* The providers of the configuration; their keys leave the environment of what we start. */
-static void read_providers(struct conversation *c, struct model_sources *sources)
-{
-    const struct config_provider *provider;
-    size_t count = 0;
-    while ((provider = config_provider_at(c->config, count))) {
-        if (provider->custom.key_variable)
-            keys_hide(provider->custom.key_variable);
-        count++;
-    }
-    struct model_custom *custom = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*custom));
-    for (size_t i = 0; custom && i < count; i++)
-        custom[i] = config_provider_at(c->config, i)->custom;
-    sources->custom = custom;
-    sources->custom_count = custom ? count : 0;
-}
-
-/* ---- Stored keys ----------------------------------------------------------------------------- */
-
-/* For coder_options.read_keys. */
-static int read_keys(void *user, struct acp_arena *arena, struct model_sources *sources)
-{
-    struct conversation *c = user;
-    struct model_key *keys = NULL;
-    struct acp_buf why;
-    const char *folder = key_store_folder(c->config, arena);
-    acp_buf_init(&why, CONFIG_MAX_REPORT);
-    int err =
-        folder ? key_store_read_all(c->config, folder, arena, &keys, &sources->stored_count, &why)
-               : 0;
-    sources->stored = keys;
-    if (!err)
-        err_text(acp_buf_view(&why));
-    acp_buf_finish(&why);
-    return err;
 }
 
 /* For coder_options.forget_keys. */
@@ -178,12 +117,12 @@ static int run(const struct invocation *invocation)
         .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
-    read_providers(&c, &coder.sources);
-    coder.read_keys = read_keys;
+    agent_read_providers(&c, &coder.sources);
+    coder.read_keys = agent_read_keys;
     coder.forget_keys = forget_keys;
     coder.keys_user = &c;
-    (void) read_keys(&c, &c.arena, &coder.sources); /* without memory there are none */
-    struct model_table facts = read_facts(&c);
+    (void) agent_read_keys(&c, &c.arena, &coder.sources); /* without memory there are none */
+    struct model_table facts = agent_read_facts(&c);
     coder.facts = &facts;
     keys_protect(); /* also from keys that the client sets later */
     if (isatty(STDIN_FILENO))

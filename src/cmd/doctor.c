@@ -16,9 +16,12 @@
 #include "acp/run.h"
 #include "acp/types.h"
 #include "cli/output.h"
+#include "cmd/agent_sources.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
+#include "cmd/keys.h"
 #include "cmd/places.h"
+#include "http/client.h"
 #include "launch/sandbox.h"
 #include "store/store.h"
 
@@ -182,6 +185,68 @@ static void look_at_terminal(struct doctor *doctor)
               locale);
 }
 
+/* ---- The models of the built-in agent ------------------------------------------------------- */
+
+/* Those that could be asked if there was a key. */
+static void list_keyless(struct doctor *doctor, const struct model_offer *offers, size_t count)
+{
+    const struct model_provider *provider;
+    char names[400] = "";
+    size_t n = 0;
+    for (size_t i = 0; (provider = model_provider_at(i)); i++) {
+        bool is_offered = !provider->keys || provider->port;
+        for (size_t j = 0; j < count; j++)
+            is_offered |= offers[j].provider == provider;
+        if (!is_offered && n < sizeof(names))
+            n += (size_t) snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+                                   provider->id);
+    }
+    if (n)
+        found(doctor, FINDING_NOTE, "providers without a key", NULL,
+              "%s; `acp agent login PROVIDER` stores one", names);
+}
+
+/* Which model a session of acp agent begins with, and why. */
+static void tell_model(struct doctor *doctor, const struct model_offer *offers, size_t count)
+{
+    const char *named = config_text(doctor->conversation.config, CONFIG_MODEL);
+    const struct model_offer *chosen = NULL;
+    for (size_t i = 0; i < count && !chosen; i++)
+        if (offers[i].settings.model)
+            chosen = &offers[i];
+    if (named)
+        found(doctor, FINDING_GOOD, "model of acp agent", NULL,
+              "%s, which the configuration names, where a provider has it", named);
+    else if (chosen)
+        found(doctor, FINDING_GOOD, "model of acp agent", NULL, "%s/%s, since %s", chosen->id,
+              chosen->settings.model, chosen->why);
+    else
+        found(doctor, FINDING_NOTE, "model of acp agent", "run `acp agent login PROVIDER`",
+              "there is no key, so it is that of a model server of yours on this machine, or the "
+              "offline demo");
+}
+
+static void look_at_providers(struct doctor *doctor)
+{
+    struct conversation *c = &doctor->conversation;
+    struct model_sources sources = {.environment = keys_environment()};
+    struct model_offer *offers = NULL;
+    size_t count = 0;
+    agent_read_providers(c, &sources);
+    if (agent_read_keys(c, &c->arena, &sources) ||
+        model_offers_read(&sources, &c->arena, &offers, &count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        char label[100];
+        struct acp_str place = http_place(acp_str(offers[i].settings.base_url));
+        (void) snprintf(label, sizeof(label), "provider %.60s", offers[i].id);
+        found(doctor, FINDING_GOOD, label, NULL, "%s; it is asked at %.*s", offers[i].why,
+              (int) (place.len < 200 ? place.len : 200), place.ptr);
+    }
+    list_keyless(doctor, offers, count);
+    tell_model(doctor, offers, count);
+}
+
 /* ---- Agents --------------------------------------------------------------------------------- */
 
 /* One that was started. */
@@ -340,6 +405,7 @@ static int run(const struct invocation *invocation)
     look_at_store(&doctor);
     look_at_sandbox(&doctor);
     look_at_terminal(&doctor);
+    look_at_providers(&doctor);
     look_at_agents(&doctor);
     (void) uv_run(&doctor.loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&doctor.loop);
@@ -371,8 +437,9 @@ const struct command command_doctor = {
     .name = "doctor",
     .summary = "look whether everything is as it should be, and say what to mend",
     .description =
-        "Looks at the configuration, the session log, the sandbox, the terminal, and the agents: "
-        "those that are installed are started and asked who they are. With an agent, only that one "
+        "Looks at the configuration, the session log, the sandbox, the terminal, the providers of "
+        "models that have a key and the model that *acp agent* begins with, and the agents: those "
+        "that are installed are started and asked who they are. With an agent, only that one "
         "is started, also when it has to be fetched first.\n\n"
         "Each line begins with *ok*, *note* or *bad*; below what is bad stands what to do.",
     .options = groups,

@@ -314,6 +314,13 @@ def a_stored_key_is_in_its_file_alone(user):
     for words in (["config", "show"], ["config", "show", "--json"], ["doctor", "--no-start"],
                   ["agent", "login", "anthropic", "--help"], ["agents", "list"]):
         user.run(*words, status=None, **without)
+    out, _ = user.run("doctor", "--no-start", status=None, **without)
+    for word in ("provider anthropic: a key was stored by acp agent login; it is asked at api.anthropic.com",
+                 "provider openai: OPENAI_API_KEY is set", "model of acp agent: anthropic/"):
+        assert word in out, (word, out)
+    os.chmod(file, 0o644)
+    out, err = user.run("doctor", "--no-start", status=None, **without)
+    assert "can be read by others" in err and "provider anthropic" not in out, (out, err)
     user.run("agent", "logout", "anthropic")
     assert not os.path.exists(file)
     user.check_nothing_left()
