@@ -1,4 +1,4 @@
-/* agent_sources.h - where the built-in agent has its providers, keys and facts about models from. */
+/* agent_sources.h - where the built-in agent has providers, keys and facts about models from. */
 #ifndef SRC_CMD_AGENT_SOURCES_H
 #define SRC_CMD_AGENT_SOURCES_H
 

@@ -154,6 +154,8 @@ static int read_member(struct acp_json_reader *r, struct acp_str key, struct mod
         return read_words(r, "can", ability_bit, &facts->can, failure);
     if (acp_str_is(key, "cannot"))
         return read_words(r, "cannot", ability_bit, &facts->cannot, failure);
+    if (acp_str_is(key, "sources")) /* for people who check the table */
+        return acp_json_skip(r);
     return refuse(failure,
                   "a model has no member '%.*s'; it has context, output, price, thinking, efforts, "
                   "can and cannot",

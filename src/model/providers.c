@@ -1,6 +1,5 @@
 /*
- * The table of providers.  Addresses and variables are those of the providers' own documentation
- * and SDKs; docs/providers.md names the pages.
+ * The table of providers.  docs/providers.md says which rows were checked against documentation.
  */
 #include "model/providers.h"
 
@@ -60,8 +59,7 @@ static const struct model_provider table[] = {
      .base_url = "https://api.mistral.ai/v1",
      .keys = "MISTRAL_API_KEY",
      .url_variable = "MISTRAL_BASE_URL",
-     .model_variable = "MISTRAL_MODEL",
-     .model = "mistral-large-latest"},
+     .model_variable = "MISTRAL_MODEL"},
     {.id = "groq",
      .title = "Groq",
      .api = MODEL_CHAT,
@@ -85,8 +83,7 @@ static const struct model_provider table[] = {
      .base_url = "https://bedrock-runtime.{AWS_REGION,AWS_DEFAULT_REGION}.amazonaws.com/openai/v1",
      .keys = "AWS_BEARER_TOKEN_BEDROCK",
      .url_variable = "BEDROCK_BASE_URL",
-     .model_variable = "BEDROCK_MODEL",
-     .model = "openai.gpt-oss-120b-1:0"},
+     .model_variable = "BEDROCK_MODEL"},
     /* The key is an access token of Google Cloud; it lasts for an hour. */
     {.id = "vertex",
      .title = "Vertex AI",
@@ -95,8 +92,7 @@ static const struct model_provider table[] = {
                  "{GOOGLE_CLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/endpoints/openapi",
      .keys = "VERTEX_ACCESS_TOKEN",
      .url_variable = "VERTEX_BASE_URL",
-     .model_variable = "VERTEX_MODEL",
-     .model = "google/gemini-2.5-pro"},
+     .model_variable = "VERTEX_MODEL"},
     {.id = "ollama",
      .title = "Ollama",
      .api = MODEL_CHAT,
