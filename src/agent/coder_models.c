@@ -175,7 +175,10 @@ int coding_ask(struct coding *coding, struct model_ask *ask, const struct model_
     struct acp_str provider = coding_provider(coding);
     ask->model = coding_model_id(coding);
     if (service && !coding_is_disabled(coding)) {
+        struct model_facts facts;
         list_used(coding);
+        model_service_facts(service, ask->model, &facts);
+        ask->limits = (struct model_limits){.window = facts.context, .max_output = facts.output};
         return model_ask(service, ask, handler, user, ret, failure);
     }
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};
