@@ -23,9 +23,9 @@ static void on_gone(int reason, void *user)
     coder->stdio = NULL;
     acp_jobs_free(coder->jobs);
     toolbox_free(coder->box);
-    coder_forget_models(coder);
     uv_close((uv_handle_t *) &coder->title_timer, NULL);
-    model_service_free(coder->service);
+    model_catalog_free(coder->catalog);
+    coder->catalog = NULL;
     http_client_free(coder->http);
     if (coder->writer)
         store_writer_close(coder->writer, NULL, NULL);
@@ -119,21 +119,23 @@ static void fork_session(struct acp_session *session,
  */
 static void make_title(struct coder *coder)
 {
-    struct acp_str place = http_place(acp_str(model_service_url(coder->service)));
-    if (model_service_api(coder->service) == MODEL_DEMO) {
+    struct acp_str id = acp_str_n(coder->model, strcspn(coder->model, "/"));
+    const struct model_service *service = model_catalog_find(coder->catalog, id);
+    const char *url = service ? model_service_url(service) : "";
+    if (!*url) {
         (void) snprintf(coder->title, sizeof(coder->title), "acp agent, offline demo");
         return;
     }
-    (void) snprintf(coder->title, sizeof(coder->title), "acp agent, %.80s at %.*s",
-                    model_service_model(coder->service), (int) (place.len < 80 ? place.len : 80),
-                    place.ptr);
+    struct acp_str place = http_place(acp_str(url));
+    (void) snprintf(coder->title, sizeof(coder->title), "acp agent, %.80s at %.*s", coder->model,
+                    (int) (place.len < 80 ? place.len : 80), place.ptr);
     for (char *c = coder->title; *c; c++)
         if (*c < ' ' || *c > '~')
             *c = '?';
 }
 
 /* The model is known, and with it what prompts may hold: the client can be served. */
-static int serve(struct coder *coder, const struct model_settings *settings)
+static int serve(struct coder *coder, const struct model_choice *choice)
 {
     static const struct acp_agent_handler handler = {
         .new_session = new_session,
@@ -148,6 +150,8 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .cancel = coder_cancel,
         .set_mode = coder_set_mode,
         .set_option = coder_set_option,
+        .authenticate = coder_authenticate,
+        .logout = coder_logout,
         .request = coder_request,
     };
     struct acp_agent_options options = {
@@ -163,18 +167,12 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         .max_prompt = coder->options->max_prompt ? coder->options->max_prompt : (size_t) MAX_PROMPT,
     };
     struct toolbox_fetch fetch = coder_fetch_tool(coder);
-    struct model_settings wanted = *settings;
-    wanted.prices = coder->options->prices;
-    wanted.price_count = coder->options->price_count;
-    if (coder->options->stall_ms)
-        wanted.stall_ms = coder->options->stall_ms;
     /* A prompt that is too long shall still arrive, to be refused. */
     if (options.max_prompt > ACP_WIRE_DEFAULT_MAX / 2)
         options.peer.max_message = 2 * options.max_prompt;
-    int err =
-        model_service_new(&coder->loop, coder->http, &wanted, &coder->service, &coder->failure);
-    if (!err && coder->options->model)
-        err = model_service_set_model(coder->service, acp_str(coder->options->model));
+    int err = coder_fill_catalog(coder, choice);
+    if (!err)
+        err = coder_list_logins(coder, &options.auth_methods);
     if (!err)
         err = toolbox_new(&coder->loop, coder->options->fetch ? &fetch : NULL, &coder->box);
     if (!err)
@@ -185,8 +183,8 @@ static int serve(struct coder *coder, const struct model_settings *settings)
         return err;
     make_title(coder);
     options.title = acp_str(coder->title);
-    options.images = model_service_takes(coder->service, MODEL_IMAGE);
-    options.audio = model_service_takes(coder->service, MODEL_AUDIO);
+    options.images = coder_takes(coder, MODEL_IMAGE);
+    options.audio = coder_takes(coder, MODEL_AUDIO);
     (void) !getrandom(options.seed, sizeof(options.seed), 0);
     err = acp_agent_stdio_new(&coder->loop, &options, &handler, on_gone, coder, &coder->stdio);
     if (!err)
@@ -215,21 +213,22 @@ static void on_found(struct model_find *find, const struct model_choice *choice,
 {
     struct coder *coder = user;
     say_choice(choice);
-    coder->err = serve(coder, &choice->settings);
+    coder->err = serve(coder, choice);
     model_find_free(find);
     coder->find = NULL;
 }
 
 static int start(struct coder *coder)
 {
-    static const struct model_settings demo = {.api = MODEL_DEMO};
+    static const struct model_choice demo = {.id = "demo",
+                                             .settings = {.api = MODEL_DEMO, .model = "demo"}};
     int err = http_client_new(&coder->loop, NULL, &coder->http);
     if (err)
         return err;
     return coder->options->demo
                ? serve(coder, &demo)
-               : model_find_new(&coder->loop, coder->http, coder->options->environment, NULL,
-                                on_found, coder, &coder->find);
+               : model_find_new(&coder->loop, coder->http, &coder->options->sources, NULL, on_found,
+                                coder, &coder->find);
 }
 
 int coder_run(const struct coder_options *options)
@@ -251,6 +250,9 @@ int coder_run(const struct coder_options *options)
     if (coder.err)
         err_printf("acp agent: %s\n",
                    *coder.failure.message ? coder.failure.message : acp_io_err_text(coder.err));
+    model_catalog_free(coder.catalog);
+    free(coder.model);
+    free(coder.sign_ins);
     (void) uv_loop_close(&coder.loop);
     return coder.err ? 1 : 0;
 }

@@ -80,13 +80,14 @@ static void run_title(struct work *work, struct acp_str argument)
 static void run_model(struct work *work, struct acp_str argument)
 {
     struct coding *coding = work->coding;
-    int err = argument.len ? coding_set_model(coding, argument) : 0;
+    struct acp_failure failure = {0};
+    int err = argument.len ? coding_set_model(coding, argument, &failure) : 0;
     if (err)
-        say(work, "The model was not changed: %s.\n", acp_err_text(err));
+        say(work, "The model was not changed: %s.\n",
+            *failure.message ? failure.message : acp_err_text(err));
     else if (argument.len)
         coding_tell_options(coding);
-    say(work, "The model is %s, of %s.\n", coding_model(coding),
-        model_service_name(coding->coder->service));
+    say(work, "The model is %s, of %s.\n", coding_model(coding), coding_service_name(coding));
     end(work);
 }
 
@@ -148,7 +149,7 @@ static void run_dashboard(struct work *work, struct acp_str argument)
     const struct tool_info *tool;
     (void) argument;
     say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
-        coder->sessions, coding_model(coding), model_service_name(coder->service),
+        coder->sessions, coding_model(coding), coding_service_name(coding),
         acp_policy_mode_name(acp_policy_mode(coding->policy)), history_count(coding->history),
         (unsigned long long) history_tokens(coding->history));
     if (coding->cost.has == ACP_PRESENT)

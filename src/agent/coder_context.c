@@ -97,7 +97,8 @@ static int write_system(struct context *context)
 /* Which model a context is for: what thinks is bound to both the API and the model. */
 static int write_model(const struct coding *coding, struct acp_buf *out)
 {
-    return acp_buf_printf(out, "%s/%s", model_api_name(model_service_api(coding->coder->service)),
+    const struct model_service *service = coding_service(coding);
+    return acp_buf_printf(out, "%s/%s", service ? model_api_name(model_service_api(service)) : "",
                           coding_model(coding));
 }
 

@@ -242,12 +242,12 @@ int facts_write_note(const struct facts *told, const struct facts *now, struct a
                              "This note is from the agent program, not from the user.");
     size_t empty = out->len;
     for (size_t i = 0; i < now->count && !err; i++) {
-        const struct fact *old = facts_find(told, now->items[i].kind, now->items[i].name);
+        const struct fact *old = facts_get(told, now->items[i].kind, now->items[i].name);
         if (!old || old->hash != now->items[i].hash)
             err = write_new(&now->items[i], old != NULL, out);
     }
     for (size_t i = 0; i < told->count && !err; i++)
-        if (!facts_find(now, told->items[i].kind, told->items[i].name))
+        if (!facts_get(now, told->items[i].kind, told->items[i].name))
             err = write_gone(&told->items[i], out);
     if (!err && out->len == empty) {
         acp_buf_truncate(out, begun);

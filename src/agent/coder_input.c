@@ -18,7 +18,7 @@ static int refuse(struct acp_failure *failure, const char *what)
 static int read_image(const struct coding *coding, struct acp_str mime, struct acp_str data,
                       struct model_part *part, struct acp_failure *failure)
 {
-    if (!model_service_takes(coding->coder->service, MODEL_IMAGE))
+    if (!coding_takes(coding, MODEL_IMAGE))
         return refuse(failure, "images");
     *part = (struct model_part){.kind = MODEL_IMAGE, .mime = mime, .data = data};
     return 0;
@@ -27,7 +27,7 @@ static int read_image(const struct coding *coding, struct acp_str mime, struct a
 static int read_audio(const struct coding *coding, struct acp_str mime, struct acp_str data,
                       struct model_part *part, struct acp_failure *failure)
 {
-    if (!model_service_takes(coding->coder->service, MODEL_AUDIO))
+    if (!coding_takes(coding, MODEL_AUDIO))
         return refuse(failure, "audio");
     *part = (struct model_part){.kind = MODEL_AUDIO, .mime = mime, .data = data};
     return 0;
@@ -108,7 +108,6 @@ static int describe_blob(const struct acp_blob_resource_contents *blob, struct a
 static int read_blob(const struct coding *coding, const struct acp_blob_resource_contents *blob,
                      struct acp_arena *arena, struct model_part *part)
 {
-    const struct model_service *service = coding->coder->service;
     struct acp_str type =
         bare_type(acp_is_set(blob->mime_type.ptr) ? blob->mime_type : acp_str(""));
     if (may_be_text(type)) { /* image/svg+xml is */
@@ -120,8 +119,8 @@ static int read_blob(const struct coding *coding, const struct acp_blob_resource
                              err == ACP_ERR_UTF8 ? "it is not UTF-8 text" : "its base64 is broken",
                              arena, part);
     }
-    bool is_image = acp_str_begins(type, "image/") && model_service_takes(service, MODEL_IMAGE);
-    bool is_audio = acp_str_begins(type, "audio/") && model_service_takes(service, MODEL_AUDIO);
+    bool is_image = acp_str_begins(type, "image/") && coding_takes(coding, MODEL_IMAGE);
+    bool is_audio = acp_str_begins(type, "audio/") && coding_takes(coding, MODEL_AUDIO);
     if (!is_image && !is_audio)
         return describe_blob(blob, type, "the model does not take this type", arena, part);
     *part = (struct model_part){

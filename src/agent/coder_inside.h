@@ -3,8 +3,9 @@
  *
  *   coder.c           the process: loop, model service, the role's callbacks
  *   coder_session.c   sessions: their setup, modes and options
- *   coder_models.c    which models there are to choose from
- *   coder_providers.c where they are asked, as the client sets it
+ *   coder_models.c    the models of all providers, and which one a session asks
+ *   coder_providers.c providers as the client sets them
+ *   coder_login.c     keys that come and go while the process runs
  *   coder_turn.c      a turn: the model, its tool calls, the model again
  *   coder_title.c     what sessions are called
  *   coder_calls.c     the tool calls of an answer
@@ -30,6 +31,7 @@
 #include "agent/context.h"
 #include "agent/history.h"
 #include "agent/tools.h"
+#include "model/catalog.h"
 #include "model/find.h"
 #include "store/log.h"
 
@@ -48,9 +50,11 @@ struct coder {
     struct model_find *find; /* while a model is looked for */
     int err;                 /* why there is no agent */
     struct acp_failure failure;
-    struct model_service *service;
+    struct model_catalog *catalog;
+    char *model;     /* that is asked where a session has none of its own: "provider/model" */
+    bool disabled;   /* the client wants its provider not to be asked */
+    char *sign_ins;  /* memory of the ways to log in */
     char title[200]; /* with the model and where it is */
-    bool disabled;   /* the client wants it not to be asked */
     struct toolbox *box;
     struct acp_policy *policies[CODER_MODES]; /* the user's rules in each mode; NULL: not used */
     struct acp_jobs *jobs;
@@ -59,19 +63,14 @@ struct coder {
     uint64_t flushing;           /* up to this one, now; 0: nothing */
     uv_timer_t idle;             /* looks for sessions that nobody uses */
     size_t sessions;
-    size_t servers;       /* of MCP, of all sessions */
-    size_t history_bytes; /* of all sessions */
-    struct coding *first; /* of the sessions */
-    bool asked_models;
-    struct model_list *model_list; /* on its way, or NULL */
-    uv_timer_t title_timer;        /* for sessions whose title is due */
-    struct acp_arena model_arena;
-    struct model_row *models; /* that the service has told; in the arena */
-    size_t model_count;
+    size_t servers;         /* of MCP, of all sessions */
+    size_t history_bytes;   /* of all sessions */
+    struct coding *first;   /* of the sessions */
+    uv_timer_t title_timer; /* for sessions whose title is due */
 };
 
 /* That can be chosen from. */
-enum { CODER_MAX_MODELS = 200 };
+enum { CODER_MAX_MODELS = 400 };
 
 /* Bytes of a session's title, and of the name of its model: a prompt can set both. */
 enum { CODER_MAX_NAME = 1024 };
@@ -103,7 +102,7 @@ struct coding {
     bool title_wanted;           /* it is but the first words: the model may give a better one */
     bool title_due;              /* and will be asked in a moment */
     struct model_reply *titling; /* on its way, or NULL */
-    char *model;
+    char *model;                 /* "provider/model"; NULL: the default of the process */
     enum model_effort effort;
     struct model_usage usage;   /* of the last answer */
     struct acp_opt_f64 cost;    /* of all answers so far, as far as it is known */
@@ -176,27 +175,54 @@ void coding_tell_options(struct coding *coding);
 int coding_set_title(struct coding *coding, struct acp_str title);
 /* The same without telling anybody. */
 int coding_keep_title(struct coding *coding, struct acp_str title);
-int coding_set_model(struct coding *coding, struct acp_str model);
 /* Adds the cost of an answer to the session's. */
 void coding_spend(struct coding *coding, const struct model_usage *usage);
-/* The model that the session asks. */
-const char *coding_model(const struct coding *coding);
 
 /* coder_models.c */
-/* Asks the service which models it has, unless that was done; sessions are told what comes. */
+/* Adds a provider to the catalog, or replaces it. */
+int coder_add_provider(struct coder *coder, const char *id, const struct model_settings *settings,
+                       struct acp_failure *failure);
+/* Which model is asked by sessions that have none of their own. */
+int coder_set_default(struct coder *coder, const char *provider, struct acp_str model);
+/* The catalog and the default, as they were found. */
+int coder_fill_catalog(struct coder *coder, const struct model_choice *choice);
+/* Whether a model of any provider may be sent it. */
+bool coder_takes(const struct coder *coder, enum model_part_kind kind);
+/* Asks providers whose models nobody knows for their lists; sessions are told what comes. */
 void coder_list_models(struct coder *coder);
-void coder_forget_models(struct coder *coder);
-/* Whether the option can have this value; any, as long as there is no list. */
-bool coding_may_choose(const struct coding *coding, struct acp_str model);
 /* What the session can choose from, the model that it has included; how many they are. */
 size_t coding_model_choices(const struct coding *coding,
                             struct acp_session_config_select_option choices[CODER_MAX_MODELS]);
+/* "provider/model" of the session, and its parts. */
+const char *coding_model(const struct coding *coding);
+struct acp_str coding_provider(const struct coding *coding);
+struct acp_str coding_model_id(const struct coding *coding);
+/* NULL when the provider has gone. */
+struct model_service *coding_service(const struct coding *coding);
+/* For people. */
+const char *coding_service_name(const struct coding *coding);
+bool coding_takes(const struct coding *coding, enum model_part_kind kind);
+/* As model_ask(), of the session's model, which is put into ask.  ACP_ERR_STATE: it must not be. */
+int coding_ask(struct coding *coding, struct model_ask *ask, const struct model_handler *handler,
+               void *user, struct model_reply **ret, struct acp_failure *failure);
+/* The same model of another provider; NULL: the default in its place. */
+int coding_move(struct coding *coding, const char *provider);
+/* Chooses the model by a name as in model_catalog_resolve(); a sentence says why not. */
+int coding_set_model(struct coding *coding, struct acp_str name, struct acp_failure *failure);
 
 /* coder_providers.c */
 /* What turns fail with while nobody may be asked. */
 #define CODER_DISABLED "the client has disabled the provider of the model, and has set no other"
 void coder_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
                    const void *params, const struct acp_message *message, void *user);
+/* Whether the client has disabled the provider of the session's model. */
+bool coding_is_disabled(const struct coding *coding);
+
+/* coder_login.c */
+/* The ways to log in, for as long as the coder lives. */
+int coder_list_logins(struct coder *coder, struct acp_auth_method_list *ret);
+void coder_authenticate(struct acp_agent *agent, acp_call call, struct acp_str method, void *user);
+void coder_logout(struct acp_agent *agent, acp_call call, void *user);
 
 /* coder_facts.c */
 /* Which of them are looked at: all, or only those that cost nothing, the mode and the tools. */

@@ -18,7 +18,7 @@ static const char ending[] = ".events";
 static const char *variable(const struct coder *coder, const char *name)
 {
     size_t len = strlen(name);
-    for (const char *const *at = coder->options->environment; at && *at; at++)
+    for (const char *const *at = coder->options->sources.environment; at && *at; at++)
         if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
             return *at + len + 1;
     return NULL;

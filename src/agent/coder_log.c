@@ -141,12 +141,13 @@ static void take_mode(struct coding *coding, struct acp_str mode)
 
 static void take_setting(struct coding *coding, struct acp_str key, struct acp_str value)
 {
+    struct acp_failure failure;
     if (acp_str_is(key, "mode"))
         take_mode(coding, value);
     else if (acp_str_is(key, "effort"))
         (void) model_effort_find(value, &coding->effort);
     else if (acp_str_is(key, "model"))
-        (void) coding_set_model(coding, value);
+        (void) coding_set_model(coding, value, &failure); /* else the default is asked */
     else if (acp_str_is(key, "cost"))
         coding->cost = acp_some_f64(strtod(value.ptr, NULL)); /* a quote ends it */
 }

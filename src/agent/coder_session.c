@@ -115,11 +115,6 @@ enum {
     OPTION_COUNT = 3,
 };
 
-const char *coding_model(const struct coding *coding)
-{
-    return coding->model ? coding->model : model_service_model(coding->coder->service);
-}
-
 static void make_option(struct acp_session_config_option *option, const char *id, const char *name,
                         enum acp_session_config_option_category_is category, const char *value,
                         const struct acp_session_config_select_option *choices, size_t count)
@@ -155,19 +150,6 @@ static void list_options(const struct coding *coding,
                 model_effort_name(coding->effort), of_efforts, EFFORT_COUNT);
 }
 
-int coding_set_model(struct coding *coding, struct acp_str model)
-{
-    if (model.len > CODER_MAX_NAME)
-        return ACP_ERR_LIMIT;
-    char *copy = acp_str_copy(model);
-    if (!copy)
-        return ACP_ERR_NOMEM;
-    free(coding->model);
-    coding->model = copy;
-    coding_log_settings(coding);
-    return 0;
-}
-
 void coding_tell_options(struct coding *coding)
 {
     struct acp_session_config_select_option choices[CHOICE_COUNT];
@@ -181,8 +163,8 @@ static int set_option(struct coding *coding, struct acp_str id, struct acp_str v
 {
     if (acp_str_is(id, "mode"))
         return coding_set_mode(coding, value, failure);
-    if (acp_str_is(id, "model") && coding_may_choose(coding, value))
-        return coding_set_model(coding, value);
+    if (acp_str_is(id, "model"))
+        return coding_set_model(coding, value, failure);
     if (acp_str_is(id, "effort") && model_effort_find(value, &coding->effort)) {
         coding_log_settings(coding);
         return 0;

@@ -81,14 +81,14 @@ static int ask(struct coding *coding, const struct model_handler *handler)
     struct model_message messages[] = {
         {MODEL_USER, &parts[0], 1}, {MODEL_ASSISTANT, &parts[1], 1}, {MODEL_USER, &parts[2], 1}};
     struct model_ask request = {
-        .model = acp_str(coding_model(coding)),
         .system = acp_str("You give conversations between a programmer and an agent a title."),
         .messages = messages,
         .message_count = 3,
         .max_tokens = MAX_TOKENS,
         .effort = MODEL_EFFORT_NONE,
     };
-    return model_ask(coding->coder->service, &request, handler, coding, &coding->titling, NULL);
+    struct acp_failure failure = {0};
+    return coding_ask(coding, &request, handler, coding, &coding->titling, &failure);
 }
 
 /* ---- What it answers ------------------------------------------------------------------------- */
@@ -151,7 +151,8 @@ static void on_moment(uv_timer_t *timer)
         if (!coding->title_due)
             continue;
         coding->title_due = false;
-        if (coding->title_wanted && !coding->titling && !coder->disabled && ask(coding, &handler))
+        if (coding->title_wanted && !coding->titling && !coding_is_disabled(coding) &&
+            ask(coding, &handler))
             coding->title_wanted = false;
     }
 }

@@ -13,7 +13,12 @@
 #include "base/copy.h"
 #include "base/utf8.h"
 
-enum { MAX_REQUESTS_DEFAULT = 100, CODE_INTERNAL = -32603, CODE_PARAMS = -32602 };
+enum {
+    MAX_REQUESTS_DEFAULT = 100,
+    CODE_INTERNAL = -32603,
+    CODE_PARAMS = -32602,
+    CODE_AUTH_REQUIRED = -32000
+};
 
 enum {
     MAX_CONTINUED = 3,   /* answers in a row that are cut off and continued */
@@ -79,6 +84,16 @@ void work_abandon(struct work *work)
     settle(work);
     coding_log_stop(work->coding, "cancelled");
     free_work(work);
+}
+
+/* The client offers its user the ways to log in. */
+static void fail_auth(struct work *work, const char *sentence)
+{
+    struct acp_str provider = coding_provider(work->coding);
+    char text[600];
+    (void) snprintf(text, sizeof(text), "%.400s; log in by `acp agent login %.*s`", sentence,
+                    (int) (provider.len < 60 ? provider.len : 60), provider.ptr);
+    fail_turn(work, CODE_AUTH_REQUIRED, text);
 }
 
 bool work_end_if_cancelled(struct work *work)
@@ -328,6 +343,8 @@ static void on_error(struct work *work, const struct model_end *end)
         work_make_room(work);
     else if (end->stop == MODEL_CANCELLED)
         work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
+    else if (end->is_auth)
+        fail_auth(work, end->sentence);
     else
         work_fail(work, end->sentence);
 }
@@ -386,19 +403,13 @@ int work_send(struct work *work, const struct model_message *messages, size_t co
     };
     struct coding *coding = work->coding;
     struct model_ask ask = {
-        .model = acp_str(coding_model(coding)),
         .messages = messages,
         .message_count = count,
         .effort = coding->effort,
         .session = acp_session_id(coding->session),
     };
-    if (coding->coder->disabled) {
-        (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);
-        return ACP_ERR_STATE;
-    }
     int err = coding_get_context(coding, &ask);
-    return err ? err
-               : model_ask(coding->coder->service, &ask, &handler, work, &work->reply, failure);
+    return err ? err : coding_ask(coding, &ask, &handler, work, &work->reply, failure);
 }
 
 void work_ask(struct work *work)

@@ -25,7 +25,7 @@ void facts_finish(struct facts *facts)
     acp_arena_finish(&facts->arena);
 }
 
-const struct fact *facts_find(const struct facts *facts, enum fact_kind kind, struct acp_str name)
+const struct fact *facts_get(const struct facts *facts, enum fact_kind kind, struct acp_str name)
 {
     for (size_t i = 0; i < facts->count; i++)
         if (facts->items[i].kind == kind && acp_str_eq(facts->items[i].name, name))

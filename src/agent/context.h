@@ -33,7 +33,7 @@ void facts_finish(struct facts *facts);
 uint64_t facts_hash(struct acp_str text);
 int facts_add(struct facts *facts, enum fact_kind kind, struct acp_str name, uint64_t hash,
               struct acp_str text);
-const struct fact *facts_find(const struct facts *facts, enum fact_kind kind, struct acp_str name);
+const struct fact *facts_get(const struct facts *facts, enum fact_kind kind, struct acp_str name);
 /* Without their texts. */
 int facts_copy(const struct facts *facts, struct facts *ret);
 

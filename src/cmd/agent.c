@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include "agent/coder.h"
+#include "cli/output.h"
+#include "cmd/agent_sources.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
+#include "cmd/key_store.h"
 #include "cmd/keys.h"
 #include "cmd/places.h"
 
@@ -58,19 +61,17 @@ static const char *launch_folder(struct conversation *c)
     return state ? places_join(&c->arena, state, "launch") : NULL;
 }
 
-/* The prices of the configuration, in its arena; NULL when there are none, or no memory. */
-static const struct model_price_row *read_prices(struct conversation *c, size_t *ret_count)
+/* For coder_options.forget_keys. */
+static int forget_keys(void *user)
 {
-    const struct config_price *price;
-    size_t count = 0;
-    while (config_price_at(c->config, count))
-        count++;
-    struct model_price_row *rows = acp_arena_alloc(&c->arena, (count + 1) * sizeof(*rows));
-    *ret_count = 0;
-    while (rows && (price = config_price_at(c->config, *ret_count)) != NULL)
-        rows[(*ret_count)++] = (struct model_price_row){
-            price->model, {price->input, price->output, price->cache_read, price->cache_write}};
-    return rows;
+    struct conversation *c = user;
+    struct acp_buf why;
+    const char *folder = key_store_folder(c->config, &c->arena);
+    acp_buf_init(&why, CONFIG_MAX_REPORT);
+    int err = folder ? key_store_remove_all(c->config, folder, &why) : 0;
+    err_text(acp_buf_view(&why));
+    acp_buf_finish(&why);
+    return err ? ACP_ERR_STATE : 0;
 }
 
 /* What the command line says, or else the configuration; 0 where neither does. */
@@ -96,8 +97,9 @@ static int run(const struct invocation *invocation)
     }
     struct coder_options coder = {
         .version = ACP_VERSION,
-        .environment = keys_environment(),
+        .sources = {.environment = keys_environment()},
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
+        .model_is_general = !options->model,
         .demo = options->demo,
         .unstable = options->unstable,
         .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
@@ -115,7 +117,13 @@ static int run(const struct invocation *invocation)
         .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
-    coder.prices = read_prices(&c, &coder.price_count);
+    agent_read_providers(&c, &coder.sources);
+    coder.read_keys = agent_read_keys;
+    coder.forget_keys = forget_keys;
+    coder.keys_user = &c;
+    (void) agent_read_keys(&c, &c.arena, &coder.sources); /* without memory there are none */
+    struct model_table facts = agent_read_facts(&c);
+    coder.facts = &facts;
     keys_protect(); /* also from keys that the client sets later */
     if (isatty(STDIN_FILENO))
         complain("this waits for an editor that speaks the protocol; people use acp exec and "
@@ -128,10 +136,13 @@ static int run(const struct invocation *invocation)
 static const struct option rows[] = {
     {.heading = "Agent",
      .name = "model",
-     .argument = "ID",
+     .letter = 'm',
+     .argument = "MODEL",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct agent_run_options, model),
-     .help = "the model to ask, of the service that is found"},
+     .help =
+         "the model that sessions begin with: _PROVIDER/MODEL_, or its name alone where only one "
+         "provider has it"},
     {.name = "demo",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, demo),
@@ -213,16 +224,25 @@ static const struct example examples[] = {
     {0},
 };
 
+static const struct command *const subcommands[] = {
+    &command_agent_login,
+    &command_agent_logout,
+    NULL,
+};
+
 const struct command command_agent = {
     .name = "agent",
     .summary = "be a coding agent, for an editor or for acp itself",
     .description =
-        "Speaks the protocol on the standard input and output, as an agent. The model is the one "
-        "that a key in the environment belongs to (*ANTHROPIC_API_KEY*, *OPENAI_API_KEY*, "
-        "*GEMINI_API_KEY* and others), or one on this machine (Ollama, llama.cpp, LM Studio), or, "
-        "where there is none, an offline demonstration that follows plain requests by rules.",
+        "Speaks the protocol on the standard input and output, as an agent. All providers that "
+        "have a key can be asked, in the environment (*ANTHROPIC_API_KEY*, *OPENAI_API_KEY*, "
+        "*GEMINI_API_KEY* and others) or stored by *acp agent login*; their models are named "
+        "_PROVIDER/MODEL_. Where no model is named, it is that of the first provider with a key, "
+        "or one on this machine (Ollama, llama.cpp, LM Studio, vLLM), or, where there is none, an "
+        "offline demonstration that follows plain requests by rules.",
     .options = groups,
     .options_size = sizeof(struct agent_run_options),
+    .subcommands = subcommands,
     .examples = examples,
     .run = run,
 };

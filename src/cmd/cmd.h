@@ -25,6 +25,8 @@ enum {
 
 /* One file for each; main.c lists them in the order in which help shows them. */
 extern const struct command command_agent;
+extern const struct command command_agent_login; /* its subcommands */
+extern const struct command command_agent_logout;
 extern const struct command command_exec;
 extern const struct command command_prompt;
 extern const struct command command_cancel;

@@ -404,6 +404,16 @@ const struct config_price *config_price_at(const struct config *config, size_t i
     return index < config->price_count ? &config->prices[index] : NULL;
 }
 
+const struct config_model *config_model_at(const struct config *config, size_t index)
+{
+    return index < config->model_count ? &config->models[index] : NULL;
+}
+
+const struct config_provider *config_provider_at(const struct config *config, size_t index)
+{
+    return index < config->provider_count ? &config->providers[index] : NULL;
+}
+
 size_t config_agent_count(const struct config *config)
 {
     return config->agent_count;

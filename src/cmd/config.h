@@ -29,6 +29,7 @@
 
 #include "acp/base.h"
 #include "acp/policy.h"
+#include "model/providers.h"
 
 enum { CONFIG_MAX_REPORT = 256 * 1024 };
 
@@ -61,6 +62,8 @@ enum config_id {
     CONFIG_AGENT_MAX_PROMPT,
     CONFIG_AGENT_MAX_SESSIONS,
     CONFIG_AGENT_PRICES,
+    CONFIG_MODELS,
+    CONFIG_PROVIDERS,
     CONFIG_COUNT
 };
 
@@ -76,6 +79,8 @@ enum config_type {
     CONFIG_TYPE_MCP,    /* mcp_servers */
     CONFIG_TYPE_POLICY, /* as acp_policy_load() reads it */
     CONFIG_TYPE_PRICES, /* agent.prices */
+    CONFIG_TYPE_MODELS,
+    CONFIG_TYPE_PROVIDERS,
 };
 
 /* What a project's file may do with a key before it is trusted. */
@@ -193,6 +198,27 @@ struct config_price {
 
 /* NULL behind the last. */
 const struct config_price *config_price_at(const struct config *config, size_t index);
+
+/* One of models: what the user knows about a model, or about several whose names begin alike. */
+struct config_model {
+    struct model_fact_row row;
+    struct acp_raw text; /* as it was written */
+    struct config_origin origin;
+};
+
+/* NULL behind the last. */
+const struct config_model *config_model_at(const struct config *config, size_t index);
+
+/* One of providers. */
+struct config_provider {
+    struct model_custom custom;
+    struct config_origin origin;
+};
+
+/* NULL behind the last. */
+const struct config_provider *config_provider_at(const struct config *config, size_t index);
+/* Whether a provider can have that name. */
+bool config_is_provider_id(struct acp_str id);
 
 /*
  * mcp_servers, ready for session/new: commands are absolute where they were found in PATH.

@@ -43,6 +43,10 @@ struct config {
     const char *const *env; /* of the variables, for config_env() */
     struct config_price *prices;
     size_t price_count;
+    struct config_model *models;
+    size_t model_count;
+    struct config_provider *providers;
+    size_t provider_count;
 };
 
 /* Nobody writes so many by hand; names are compared one by one. */
@@ -123,7 +127,7 @@ int config_read_file(struct config_reader *reader, struct acp_str text);
 int config_read_with(struct config_reader *reader, struct acp_str text,
                      int (*read)(struct config_reader *reader));
 
-/* ---- config_agents.c, config_mcp.c, config_policy.c, config_prices.c ------------------------- */
+/* ---- config_agents.c, config_mcp.c, config_policy.c, config_prices.c, config_models.c -------- */
 
 /* Read the value of agent_servers, env, mcp_servers, ... at the cursor; as above. */
 int config_read_agents(struct config_reader *reader);
@@ -131,6 +135,8 @@ int config_read_env(struct config_reader *reader);
 int config_read_mcp(struct config_reader *reader);
 int config_read_policy(struct config_reader *reader);
 int config_read_prices(struct config_reader *reader);
+int config_read_models(struct config_reader *reader);
+int config_read_providers(struct config_reader *reader);
 
 /* The name of a server, whichever kind it is. */
 struct acp_str config_mcp_name(const struct acp_mcp_server *server);

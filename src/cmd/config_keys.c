@@ -223,6 +223,35 @@ static const struct config_key keys[] = {
          .example = "{\n"
                     "      // \"my-model*\": {\"input\": 3, \"output\": 15, \"cache_read\": 0.3},\n"
                     "    }"},
+    [CONFIG_MODELS] =
+        {.name = "models",
+         .type = CONFIG_TYPE_MODELS,
+         .project = CONFIG_PROJECT_FREE,
+         .help =
+             "What you know about models, by *provider/model* or the name of the model alone; a "
+             "star at the end stands for any rest. Each has some of: *context* and *output*, in "
+             "tokens; *price*, an object with *input*, *output*, *cache_read* and "
+             "*cache_write* in US dollars for a million tokens; *thinking* (none, budget, "
+             "adaptive, effort); *efforts*, a list; *can* and *cannot*, lists of images, audio, "
+             "pdf, tools, parallel_tools, caching. It counts more than what the provider lists, "
+             "which counts more than what is built in.",
+         .example = "{\n"
+                    "    // \"ollama/my-model*\": {\"context\": 32768, \"can\": [\"images\"]},\n"
+                    "  }"},
+    [CONFIG_PROVIDERS] =
+        {.name = "providers",
+         .type = CONFIG_TYPE_PROVIDERS,
+         .project = CONFIG_PROJECT_TRUSTED,
+         .help = "Providers of models for *acp agent*, by a name of your own or by that of a "
+                 "provider that is built in, of which it changes what it says. Each has some of: "
+                 "*base_url*; *api* (anthropic, openai-chat, openai-responses, gemini; else "
+                 "openai-chat); *key_env*, the variable with the key, beside which one that *acp "
+                 "agent login* stores is used; *model*, the one that is asked by default; *title*; "
+                 "*headers*. A project's file that is not trusted cannot say where keys are sent.",
+         .example = "{\n"
+                    "    // \"work\": {\"base_url\": \"https://llm.example.com/v1\", "
+                    "\"key_env\": \"WORK_LLM_KEY\"},\n"
+                    "  }"},
 };
 
 _Static_assert(sizeof(keys) / sizeof(keys[0]) == CONFIG_COUNT, "a row for each key");

@@ -77,12 +77,13 @@ int config_print_template(struct acp_buf *out)
 /* ---- The manual ----------------------------------------------------------------------------- */
 
 static const char *const type_names[] = {
-    [CONFIG_TYPE_TEXT] = "text",     [CONFIG_TYPE_PATH] = "path",
-    [CONFIG_TYPE_CHOICE] = "text",   [CONFIG_TYPE_NUMBER] = "number",
-    [CONFIG_TYPE_DURATION] = "time", [CONFIG_TYPE_BOOL] = "true or false",
-    [CONFIG_TYPE_ENV] = "object",    [CONFIG_TYPE_AGENTS] = "object",
-    [CONFIG_TYPE_MCP] = "object",    [CONFIG_TYPE_POLICY] = "object",
-    [CONFIG_TYPE_PRICES] = "object",
+    [CONFIG_TYPE_TEXT] = "text",        [CONFIG_TYPE_PATH] = "path",
+    [CONFIG_TYPE_CHOICE] = "text",      [CONFIG_TYPE_NUMBER] = "number",
+    [CONFIG_TYPE_DURATION] = "time",    [CONFIG_TYPE_BOOL] = "true or false",
+    [CONFIG_TYPE_ENV] = "object",       [CONFIG_TYPE_AGENTS] = "object",
+    [CONFIG_TYPE_MCP] = "object",       [CONFIG_TYPE_POLICY] = "object",
+    [CONFIG_TYPE_PRICES] = "object",    [CONFIG_TYPE_MODELS] = "object",
+    [CONFIG_TYPE_PROVIDERS] = "object",
 };
 static const char *const project_notes[] = {
     [CONFIG_PROJECT_FREE] = "",
@@ -120,8 +121,9 @@ static const char beginning[] =
     "above it that has one, up to the root of the git repository or the home directory\n"
     ". the environment: variables *ACP_...*\n"
     ". options on the command line\n\n"
-    "Objects of named things (*agent_servers*, *mcp_servers*, *env*, *agent.prices*) are put "
-    "together name by name, and permission rules are added to each other.\n\n"
+    "Objects of named things (*agent_servers*, *mcp_servers*, *env*, *agent.prices*, "
+    "*models*, *providers*) are put together name by name, and permission rules are added to each "
+    "other.\n\n"
     "Both files are JSON in UTF-8, with comments (*//* to the end of the line and */\\** to "
     "*\\*/*) and with a comma behind a last item where one was left. A key that is null counts as "
     "not written. Keys that are not known are mentioned and passed over; *acp config check* takes "

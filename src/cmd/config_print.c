@@ -201,6 +201,35 @@ static void write_server(struct acp_json_writer *w, const struct acp_mcp_server 
     acp_json_end_object(w);
 }
 
+static void write_provider(struct acp_json_writer *w, const struct model_custom *custom)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, CONFIG_MAX_REPORT);
+    acp_json_begin_object(w);
+    if (custom->title)
+        write_text(w, "title", custom->title);
+    if (custom->api != MODEL_DEMO)
+        write_text(w, "api", model_api_name(custom->api));
+    if (custom->base_url) {
+        acp_json_write_key(w, acp_str("base_url"));
+        write_redacted(w, redact_url(acp_str(custom->base_url), &text), &text);
+    }
+    if (custom->key_variable)
+        write_text(w, "key_env", custom->key_variable);
+    if (custom->model)
+        write_text(w, "model", custom->model);
+    if (custom->headers.count) {
+        acp_json_write_key(w, acp_str("headers"));
+        acp_json_begin_object(w);
+        for (size_t i = 0; i < custom->headers.count; i++) {
+            acp_json_write_key(w, custom->headers.items[i].key);
+            acp_json_write_str(w, acp_str("(set)"));
+        }
+        acp_json_end_object(w);
+    }
+    acp_json_end_object(w);
+}
+
 static void write_policy(struct acp_json_writer *w, const struct acp_policy *policy)
 {
     const struct acp_policy_rule *rule;
@@ -278,6 +307,16 @@ static void show_entry(struct shower *s, enum config_id id, size_t index)
         origin = config->prices[index].origin;
         write_price(&w, &config->prices[index]);
         break;
+    case CONFIG_MODELS:
+        entry = acp_str(config->models[index].row.name);
+        origin = config->models[index].origin;
+        acp_json_write_raw(&w, config->models[index].text);
+        break;
+    case CONFIG_PROVIDERS:
+        entry = acp_str(config->providers[index].custom.id);
+        origin = config->providers[index].origin;
+        write_provider(&w, &config->providers[index].custom);
+        break;
     default:
         entry = acp_str(config->variables[index].name);
         origin = config->variables[index].origin;
@@ -300,6 +339,8 @@ static void show_key(struct shower *s, enum config_id id)
                      : id == CONFIG_MCP_SERVERS  ? config->mcp_count
                      : id == CONFIG_ENV          ? config->variable_count
                      : id == CONFIG_AGENT_PRICES ? config->price_count
+                     : id == CONFIG_MODELS       ? config->model_count
+                     : id == CONFIG_PROVIDERS    ? config->provider_count
                                                  : 0;
     for (size_t i = 0; i < entries; i++)
         show_entry(s, id, i);

@@ -420,9 +420,13 @@ static int read_value(struct config_reader *reader, enum config_id id)
 static int read_object(struct config_reader *reader, enum config_id id)
 {
     static int (*const readers[])(struct config_reader *) = {
-        [CONFIG_TYPE_ENV] = config_read_env,       [CONFIG_TYPE_AGENTS] = config_read_agents,
-        [CONFIG_TYPE_MCP] = config_read_mcp,       [CONFIG_TYPE_POLICY] = config_read_policy,
+        [CONFIG_TYPE_ENV] = config_read_env,
+        [CONFIG_TYPE_AGENTS] = config_read_agents,
+        [CONFIG_TYPE_MCP] = config_read_mcp,
+        [CONFIG_TYPE_POLICY] = config_read_policy,
         [CONFIG_TYPE_PRICES] = config_read_prices,
+        [CONFIG_TYPE_MODELS] = config_read_models,
+        [CONFIG_TYPE_PROVIDERS] = config_read_providers,
     };
     const struct config_key *key = config_key(id);
     struct config_origin origin = config_here(reader);

@@ -113,6 +113,8 @@ static bool make_value(struct config *config, const struct config_key *key, stru
     case CONFIG_TYPE_MCP:
     case CONFIG_TYPE_POLICY:
     case CONFIG_TYPE_PRICES:
+    case CONFIG_TYPE_MODELS:
+    case CONFIG_TYPE_PROVIDERS:
         break;
     }
     return false;
@@ -146,6 +148,8 @@ void config_wanted(enum config_id id, char *out, size_t size)
         [CONFIG_TYPE_MCP] = "an object of servers by name",
         [CONFIG_TYPE_POLICY] = "an object with mode and rules",
         [CONFIG_TYPE_PRICES] = "an object of prices by model",
+        [CONFIG_TYPE_MODELS] = "an object of facts by model",
+        [CONFIG_TYPE_PROVIDERS] = "an object of providers by name",
     };
     const struct config_key *key = config_key(id);
     if (key->choices)

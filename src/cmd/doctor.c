@@ -17,11 +17,11 @@
 #include "acp/run.h"
 #include "acp/types.h"
 #include "cli/output.h"
+#include "cmd/agent_sources.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation.h"
 #include "cmd/keys.h"
 #include "cmd/places.h"
-#include "cmd/redact.h"
 #include "http/client.h"
 #include "launch/sandbox.h"
 #include "model/find.h"
@@ -163,49 +163,6 @@ static void look_at_sandbox(struct doctor *doctor)
     sandbox_free(sandbox);
 }
 
-/* ---- The built-in agent --------------------------------------------------------------------- */
-
-/* Which model would answer, and how that is known; never a key. */
-static void on_model(struct model_find *find, const struct model_choice *choice, void *user)
-{
-    const struct model_settings *settings = &choice->settings;
-    const char *model = settings->model && *settings->model ? settings->model : "its default model";
-    struct acp_buf place;
-    (void) find;
-    acp_buf_init(&place, 4096);
-    if (settings->base_url)
-        (void) redact_url(acp_str(settings->base_url), &place);
-    if (settings->api == MODEL_DEMO)
-        found(user, FINDING_NOTE, "built-in agent",
-              "set a key such as ANTHROPIC_API_KEY, or start a model server on this machine",
-              "only the offline demo answers: %s", choice->why);
-    else if (place.len)
-        found(user, FINDING_GOOD, "built-in agent", NULL, "%s at %.*s: %s", model, (int) place.len,
-              acp_buf_view(&place).ptr, choice->why);
-    else
-        found(user, FINDING_GOOD, "built-in agent", NULL, "%s: %s", model, choice->why);
-    if (*choice->note)
-        found(user, FINDING_NOTE, "built-in agent", NULL, "%s", choice->note);
-    acp_buf_finish(&place);
-}
-
-static void look_at_model(struct doctor *doctor)
-{
-    struct model_find *find = NULL;
-    struct http_client *http = NULL;
-    int err = http_client_new(&doctor->loop, NULL, &http);
-    if (!err)
-        err =
-            model_find_new(&doctor->loop, http, keys_environment(), NULL, on_model, doctor, &find);
-    if (err)
-        found(doctor, FINDING_BAD, "built-in agent", NULL, "%s", acp_io_err_text(err));
-    else
-        (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
-    model_find_free(find);
-    http_client_free(http);
-    (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
-}
-
 /* ---- The terminal --------------------------------------------------------------------------- */
 
 static void look_at_terminal(struct doctor *doctor)
@@ -228,6 +185,68 @@ static void look_at_terminal(struct doctor *doctor)
     else
         found(doctor, FINDING_GOOD, "terminal", NULL, "%s, %s", term ? term : "TERM is not set",
               locale);
+}
+
+/* ---- The models of the built-in agent ------------------------------------------------------- */
+
+/* Those that could be asked if there was a key. */
+static void list_keyless(struct doctor *doctor, const struct model_offer *offers, size_t count)
+{
+    const struct model_provider *provider;
+    char names[400] = "";
+    size_t n = 0;
+    for (size_t i = 0; (provider = model_provider_at(i)); i++) {
+        bool is_offered = !provider->keys || provider->port;
+        for (size_t j = 0; j < count; j++)
+            is_offered |= offers[j].provider == provider;
+        if (!is_offered && n < sizeof(names))
+            n += (size_t) snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+                                   provider->id);
+    }
+    if (n)
+        found(doctor, FINDING_NOTE, "providers without a key", NULL,
+              "%s; `acp agent login PROVIDER` stores one", names);
+}
+
+/* Which model a session of acp agent begins with, and why. */
+static void tell_model(struct doctor *doctor, const struct model_offer *offers, size_t count)
+{
+    const char *named = config_text(doctor->conversation.config, CONFIG_MODEL);
+    const struct model_offer *chosen = NULL;
+    for (size_t i = 0; i < count && !chosen; i++)
+        if (offers[i].settings.model)
+            chosen = &offers[i];
+    if (named)
+        found(doctor, FINDING_GOOD, "model of acp agent", NULL,
+              "%s, which the configuration names, where a provider has it", named);
+    else if (chosen)
+        found(doctor, FINDING_GOOD, "model of acp agent", NULL, "%s/%s, since %s", chosen->id,
+              chosen->settings.model, chosen->why);
+    else
+        found(doctor, FINDING_NOTE, "model of acp agent", "run `acp agent login PROVIDER`",
+              "there is no key, so it is that of a model server of yours on this machine, or the "
+              "offline demo");
+}
+
+static void look_at_providers(struct doctor *doctor)
+{
+    struct conversation *c = &doctor->conversation;
+    struct model_sources sources = {.environment = keys_environment()};
+    struct model_offer *offers = NULL;
+    size_t count = 0;
+    agent_read_providers(c, &sources);
+    if (agent_read_keys(c, &c->arena, &sources) ||
+        model_offers_read(&sources, &c->arena, &offers, &count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        char label[100];
+        struct acp_str place = http_place(acp_str(offers[i].settings.base_url));
+        (void) snprintf(label, sizeof(label), "provider %.60s", offers[i].id);
+        found(doctor, FINDING_GOOD, label, NULL, "%s; it is asked at %.*s", offers[i].why,
+              (int) (place.len < 200 ? place.len : 200), place.ptr);
+    }
+    list_keyless(doctor, offers, count);
+    tell_model(doctor, offers, count);
 }
 
 /* ---- Agents --------------------------------------------------------------------------------- */
@@ -388,8 +407,7 @@ static int run(const struct invocation *invocation)
     look_at_store(&doctor);
     look_at_sandbox(&doctor);
     look_at_terminal(&doctor);
-    if (!doctor.only)
-        look_at_model(&doctor);
+    look_at_providers(&doctor);
     look_at_agents(&doctor);
     (void) uv_run(&doctor.loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&doctor.loop);
@@ -421,8 +439,9 @@ const struct command command_doctor = {
     .name = "doctor",
     .summary = "look whether everything is as it should be, and say what to mend",
     .description =
-        "Looks at the configuration, the session log, the sandbox, the terminal, and the agents: "
-        "those that are installed are started and asked who they are. With an agent, only that one "
+        "Looks at the configuration, the session log, the sandbox, the terminal, the providers of "
+        "models that have a key and the model that *acp agent* begins with, and the agents: those "
+        "that are installed are started and asked who they are. With an agent, only that one "
         "is started, also when it has to be fetched first.\n\n"
         "Each line begins with *ok*, *note* or *bad*; below what is bad stands what to do.",
     .options = groups,

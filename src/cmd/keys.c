@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cmd/agents.h"
 #include "cmd/config_inside.h"
+#include "model/providers.h"
 
 extern char **environ;
 
@@ -22,8 +23,12 @@ static struct {
 bool keys_is_key(struct acp_str name)
 {
     const struct agent_known *known;
+    const struct model_provider *provider;
     for (size_t i = 0; (known = agents_known_at(i)); i++)
         if (config_word_in(known->keys, ' ', name, NULL))
+            return true;
+    for (size_t i = 0; (provider = model_provider_at(i)); i++)
+        if (config_word_in(provider->keys, ' ', name, NULL))
             return true;
     return false;
 }
@@ -68,6 +73,28 @@ void keys_take(void)
     environ = left; /* lives as long as the process */
     if (n > kept)
         keys_protect();
+}
+
+void keys_hide(const char *name)
+{
+    char **kept = environ;
+    for (char **at = environ; at && *at; at++) {
+        if (!acp_str_is(name_of(*at), name)) {
+            *kept++ = *at;
+            continue;
+        }
+        for (const char **entry = taken.all; entry && *entry; entry++) {
+            if (*entry != *at)
+                continue;
+            *entry = strdup(*at);
+            if (!*entry)
+                die_without_memory();
+        }
+        explicit_bzero(*at, strlen(*at));
+        keys_protect();
+    }
+    if (kept)
+        *kept = NULL;
 }
 
 const char *const *keys_environment(void)

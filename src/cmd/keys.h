@@ -5,9 +5,9 @@
  * start inherits one and none can read them from /proc/PID/environ of ours.  Whoever needs a key
  * asks for it here: the model service, and the environment of an agent that works with it.
  *
- * A key variable is one that the table of known agents names; that includes all that the built-in
- * agent looks at.  Credentials that people give to the programs they work with (GITHUB_TOKEN,
- * AWS_SECRET_ACCESS_KEY) are not ours to take: commands need them.
+ * A key variable is one that the table of known agents or that of model providers names.
+ * Credentials that people give to the programs they work with (GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY)
+ * are not ours to take: commands need them.
  */
 #ifndef SRC_CMD_KEYS_H
 #define SRC_CMD_KEYS_H
@@ -23,6 +23,12 @@ bool keys_is_key(struct acp_str name);
  * start of main(), before there are threads.  Without memory the process ends.
  */
 void keys_take(void);
+
+/*
+ * Moves one more variable, which the configuration names as one with a key, in the same way.  Does
+ * nothing when it is not set.
+ */
+void keys_hide(const char *name);
 
 /* Our environment as it was, with the keys.  Lives as long as the process. */
 const char *const *keys_environment(void);

@@ -65,6 +65,12 @@ int places_read_file(const char *path, struct acp_buf *out);
  * which of them it is.
  */
 int places_read_own_file(const char *path, struct acp_buf *out, struct acp_buf *why);
+/*
+ * The same for a secret: it must belong to this user, and nobody else may be able to read it.
+ */
+int places_read_private_file(const char *path, struct acp_buf *out, struct acp_buf *why);
+/* The same for a folder that secrets are put into; 0, or -EPERM with a sentence. */
+int places_check_private_folder(const char *folder, struct acp_buf *why);
 /* The parts of both: a descriptor of a regular file or -errno; all that it has. */
 int places_open_file(const char *path);
 int places_read_all(int fd, struct acp_buf *out);

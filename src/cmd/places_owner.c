@@ -100,3 +100,40 @@ int places_read_own_file(const char *path, struct acp_buf *out, struct acp_buf *
     (void) close(fd);
     return err;
 }
+
+int places_read_private_file(const char *path, struct acp_buf *out, struct acp_buf *why)
+{
+    struct stat st;
+    int fd = places_open_file(path);
+    if (fd < 0)
+        return fd;
+    int err = check_owner(fd, path, why);
+    if (!err && fstat(fd, &st) != 0)
+        err = -errno;
+    if (!err && (st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)))) {
+        (void) acp_buf_printf(why, "%s can be read by others; run chmod 600 on it", path);
+        err = -EPERM;
+    }
+    if (!err)
+        err = places_read_all(fd, out);
+    (void) close(fd);
+    return err;
+}
+
+int places_check_private_folder(const char *folder, struct acp_buf *why)
+{
+    struct stat st;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int err = fd < 0 ? -errno : check_owner(fd, folder, why);
+    if (fd < 0)
+        (void) acp_buf_printf(why, "%s is not a folder that can be used", folder);
+    if (!err && fstat(fd, &st) != 0)
+        err = -errno;
+    if (!err && (st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)))) {
+        (void) acp_buf_printf(why, "%s can be entered by others; run chmod 700 on it", folder);
+        err = -EPERM;
+    }
+    if (fd >= 0)
+        (void) close(fd);
+    return err;
+}

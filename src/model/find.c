@@ -1,4 +1,4 @@
-/* Looking for a model: the environment, then servers on loopback. */
+/* Looking for a model: providers with a key, then servers on loopback. */
 #include "model/find.h"
 
 #include <stdio.h>
@@ -12,142 +12,12 @@ enum {
     LIST_MS = 2000,
 };
 
-/* ---- The environment ------------------------------------------------------------------------- */
-
-/* The value of a variable; NULL when it is not set, or empty. */
-static const char *get(const char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (; environment && *environment; environment++) {
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
-            return (*environment)[n + 1] ? *environment + n + 1 : NULL;
-    }
-    return NULL;
-}
-
-static const char *get_or(const char *const *environment, const char *name, const char *otherwise)
-{
-    const char *value = get(environment, name);
-    return value ? value : otherwise;
-}
-
-static bool find_anthropic(const char *const *environment, struct model_choice *ret)
-{
-    struct model_settings *s = &ret->settings;
-    s->key = get(environment, "ANTHROPIC_API_KEY");
-    ret->why = "ANTHROPIC_API_KEY is set";
-    if (!s->key) {
-        s->key = get(environment, "ANTHROPIC_AUTH_TOKEN");
-        s->bearer = true;
-        ret->why = "ANTHROPIC_AUTH_TOKEN is set";
-    }
-    s->api = MODEL_ANTHROPIC;
-    s->base_url = get(environment, "ANTHROPIC_BASE_URL");
-    s->model = get_or(environment, "ANTHROPIC_MODEL", model_api_model(s->api));
-    return s->key;
-}
-
-static bool find_openai(const char *const *environment, struct model_choice *ret)
-{
-    struct model_settings *s = &ret->settings;
-    s->key = get(environment, "OPENAI_API_KEY");
-    s->base_url = get(environment, "OPENAI_BASE_URL");
-    const char *wire = get(environment, "OPENAI_WIRE_API");
-    /* Those who imitate it have chat completions at least. */
-    bool is_own = !s->base_url || acp_str_is(http_place(acp_str(s->base_url)), "api.openai.com");
-    s->api = is_own ? MODEL_RESPONSES : MODEL_CHAT;
-    if (wire && strcmp(wire, "responses") == 0)
-        s->api = MODEL_RESPONSES;
-    else if (wire && strcmp(wire, "chat") == 0)
-        s->api = MODEL_CHAT;
-    s->model = get_or(environment, "OPENAI_MODEL", model_api_model(s->api));
-    ret->why = s->key ? "OPENAI_API_KEY is set" : "OPENAI_BASE_URL is set";
-    return s->key || s->base_url;
-}
-
-static bool find_gemini(const char *const *environment, struct model_choice *ret)
-{
-    struct model_settings *s = &ret->settings;
-    s->key = get(environment, "GEMINI_API_KEY");
-    ret->why = "GEMINI_API_KEY is set";
-    if (!s->key) {
-        s->key = get(environment, "GOOGLE_API_KEY");
-        ret->why = "GOOGLE_API_KEY is set";
-    }
-    s->api = MODEL_GEMINI;
-    s->base_url = get(environment, "GOOGLE_GEMINI_BASE_URL");
-    s->model = get_or(environment, "GEMINI_MODEL", model_api_model(s->api));
-    return s->key;
-}
-
-static bool find_openrouter(const char *const *environment, struct model_choice *ret)
-{
-    struct model_settings *s = &ret->settings;
-    s->api = MODEL_CHAT;
-    s->name = "OpenRouter";
-    s->key = get(environment, "OPENROUTER_API_KEY");
-    s->base_url = "https://openrouter.ai/api/v1";
-    s->model = get_or(environment, "OPENROUTER_MODEL", "openrouter/auto");
-    ret->why = "OPENROUTER_API_KEY is set";
-    return s->key;
-}
-
-/* "http://host:port", "host:port", "host", ":port" and "0.0.0.0", which is for the server. */
-static bool find_ollama(const char *const *environment, struct model_choice *ret)
-{
-    const char *host = get(environment, "OLLAMA_HOST");
-    if (!host)
-        return false;
-    const char *scheme = strncmp(host, "https://", 8) == 0 ? "https" : "http";
-    struct acp_str place = http_place(acp_str(host));
-    const char *colon = memchr(place.ptr, ':', place.len);
-    if (place.len && place.ptr[0] == '[') { /* an IPv6 address has colons of its own */
-        const char *bracket = memchr(place.ptr, ']', place.len);
-        colon = bracket && bracket + 1 < place.ptr + place.len ? bracket + 1 : NULL;
-    }
-    size_t n = colon ? (size_t) (colon - place.ptr) : place.len;
-    struct acp_str name = acp_str_n(place.ptr, n);
-    if (!n || acp_str_is(name, "0.0.0.0"))
-        name = acp_str("127.0.0.1");
-    struct acp_str port = acp_str(":11434");
-    if (colon)
-        port = acp_str_n(colon, place.len - n);
-    int length = snprintf(ret->url, sizeof(ret->url), "%s://%.*s%.*s/v1", scheme, (int) name.len,
-                          name.ptr, (int) port.len, port.ptr);
-    ret->settings.api = MODEL_CHAT;
-    ret->settings.name = "Ollama";
-    ret->settings.base_url = ret->url;
-    ret->settings.model = get(environment, "OLLAMA_MODEL");
-    ret->why = "OLLAMA_HOST is set";
-    return length > 0 && (size_t) length < sizeof(ret->url);
-}
-
-bool model_from_environment(const char *const *environment, struct model_choice *ret)
-{
-    static bool (*const finders[])(const char *const *, struct model_choice *) = {
-        find_anthropic, find_openai, find_gemini, find_openrouter, find_ollama,
-    };
-    for (size_t i = 0; i < sizeof(finders) / sizeof(finders[0]); i++) {
-        memset(ret, 0, sizeof(*ret));
-        if (finders[i](environment, ret))
-            return true;
-    }
-    memset(ret, 0, sizeof(*ret));
-    return false;
-}
-
 /* ---- Loopback -------------------------------------------------------------------------------- */
-
-static const struct model_port usual_ports[] = {
-    {11434, "Ollama"},
-    {8080, "llama.cpp"},
-    {1234, "LM Studio"},
-    {0, NULL},
-};
 
 struct model_find {
     uv_loop_t *loop;
     struct http_client *client;
+    struct acp_arena arena;         /* of the offers */
     const struct model_port *ports; /* the one that is tried, and those behind it */
     model_found_fn *found;
     void *user;
@@ -155,6 +25,8 @@ struct model_find {
     uv_tcp_t *knock; /* with its own memory: it closes in its own time */
     struct model_service *service;
     struct model_list *list;
+    struct model_offer *offers;
+    size_t offer_count;
     struct model_choice choice;
     char note[sizeof(((struct model_choice *) NULL)->note)];
 };
@@ -165,6 +37,8 @@ static void tell(struct model_find *find)
 {
     (void) uv_timer_stop(&find->timer);
     memcpy(find->choice.note, find->note, sizeof(find->note));
+    find->choice.offers = find->offers;
+    find->choice.offer_count = find->offer_count;
     find->found(find, &find->choice, find->user);
 }
 
@@ -288,22 +162,31 @@ static bool knock(struct model_find *find)
     return true;
 }
 
+static void set_server(struct model_find *find, const struct model_provider *provider)
+{
+    struct model_settings *settings = &find->choice.settings;
+    find->choice.id = find->ports->provider;
+    settings->api = MODEL_CHAT;
+    settings->base_url = find->choice.url;
+    settings->name = provider ? provider->title : find->ports->provider;
+    settings->limits = provider ? provider->limits : NULL;
+}
+
 static void look_further(struct model_find *find)
 {
     for (; find->ports->port; find->ports++) {
         memset(&find->choice, 0, sizeof(find->choice));
         (void) snprintf(find->choice.url, sizeof(find->choice.url), "http://127.0.0.1:%u/v1",
                         find->ports->port);
-        find->choice.settings.api = MODEL_CHAT;
-        find->choice.settings.name = find->ports->name;
-        find->choice.settings.base_url = find->choice.url;
+        set_server(find, model_provider_find(acp_str(find->ports->provider)));
         if (knock(find))
             return;
     }
     memset(&find->choice, 0, sizeof(find->choice));
+    find->choice.id = "demo";
     find->choice.settings.api = MODEL_DEMO;
     find->choice.settings.model = "demo";
-    find->choice.why = "there is no key in the environment and no model server on this machine";
+    find->choice.why = "there is no key, and no model server on this machine";
     tell(find);
 }
 
@@ -321,7 +204,40 @@ static void on_start(uv_timer_t *timer)
         tell(find);
 }
 
-int model_find_new(uv_loop_t *loop, struct http_client *client, const char *const *environment,
+/* The first one of which it is known what to ask, or can be found out. */
+static void choose_offer(struct model_find *find)
+{
+    for (size_t i = 0; i < find->offer_count; i++) {
+        const struct model_offer *offer = &find->offers[i];
+        bool lists_all = !offer->provider || offer->provider->lists_all;
+        if (!offer->settings.model && !lists_all)
+            continue;
+        find->choice.id = offer->id;
+        find->choice.settings = offer->settings;
+        find->choice.why = offer->why;
+        return;
+    }
+}
+
+/* The ports of all local servers in the table. */
+static int list_ports(struct model_find *find)
+{
+    const struct model_provider *provider;
+    size_t count = 0;
+    while (model_provider_at(count))
+        count++;
+    struct model_port *ports = acp_arena_alloc(&find->arena, (count + 1) * sizeof(*ports));
+    if (!ports)
+        return ACP_ERR_NOMEM;
+    find->ports = ports;
+    for (size_t i = 0; (provider = model_provider_at(i)); i++)
+        if (provider->port)
+            *ports++ = (struct model_port){provider->port, provider->id};
+    *ports = (struct model_port){0};
+    return 0;
+}
+
+int model_find_new(uv_loop_t *loop, struct http_client *client, const struct model_sources *sources,
                    const struct model_port *ports, model_found_fn *found, void *user,
                    struct model_find **ret)
 {
@@ -330,15 +246,20 @@ int model_find_new(uv_loop_t *loop, struct http_client *client, const char *cons
         return ACP_ERR_NOMEM;
     find->loop = loop;
     find->client = client;
-    find->ports = ports ? ports : usual_ports;
+    find->ports = ports;
     find->found = found;
     find->user = user;
-    if (uv_timer_init(loop, &find->timer)) {
+    acp_arena_init(&find->arena, 0);
+    int err = model_offers_read(sources, &find->arena, &find->offers, &find->offer_count);
+    if (!err && !ports)
+        err = list_ports(find);
+    if (err || uv_timer_init(loop, &find->timer)) {
+        acp_arena_finish(&find->arena);
         free(find);
         return ACP_ERR_NOMEM;
     }
     find->timer.data = find;
-    (void) model_from_environment(environment, &find->choice);
+    choose_offer(find);
     (void) uv_timer_start(&find->timer, on_start, 0, 0);
     *ret = find;
     return 0;
@@ -346,7 +267,9 @@ int model_find_new(uv_loop_t *loop, struct http_client *client, const char *cons
 
 static void on_closed(uv_handle_t *handle)
 {
-    free(handle->data);
+    struct model_find *find = handle->data;
+    acp_arena_finish(&find->arena);
+    free(find);
 }
 
 void model_find_free(struct model_find *find)

@@ -98,7 +98,9 @@ int service_headers(const struct model_service *service, struct service_headers 
         add_header(service, ret, "anthropic-version", "2023-06-01");
     if (!service->key)
         return 0;
-    if (service->api == MODEL_ANTHROPIC && !service->bearer)
+    if (service->key_header)
+        add_header(service, ret, service->key_header, service->key);
+    else if (service->api == MODEL_ANTHROPIC && !service->bearer)
         add_header(service, ret, "x-api-key", service->key);
     else if (service->api == MODEL_GEMINI)
         add_header(service, ret, "x-goog-api-key", service->key);

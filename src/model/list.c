@@ -3,12 +3,11 @@
 #include <stdlib.h>
 
 #include "base/copy.h"
-#include "model/pick.h"
+#include "model/listing.h"
 #include "model/service.h"
 
 enum {
     MAX_LIST = 16 * 1024 * 1024,
-    MAX_ROWS = 10000,
     LIST_MS = 20 * 1000,
 };
 
@@ -20,122 +19,34 @@ struct model_list {
     struct http_request *request;
     struct acp_buf body;
     struct acp_arena arena;
+    struct listing_row *rows; /* in the arena */
+    size_t count;
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static struct acp_str first_str(struct acp_raw row, const char *const *names,
-                                struct acp_arena *arena)
-{
-    struct acp_str found = acp_str(NULL);
-    for (; *names && !found.ptr; names++)
-        found = pick_str(row, *names, arena);
-    return found;
-}
-
-/* Everybody has a name of their own for it. */
-static uint64_t window_in(struct acp_raw row)
-{
-    static const char *const names[] = {"max_input_tokens", "inputTokenLimit", "context_length",
-                                        "max_model_len",    "context_window",  "max_context_length",
-                                        "meta.n_ctx",       "meta.n_ctx_train"};
-    uint64_t window = 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !window; i++)
-        window = pick_u64(row, names[i], 0);
-    return window;
-}
-
-/* Gemini lists models that only make vectors or pictures. */
-static bool can_answer(struct acp_raw row)
-{
-    struct acp_raw methods = pick(row, "supportedGenerationMethods");
-    struct pick_cursor cursor = {0};
-    struct acp_raw method;
-    if (!methods.ptr)
-        return true;
-    while (pick_next(methods, &cursor, &method)) {
-        if (pick_is(method, "", "generateContent"))
-            return true;
-    }
-    return false;
-}
-
-static bool read_row(struct acp_raw json, struct acp_arena *arena, struct model_row *ret)
-{
-    static const char *const ids[] = {"id", "name", NULL};
-    static const char *const names[] = {"display_name", "displayName", "name", NULL};
-    struct acp_str prefix = ACP_STR("models/");
-    struct acp_str id = first_str(json, ids, arena);
-    if (!id.len || !can_answer(json))
-        return false;
-    if (id.len > prefix.len && memcmp(id.ptr, prefix.ptr, prefix.len) == 0)
-        id = acp_str_n(id.ptr + prefix.len, id.len - prefix.len);
-    *ret = (struct model_row){
-        .id = id,
-        .name = first_str(json, names, arena),
-        .window = window_in(json),
-    };
-    return true;
-}
-
-static void remember(struct model_service *service, const struct model_row *row,
-                     struct acp_raw json)
-{
-    struct model_known known = {.window = row->window};
-    struct model_price *price = &known.price;
-    (void) pick_f64(json, "pricing.prompt", &price->input);
-    (void) pick_f64(json, "pricing.completion", &price->output);
-    /* Where these are not told they cost what all input does. */
-    price->cache_read = price->cache_write = price->input;
-    (void) pick_f64(json, "pricing.input_cache_read", &price->cache_read);
-    (void) pick_f64(json, "pricing.input_cache_write", &price->cache_write);
-    *price = (struct model_price){price->input * 1e6, price->output * 1e6, price->cache_read * 1e6,
-                                  price->cache_write * 1e6};
-    known.id = acp_str_copy(row->id);
-    if (known.id)
-        service->known[service->known_count++] = known;
-}
-
-static void forget_known(struct model_service *service)
-{
-    for (size_t i = 0; i < service->known_count; i++)
-        free(service->known[i].id);
-    service->known_count = 0;
-}
-
-/* Negative, or how many rows there are. */
-static int read_rows(struct model_list *list, struct acp_raw body, struct model_row **ret)
+/* What the list has told is kept by the service, in the place of what it told before. */
+static int remember(struct model_list *list)
 {
     struct model_service *service = list->service;
-    struct acp_raw array = pick(body, service->dialect->rows);
-    struct pick_cursor cursor = {0};
-    struct acp_raw json;
+    struct model_known *known = calloc(list->count + 1, sizeof(*known));
     size_t count = 0;
-    if (!array.ptr || *array.ptr != '[')
-        return ACP_ERR_MALFORMED;
-    while (count < MAX_ROWS && pick_next(array, &cursor, &json))
-        count++;
-    struct model_row *rows = acp_arena_alloc(&list->arena, (count + 1) * sizeof(*rows));
-    struct model_known *known = calloc(count + 1, sizeof(*known));
-    if (!rows || !known) {
-        free(known);
+    if (!known)
         return ACP_ERR_NOMEM;
+    for (size_t i = 0; i < list->count; i++) {
+        known[count].id = acp_str_copy(list->rows[i].id);
+        known[count].facts = list->rows[i].facts;
+        if (!known[count].id) {
+            service_forget_known(known, count);
+            return ACP_ERR_NOMEM;
+        }
+        count++;
     }
-    forget_known(service);
-    free(service->known);
+    service_forget_known(service->known, service->known_count);
     service->known = known;
-    cursor = (struct pick_cursor){0};
-    size_t kept = 0;
-    while (count-- && pick_next(array, &cursor, &json)) {
-        if (!read_row(json, &list->arena, &rows[kept]))
-            continue;
-        remember(service, &rows[kept++], json);
-    }
-    *ret = rows;
-    return (int) kept;
+    service->known_count = count;
+    return 0;
 }
-
-/* ---- Asking ---------------------------------------------------------------------------------- */
 
 static void tell_failure(struct model_list *list, const char *sentence)
 {
@@ -145,12 +56,79 @@ static void tell_failure(struct model_list *list, const char *sentence)
     list->listed(list, NULL, 0, clean, list->user);
 }
 
+static void tell_rows(struct model_list *list)
+{
+    struct model_row *rows = acp_arena_alloc(&list->arena, (list->count + 1) * sizeof(*rows));
+    int err = rows ? remember(list) : ACP_ERR_NOMEM;
+    if (err) {
+        tell_failure(list, acp_err_text(err));
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        rows[i] = (struct model_row){
+            .id = list->rows[i].id,
+            .name = list->rows[i].name,
+            .window = list->rows[i].facts.context,
+        };
+    list->listed(list, rows, list->count, "", list->user);
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
 static void on_body(struct http_request *request, struct acp_str piece, void *user)
 {
     (void) request;
     struct model_list *list = user;
     /* Larger than MAX_LIST is none: the client stops there. */
     (void) acp_buf_append_str(&list->body, piece);
+}
+
+static int get(struct model_list *list, const struct http_handler *handler, struct acp_str base,
+               const char *path, struct acp_failure *failure);
+
+/* The limits are there, or not: what the list has told is enough. */
+static void on_limits(struct http_request *request, const struct http_end *end, void *user)
+{
+    (void) request;
+    struct model_list *list = user;
+    struct acp_str text = acp_buf_view(&list->body);
+    struct acp_raw body = acp_raw_n(text.ptr, text.len);
+    if (!end->trouble && end->status == 200 && acp_json_validate(body, 0, NULL) == 0)
+        listing_add_limits(body, &list->arena, list->rows, list->count);
+    tell_rows(list);
+}
+
+/* False: there are none to be asked for. */
+static bool ask_limits(struct model_list *list)
+{
+    static const struct http_handler handler = {NULL, on_body, on_limits};
+    static const char version[] = "/v1";
+    const struct model_service *service = list->service;
+    struct acp_str base = acp_str(service->base_url);
+    size_t n = sizeof(version) - 1;
+    if (!service->limits || !list->count)
+        return false;
+    if (base.len > n && memcmp(base.ptr + base.len - n, version, n) == 0)
+        base.len -= n;
+    http_request_free(list->request);
+    list->request = NULL;
+    acp_buf_finish(&list->body);
+    acp_buf_init(&list->body, MAX_LIST);
+    return get(list, &handler, base, service->limits, NULL) == 0;
+}
+
+/* Copies of the ids and names, since the body makes room for the next one. */
+static int own_rows(struct model_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct listing_row *row = &list->rows[i];
+        row->id = acp_arena_copy(&list->arena, row->id);
+        if (row->name.ptr)
+            row->name = acp_arena_copy(&list->arena, row->name);
+        if (!row->id.ptr)
+            return ACP_ERR_NOMEM;
+    }
+    return 0;
 }
 
 static void on_end(struct http_request *request, const struct http_end *end, void *user)
@@ -163,14 +141,16 @@ static void on_end(struct http_request *request, const struct http_end *end, voi
         tell_failure(list, end->sentence);
         return;
     }
-    struct model_row *rows = NULL;
     int count = ACP_ERR_MALFORMED;
     if (end->status == 200 && acp_json_validate(body, 0, NULL) == 0)
-        count = read_rows(list, body, &rows);
-    if (count >= 0) {
-        list->listed(list, rows, (size_t) count, "", list->user);
-    } else if (count == ACP_ERR_NOMEM) {
-        tell_failure(list, acp_err_text(count));
+        count = listing_read(body, list->service->dialect->rows, &list->arena, &list->rows);
+    list->count = count > 0 ? (size_t) count : 0;
+    int err = count < 0 ? count : own_rows(list);
+    if (!err) {
+        if (!ask_limits(list))
+            tell_rows(list);
+    } else if (err == ACP_ERR_NOMEM) {
+        tell_failure(list, acp_err_text(err));
     } else {
         struct service_answer answer = {.status = end->status, .body = text};
         service_read_answer(list->service, &answer);
@@ -185,14 +165,14 @@ static void on_demo(uv_timer_t *timer)
     list->listed(list, &row, 1, "", list->user);
 }
 
-static int ask(struct model_list *list, struct acp_failure *failure)
+static int get(struct model_list *list, const struct http_handler *handler, struct acp_str base,
+               const char *path, struct acp_failure *failure)
 {
-    static const struct http_handler handler = {NULL, on_body, on_end};
     const struct model_service *service = list->service;
     struct service_headers headers;
     struct acp_buf url;
     acp_buf_init(&url, SERVICE_MAX_TEXT);
-    int err = acp_buf_printf(&url, "%s%s", service->base_url, service->dialect->models);
+    int err = acp_buf_printf(&url, "%.*s%s", (int) base.len, base.ptr, path);
     if (!err)
         err = acp_buf_append(&url, "", 1);
     int headers_err = service_headers(service, &headers);
@@ -207,11 +187,18 @@ static int ask(struct model_list *list, struct acp_failure *failure)
             .total_ms = stall && stall < LIST_MS ? stall : (uint64_t) LIST_MS,
             .max_body = MAX_LIST,
         };
-        err = http_request_new(service->client, &get, &handler, list, &list->request, failure);
+        err = http_request_new(service->client, &get, handler, list, &list->request, failure);
     }
     service_headers_finish(&headers);
     acp_buf_finish(&url);
     return err;
+}
+
+static int ask(struct model_list *list, struct acp_failure *failure)
+{
+    static const struct http_handler handler = {NULL, on_body, on_end};
+    const struct model_service *service = list->service;
+    return get(list, &handler, acp_str(service->base_url), service->dialect->models, failure);
 }
 
 int model_list_new(struct model_service *service, model_listed_fn *listed, void *user,

@@ -218,9 +218,44 @@ struct model_price {
     double cache_write; /* of input that it keeps from now on */
 };
 
-struct model_price_row {
-    const char *model; /* its name, or the beginning of it with a star behind */
+/* How a model is told to think. */
+enum model_thinking {
+    MODEL_THINKING_UNKNOWN = 0,
+    MODEL_THINKING_NONE,     /* it cannot */
+    MODEL_THINKING_BUDGET,   /* by a number of tokens */
+    MODEL_THINKING_ADAPTIVE, /* it decides by itself, guided by an effort */
+    MODEL_THINKING_EFFORT,   /* by one of a few levels */
+};
+
+enum model_ability {
+    MODEL_CAN_IMAGES = 1, /* of prompts */
+    MODEL_CAN_AUDIO = 2,
+    MODEL_CAN_PDF = 4,
+    MODEL_CAN_TOOLS = 8,
+    MODEL_CAN_PARALLEL_TOOLS = 16,
+    MODEL_CAN_CACHING = 32,
+};
+
+/* What is known about a model (facts.h); 0 and false: not known. */
+struct model_facts {
+    uint64_t context; /* tokens that a request and its answer may have */
+    uint64_t output;  /* tokens that an answer may have */
     struct model_price price;
+    bool has_price;
+    enum model_thinking thinking;
+    unsigned efforts; /* a bit for each enum model_effort that it takes */
+    unsigned can;     /* of enum model_ability */
+    unsigned cannot;  /* likewise; what is in neither is not known */
+};
+
+struct model_fact_row {
+    const char *name; /* "provider/model" or "model", a star at the end stands for any rest */
+    struct model_facts facts;
+};
+
+struct model_table {
+    const struct model_fact_row *rows;
+    size_t count;
 };
 
 /* That can be set for a service. */
@@ -236,11 +271,14 @@ struct model_settings {
     struct acp_str_map headers; /* sent too, in the place of the API's own; they may hold keys */
     const char *model;          /* what is asked when model_ask names none */
     uint64_t window;            /* of that model; 0: as the service says, or as is known */
-    const struct model_price_row *prices; /* that the user knows; they outlive the service */
-    size_t price_count;
-    uint64_t connect_ms;    /* 0: 20 s */
-    uint64_t stall_ms;      /* 0: 300 s */
-    uint64_t backoff_ms;    /* before the second attempt, then twice as much; 0: 1 s */
+    /* Whose models and prices they are, as in models.json; NULL: told by the address. */
+    const char *provider;
+    const char *key_header;          /* the key is sent as this header; NULL: as the API has it */
+    const char *limits;              /* a path on the server with more about its models, or NULL */
+    const struct model_table *facts; /* that the user knows; it outlives the service */
+    uint64_t connect_ms;             /* 0: 20 s */
+    uint64_t stall_ms;               /* 0: 300 s */
+    uint64_t backoff_ms;             /* before the second attempt, then twice as much; 0: 1 s */
     uint64_t max_wait_ms;   /* a server that wants more than this is not waited for; 0: 60 s */
     unsigned attempts;      /* 0: 5 */
     uint64_t demo_delay_ms; /* between words */
@@ -267,6 +305,9 @@ const char *model_service_name(const struct model_service *service);
 const char *model_service_model(const struct model_service *service);
 /* Changes it; copied. */
 int model_service_set_model(struct model_service *service, struct acp_str model);
+/* What is known about one of its models; all of it 0 when that is nothing. */
+void model_service_facts(const struct model_service *service, struct acp_str model,
+                         struct model_facts *ret);
 /* What can be sent to it.  A service that refuses one for a certain model says so in its error. */
 bool model_service_takes(const struct model_service *service, enum model_part_kind kind);
 

@@ -39,6 +39,25 @@ static int name_service(struct model_service *service, const struct model_settin
     return copy_text(&service->name, acp_str(service->dialect->title));
 }
 
+/* Another copy, or NULL where there is none. */
+static int copy_optional(char **ret, const char *text)
+{
+    return text ? copy_text(ret, acp_str(text)) : 0;
+}
+
+/* Whose address it is when nobody says: that of the API's own, or of somebody who imitates it. */
+static const char *provider_of(const struct model_service *service)
+{
+    static const char *const owners[] = {
+        [MODEL_ANTHROPIC] = "anthropic",
+        [MODEL_CHAT] = "openai",
+        [MODEL_RESPONSES] = "openai",
+        [MODEL_GEMINI] = "gemini",
+    };
+    bool is_own = service->dialect && strcmp(service->base_url, service->dialect->base_url) == 0;
+    return is_own ? owners[service->api] : NULL;
+}
+
 static int copy_settings(struct model_service *service, const struct model_settings *settings,
                          struct acp_failure *failure)
 {
@@ -52,6 +71,13 @@ static int copy_settings(struct model_service *service, const struct model_setti
         if (!err)
             err = copy_text(&service->base_url, base);
     }
+    if (!err)
+        err = copy_optional(&service->provider,
+                            settings->provider ? settings->provider : provider_of(service));
+    if (!err)
+        err = copy_optional(&service->key_header, settings->key_header);
+    if (!err)
+        err = copy_optional(&service->limits, settings->limits);
     if (!err && settings->key && *settings->key)
         err = copy_text(&service->key, acp_str(settings->key));
     if (!err)
@@ -88,18 +114,26 @@ struct model_service *service_hold(struct model_service *service)
     return service;
 }
 
+void service_forget_known(struct model_known *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(known[i].id);
+    free(known);
+}
+
 void model_service_free(struct model_service *service)
 {
     if (!service || --service->holds)
         return;
-    for (size_t i = 0; i < service->known_count; i++)
-        free(service->known[i].id);
-    free(service->known);
+    service_forget_known(service->known, service->known_count);
     service_forget_headers(service);
     free(service->name);
     free(service->base_url);
     free(service->key);
     free(service->model);
+    free(service->provider);
+    free(service->key_header);
+    free(service->limits);
     free(service);
 }
 
@@ -141,25 +175,7 @@ bool model_service_takes(const struct model_service *service, enum model_part_ki
     return takes & 1u << kind;
 }
 
-/* ---- Windows and prices ---------------------------------------------------------------------- */
-
-/* What can be said of a model from its name, for services whose list does not tell. */
-static uint64_t window_by_name(struct acp_str model)
-{
-    static const struct {
-        const char *prefix;
-        uint64_t window;
-    } rows[] = {
-        {"claude-", 200000}, {"gpt-5", 400000},   {"gpt-4.1", 1047576},        {"gpt-4o", 128000},
-        {"o3", 200000},      {"o4-mini", 200000}, {"gemini-1.5-pro", 2097152}, {"gemini-", 1048576},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        size_t n = strlen(rows[i].prefix);
-        if (model.len >= n && memcmp(model.ptr, rows[i].prefix, n) == 0)
-            return rows[i].window;
-    }
-    return 0;
-}
+/* ---- Facts ----------------------------------------------------------------------------------- */
 
 static const struct model_known *find_known(const struct model_service *service,
                                             struct acp_str model)
@@ -171,36 +187,31 @@ static const struct model_known *find_known(const struct model_service *service,
     return NULL;
 }
 
-/*
- * What the user says counts most, then what the service's list tells.  The table knows what the
- * services themselves charge; whoever else speaks their API has prices of their own.
- */
-static bool find_price(const struct model_service *service, struct acp_str model,
-                       struct model_price *ret)
+/* What the user says counts most, then what the provider's list tells, then the table. */
+void model_service_facts(const struct model_service *service, struct acp_str model,
+                         struct model_facts *ret)
 {
     const struct model_known *known = find_known(service, model);
-    const struct model_settings *settings = &service->settings;
-    if (prices_in_list(settings->prices, settings->price_count, model, ret))
-        return true;
-    if (known && (known->price.input > 0 || known->price.output > 0)) {
-        *ret = known->price;
-        return true;
-    }
-    return service->dialect && strcmp(service->base_url, service->dialect->base_url) == 0 &&
-           prices_by_name(model, ret);
+    struct model_facts users;
+    struct model_facts facts = {0};
+    bool found = service->provider && facts_find(facts_builtin(), service->provider, model, &facts);
+    if (!found && service->dialect)
+        (void) facts_find_anywhere(facts_builtin(), model, &facts);
+    if (known)
+        facts_merge(&facts, &known->facts);
+    if (facts_find(service->settings.facts, service->provider, model, &users))
+        facts_merge(&facts, &users);
+    if (service->settings.window)
+        facts.context = service->settings.window;
+    *ret = facts;
 }
 
 void service_complete_usage(const struct model_service *service, struct acp_str model,
                             struct model_usage *usage)
 {
-    const struct model_known *known = find_known(service, model);
-    struct model_price price;
-    usage->window = service->settings.window;
-    if (known && !usage->window)
-        usage->window = known->window;
-    if (!usage->window)
-        usage->window = window_by_name(model);
-    if (usage->cost.has != ACP_PRESENT && (usage->input || usage->output) &&
-        find_price(service, model, &price))
-        usage->cost = acp_some_f64(prices_cost(&price, usage));
+    struct model_facts facts;
+    model_service_facts(service, model, &facts);
+    usage->window = facts.context;
+    if (usage->cost.has != ACP_PRESENT && (usage->input || usage->output) && facts.has_price)
+        usage->cost = acp_some_f64(facts_cost(&facts.price, usage));
 }

@@ -4,12 +4,12 @@
 
 #include "http/client.h"
 #include "model/dialect.h"
+#include "model/facts.h"
 
 /* What the service's list has told about a model. */
 struct model_known {
     char *id;
-    uint64_t window;          /* 0: not known */
-    struct model_price price; /* all of it 0: not known */
+    struct model_facts facts;
 };
 
 /* Tools that the service has refused, as hashes of model and name; see again.c. */
@@ -25,6 +25,9 @@ struct model_service {
     char *base_url; /* without a slash at its end */
     char *key;      /* NULL: none */
     char *model;
+    char *provider;   /* NULL: not one of the table */
+    char *key_header; /* NULL: as the API has it */
+    char *limits;     /* NULL: there is none */
     bool bearer;
     struct service_header {
         char *name;
@@ -63,18 +66,11 @@ void service_redact(const struct model_service *service, char *sentence);
 
 /* ---- service.c ------------------------------------------------------------------------------- */
 
+/* Frees what a list has told. */
+void service_forget_known(struct model_known *known, size_t count);
 /* Adds window and cost to what the model has told. */
 void service_complete_usage(const struct model_service *service, struct acp_str model,
                             struct model_usage *usage);
-
-/* ---- prices.c -------------------------------------------------------------------------------- */
-
-/* False when the model is not known. */
-bool prices_by_name(struct acp_str model, struct model_price *ret);
-bool prices_in_list(const struct model_price_row *rows, size_t count, struct acp_str model,
-                    struct model_price *ret);
-/* In US dollars. */
-double prices_cost(const struct model_price *price, const struct model_usage *usage);
 
 /* ---- answer.c: what an answer that is no stream means ---------------------------------------- */
 

@@ -48,8 +48,16 @@ def known_agents():
     return agents
 
 
+def known_providers():
+    """{id: keys} of the table of model providers."""
+    text = read_source("src/model/providers.c")
+    return {row[0]: set(row[1].split()) for row in
+            re.findall(r'\.id = "([^"]*)"(?:(?!\.id = ).)*?\.keys = "([^"]*)"', text, re.S)}
+
+
 AGENTS = known_agents()
-NAMES = sorted(set().union(*(keys for _, keys in AGENTS.values())))
+PROVIDERS = known_providers()
+NAMES = sorted(set().union(*(keys for _, keys in AGENTS.values()), *PROVIDERS.values()))
 MARKERS = {name: f"mk-{name.lower().replace('_', '-')}-{secrets.token_hex(8)}" for name in NAMES}
 OTHERS = {}  # markers of the configuration
 
@@ -190,6 +198,9 @@ class User:
         self.texts = []
         home.environment["PATH"] = f"{home.path('bin')}:/usr/bin:/bin"
         home.environment["DUMP"] = home.path("dump")
+        # Their lists would be asked for, with markers as keys.
+        for name in ("OPENROUTER", "MISTRAL"):
+            home.environment[f"{name}_BASE_URL"] = "http://127.0.0.1:1"
         os.mkdir(home.path("dump"))
         os.mkdir(home.path("project"))
         # Somewhere that everybody can reach.
@@ -205,11 +216,11 @@ class User:
             for name in [folder, *(os.path.join(folder, name) for name in files)]:
                 os.chown(name, NOBODY, NOBODY)
 
-    def run(self, *words, status=0, **environment):
+    def run(self, *words, status=0, text=None, **environment):
         self.own()
         become = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"] if self.nobody else []
         done = subprocess.run([*become, self.acp, *words], cwd=self.home.path("project"), capture_output=True,
-                              timeout=60, stdin=subprocess.DEVNULL,
+                              timeout=60, **({"stdin": subprocess.DEVNULL} if text is None else {"input": text.encode()}),
                               env={**self.home.environment, **MARKERS, **environment})
         self.texts += [done.stdout, done.stderr]
         assert status is None or done.returncode == status, (words, done.returncode, done.stdout, done.stderr)
@@ -276,10 +287,43 @@ def both(function):
 @case
 def every_key_that_the_built_in_agent_reads_is_in_the_table(home):
     del home
-    text = read_source("src/model/find.c")
-    read = set(re.findall(r'"([A-Z_]+(?:KEY|TOKEN))"', text))
-    assert len(read) >= 6 and read <= set(NAMES), read - set(NAMES)
+    for name in ("providers.c", "offers.c", "find.c"):
+        read = set(re.findall(r'"([A-Z_]+(?:KEY|TOKEN))"', read_source(f"src/model/{name}")))
+        assert read <= set(NAMES), read - set(NAMES)
+    assert len(PROVIDERS) >= 11, PROVIDERS
     assert len(AGENTS) > 20 and len(NAMES) > 30, (len(AGENTS), len(NAMES))
+
+
+@both
+def a_stored_key_is_in_its_file_alone(user):
+    plant("stored")
+    model = Model("env; cat /proc/$PPID/environ | tr '\\0' '\\n'; ls ~/.local/share/acp")
+    out, err = user.run("agent", "login", "anthropic", text=OTHERS["stored"] + "\n")
+    file = user.home.path(".local/share/acp/keys/anthropic")
+    assert os.stat(file).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.dirname(file)).st_mode & 0o777 == 0o700
+    assert file in err, err
+    without = {name: "" for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")}
+    out, _ = user.run("exec", "--approve-all", "--format", "json", "look", ANTHROPIC_BASE_URL=model.url, **without)
+    model.close()
+    assert "Done." in out, out
+    for headers, body in model.asked:
+        assert headers.pop("x-api-key") == OTHERS["stored"], headers
+        assert found(json.dumps(headers)) == set(), headers
+        assert found(body) == set(), found(body)
+    for words in (["config", "show"], ["config", "show", "--json"], ["doctor", "--no-start"],
+                  ["agent", "login", "anthropic", "--help"], ["agents", "list"]):
+        user.run(*words, status=None, **without)
+    out, _ = user.run("doctor", "--no-start", status=None, **without)
+    for word in ("provider anthropic: a key was stored by acp agent login; it is asked at api.anthropic.com",
+                 "provider openai: OPENAI_API_KEY is set", "model of acp agent: anthropic/"):
+        assert word in out, (word, out)
+    os.chmod(file, 0o644)
+    out, err = user.run("doctor", "--no-start", status=None, **without)
+    assert "can be read by others" in err and "provider anthropic" not in out, (out, err)
+    user.run("agent", "logout", "anthropic")
+    assert not os.path.exists(file)
+    user.check_nothing_left()
 
 
 @both

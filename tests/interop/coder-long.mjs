@@ -49,7 +49,7 @@ const CHANGES = {
   "another model": async (coder) => {
     await coder.client.until("the list", () => coder.of("config_option_update").length);
     const other = MODELS[coder.api][1];
-    assert.equal(await coder.setOption("model", other), other);
+    assert.equal(await coder.setOption("model", other), `${coder.api.replace(/-.*/, "")}/${other}`);
   },
   "another model and back": async (coder, round) => {
     await coder.client.until("the list", () => coder.of("config_option_update").length);

@@ -10,7 +10,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
-import { APIS, Coder, KEY, ownHome } from "./coder-side.mjs";
+import { APIS, Coder, KEY, configure, ownHome } from "./coder-side.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
@@ -445,16 +445,23 @@ async function settings(api) {
   await kase(name("the model is one of those that the service lists"), async (keep) => {
     const turns = [{ when: { model: "^other$" }, reply: [{ text: "I am the other." }] }, { reply: [{ text: "I." }] }];
     const coder = await keep(new Coder(version, acp, api, [])).open(turns, { models: ["this", "other"] });
+    const provider = api.replace(/-.*/, "");
     const [{ options }] = await coder.client.until("the list", () => {
       const told = coder.of("config_option_update").at(-1)?.configOptions;
       return told?.filter((option) => (option.id ?? option.configId) === "model");
     });
-    assert.deepEqual(options.map(({ value }) => value).slice(0, 2), ["this", "other"]);
+    assert.deepEqual(options.map(({ value }) => value).slice(0, 2), [`${provider}/this`, `${provider}/other`]);
     await coder.stops("one", "end_turn");
-    assert.equal(await coder.setOption("model", "other"), "other");
+    assert.equal(await coder.setOption("model", "other"), `${provider}/other`);
     await coder.stops("two", "end_turn");
     assert.equal(coder.client.text(), "I.I am the other.");
-    await assert.rejects(coder.setOption("model", "none of them"), { code: -32602 });
+    assert.equal(await coder.setOption("model", `${provider}/this`), `${provider}/this`);
+    for (const wrong of ["othr", `${provider}/othr`, "nobody/other", "", "/", `${provider}/`])
+      await assert.rejects(coder.setOption("model", wrong), ({ code, message }) => {
+        assert.equal(code, -32602);
+        if (wrong.endsWith("othr")) assert.match(message, new RegExp(`for example, ${provider}/other`));
+        return true;
+      });
   });
 
   await kase(name("/compact puts a summary in the place of what was said"), async (keep) => {
@@ -488,8 +495,10 @@ async function settings(api) {
 
   await kase(name("a window that is nearly full is summed up in the middle of the turn"), async (keep) => {
     const usage = { input: 2_000_000, output: 10 }; // more than any of the models holds
+    const undo = configure({ models: { "claude-x": { context: 200_000 } } });
     const coder = await open(keep, api, [], { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] }, DONE,
       { when: { prompt: "read" }, usage, reply: [call("read", { path: "a.txt" })] }, { reply: [{ text: "Hm." }] });
+    undo();
     for (const word of ["one", "two", "three"]) await coder.stops(word, "end_turn");
     await coder.stops("read it", "end_turn");
     assert.equal(coder.client.text(), "Hm.Hm.Hm.Done.");

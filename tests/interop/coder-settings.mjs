@@ -167,7 +167,10 @@ async function costs() {
   const million = { input: 1_000_000, output: 100_000 };
 
   await kase(name("what a session costs adds up, where the user knows the price"), async (keep) => {
-    const undo = configure({ agent: { prices: { "claude-*": { input: 2, output: 10 } } } });
+    const undo = configure({
+      agent: { prices: { "claude-*": { input: 2, output: 10 } } },
+      models: { "anthropic/claude-fruit": { context: 200_000 }, "claude-fruit": { context: 200_000 } },
+    });
     const coder = await open(keep, ["--model", "claude-fruit"], { usage: { input: 1000, output: 100 }, ...HM });
     await coder.stops("one", "end_turn");
     await coder.stops("two", "end_turn");
@@ -181,7 +184,9 @@ async function costs() {
   });
 
   await kase(name("of a model that nobody knows no cost is told"), async (keep) => {
+    const undo = configure({ models: { "claude-fr*": { context: 200_000 } } });
     const coder = await open(keep, ["--model", "claude-fruit"], { usage: million, ...HM });
+    undo();
     await coder.stops("one", "end_turn");
     assert.deepEqual(costsOf(coder), [undefined]);
   });

@@ -100,7 +100,8 @@ await kase(name("slash commands answer without the model"), async (keep) => {
   await run(client, "/dashboard");
   assert.match(client.text(), /Tools: .*edit/);
   await run(client, "/model demo-2");
-  assert.match(client.text(), /The model is demo-2/);
+  assert.match(client.text(), /there is no model 'demo-2'; there is, for example, demo/);
+  assert.match(client.text(), /The model is demo, of/);
   await run(client, "/permissions");
   assert.match(client.text(), /Nothing is permitted or rejected for good/);
   await run(client, "/nonsense");

@@ -361,6 +361,18 @@ static void mistakes_are_told_with_file_line_column_and_key(void **state)
         {"{\"permissions\": {\"rules\": [{\"verdict\": \"maybe\"}]}}",
          "permissions.rules[0].verdict: must be allow, ask or deny"},
         {"{\"permissions\": {\n \"moode\": \"safe\"}}", ":2:11: permissions.moode: is not known"},
+        {"{\"models\": []}", "models: an object of facts by model is wanted"},
+        {"{\"models\": {\"m\": {\"context\": 0}}}", "models.m: context must be a whole number"},
+        {"{\"models\": {\"m\": {\"can\": [\"fly\"]}}}", "models.m: can has no word 'fly'"},
+        {"{\"providers\": 1}", "providers: an object of providers by name is wanted"},
+        {"{\"providers\": {\"A\": {}}}", "providers.A: the name of a provider has small letters"},
+        {"{\"providers\": {\"a/b\": {}}}", "the name of a provider"},
+        {"{\"providers\": {\"../x\": {}}}", "the name of a provider"},
+        {"{\"providers\": {\"demo\": {}}}", "the name of a provider"},
+        {"{\"providers\": {\"a\": {\"api\": \"demo\"}}}", "providers.a.api: api must be anthropic"},
+        {"{\"providers\": {\"a\": {\"base_url\": \"ftp://x\"}}}",
+         "providers.a.base_url: base_url must begin with http"},
+        {"{\"providers\": {\"a\": {\"key_env\": 1}}}", "providers.a.key_env: a text is wanted"},
         {"{\"agent\": {\"prices\": []}}", "agent.prices: an object of prices by model is wanted"},
         {"{\"agent\": {\"prices\": {\"m\": 3}}}",
          "agent.prices.m: an object with input and output"},
@@ -596,6 +608,43 @@ static void prices_of_layers_add_to_each_other(void **state)
     acp_buf_init(&out, 100000);
     assert_int_equal(config_show(config, &out), 0);
     assert_non_null(strstr(test_cstr(&out), "agent.prices.b = {\"input\":1"));
+    acp_buf_finish(&out);
+    config_free(config);
+}
+
+static void models_and_providers_are_read(void **state)
+{
+    (void) state;
+    write_user("{\"models\": {\"work/m*\": {\"context\": 1000}, \"n\": {\"output\": 5}},\n"
+               "\"providers\": {\"work\": {\"base_url\": \"https://user:pw@w/v1?k=secret\",\n"
+               "\"api\": \"anthropic\", \"key_env\": \"WORK\", \"model\": \"m1\", \"title\": "
+               "\"Work\",\n\"headers\": {\"X-A\": \"secret\"}}, \"openai\": {\"model\": null}}}");
+    write_project("{\"models\": {\"n\": {\"output\": 6}},\n\"providers\": {\"work\": "
+                  "{\"base_url\": \"http://evil/\"},\n\"anthropic\": {\"base_url\": "
+                  "\"http://evil/\"}}}");
+    struct config *config = load();
+    assert_string_equal(config_model_at(config, 0)->row.name, "work/m*");
+    assert_int_equal(config_model_at(config, 0)->row.facts.context, 1000);
+    assert_int_equal(config_model_at(config, 1)->row.facts.output, 6);
+    assert_null(config_model_at(config, 2));
+    /* A project that is not trusted does not say where keys are sent. */
+    const struct model_custom *work = &config_provider_at(config, 0)->custom;
+    assert_string_equal(work->base_url, "https://user:pw@w/v1?k=secret");
+    assert_string_equal(work->key_variable, "WORK");
+    assert_string_equal(work->model, "m1");
+    assert_string_equal(work->title, "Work");
+    assert_int_equal(work->api, MODEL_ANTHROPIC);
+    assert_int_equal(work->headers.count, 1);
+    assert_string_equal(config_provider_at(config, 1)->custom.id, "openai");
+    assert_null(config_provider_at(config, 1)->custom.base_url);
+    assert_null(config_provider_at(config, 2));
+    struct acp_buf out;
+    acp_buf_init(&out, 100000);
+    assert_int_equal(config_show(config, &out), 0);
+    assert_non_null(strstr(test_cstr(&out), "models.n = {\"output\": 6}"));
+    assert_non_null(strstr(test_cstr(&out), "providers.work = {\"title\":\"Work\""));
+    assert_null(strstr(test_cstr(&out), "secret"));
+    assert_null(strstr(test_cstr(&out), "pw@"));
     acp_buf_finish(&out);
     config_free(config);
 }
@@ -842,6 +891,7 @@ int main(void)
         HOME_TEST(variables_of_layers_add_to_each_other),
         HOME_TEST(servers_are_read_as_editors_write_them),
         HOME_TEST(prices_of_layers_add_to_each_other),
+        HOME_TEST(models_and_providers_are_read),
         HOME_TEST(a_project_that_is_not_trusted_can_only_restrict),
         HOME_TEST(a_trusted_project_is_taken_as_it_is_until_it_changes),
         HOME_TEST(projects_can_choose_stricter_modes_and_approval),

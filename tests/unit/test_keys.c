@@ -42,7 +42,8 @@ static void test_names(void **state)
     (void) state;
     static const char *const keys[] = {
         "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",    "OPENROUTER_API_KEY",   "CURSOR_API_KEY", "COPILOT_GITHUB_TOKEN"};
+        "GOOGLE_API_KEY",    "OPENROUTER_API_KEY",   "CURSOR_API_KEY", "COPILOT_GITHUB_TOKEN",
+        "VLLM_API_KEY",      "VERTEX_ACCESS_TOKEN"};
     static const char *const others[] = {"",
                                          "ANTHROPIC",
                                          "ANTHROPIC_API_KEY_",
@@ -103,6 +104,17 @@ static void test_taking(void **state)
     assert_non_null(find(some, "CURSOR_API_KEY="));
     acp_arena_finish(&arena);
     assert_int_equal(prctl(PR_GET_DUMPABLE, 0UL, 0UL, 0UL, 0UL), 0);
+
+    /* One that the configuration names. */
+    environ = left;
+    keys_hide("OWN_KEY");
+    keys_hide("GITHUB_TOKEN");
+    environ = before;
+    assert_null(find(now, "GITHUB_TOKEN=marker-github"));
+    assert_non_null(find(now, "HOME=/home/me"));
+    assert_non_null(find(now, "LAST=one"));
+    assert_false(block_has("marker-github"));
+    assert_non_null(find(keys_environment(), "GITHUB_TOKEN=marker-github"));
     (void) prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL); /* for what looks for leaks */
     free(left);
 }

@@ -74,9 +74,13 @@ static void elsewhere_prices_are_not_ours_to_know(void **state)
 
 static void what_the_user_says_counts_most(void **state)
 {
-    static const struct model_price_row rows[] = {
-        {"gpt-5", {1, 2, 1, 1}}, {"gpt-*", {3, 4, 3, 3}}, {"free", {0, 0, 0, 0}}};
-    struct model_settings settings = {.api = MODEL_CHAT, .prices = rows, .price_count = 3};
+    static const struct model_fact_row rows[] = {
+        {"gpt-*", {.price = {3, 4, 3, 3}, .has_price = true}},
+        {"gpt-5", {.price = {1, 2, 1, 1}, .has_price = true}},
+        {"free", {.has_price = true}},
+    };
+    static const struct model_table table = {rows, 3};
+    struct model_settings settings = {.api = MODEL_CHAT, .facts = &table};
     (void) state;
     assert_true(is_about(cost_of(&settings, "gpt-5"), 3));
     assert_true(is_about(cost_of(&settings, "gpt-5-mini"), 7));
@@ -92,9 +96,9 @@ static void the_cache_has_its_own_prices(void **state)
     struct model_usage usage = {
         .input = 1000000, .cached = 600000, .written = 300000, .output = 10000};
     (void) state;
-    assert_true(is_about(prices_cost(&price, &usage), 1 + 0.6 + 3.6 + 1));
+    assert_true(is_about(facts_cost(&price, &usage), 1 + 0.6 + 3.6 + 1));
     usage.cached = 2000000; /* a service that counts otherwise: nothing is paid back */
-    assert_true(is_about(prices_cost(&price, &usage), 2 + 3.6 + 1));
+    assert_true(is_about(facts_cost(&price, &usage), 2 + 3.6 + 1));
 }
 
 static void a_cost_that_the_service_tells_stays(void **state)

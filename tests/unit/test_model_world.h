@@ -132,7 +132,9 @@ static void begin(struct world *w, void **state, enum model_api api)
     acp_buf_init(&w->log, MIB(1));
     web_start(&w->web, &w->host->loop);
     assert_int_equal(http_client_new(&w->host->loop, NULL, &w->client), 0);
-    static const struct model_price_row prices[] = {{"m*", {2, 10, 2, 2}}};
+    static const struct model_fact_row rows[] = {
+        {"m*", {.price = {2, 10, 2, 2}, .has_price = true}}};
+    static const struct model_table facts = {rows, 1};
     struct model_settings settings = {
         .api = api,
         .name = "Test",
@@ -142,8 +144,7 @@ static void begin(struct world *w, void **state, enum model_api api)
         .backoff_ms = 4,
         .stall_ms = 300,
         .attempts = 3,
-        .prices = prices,
-        .price_count = 1,
+        .facts = &facts,
         .window = 1000,
     };
     assert_int_equal(model_service_new(&w->host->loop, w->client, &settings, &w->service, NULL), 0);
