@@ -208,24 +208,43 @@ static void list_keyless(struct doctor *doctor, const struct model_offer *offers
               "%s; `acp agent login PROVIDER` stores one", names);
 }
 
-/* Which model a session of acp agent begins with, and why. */
-static void tell_model(struct doctor *doctor, const struct model_offer *offers, size_t count)
+/* Which model would answer, where, and why; never a key. */
+static void on_model(struct model_find *find, const struct model_choice *choice, void *user)
 {
-    const char *named = config_text(doctor->conversation.config, CONFIG_MODEL);
-    const struct model_offer *chosen = NULL;
-    for (size_t i = 0; i < count && !chosen; i++)
-        if (offers[i].settings.model)
-            chosen = &offers[i];
-    if (named)
-        found(doctor, FINDING_GOOD, "model of acp agent", NULL,
-              "%s, which the configuration names, where a provider has it", named);
-    else if (chosen)
-        found(doctor, FINDING_GOOD, "model of acp agent", NULL, "%s/%s, since %s", chosen->id,
-              chosen->settings.model, chosen->why);
+    const char *named = config_text(((struct doctor *) user)->conversation.config, CONFIG_MODEL);
+    const struct model_settings *settings = &choice->settings;
+    struct acp_str place = http_place(acp_str(settings->base_url ? settings->base_url : ""));
+    (void) find;
+    if (settings->api == MODEL_DEMO)
+        found(user, FINDING_NOTE, "built-in agent",
+              "run `acp agent login PROVIDER`, set a key such as ANTHROPIC_API_KEY, or start a "
+              "model server on this machine",
+              "only the offline demo answers: %s", choice->why);
     else
-        found(doctor, FINDING_NOTE, "model of acp agent", "run `acp agent login PROVIDER`",
-              "there is no key, so it is that of a model server of yours on this machine, or the "
-              "offline demo");
+        found(user, FINDING_GOOD, "built-in agent", NULL, "%s/%s%s%.*s: %s", choice->id,
+              named             ? named
+              : settings->model ? settings->model
+                                : "its default model",
+              place.len ? " at " : "", (int) (place.len < 200 ? place.len : 200),
+              place.len ? place.ptr : "", choice->why);
+    if (*choice->note)
+        found(user, FINDING_NOTE, "built-in agent", NULL, "%s", choice->note);
+}
+
+static void look_at_model(struct doctor *doctor, const struct model_sources *sources)
+{
+    struct model_find *find = NULL;
+    struct http_client *http = NULL;
+    int err = http_client_new(&doctor->loop, NULL, &http);
+    if (!err)
+        err = model_find_new(&doctor->loop, http, sources, NULL, on_model, doctor, &find);
+    if (err)
+        found(doctor, FINDING_BAD, "built-in agent", NULL, "%s", acp_io_err_text(err));
+    else
+        (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
+    model_find_free(find);
+    http_client_free(http);
+    (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
 }
 
 static void look_at_providers(struct doctor *doctor)
@@ -246,7 +265,7 @@ static void look_at_providers(struct doctor *doctor)
               (int) (place.len < 200 ? place.len : 200), place.ptr);
     }
     list_keyless(doctor, offers, count);
-    tell_model(doctor, offers, count);
+    look_at_model(doctor, &sources);
 }
 
 /* ---- Agents --------------------------------------------------------------------------------- */

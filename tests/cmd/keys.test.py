@@ -316,7 +316,7 @@ def a_stored_key_is_in_its_file_alone(user):
         user.run(*words, status=None, **without)
     out, _ = user.run("doctor", "--no-start", status=None, **without)
     for word in ("provider anthropic: a key was stored by acp agent login; it is asked at api.anthropic.com",
-                 "provider openai: OPENAI_API_KEY is set", "model of acp agent: anthropic/"):
+                 "provider openai: OPENAI_API_KEY is set", "built-in agent: anthropic/"):
         assert word in out, (word, out)
     os.chmod(file, 0o644)
     out, err = user.run("doctor", "--no-start", status=None, **without)
