@@ -20,7 +20,7 @@ static size_t scan_all(void *user)
     const struct messages *m = user;
     for (size_t i = 0; i < m->count; i++) {
         struct acp_scan scan;
-        if (acp_scan(m->items[i], no_key, &scan, NULL) || !scan.session_id.ptr)
+        if (acp_scan_message(m->items[i], no_key, &scan, NULL) || !scan.session_id.ptr)
             abort();
         bench_use(&scan);
     }
@@ -61,7 +61,7 @@ static size_t splice_all(void *user)
     for (size_t i = 0; i < m->count; i++) {
         struct acp_scan scan;
         acp_buf_clear(&out);
-        if (acp_scan(m->items[i], no_key, &scan, NULL) ||
+        if (acp_scan_message(m->items[i], no_key, &scan, NULL) ||
             acp_scan_splice(m->items[i], scan.session_id, by, &out))
             abort();
         bench_use(out.data);
@@ -102,7 +102,7 @@ static struct params params_of(const struct messages *m)
         abort();
     for (size_t i = 0; i < m->count; i++) {
         struct acp_scan scan;
-        if (acp_scan(m->items[i], no_key, &scan, NULL))
+        if (acp_scan_message(m->items[i], no_key, &scan, NULL))
             abort();
         params.items[i] = scan.params;
     }
@@ -132,7 +132,7 @@ static size_t decode_all(void *user)
     const struct messages *m = user;
     for (size_t i = 0; i < m->count; i++) {
         struct acp_scan scan;
-        if (acp_scan(m->items[i], no_key, &scan, NULL))
+        if (acp_scan_message(m->items[i], no_key, &scan, NULL))
             abort();
         decode_one(scan.params);
     }
@@ -150,9 +150,10 @@ static size_t encode_many(void *user)
     for (size_t i = 0; i < ENCODES; i++) {
         struct acp_json_writer w;
         struct acp_session_notification note;
-        acp_session_notification_init(&note, acp_str("sess_0123456789abcdef"));
+        acp_session_notification_init(&note, acp_str_from("sess_0123456789abcdef"));
         acp_session_update_init_agent_message_chunk(&note.update);
-        acp_content_block_init_text(&note.update.agent_message_chunk.content, acp_str(chunk_text));
+        acp_content_block_init_text(&note.update.agent_message_chunk.content,
+                                    acp_str_from(chunk_text));
         acp_buf_clear(&out);
         (void) acp_buf_append(&out, head, sizeof(head) - 1);
         acp_json_writer_init(&w, &out);

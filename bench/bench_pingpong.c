@@ -110,7 +110,8 @@ static double peer_round(struct acp_peer *peer, int in, int out)
     uint64_t start = nanoseconds();
     for (int i = 0; i < TURNS; i++) {
         int answered = 0;
-        struct acp_request request = {acp_str_n("session/prompt", 14), 0, on_reply, &answered};
+        struct acp_request request = {
+            .method = ACP_STR("session/prompt"), .reply = on_reply, .user = &answered};
         if (acp_peer_request(peer, &request, acp_raw_n(params, sizeof(params) - 1), NULL))
             die("request");
         flush_peer(peer, out);
@@ -270,7 +271,8 @@ static void measure_memory(void)
         uint64_t begin = nanoseconds();
         for (int i = 0; i < TURNS; i++) {
             int answered = 0;
-            struct acp_request request = {acp_str_n("session/prompt", 14), 0, on_reply, &answered};
+            struct acp_request request = {
+                .method = ACP_STR("session/prompt"), .reply = on_reply, .user = &answered};
             (void) acp_peer_request(client, &request, acp_raw_n(params, sizeof(params) - 1), NULL);
             struct acp_str bytes = acp_peer_output(client);
             (void) acp_peer_receive(server, bytes.ptr, bytes.len, 0);

@@ -65,7 +65,7 @@ static void open_ours(void)
 {
     const struct store_writer_handler handler = {.durable = on_durable, .pressure = on_pressure};
     const struct store_writer_options options = {.path = database(), .flags = STORE_CREATE};
-    const struct store_session session = {.agent = acp_str("bench")};
+    const struct store_session session = {.agent = acp_str_from("bench")};
     memset(&ours, 0, sizeof(ours));
     if (uv_loop_init(&ours.loop) ||
         store_writer_new(&ours.loop, &options, &handler, NULL, &ours.writer) ||
@@ -89,8 +89,8 @@ static double run_ours(void)
     uint64_t sent = 0;
     while (ours.durable < EVENTS) {
         while (sent < EVENTS && !ours.high)
-            if (store_log_append(ours.log, 1, store_now(), acp_str("update"), acp_raw_n(body, BODY),
-                                 &sent))
+            if (store_log_append(ours.log, 1, store_now(), acp_str_from("update"),
+                                 acp_raw_n(body, BODY), &sent))
                 abort();
         (void) uv_run(&ours.loop, UV_RUN_ONCE);
     }
@@ -107,8 +107,8 @@ static double run_alone(void)
     for (int i = 0; i < ALONE; i++) {
         uint64_t seq = 0;
         uint64_t begin = bench_now();
-        if (store_log_append(ours.log, 1, store_now(), acp_str("update"), acp_raw_n(body, BODY),
-                             &seq))
+        if (store_log_append(ours.log, 1, store_now(), acp_str_from("update"),
+                             acp_raw_n(body, BODY), &seq))
             abort();
         while (ours.durable < seq)
             (void) uv_run(&ours.loop, UV_RUN_ONCE);

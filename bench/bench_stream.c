@@ -60,7 +60,7 @@ static void begin_round(void)
     char number[16];
     struct acp_content_block block;
     (void) snprintf(number, sizeof(number), "%d", CHUNKS);
-    acp_content_block_init_text(&block, acp_str(number));
+    acp_content_block_init_text(&block, acp_str_from(number));
     seen = 0;
     begun = bench_now();
     if (acp_client_prompt(session, &block, 1, on_end, NULL))
@@ -80,7 +80,7 @@ static void on_session(struct acp_client *client, struct acp_client_session *ope
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
-    struct acp_session_place place = {.cwd = acp_str("/")};
+    struct acp_session_params place = {.cwd = acp_str_from("/")};
     (void) user;
     if (outcome->err || acp_client_new_session(client, &place, on_session, NULL))
         abort();
@@ -93,7 +93,7 @@ static double run_ours(const char *program)
     options.process.argv = argv;
     if (acp_agent_process_start(uv_default_loop(), &options, &agent, NULL))
         abort();
-    (void) acp_client_start(acp_agent_process_client(agent), on_ready, NULL);
+    (void) acp_client_initialize(acp_agent_process_client(agent), on_ready, NULL);
     (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
     acp_agent_process_free(agent);
     (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);

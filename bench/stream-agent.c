@@ -19,8 +19,8 @@ static size_t bytes;
 /* As much as the client takes; the rest when it has caught up. */
 static void stream(struct acp_agent *agent)
 {
-    for (; left > 0 && !acp_agent_is_pressed(agent); left--)
-        (void) acp_turn_text(turn, acp_str_n(text, bytes));
+    for (; left > 0 && !acp_agent_is_above_high_water(agent); left--)
+        (void) acp_turn_send_text(turn, acp_str_n(text, bytes));
     if (left == 0)
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }

@@ -26,7 +26,7 @@ static void answer_initialize(struct acp_peer *peer, acp_call call)
 {
     struct acp_initialize_response answer;
     struct acp_implementation info;
-    acp_implementation_init(&info, acp_str("core-agent"), acp_str("1.0"));
+    acp_implementation_init(&info, acp_str_from("core-agent"), acp_str_from("1.0"));
     acp_initialize_response_init(&answer, 1);
     answer.agent_info = &info;
     struct acp_json_writer *w = acp_peer_begin_result(peer, call);
@@ -39,7 +39,7 @@ static void answer_new_session(struct acp_peer *peer, acp_call call, struct agen
     char id[32];
     struct acp_new_session_response answer;
     (void) snprintf(id, sizeof(id), "session-%d", ++agent->sessions);
-    acp_new_session_response_init(&answer, acp_str(id));
+    acp_new_session_response_init(&answer, acp_str_from(id));
     struct acp_json_writer *w = acp_peer_begin_result(peer, call);
     (void) acp_new_session_response_encode(ACP_V1, &answer, w, NULL);
     check_sent(acp_peer_commit(peer, NULL));
@@ -63,13 +63,13 @@ static void answer_prompt(struct acp_peer *peer, acp_call call, struct acp_raw p
     struct acp_prompt_request prompt;
     struct acp_failure failure;
     if (acp_prompt_request_decode(ACP_V1, params, &agent->arena, &prompt, &failure)) {
-        (void) acp_peer_error(peer, call, ACP_ERROR_CODE_INVALID_PARAMS, acp_str(failure.message),
-                              acp_raw(NULL));
+        (void) acp_peer_error(peer, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                              acp_str_from(failure.message), acp_raw_from(NULL));
         return;
     }
     if (!is_session(agent, prompt.session_id)) {
         (void) acp_peer_error(peer, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
-                              acp_str("There is no such session"), acp_raw(NULL));
+                              acp_str_from("There is no such session"), acp_raw_from(NULL));
         return;
     }
     for (size_t i = 0; i < prompt.prompt.count; i++) {
@@ -77,11 +77,11 @@ static void answer_prompt(struct acp_peer *peer, acp_call call, struct acp_raw p
         acp_session_notification_init(&note, prompt.session_id);
         acp_session_update_init_agent_message_chunk(&note.update);
         note.update.agent_message_chunk.content = prompt.prompt.items[i];
-        struct acp_json_writer *w = acp_peer_begin_notify(peer, acp_str("session/update"));
+        struct acp_json_writer *w = acp_peer_begin_notify(peer, acp_str_from("session/update"));
         (void) acp_session_notification_encode(ACP_V1, &note, w, NULL);
         check_sent(acp_peer_commit(peer, NULL));
     }
-    (void) acp_peer_result(peer, call, acp_raw("{\"stopReason\":\"end_turn\"}"));
+    (void) acp_peer_result(peer, call, acp_raw_from("{\"stopReason\":\"end_turn\"}"));
 }
 
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
@@ -104,7 +104,7 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
         break;
     default:
         (void) acp_peer_error(peer, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
-                              acp_str("Method not found"), acp_raw(NULL));
+                              acp_str_from("Method not found"), acp_raw_from(NULL));
     }
 }
 

@@ -23,7 +23,7 @@ struct client {
 static void stop(struct client *client, const char *what, const struct acp_reply *reply)
 {
     struct acp_str why =
-        reply->error_message.ptr ? reply->error_message : acp_str(acp_err_text(reply->err));
+        reply->error_message.ptr ? reply->error_message : acp_str_from(acp_err_text(reply->err));
     (void) fprintf(stderr, "core-client: %s: %.*s\n", what, (int) why.len, why.ptr);
     client->status = 1;
 }
@@ -70,10 +70,10 @@ static void on_session(struct acp_peer *peer, uint64_t id, const struct acp_repl
     }
     struct acp_content_block block;
     struct acp_prompt_request prompt;
-    acp_content_block_init_text(&block, acp_str(client->message));
+    acp_content_block_init_text(&block, acp_str_from(client->message));
     acp_prompt_request_init(&prompt, session.session_id, &block, 1);
     struct acp_request request = {
-        .method = acp_str("session/prompt"), .reply = on_prompt_end, .user = client};
+        .method = acp_str_from("session/prompt"), .reply = on_prompt_end, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
     (void) acp_prompt_request_encode(ACP_V1, &prompt, w, NULL);
     check_sent(client, acp_peer_commit(peer, NULL));
@@ -90,9 +90,9 @@ static void on_initialized(struct acp_peer *peer, uint64_t id, const struct acp_
         stop(client, "the agent could not be initialized", reply);
         return;
     }
-    acp_new_session_request_init(&session, acp_str(cwd));
+    acp_new_session_request_init(&session, acp_str_from(cwd));
     struct acp_request request = {
-        .method = acp_str("session/new"), .reply = on_session, .user = client};
+        .method = acp_str_from("session/new"), .reply = on_session, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
     (void) acp_new_session_request_encode(ACP_V1, &session, w, NULL);
     check_sent(client, acp_peer_commit(peer, NULL));
@@ -103,7 +103,7 @@ static void begin(struct acp_peer *peer, struct client *client)
     struct acp_initialize_request hello;
     acp_initialize_request_init(&hello, 1);
     struct acp_request request = {
-        .method = acp_str("initialize"), .reply = on_initialized, .user = client};
+        .method = acp_str_from("initialize"), .reply = on_initialized, .user = client};
     struct acp_json_writer *w = acp_peer_begin_request(peer, &request);
     (void) acp_initialize_request_encode(ACP_V1, &hello, w, NULL);
     check_sent(client, acp_peer_commit(peer, NULL));

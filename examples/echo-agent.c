@@ -5,7 +5,7 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
 {
     (void) user;
     for (size_t i = 0; i < prompt.count; i++)
-        (void) acp_turn_block(turn, &prompt.items[i]);
+        (void) acp_turn_send_block(turn, &prompt.items[i]);
     (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
 

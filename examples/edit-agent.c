@@ -48,7 +48,7 @@ static void free_edit(struct edit *edit)
 static void end_turn(struct acp_turn *turn, struct edit *edit, struct acp_str words)
 {
     free_edit(edit);
-    (void) acp_turn_text(turn, words);
+    (void) acp_turn_send_text(turn, words);
     (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
 
@@ -58,15 +58,15 @@ static void fail_turn(struct acp_turn *turn, struct edit *edit, const char *what
     char message[600];
     (void) snprintf(message, sizeof(message), "%s: %.*s", what, ACP_ARG(why));
     free_edit(edit);
-    (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str(message));
+    (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str_from(message));
 }
 
 static void set_status(struct acp_turn *turn, enum acp_tool_call_status_is status)
 {
     struct acp_tool_call_update update;
-    acp_tool_call_update_init(&update, acp_str("edit"));
+    acp_tool_call_update_init(&update, acp_str_from("edit"));
     update.status.is = status;
-    (void) acp_turn_tool(turn, &update);
+    (void) acp_turn_send_tool_call(turn, &update);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static void after_write(struct acp_turn *turn, const struct acp_outcome *outcome
     if (outcome->err)
         fail_turn(turn, user, "cannot write the file", outcome->why);
     else
-        end_turn(turn, user, acp_str("Done."));
+        end_turn(turn, user, acp_str_from("Done."));
 }
 
 static int write_disk(const char *path, struct acp_str text)
@@ -97,27 +97,28 @@ static void write_file(struct acp_turn *turn, struct edit *edit)
     struct acp_outcome outcome = {0};
     set_status(turn, ACP_TOOL_CALL_STATUS_IN_PROGRESS);
     if (edit->by_client) {
-        outcome.err = acp_turn_write_file(turn, acp_str(edit->path), text, after_write, edit);
+        outcome.err = acp_turn_write_file(turn, acp_str_from(edit->path), text, after_write, edit);
         if (!outcome.err)
             return;
-        outcome.why = acp_str(acp_err_text(outcome.err));
+        outcome.why = acp_str_from(acp_err_text(outcome.err));
     } else if (write_disk(edit->path, text)) {
         outcome.err = ACP_ERR_REMOTE;
-        outcome.why = acp_str(strerror(errno));
+        outcome.why = acp_str_from(strerror(errno));
     }
-    after_write(turn, &outcome, acp_str(NULL), edit);
+    after_write(turn, &outcome, acp_str_from(NULL), edit);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-static void after_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+static void after_permission(struct acp_turn *turn, const struct acp_permission_answer *answer,
+                             void *user)
 {
     if (answer->err == 0 && answer->kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE) {
         write_file(turn, user);
         return;
     }
     set_status(turn, ACP_TOOL_CALL_STATUS_FAILED);
-    end_turn(turn, user, acp_str("Nothing was written."));
+    end_turn(turn, user, acp_str_from("Nothing was written."));
 }
 
 static void show_change(struct acp_turn *turn, struct edit *edit)
@@ -131,19 +132,19 @@ static void show_change(struct acp_turn *turn, struct edit *edit)
          .kind.is = ACP_PERMISSION_OPTION_KIND_REJECT_ONCE},
     };
     const enum mode *mode = acp_session_user(acp_turn_session(turn));
-    struct acp_tool_call_content diff =
-        acp_tool_diff(acp_str(edit->path), acp_str(edit->old_text), acp_buf_view(&edit->new_text));
+    struct acp_tool_call_content diff = acp_tool_diff(
+        acp_str_from(edit->path), acp_str_from(edit->old_text), acp_buf_view(&edit->new_text));
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("edit"));
-    tool.title = acp_str("Replace text");
+    acp_tool_call_update_init(&tool, acp_str_from("edit"));
+    tool.title = acp_str_from("Replace text");
     tool.kind.is = ACP_TOOL_KIND_EDIT;
     tool.status.is =
         *mode == MODE_READ_ONLY ? ACP_TOOL_CALL_STATUS_COMPLETED : ACP_TOOL_CALL_STATUS_PENDING;
     tool.content.items = &diff;
     tool.content.count = 1;
-    int err = acp_turn_tool(turn, &tool);
+    int err = acp_turn_send_tool_call(turn, &tool);
     if (!err && *mode == MODE_READ_ONLY) {
-        end_turn(turn, edit, acp_str("The session is read-only: nothing was written."));
+        end_turn(turn, edit, acp_str_from("The session is read-only: nothing was written."));
         return;
     }
     if (!err && *mode == MODE_AUTO) {
@@ -151,9 +152,9 @@ static void show_change(struct acp_turn *turn, struct edit *edit)
         return;
     }
     if (!err)
-        err = acp_turn_ask_permission(turn, &tool, options, 2, after_permission, edit);
+        err = acp_turn_request_permission(turn, &tool, options, 2, after_permission, edit);
     if (err)
-        fail_turn(turn, edit, "cannot ask for permission", acp_str(acp_err_text(err)));
+        fail_turn(turn, edit, "cannot ask for permission", acp_str_from(acp_err_text(err)));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -165,12 +166,12 @@ static int replace_text(struct edit *edit)
     while ((found = strstr(from, edit->find))) {
         int err = acp_buf_append(&edit->new_text, from, (size_t) (found - from));
         if (!err)
-            err = acp_buf_append_str(&edit->new_text, acp_str(edit->replace));
+            err = acp_buf_append_str(&edit->new_text, acp_str_from(edit->replace));
         if (err)
             return err;
         from = found + strlen(edit->find);
     }
-    return acp_buf_append_str(&edit->new_text, acp_str(from));
+    return acp_buf_append_str(&edit->new_text, acp_str_from(from));
 }
 
 static void after_read(struct acp_turn *turn, const struct acp_outcome *outcome,
@@ -184,9 +185,9 @@ static void after_read(struct acp_turn *turn, const struct acp_outcome *outcome,
     edit->old_text = acp_str_dup(text);
     int err = edit->old_text ? replace_text(edit) : ACP_ERR_NOMEM;
     if (err)
-        fail_turn(turn, edit, "cannot make the change", acp_str(acp_err_text(err)));
+        fail_turn(turn, edit, "cannot make the change", acp_str_from(acp_err_text(err)));
     else if (!strstr(edit->old_text, edit->find))
-        end_turn(turn, edit, acp_str("The file does not have that text."));
+        end_turn(turn, edit, acp_str_from("The file does not have that text."));
     else
         show_change(turn, edit);
 }
@@ -201,10 +202,10 @@ static void read_disk(struct acp_turn *turn, struct edit *edit)
     FILE *file = fopen(edit->path, "rb");
     while (file && !outcome.err && (n = fread(chunk, 1, sizeof(chunk), file)) > 0)
         outcome.err = acp_buf_append(&text, chunk, n);
-    outcome.why = acp_str(acp_err_text(outcome.err));
+    outcome.why = acp_str_from(acp_err_text(outcome.err));
     if (!file || ferror(file)) {
         outcome.err = ACP_ERR_REMOTE;
-        outcome.why = acp_str(strerror(errno));
+        outcome.why = acp_str_from(strerror(errno));
     }
     if (file)
         (void) fclose(file);
@@ -215,7 +216,7 @@ static void read_disk(struct acp_turn *turn, struct edit *edit)
 static void read_file(struct acp_turn *turn, struct edit *edit)
 {
     edit->by_client = true;
-    if (acp_turn_read_file(turn, acp_str(edit->path), 0, 0, after_read, edit) == 0)
+    if (acp_turn_read_file(turn, acp_str_from(edit->path), 0, 0, after_read, edit) == 0)
         return;
     edit->by_client = false; /* version 2, or the client does not offer its files */
     read_disk(turn, edit);
@@ -229,7 +230,7 @@ static char *take_line(struct acp_str *text)
     const char *end = text->len ? memchr(text->ptr, '\n', text->len) : NULL;
     size_t n = end ? (size_t) (end - text->ptr) : text->len;
     char *line = acp_str_dup(acp_str_n(text->ptr, n));
-    *text = end ? acp_str_n(end + 1, text->len - n - 1) : acp_str("");
+    *text = end ? acp_str_n(end + 1, text->len - n - 1) : acp_str_from("");
     return line;
 }
 
@@ -242,10 +243,10 @@ static bool is_inside(const char *path, struct acp_str folder)
 static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
 {
     struct edit *edit = calloc(1, sizeof(*edit));
-    struct acp_str text = acp_str("");
+    struct acp_str text = acp_str_from("");
     (void) user;
     if (!edit) {
-        (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str("out of memory"));
+        (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str_from("out of memory"));
         return;
     }
     acp_buf_init(&edit->new_text, MAX_FILE);
@@ -255,10 +256,11 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
     edit->find = take_line(&text);
     edit->replace = take_line(&text);
     if (!edit->path || !edit->find || !edit->replace)
-        fail_turn(turn, edit, "cannot read the prompt", acp_str("out of memory"));
+        fail_turn(turn, edit, "cannot read the prompt", acp_str_from("out of memory"));
     else if (!edit->find[0] || !is_inside(edit->path, acp_session_cwd(acp_turn_session(turn))))
-        end_turn(turn, edit,
-                 acp_str("Please write three lines: the absolute path of a file in the session's "
+        end_turn(
+            turn, edit,
+            acp_str_from("Please write three lines: the absolute path of a file in the session's "
                          "folder, the text to find, and the text to put in its place."));
     else
         read_file(turn, edit);
@@ -274,7 +276,8 @@ static void on_new_session(struct acp_session *session,
     enum mode *mode = malloc(sizeof(*mode));
     (void) request, (void) user;
     if (!mode) {
-        (void) acp_session_refuse(session, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str("out of memory"));
+        (void) acp_session_reject(session, ACP_ERROR_CODE_INTERNAL_ERROR,
+                                  acp_str_from("out of memory"));
         return;
     }
     *mode = MODE_ASK;
@@ -289,12 +292,12 @@ static void on_set_mode(struct acp_session *session, acp_call call, struct acp_s
     for (int i = 0; i < MODE_COUNT; i++) {
         if (acp_str_eq(modes[i].id, id)) {
             *mode = (enum mode) i;
-            (void) acp_session_mode_set(session, call, id);
+            (void) acp_session_reply_set_mode(session, call, id);
             return;
         }
     }
-    (void) acp_agent_refuse(acp_session_agent(session), call, ACP_ERROR_CODE_INVALID_PARAMS,
-                            acp_str("no such mode"));
+    (void) acp_agent_respond_error(acp_session_agent(session), call, ACP_ERROR_CODE_INVALID_PARAMS,
+                                   acp_str_from("no such mode"));
 }
 
 static void on_end_session(struct acp_session *session, void *user)

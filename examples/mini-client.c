@@ -32,17 +32,17 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
 {
     struct acp_content_block block;
     (void) client;
-    acp_content_block_init_text(&block, acp_str(message));
+    acp_content_block_init_text(&block, acp_str_from(message));
     if (outcome->err || acp_client_prompt(session, &block, 1, on_end, agent))
-        finish(agent, outcome->err ? outcome->why : acp_str("no prompt"), 1);
+        finish(agent, outcome->err ? outcome->why : acp_str_from("no prompt"), 1);
 }
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *message)
 {
     static char cwd[4096];
-    struct acp_session_place place = {.cwd = acp_str(getcwd(cwd, sizeof(cwd)))};
+    struct acp_session_params place = {.cwd = acp_str_from(getcwd(cwd, sizeof(cwd)))};
     if (outcome->err || acp_client_new_session(client, &place, on_session, message))
-        finish(agent, outcome->err ? outcome->why : acp_str("no session"), 1);
+        finish(agent, outcome->err ? outcome->why : acp_str_from("no session"), 1);
 }
 
 int main(int argc, char **argv)
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     (void) acp_reaper_new(uv_default_loop(), &reaper); /* ends what the agent leaves behind */
     if (argc < 3 || acp_agent_process_start(uv_default_loop(), &options, &agent, &failure))
         return fprintf(stderr, "%s\n", failure.message), 1;
-    (void) acp_client_start(acp_agent_process_client(agent), on_ready, argv[1]);
+    (void) acp_client_initialize(acp_agent_process_client(agent), on_ready, argv[1]);
     (void) uv_run(uv_default_loop(), UV_RUN_DEFAULT);
     acp_agent_process_free(agent);
     acp_reaper_free(reaper);

@@ -14,7 +14,7 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
 {
     (void) user;
     for (size_t i = 0; i < prompt.count; i++)
-        if (acp_turn_block(turn, &prompt.items[i]))
+        if (acp_turn_send_block(turn, &prompt.items[i]))
             (void) fputs("poll-agent: cannot send a block of the prompt back\n", stderr);
     (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }

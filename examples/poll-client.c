@@ -71,16 +71,16 @@ static bool rejects(const struct acp_permission_option *option)
 
 /* By the flag: the first option of that kind, or no answer when none is offered. */
 static void answer_by_flag(struct program *program, acp_call call,
-                           const struct acp_permission_question *question)
+                           const struct acp_permission_request *question)
 {
     for (size_t i = 0; i < question->options.count; i++) {
         const struct acp_permission_option *option = &question->options.items[i];
         if (program->answer == ANSWER_ALLOW ? allows(option) : rejects(option)) {
-            (void) acp_client_permit(program->client, call, option->option_id);
+            (void) acp_client_select_permission(program->client, call, option->option_id);
             return;
         }
     }
-    (void) acp_client_reject(program->client, call);
+    (void) acp_client_cancel_permission(program->client, call);
 }
 
 static void free_question(struct question *question)
@@ -97,7 +97,7 @@ static void show_question(const struct program *program)
         (void) fputs(program->questions->text, stderr);
 }
 
-static char *question_text(const struct acp_permission_question *question)
+static char *question_text(const struct acp_permission_request *question)
 {
     struct acp_buf text;
     acp_buf_init(&text, 64 * 1024);
@@ -112,7 +112,7 @@ static char *question_text(const struct acp_permission_question *question)
     return copy;
 }
 
-static struct question *copy_question(acp_call call, const struct acp_permission_question *from)
+static struct question *copy_question(acp_call call, const struct acp_permission_request *from)
 {
     struct question *question =
         calloc(1, sizeof(*question) + from->options.count * sizeof(question->ids[0]));
@@ -133,7 +133,7 @@ static struct question *copy_question(acp_call call, const struct acp_permission
 }
 
 static void on_permission(struct acp_client_session *session, acp_call call,
-                          const struct acp_permission_question *asked, void *user)
+                          const struct acp_permission_request *asked, void *user)
 {
     struct program *program = user;
     (void) session;
@@ -143,7 +143,7 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     }
     struct question *question = program->input_ended ? NULL : copy_question(call, asked);
     if (!question) {
-        (void) acp_client_reject(program->client, call);
+        (void) acp_client_cancel_permission(program->client, call);
         return;
     }
     struct question **end = &program->questions;
@@ -186,7 +186,7 @@ static void on_terminal(struct program *program)
         (void) fputs("no answer\n", stderr);
         while ((question = program->questions)) {
             program->questions = question->next;
-            (void) acp_client_reject(program->client, question->call);
+            (void) acp_client_cancel_permission(program->client, question->call);
             free_question(question);
         }
     } else {
@@ -195,7 +195,8 @@ static void on_terminal(struct program *program)
             (void) fprintf(stderr, "a number from 1 to %zu: ", question->count);
         } else {
             acp_call call = question->call;
-            (void) acp_client_permit(program->client, call, acp_str(question->ids[number - 1]));
+            (void) acp_client_select_permission(program->client, call,
+                                                acp_str_from(question->ids[number - 1]));
             remove_question(program, call);
         }
     }
@@ -207,7 +208,7 @@ static void on_terminal(struct program *program)
 static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
 {
     (void) session, (void) user;
-    if (event->kind == ACP_EVENT_CHUNK && event->author == ACP_AUTHOR_AGENT &&
+    if (event->kind == ACP_EVENT_CHUNK && event->author == ACP_MESSAGE_ROLE_AGENT &&
         event->block->is == ACP_CONTENT_BLOCK_TEXT) {
         printf("%.*s", ACP_ARG(event->block->text.text));
         (void) fflush(stdout);
@@ -236,9 +237,9 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
         fail(program, "cannot create a session", outcome->why);
         return;
     }
-    acp_content_block_init_text(&block, acp_str(program->message));
+    acp_content_block_init_text(&block, acp_str_from(program->message));
     if (acp_client_prompt(session, &block, 1, on_end, program))
-        fail(program, "cannot send the prompt", acp_client_why(client));
+        fail(program, "cannot send the prompt", acp_client_error_text(client));
 }
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -249,9 +250,9 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         fail(program, "cannot initialize the connection", outcome->why);
         return;
     }
-    struct acp_session_place place = {.cwd = acp_str(getcwd(cwd, sizeof(cwd)))};
+    struct acp_session_params place = {.cwd = acp_str_from(getcwd(cwd, sizeof(cwd)))};
     if (acp_client_new_session(client, &place, on_session, program))
-        fail(program, "cannot create a session", acp_client_why(client));
+        fail(program, "cannot create a session", acp_client_error_text(client));
 }
 
 /* ---- The agent's process --------------------------------------------------------------------- */
@@ -322,7 +323,7 @@ static void explain_end(struct acp_client *client, int status)
     else
         (void) snprintf(sentence, sizeof(sentence), "the agent exited with status %d",
                         WEXITSTATUS(status));
-    acp_client_explain_close(client, acp_str(sentence));
+    acp_client_set_close_message(client, acp_str_from(sentence));
 }
 
 /* ---- Main ------------------------------------------------------------------------------------ */
@@ -342,9 +343,9 @@ static void run(struct program *program, pid_t pid, int in, int out)
             stopped = true;
             acp_endpoint_receive_end(endpoint, poll_loop_now());
         } else if (result == POLL_LOOP_FAILED) {
-            fail(program, "poll", acp_str(strerror(errno)));
+            fail(program, "poll", acp_str_from(strerror(errno)));
         } else if (result == POLL_LOOP_DONE && !program->finished) {
-            fail(program, "the connection", acp_str("closed"));
+            fail(program, "the connection", acp_str_from("closed"));
         }
         if (terminal.revents && program->questions)
             on_terminal(program);
@@ -382,7 +383,7 @@ int main(int argc, char **argv)
     static const struct acp_client_handler handler = {
         .event = on_event,
         .permission = on_permission,
-        .permission_gone = on_permission_gone,
+        .permission_cancelled = on_permission_gone,
     };
     static const struct acp_client_options options = {
         .name = ACP_STR("poll-client"),
@@ -400,13 +401,13 @@ int main(int argc, char **argv)
     (void) setvbuf(stdin, NULL, _IONBF, 0); /* so that poll() sees what getline() has not read */
     int err = acp_client_new(&options, &handler, &program, &program.client);
     if (!err)
-        err = acp_client_start(program.client, on_ready, &program);
+        err = acp_client_initialize(program.client, on_ready, &program);
     if (err) {
-        fail(&program, "cannot start", acp_str(acp_err_text(err)));
+        fail(&program, "cannot start", acp_str_from(acp_err_text(err)));
     } else {
         pid_t pid = start_agent(argv + optind, &in, &out);
         if (pid < 0)
-            fail(&program, "cannot start the agent", acp_str(strerror(errno)));
+            fail(&program, "cannot start the agent", acp_str_from(strerror(errno)));
         else
             run(&program, pid, in, out);
     }

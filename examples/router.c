@@ -6,8 +6,8 @@
  * New sessions go to the agents in turn.  Towards the client, ids that an agent has chosen carry
  * its number: those of its sessions ("sess-1" is "02:sess-1") and those of its requests ("a" is
  * "02:a", 17 is "02#17"), so that whatever the client sends later names its agent.  Messages are
- * neither decoded nor printed again: acp_scan() finds the ids, and acp_scan_splice_all() copies the
- * message with a few bytes replaced.
+ * neither decoded nor printed again: acp_scan_message() finds the ids, and acp_scan_splice_all()
+ * copies the message with a few bytes replaced.
  *
  * session/list is refused: the ids inside its answer would have to be rewritten as well.
  */
@@ -101,7 +101,7 @@ static size_t add_mark(const struct end *agent, struct acp_raw id, struct acp_sp
         return 1;
     }
     ret[0] = (struct acp_splice){acp_raw_n(id.ptr, 0), acp_raw_n(agent->other_mark, 1 + MARK)};
-    ret[1] = (struct acp_splice){acp_raw_n(id.ptr + id.len, 0), acp_raw("\"")};
+    ret[1] = (struct acp_splice){acp_raw_n(id.ptr + id.len, 0), acp_raw_from("\"")};
     return 2;
 }
 
@@ -109,11 +109,11 @@ static size_t add_mark(const struct end *agent, struct acp_raw id, struct acp_sp
 static size_t remove_mark(struct acp_raw id, struct acp_splice *ret)
 {
     if (id.ptr[MARK] == ':') {
-        ret[0] = (struct acp_splice){acp_raw_n(id.ptr + 1, MARK), acp_raw("")};
+        ret[0] = (struct acp_splice){acp_raw_n(id.ptr + 1, MARK), acp_raw_from("")};
         return 1;
     }
-    ret[0] = (struct acp_splice){acp_raw_n(id.ptr, 1 + MARK), acp_raw("")};
-    ret[1] = (struct acp_splice){acp_raw_n(id.ptr + id.len - 1, 1), acp_raw("")};
+    ret[0] = (struct acp_splice){acp_raw_n(id.ptr, 1 + MARK), acp_raw_from("")};
+    ret[1] = (struct acp_splice){acp_raw_n(id.ptr + id.len - 1, 1), acp_raw_from("")};
     return 2;
 }
 
@@ -288,8 +288,8 @@ static void read_from(struct end *from, handle_fn *handle)
     acp_deframer_feed(&from->frames, bytes, (size_t) n);
     while (acp_deframer_next(&from->frames, &frame) == 0 && frame.kind) {
         struct acp_raw text = acp_raw_n(frame.text.ptr, frame.text.len);
-        if (frame.kind == ACP_FRAME_MESSAGE && acp_scan(text, request_key, &scan, NULL) == 0 &&
-            scan.kind)
+        if (frame.kind == ACP_FRAME_MESSAGE &&
+            acp_scan_message(text, request_key, &scan, NULL) == 0 && scan.kind)
             handle(from, text, &scan);
         else
             (void) fputs("router: dropped a line that is not a message\n", stderr);

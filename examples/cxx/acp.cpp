@@ -148,8 +148,8 @@ static acp_client *make_client(const acp_client_handler &handler, void *user)
 {
     acp_client_options options = {};
     acp_client *client = nullptr;
-    options.name = acp_str("cxx-client");
-    options.version = acp_str("1.0");
+    options.name = acp_str_from("cxx-client");
+    options.version = acp_str_from("1.0");
     options.versions = ACP_V1 | ACP_V2;
     check(acp_client_new(&options, &handler, user, &client), "cannot make a client");
     return client;
@@ -236,7 +236,7 @@ void Client::on_event(struct acp_client_session *, const acp_event *event, void 
 {
     auto *self = static_cast<Client *>(user);
     if (!self->callbacks_.text || event->kind != ACP_EVENT_CHUNK ||
-        event->author != ACP_AUTHOR_AGENT || event->block->is != ACP_CONTENT_BLOCK_TEXT)
+        event->author != ACP_MESSAGE_ROLE_AGENT || event->block->is != ACP_CONTENT_BLOCK_TEXT)
         return;
     try {
         self->callbacks_.text(view(event->block->text.text));
@@ -246,30 +246,30 @@ void Client::on_event(struct acp_client_session *, const acp_event *event, void 
 }
 
 void Client::on_permission(struct acp_client_session *, acp_call call,
-                           const acp_permission_question *question, void *user) noexcept
+                           const acp_permission_request *question, void *user) noexcept
 {
     auto *self = static_cast<Client *>(user);
     try {
         std::string option =
             self->callbacks_.permission ? self->callbacks_.permission(*question) : std::string();
-        if (!option.empty() &&
-            acp_client_permit(self->client_.get(), call, str(option)) != ACP_ERR_ARGUMENT)
+        if (!option.empty() && acp_client_select_permission(self->client_.get(), call,
+                                                            str(option)) != ACP_ERR_ARGUMENT)
             return;
     } catch (...) {
         self->keep_exception();
     }
-    (void) acp_client_reject(self->client_.get(), call);
+    (void) acp_client_cancel_permission(self->client_.get(), call);
 }
 
 void Client::initialize()
 {
-    check(acp_client_start(client_.get(), on_ready, this), "initialize");
+    check(acp_client_initialize(client_.get(), on_ready, this), "initialize");
     wait();
 }
 
 void Client::new_session(const std::string &cwd)
 {
-    acp_session_place place = {};
+    acp_session_params place = {};
     place.cwd = str(cwd);
     check(acp_client_new_session(client_.get(), &place, on_session, this), "session/new");
     wait();
@@ -294,8 +294,8 @@ Agent::Agent(const char *name, Prompt prompt) : prompt_(std::move(prompt))
     acp_agent_handler handler = {};
     acp_agent *agent = nullptr;
     std::random_device random;
-    options.name = acp_str(name);
-    options.version = acp_str("1.0");
+    options.name = acp_str_from(name);
+    options.version = acp_str_from("1.0");
     options.versions = ACP_V1 | ACP_V2;
     for (std::uint64_t &seed : options.seed)
         seed = static_cast<std::uint64_t>(random()) << 32 | random();
@@ -314,9 +314,10 @@ void Agent::on_prompt(acp_turn *turn, acp_content_block_list prompt, void *user)
                 self->prompt_(working, view(prompt.items[i].text.text));
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
     } catch (const std::exception &failure) {
-        (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str(failure.what()));
+        (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str_from(failure.what()));
     } catch (...) {
-        (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str("unknown exception"));
+        (void) acp_turn_fail(turn, ACP_ERROR_CODE_INTERNAL_ERROR,
+                             acp_str_from("unknown exception"));
     }
 }
 

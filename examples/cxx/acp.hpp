@@ -127,7 +127,7 @@ class Client {
         /* Text of the agent's message. */
         std::function<void(std::string_view text)> text;
         /* Returns the id of one of the options; empty, or left out: no answer. */
-        std::function<std::string(const acp_permission_question &question)> permission;
+        std::function<std::string(const acp_permission_request &question)> permission;
     };
 
     Client(const std::vector<std::string> &argv, Callbacks callbacks);
@@ -145,7 +145,7 @@ class Client {
     static void on_event(struct acp_client_session *session, const acp_event *event,
                          void *user) noexcept;
     static void on_permission(struct acp_client_session *session, acp_call call,
-                              const acp_permission_question *question, void *user) noexcept;
+                              const acp_permission_request *question, void *user) noexcept;
     static void on_ready(acp_client *client, const acp_outcome *outcome, void *user) noexcept;
     static void on_session(acp_client *client, struct acp_client_session *session,
                            const acp_outcome *outcome, void *user) noexcept;
@@ -174,7 +174,7 @@ class Turn {
     }
     void text(std::string_view words)
     {
-        check(acp_turn_text(turn_, str(words)), "text");
+        check(acp_turn_send_text(turn_, str(words)), "text");
     }
 
   private:

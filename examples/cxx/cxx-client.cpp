@@ -22,7 +22,7 @@ struct Answer {
     std::string error;
 };
 
-static std::string first_option(const acp_permission_question &question)
+static std::string first_option(const acp_permission_request &question)
 {
     return question.options.count ? std::string(acp::view(question.options.items[0].option_id))
                                   : std::string();

@@ -18,8 +18,8 @@ import time
 from ctypes import POINTER, byref, c_bool, c_char, c_int, c_int64, c_size_t, c_uint32, c_uint64
 from ctypes import c_uint, c_void_p, sizeof
 
-V1, V2 = 1, 2  # enum acp_mode
-EVENT_CHUNK, AUTHOR_AGENT = 0, 0  # enum acp_event_kind, enum acp_author
+V1, V2 = 1, 2  # enum acp_protocol_flags
+EVENT_CHUNK, AUTHOR_AGENT = 0, 0  # enum acp_event_kind, enum acp_message_role
 STOP_END_TURN = 1  # enum acp_stop
 INTERNAL_ERROR = -32603  # the code of JSON-RPC
 
@@ -129,19 +129,19 @@ declare("acp_client_new_sized", c_int, POINTER(ClientOptions), c_size_t, POINTER
         c_size_t, c_void_p, POINTER(c_void_p))
 declare("acp_client_free", None, c_void_p)
 declare("acp_client_endpoint", c_void_p, c_void_p)
-declare("acp_client_mode", c_uint, c_void_p)
-declare("acp_client_why", Str, c_void_p)
-declare("acp_client_start", c_int, c_void_p, CLIENT_FN, c_void_p)
+declare("acp_client_protocol", c_uint, c_void_p)
+declare("acp_client_error_text", Str, c_void_p)
+declare("acp_client_initialize", c_int, c_void_p, CLIENT_FN, c_void_p)
 declare("acp_client_new_session", c_int, c_void_p, POINTER(Place), SESSION_FN, c_void_p)
 declare("acp_client_prompt", c_int, c_void_p, c_void_p, c_size_t, TURN_FN, c_void_p)
-declare("acp_client_permit", c_int, c_void_p, c_uint64, Str)
-declare("acp_client_reject", c_int, c_void_p, c_uint64)
+declare("acp_client_select_permission", c_int, c_void_p, c_uint64, Str)
+declare("acp_client_cancel_permission", c_int, c_void_p, c_uint64)
 declare("acp_agent_new_sized", c_int, POINTER(AgentOptions), c_size_t, POINTER(AgentHandler),
         c_size_t, c_void_p, POINTER(c_void_p))
 declare("acp_agent_free", None, c_void_p)
 declare("acp_agent_endpoint", c_void_p, c_void_p)
-declare("acp_agent_mode", c_uint, c_void_p)
-declare("acp_turn_text", c_int, c_void_p, Str)
+declare("acp_agent_protocol", c_uint, c_void_p)
+declare("acp_turn_send_text", c_int, c_void_p, Str)
 declare("acp_turn_end", c_int, c_void_p, c_int)
 declare("acp_turn_fail", c_int, c_void_p, c_int64, Str)
 
@@ -306,7 +306,7 @@ class Client:
 
     @property
     def codec(self):
-        return Codec(lib.acp_client_mode(self.client))
+        return Codec(lib.acp_client_protocol(self.client))
 
     def _event(self, session, event, user):
         event = event.contents
@@ -325,8 +325,8 @@ class Client:
                 chosen = self.on_permission(question.contents.title.text(), self.codec.encode_list(
                     "PermissionOption", question.contents.options))
         finally:
-            if chosen is None or lib.acp_client_permit(self.client, call, Str.of(chosen)) < 0:
-                lib.acp_client_reject(self.client, call)
+            if chosen is None or lib.acp_client_select_permission(self.client, call, Str.of(chosen)) < 0:
+                lib.acp_client_cancel_permission(self.client, call)
 
     def _call(self, kind, function, *arguments):
         """Calls a function that calls back with an outcome; returns what stands just before that."""
@@ -340,7 +340,7 @@ class Client:
 
         callback = self.guard(kind, done)
         self.keep_callback = callback  # until the client is freed, which may call it
-        check(function(*arguments, callback, None), lib.acp_client_why(self.client).text())
+        check(function(*arguments, callback, None), lib.acp_client_error_text(self.client).text())
         while not answers and self.guard.exception is None and self.loop.step():
             pass
         self.guard.reraise()
@@ -351,7 +351,7 @@ class Client:
         return before
 
     def initialize(self):
-        self._call(CLIENT_FN, lib.acp_client_start, self.client)
+        self._call(CLIENT_FN, lib.acp_client_initialize, self.client)
 
     def new_session(self, cwd):
         place = Place(cwd=Str.of(cwd))
@@ -376,7 +376,7 @@ class Turn:
         self.turn = turn
 
     def text(self, words):
-        check(lib.acp_turn_text(self.turn, Str.of(words)))
+        check(lib.acp_turn_send_text(self.turn, Str.of(words)))
 
 
 class Agent:
@@ -393,7 +393,7 @@ class Agent:
                                       sizeof(self.callbacks), None, byref(self.agent)))
 
     def _prompt(self, turn, prompt, user):
-        codec = Codec(lib.acp_agent_mode(self.agent))
+        codec = Codec(lib.acp_agent_protocol(self.agent))
         try:
             self.on_prompt(Turn(turn), codec.encode_list("ContentBlock", prompt))
         except Exception as exception:

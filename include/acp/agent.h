@@ -8,12 +8,13 @@
  *     static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt,
  *                           void *user)
  *     {
- *         acp_turn_text(turn, acp_str("Hello."));
+ *         acp_turn_send_text(turn, acp_str_from("Hello."));
  *         acp_turn_end(turn, ACP_STOP_END_TURN);
  *     }
  *
  *     static const struct acp_agent_handler handler = {.prompt = on_prompt};
- *     struct acp_agent_options options = {.name = acp_str("hello"), .versions = ACP_V1 | ACP_V2};
+ *     struct acp_agent_options options = {.name = acp_str_from("hello"),
+ *           .versions = ACP_V1 | ACP_V2};
  *     getrandom(options.seed, sizeof(options.seed), 0);
  *     err = acp_agent_new(&options, &handler, NULL, &agent);
  *     drive(acp_agent_endpoint(agent));       the loop of endpoint.h; or use acp_agent_run()
@@ -29,7 +30,7 @@
  *
  * The role does no I/O: whoever carries its bytes drives acp_agent_endpoint().  endpoint.h has the
  * rules for threads, callbacks and freeing.  Callbacks come out of the calls that drive the
- * endpoint, out of acp_agent_close() and acp_agent_free(), and: keep_update out of whatever says
+ * endpoint, out of acp_agent_close() and acp_agent_free(), and: before_update out of whatever says
  * something, prompt out of acp_turn_end() and acp_turn_fail() when another prompt waits.
  * Sessions and turns belong to the role.  A session is valid until its `end_session` callback
  * returns, a turn until acp_turn_end() or acp_turn_fail() is called or that callback returns.
@@ -103,7 +104,8 @@ struct acp_agent_options {
  * what the client is then told; prompt must be there.
  *
  * Callbacks that take a session or a call answer later or at once: a session by
- * acp_session_accept() or acp_session_refuse(), a call by acp_agent_answer() or acp_agent_refuse().
+ * acp_session_accept() or acp_session_reject(), a call by acp_agent_respond() or
+ * acp_agent_respond_error().
  */
 struct acp_agent_handler {
     /* A new session.  Left out: accepted as it is. */
@@ -111,10 +113,10 @@ struct acp_agent_handler {
                         void *user);
     /*
      * An old one whose history is to be sent again (acp_session_replay() or the acp_session_*
-     * calls), then accepted.  When it is open in this connection already, acp_agent_session() still
-     * gives that one: acp_session_accept() ends it, acp_session_refuse() leaves it as it is.  While
-     * a turn is running in it the role refuses the request with -32600, because history and turn
-     * would mix.  A version 2 client may resume it without the history meanwhile.  Left out in
+     * calls), then accepted.  When it is open in this connection already, acp_agent_find_session()
+     * still gives that one: acp_session_accept() ends it, acp_session_reject() leaves it as it is.
+     * While a turn is running in it the role refuses the request with -32600, because history and
+     * turn would mix.  A version 2 client may resume it without the history meanwhile.  Left out in
      * version 2: the role itself replays what it sent of a session that is open.
      */
     void (*load_session)(struct acp_session *session,
@@ -138,14 +140,14 @@ struct acp_agent_handler {
 
     /*
      * For a program that stores its sessions: an update of the session that acp_session_replay()
-     * takes later, as the version at hand has it.  It is about to be sent; acp_agent_hold() delays
-     * it until it is stored.  The user's message comes here too, before the prompt callback: as a
-     * user_message in version 2, which is sent to the client, and as one user_message_chunk for
-     * each of its blocks in version 1, which is not.  Not called for what is replayed while a
+     * takes later, as the version at hand has it.  It is about to be sent; acp_agent_hold_output()
+     * delays it until it is stored.  The user's message comes here too, before the prompt callback:
+     * as a user_message in version 2, which is sent to the client, and as one user_message_chunk
+     * for each of its blocks in version 1, which is not.  Not called for what is replayed while a
      * session is loaded.  Must not send anything.
      */
-    void (*keep_update)(struct acp_session *session, const struct acp_session_update *update,
-                        void *user);
+    void (*before_update)(struct acp_session *session, const struct acp_session_update *update,
+                          void *user);
 
     /* The user said something. */
     void (*prompt)(struct acp_turn *turn, struct acp_content_block_list prompt, void *user);
@@ -160,11 +162,11 @@ struct acp_agent_handler {
     void (*cancel_terminal)(struct acp_session *session, struct acp_str terminal, void *user);
 
     /*
-     * Answer with acp_session_mode_set() or acp_agent_refuse().  mode is what the client sent: it
-     * need not be one of those in the setup.
+     * Answer with acp_session_reply_set_mode() or acp_agent_respond_error().  mode is what the
+     * client sent: it need not be one of those in the setup.
      */
     void (*set_mode)(struct acp_session *session, acp_call call, struct acp_str mode, void *user);
-    /* Answer with acp_session_options_set() or acp_agent_refuse(). */
+    /* Answer with acp_session_reply_set_option() or acp_agent_respond_error(). */
     void (*set_option)(struct acp_session *session, acp_call call,
                        const struct acp_set_session_config_option_request *request, void *user);
 
@@ -186,8 +188,8 @@ struct acp_agent_handler {
     void (*notification)(struct acp_agent *agent, const struct acp_message *message, void *user);
 
     /* A violation of the protocol by the client, already handled; for logs. */
-    void (*trouble)(struct acp_agent *agent, enum acp_trouble what, struct acp_str text,
-                    void *user);
+    void (*protocol_error)(struct acp_agent *agent, enum acp_protocol_error what,
+                           struct acp_str text, void *user);
     /* The client reads more slowly than we write (true): pause until it has caught up (false). */
     void (*pressure)(struct acp_agent *agent, bool high, void *user);
     /* The connection is closed; all sessions have ended before this. */
@@ -216,13 +218,13 @@ ACP_API void acp_agent_end_sessions(struct acp_agent *agent);
 ACP_API void acp_agent_close(struct acp_agent *agent, int reason);
 
 /* ACP_V1 or ACP_V2 once initialized (with ACP_UNSTABLE where that is on), 0 before. */
-ACP_API unsigned acp_agent_mode(const struct acp_agent *agent);
+ACP_API unsigned acp_agent_protocol(const struct acp_agent *agent);
 /* What the client said it can do; NULL before it did. */
 ACP_API const struct acp_client_capabilities *acp_agent_client_capabilities(
     const struct acp_agent *agent);
 ACP_API void *acp_agent_user(const struct acp_agent *agent);
 /* Whether it is time to pause: see the pressure callback. */
-ACP_API bool acp_agent_is_pressed(const struct acp_agent *agent);
+ACP_API bool acp_agent_is_above_high_water(const struct acp_agent *agent);
 ACP_API struct acp_peer *acp_agent_peer(struct acp_agent *agent);
 
 /*
@@ -236,10 +238,10 @@ ACP_API struct acp_raw acp_agent_meta(const struct acp_agent *agent);
  * ACP_TYPE_ANY with a struct acp_raw.  ACP_ERR_ARGUMENT for another type and for what is not JSON,
  * and the call stays open.  ACP_ERR_UNKNOWN when it was answered already.
  */
-ACP_API int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type,
-                             const void *value);
-ACP_API int acp_agent_refuse(struct acp_agent *agent, acp_call call, int64_t code,
-                             struct acp_str message);
+ACP_API int acp_agent_respond(struct acp_agent *agent, acp_call call, acp_type_id type,
+                              const void *value);
+ACP_API int acp_agent_respond_error(struct acp_agent *agent, acp_call call, int64_t code,
+                                    struct acp_str message);
 
 /*
  * A notification of one's own (the name begins with an underscore; type is ACP_TYPE_ANY and params
@@ -249,7 +251,7 @@ ACP_API int acp_agent_refuse(struct acp_agent *agent, acp_call call, int64_t cod
  */
 ACP_API int acp_agent_notify(struct acp_agent *agent, struct acp_str method, acp_type_id type,
                              const void *params);
-/* What the user was to do on the web page of acp_turn_ask_url() is done. */
+/* What the user was to do on the web page of acp_turn_elicit_url() is done. */
 ACP_API int acp_agent_complete_elicitation(struct acp_agent *agent, struct acp_str id);
 /*
  * A request that belongs to no turn; what belongs to one is asked by it (turn.h).  The rules are
@@ -280,7 +282,7 @@ ACP_API int acp_session_accept(struct acp_session *session, const struct acp_ses
  * Answers the request with an error, and ends the session: it must not be used afterwards, and
  * end_session is not called.  ACP_ERR_STATE when it was accepted or refused before.
  */
-ACP_API int acp_session_refuse(struct acp_session *session, int64_t code, struct acp_str message);
+ACP_API int acp_session_reject(struct acp_session *session, int64_t code, struct acp_str message);
 
 /* The id may be chosen by new_session before it accepts; otherwise the role makes one up. */
 ACP_API int acp_session_set_id(struct acp_session *session, struct acp_str id);
@@ -291,30 +293,32 @@ ACP_API struct acp_agent *acp_session_agent(const struct acp_session *session);
 ACP_API void acp_session_set_user(struct acp_session *session, void *user);
 ACP_API void *acp_session_user(const struct acp_session *session);
 /* The session of that id, or NULL. */
-ACP_API struct acp_session *acp_agent_session(const struct acp_agent *agent, struct acp_str id);
+ACP_API struct acp_session *acp_agent_find_session(const struct acp_agent *agent,
+                                                   struct acp_str id);
 /* The running turn, or NULL. */
 ACP_API struct acp_turn *acp_session_turn(const struct acp_session *session);
 
 /* Answers set_mode and set_option. */
-ACP_API int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_str mode);
-ACP_API int acp_session_options_set(struct acp_session *session, acp_call call,
-                                    struct acp_session_config_option_list options);
+ACP_API int acp_session_reply_set_mode(struct acp_session *session, acp_call call,
+                                       struct acp_str mode);
+ACP_API int acp_session_reply_set_option(struct acp_session *session, acp_call call,
+                                         struct acp_session_config_option_list options);
 
 /* ---- Keeping --------------------------------------------------------------------------------- */
 
 /*
- * Whatever is sent from now on, of all sessions, waits until acp_agent_release() names this number
- * or a later one.  Numbers are the program's own, above 0, and grow: those of the events that it is
- * writing to a disk, say, which nobody is to see before they are there.
+ * Whatever is sent from now on, of all sessions, waits until acp_agent_release_output() names this
+ * number or a later one.  Numbers are the program's own, above 0, and grow: those of the events
+ * that it is writing to a disk, say, which nobody is to see before they are there.
  */
-ACP_API void acp_agent_hold(struct acp_agent *agent, uint64_t number);
-ACP_API void acp_agent_release(struct acp_agent *agent, uint64_t number);
+ACP_API void acp_agent_hold_output(struct acp_agent *agent, uint64_t number);
+ACP_API void acp_agent_release_output(struct acp_agent *agent, uint64_t number);
 
 /*
- * Tells an update again that keep_update was given in an earlier connection: its JSON, and the
- * acp_agent_mode() of that time.  While the session is being loaded.  What is told anew with every
- * session (modes, options, commands, states) is passed over, and so are terminals of a client,
- * which ended with it.  An error for what is no update.
+ * Tells an update again that before_update was given in an earlier connection: its JSON, and the
+ * acp_agent_protocol() of that time.  While the session is being loaded.  What is told anew with
+ * every session (modes, options, commands, states) is passed over, and so are terminals of a
+ * client, which ended with it.  An error for what is no update.
  */
 ACP_API int acp_session_replay(struct acp_session *session, unsigned mode, struct acp_raw update);
 
@@ -324,23 +328,23 @@ ACP_API int acp_session_replay(struct acp_session *session, unsigned mode, struc
  * For a part that works on turns beside the program, such as job.h: it hears what it must know
  * without the program passing it on.  The struct belongs to the watcher, who sets the functions.
  */
-struct acp_agent_watch {
+struct acp_agent_observer {
     /* The program hears of it after this.  The turn must not be ended from here. */
-    void (*turn_cancelled)(struct acp_agent_watch *watch, struct acp_turn *turn);
+    void (*turn_cancelled)(struct acp_agent_observer *watch, struct acp_turn *turn);
     /* The last moment for what belongs to the turn. */
-    void (*turn_ends)(struct acp_agent_watch *watch, struct acp_turn *turn);
+    void (*turn_ends)(struct acp_agent_observer *watch, struct acp_turn *turn);
     /* The program hears of it after this. */
-    void (*session_ends)(struct acp_agent_watch *watch, struct acp_session *session);
+    void (*session_ends)(struct acp_agent_observer *watch, struct acp_session *session);
     /* The client has caught up: see the pressure callback. */
-    void (*relieved)(struct acp_agent_watch *watch);
+    void (*relieved)(struct acp_agent_observer *watch);
     struct acp_agent *agent; /* set by the role; NULL when it watches none, also once it is freed */
     void *reserved[4];
 };
 
 /* ACP_ERR_STATE when the agent has one already. */
-ACP_API int acp_agent_set_watch(struct acp_agent *agent, struct acp_agent_watch *watch);
+ACP_API int acp_agent_set_observer(struct acp_agent *agent, struct acp_agent_observer *watch);
 /* Without effect when it watches none. */
-ACP_API void acp_agent_remove_watch(struct acp_agent_watch *watch);
+ACP_API void acp_agent_remove_observer(struct acp_agent_observer *watch);
 
 #ifdef __cplusplus
 }

@@ -47,7 +47,7 @@ extern "C" {
  * A sentence for people comes with an error in one of three ways, depending on the function:
  *   - functions that read a text or a configuration, or start a program, fill a struct acp_failure
  *   - a request to the other side ends with a struct acp_outcome (rpc.h), whose `why` says it
- *   - a call of the client role that fails at once leaves it in acp_client_why()
+ *   - a call of the client role that fails at once leaves it in acp_client_error_text()
  * All others have the code alone: acp_err_text() describes it, and the comment at the function says
  * which codes it returns and what they mean there.
  *
@@ -150,7 +150,7 @@ static inline struct acp_str acp_str_n(const char *ptr, size_t len)
 }
 
 /* From a C string; NULL gives the absent text. */
-static inline struct acp_str acp_str(const char *text)
+static inline struct acp_str acp_str_from(const char *text)
 {
     return acp_str_n(text, text ? strlen(text) : 0);
 }
@@ -161,7 +161,7 @@ static inline struct acp_raw acp_raw_n(const char *ptr, size_t len)
     return r;
 }
 
-static inline struct acp_raw acp_raw(const char *json)
+static inline struct acp_raw acp_raw_from(const char *json)
 {
     return acp_raw_n(json, json ? strlen(json) : 0);
 }
@@ -173,10 +173,10 @@ static inline bool acp_str_eq(struct acp_str a, struct acp_str b)
 
 static inline bool acp_str_is(struct acp_str a, const char *text)
 {
-    return acp_str_eq(a, acp_str(text));
+    return acp_str_eq(a, acp_str_from(text));
 }
 
-static inline bool acp_str_begins(struct acp_str a, const char *with)
+static inline bool acp_str_starts_with(struct acp_str a, const char *with)
 {
     size_t n = strlen(with);
     return a.len >= n && acp_str_eq(acp_str_n(a.ptr, n), acp_str_n(with, n));

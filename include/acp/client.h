@@ -14,15 +14,15 @@
  *                            const struct acp_outcome *outcome, void *user)
  *     {
  *         struct acp_content_block block;
- *         acp_content_block_init_text(&block, acp_str("What does this project do?"));
+ *         acp_content_block_init_text(&block, acp_str_from("What does this project do?"));
  *         if (!outcome->err && acp_client_prompt(session, &block, 1, on_end, user))
- *             printf("%.*s\n", ACP_ARG(acp_client_why(client)));
+ *             printf("%.*s\n", ACP_ARG(acp_client_error_text(client)));
  *     }
  *
  *     static void on_ready(struct acp_client *client, const struct acp_outcome *outcome,
  *                          void *user)
  *     {
- *         struct acp_session_place place = {.cwd = acp_str("/home/me/project")};
+ *         struct acp_session_params place = {.cwd = acp_str_from("/home/me/project")};
  *         if (!outcome->err)
  *             acp_client_new_session(client, &place, on_session, user);
  *     }
@@ -37,7 +37,7 @@
  *     static const struct acp_client_handler handler = {.event = on_event};
  *     struct acp_client_options options = {.versions = ACP_V1 | ACP_V2};
  *     err = acp_client_new(&options, &handler, NULL, &client);
- *     err = acp_client_start(client, on_ready, NULL);
+ *     err = acp_client_initialize(client, on_ready, NULL);
  *     drive(acp_client_endpoint(client));      the loop of endpoint.h; or use run.h
  *     acp_client_free(client);
  *
@@ -52,7 +52,7 @@
  * The role does no I/O: whoever carries its bytes drives acp_client_endpoint().  endpoint.h has the
  * rules for threads, callbacks and freeing.  Callbacks come out of the calls that drive the
  * endpoint, out of acp_client_close() and acp_client_free(), and: events out of
- * acp_client_prompt(), permission_gone out of acp_client_cancel().
+ * acp_client_prompt(), permission_cancelled out of acp_client_cancel().
  *
  * Texts and lists that are passed to a call are read during the call and not kept; those of the
  * options must outlive the client.  Texts in events, outcomes and callbacks are valid during the
@@ -89,12 +89,12 @@ enum acp_event_kind {
     ACP_EVENT_OTHER,        /* update says what */
 };
 
-enum acp_author { ACP_AUTHOR_AGENT, ACP_AUTHOR_THOUGHT, ACP_AUTHOR_USER };
+enum acp_message_role { ACP_MESSAGE_ROLE_AGENT, ACP_MESSAGE_ROLE_THOUGHT, ACP_MESSAGE_ROLE_USER };
 
-enum acp_work_state {
-    ACP_WORK_IDLE,
-    ACP_WORK_RUNNING,
-    ACP_WORK_BLOCKED, /* waits for the user */
+enum acp_session_state {
+    ACP_SESSION_IDLE,
+    ACP_SESSION_RUNNING,
+    ACP_SESSION_REQUIRES_ACTION, /* waits for the user */
 };
 
 /*
@@ -108,7 +108,7 @@ enum acp_work_state {
  */
 struct acp_event {
     enum acp_event_kind kind;
-    enum acp_author author;
+    enum acp_message_role author;
     struct acp_str message; /* id; may be absent in version 1 */
     const struct acp_content_block *block;
     struct acp_content_block_list content;
@@ -121,7 +121,7 @@ struct acp_event {
     struct acp_str mode;
     struct acp_session_mode_list modes;
     struct acp_session_config_option_list options; /* id and group are set in both versions */
-    enum acp_work_state state;
+    enum acp_session_state state;
     const struct acp_session_update *update;
     struct acp_raw raw;  /* the update as its bytes, also when it is of no known kind */
     struct acp_raw meta; /* the _meta beside the update, such as a trace context; or absent */
@@ -193,7 +193,7 @@ struct acp_client_options {
 };
 
 /* A question of the agent: may it do this? */
-struct acp_permission_question {
+struct acp_permission_request {
     struct acp_str title;
     struct acp_str description;              /* may be absent */
     const struct acp_tool_call_update *tool; /* may be NULL in version 2 */
@@ -207,21 +207,22 @@ struct acp_permission_question {
 struct acp_client_handler {
     void (*event)(struct acp_client_session *session, const struct acp_event *event, void *user);
     /*
-     * Answer with acp_client_permit() or acp_client_reject(), now or later.  Left out: rejected.
+     * Answer with acp_client_select_permission() or acp_client_cancel_permission(), now or later.
+     * Left out: rejected.
      */
     void (*permission)(struct acp_client_session *session, acp_call call,
-                       const struct acp_permission_question *question, void *user);
+                       const struct acp_permission_request *question, void *user);
     /*
      * The question of that call is settled without an answer of the program: the agent took it
-     * back, the turn was cancelled, or the session ended.  Not called after acp_client_permit() and
-     * acp_client_reject().
+     * back, the turn was cancelled, or the session ended.  Not called after
+     * acp_client_select_permission() and acp_client_cancel_permission().
      */
-    void (*permission_gone)(struct acp_client_session *session, acp_call call, void *user);
+    void (*permission_cancelled)(struct acp_client_session *session, acp_call call, void *user);
     /*
      * A request that was offered in the options (files, terminals, elicitation) or is for an MCP
      * server that lives in the client (unstable), with its params decoded; or one of the agent's
-     * own (method->id is then 0, params NULL).  Answer with acp_client_answer() or
-     * acp_client_refuse().  session is NULL when it names none.
+     * own (method->id is then 0, params NULL).  Answer with acp_client_respond() or
+     * acp_client_respond_error().  session is NULL when it names none.
      */
     void (*request)(struct acp_client *client, struct acp_client_session *session, acp_call call,
                     const struct acp_method *method, const void *params,
@@ -230,8 +231,8 @@ struct acp_client_handler {
     void (*cancel_request)(struct acp_client *client, acp_call call, void *user);
     void (*notification)(struct acp_client *client, const struct acp_message *message, void *user);
     /* A violation of the protocol by the agent, already handled; for logs. */
-    void (*trouble)(struct acp_client *client, enum acp_trouble what, struct acp_str text,
-                    void *user);
+    void (*protocol_error)(struct acp_client *client, enum acp_protocol_error what,
+                           struct acp_str text, void *user);
     /* The agent reads more slowly than we write (true), or has caught up (false). */
     void (*pressure)(struct acp_client *client, bool high, void *user);
     void (*end_session)(struct acp_client_session *session, void *user);
@@ -255,7 +256,7 @@ ACP_API void acp_client_free(struct acp_client *client);
 ACP_API struct acp_endpoint *acp_client_endpoint(struct acp_client *client);
 ACP_API void acp_client_close(struct acp_client *client, int reason);
 /* What people are told, from now on, when something fails because the connection is closed. */
-ACP_API void acp_client_explain_close(struct acp_client *client, struct acp_str sentence);
+ACP_API void acp_client_set_close_message(struct acp_client *client, struct acp_str sentence);
 ACP_API struct acp_peer *acp_client_peer(struct acp_client *client);
 ACP_API void *acp_client_user(const struct acp_client *client);
 
@@ -272,7 +273,7 @@ typedef void acp_session_fn(struct acp_client *client, struct acp_client_session
  * the connection says, and call nothing back.  This is the sentence that tells people why the last
  * one did; empty when there is none, valid until the next call.
  */
-ACP_API struct acp_str acp_client_why(const struct acp_client *client);
+ACP_API struct acp_str acp_client_error_text(const struct acp_client *client);
 /*
  * The _meta that requests and notifications carry from now on, such as a trace context; it is
  * copied.  Absent: none.  Params that have their own keep it.  ACP_ERR_ARGUMENT when it is no
@@ -281,14 +282,15 @@ ACP_API struct acp_str acp_client_why(const struct acp_client *client);
 ACP_API int acp_client_set_meta(struct acp_client *client, struct acp_raw meta);
 
 /* initialize.  value is struct acp_initialize_response. */
-ACP_API int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user);
+ACP_API int acp_client_initialize(struct acp_client *client, acp_client_fn *ready, void *user);
 /* What initialize agreed on: ACP_V1 or ACP_V2 with flags; 0 before. */
-ACP_API unsigned acp_client_mode(const struct acp_client *client);
+ACP_API unsigned acp_client_protocol(const struct acp_client *client);
 /*
  * What the agent answered to it; NULL before, valid as long as the client.  Capabilities are where
  * the version has them; agent_info and info are the same in both.
  */
-ACP_API const struct acp_initialize_response *acp_client_agent(const struct acp_client *client);
+ACP_API const struct acp_initialize_response *acp_client_initialize_response(
+    const struct acp_client *client);
 /*
  * Name, title and version of the agent; NULL before initialize was answered, and when a version 1
  * agent did not give them.  Valid as long as the client.
@@ -300,7 +302,7 @@ ACP_API int acp_client_authenticate(struct acp_client *client, struct acp_str me
                                     acp_client_fn *done, void *user);
 ACP_API int acp_client_logout(struct acp_client *client, acp_client_fn *done, void *user);
 
-struct acp_session_place {
+struct acp_session_params {
     struct acp_str cwd; /* absolute */
     struct acp_str_list directories;
     /* The command of one that is started must be an absolute path, too. */
@@ -312,21 +314,22 @@ struct acp_session_place {
  * value is struct acp_new_session_response, or the response to load, resume or fork.  What it says
  * of modes, options and commands also comes as events, after done.
  */
-ACP_API int acp_client_new_session(struct acp_client *client, const struct acp_session_place *place,
-                                   acp_session_fn *done, void *user);
+ACP_API int acp_client_new_session(struct acp_client *client,
+                                   const struct acp_session_params *place, acp_session_fn *done,
+                                   void *user);
 /*
  * With its history, as events before done is called.  A session that is open already stays so when
  * this is refused; the same holds for acp_client_resume_session().
  */
 ACP_API int acp_client_load_session(struct acp_client *client, struct acp_str id,
-                                    const struct acp_session_place *place, acp_session_fn *done,
+                                    const struct acp_session_params *place, acp_session_fn *done,
                                     void *user);
 ACP_API int acp_client_resume_session(struct acp_client *client, struct acp_str id,
-                                      const struct acp_session_place *place, acp_session_fn *done,
+                                      const struct acp_session_params *place, acp_session_fn *done,
                                       void *user);
 /* Unstable: a new session that knows what the one of that id knew. */
 ACP_API int acp_client_fork_session(struct acp_client *client, struct acp_str id,
-                                    const struct acp_session_place *place, acp_session_fn *done,
+                                    const struct acp_session_params *place, acp_session_fn *done,
                                     void *user);
 /* cwd and cursor may be absent.  value is struct acp_list_sessions_response. */
 ACP_API int acp_client_list_sessions(struct acp_client *client, struct acp_str cwd,
@@ -355,9 +358,9 @@ ACP_API struct acp_str acp_client_session_cwd(const struct acp_client_session *s
 ACP_API struct acp_client *acp_client_session_client(const struct acp_client_session *session);
 ACP_API void acp_client_session_set_user(struct acp_client_session *session, void *user);
 ACP_API void *acp_client_session_user(const struct acp_client_session *session);
-ACP_API struct acp_client_session *acp_client_session(const struct acp_client *client,
-                                                      struct acp_str id);
-ACP_API enum acp_work_state acp_client_session_state(const struct acp_client_session *session);
+ACP_API struct acp_client_session *acp_client_find_session(const struct acp_client *client,
+                                                           struct acp_str id);
+ACP_API enum acp_session_state acp_client_session_state(const struct acp_client_session *session);
 /*
  * What may be set, as last told, in the words of version 1: known from the moment that the callback
  * of the call that opened the session is called.  Valid until the next event of the session.
@@ -404,8 +407,8 @@ ACP_API int acp_client_cancel(struct acp_client_session *session);
  * (version 2).  ACP_ERR_STATE when the agent does not say, as of now, that it can be stopped.  done
  * tells that the wish was taken; that it came true comes as an event.
  */
-ACP_API int acp_client_cancel_tool(struct acp_client_session *session, struct acp_str tool,
-                                   acp_client_fn *done, void *user);
+ACP_API int acp_client_cancel_tool_call(struct acp_client_session *session, struct acp_str tool,
+                                        acp_client_fn *done, void *user);
 ACP_API int acp_client_cancel_terminal(struct acp_client_session *session, struct acp_str terminal,
                                        acp_client_fn *done, void *user);
 /*
@@ -419,10 +422,10 @@ ACP_API int acp_client_cancel_terminal(struct acp_client_session *session, struc
 ACP_API int acp_client_set_mode(struct acp_client_session *session, struct acp_str mode,
                                 acp_client_fn *done, void *user);
 /* An option that is a choice, or one that is on or off.  ACP_ERR_STATE when there are none. */
-ACP_API int acp_client_set_option(struct acp_client_session *session, struct acp_str option,
-                                  struct acp_str value, acp_client_fn *done, void *user);
-ACP_API int acp_client_set_switch(struct acp_client_session *session, struct acp_str option,
-                                  bool value, acp_client_fn *done, void *user);
+ACP_API int acp_client_set_config_option(struct acp_client_session *session, struct acp_str option,
+                                         struct acp_str value, acp_client_fn *done, void *user);
+ACP_API int acp_client_set_boolean_option(struct acp_client_session *session, struct acp_str option,
+                                          bool value, acp_client_fn *done, void *user);
 /* The session is over; end_session is called before done. */
 ACP_API int acp_client_close_session(struct acp_client_session *session, acp_client_fn *done,
                                      void *user);
@@ -432,18 +435,18 @@ ACP_API int acp_client_close_session(struct acp_client_session *session, acp_cli
  * session ends, also by acp_client_free(), without the program passing that on.  The struct belongs
  * to the watcher, who sets the function; any number of them may watch one session.
  */
-struct acp_client_session_watch {
+struct acp_client_session_observer {
     /* The program's end_session comes after this.  The watch is removed already. */
-    void (*session_ends)(struct acp_client_session_watch *watch);
-    struct acp_client_session *session;    /* set by the role; NULL while it watches none */
-    struct acp_client_session_watch *next; /* the role's own */
+    void (*session_ends)(struct acp_client_session_observer *watch);
+    struct acp_client_session *session;       /* set by the role; NULL while it watches none */
+    struct acp_client_session_observer *next; /* the role's own */
 };
 
 /* ACP_ERR_STATE when the watch is in use, or when the session is ending. */
-ACP_API int acp_client_session_add_watch(struct acp_client_session *session,
-                                         struct acp_client_session_watch *watch);
+ACP_API int acp_client_session_add_observer(struct acp_client_session *session,
+                                            struct acp_client_session_observer *watch);
 /* Without effect when it watches none. */
-ACP_API void acp_client_session_remove_watch(struct acp_client_session_watch *watch);
+ACP_API void acp_client_session_remove_observer(struct acp_client_session_observer *watch);
 
 /* ---- Answering the agent --------------------------------------------------------------------- */
 
@@ -451,18 +454,19 @@ ACP_API void acp_client_session_remove_watch(struct acp_client_session_watch *wa
  * option is the id of one that was offered: ACP_ERR_ARGUMENT otherwise, and the question stays
  * open. ACP_ERR_UNKNOWN when it is settled already.
  */
-ACP_API int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option);
+ACP_API int acp_client_select_permission(struct acp_client *client, acp_call call,
+                                         struct acp_str option);
 /* Answers that the question was cancelled.  ACP_ERR_UNKNOWN when it is settled already. */
-ACP_API int acp_client_reject(struct acp_client *client, acp_call call);
+ACP_API int acp_client_cancel_permission(struct acp_client *client, acp_call call);
 /*
  * type is method->result of the request; for one of the agent's own it may be any type, also
  * ACP_TYPE_ANY with a struct acp_raw.  ACP_ERR_ARGUMENT for another type and for what is not JSON,
  * and the call stays open.  ACP_ERR_UNKNOWN when it was answered already.
  */
-ACP_API int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type,
-                              const void *value);
-ACP_API int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,
-                              struct acp_str message, struct acp_raw data);
+ACP_API int acp_client_respond(struct acp_client *client, acp_call call, acp_type_id type,
+                               const void *value);
+ACP_API int acp_client_respond_error(struct acp_client *client, acp_call call, int64_t code,
+                                     struct acp_str message, struct acp_raw data);
 
 #ifdef __cplusplus
 }

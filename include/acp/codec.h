@@ -10,7 +10,7 @@
  * For bindings to other languages, which do not see the structs: a message is checked, and brought
  * into the form that this library writes, by its type's name alone.
  *
- *     acp_type_id type = acp_type_find(acp_str("PromptRequest"), ACP_V1);
+ *     acp_type_id type = acp_type_find(acp_str_from("PromptRequest"), ACP_V1);
  *     void *value = acp_arena_alloc(&arena, acp_type_size(type));
  *     err = acp_decode(type, ACP_V1, json, &arena, value, &failure);
  *     err = acp_encode_text(type, ACP_V1, value, &out, &failure);
@@ -31,7 +31,7 @@ extern "C" {
 /*
  * A mode is one version, with flags added:  ACP_V2 | ACP_UNSTABLE.
  */
-enum acp_mode {
+enum acp_protocol_flags {
     ACP_V1 = 1,
     ACP_V2 = 2,
     ACP_UNSTABLE = 4,      /* the unstable schema of that version */

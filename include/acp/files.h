@@ -27,12 +27,14 @@
  *     struct acp_files_error error;
  *     struct acp_buf buf;
  *     struct acp_str text;
- *     err = acp_roots_new(acp_str("/home/me/project"), (struct acp_str_list){0}, &roots, &failure);
+ *     err = acp_roots_new(acp_str_from("/home/me/project"), (struct acp_str_list){0}, &roots,
+ *           &failure);
  *     acp_buf_init(&buf, ACP_FILES_MAX_BYTES);
  *     err = acp_files_read(roots, path, (struct acp_opt_i64){0}, (struct acp_opt_i64){0}, NULL,
  *                          &buf, &text, &error);
  *     if (err)
- *         acp_client_refuse(client, call, error.code, acp_str(error.message), acp_raw(NULL));
+ *         acp_client_respond_error(client, call, error.code, acp_str_from(error.message),
+ *               acp_raw_from(NULL));
  *
  * The calls block like open() and read() do.  Roots do not change after they were made, so several
  * threads may use them at a time.  struct acp_files_error is the one error text here: it is what
@@ -71,7 +73,7 @@ ACP_API struct acp_str acp_roots_path(const struct acp_roots *roots, size_t inde
  * Whether the path lies in a root now, decided as above; also for one that is yet to be made.  For
  * what somebody else is going to do with it, such as the directory of a terminal.
  */
-ACP_API bool acp_roots_hold(const struct acp_roots *roots, struct acp_str path);
+ACP_API bool acp_roots_contain(const struct acp_roots *roots, struct acp_str path);
 
 /* ---- Options -------------------------------------------------------------------------------- */
 

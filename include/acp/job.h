@@ -8,8 +8,9 @@
  *     }
  *
  *     struct acp_job_options options = {
- *         .tool_call = acp_str("call-7"),          // begun before with acp_turn_tool()
- *         .command = acp_str("make -j4 && make test"),
+ *         // begun before with acp_turn_send_tool_call()
+ *         .tool_call = acp_str_from("call-7"),
+ *         .command = acp_str_from("make -j4 && make test"),
  *         .timeout_ms = 120000,
  *     };
  *     err = acp_turn_run_command(turn, jobs, &options, on_done, work, NULL);
@@ -36,7 +37,7 @@
  *
  * A command in the background does not belong to the turn that has started it: it may outlive it,
  * is not ended by a cancellation, and can be read at any time.  That it goes on, a version 2 client
- * is told by acp_session_background(), with acp_job_terminal().
+ * is told by acp_session_send_background(), with acp_job_terminal().
  *
  * Callbacks come from the loop or, when the turn or the session ends, from within that; they may
  * call anything here.

@@ -12,8 +12,8 @@
  *     struct acp_json_writer w;
  *     acp_json_writer_init(&w, &buf);
  *     acp_json_begin_object(&w);
- *     acp_json_write_key(&w, acp_str("name"));
- *     acp_json_write_str(&w, acp_str("libacp"));
+ *     acp_json_write_key(&w, acp_str_from("name"));
+ *     acp_json_write_str(&w, acp_str_from("libacp"));
  *     acp_json_end_object(&w);
  *     if (w.err)
  *         ...                      the only check: the first error is kept, the rest is ignored

@@ -26,7 +26,7 @@
  *
  *     struct acp_policy *policy;
  *     err = acp_policy_new(&policy);
- *     err = acp_policy_load(policy, acp_raw("{\"rules\":[{\"verdict\":\"deny\","
+ *     err = acp_policy_load(policy, acp_raw_from("{\"rules\":[{\"verdict\":\"deny\","
  *                                           "\"path\":\"**" "/.env\"}]}"), &failure);
  *     struct acp_str paths[] = {path};
  *     struct acp_action action = {.kind = ACP_TOOL_KIND_READ, .paths = {paths, 1}, .cwd = cwd};
@@ -167,7 +167,7 @@ ACP_API int acp_policy_copy(const struct acp_policy *policy, struct acp_policy *
 ACP_API void acp_policy_free(struct acp_policy *policy);
 
 ACP_API void acp_policy_set_mode(struct acp_policy *policy, enum acp_policy_mode mode);
-ACP_API enum acp_policy_mode acp_policy_mode(const struct acp_policy *policy);
+ACP_API enum acp_policy_mode acp_policy_get_mode(const struct acp_policy *policy);
 /* What "~" stands for; copied.  Without one, such patterns match nothing. */
 ACP_API int acp_policy_set_home(struct acp_policy *policy, struct acp_str home);
 
@@ -296,10 +296,10 @@ ACP_API int acp_ledger_save_file(struct acp_ledger *ledger, const char *path,
 
 enum acp_decided_by {
     ACP_DECIDED_BY_MODE = 0,
-    ACP_DECIDED_BY_RULE,    /* rules[rule] */
-    ACP_DECIDED_BY_GRANT,   /* grant number `grant` */
-    ACP_DECIDED_BY_NOBODY,  /* it should be asked, and nobody is there */
-    ACP_DECIDED_BY_TROUBLE, /* out of memory: denied */
+    ACP_DECIDED_BY_RULE,   /* rules[rule] */
+    ACP_DECIDED_BY_GRANT,  /* grant number `grant` */
+    ACP_DECIDED_BY_NOBODY, /* it should be asked, and nobody is there */
+    ACP_DECIDED_BY_ERROR,  /* out of memory: denied */
 };
 
 struct acp_decision {

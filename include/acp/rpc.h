@@ -12,7 +12,8 @@
  *         if (acp_str_is(message->method, "echo"))
  *             acp_peer_result(peer, call, message->params);
  *         else
- *             acp_peer_error(peer, call, -32601, acp_str("Method not found"), acp_raw(NULL));
+ *             acp_peer_error(peer, call, -32601, acp_str_from("Method not found"),
+ *                   acp_raw_from(NULL));
  *     }
  *
  *     static const struct acp_peer_handler handler = {.request = on_request};
@@ -65,13 +66,15 @@ struct acp_message {
 };
 
 /* Protocol violations worth logging; the peer has already handled them. */
-enum acp_trouble {
-    ACP_TROUBLE_NOISE,        /* text is no JSON; answered with -32700 */
-    ACP_TROUBLE_TOO_LARGE,    /* a message over the limit was dropped; text is its beginning */
-    ACP_TROUBLE_INVALID,      /* JSON, but no message; answered with -32600 unless response-like */
-    ACP_TROUBLE_STRAY,        /* a response to nothing we asked, or to something already settled */
-    ACP_TROUBLE_DUPLICATE_ID, /* a request whose id is still open; answered with -32600 */
-    ACP_TROUBLE_LIMIT,        /* more than is kept, and dropped; text says of what */
+enum acp_protocol_error {
+    ACP_PROTOCOL_ERROR_PARSE,     /* text is no JSON; answered with -32700 */
+    ACP_PROTOCOL_ERROR_TOO_LARGE, /* a message over the limit was dropped; text is its beginning */
+    /* JSON, but no message; answered with -32600 unless response-like */
+    ACP_PROTOCOL_ERROR_INVALID_MESSAGE,
+    /* a response to nothing we asked, or to something already settled */
+    ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE,
+    ACP_PROTOCOL_ERROR_DUPLICATE_ID, /* a request whose id is still open; answered with -32600 */
+    ACP_PROTOCOL_ERROR_LIMIT,        /* more than is kept, and dropped; text says of what */
 };
 
 struct acp_peer_handler {
@@ -84,7 +87,8 @@ struct acp_peer_handler {
      * with -32800 (acp_peer_error_for(ACP_ERR_CANCELLED)).  Left out: the cancellation is ignored.
      */
     void (*cancel)(struct acp_peer *peer, acp_call call, void *user);
-    void (*trouble)(struct acp_peer *peer, enum acp_trouble what, struct acp_str text, void *user);
+    void (*protocol_error)(struct acp_peer *peer, enum acp_protocol_error what, struct acp_str text,
+                           void *user);
     /* Unsent output went above the high-water mark (true) or back below the low one (false). */
     void (*pressure)(struct acp_peer *peer, bool high, void *user);
     /* The peer is closed; every open request of ours has been failed before this.  Called once. */
@@ -108,8 +112,8 @@ struct acp_peer_options {
      */
     struct acp_str cancel_method;
     struct acp_str cancel_key;
-    bool silent_on_noise; /* do not answer -32700 to lines that are no JSON */
-    bool null_ids;        /* serve requests with "id":null (v1's schema allows them) */
+    bool ignore_parse_errors; /* do not answer -32700 to lines that are no JSON */
+    bool null_ids;            /* serve requests with "id":null (v1's schema allows them) */
     uint64_t reserved[4];
 };
 
@@ -212,7 +216,7 @@ ACP_API void acp_peer_tick(struct acp_peer *peer, uint64_t now);
 ACP_API void acp_peer_close(struct acp_peer *peer, int reason);
 ACP_API bool acp_peer_is_closed(const struct acp_peer *peer);
 /* Whether unsent output is above the high-water mark: who feeds the peer had better wait. */
-ACP_API bool acp_peer_is_pressed(const struct acp_peer *peer);
+ACP_API bool acp_peer_is_above_high_water(const struct acp_peer *peer);
 /* Requests of ours that wait for a reply, and requests of theirs that wait for our response. */
 ACP_API size_t acp_peer_pending(const struct acp_peer *peer);
 ACP_API size_t acp_peer_calls(const struct acp_peer *peer);

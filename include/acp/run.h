@@ -5,14 +5,14 @@
  *     static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt,
  *                           void *user)
  *     {
- *         acp_turn_text(turn, acp_str("Hello."));
+ *         acp_turn_send_text(turn, acp_str_from("Hello."));
  *         acp_turn_end(turn, ACP_STOP_END_TURN);
  *     }
  *
  *     int main(void)
  *     {
  *         static const struct acp_agent_handler handler = {.prompt = on_prompt};
- *         struct acp_agent_options options = {.name = acp_str("hello"),
+ *         struct acp_agent_options options = {.name = acp_str_from("hello"),
  *                                             .versions = ACP_V1 | ACP_V2};
  *         return acp_agent_run(&options, &handler, NULL);
  *     }
@@ -23,7 +23,7 @@
  *     options.process.argv = (const char *const[]){"some-agent", "--acp", NULL};
  *     if (acp_agent_process_start(loop, &options, &agent, &failure))
  *         return fprintf(stderr, "%s\n", failure.message), 1;
- *     acp_client_start(acp_agent_process_client(agent), on_ready, NULL);
+ *     acp_client_initialize(acp_agent_process_client(agent), on_ready, NULL);
  *     uv_run(loop, UV_RUN_DEFAULT);
  *     acp_agent_process_free(agent);
  *
@@ -129,17 +129,19 @@ ACP_API void acp_agent_process_free(struct acp_agent_process *agent);
  * nothing that it prints means anything to us.
  *
  * The agent that runs meanwhile knows nothing of it.  After a success stop it, start it anew, and
- * begin with acp_client_start():
+ * begin with acp_client_initialize():
  *
  *     acp_login_start(loop, &login, on_done, me, &running, &failure);
- *     on_done: acp_agent_process_free(old); acp_agent_process_start(...); acp_client_start(...)
+ *     on_done: acp_agent_process_free(old); acp_agent_process_start(...);
+ *           acp_client_initialize(...)
  */
 struct acp_login;
 
 struct acp_login_options {
     /* How the agent is started: argv, cwd, env, unset and keep_nesting are taken from it. */
     const struct acp_process_options *agent;
-    const struct acp_auth_method *method; /* one of acp_client_agent()->auth_methods */
+    const struct acp_auth_method
+        *method; /* one of acp_client_initialize_response()->auth_methods */
     /*
      * Agents of before there was such a kind of method put a whole command line into the _meta of
      * one, under "terminal-auth", when the client's capabilities have a _meta that says

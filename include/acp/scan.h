@@ -3,7 +3,8 @@
  * and finds what is needed to route it.  For proxies, which forward messages without decoding them:
  *
  *     struct acp_scan scan;
- *     if (acp_scan(line, acp_str(NULL), &scan, NULL) < 0 || scan.kind == ACP_SCAN_INVALID)
+ *     if (acp_scan_message(line, acp_str_from(NULL), &scan,
+ *           NULL) < 0 || scan.kind == ACP_SCAN_INVALID)
  *         return drop(line);
  *     struct acp_splice splices[] = {{scan.id, new_id}, {scan.session_id, new_session_id}};
  *     err = acp_scan_splice_all(line, splices, 2, &out);
@@ -51,8 +52,8 @@ struct acp_scan {
  * Scans one message.  key names a top-level key of params to find as well, or is absent.
  * Returns 0, or ACP_ERR_SYNTAX, ACP_ERR_UTF8, ACP_ERR_DEPTH with the offset where it was seen.
  */
-ACP_API int acp_scan(struct acp_raw text, struct acp_str key, struct acp_scan *ret,
-                     size_t *ret_offset);
+ACP_API int acp_scan_message(struct acp_raw text, struct acp_str key, struct acp_scan *ret,
+                             size_t *ret_offset);
 
 /* The text between the quotes of a string span; absent when it has escapes or is no string. */
 ACP_API struct acp_str acp_scan_plain(struct acp_raw span);

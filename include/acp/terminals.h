@@ -29,7 +29,7 @@
  *             printf("exit code %d\n", how->code);
  *     }
  *
- *     struct acp_terminal_request request = {.command = acp_str("make test")};
+ *     struct acp_terminal_request request = {.command = acp_str_from("make test")};
  *     struct acp_str id;
  *     err = acp_terminals_new(loop, NULL, NULL, NULL, &set);
  *     err = acp_terminals_create(set, session_id, &request, &id, &failure);
@@ -148,7 +148,7 @@ typedef void acp_terminal_wait_fn(struct acp_terminals *set, int err,
 ACP_API int acp_terminals_wait(struct acp_terminals *set, struct acp_str session, struct acp_str id,
                                acp_terminal_wait_fn *fn, void *user, uint64_t *ret_wait);
 /* Waits no more; fn will not be called.  ACP_ERR_UNKNOWN when it was. */
-ACP_API int acp_terminals_unwait(struct acp_terminals *set, uint64_t wait);
+ACP_API int acp_terminals_cancel_wait(struct acp_terminals *set, uint64_t wait);
 
 /*
  * Ends the command with all it has started: SIGTERM, after term_ms SIGKILL.  Output and exit status

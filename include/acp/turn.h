@@ -1,16 +1,16 @@
 /*
  * turn.h - what an agent sends in a session and does in a turn: a part of agent.h.
  *
- *     acp_turn_text(turn, acp_str("Editing the file."));
- *     acp_tool_call_update_init(&tool, acp_str("call-1"));
- *     tool.title = acp_str("Edit main.c");
+ *     acp_turn_send_text(turn, acp_str_from("Editing the file."));
+ *     acp_tool_call_update_init(&tool, acp_str_from("call-1"));
+ *     tool.title = acp_str_from("Edit main.c");
  *     tool.kind.is = ACP_TOOL_KIND_EDIT;
- *     content = acp_tool_diff(acp_str("/w/main.c"), old_text, new_text);
+ *     content = acp_tool_diff(acp_str_from("/w/main.c"), old_text, new_text);
  *     tool.content = (struct acp_tool_call_content_list){&content, 1};
- *     acp_turn_tool(turn, &tool);
- *     tool = (struct acp_tool_call_update){.tool_call_id = acp_str("call-1")};
+ *     acp_turn_send_tool_call(turn, &tool);
+ *     tool = (struct acp_tool_call_update){.tool_call_id = acp_str_from("call-1")};
  *     tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
- *     acp_turn_tool(turn, &tool);                 only what has changed
+ *     acp_turn_send_tool_call(turn, &tool);                 only what has changed
  *     acp_turn_end(turn, ACP_STOP_END_TURN);
  *
  * All calls return 0 or an enum acp_err: ACP_ERR_STATE when the session or turn cannot send that
@@ -47,18 +47,19 @@ struct acp_turn;
  * What a session offers is a line each:
  *
  *     const struct acp_session_mode modes[] = {
- *         acp_mode_value(acp_str("ask"), acp_str("Ask first")),
- *         acp_mode_value(acp_str("code"), acp_str("Write code")),
+ *         acp_mode_value(acp_str_from("ask"), acp_str_from("Ask first")),
+ *         acp_mode_value(acp_str_from("code"), acp_str_from("Write code")),
  *     };
  *     const struct acp_session_config_select_option models[] = {
- *         acp_option_value(acp_str("small"), acp_str("Small and fast")),
- *         acp_option_value(acp_str("large"), acp_str("Large")),
+ *         acp_option_value(acp_str_from("small"), acp_str_from("Small and fast")),
+ *         acp_option_value(acp_str_from("large"), acp_str_from("Large")),
  *     };
  *     const struct acp_session_config_option options[] = {
- *         acp_option_select(acp_str("model"), acp_str("Model"), acp_str("small"), models, 2),
- *         acp_option_boolean(acp_str("web"), acp_str("Search the web"), true),
+ *         acp_option_select(acp_str_from("model"), acp_str_from("Model"), acp_str_from("small"),
+ *               models, 2),
+ *         acp_option_boolean(acp_str_from("web"), acp_str_from("Search the web"), true),
  *     };
- *     struct acp_session_setup setup = {.modes = {modes, 2}, .current_mode = acp_str("ask"),
+ *     struct acp_session_setup setup = {.modes = {modes, 2}, .current_mode = acp_str_from("ask"),
  *                                       .options = {options, 2}};
  *     acp_session_accept(session, &setup);
  *
@@ -123,51 +124,53 @@ static inline struct acp_tool_call_content acp_tool_diff(struct acp_str path,
  * Updates that belong to no turn in particular; in a turn or between turns.  ACP_ERR_STATE before
  * the session is accepted (but while it is being loaded they are its history) and after it ended.
  */
-ACP_API int acp_session_user_block(struct acp_session *session,
-                                   const struct acp_content_block *block, struct acp_str message);
+ACP_API int acp_session_send_user_block(struct acp_session *session,
+                                        const struct acp_content_block *block,
+                                        struct acp_str message);
 /* message is the id of the message it belongs to; absent: the one that is open, or a new one. */
-ACP_API int acp_session_text(struct acp_session *session, struct acp_str text,
-                             struct acp_str message);
-ACP_API int acp_session_thought(struct acp_session *session, struct acp_str text,
-                                struct acp_str message);
-ACP_API int acp_session_block(struct acp_session *session, const struct acp_content_block *block,
-                              struct acp_str message);
+ACP_API int acp_session_send_text(struct acp_session *session, struct acp_str text,
+                                  struct acp_str message);
+ACP_API int acp_session_send_thought(struct acp_session *session, struct acp_str text,
+                                     struct acp_str message);
+ACP_API int acp_session_send_block(struct acp_session *session,
+                                   const struct acp_content_block *block, struct acp_str message);
 /*
  * The id of the message that was last said something of, so that it can be told again under the
  * same id when the session is loaded; absent when there is none.  Valid until the next call.
  */
-ACP_API struct acp_str acp_session_message(const struct acp_session *session);
+ACP_API struct acp_str acp_session_message_id(const struct acp_session *session);
 /*
  * The first update of a tool call begins it and must have a title: ACP_ERR_MISSING otherwise.  A
  * diff must have an absolute path: ACP_ERR_ARGUMENT.
  */
-ACP_API int acp_session_tool(struct acp_session *session,
-                             const struct acp_tool_call_update *update);
-ACP_API int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *entries,
-                             size_t count);
-ACP_API int acp_session_commands(struct acp_session *session,
-                                 const struct acp_available_command *commands, size_t count);
-ACP_API int acp_session_mode(struct acp_session *session, struct acp_str mode);
-ACP_API int acp_session_options(struct acp_session *session,
-                                const struct acp_session_config_option *options, size_t count);
-ACP_API int acp_session_info(struct acp_session *session,
-                             const struct acp_session_info_update *info);
-ACP_API int acp_session_usage(struct acp_session *session, const struct acp_usage_update *usage);
-ACP_API int acp_session_notice(struct acp_session *session, const struct acp_notice *notice);
-ACP_API int acp_session_compaction(struct acp_session *session,
-                                   const struct acp_compaction_update *update);
+ACP_API int acp_session_send_tool_call(struct acp_session *session,
+                                       const struct acp_tool_call_update *update);
+ACP_API int acp_session_send_plan(struct acp_session *session, const struct acp_plan_entry *entries,
+                                  size_t count);
+ACP_API int acp_session_send_commands(struct acp_session *session,
+                                      const struct acp_available_command *commands, size_t count);
+ACP_API int acp_session_send_mode(struct acp_session *session, struct acp_str mode);
+ACP_API int acp_session_send_options(struct acp_session *session,
+                                     const struct acp_session_config_option *options, size_t count);
+ACP_API int acp_session_send_info(struct acp_session *session,
+                                  const struct acp_session_info_update *info);
+ACP_API int acp_session_send_usage(struct acp_session *session,
+                                   const struct acp_usage_update *usage);
+ACP_API int acp_session_send_notice(struct acp_session *session, const struct acp_notice *notice);
+ACP_API int acp_session_send_compaction(struct acp_session *session,
+                                        const struct acp_compaction_update *update);
 /*
  * What goes on beside the conversation: all of it, each time; count 0 says that it is over.  Once
  * told, the role repeats it with every state.  Version 1 has no word for it and is told nothing.
  */
-ACP_API int acp_session_background(struct acp_session *session,
-                                   const struct acp_background_work *items, size_t count);
+ACP_API int acp_session_send_background(struct acp_session *session,
+                                        const struct acp_background_work *items, size_t count);
 /*
  * Any update of the version at hand, for what has no call of its own.  ACP_ERR_STATE when the
  * client did not offer to take it, and for a state while a turn is at work, which the role tells.
  */
-ACP_API int acp_session_update(struct acp_session *session,
-                               const struct acp_session_update *update);
+ACP_API int acp_session_send_update(struct acp_session *session,
+                                    const struct acp_session_update *update);
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
@@ -181,20 +184,21 @@ ACP_API struct acp_raw acp_turn_meta(const struct acp_turn *turn);
  */
 ACP_API int acp_turn_set_meta(struct acp_turn *turn, struct acp_raw meta);
 /* The id of the user's message, for telling it again when the session is loaded. */
-ACP_API struct acp_str acp_turn_user_message(const struct acp_turn *turn);
+ACP_API struct acp_str acp_turn_user_message_id(const struct acp_turn *turn);
 ACP_API void acp_turn_set_user(struct acp_turn *turn, void *user);
 ACP_API void *acp_turn_user(const struct acp_turn *turn);
 
-ACP_API int acp_turn_text(struct acp_turn *turn, struct acp_str text);
-ACP_API int acp_turn_thought(struct acp_turn *turn, struct acp_str text);
-ACP_API int acp_turn_block(struct acp_turn *turn, const struct acp_content_block *block);
-ACP_API int acp_turn_tool(struct acp_turn *turn, const struct acp_tool_call_update *update);
-ACP_API int acp_turn_plan(struct acp_turn *turn, const struct acp_plan_entry *entries,
-                          size_t count);
-ACP_API int acp_turn_usage(struct acp_turn *turn, const struct acp_usage_update *usage);
+ACP_API int acp_turn_send_text(struct acp_turn *turn, struct acp_str text);
+ACP_API int acp_turn_send_thought(struct acp_turn *turn, struct acp_str text);
+ACP_API int acp_turn_send_block(struct acp_turn *turn, const struct acp_content_block *block);
+ACP_API int acp_turn_send_tool_call(struct acp_turn *turn,
+                                    const struct acp_tool_call_update *update);
+ACP_API int acp_turn_send_plan(struct acp_turn *turn, const struct acp_plan_entry *entries,
+                               size_t count);
+ACP_API int acp_turn_send_usage(struct acp_turn *turn, const struct acp_usage_update *usage);
 
 /* What the turn cost, told at its end (unstable); copied, without its _meta. */
-ACP_API void acp_turn_spent(struct acp_turn *turn, const struct acp_usage *usage);
+ACP_API void acp_turn_set_usage(struct acp_turn *turn, const struct acp_usage *usage);
 
 /*
  * Ends the turn; it must not be used afterwards.  A turn that was cancelled ends as cancelled,
@@ -219,22 +223,23 @@ ACP_API int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str me
  */
 ACP_API int acp_turn_set_busy(struct acp_turn *turn, bool busy);
 
-struct acp_permission {
+struct acp_permission_answer {
     int err;               /* 0 when an offered option was chosen */
     struct acp_str option; /* its id */
     enum acp_permission_option_kind_is kind;
 };
-typedef void acp_permission_fn(struct acp_turn *turn, const struct acp_permission *answer,
+typedef void acp_permission_fn(struct acp_turn *turn, const struct acp_permission_answer *answer,
                                void *user);
-ACP_API int acp_turn_ask_permission(struct acp_turn *turn, const struct acp_tool_call_update *tool,
-                                    const struct acp_permission_option *options, size_t count,
-                                    acp_permission_fn *answer, void *user);
+ACP_API int acp_turn_request_permission(struct acp_turn *turn,
+                                        const struct acp_tool_call_update *tool,
+                                        const struct acp_permission_option *options, size_t count,
+                                        acp_permission_fn *answer, void *user);
 
 /* What the user did with a form or a web page; what is unknown or failed counts as cancelled. */
-enum acp_elicited { ACP_ELICITED_CANCEL, ACP_ELICITED_DECLINE, ACP_ELICITED_ACCEPT };
+enum acp_elicited_action { ACP_ELICITED_CANCEL, ACP_ELICITED_DECLINE, ACP_ELICITED_ACCEPT };
 struct acp_elicitation_answer {
     int err; /* 0 when the client has answered */
-    enum acp_elicited action;
+    enum acp_elicited_action action;
     /* What was filled into a form that was accepted, as the client says: to be checked again. */
     struct acp_elicitation_content_value_map content;
 };
@@ -244,17 +249,17 @@ typedef void acp_elicitation_fn(struct acp_turn *turn, const struct acp_elicitat
  * Asks the user by a form, which never asks for secrets.  tool_call is the id of the call it is
  * for; absent: the session.  form->type need not be set.
  */
-ACP_API int acp_turn_ask_form(struct acp_turn *turn, struct acp_str tool_call,
-                              struct acp_str message, const struct acp_elicitation_schema *form,
-                              acp_elicitation_fn *answer, void *user);
+ACP_API int acp_turn_elicit_form(struct acp_turn *turn, struct acp_str tool_call,
+                                 struct acp_str message, const struct acp_elicitation_schema *form,
+                                 acp_elicitation_fn *answer, void *user);
 /*
  * Asks the user to visit a web page.  id names the visit and differs from those of all others that
  * are open.  That it is accepted says that the page is opened, not that anything was done there:
  * tell that with acp_agent_complete_elicitation().
  */
-ACP_API int acp_turn_ask_url(struct acp_turn *turn, struct acp_str tool_call,
-                             struct acp_str message, struct acp_str url, struct acp_str id,
-                             acp_elicitation_fn *answer, void *user);
+ACP_API int acp_turn_elicit_url(struct acp_turn *turn, struct acp_str tool_call,
+                                struct acp_str message, struct acp_str url, struct acp_str id,
+                                acp_elicitation_fn *answer, void *user);
 
 /* text is what was read; absent when outcome->err is not 0, and then outcome->why says why. */
 typedef void acp_text_fn(struct acp_turn *turn, const struct acp_outcome *outcome,

@@ -8,7 +8,8 @@
  *     static void on_request(client, session, call, method, params, message, me)
  *     {
  *         if (!acp_workspace_serve(me->workspace, client, session, call, method, message))
- *             acp_client_refuse(client, call, -32601, acp_str("Method not found"), acp_raw(NULL));
+ *             acp_client_respond_error(client, call, -32601, acp_str_from("Method not found"),
+ *                   acp_raw_from(NULL));
  *     }
  *
  * The policy decides on each action; where it says to ask, the `ask` callback asks a person, and

@@ -20,7 +20,7 @@ int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const cha
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    return acp_peer_error(agent->peer, call, code, acp_str(message), acp_raw(NULL));
+    return acp_peer_error(agent->peer, call, code, acp_str_from(message), acp_raw_from(NULL));
 }
 
 int agent_refuse_failure(struct acp_agent *agent, acp_call call, const struct acp_failure *failure)
@@ -31,7 +31,7 @@ int agent_refuse_failure(struct acp_agent *agent, acp_call call, const struct ac
 
 int agent_refuse_session(struct acp_agent *agent, acp_call call, struct acp_str id)
 {
-    return agent_refuse_missing(agent, call, id, acp_str("No such session"));
+    return agent_refuse_missing(agent, call, id, acp_str_from("No such session"));
 }
 
 int agent_refuse_missing(struct acp_agent *agent, acp_call call, struct acp_str id,
@@ -42,19 +42,20 @@ int agent_refuse_missing(struct acp_agent *agent, acp_call call, struct acp_str 
     acp_buf_init(&data, 8192);
     acp_json_writer_init(&w, &data);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("sessionId"));
+    acp_json_write_key(&w, acp_str_from("sessionId"));
     acp_json_write_str(&w, id);
     acp_json_end_object(&w);
     struct acp_str text = acp_buf_view(&data);
     int err = acp_peer_error(agent->peer, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND, message,
-                             w.err ? acp_raw(NULL) : acp_raw_n(text.ptr, text.len));
+                             w.err ? acp_raw_from(NULL) : acp_raw_n(text.ptr, text.len));
     acp_buf_finish(&data);
     return err;
 }
 
-int acp_agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, struct acp_str message)
+int acp_agent_respond_error(struct acp_agent *agent, acp_call call, int64_t code,
+                            struct acp_str message)
 {
-    return acp_peer_error(agent->peer, call, code, message, acp_raw(NULL));
+    return acp_peer_error(agent->peer, call, code, message, acp_raw_from(NULL));
 }
 
 /* Programs know answers by their names in version 1; the structs are the same. */
@@ -74,7 +75,7 @@ int agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const
     return acp_peer_commit(agent->peer, NULL);
 }
 
-int acp_agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
+int acp_agent_respond(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
 {
     type = dialect_answer(agent, type);
     int err = acp_check_answer(agent->peer, call, type, value);
@@ -123,7 +124,7 @@ int acp_agent_complete_elicitation(struct acp_agent *agent, struct acp_str id)
 {
     struct acp_complete_elicitation_notification note;
     acp_complete_elicitation_notification_init(&note, id);
-    return acp_agent_notify(agent, acp_str("elicitation/complete"),
+    return acp_agent_notify(agent, acp_str_from("elicitation/complete"),
                             ACP_TYPE_COMPLETE_ELICITATION_NOTIFICATION, &note);
 }
 
@@ -175,7 +176,7 @@ static unsigned service_of(int method)
 static void serve_service(struct acp_agent *agent, acp_call call, const struct acp_method *method,
                           const struct acp_message *message)
 {
-    struct acp_raw json = message->params.ptr ? message->params : acp_raw("{}");
+    struct acp_raw json = message->params.ptr ? message->params : acp_raw_from("{}");
     struct acp_failure failure;
     if (!agent_offers(agent, service_of(method->id)) || !agent->handler.request) {
         refuse_method(agent, call);
@@ -223,7 +224,7 @@ static bool is_offered(const struct acp_agent *agent, int method)
 static void serve(struct acp_agent *agent, acp_call call, const struct acp_method *method,
                   const struct acp_message *message)
 {
-    struct acp_raw params = message->params.ptr ? message->params : acp_raw("{}");
+    struct acp_raw params = message->params.ptr ? message->params : acp_raw_from("{}");
     switch (method->id) {
     case ACP_METHOD_SESSION_NEW:
         agent_serve_new(agent, call, params);
@@ -278,7 +279,7 @@ static void serve(struct acp_agent *agent, acp_call call, const struct acp_metho
 static struct acp_raw meta_of(const struct acp_message *message)
 {
     bool is_object = message->key.ptr && message->key.len && *message->key.ptr == '{';
-    return is_object ? message->key : acp_raw(NULL);
+    return is_object ? message->key : acp_raw_from(NULL);
 }
 
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
@@ -288,7 +289,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     struct acp_method method;
     acp_arena_reset(&agent->arena);
     if (acp_str_is(message->method, "initialize")) {
-        agent_serve_initialize(agent, call, message->params.ptr ? message->params : acp_raw("{}"));
+        agent_serve_initialize(agent, call,
+                               message->params.ptr ? message->params : acp_raw_from("{}"));
         return;
     }
     if (!agent->mode) {
@@ -309,7 +311,7 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
         acp_note_result_type(peer, call, method.result);
         serve(agent, call, &method, message);
     }
-    agent->meta = acp_raw(NULL);
+    agent->meta = acp_raw_from(NULL);
 }
 
 static void on_notification(struct acp_peer *peer, const struct acp_message *message, void *user)
@@ -327,7 +329,7 @@ static void on_notification(struct acp_peer *peer, const struct acp_message *mes
         agent_serve_cancel(agent, message->params);
     else if (is_theirs && agent->handler.notification)
         agent->handler.notification(agent, message, agent->user);
-    agent->meta = acp_raw(NULL);
+    agent->meta = acp_raw_from(NULL);
 }
 
 /* A prompt that is no longer wanted is cancelled like any other. */
@@ -353,13 +355,13 @@ static void on_peer_wake(void *user)
     acp_endpoint_wake(&agent->endpoint);
 }
 
-static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
-                       void *user)
+static void on_protocol_error(struct acp_peer *peer, enum acp_protocol_error what,
+                              struct acp_str text, void *user)
 {
     struct acp_agent *agent = user;
     (void) peer;
-    if (agent->handler.trouble)
-        agent->handler.trouble(agent, what, text, agent->user);
+    if (agent->handler.protocol_error)
+        agent->handler.protocol_error(agent, what, text, agent->user);
 }
 
 static void on_pressure(struct acp_peer *peer, bool high, void *user)
@@ -421,7 +423,7 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
         .request = on_request,
         .notification = on_notification,
         .cancel = on_cancel,
-        .trouble = on_trouble,
+        .protocol_error = on_protocol_error,
         .pressure = on_pressure,
         .closed = on_closed,
     };
@@ -449,7 +451,7 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
     acp_arena_init(&agent->kept, AGENT_MAX_KEPT);
     acp_map_init(&agent->sessions, agent->options.seed[0]);
     acp_map_init(&agent->texts, agent->options.seed[0]);
-    agent->options.peer.key = acp_str("_meta");
+    agent->options.peer.key = acp_str_from("_meta");
     err = acp_peer_new(&agent->options.peer, &peer_handler, agent, &agent->peer);
     if (err) {
         free(agent);
@@ -484,7 +486,7 @@ void acp_agent_free(struct acp_agent *agent)
     end_all_sessions(agent);
     tell_closed(agent, ACP_ERR_CLOSED);
     if (agent->watch)
-        acp_agent_remove_watch(agent->watch);
+        acp_agent_remove_observer(agent->watch);
     acp_endpoint_on_wake(&agent->endpoint, NULL, NULL);
     acp_peer_free(peer);
     acp_rpc_leave(peer);
@@ -495,7 +497,7 @@ void acp_agent_close(struct acp_agent *agent, int reason)
     acp_peer_close(agent->peer, reason);
 }
 
-int acp_agent_set_watch(struct acp_agent *agent, struct acp_agent_watch *watch)
+int acp_agent_set_observer(struct acp_agent *agent, struct acp_agent_observer *watch)
 {
     if (agent->watch)
         return ACP_ERR_STATE;
@@ -504,14 +506,14 @@ int acp_agent_set_watch(struct acp_agent *agent, struct acp_agent_watch *watch)
     return 0;
 }
 
-void acp_agent_remove_watch(struct acp_agent_watch *watch)
+void acp_agent_remove_observer(struct acp_agent_observer *watch)
 {
     if (watch->agent)
         watch->agent->watch = NULL;
     watch->agent = NULL;
 }
 
-unsigned acp_agent_mode(const struct acp_agent *agent)
+unsigned acp_agent_protocol(const struct acp_agent *agent)
 {
     return agent->mode;
 }
@@ -526,9 +528,9 @@ void *acp_agent_user(const struct acp_agent *agent)
     return agent->user;
 }
 
-bool acp_agent_is_pressed(const struct acp_agent *agent)
+bool acp_agent_is_above_high_water(const struct acp_agent *agent)
 {
-    return acp_peer_is_pressed(agent->peer);
+    return acp_peer_is_above_high_water(agent->peer);
 }
 
 struct acp_peer *acp_agent_peer(struct acp_agent *agent)
@@ -536,7 +538,7 @@ struct acp_peer *acp_agent_peer(struct acp_agent *agent)
     return agent->peer;
 }
 
-struct acp_session *acp_agent_session(const struct acp_agent *agent, struct acp_str id)
+struct acp_session *acp_agent_find_session(const struct acp_agent *agent, struct acp_str id)
 {
     return acp_map_get(&agent->sessions, id);
 }
@@ -632,7 +634,7 @@ static void endpoint_tick(void *self, uint64_t now)
 
 static bool endpoint_paused(void *self)
 {
-    return acp_agent_is_pressed(self);
+    return acp_agent_is_above_high_water(self);
 }
 
 static bool endpoint_holding(void *self)

@@ -112,11 +112,11 @@ static struct ask *make_ask(void (*settle)(struct ask *, const struct acp_reply 
 /* ---- Permission ------------------------------------------------------------------------------ */
 
 /* Only an option that was offered is an approval; everything else is none. */
-static struct acp_permission read_permission(struct ask *ask, const struct acp_reply *reply)
+static struct acp_permission_answer read_permission(struct ask *ask, const struct acp_reply *reply)
 {
     struct acp_agent *agent = ask->turn->session->agent;
     struct acp_request_permission_response response;
-    struct acp_permission answer = {.err = reply->err};
+    struct acp_permission_answer answer = {.err = reply->err};
     if (answer.err)
         return answer;
     answer.err = acp_request_permission_response_decode(agent->mode, reply->result, &agent->arena,
@@ -128,8 +128,8 @@ static struct acp_permission read_permission(struct ask *ask, const struct acp_r
         return answer;
     for (size_t i = 0; i < ask->option_count; i++) {
         if (acp_str_eq(ask->options[i].option_id, response.outcome.selected.option_id)) {
-            answer = (struct acp_permission){.option = ask->options[i].option_id,
-                                             .kind = ask->options[i].kind.is};
+            answer = (struct acp_permission_answer){.option = ask->options[i].option_id,
+                                                    .kind = ask->options[i].kind.is};
             break;
         }
     }
@@ -138,7 +138,7 @@ static struct acp_permission read_permission(struct ask *ask, const struct acp_r
 
 static void settle_permission(struct ask *ask, const struct acp_reply *reply)
 {
-    struct acp_permission answer = read_permission(ask, reply);
+    struct acp_permission_answer answer = read_permission(ask, reply);
     ask->answer.permission(ask->turn, &answer, ask->user);
 }
 
@@ -166,15 +166,16 @@ static int send_permission(struct acp_turn *turn, const struct acp_tool_call_upd
     struct acp_agent *agent = turn->session->agent;
     struct acp_request_permission_request request;
     struct acp_request_permission_subject subject;
-    acp_request_permission_request_init(&request, acp_str(turn->session->id), options, count);
-    request.meta = acp_raw(turn->own_meta);
+    acp_request_permission_request_init(&request, acp_str_from(turn->session->id), options, count);
+    request.meta = acp_raw_from(turn->own_meta);
     int err = agent_check_tool(agent, tool);
     if (!err)
         err = agent_dialect_tool(agent, tool, &request.tool_call);
     if (!err && agent_is_v2(agent)) {
         /* The client applies it like an update. */
         err = agent_note_tool(turn->session, &request.tool_call);
-        request.title = acp_is_set(tool->title.ptr) ? tool->title : acp_str("Permission required");
+        request.title =
+            acp_is_set(tool->title.ptr) ? tool->title : acp_str_from("Permission required");
         acp_request_permission_subject_init_tool_call(&subject);
         subject.tool_call.tool_call = request.tool_call;
         request.subject = &subject;
@@ -183,13 +184,13 @@ static int send_permission(struct acp_turn *turn, const struct acp_tool_call_upd
         free_ask(ask);
         return err;
     }
-    return send_ask(turn, acp_str("session/request_permission"),
+    return send_ask(turn, acp_str_from("session/request_permission"),
                     ACP_TYPE_REQUEST_PERMISSION_REQUEST, &request, ask);
 }
 
-int acp_turn_ask_permission(struct acp_turn *turn, const struct acp_tool_call_update *tool,
-                            const struct acp_permission_option *options, size_t count,
-                            acp_permission_fn *answer, void *user)
+int acp_turn_request_permission(struct acp_turn *turn, const struct acp_tool_call_update *tool,
+                                const struct acp_permission_option *options, size_t count,
+                                acp_permission_fn *answer, void *user)
 {
     if (turn->cancelled)
         return ACP_ERR_CANCELLED;
@@ -235,32 +236,33 @@ static int ask_user(struct acp_turn *turn, struct acp_create_elicitation_request
     if (!ask)
         return ACP_ERR_NOMEM;
     ask->answer.elicitation = answer;
-    request->meta = acp_raw(turn->own_meta);
-    return send_ask(turn, acp_str("elicitation/create"), ACP_TYPE_CREATE_ELICITATION_REQUEST,
+    request->meta = acp_raw_from(turn->own_meta);
+    return send_ask(turn, acp_str_from("elicitation/create"), ACP_TYPE_CREATE_ELICITATION_REQUEST,
                     request, ask);
 }
 
-int acp_turn_ask_form(struct acp_turn *turn, struct acp_str tool_call, struct acp_str message,
-                      const struct acp_elicitation_schema *form, acp_elicitation_fn *answer,
-                      void *user)
+int acp_turn_elicit_form(struct acp_turn *turn, struct acp_str tool_call, struct acp_str message,
+                         const struct acp_elicitation_schema *form, acp_elicitation_fn *answer,
+                         void *user)
 {
     struct acp_create_elicitation_request request;
     acp_create_elicitation_request_init_form(&request, message);
-    acp_elicitation_form_mode_init_session(&request.form, acp_str(turn->session->id));
+    acp_elicitation_form_mode_init_session(&request.form, acp_str_from(turn->session->id));
     request.form.session.tool_call_id = tool_call;
     request.form.requested_schema = *form;
     request.form.requested_schema.type.is = ACP_ELICITATION_SCHEMA_TYPE_OBJECT;
     return ask_user(turn, &request, answer, user);
 }
 
-int acp_turn_ask_url(struct acp_turn *turn, struct acp_str tool_call, struct acp_str message,
-                     struct acp_str url, struct acp_str id, acp_elicitation_fn *answer, void *user)
+int acp_turn_elicit_url(struct acp_turn *turn, struct acp_str tool_call, struct acp_str message,
+                        struct acp_str url, struct acp_str id, acp_elicitation_fn *answer,
+                        void *user)
 {
     struct acp_create_elicitation_request request;
     if (id.len == 0 || url.len == 0)
         return ACP_ERR_ARGUMENT;
     acp_create_elicitation_request_init_url(&request, message);
-    acp_elicitation_url_mode_init_session(&request.url, id, url, acp_str(turn->session->id));
+    acp_elicitation_url_mode_init_session(&request.url, id, url, acp_str_from(turn->session->id));
     request.url.session.tool_call_id = tool_call;
     return ask_user(turn, &request, answer, user);
 }
@@ -271,16 +273,16 @@ static void settle_text(struct ask *ask, const struct acp_reply *reply)
 {
     struct acp_agent *agent = ask->turn->session->agent;
     struct acp_outcome outcome = {.err = reply->err, .code = reply->error_code};
-    struct acp_str text = acp_str(reply->err ? NULL : "");
+    struct acp_str text = acp_str_from(reply->err ? NULL : "");
     struct acp_read_text_file_response response;
     if (!outcome.err && ask->result_type == ACP_TYPE_READ_TEXT_FILE_RESPONSE) {
         outcome.err = acp_read_text_file_response_decode(agent->mode, reply->result, &agent->arena,
                                                          &response, NULL);
-        text = outcome.err ? acp_str(NULL) : response.content;
+        text = outcome.err ? acp_str_from(NULL) : response.content;
         outcome.value = outcome.err ? NULL : &response;
     }
-    outcome.why =
-        outcome.err == ACP_ERR_REMOTE ? reply->error_message : acp_str(acp_err_text(outcome.err));
+    outcome.why = outcome.err == ACP_ERR_REMOTE ? reply->error_message
+                                                : acp_str_from(acp_err_text(outcome.err));
     ask->answer.text(ask->turn, &outcome, text, ask->user);
 }
 
@@ -294,15 +296,15 @@ static int ask_file(struct acp_turn *turn, const char *method, acp_type_id param
         return ACP_ERR_NOMEM;
     ask->answer.text = answer;
     ask->result_type = result_type;
-    return send_ask(turn, acp_str(method), params_type, params, ask);
+    return send_ask(turn, acp_str_from(method), params_type, params, ask);
 }
 
 int acp_turn_read_file(struct acp_turn *turn, struct acp_str path, uint32_t line, uint32_t limit,
                        acp_text_fn *answer, void *user)
 {
     struct acp_read_text_file_request request;
-    acp_read_text_file_request_init(&request, acp_str(turn->session->id), path);
-    request.meta = acp_raw(turn->own_meta);
+    acp_read_text_file_request_init(&request, acp_str_from(turn->session->id), path);
+    request.meta = acp_raw_from(turn->own_meta);
     if (line)
         request.line = acp_some_i64(line);
     if (limit)
@@ -315,8 +317,8 @@ int acp_turn_write_file(struct acp_turn *turn, struct acp_str path, struct acp_s
                         acp_text_fn *answer, void *user)
 {
     struct acp_write_text_file_request request;
-    acp_write_text_file_request_init(&request, acp_str(turn->session->id), path, text);
-    request.meta = acp_raw(turn->own_meta);
+    acp_write_text_file_request_init(&request, acp_str_from(turn->session->id), path, text);
+    request.meta = acp_raw_from(turn->own_meta);
     return ask_file(turn, "fs/write_text_file", ACP_TYPE_WRITE_TEXT_FILE_REQUEST, &request,
                     ACP_TYPE_WRITE_TEXT_FILE_RESPONSE, answer, user);
 }

@@ -22,8 +22,8 @@ int agent_dialect_modes(struct acp_agent *agent, struct acp_session_mode_list mo
         acp_session_config_select_option_init(&choices[i], mode->id, mode->name);
         choices[i].description = mode->description;
     }
-    acp_session_config_option_init_select(ret, acp_str("Mode"), current);
-    ret->config_id = acp_str("mode");
+    acp_session_config_option_init_select(ret, acp_str_from("Mode"), current);
+    ret->config_id = acp_str_from("mode");
     ret->category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE;
     acp_session_config_select_options_init_ungrouped(&ret->select.options, choices, count);
     return 0;
@@ -140,12 +140,13 @@ static int dialect_diff(struct acp_agent *agent, struct acp_diff *diff)
     diff->changes.count = 1;
 
     struct acp_diff_patch_options options = {
-        .old_path = is_new ? acp_str(NULL) : diff->path, .new_path = diff->path, .context = 3};
+        .old_path = is_new ? acp_str_from(NULL) : diff->path, .new_path = diff->path, .context = 3};
     struct acp_buf text;
     acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
     int err =
-        acp_diff_patch(&options, is_new ? acp_str("") : diff->old_text, diff->new_text, &text);
-    struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&agent->arena, acp_buf_view(&text));
+        acp_diff_patch(&options, is_new ? acp_str_from("") : diff->old_text, diff->new_text, &text);
+    struct acp_str copy =
+        err ? acp_str_from(NULL) : acp_arena_copy(&agent->arena, acp_buf_view(&text));
     acp_buf_finish(&text);
     if (!copy.ptr)
         return err ? err : ACP_ERR_NOMEM;

@@ -30,7 +30,7 @@ static void refuse_version(struct acp_agent *agent, acp_call call, int64_t reque
     (void) snprintf(data, sizeof(data), "{\"requested\":%lld,\"supported\":[%s2]}",
                     (long long) requested, both ? "1," : "");
     (void) acp_peer_error(agent->peer, call, ACP_ERROR_CODE_UNSUPPORTED_PROTOCOL_VERSION,
-                          acp_str("Unsupported protocol version"), acp_raw(data));
+                          acp_str_from("Unsupported protocol version"), acp_raw_from(data));
 }
 
 /* ---- What is offered ------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  */
 #include "acp/agent_role.h"
 
-void acp_agent_hold(struct acp_agent *agent, uint64_t number)
+void acp_agent_hold_output(struct acp_agent *agent, uint64_t number)
 {
     struct hold *wave = agent->holding[0].number ? &agent->holding[1] : &agent->holding[0];
     if (!wave->number)
@@ -15,7 +15,7 @@ void acp_agent_hold(struct acp_agent *agent, uint64_t number)
     wave->number = number;
 }
 
-void acp_agent_release(struct acp_agent *agent, uint64_t number)
+void acp_agent_release_output(struct acp_agent *agent, uint64_t number)
 {
     static const struct hold nothing = {0};
     bool moved = false;

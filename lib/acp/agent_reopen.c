@@ -23,7 +23,7 @@ void agent_leave_replaced(struct acp_session *session)
 
 int agent_set_replaced(struct acp_session *session, struct acp_session *old)
 {
-    session->id = acp_str_copy(acp_str(old->id));
+    session->id = acp_str_copy(acp_str_from(old->id));
     if (!session->id)
         return ACP_ERR_NOMEM;
     session->replaces = old;
@@ -39,7 +39,7 @@ bool agent_replace(struct acp_session *session)
         return true;
     agent_leave_pending(session);
     agent_leave_replaced(session);
-    (void) acp_map_set(&agent->sessions, acp_str(session->id), session); /* the key is there */
+    (void) acp_map_set(&agent->sessions, acp_str_from(session->id), session); /* the key is there */
     agent_end_session(old);
     return !agent->closing;
 }

@@ -14,13 +14,13 @@ static int tell_block(struct acp_session *session, enum acp_session_update_is ki
     switch (kind) {
     case ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK:
     case ACP_SESSION_UPDATE_USER_MESSAGE:
-        return acp_session_user_block(session, block, message);
+        return acp_session_send_user_block(session, block, message);
     case ACP_SESSION_UPDATE_AGENT_THOUGHT_CHUNK:
     case ACP_SESSION_UPDATE_AGENT_THOUGHT:
-        return text ? acp_session_thought(session, block->text.text, message) : 0;
+        return text ? acp_session_send_thought(session, block->text.text, message) : 0;
     default:
-        return text ? acp_session_text(session, block->text.text, message)
-                    : acp_session_block(session, block, message);
+        return text ? acp_session_send_text(session, block->text.text, message)
+                    : acp_session_send_block(session, block, message);
     }
 }
 
@@ -40,11 +40,12 @@ static int tell_message(struct acp_session *session, enum acp_session_update_is 
 static int write_patch(struct acp_agent *agent, const struct acp_diff *diff,
                        struct acp_tool_call_content *ret)
 {
-    struct acp_str patch = acp_is_set(diff->patch) ? diff->patch->text : acp_str("");
+    struct acp_str patch = acp_is_set(diff->patch) ? diff->patch->text : acp_str_from("");
     struct acp_buf text;
     acp_buf_init(&text, (size_t) ACP_WIRE_DEFAULT_MAX);
     int err = acp_buf_printf(&text, "```diff\n%.*s\n```", (int) patch.len, patch.ptr);
-    struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&agent->arena, acp_buf_view(&text));
+    struct acp_str copy =
+        err ? acp_str_from(NULL) : acp_arena_copy(&agent->arena, acp_buf_view(&text));
     acp_buf_finish(&text);
     if (!copy.ptr)
         return err ? err : ACP_ERR_NOMEM;
@@ -85,7 +86,7 @@ static int tell_tool(struct acp_session *session, unsigned mode, struct acp_tool
 {
     int err = keep_content(session, mode, &tool->content);
     tool->capabilities = NULL; /* it has ended, one way or the other */
-    return err ? err : acp_session_tool(session, tool);
+    return err ? err : acp_session_send_tool_call(session, tool);
 }
 
 /* Version 1: the beginning of one. */
@@ -102,7 +103,7 @@ static int tell_as_it_is(struct acp_session *session, unsigned mode,
                          const struct acp_session_update *update)
 {
     bool same = !(mode & ACP_V2) == !agent_is_v2(session->agent);
-    int err = same ? acp_session_update(session, update) : 0;
+    int err = same ? acp_session_send_update(session, update) : 0;
     return err == ACP_ERR_STATE ? 0 : err;
 }
 
@@ -126,14 +127,15 @@ static int tell_update(struct acp_session *session, unsigned mode,
     case ACP_SESSION_UPDATE_TOOL_CALL_UPDATE:
         return tell_tool(session, mode, &update->tool_call_update);
     case ACP_SESSION_UPDATE_PLAN:
-        return acp_session_plan(session, update->plan.entries.items, update->plan.entries.count);
+        return acp_session_send_plan(session, update->plan.entries.items,
+                                     update->plan.entries.count);
     case ACP_SESSION_UPDATE_PLAN_UPDATE:
         if (update->plan_update.plan.is == ACP_PLAN_UPDATE_CONTENT_ITEMS)
-            return acp_session_plan(session, update->plan_update.plan.items.entries.items,
-                                    update->plan_update.plan.items.entries.count);
+            return acp_session_send_plan(session, update->plan_update.plan.items.entries.items,
+                                         update->plan_update.plan.items.entries.count);
         return tell_as_it_is(session, mode, update);
     case ACP_SESSION_UPDATE_USAGE_UPDATE:
-        return acp_session_usage(session, &update->usage_update);
+        return acp_session_send_usage(session, &update->usage_update);
     case ACP_SESSION_UPDATE_STATE_UPDATE:
     case ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE:
     case ACP_SESSION_UPDATE_CURRENT_MODE_UPDATE:

@@ -173,9 +173,9 @@ struct acp_agent {
     bool unarmed;          /* text is being merged whose time counts from the next that is told */
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
-    uint64_t sent;                 /* bytes, since the beginning */
-    struct hold holding[2];        /* agent_keep.c */
-    struct acp_agent_watch *watch; /* or NULL */
+    uint64_t sent;                    /* bytes, since the beginning */
+    struct hold holding[2];           /* agent_keep.c */
+    struct acp_agent_observer *watch; /* or NULL */
 };
 
 static inline bool agent_is_v2(const struct acp_agent *agent)
@@ -294,7 +294,7 @@ int agent_check_notification(const struct acp_agent *agent, struct acp_str metho
 /* agent_update.c */
 bool agent_may_send(const struct acp_session *session);
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update);
-/* Calls keep_update, unless the session is being loaded. */
+/* Calls before_update, unless the session is being loaded. */
 void agent_tell_kept(struct acp_session *session, const struct acp_session_update *update);
 /* The same for one that ends the message that is open. */
 int agent_send_between(struct acp_session *session, const struct acp_session_update *update);

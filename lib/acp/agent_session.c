@@ -202,7 +202,7 @@ static int make_id(struct acp_session *session)
         (void) snprintf(id, sizeof(id), "sess_%016llx%08llx",
                         (unsigned long long) scramble(agent->options.seed[0] + number),
                         (unsigned long long) (scramble(agent->options.seed[1] ^ number) >> 32));
-        err = acp_session_set_id(session, acp_str(id));
+        err = acp_session_set_id(session, acp_str_from(id));
     } while (err == ACP_ERR_ARGUMENT);
     return err;
 }
@@ -219,8 +219,8 @@ void agent_end_session(struct acp_session *session)
         return; /* the program has closed the connection, which has ended the session */
     (void) agent_flush_text(session); /* the program can still keep it */
     /* From here on nobody finds it any more. */
-    if (session->id && acp_map_get(&agent->sessions, acp_str(session->id)) == session)
-        (void) acp_map_remove(&agent->sessions, acp_str(session->id));
+    if (session->id && acp_map_get(&agent->sessions, acp_str_from(session->id)) == session)
+        (void) acp_map_remove(&agent->sessions, acp_str_from(session->id));
     agent_leave_pending(session);
     agent_leave_replaced(session);
     /* One that the program still has to accept is as much its own as an open one. */
@@ -256,7 +256,8 @@ void agent_serve_new(struct acp_agent *agent, acp_call call, struct acp_raw para
     else if (agent->handler.new_session)
         agent->handler.new_session(session, &request, agent->user);
     else if (acp_session_accept(session, NULL))
-        (void) acp_session_refuse(session, ACP_ERROR_CODE_INTERNAL_ERROR, acp_str("Out of memory"));
+        (void) acp_session_reject(session, ACP_ERROR_CODE_INTERNAL_ERROR,
+                                  acp_str_from("Out of memory"));
 }
 
 void agent_serve_fork(struct acp_agent *agent, acp_call call, struct acp_raw params)
@@ -389,13 +390,13 @@ static void answer_new(struct acp_session *session, const struct acp_resume_sess
 {
     struct acp_agent *agent = session->agent;
     struct acp_new_session_response made = {
-        .session_id = acp_str(session->id),
+        .session_id = acp_str_from(session->id),
         .modes = told->modes,
         .config_options = told->config_options,
         .available_commands = told->available_commands,
     };
     struct acp_fork_session_response forked = {
-        .session_id = acp_str(session->id),
+        .session_id = acp_str_from(session->id),
         .modes = told->modes,
         .config_options = told->config_options,
         .available_commands = told->available_commands,
@@ -468,12 +469,12 @@ static int accept_session(struct acp_session *session, const struct acp_session_
     bool has_commands = !agent_is_v2(agent) && setup->commands.count;
     bool is_old = session->state == SESSION_LOADING;
     if (has_commands && is_old)
-        (void) acp_session_commands(session, setup->commands.items, setup->commands.count);
+        (void) acp_session_send_commands(session, setup->commands.items, setup->commands.count);
     session->state = SESSION_READY;
     answer_opening(session, setup);
     session->opening = 0;
     if (has_commands && !is_old)
-        (void) acp_session_commands(session, setup->commands.items, setup->commands.count);
+        (void) acp_session_send_commands(session, setup->commands.items, setup->commands.count);
     return 0;
 }
 
@@ -487,7 +488,7 @@ int acp_session_accept(struct acp_session *session, const struct acp_session_set
     return err;
 }
 
-int acp_session_refuse(struct acp_session *session, int64_t code, struct acp_str message)
+int acp_session_reject(struct acp_session *session, int64_t code, struct acp_str message)
 {
     struct acp_agent *agent = session->agent;
     acp_call call = session->opening;
@@ -496,8 +497,8 @@ int acp_session_refuse(struct acp_session *session, int64_t code, struct acp_str
     session->opening = 0;
     /* That a session is not there is told with its id. */
     int err = code == ACP_ERROR_CODE_RESOURCE_NOT_FOUND && session->id
-                  ? agent_refuse_missing(agent, call, acp_str(session->id), message)
-                  : acp_peer_error(agent->peer, call, code, message, acp_raw(NULL));
+                  ? agent_refuse_missing(agent, call, acp_str_from(session->id), message)
+                  : acp_peer_error(agent->peer, call, code, message, acp_raw_from(NULL));
     agent_end_session(session);
     return err;
 }
@@ -514,11 +515,11 @@ static void list_open(struct acp_agent *agent, acp_call call,
     size_t cursor = 0;
     struct acp_session *session;
     while (items && (session = acp_map_next(&agent->sessions, &cursor, NULL))) {
-        struct acp_str cwd = acp_str(session->cwd);
+        struct acp_str cwd = acp_str_from(session->cwd);
         if (session->state != SESSION_READY ||
             (acp_is_set(request->cwd.ptr) && !acp_str_eq(request->cwd, cwd)))
             continue;
-        acp_session_info_init(&items[count], acp_str(session->id), cwd);
+        acp_session_info_init(&items[count], acp_str_from(session->id), cwd);
         items[count].additional_directories.items = session->directories;
         items[count].additional_directories.count = session->directory_count;
         count++;
@@ -558,7 +559,7 @@ void agent_serve_close(struct acp_agent *agent, acp_call call, struct acp_raw pa
     }
     if (session)
         agent_end_session(session);
-    (void) acp_peer_result(agent->peer, call, acp_raw(NULL));
+    (void) acp_peer_result(agent->peer, call, acp_raw_from(NULL));
 }
 
 void agent_serve_delete(struct acp_agent *agent, acp_call call, struct acp_raw params)
@@ -580,12 +581,12 @@ void agent_serve_delete(struct acp_agent *agent, acp_call call, struct acp_raw p
 
 struct acp_str acp_session_id(const struct acp_session *session)
 {
-    return acp_str(session->id);
+    return acp_str_from(session->id);
 }
 
 struct acp_str acp_session_cwd(const struct acp_session *session)
 {
-    return acp_str(session->cwd);
+    return acp_str_from(session->cwd);
 }
 
 struct acp_str_list acp_session_directories(const struct acp_session *session)

@@ -137,7 +137,7 @@ static struct acp_session_config_option_list change_options(
     return told.config_options;
 }
 
-int acp_session_mode(struct acp_session *session, struct acp_str mode)
+int acp_session_send_mode(struct acp_session *session, struct acp_str mode)
 {
     struct acp_session_config_option_list options;
     struct acp_session_update update;
@@ -154,8 +154,8 @@ int acp_session_mode(struct acp_session *session, struct acp_str mode)
     return agent_send_update(session, &update);
 }
 
-int acp_session_options(struct acp_session *session,
-                        const struct acp_session_config_option *options, size_t count)
+int acp_session_send_options(struct acp_session *session,
+                             const struct acp_session_config_option *options, size_t count)
 {
     struct acp_session_update update;
     if (!agent_may_send(session))
@@ -166,8 +166,8 @@ int acp_session_options(struct acp_session *session,
     return agent_send_update(session, &update);
 }
 
-int acp_session_commands(struct acp_session *session, const struct acp_available_command *commands,
-                         size_t count)
+int acp_session_send_commands(struct acp_session *session,
+                              const struct acp_available_command *commands, size_t count)
 {
     struct acp_available_command_list list = {commands, count};
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE};
@@ -230,12 +230,12 @@ void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_r
         (void) agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS, "There is no such option");
 }
 
-int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_str mode)
+int acp_session_reply_set_mode(struct acp_session *session, acp_call call, struct acp_str mode)
 {
     struct acp_agent *agent = session->agent;
     struct acp_set_session_config_option_response answer = {.meta = {NULL, 0}};
     if (!agent_is_v2(agent))
-        return acp_peer_result(agent->peer, call, acp_raw(NULL));
+        return acp_peer_result(agent->peer, call, acp_raw_from(NULL));
     int err = change_mode(session, mode, &answer.config_options);
     if (err) {
         (void) acp_peer_error_for(agent->peer, call, err);
@@ -244,8 +244,8 @@ int acp_session_mode_set(struct acp_session *session, acp_call call, struct acp_
     return agent_answer(agent, call, ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE, &answer);
 }
 
-int acp_session_options_set(struct acp_session *session, acp_call call,
-                            struct acp_session_config_option_list options)
+int acp_session_reply_set_option(struct acp_session *session, acp_call call,
+                                 struct acp_session_config_option_list options)
 {
     struct acp_set_session_config_option_response answer = {.config_options =
                                                                 change_options(session, options)};

@@ -14,7 +14,7 @@ static struct acp_background_work_list kept_background(const struct acp_session 
     struct acp_running_state_update kept = {.meta = {NULL, 0}};
     struct acp_agent *agent = session->agent;
     if (session->background)
-        (void) acp_running_state_update_decode(agent->mode, acp_raw(session->background),
+        (void) acp_running_state_update_decode(agent->mode, acp_raw_from(session->background),
                                                &agent->arena, &kept, NULL);
     return kept.background;
 }
@@ -65,8 +65,8 @@ void agent_note_state(struct acp_session *session, struct acp_state_update *stat
         *list = kept_background(session);
 }
 
-int acp_session_background(struct acp_session *session, const struct acp_background_work *items,
-                           size_t count)
+int acp_session_send_background(struct acp_session *session,
+                                const struct acp_background_work *items, size_t count)
 {
     static const struct acp_background_work nothing = {.is = ACP_BACKGROUND_WORK_TERMINAL};
     struct acp_background_work_list list = {count ? items : &nothing, count};

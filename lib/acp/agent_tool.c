@@ -62,7 +62,7 @@ static void announce(const struct acp_tool_call_update *from, struct acp_session
     update->tool_call.meta = from->meta;
 }
 
-int acp_session_tool(struct acp_session *session, const struct acp_tool_call_update *tool)
+int acp_session_send_tool_call(struct acp_session *session, const struct acp_tool_call_update *tool)
 {
     struct acp_agent *agent = session->agent;
     struct acp_tool_call_update said;
@@ -115,7 +115,7 @@ void agent_serve_cancel_tool(struct acp_agent *agent, acp_call call, struct acp_
         refuse_target(agent, call);
         return;
     }
-    (void) acp_peer_result(agent->peer, call, acp_raw(NULL));
+    (void) acp_peer_result(agent->peer, call, acp_raw_from(NULL));
     agent->handler.cancel_tool(session, request.tool_call_id, agent->user);
 }
 
@@ -133,6 +133,6 @@ void agent_serve_cancel_terminal(struct acp_agent *agent, acp_call call, struct 
         refuse_target(agent, call);
         return;
     }
-    (void) acp_peer_result(agent->peer, call, acp_raw(NULL));
+    (void) acp_peer_result(agent->peer, call, acp_raw_from(NULL));
     agent->handler.cancel_terminal(session, request.terminal_id, agent->user);
 }

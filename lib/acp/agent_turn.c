@@ -45,11 +45,11 @@ static const char *bad_prompt(const struct acp_agent *agent, struct acp_content_
 static void acknowledge(struct acp_turn *turn, struct acp_content_block_list prompt)
 {
     struct acp_session *session = turn->session;
-    struct acp_prompt_response answer = {.message_id = acp_str(turn->message)};
+    struct acp_prompt_response answer = {.message_id = acp_str_from(turn->message)};
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
     (void) agent_answer(session->agent, turn->call, ACP_TYPE_PROMPT_RESPONSE, &answer);
     turn->call = 0;
-    update.user_message.message_id = acp_str(turn->message);
+    update.user_message.message_id = acp_str_from(turn->message);
     update.user_message.content = prompt;
     (void) agent_send_update(session, &update);
     (void) agent_send_state(session, ACP_STATE_UPDATE_RUNNING);
@@ -59,7 +59,7 @@ static void acknowledge(struct acp_turn *turn, struct acp_content_block_list pro
 static void keep_prompt(struct acp_turn *turn, struct acp_content_block_list prompt)
 {
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK};
-    update.user_message_chunk.message_id = acp_str(turn->message);
+    update.user_message_chunk.message_id = acp_str_from(turn->message);
     for (size_t i = 0; i < prompt.count; i++) {
         update.user_message_chunk.content = prompt.items[i];
         agent_tell_kept(turn->session, &update);
@@ -244,7 +244,7 @@ static void fail_turn(struct acp_turn *turn, int64_t code, struct acp_str messag
         struct acp_error error = {.code = code, .message = message};
         (void) agent_send_idle(turn, ACP_IDLE_STATE_UPDATE_ERROR, &error);
     } else {
-        (void) acp_peer_error(agent->peer, turn->call, code, message, acp_raw(NULL));
+        (void) acp_peer_error(agent->peer, turn->call, code, message, acp_raw_from(NULL));
     }
     finish_turn(turn);
 }
@@ -306,7 +306,7 @@ void agent_serve_cancel_request(struct acp_agent *agent, acp_call call, struct a
 {
     struct acp_close_session_request request;
     struct acp_failure failure;
-    params = params.ptr ? params : acp_raw("{}");
+    params = params.ptr ? params : acp_raw_from("{}");
     if (acp_close_session_request_decode(agent->mode, params, &agent->arena, &request, &failure)) {
         (void) agent_refuse_failure(agent, call, &failure);
         return;
@@ -317,7 +317,7 @@ void agent_serve_cancel_request(struct acp_agent *agent, acp_call call, struct a
         return;
     }
     /* Answered first: cancelling may make the program close the connection. */
-    (void) acp_peer_result(agent->peer, call, acp_raw(NULL));
+    (void) acp_peer_result(agent->peer, call, acp_raw_from(NULL));
     agent_cancel_work(session);
 }
 
@@ -350,7 +350,7 @@ bool acp_turn_is_cancelled(const struct acp_turn *turn)
 
 struct acp_raw acp_turn_meta(const struct acp_turn *turn)
 {
-    return acp_raw(turn->meta);
+    return acp_raw_from(turn->meta);
 }
 
 int acp_turn_set_meta(struct acp_turn *turn, struct acp_raw meta)
@@ -369,15 +369,15 @@ int acp_turn_set_meta(struct acp_turn *turn, struct acp_raw meta)
     return 0;
 }
 
-struct acp_str acp_turn_user_message(const struct acp_turn *turn)
+struct acp_str acp_turn_user_message_id(const struct acp_turn *turn)
 {
-    return acp_str(turn->message);
+    return acp_str_from(turn->message);
 }
 
-void acp_turn_spent(struct acp_turn *turn, const struct acp_usage *usage)
+void acp_turn_set_usage(struct acp_turn *turn, const struct acp_usage *usage)
 {
     turn->usage = *usage;
-    turn->usage.meta = acp_raw(NULL);
+    turn->usage.meta = acp_raw_from(NULL);
     turn->usage.unknown = NULL;
     turn->has_usage = true;
 }
@@ -392,32 +392,32 @@ void *acp_turn_user(const struct acp_turn *turn)
     return turn->user;
 }
 
-int acp_turn_text(struct acp_turn *turn, struct acp_str text)
+int acp_turn_send_text(struct acp_turn *turn, struct acp_str text)
 {
-    return acp_session_text(turn->session, text, acp_str(NULL));
+    return acp_session_send_text(turn->session, text, acp_str_from(NULL));
 }
 
-int acp_turn_thought(struct acp_turn *turn, struct acp_str text)
+int acp_turn_send_thought(struct acp_turn *turn, struct acp_str text)
 {
-    return acp_session_thought(turn->session, text, acp_str(NULL));
+    return acp_session_send_thought(turn->session, text, acp_str_from(NULL));
 }
 
-int acp_turn_block(struct acp_turn *turn, const struct acp_content_block *block)
+int acp_turn_send_block(struct acp_turn *turn, const struct acp_content_block *block)
 {
-    return acp_session_block(turn->session, block, acp_str(NULL));
+    return acp_session_send_block(turn->session, block, acp_str_from(NULL));
 }
 
-int acp_turn_tool(struct acp_turn *turn, const struct acp_tool_call_update *update)
+int acp_turn_send_tool_call(struct acp_turn *turn, const struct acp_tool_call_update *update)
 {
-    return acp_session_tool(turn->session, update);
+    return acp_session_send_tool_call(turn->session, update);
 }
 
-int acp_turn_plan(struct acp_turn *turn, const struct acp_plan_entry *entries, size_t count)
+int acp_turn_send_plan(struct acp_turn *turn, const struct acp_plan_entry *entries, size_t count)
 {
-    return acp_session_plan(turn->session, entries, count);
+    return acp_session_send_plan(turn->session, entries, count);
 }
 
-int acp_turn_usage(struct acp_turn *turn, const struct acp_usage_update *usage)
+int acp_turn_send_usage(struct acp_turn *turn, const struct acp_usage_update *usage)
 {
-    return acp_session_usage(turn->session, usage);
+    return acp_session_send_usage(turn->session, usage);
 }

@@ -45,18 +45,18 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
                              struct acp_raw raw)
 {
     struct acp_agent *agent = session->agent;
-    struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, acp_str("session/update"));
+    struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, acp_str_from("session/update"));
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("sessionId"));
-    acp_json_write_str(w, acp_str(session->id));
-    acp_json_write_key(w, acp_str("update"));
+    acp_json_write_key(w, acp_str_from("sessionId"));
+    acp_json_write_str(w, acp_str_from(session->id));
+    acp_json_write_key(w, acp_str_from("update"));
     if (update)
         (void) acp_session_update_encode(agent->mode, update, w, NULL);
     else
         acp_json_write_raw(w, raw);
     if (session->turn && session->turn->own_meta) {
-        acp_json_write_key(w, acp_str("_meta"));
-        acp_json_write_raw(w, acp_raw(session->turn->own_meta));
+        acp_json_write_key(w, acp_str_from("_meta"));
+        acp_json_write_raw(w, acp_raw_from(session->turn->own_meta));
     }
     acp_json_end_object(w);
     return acp_peer_commit(agent->peer, NULL);
@@ -65,8 +65,8 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
 void agent_tell_kept(struct acp_session *session, const struct acp_session_update *update)
 {
     const struct acp_agent_handler *handler = &session->agent->handler;
-    if (handler->keep_update && session->state == SESSION_READY)
-        handler->keep_update(session, update, session->agent->user);
+    if (handler->before_update && session->state == SESSION_READY)
+        handler->before_update(session, update, session->agent->user);
 }
 
 static int deliver(struct acp_session *session, const struct acp_session_update *update)
@@ -76,7 +76,7 @@ static int deliver(struct acp_session *session, const struct acp_session_update 
         agent_record_update(session, update);
     if (must_wait(session))
         return keep_waiting(session, update);
-    return send_notification(session, update, acp_raw(NULL));
+    return send_notification(session, update, acp_raw_from(NULL));
 }
 
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update)
@@ -171,7 +171,7 @@ int agent_flush_text(struct acp_session *session)
     if (!session->is_merging)
         return 0;
     struct acp_session_update update;
-    set_chunk(&update, session->speaker, acp_str(session->message));
+    set_chunk(&update, session->speaker, acp_str_from(session->message));
     acp_content_block_init_text(&update.agent_message_chunk.content, acp_buf_view(&session->text));
     int err = deliver(session, &update);
     agent_forget_text(session);
@@ -210,7 +210,7 @@ static int begin_replayed(struct acp_session *session)
     acp_buf_finish(&key);
     if (err || known)
         return err;
-    update.agent_message.message_id = acp_str(session->message);
+    update.agent_message.message_id = acp_str_from(session->message);
     update.agent_message.content.items = &nothing; /* none of them */
     return agent_send_update(session, &update);
 }
@@ -219,14 +219,14 @@ static int begin_replayed(struct acp_session *session)
 static int choose_message(struct acp_session *session, enum speaker speaker, struct acp_str message)
 {
     bool same = session->speaker == speaker &&
-                (!message.len || acp_str_eq(message, acp_str(session->message)));
+                (!message.len || acp_str_eq(message, acp_str_from(session->message)));
     if (same)
         return 0;
     int err = agent_flush_text(session);
     char made[AGENT_ID_SIZE];
     if (!message.len) {
         agent_make_message_id(session, made);
-        message = acp_str(made);
+        message = acp_str_from(made);
     }
     char *copy = acp_str_copy(message);
     if (!copy)
@@ -275,7 +275,7 @@ static int say_block(struct acp_session *session, enum speaker speaker,
     int err = choose_message(session, speaker, message);
     if (err)
         return err;
-    set_chunk(&update, speaker, acp_str(session->message));
+    set_chunk(&update, speaker, acp_str_from(session->message));
     update.agent_message_chunk.content = *block;
     if (agent_is_v2(session->agent) && block->is == ACP_CONTENT_BLOCK_RESOURCE_LINK &&
         block->resource_link.size.has == ACP_PRESENT && block->resource_link.size.value >= 0)
@@ -284,31 +284,32 @@ static int say_block(struct acp_session *session, enum speaker speaker,
     return agent_send_update(session, &update);
 }
 
-int acp_session_text(struct acp_session *session, struct acp_str text, struct acp_str message)
+int acp_session_send_text(struct acp_session *session, struct acp_str text, struct acp_str message)
 {
     return say(session, SPEAKER_AGENT, text, message);
 }
 
-int acp_session_thought(struct acp_session *session, struct acp_str text, struct acp_str message)
+int acp_session_send_thought(struct acp_session *session, struct acp_str text,
+                             struct acp_str message)
 {
     return say(session, SPEAKER_THOUGHT, text, message);
 }
 
-int acp_session_block(struct acp_session *session, const struct acp_content_block *block,
-                      struct acp_str message)
+int acp_session_send_block(struct acp_session *session, const struct acp_content_block *block,
+                           struct acp_str message)
 {
     return say_block(session, SPEAKER_AGENT, block, message);
 }
 
-int acp_session_user_block(struct acp_session *session, const struct acp_content_block *block,
-                           struct acp_str message)
+int acp_session_send_user_block(struct acp_session *session, const struct acp_content_block *block,
+                                struct acp_str message)
 {
     return say_block(session, SPEAKER_USER, block, message);
 }
 
-struct acp_str acp_session_message(const struct acp_session *session)
+struct acp_str acp_session_message_id(const struct acp_session *session)
 {
-    return acp_str(session->message);
+    return acp_str_from(session->message);
 }
 
 /* ---- The other updates ----------------------------------------------------------------------- */
@@ -320,13 +321,13 @@ int agent_send_between(struct acp_session *session, const struct acp_session_upd
     return err;
 }
 
-int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *entries,
-                     size_t count)
+int acp_session_send_plan(struct acp_session *session, const struct acp_plan_entry *entries,
+                          size_t count)
 {
     struct acp_session_update update;
     if (agent_is_v2(session->agent)) {
         acp_session_update_init_plan_update(&update);
-        acp_plan_update_content_init_items(&update.plan_update.plan, acp_str("main"), entries,
+        acp_plan_update_content_init_items(&update.plan_update.plan, acp_str_from("main"), entries,
                                            count);
     } else {
         acp_session_update_init_plan(&update, entries, count);
@@ -334,21 +335,21 @@ int acp_session_plan(struct acp_session *session, const struct acp_plan_entry *e
     return agent_send_between(session, &update);
 }
 
-int acp_session_info(struct acp_session *session, const struct acp_session_info_update *info)
+int acp_session_send_info(struct acp_session *session, const struct acp_session_info_update *info)
 {
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_SESSION_INFO_UPDATE};
     update.session_info_update = *info;
     return agent_send_update(session, &update);
 }
 
-int acp_session_usage(struct acp_session *session, const struct acp_usage_update *usage)
+int acp_session_send_usage(struct acp_session *session, const struct acp_usage_update *usage)
 {
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_USAGE_UPDATE};
     update.usage_update = *usage;
     return agent_send_update(session, &update);
 }
 
-int acp_session_notice(struct acp_session *session, const struct acp_notice *notice)
+int acp_session_send_notice(struct acp_session *session, const struct acp_notice *notice)
 {
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_NOTICE};
     update.notice = *notice;
@@ -356,12 +357,12 @@ int acp_session_notice(struct acp_session *session, const struct acp_notice *not
     return err ? err : agent_send_update(session, &update);
 }
 
-int acp_session_compaction(struct acp_session *session,
-                           const struct acp_compaction_update *compaction)
+int acp_session_send_compaction(struct acp_session *session,
+                                const struct acp_compaction_update *compaction)
 {
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_COMPACTION_UPDATE};
     update.compaction_update = *compaction;
-    return acp_session_update(session, &update);
+    return acp_session_send_update(session, &update);
 }
 
 /* What the role keeps account of, it must also learn from updates that it did not make. */
@@ -388,7 +389,7 @@ static int note_update(struct acp_session *session, struct acp_session_update *u
     }
 }
 
-int acp_session_update(struct acp_session *session, const struct acp_session_update *update)
+int acp_session_send_update(struct acp_session *session, const struct acp_session_update *update)
 {
     struct acp_session_update said = *update;
     if (!agent_may_send(session))

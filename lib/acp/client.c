@@ -8,7 +8,7 @@
 #include "base/sized.h"
 #include "rpc/peer.h"
 
-void acp_client_explain_close(struct acp_client *client, struct acp_str sentence)
+void acp_client_set_close_message(struct acp_client *client, struct acp_str sentence)
 {
     char *copy = acp_str_copy(sentence);
     if (!copy)
@@ -69,7 +69,7 @@ static void settle_start(struct client_call *call, const struct acp_reply *reply
     if (!reply->err) {
         outcome = client_failed(client, agree(client, reply->result));
         if (outcome.err == ACP_ERR_VARIANT)
-            outcome.why = acp_str("the agent speaks a version of the protocol that we do not");
+            outcome.why = acp_str_from("the agent speaks a version of the protocol that we do not");
         outcome.value = outcome.err ? NULL : &client->agent;
     }
     if (call->then.done)
@@ -121,7 +121,7 @@ static int send_v1(struct client_call *call, const struct acp_implementation *in
     make_offer_v1(o, &offer);
     struct acp_initialize_request request = {
         .protocol_version = 1, .client_capabilities = &offer.all, .client_info = info};
-    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+    return client_send(call, acp_str_from("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
                        o->timeout_ms);
 }
 
@@ -150,15 +150,15 @@ static int send_both(struct client_call *call, struct acp_initialize_request *re
     int err = encode_to(&buf[0], ACP_TYPE_CLIENT_CAPABILITIES, ACP_V1 | flags, &offer.all);
     if (!err)
         err = encode_to(&buf[1], ACP_TYPE_IMPLEMENTATION, ACP_V1 | flags, info);
-    struct acp_unknown who = {.key = acp_str("clientInfo"),
+    struct acp_unknown who = {.key = acp_str_from("clientInfo"),
                               .value = acp_raw_n(buf[1].data + buf[1].start, buf[1].len)};
     struct acp_unknown what = {.next = &who,
-                               .key = acp_str("clientCapabilities"),
+                               .key = acp_str_from("clientCapabilities"),
                                .value = acp_raw_n(buf[0].data + buf[0].start, buf[0].len)};
     /* cppcheck-suppress autoVariables ; taken back before we return */
     request->unknown = &what;
     if (call->client->meta)
-        request->meta = acp_raw(call->client->meta);
+        request->meta = acp_raw_from(call->client->meta);
     if (!err)
         err = encode_to(&buf[2], ACP_TYPE_INITIALIZE_REQUEST, ACP_V2 | flags | ACP_KEEP_UNKNOWN,
                         request);
@@ -166,7 +166,7 @@ static int send_both(struct client_call *call, struct acp_initialize_request *re
     if (err)
         client_call_free(call);
     else
-        err = client_send(call, acp_str("initialize"), ACP_TYPE_ANY, &params, o->timeout_ms);
+        err = client_send(call, acp_str_from("initialize"), ACP_TYPE_ANY, &params, o->timeout_ms);
     for (size_t i = 0; i < 3; i++)
         acp_buf_finish(&buf[i]);
     request->unknown = NULL; /* it stood on this stack */
@@ -187,17 +187,17 @@ static int send_v2(struct client_call *call, const struct acp_implementation *in
         .protocol_version = 2, .capabilities = &capabilities, .info = *info};
     if (both)
         return send_both(call, &request, info);
-    return client_send(call, acp_str("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
+    return client_send(call, acp_str_from("initialize"), ACP_TYPE_INITIALIZE_REQUEST, &request,
                        o->timeout_ms);
 }
 
-int acp_client_start(struct acp_client *client, acp_client_fn *ready, void *user)
+int acp_client_initialize(struct acp_client *client, acp_client_fn *ready, void *user)
 {
     if (client->mode || client->starting)
         return client_decline(client, ACP_ERR_STATE, "initialize was sent already");
     struct acp_implementation info = {
-        .name = client->options.name.len ? client->options.name : acp_str("unnamed"),
-        .version = client->options.version.len ? client->options.version : acp_str("0"),
+        .name = client->options.name.len ? client->options.name : acp_str_from("unnamed"),
+        .version = client->options.version.len ? client->options.version : acp_str_from("0"),
         .title = client->options.title,
     };
     struct client_call *call =
@@ -245,13 +245,13 @@ static void on_cancel(struct acp_peer *peer, acp_call call, void *user)
     client_withdraw(user, call);
 }
 
-static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
-                       void *user)
+static void on_protocol_error(struct acp_peer *peer, enum acp_protocol_error what,
+                              struct acp_str text, void *user)
 {
     struct acp_client *client = user;
     (void) peer;
-    if (client->handler.trouble)
-        client->handler.trouble(client, what, text, client->user);
+    if (client->handler.protocol_error)
+        client->handler.protocol_error(client, what, text, client->user);
 }
 
 static void on_pressure(struct acp_peer *peer, bool high, void *user)
@@ -301,7 +301,7 @@ int acp_client_new_sized(const struct acp_client_options *options, size_t option
         .request = on_request,
         .notification = on_notification,
         .cancel = on_cancel,
-        .trouble = on_trouble,
+        .protocol_error = on_protocol_error,
         .pressure = on_pressure,
         .closed = on_closed,
     };
@@ -323,7 +323,7 @@ int acp_client_new_sized(const struct acp_client_options *options, size_t option
     acp_map_init(&client->sessions, (uintptr_t) client);
     acp_map_init(&client->questions, (uintptr_t) client);
     client->early_end = &client->early;
-    client->options.peer.key = acp_str("update");
+    client->options.peer.key = acp_str_from("update");
     err = acp_peer_new(&client->options.peer, &peer_handler, client, &client->peer);
     if (err) {
         free(client);
@@ -367,12 +367,13 @@ void acp_client_close(struct acp_client *client, int reason)
     acp_peer_close(client->peer, reason);
 }
 
-unsigned acp_client_mode(const struct acp_client *client)
+unsigned acp_client_protocol(const struct acp_client *client)
 {
     return client->mode;
 }
 
-const struct acp_initialize_response *acp_client_agent(const struct acp_client *client)
+const struct acp_initialize_response *acp_client_initialize_response(
+    const struct acp_client *client)
 {
     return client->mode ? &client->agent : NULL;
 }

@@ -7,7 +7,8 @@
 #include "acp/client_role.h"
 #include "acp/gate.h"
 
-int acp_client_answer(struct acp_client *client, acp_call call, acp_type_id type, const void *value)
+int acp_client_respond(struct acp_client *client, acp_call call, acp_type_id type,
+                       const void *value)
 {
     if (acp_check_answer(client->peer, call, type, value))
         return client_decline(client, ACP_ERR_ARGUMENT,
@@ -23,8 +24,8 @@ static void refuse_failure(struct acp_client *client, acp_call call,
     char message[400];
     (void) snprintf(message, sizeof(message), "Invalid params: %s%s%s", failure->path,
                     *failure->path ? " " : "", failure->message);
-    (void) acp_peer_error(client->peer, call, ACP_ERROR_CODE_INVALID_PARAMS, acp_str(message),
-                          acp_raw(NULL));
+    (void) acp_peer_error(client->peer, call, ACP_ERROR_CODE_INVALID_PARAMS, acp_str_from(message),
+                          acp_raw_from(NULL));
 }
 
 /* ---- Permission ------------------------------------------------------------------------------ */
@@ -108,7 +109,7 @@ static int answer_outcome(struct acp_client *client, acp_call call, struct acp_s
         acp_request_permission_outcome_init_selected(&answer.outcome, option);
     else
         acp_request_permission_outcome_init_cancelled(&answer.outcome);
-    return acp_client_answer(client, call, ACP_TYPE_REQUEST_PERMISSION_RESPONSE, &answer);
+    return acp_client_respond(client, call, ACP_TYPE_REQUEST_PERMISSION_RESPONSE, &answer);
 }
 
 static int decline_settled(struct acp_client *client)
@@ -116,7 +117,7 @@ static int decline_settled(struct acp_client *client)
     return client_decline(client, ACP_ERR_UNKNOWN, "the permission request is settled already");
 }
 
-int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str option)
+int acp_client_select_permission(struct acp_client *client, acp_call call, struct acp_str option)
 {
     const struct question *question = acp_map_get(&client->questions, key_of(&call));
     if (!question)
@@ -128,18 +129,18 @@ int acp_client_permit(struct acp_client *client, acp_call call, struct acp_str o
     return answer_outcome(client, call, option);
 }
 
-int acp_client_refuse(struct acp_client *client, acp_call call, int64_t code,
-                      struct acp_str message, struct acp_raw data)
+int acp_client_respond_error(struct acp_client *client, acp_call call, int64_t code,
+                             struct acp_str message, struct acp_raw data)
 {
     (void) take_question(client, call); /* if it is one */
     return client_fail(client, acp_peer_error(client->peer, call, code, message, data));
 }
 
-int acp_client_reject(struct acp_client *client, acp_call call)
+int acp_client_cancel_permission(struct acp_client *client, acp_call call)
 {
     if (!take_question(client, call))
         return decline_settled(client);
-    return answer_outcome(client, call, acp_str(NULL));
+    return answer_outcome(client, call, acp_str_from(NULL));
 }
 
 void client_drop_questions(struct acp_client_session *session)
@@ -149,9 +150,9 @@ void client_drop_questions(struct acp_client_session *session)
     while (session->questions) {
         acp_call call = session->questions->call;
         (void) take_question(client, call);
-        (void) answer_outcome(client, call, acp_str(NULL));
-        if (client->handler.permission_gone)
-            client->handler.permission_gone(session, call, client->user);
+        (void) answer_outcome(client, call, acp_str_from(NULL));
+        if (client->handler.permission_cancelled)
+            client->handler.permission_cancelled(session, call, client->user);
         if (client->closing && !was_closing)
             return; /* the program has closed the connection, and the session is freed */
     }
@@ -161,9 +162,9 @@ void client_withdraw(struct acp_client *client, acp_call call)
 {
     struct acp_client_session *session = take_question(client, call);
     if (session) {
-        (void) answer_outcome(client, call, acp_str(NULL));
-        if (client->handler.permission_gone)
-            client->handler.permission_gone(session, call, client->user);
+        (void) answer_outcome(client, call, acp_str_from(NULL));
+        if (client->handler.permission_cancelled)
+            client->handler.permission_cancelled(session, call, client->user);
     } else if (client->handler.cancel_request) {
         client->handler.cancel_request(client, call, client->user);
     }
@@ -171,7 +172,7 @@ void client_withdraw(struct acp_client *client, acp_call call)
 
 /* The subject of version 2 in the terms of the question. */
 static void read_subject(const struct acp_request_permission_subject *subject,
-                         struct acp_permission_question *question)
+                         struct acp_permission_request *question)
 {
     if (!acp_is_set(subject))
         return;
@@ -186,7 +187,7 @@ static void ask(struct acp_client_session *session, acp_call call,
                 const struct acp_request_permission_request *request)
 {
     struct acp_client *client = session->client;
-    struct acp_permission_question question = {.options = request->options, .meta = request->meta};
+    struct acp_permission_request question = {.options = request->options, .meta = request->meta};
     if (client_is_v2(client)) {
         question.title = request->title;
         question.description = request->description;
@@ -225,21 +226,21 @@ static void serve_permission(struct acp_client *client, acp_call call, struct ac
     }
     struct acp_client_session *session = acp_map_get(&client->sessions, request.session_id);
     if (!session) {
-        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
-                                 acp_str("No such session"), acp_raw(NULL));
+        (void) acp_client_respond_error(client, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
+                                        acp_str_from("No such session"), acp_raw_from(NULL));
         return;
     }
     /*
      * Without a person to ask, the answer is no; and one who has cancelled is not asked any more.
      */
     if (!client->handler.permission || (session->prompting && session->cancelled)) {
-        (void) answer_outcome(client, call, acp_str(NULL));
+        (void) answer_outcome(client, call, acp_str_from(NULL));
         return;
     }
     const char *excess = find_excess(client, request.options);
     if (excess) {
-        (void) acp_peer_error(client->peer, call, ACP_ERROR_CODE_INVALID_PARAMS, acp_str(excess),
-                              acp_raw(NULL));
+        (void) acp_peer_error(client->peer, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                              acp_str_from(excess), acp_raw_from(NULL));
         return;
     }
     struct question *question = make_question(call, request.options);
@@ -314,11 +315,12 @@ static void serve_offered(struct acp_client *client, acp_call call, const struct
     } else if (acp_decode(method->params, client->mode, params, &client->arena, value, &failure)) {
         refuse_failure(client, call, &failure);
     } else if (id.ptr && !session) {
-        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
-                                 acp_str("No such session"), acp_raw(NULL));
+        (void) acp_client_respond_error(client, call, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
+                                        acp_str_from("No such session"), acp_raw_from(NULL));
     } else if (elicits_in_vain(client, method, value)) {
-        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_INVALID_PARAMS,
-                                 acp_str("This way of asking was not offered"), acp_raw(NULL));
+        (void) acp_client_respond_error(client, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                                        acp_str_from("This way of asking was not offered"),
+                                        acp_raw_from(NULL));
     } else {
         client->handler.request(client, session, call, method, value, message, client->user);
     }
@@ -328,7 +330,7 @@ void client_serve_request(struct acp_client *client, acp_call call,
                           const struct acp_message *message)
 {
     struct acp_method method = {.id = ACP_METHOD_NONE, .name = message->method};
-    struct acp_raw params = message->params.ptr ? message->params : acp_raw("{}");
+    struct acp_raw params = message->params.ptr ? message->params : acp_raw_from("{}");
     bool known = client->mode &&
                  acp_method_find(message->method, ACP_SIDE_AGENT, client->mode, &method) &&
                  method.request;
@@ -342,6 +344,6 @@ void client_serve_request(struct acp_client *client, acp_call call,
     else if (custom && client->mode && client->handler.request)
         client->handler.request(client, NULL, call, &method, NULL, message, client->user);
     else
-        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
-                                 acp_str("Method not found"), acp_raw(NULL));
+        (void) acp_client_respond_error(client, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                                        acp_str_from("Method not found"), acp_raw_from(NULL));
 }

@@ -27,10 +27,10 @@ static void report_loss(struct acp_client *client)
     if (client->early_lost)
         return;
     client->early_lost = true;
-    if (client->handler.trouble)
-        client->handler.trouble(client, ACP_TROUBLE_LIMIT,
-                                acp_str("updates for sessions that were never opened"),
-                                client->user);
+    if (client->handler.protocol_error)
+        client->handler.protocol_error(client, ACP_PROTOCOL_ERROR_LIMIT,
+                                       acp_str_from("updates for sessions that were never opened"),
+                                       client->user);
 }
 
 void client_hold_early(struct acp_client *client, struct acp_str session,
@@ -62,7 +62,7 @@ void client_hold_early(struct acp_client *client, struct acp_str session,
 bool client_deliver_early(struct acp_client_session *session)
 {
     struct acp_client *client = session->client;
-    struct acp_str id = acp_str(session->id);
+    struct acp_str id = acp_str_from(session->id);
     struct early_update **at = &client->early;
     bool any = false;
     while (*at) {

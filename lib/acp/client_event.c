@@ -14,7 +14,7 @@ void client_emit(struct acp_client_session *session, const struct acp_event *eve
         client->handler.event(session, event, client->user);
 }
 
-void client_emit_state(struct acp_client_session *session, enum acp_work_state state,
+void client_emit_state(struct acp_client_session *session, enum acp_session_state state,
                        const struct acp_event *from)
 {
     struct acp_event event = {0};
@@ -49,7 +49,7 @@ static void read_tool_v1(struct acp_tool_call_update *tool)
 /* ---- Updates --------------------------------------------------------------------------------- */
 
 static void emit_chunk(struct acp_client_session *session, struct acp_event *event,
-                       enum acp_author author, const struct acp_content_chunk *chunk)
+                       enum acp_message_role author, const struct acp_content_chunk *chunk)
 {
     event->kind = ACP_EVENT_CHUNK;
     event->author = author;
@@ -59,7 +59,7 @@ static void emit_chunk(struct acp_client_session *session, struct acp_event *eve
 }
 
 static void emit_message(struct acp_client_session *session, struct acp_event *event,
-                         enum acp_author author, struct acp_str id,
+                         enum acp_message_role author, struct acp_str id,
                          struct acp_content_block_list content)
 {
     event->kind = ACP_EVENT_MESSAGE;
@@ -100,9 +100,9 @@ static void emit_work_state(struct acp_client_session *session, const struct acp
     const struct acp_client *client = session->client;
     /* A state that we do not know is busy; never idle. */
     client_emit_state(session,
-                      state->is == ACP_STATE_UPDATE_IDLE              ? ACP_WORK_IDLE
-                      : state->is == ACP_STATE_UPDATE_REQUIRES_ACTION ? ACP_WORK_BLOCKED
-                                                                      : ACP_WORK_RUNNING,
+                      state->is == ACP_STATE_UPDATE_IDLE              ? ACP_SESSION_IDLE
+                      : state->is == ACP_STATE_UPDATE_REQUIRES_ACTION ? ACP_SESSION_REQUIRES_ACTION
+                                                                      : ACP_SESSION_RUNNING,
                       event);
     if (!client->closing) /* by the program, when it heard of it */
         client_note_state(session, state);
@@ -115,24 +115,24 @@ static void emit_update(struct acp_client_session *session, const struct acp_ses
         .kind = ACP_EVENT_OTHER, .update = u, .raw = from->update, .meta = from->meta};
     switch (u->is) {
     case ACP_SESSION_UPDATE_AGENT_MESSAGE_CHUNK:
-        emit_chunk(session, &event, ACP_AUTHOR_AGENT, &u->agent_message_chunk);
+        emit_chunk(session, &event, ACP_MESSAGE_ROLE_AGENT, &u->agent_message_chunk);
         break;
     case ACP_SESSION_UPDATE_AGENT_THOUGHT_CHUNK:
-        emit_chunk(session, &event, ACP_AUTHOR_THOUGHT, &u->agent_thought_chunk);
+        emit_chunk(session, &event, ACP_MESSAGE_ROLE_THOUGHT, &u->agent_thought_chunk);
         break;
     case ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK:
-        emit_chunk(session, &event, ACP_AUTHOR_USER, &u->user_message_chunk);
+        emit_chunk(session, &event, ACP_MESSAGE_ROLE_USER, &u->user_message_chunk);
         break;
     case ACP_SESSION_UPDATE_AGENT_MESSAGE:
-        emit_message(session, &event, ACP_AUTHOR_AGENT, u->agent_message.message_id,
+        emit_message(session, &event, ACP_MESSAGE_ROLE_AGENT, u->agent_message.message_id,
                      u->agent_message.content);
         break;
     case ACP_SESSION_UPDATE_AGENT_THOUGHT:
-        emit_message(session, &event, ACP_AUTHOR_THOUGHT, u->agent_thought.message_id,
+        emit_message(session, &event, ACP_MESSAGE_ROLE_THOUGHT, u->agent_thought.message_id,
                      u->agent_thought.content);
         break;
     case ACP_SESSION_UPDATE_USER_MESSAGE:
-        emit_message(session, &event, ACP_AUTHOR_USER, u->user_message.message_id,
+        emit_message(session, &event, ACP_MESSAGE_ROLE_USER, u->user_message.message_id,
                      u->user_message.content);
         break;
     case ACP_SESSION_UPDATE_TOOL_CALL:
@@ -187,7 +187,7 @@ static struct acp_str read_text(struct acp_client *client, struct acp_raw span)
         return text;
     struct acp_json_reader r;
     acp_json_reader_init(&r, span, &client->arena, 0);
-    return acp_json_read_str(&r, &text) ? acp_str(NULL) : text;
+    return acp_json_read_str(&r, &text) ? acp_str_from(NULL) : text;
 }
 
 /* The value of a key of an object, or absent. */
@@ -215,9 +215,9 @@ static struct acp_raw find_meta(struct acp_client *client, const struct acp_mess
 {
     size_t rest = sizeof("{\"sessionId\":,\"update\":}") - 1;
     if (message->params.len == message->session_id.len + message->key.len + rest)
-        return acp_raw(NULL);
+        return acp_raw_from(NULL);
     struct acp_raw meta = find_value(client, message->params, "_meta");
-    return meta.ptr && meta.ptr[0] == '{' ? meta : acp_raw(NULL);
+    return meta.ptr && meta.ptr[0] == '{' ? meta : acp_raw_from(NULL);
 }
 
 /* The official example of a mode's update has modeId for currentModeId, and agents follow it. */
@@ -250,11 +250,11 @@ void client_deliver(struct acp_client_session *session, const struct client_upda
         return;
     /* Kinds that we do not know are handed on as they are; malformed ones are dropped. */
     struct acp_event event = {.kind = ACP_EVENT_OTHER, .raw = from->update, .meta = from->meta};
-    if (err == ACP_ERR_VARIANT && acp_str_is(acp_str(failure.path), "sessionUpdate"))
+    if (err == ACP_ERR_VARIANT && acp_str_is(acp_str_from(failure.path), "sessionUpdate"))
         client_emit(session, &event);
-    else if (client->handler.trouble)
-        client->handler.trouble(client, ACP_TROUBLE_INVALID, acp_str(failure.message),
-                                client->user);
+    else if (client->handler.protocol_error)
+        client->handler.protocol_error(client, ACP_PROTOCOL_ERROR_INVALID_MESSAGE,
+                                       acp_str_from(failure.message), client->user);
 }
 
 void client_serve_update(struct acp_client *client, const struct acp_message *message)

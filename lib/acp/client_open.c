@@ -42,7 +42,7 @@ static struct acp_str server_name(const struct acp_mcp_server *server)
     case ACP_MCP_SERVER_ACP:
         return server->acp.name;
     default:
-        return acp_str("");
+        return acp_str_from("");
     }
 }
 
@@ -91,7 +91,7 @@ static int check_system_prompt(struct acp_client *client, const struct acp_syste
 }
 
 static int check_place(struct acp_client *client, const char *method,
-                       const struct acp_session_place *place)
+                       const struct acp_session_params *place)
 {
     int err = client_may(client, method);
     if (err)
@@ -132,7 +132,7 @@ static struct acp_str new_id(const struct client_call *call, const struct acp_ou
         const struct acp_fork_session_response *response = outcome->value;
         return response->session_id;
     }
-    return acp_str(NULL);
+    return acp_str_from(NULL);
 }
 
 /* The session that was opened, with what the answer says of it.  ACP_ERR_LIMIT, ACP_ERR_NOMEM. */
@@ -147,7 +147,7 @@ static int take_opened(struct client_call *call, const struct acp_outcome *outco
     if (!call->id)
         return ACP_ERR_NOMEM;
     struct acp_client_session *session =
-        client_add_session(client, acp_str(call->id), acp_str(call->cwd));
+        client_add_session(client, acp_str_from(call->id), acp_str_from(call->cwd));
     int err = session ? client_take_settings(session, call->result_type, outcome->value, answer)
                       : ACP_ERR_NOMEM;
     if (err)
@@ -164,7 +164,7 @@ static int take_opened(struct client_call *call, const struct acp_outcome *outco
 static void give_up(struct client_call *call, int err)
 {
     struct acp_client_session *session =
-        call->id ? acp_map_get(&call->client->sessions, acp_str(call->id)) : NULL;
+        call->id ? acp_map_get(&call->client->sessions, acp_str_from(call->id)) : NULL;
     if (session && !session->open && session->openers == 0)
         client_end_session(session, err);
 }
@@ -172,7 +172,7 @@ static void give_up(struct client_call *call, int err)
 /* Whether the program, which has just been called, has ended the session. */
 static bool is_gone(const struct client_call *call, const struct acp_client_session *session)
 {
-    return acp_map_get(&call->client->sessions, acp_str(call->id)) != session;
+    return acp_map_get(&call->client->sessions, acp_str_from(call->id)) != session;
 }
 
 static void settle_open(struct client_call *call, const struct acp_reply *reply)
@@ -180,7 +180,7 @@ static void settle_open(struct client_call *call, const struct acp_reply *reply)
     struct acp_client *client = call->client;
     struct acp_outcome outcome = client_outcome(call, reply);
     struct acp_client_session *session =
-        call->id ? acp_map_get(&client->sessions, acp_str(call->id)) : NULL;
+        call->id ? acp_map_get(&client->sessions, acp_str_from(call->id)) : NULL;
     if (session && session->openers > 0)
         session->openers--;
     session = NULL;
@@ -218,15 +218,15 @@ static struct client_call *open_call(struct acp_client *client, struct acp_str i
     return NULL;
 }
 
-int acp_client_new_session(struct acp_client *client, const struct acp_session_place *place,
+int acp_client_new_session(struct acp_client *client, const struct acp_session_params *place,
                            acp_session_fn *done, void *user)
 {
     struct acp_new_session_request request;
     int err = check_place(client, "session/new", place);
     if (err)
         return err;
-    struct client_call *call =
-        open_call(client, acp_str(NULL), place->cwd, ACP_TYPE_NEW_SESSION_RESPONSE, done, user);
+    struct client_call *call = open_call(client, acp_str_from(NULL), place->cwd,
+                                         ACP_TYPE_NEW_SESSION_RESPONSE, done, user);
     if (!call)
         return client_fail(client, ACP_ERR_NOMEM);
     acp_new_session_request_init(&request, place->cwd);
@@ -234,19 +234,20 @@ int acp_client_new_session(struct acp_client *client, const struct acp_session_p
     request.mcp_servers = place->mcp_servers;
     request.system_prompt = place->system_prompt;
     note_servers(client, &place->mcp_servers);
-    return client_send(call, acp_str("session/new"), ACP_TYPE_NEW_SESSION_REQUEST, &request,
+    return client_send(call, acp_str_from("session/new"), ACP_TYPE_NEW_SESSION_REQUEST, &request,
                        client->options.timeout_ms);
 }
 
 int acp_client_fork_session(struct acp_client *client, struct acp_str id,
-                            const struct acp_session_place *place, acp_session_fn *done, void *user)
+                            const struct acp_session_params *place, acp_session_fn *done,
+                            void *user)
 {
     struct acp_fork_session_request request;
     int err = check_place(client, "session/fork", place);
     if (err)
         return err;
-    struct client_call *call =
-        open_call(client, acp_str(NULL), place->cwd, ACP_TYPE_FORK_SESSION_RESPONSE, done, user);
+    struct client_call *call = open_call(client, acp_str_from(NULL), place->cwd,
+                                         ACP_TYPE_FORK_SESSION_RESPONSE, done, user);
     if (!call)
         return client_fail(client, ACP_ERR_NOMEM);
     acp_fork_session_request_init(&request, id, place->cwd);
@@ -254,13 +255,13 @@ int acp_client_fork_session(struct acp_client *client, struct acp_str id,
     request.mcp_servers = place->mcp_servers;
     request.system_prompt = place->system_prompt;
     note_servers(client, &place->mcp_servers);
-    return client_send(call, acp_str("session/fork"), ACP_TYPE_FORK_SESSION_REQUEST, &request,
+    return client_send(call, acp_str_from("session/fork"), ACP_TYPE_FORK_SESSION_REQUEST, &request,
                        client->options.timeout_ms);
 }
 
 /* Sends the request that opens an old session; takes the call, also when it fails. */
 static int send_old(struct client_call *call, struct acp_str id,
-                    const struct acp_session_place *place, bool replay)
+                    const struct acp_session_params *place, bool replay)
 {
     static const struct acp_replay_from from_start = {.is = ACP_REPLAY_FROM_START};
     uint64_t timeout_ms = call->client->options.timeout_ms;
@@ -270,8 +271,8 @@ static int send_old(struct client_call *call, struct acp_str id,
                                                    .additional_directories = place->directories,
                                                    .mcp_servers = place->mcp_servers,
                                                    .system_prompt = place->system_prompt};
-        return client_send(call, acp_str("session/load"), ACP_TYPE_LOAD_SESSION_REQUEST, &request,
-                           timeout_ms);
+        return client_send(call, acp_str_from("session/load"), ACP_TYPE_LOAD_SESSION_REQUEST,
+                           &request, timeout_ms);
     }
     struct acp_resume_session_request request;
     acp_resume_session_request_init(&request, id, place->cwd);
@@ -279,13 +280,13 @@ static int send_old(struct client_call *call, struct acp_str id,
     request.mcp_servers = place->mcp_servers;
     request.system_prompt = place->system_prompt;
     request.replay_from = replay ? &from_start : NULL;
-    return client_send(call, acp_str("session/resume"), ACP_TYPE_RESUME_SESSION_REQUEST, &request,
-                       timeout_ms);
+    return client_send(call, acp_str_from("session/resume"), ACP_TYPE_RESUME_SESSION_REQUEST,
+                       &request, timeout_ms);
 }
 
 /* An old session is known from now on, so that its history finds it. */
 static int open_old(struct acp_client *client, struct acp_str id,
-                    const struct acp_session_place *place, bool replay, acp_session_fn *done,
+                    const struct acp_session_params *place, bool replay, acp_session_fn *done,
                     void *user)
 {
     bool v1_load = replay && !client_is_v2(client);
@@ -313,13 +314,14 @@ static int open_old(struct acp_client *client, struct acp_str id,
 }
 
 int acp_client_load_session(struct acp_client *client, struct acp_str id,
-                            const struct acp_session_place *place, acp_session_fn *done, void *user)
+                            const struct acp_session_params *place, acp_session_fn *done,
+                            void *user)
 {
     return open_old(client, id, place, true, done, user);
 }
 
 int acp_client_resume_session(struct acp_client *client, struct acp_str id,
-                              const struct acp_session_place *place, acp_session_fn *done,
+                              const struct acp_session_params *place, acp_session_fn *done,
                               void *user)
 {
     return open_old(client, id, place, false, done, user);

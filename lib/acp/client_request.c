@@ -15,7 +15,7 @@ struct acp_outcome client_failed(const struct acp_client *client, int err)
 {
     bool told = err == ACP_ERR_CLOSED && client->close_words;
     const char *why = told ? client->close_words : acp_err_text(err);
-    return (struct acp_outcome){.err = err, .why = acp_str(err ? why : "")};
+    return (struct acp_outcome){.err = err, .why = acp_str_from(err ? why : "")};
 }
 
 /* The text in an error's data, where there is one. */
@@ -81,10 +81,10 @@ struct acp_outcome client_outcome(struct client_call *call, const struct acp_rep
     void *value = acp_arena_alloc(&client->arena, acp_type_size(call->result_type));
     /* Some agents answer null where nothing is to be said. */
     bool empty = reply->result.len == 4 && memcmp(reply->result.ptr, "null", 4) == 0;
-    outcome.err =
-        !value ? ACP_ERR_NOMEM
-               : acp_decode(call->result_type, client->mode, empty ? acp_raw("{}") : reply->result,
-                            &client->arena, value, NULL);
+    outcome.err = !value ? ACP_ERR_NOMEM
+                         : acp_decode(call->result_type, client->mode,
+                                      empty ? acp_raw_from("{}") : reply->result, &client->arena,
+                                      value, NULL);
     if (outcome.err)
         return client_failed(client,
                              outcome.err == ACP_ERR_NOMEM ? ACP_ERR_NOMEM : ACP_ERR_MALFORMED);
@@ -117,9 +117,9 @@ int client_fail(struct acp_client *client, int err)
     return client_decline(client, err, "%.*s", ACP_ARG(client_failed(client, err).why));
 }
 
-struct acp_str acp_client_why(const struct acp_client *client)
+struct acp_str acp_client_error_text(const struct acp_client *client)
 {
-    return acp_str(client->why);
+    return acp_str_from(client->why);
 }
 
 bool client_has(const struct acp_client *client, const char *v1, const char *v2)
@@ -127,7 +127,7 @@ bool client_has(const struct acp_client *client, const char *v1, const char *v2)
     const char *path = client_is_v2(client) ? v2 : v1;
     return client->mode && path &&
            acp_gate_is_open(ACP_TYPE_INITIALIZE_RESPONSE, client->mode, &client->agent,
-                            acp_str(path));
+                            acp_str_from(path));
 }
 
 /* Finds a method of ours that the agent offers by a capability, or that needs none. */
@@ -148,7 +148,7 @@ static int find_offered(struct acp_client *client, struct acp_str name, struct a
 int client_may(struct acp_client *client, const char *method)
 {
     struct acp_method found;
-    return find_offered(client, acp_str(method), &found);
+    return find_offered(client, acp_str_from(method), &found);
 }
 
 /* What the role must know of when it is sent. */
@@ -244,13 +244,14 @@ static void write_params(const struct acp_client *client, acp_type_id type, cons
         acp_write_value(type, mode, params, w);
         return;
     }
-    const struct acp_field *f = client->meta ? acp_field_named(type, acp_str("_meta"), mode) : NULL;
+    const struct acp_field *f =
+        client->meta ? acp_field_named(type, acp_str_from("_meta"), mode) : NULL;
     if (f) {
         struct acp_raw meta;
         memcpy(copy, params, acp_type_size(type));
         memcpy(&meta, copy + f->offset, sizeof(meta));
         if (!meta.ptr) {
-            meta = acp_raw(client->meta);
+            meta = acp_raw_from(client->meta);
             memcpy(copy + f->offset, &meta, sizeof(meta));
         }
         params = copy;
@@ -344,12 +345,12 @@ int acp_client_authenticate(struct acp_client *client, struct acp_str method, ac
     if (client_is_v2(client)) {
         struct acp_login_auth_request request;
         acp_login_auth_request_init(&request, method);
-        return client_send_done(client, acp_str("auth/login"), ACP_TYPE_LOGIN_AUTH_REQUEST,
+        return client_send_done(client, acp_str_from("auth/login"), ACP_TYPE_LOGIN_AUTH_REQUEST,
                                 &request, ACP_TYPE_LOGIN_AUTH_RESPONSE, done, user);
     }
     struct acp_authenticate_request request;
     acp_authenticate_request_init(&request, method);
-    return client_send_done(client, acp_str("authenticate"), ACP_TYPE_AUTHENTICATE_REQUEST,
+    return client_send_done(client, acp_str_from("authenticate"), ACP_TYPE_AUTHENTICATE_REQUEST,
                             &request, ACP_TYPE_AUTHENTICATE_RESPONSE, done, user);
 }
 
@@ -359,12 +360,12 @@ int acp_client_logout(struct acp_client *client, acp_client_fn *done, void *user
         struct acp_logout_auth_request request = {0};
         if (client->agent.auth_methods.count == 0)
             return client_decline(client, ACP_ERR_STATE, "the agent has no login");
-        return client_send_done(client, acp_str("auth/logout"), ACP_TYPE_LOGOUT_AUTH_REQUEST,
+        return client_send_done(client, acp_str_from("auth/logout"), ACP_TYPE_LOGOUT_AUTH_REQUEST,
                                 &request, ACP_TYPE_LOGOUT_AUTH_RESPONSE, done, user);
     }
     struct acp_logout_request request = {0};
     int err = client_may(client, "logout");
     return err ? err
-               : client_send_done(client, acp_str("logout"), ACP_TYPE_LOGOUT_REQUEST, &request,
+               : client_send_done(client, acp_str_from("logout"), ACP_TYPE_LOGOUT_REQUEST, &request,
                                   ACP_TYPE_LOGOUT_RESPONSE, done, user);
 }

@@ -81,7 +81,7 @@ struct acp_client_session {
     bool gone;        /* it is being ended, and no longer among client->sessions */
     bool open;        /* the agent has said so */
     unsigned openers; /* requests to open it that wait for their answer */
-    enum acp_work_state state;
+    enum acp_session_state state;
     /* The prompt at work. */
     bool prompting;
     acp_turn_fn *end; /* may be NULL */
@@ -95,7 +95,7 @@ struct acp_client_session {
     /* Ids of what can be cancelled by itself, as of now. */
     struct acp_map cancellable_tools;
     struct acp_map cancellable_terminals;
-    struct acp_client_session_watch *watches;
+    struct acp_client_session_observer *watches;
 };
 
 /* A request of ours. */
@@ -209,7 +209,7 @@ void client_forget_settings(struct acp_client_session *session);
 void client_emit(struct acp_client_session *session, const struct acp_event *event);
 void client_serve_update(struct acp_client *client, const struct acp_message *message);
 void client_deliver(struct acp_client_session *session, const struct client_update *from);
-void client_emit_state(struct acp_client_session *session, enum acp_work_state state,
+void client_emit_state(struct acp_client_session *session, enum acp_session_state state,
                        const struct acp_event *from);
 
 /* client_early.c */

@@ -39,8 +39,8 @@ struct acp_client_session *client_add_session(struct acp_client *client, struct 
     return session;
 }
 
-int acp_client_session_add_watch(struct acp_client_session *session,
-                                 struct acp_client_session_watch *watch)
+int acp_client_session_add_observer(struct acp_client_session *session,
+                                    struct acp_client_session_observer *watch)
 {
     if (watch->session || session->gone)
         return ACP_ERR_STATE;
@@ -50,11 +50,11 @@ int acp_client_session_add_watch(struct acp_client_session *session,
     return 0;
 }
 
-void acp_client_session_remove_watch(struct acp_client_session_watch *watch)
+void acp_client_session_remove_observer(struct acp_client_session_observer *watch)
 {
     if (!watch->session)
         return;
-    struct acp_client_session_watch **at = &watch->session->watches;
+    struct acp_client_session_observer **at = &watch->session->watches;
     while (*at != watch)
         at = &(*at)->next;
     *at = watch->next;
@@ -65,8 +65,8 @@ void acp_client_session_remove_watch(struct acp_client_session_watch *watch)
 static void notify_watches(struct acp_client_session *session)
 {
     while (session->watches) {
-        struct acp_client_session_watch *watch = session->watches;
-        acp_client_session_remove_watch(watch);
+        struct acp_client_session_observer *watch = session->watches;
+        acp_client_session_remove_observer(watch);
         watch->session_ends(watch);
     }
 }
@@ -75,7 +75,7 @@ void client_remove_session(struct acp_client_session *session)
 {
     session->gone = true;
     notify_watches(session);
-    (void) acp_map_remove(&session->client->sessions, acp_str(session->id));
+    (void) acp_map_remove(&session->client->sessions, acp_str_from(session->id));
     free_session(session);
 }
 
@@ -85,9 +85,9 @@ void client_end_session(struct acp_client_session *session, int reason)
     struct acp_outcome outcome = client_failed(client, reason);
     /* First of all: the program may close the connection when it hears of this. */
     session->gone = true;
-    (void) acp_map_remove(&client->sessions, acp_str(session->id));
+    (void) acp_map_remove(&client->sessions, acp_str_from(session->id));
     client_drop_questions(session);
-    client_end_turn(session, acp_str(NULL), &outcome);
+    client_end_turn(session, acp_str_from(NULL), &outcome);
     notify_watches(session);
     if (client->handler.end_session)
         client->handler.end_session(session, client->user);
@@ -102,17 +102,19 @@ int acp_client_list_sessions(struct acp_client *client, struct acp_str cwd, stru
     struct acp_list_sessions_request request = {.cwd = cwd, .cursor = cursor};
     int err = client_may(client, "session/list");
     return err ? err
-               : client_send_done(client, acp_str("session/list"), ACP_TYPE_LIST_SESSIONS_REQUEST,
-                                  &request, ACP_TYPE_LIST_SESSIONS_RESPONSE, done, user);
+               : client_send_done(client, acp_str_from("session/list"),
+                                  ACP_TYPE_LIST_SESSIONS_REQUEST, &request,
+                                  ACP_TYPE_LIST_SESSIONS_RESPONSE, done, user);
 }
 
 /* What the agent does not know is closed and deleted. */
 static void settle_gone(struct client_call *call, const struct acp_reply *reply)
 {
-    struct acp_reply fine = {.result = acp_raw("{}")};
+    struct acp_reply fine = {.result = acp_raw_from("{}")};
     bool unknown =
         reply->err == ACP_ERR_REMOTE && reply->error_code == ACP_ERROR_CODE_RESOURCE_NOT_FOUND;
-    struct acp_client_session *session = acp_map_get(&call->client->sessions, acp_str(call->id));
+    struct acp_client_session *session =
+        acp_map_get(&call->client->sessions, acp_str_from(call->id));
     if (session && (!reply->err || unknown))
         client_end_session(session, ACP_ERR_CANCELLED);
     client_settle_done(call, unknown ? &fine : reply);
@@ -131,7 +133,7 @@ static int send_gone(struct acp_client *client, struct acp_str id, const char *m
         client_call_free(call);
         return client_fail(client, ACP_ERR_NOMEM);
     }
-    return client_send(call, acp_str(method), params_type, params, client->options.timeout_ms);
+    return client_send(call, acp_str_from(method), params_type, params, client->options.timeout_ms);
 }
 
 int acp_client_delete_session(struct acp_client *client, struct acp_str id, acp_client_fn *done,
@@ -153,21 +155,22 @@ int acp_client_close_session(struct acp_client_session *session, acp_client_fn *
     int err = client_may(client, "session/close");
     if (err)
         return err;
-    acp_close_session_request_init(&request, acp_str(session->id));
-    return send_gone(client, acp_str(session->id), "session/close", ACP_TYPE_CLOSE_SESSION_REQUEST,
-                     &request, ACP_TYPE_CLOSE_SESSION_RESPONSE, done, user);
+    acp_close_session_request_init(&request, acp_str_from(session->id));
+    return send_gone(client, acp_str_from(session->id), "session/close",
+                     ACP_TYPE_CLOSE_SESSION_REQUEST, &request, ACP_TYPE_CLOSE_SESSION_RESPONSE,
+                     done, user);
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 struct acp_str acp_client_session_id(const struct acp_client_session *session)
 {
-    return acp_str(session->id);
+    return acp_str_from(session->id);
 }
 
 struct acp_str acp_client_session_cwd(const struct acp_client_session *session)
 {
-    return acp_str(session->cwd);
+    return acp_str_from(session->cwd);
 }
 
 struct acp_client *acp_client_session_client(const struct acp_client_session *session)
@@ -185,12 +188,13 @@ void *acp_client_session_user(const struct acp_client_session *session)
     return session->user;
 }
 
-struct acp_client_session *acp_client_session(const struct acp_client *client, struct acp_str id)
+struct acp_client_session *acp_client_find_session(const struct acp_client *client,
+                                                   struct acp_str id)
 {
     return acp_map_get(&client->sessions, id);
 }
 
-enum acp_work_state acp_client_session_state(const struct acp_client_session *session)
+enum acp_session_state acp_client_session_state(const struct acp_client_session *session)
 {
     return session->state;
 }

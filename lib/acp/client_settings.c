@@ -213,7 +213,7 @@ static int follow_mode_option(struct acp_client_session *session, struct change 
     struct settings *settings = &session->settings;
     const struct acp_session_config_option *option = find_mode_option(settings);
     struct acp_session_mode_list modes;
-    settings->mode_option = option ? option->id : acp_str(NULL);
+    settings->mode_option = option ? option->id : acp_str_from(NULL);
     if (!option || settings->by_set_mode)
         return 0;
     int err = read_mode_option(session->client, option, &modes);
@@ -288,12 +288,13 @@ void client_emit_options(struct acp_client_session *session, struct acp_event *e
     struct acp_client *client = session->client;
     struct change change = {0};
     int err = keep_options(session, type, from, &change);
-    if (err == ACP_ERR_LIMIT && client->handler.trouble)
-        client->handler.trouble(client, ACP_TROUBLE_LIMIT,
-                                acp_str("options of a session, over 1 MiB"), client->user);
-    else if (err && client->handler.trouble)
-        client->handler.trouble(client, ACP_TROUBLE_INVALID, acp_str(acp_err_text(err)),
-                                client->user);
+    if (err == ACP_ERR_LIMIT && client->handler.protocol_error)
+        client->handler.protocol_error(client, ACP_PROTOCOL_ERROR_LIMIT,
+                                       acp_str_from("options of a session, over 1 MiB"),
+                                       client->user);
+    else if (err && client->handler.protocol_error)
+        client->handler.protocol_error(client, ACP_PROTOCOL_ERROR_INVALID_MESSAGE,
+                                       acp_str_from(acp_err_text(err)), client->user);
     else if (!err)
         emit_change(session, event, change);
 }
@@ -392,7 +393,7 @@ struct acp_session_mode_list acp_client_session_modes(const struct acp_client_se
 
 struct acp_str acp_client_session_mode(const struct acp_client_session *session)
 {
-    return acp_str(session->settings.mode);
+    return acp_str_from(session->settings.mode);
 }
 
 struct acp_session_config_option_list acp_client_session_options(
@@ -415,10 +416,10 @@ void acp_client_session_settings(const struct acp_client_session *session,
 static void settle_set(struct client_call *call, const struct acp_reply *reply)
 {
     struct acp_client *client = call->client;
-    struct acp_client_session *session = acp_map_get(&client->sessions, acp_str(call->id));
+    struct acp_client_session *session = acp_map_get(&client->sessions, acp_str_from(call->id));
     struct acp_event event = {.kind = ACP_EVENT_OTHER};
     if (session && !reply->err && call->mode) {
-        struct change change = {.mode = keep_mode(&session->settings, acp_str(call->mode))};
+        struct change change = {.mode = keep_mode(&session->settings, acp_str_from(call->mode))};
         emit_change(session, &event, change);
     } else if (session && !reply->err) {
         client_emit_options(session, &event, call->result_type, reply->result);
@@ -426,7 +427,7 @@ static void settle_set(struct client_call *call, const struct acp_reply *reply)
     struct acp_outcome outcome = client_outcome(call, reply);
     struct acp_client_settings now = {0};
     /* The program may have closed the session when it heard of the change. */
-    session = acp_map_get(&client->sessions, acp_str(call->id));
+    session = acp_map_get(&client->sessions, acp_str_from(call->id));
     if (session)
         acp_client_session_settings(session, &now);
     if (!outcome.err)
@@ -445,13 +446,13 @@ static int send_set(struct acp_client_session *session, const char *method, stru
     if (!call)
         return client_fail(client, ACP_ERR_NOMEM);
     call->then.done = done;
-    call->id = acp_str_copy(acp_str(session->id));
+    call->id = acp_str_copy(acp_str_from(session->id));
     call->mode = mode.ptr ? acp_str_copy(mode) : NULL;
     if (!call->id || (mode.ptr && !call->mode)) {
         client_call_free(call);
         return client_fail(client, ACP_ERR_NOMEM);
     }
-    return client_send(call, acp_str(method), params_type, params, client->options.timeout_ms);
+    return client_send(call, acp_str_from(method), params_type, params, client->options.timeout_ms);
 }
 
 int acp_client_set_mode(struct acp_client_session *session, struct acp_str mode,
@@ -460,10 +461,10 @@ int acp_client_set_mode(struct acp_client_session *session, struct acp_str mode,
     struct settings *settings = &session->settings;
     struct acp_set_session_mode_request request;
     if (!settings->by_set_mode && settings->mode_option.ptr)
-        return acp_client_set_option(session, settings->mode_option, mode, done, user);
+        return acp_client_set_config_option(session, settings->mode_option, mode, done, user);
     if (!settings->by_set_mode)
         return client_decline(session->client, ACP_ERR_STATE, "the session has no modes");
-    acp_set_session_mode_request_init(&request, acp_str(session->id), mode);
+    acp_set_session_mode_request_init(&request, acp_str_from(session->id), mode);
     return send_set(session, "session/set_mode", mode, ACP_TYPE_SET_SESSION_MODE_REQUEST, &request,
                     ACP_TYPE_SET_SESSION_MODE_RESPONSE, done, user);
 }
@@ -474,16 +475,16 @@ static int set_config_option(struct acp_client_session *session,
 {
     if (!acp_is_set(session->settings.options.items))
         return client_decline(session->client, ACP_ERR_STATE, "the session has no options");
-    return send_set(session, "session/set_config_option", acp_str(NULL),
+    return send_set(session, "session/set_config_option", acp_str_from(NULL),
                     ACP_TYPE_SET_SESSION_CONFIG_OPTION_REQUEST, request,
                     ACP_TYPE_SET_SESSION_CONFIG_OPTION_RESPONSE, done, user);
 }
 
-int acp_client_set_option(struct acp_client_session *session, struct acp_str option,
-                          struct acp_str value, acp_client_fn *done, void *user)
+int acp_client_set_config_option(struct acp_client_session *session, struct acp_str option,
+                                 struct acp_str value, acp_client_fn *done, void *user)
 {
     struct acp_set_session_config_option_request request;
-    struct acp_str id = acp_str(session->id);
+    struct acp_str id = acp_str_from(session->id);
     if (client_is_v2(session->client))
         acp_set_session_config_option_request_init_id(&request, id, option, value);
     else
@@ -491,11 +492,11 @@ int acp_client_set_option(struct acp_client_session *session, struct acp_str opt
     return set_config_option(session, &request, done, user);
 }
 
-int acp_client_set_switch(struct acp_client_session *session, struct acp_str option, bool value,
-                          acp_client_fn *done, void *user)
+int acp_client_set_boolean_option(struct acp_client_session *session, struct acp_str option,
+                                  bool value, acp_client_fn *done, void *user)
 {
     struct acp_set_session_config_option_request request;
-    acp_set_session_config_option_request_init_boolean(&request, acp_str(session->id), option,
+    acp_set_session_config_option_request_init_boolean(&request, acp_str_from(session->id), option,
                                                        value);
     return set_config_option(session, &request, done, user);
 }

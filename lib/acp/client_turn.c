@@ -16,8 +16,8 @@ void client_end_turn(struct acp_client_session *session, struct acp_str stop,
     bool was_closing = client->closing || session->gone;
     if (!session->prompting)
         return;
-    if (session->state != ACP_WORK_IDLE && !client_is_v2(client))
-        client_emit_state(session, ACP_WORK_IDLE, NULL);
+    if (session->state != ACP_SESSION_IDLE && !client_is_v2(client))
+        client_emit_state(session, ACP_SESSION_IDLE, NULL);
     if (client->closing && !was_closing)
         return; /* the program has closed the connection, which has ended the turn */
     session->prompting = false;
@@ -29,16 +29,17 @@ void client_end_turn(struct acp_client_session *session, struct acp_str stop,
 /* Version 1: the response is the end.  Version 2: it says that the message was taken. */
 static void settle_prompt(struct client_call *call, const struct acp_reply *reply)
 {
-    struct acp_client_session *session = acp_map_get(&call->client->sessions, acp_str(call->id));
+    struct acp_client_session *session =
+        acp_map_get(&call->client->sessions, acp_str_from(call->id));
     struct acp_outcome outcome = client_outcome(call, reply);
     if (!session || !session->prompting)
         return; /* it ended with its session */
     if (outcome.err && session->cancelled && outcome.code == ACP_ERROR_CODE_REQUEST_CANCELLED) {
         /* It was dropped before it had begun, which is what we wanted. */
-        outcome = (struct acp_outcome){.why = acp_str("")};
-        client_end_turn(session, acp_str("cancelled"), &outcome);
+        outcome = (struct acp_outcome){.why = acp_str_from("")};
+        client_end_turn(session, acp_str_from("cancelled"), &outcome);
     } else if (outcome.err) {
-        client_end_turn(session, acp_str(NULL), &outcome);
+        client_end_turn(session, acp_str_from(NULL), &outcome);
     } else if (!client_is_v2(call->client)) {
         const struct acp_prompt_response *response = outcome.value;
         client_end_turn(session, response->stop_reason.text, &outcome);
@@ -47,7 +48,7 @@ static void settle_prompt(struct client_call *call, const struct acp_reply *repl
         if (session->stop) {
             char *stop = session->stop;
             session->stop = NULL;
-            client_end_turn(session, acp_str(stop), &outcome);
+            client_end_turn(session, acp_str_from(stop), &outcome);
             free(stop);
         }
     }
@@ -66,16 +67,16 @@ void client_note_state(struct acp_client_session *session, const struct acp_stat
     bool told = idle->is != ACP_IDLE_STATE_UPDATE_ABSENT;
     if (!session->worked && !(told && session->accepted))
         return; /* a state of before the prompt, told again */
-    struct acp_str stop = told ? idle->tag : acp_str("end_turn");
-    struct acp_outcome outcome = {.why = acp_str("")};
+    struct acp_str stop = told ? idle->tag : acp_str_from("end_turn");
+    struct acp_outcome outcome = {.why = acp_str_from("")};
     if (idle->is == ACP_IDLE_STATE_UPDATE_ERROR) {
         const struct acp_error *error = idle->error.error;
         outcome = (struct acp_outcome){
             .err = ACP_ERR_REMOTE,
             .code = acp_is_set(error) ? error->code : ACP_ERROR_CODE_INTERNAL_ERROR,
-            .why = acp_is_set(error) ? error->message : acp_str("the turn failed"),
+            .why = acp_is_set(error) ? error->message : acp_str_from("the turn failed"),
         };
-        stop = acp_str(NULL);
+        stop = acp_str_from(NULL);
     }
     if (session->accepted || outcome.err) {
         client_end_turn(session, stop, &outcome);
@@ -133,7 +134,7 @@ static int prompt(struct acp_client_session *session, const struct acp_content_b
         client_call_new(client, settle_prompt, ACP_TYPE_PROMPT_RESPONSE, NULL);
     if (!call)
         return client_fail(client, ACP_ERR_NOMEM);
-    call->id = acp_str_copy(acp_str(session->id));
+    call->id = acp_str_copy(acp_str_from(session->id));
     if (!call->id) {
         client_call_free(call);
         return client_fail(client, ACP_ERR_NOMEM);
@@ -146,12 +147,12 @@ static int prompt(struct acp_client_session *session, const struct acp_content_b
     session->cancelled = false;
     free(session->stop);
     session->stop = NULL;
-    acp_prompt_request_init(&request, acp_str(session->id), blocks, count);
-    err = client_send(call, acp_str("session/prompt"), ACP_TYPE_PROMPT_REQUEST, &request, 0);
+    acp_prompt_request_init(&request, acp_str_from(session->id), blocks, count);
+    err = client_send(call, acp_str_from("session/prompt"), ACP_TYPE_PROMPT_REQUEST, &request, 0);
     if (err)
         session->prompting = false;
     else if (!client_is_v2(client))
-        client_emit_state(session, ACP_WORK_RUNNING, NULL);
+        client_emit_state(session, ACP_SESSION_RUNNING, NULL);
     return err;
 }
 
@@ -170,11 +171,11 @@ static int cancel(struct acp_client_session *session)
 {
     struct acp_client *client = session->client;
     struct acp_close_session_request note; /* holds the same as both versions' notification */
-    if (!session->prompting && session->state == ACP_WORK_IDLE)
+    if (!session->prompting && session->state == ACP_SESSION_IDLE)
         return 0;
-    acp_close_session_request_init(&note, acp_str(session->id));
-    int err =
-        client_send_note(client, acp_str("session/cancel"), ACP_TYPE_CLOSE_SESSION_REQUEST, &note);
+    acp_close_session_request_init(&note, acp_str_from(session->id));
+    int err = client_send_note(client, acp_str_from("session/cancel"),
+                               ACP_TYPE_CLOSE_SESSION_REQUEST, &note);
     session->cancelled = true;
     client_drop_questions(session);
     return err;
@@ -222,16 +223,17 @@ void client_note_terminal(struct acp_client_session *session,
                      !over && acp_is_set(can) && acp_is_set(can->cancel));
 }
 
-int acp_client_cancel_tool(struct acp_client_session *session, struct acp_str tool,
-                           acp_client_fn *done, void *user)
+int acp_client_cancel_tool_call(struct acp_client_session *session, struct acp_str tool,
+                                acp_client_fn *done, void *user)
 {
     struct acp_client *client = session->client;
     struct acp_cancel_tool_call_request request;
     if (!acp_map_get(&session->cancellable_tools, tool))
         return client_decline(client, ACP_ERR_STATE, "this tool call cannot be stopped by itself");
-    acp_cancel_tool_call_request_init(&request, acp_str(session->id), tool);
-    return client_send_done(client, acp_str("tool_call/cancel"), ACP_TYPE_CANCEL_TOOL_CALL_REQUEST,
-                            &request, ACP_TYPE_CANCEL_TOOL_CALL_RESPONSE, done, user);
+    acp_cancel_tool_call_request_init(&request, acp_str_from(session->id), tool);
+    return client_send_done(client, acp_str_from("tool_call/cancel"),
+                            ACP_TYPE_CANCEL_TOOL_CALL_REQUEST, &request,
+                            ACP_TYPE_CANCEL_TOOL_CALL_RESPONSE, done, user);
 }
 
 int acp_client_cancel_terminal(struct acp_client_session *session, struct acp_str terminal,
@@ -241,7 +243,8 @@ int acp_client_cancel_terminal(struct acp_client_session *session, struct acp_st
     struct acp_cancel_terminal_request request;
     if (!acp_map_get(&session->cancellable_terminals, terminal))
         return client_decline(client, ACP_ERR_STATE, "this terminal cannot be stopped by itself");
-    acp_cancel_terminal_request_init(&request, acp_str(session->id), terminal);
-    return client_send_done(client, acp_str("terminal/cancel"), ACP_TYPE_CANCEL_TERMINAL_REQUEST,
-                            &request, ACP_TYPE_CANCEL_TERMINAL_RESPONSE, done, user);
+    acp_cancel_terminal_request_init(&request, acp_str_from(session->id), terminal);
+    return client_send_done(client, acp_str_from("terminal/cancel"),
+                            ACP_TYPE_CANCEL_TERMINAL_REQUEST, &request,
+                            ACP_TYPE_CANCEL_TERMINAL_RESPONSE, done, user);
 }

@@ -145,7 +145,7 @@ static char *put_raw(struct encoder *e, char *p, struct acp_raw raw)
 
 static char *put_null(struct encoder *e, char *p)
 {
-    return put_raw(e, p, acp_raw("null"));
+    return put_raw(e, p, acp_raw_from("null"));
 }
 
 /* A key that is not in the tables. */
@@ -227,7 +227,7 @@ static char *encode_bool(struct encoder *e, char *p, const char *src)
 {
     bool truth;
     memcpy(&truth, src, sizeof(truth));
-    return put_raw(e, p, acp_raw(truth ? "true" : "false"));
+    return put_raw(e, p, acp_raw_from(truth ? "true" : "false"));
 }
 
 static char *encode_str(struct encoder *e, char *p, const struct acp_field *f, const char *src)

@@ -87,7 +87,7 @@ int acp_check_answer(const struct acp_peer *peer, acp_call call, acp_type_id typ
 void acp_write_value(acp_type_id type, unsigned mode, const void *value, struct acp_json_writer *w)
 {
     if (type == ACP_TYPE_ANY)
-        acp_json_write_raw(w, value ? *(const struct acp_raw *) value : acp_raw("{}"));
+        acp_json_write_raw(w, value ? *(const struct acp_raw *) value : acp_raw_from("{}"));
     else
         (void) acp_encode(type, mode, value, w, NULL);
 }

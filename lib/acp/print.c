@@ -22,7 +22,7 @@ static void put(struct printer *p, struct acp_str text)
 
 static void put_text(struct printer *p, const char *text)
 {
-    put(p, acp_str(text));
+    put(p, acp_str_from(text));
 }
 
 static void new_line(struct printer *p)

@@ -62,7 +62,7 @@ static void read_texts(const struct acp_diff *diff, struct acp_diff_file *ret)
     *ret = (struct acp_diff_file){
         .operation = added ? ACP_DIFF_CHANGE_ADD : ACP_DIFF_CHANGE_MODIFY,
         .path = diff->path,
-        .old_text = added ? acp_str(NULL) : diff->old_text,
+        .old_text = added ? acp_str_from(NULL) : diff->old_text,
         .new_text = diff->new_text,
     };
 }
@@ -89,7 +89,7 @@ int acp_diff_write_patch(const struct acp_diff *diff, struct acp_buf *out)
     struct acp_diff_file file;
     read_texts(diff, &file);
     bool added = file.operation == ACP_DIFF_CHANGE_ADD;
-    struct acp_diff_patch_options options = {.old_path = added ? acp_str(NULL) : file.path,
+    struct acp_diff_patch_options options = {.old_path = added ? acp_str_from(NULL) : file.path,
                                              .new_path = file.path};
-    return acp_diff_patch(&options, added ? acp_str("") : file.old_text, file.new_text, out);
+    return acp_diff_patch(&options, added ? acp_str_from("") : file.old_text, file.new_text, out);
 }

@@ -22,7 +22,7 @@ static void put(struct writer *w, struct acp_str text)
 
 static void put_text(struct writer *w, const char *text)
 {
-    put(w, acp_str(text));
+    put(w, acp_str_from(text));
 }
 
 /* ---- Paths ---------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void put_path_line(struct writer *w, const char *before, struct acp_str p
 static void put_file_line(struct writer *w, const char *before, struct acp_str path)
 {
     if (!path.ptr)
-        path = acp_str("/dev/null");
+        path = acp_str_from("/dev/null");
     put_path_line(w, before, path, memchr(path.ptr, ' ', path.len) ? "\t\n" : "\n");
 }
 

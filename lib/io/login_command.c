@@ -97,7 +97,7 @@ static const char *copy_text(struct acp_arena *arena, struct acp_str text, int *
         *err = ACP_ERR_ARGUMENT;
         return NULL;
     }
-    struct acp_str copy = acp_arena_copy(arena, text.ptr ? text : acp_str(""));
+    struct acp_str copy = acp_arena_copy(arena, text.ptr ? text : acp_str_from(""));
     if (!copy.ptr)
         *err = ACP_ERR_NOMEM;
     return copy.ptr;

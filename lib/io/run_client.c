@@ -59,7 +59,7 @@ static void describe(const struct acp_agent_process *agent, const struct acp_pro
     struct acp_buf tail;
     acp_buf_init(&name, 1 << 16);
     acp_buf_init(&tail, 1 << 20);
-    (void) acp_buf_append_str(&name, acp_str(acp_process_program(agent->process)));
+    (void) acp_buf_append_str(&name, acp_str_from(acp_process_program(agent->process)));
     if (agent->stopped_for && how->signal && how->stopped)
         (void) acp_buf_printf(&name, " %s and", agent->stopped_for);
     (void) acp_process_error_tail(agent->process, &tail);
@@ -76,7 +76,7 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     acp_buf_init(&sentence, 1 << 20);
     describe(agent, how, &sentence);
     struct acp_str words = acp_buf_view(&sentence);
-    acp_client_explain_close(agent->client, words);
+    acp_client_set_close_message(agent->client, words);
     acp_endpoint_receive_end(acp_client_endpoint(agent->client), uv_now(agent->loop));
     if (agent->options.exited)
         agent->options.exited(agent, how, words, agent->options.user);

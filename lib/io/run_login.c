@@ -20,8 +20,8 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     struct acp_login *login = user;
     struct acp_buf sentence;
     acp_buf_init(&sentence, 1 << 16);
-    (void) acp_process_describe_exit(acp_str(acp_process_program(process)), how, acp_str(NULL),
-                                     &sentence);
+    (void) acp_process_describe_exit(acp_str_from(acp_process_program(process)), how,
+                                     acp_str_from(NULL), &sentence);
     int err = login->cancelled ? ACP_ERR_CANCELLED : how->code == 0 ? 0 : ACP_ERR_REMOTE;
     login->done(login, err, how, acp_buf_view(&sentence), login->user);
     acp_buf_finish(&sentence);

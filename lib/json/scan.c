@@ -207,7 +207,8 @@ static inline void clear(struct acp_scan *s)
     s->key = none;
 }
 
-int acp_scan(struct acp_raw text, struct acp_str key, struct acp_scan *ret, size_t *ret_offset)
+int acp_scan_message(struct acp_raw text, struct acp_str key, struct acp_scan *ret,
+                     size_t *ret_offset)
 {
     struct acp_json_cursor c = {.end = text.ptr + text.len, .max_depth = ACP_JSON_MAX_DEPTH};
     struct acp_scan s;

@@ -103,7 +103,7 @@ int acp_endpoint_next_message(struct acp_endpoint *endpoint, struct acp_outgoing
     if (!line.len)
         return 0;
     struct acp_raw text = acp_raw_n(line.ptr, line.len);
-    if (*line.ptr != '{' || acp_scan(text, no_key, &s, NULL))
+    if (*line.ptr != '{' || acp_scan_message(text, no_key, &s, NULL))
         return ACP_ERR_STATE;
     *ret = (struct acp_outgoing){
         .text = text,

@@ -34,9 +34,9 @@ static void set_defaults(struct acp_peer_options *o)
     if (!o->max_pending)
         o->max_pending = DEFAULT_MAX_OPEN;
     if (!o->cancel_method.ptr)
-        o->cancel_method = acp_str("$/cancel_request");
+        o->cancel_method = acp_str_from("$/cancel_request");
     if (!o->cancel_key.ptr)
-        o->cancel_key = acp_str("requestId");
+        o->cancel_key = acp_str_from("requestId");
 }
 
 /*
@@ -89,7 +89,7 @@ static void endpoint_tick(void *self, uint64_t now)
 
 static bool endpoint_paused(void *self)
 {
-    return acp_peer_is_pressed(self);
+    return acp_peer_is_above_high_water(self);
 }
 
 static const struct acp_endpoint_handler endpoint_handler = {
@@ -219,7 +219,7 @@ void acp_peer_free(struct acp_peer *peer)
     acp_rpc_leave(peer);
 }
 
-bool acp_peer_is_pressed(const struct acp_peer *peer)
+bool acp_peer_is_above_high_water(const struct acp_peer *peer)
 {
     return peer->pressed;
 }

@@ -22,15 +22,15 @@ static void clear_arena(struct acp_peer *peer)
         acp_arena_reset(&peer->arena);
 }
 
-static void report(struct acp_peer *peer, enum acp_trouble what, struct acp_str text)
+static void report(struct acp_peer *peer, enum acp_protocol_error what, struct acp_str text)
 {
-    if (!peer->closed && peer->handler.trouble)
-        peer->handler.trouble(peer, what, text, peer->user);
+    if (!peer->closed && peer->handler.protocol_error)
+        peer->handler.protocol_error(peer, what, text, peer->user);
 }
 
 static void refuse(struct acp_peer *peer, struct acp_raw id, int code, const char *message)
 {
-    (void) acp_rpc_respond_error(peer, id, code, acp_str(message), absent);
+    (void) acp_rpc_respond_error(peer, id, code, acp_str_from(message), absent);
 }
 
 /* Answers what is no message, and tells the owner. */
@@ -38,7 +38,7 @@ static void reject(struct acp_peer *peer, struct acp_raw id, const char *message
                    struct acp_str text)
 {
     refuse(peer, id, RPC_INVALID_REQUEST, message);
-    report(peer, ACP_TROUBLE_INVALID, text);
+    report(peer, ACP_PROTOCOL_ERROR_INVALID_MESSAGE, text);
 }
 
 /* ---- Requests and notifications ------------------------------------------------------------- */
@@ -88,7 +88,8 @@ static void open_and_serve(struct acp_peer *peer, struct acp_raw id,
         break;
     case ACP_ERR_STATE:
         refuse(peer, id, RPC_INVALID_REQUEST, "a request with this id is still open");
-        report(peer, ACP_TROUBLE_DUPLICATE_ID, acp_str_n(message->text.ptr, message->text.len));
+        report(peer, ACP_PROTOCOL_ERROR_DUPLICATE_ID,
+               acp_str_n(message->text.ptr, message->text.len));
         break;
     case ACP_ERR_LIMIT:
         refuse(peer, id, RPC_INTERNAL_ERROR, "too many open requests");
@@ -127,7 +128,7 @@ static void on_request(struct acp_peer *peer, const struct acp_scan *s, struct a
 static void on_cancel(struct acp_peer *peer, struct acp_str text)
 {
     struct acp_scan s;
-    if (acp_scan(acp_raw_n(text.ptr, text.len), peer->options.cancel_key, &s, NULL))
+    if (acp_scan_message(acp_raw_n(text.ptr, text.len), peer->options.cancel_key, &s, NULL))
         return;
     const struct call *call = acp_rpc_call_by_id(peer, s.key);
     if (call && peer->handler.cancel)
@@ -137,7 +138,7 @@ static void on_cancel(struct acp_peer *peer, struct acp_str text)
 static void on_notification(struct acp_peer *peer, const struct acp_scan *s, struct acp_str text)
 {
     if (envelope_fault(s)) {
-        report(peer, ACP_TROUBLE_INVALID, text);
+        report(peer, ACP_PROTOCOL_ERROR_INVALID_MESSAGE, text);
         return;
     }
     struct acp_message message;
@@ -194,7 +195,7 @@ static void on_response(struct acp_peer *peer, const struct acp_scan *s, struct 
 {
     struct asked *asked = acp_rpc_asked_find(peer, s->id);
     if (!asked) {
-        report(peer, ACP_TROUBLE_STRAY, text);
+        report(peer, ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE, text);
         return;
     }
     struct acp_reply reply = {.err = ACP_ERR_MALFORMED};
@@ -233,7 +234,7 @@ static bool is_owed_answer(struct acp_raw array)
         struct acp_raw item;
         struct acp_scan s;
         empty = false;
-        if (acp_json_read_raw(&r, &item) || acp_scan(item, no_key, &s, NULL))
+        if (acp_json_read_raw(&r, &item) || acp_scan_message(item, no_key, &s, NULL))
             return true;
         if (s.kind != ACP_SCAN_NOTIFICATION && s.kind != ACP_SCAN_RESPONSE &&
             s.kind != ACP_SCAN_BAD_RESPONSE)
@@ -248,15 +249,15 @@ static void on_batch(struct acp_peer *peer, struct acp_str text)
     if (is_owed_answer(acp_raw_n(text.ptr, text.len)))
         reject(peer, null_id, "batches are not supported", text);
     else
-        report(peer, ACP_TROUBLE_INVALID, text);
+        report(peer, ACP_PROTOCOL_ERROR_INVALID_MESSAGE, text);
 }
 
 static void on_noise(struct acp_peer *peer, struct acp_str text)
 {
     /* Nobody waits for this answer: a side that does not read gets no more of them. */
-    if (!peer->options.silent_on_noise && !peer->pressed)
+    if (!peer->options.ignore_parse_errors && !peer->pressed)
         refuse(peer, null_id, RPC_PARSE_ERROR, "Parse error");
-    report(peer, ACP_TROUBLE_NOISE, text);
+    report(peer, ACP_PROTOCOL_ERROR_PARSE, text);
 }
 
 /*
@@ -299,14 +300,14 @@ static void on_too_large(struct acp_peer *peer, struct acp_str text)
         struct asked *asked = acp_rpc_asked_find(peer, s.id);
         if (asked)
             acp_rpc_settle_err(peer, asked, ACP_ERR_LIMIT);
-        report(peer, ACP_TROUBLE_TOO_LARGE, text);
+        report(peer, ACP_PROTOCOL_ERROR_TOO_LARGE, text);
         return;
     }
     bool named = s.kind == ACP_SCAN_REQUEST && acp_rpc_id_kind(s.id) == ID_GOOD;
     (void) snprintf(message, sizeof(message), "message larger than the limit of %zu bytes",
                     peer->deframer.max_message);
     refuse(peer, named ? s.id : null_id, RPC_INVALID_REQUEST, message);
-    report(peer, ACP_TROUBLE_TOO_LARGE, text);
+    report(peer, ACP_PROTOCOL_ERROR_TOO_LARGE, text);
 }
 
 /* ---- Dispatch ------------------------------------------------------------------------------- */
@@ -315,7 +316,7 @@ static void on_message(struct acp_peer *peer, struct acp_str text)
 {
     struct acp_scan s;
     clear_arena(peer);
-    if (acp_scan(acp_raw_n(text.ptr, text.len), peer->options.key, &s, NULL)) {
+    if (acp_scan_message(acp_raw_n(text.ptr, text.len), peer->options.key, &s, NULL)) {
         on_noise(peer, text);
         return;
     }

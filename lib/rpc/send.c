@@ -319,7 +319,7 @@ int acp_peer_error(struct acp_peer *peer, acp_call call, int64_t code, struct ac
 
 int acp_peer_error_for(struct acp_peer *peer, acp_call call, int err)
 {
-    return acp_peer_error(peer, call, acp_err_rpc_code(err), acp_str(acp_err_text(err)),
+    return acp_peer_error(peer, call, acp_err_rpc_code(err), acp_str_from(acp_err_text(err)),
                           acp_raw_n(NULL, 0));
 }
 

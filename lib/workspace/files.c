@@ -175,7 +175,7 @@ size_t acp_roots_count(const struct acp_roots *roots)
 
 struct acp_str acp_roots_path(const struct acp_roots *roots, size_t index)
 {
-    return acp_str(index < roots->count ? roots->items[index].path : NULL);
+    return acp_str_from(index < roots->count ? roots->items[index].path : NULL);
 }
 
 bool acp_roots_next(const struct acp_roots *roots, const char *path, bool walk, size_t *cursor,
@@ -192,7 +192,7 @@ bool acp_roots_next(const struct acp_roots *roots, const char *path, bool walk, 
     return false;
 }
 
-bool acp_roots_hold(const struct acp_roots *roots, struct acp_str path)
+bool acp_roots_contain(const struct acp_roots *roots, struct acp_str path)
 {
     char normal[ACP_PATH_SIZE];
     char real[ACP_PATH_SIZE];
@@ -264,7 +264,7 @@ static int read_disk(const struct acp_roots *roots, const char *path,
                      struct acp_buf *out, struct acp_files_error *error)
 {
     int fd = -1;
-    int err = acp_files_open(roots, acp_str(path), options, &fd, error);
+    int err = acp_files_open(roots, acp_str_from(path), options, &fd, error);
     if (err)
         return err;
     err = acp_files_take_file(fd, lines, options, out, path, error);
@@ -292,7 +292,7 @@ static int files_read(const struct acp_roots *roots, struct acp_str path, struct
         err = check_place(roots, normal, &options, false, error);
         if (err)
             return err;
-        taken = hooks->read(acp_str(normal), &text, hooks->user);
+        taken = hooks->read(acp_str_from(normal), &text, hooks->user);
     }
     if (taken < 0)
         err = fail_hook(error, taken, "read", normal);
@@ -377,7 +377,7 @@ static int files_write(const struct acp_roots *roots, struct acp_str path, struc
                               "The text is not UTF-8, or has a NUL, at byte %zu: %s", bad, normal);
     if (hooks && hooks->write) {
         err = check_place(roots, normal, &options, true, error);
-        int taken = err ? 0 : hooks->write(acp_str(normal), text, hooks->user);
+        int taken = err ? 0 : hooks->write(acp_str_from(normal), text, hooks->user);
         if (taken < 0)
             err = fail_hook(error, taken, "write", normal);
         if (err || taken)

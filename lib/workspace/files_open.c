@@ -73,7 +73,7 @@ static int find_missing(const struct acp_beneath *root, const char *rest, char *
     if (err)
         return err;
     (void) snprintf(joined, sizeof(joined), "%s/%s", whole, rest + strlen(head));
-    return acp_path_normal(acp_str(joined), ret, NULL);
+    return acp_path_normal(acp_str_from(joined), ret, NULL);
 }
 
 int acp_files_real(const struct acp_roots *roots, const char *path, bool walk, char *ret)
@@ -127,7 +127,7 @@ int acp_files_ask(const struct acp_files_options *options, const char *real, boo
 {
     const struct acp_files_guard *guard = options->guard;
     struct acp_files_error own = {.code = ACP_FILES_FAILED};
-    int err = guard ? guard->check(acp_str(real), writes, &own, guard->user) : 0;
+    int err = guard ? guard->check(acp_str_from(real), writes, &own, guard->user) : 0;
     if (err && !*own.message)
         (void) acp_files_fail(&own, err, ACP_FILES_FAILED, "Not allowed (%s): %s",
                               acp_err_text(err), real);

@@ -161,7 +161,7 @@ int acp_files_not_found_data(struct acp_str path, struct acp_buf *out)
 /* A sentence that did not fit ends with a whole character. */
 static void tidy_end(char *text)
 {
-    size_t bad = acp_text_check(acp_str(text));
+    size_t bad = acp_text_check(acp_str_from(text));
     size_t len = strlen(text);
     if (bad < len && len - bad < 4)
         text[bad] = '\0';
@@ -190,7 +190,7 @@ static int fail_not_found(struct acp_files_error *error, const char *path)
 {
     struct acp_buf uri;
     acp_buf_init(&uri, (size_t) ACP_PATH_SIZE * 3);
-    int err = acp_file_uri(acp_str(path), &uri);
+    int err = acp_file_uri(acp_str_from(path), &uri);
     (void) acp_files_fail(error, ACP_ERR_MISSING, ACP_FILES_NOT_FOUND, "Resource not found: %.*s",
                           (int) uri.len, err ? "" : acp_buf_view(&uri).ptr);
     acp_buf_finish(&uri);

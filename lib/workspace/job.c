@@ -192,7 +192,7 @@ static void settle(struct acp_job *job)
     if (!job->result.end)
         job->result.end = ACP_JOB_EXITED;
     explain(job);
-    job->result.message = acp_str(job->message);
+    job->result.message = acp_str_from(job->message);
     job->result.output = acp_buf_view(&job->output);
     job_show_end(job);
     (void) uv_timer_stop(&job->refresh);
@@ -329,7 +329,7 @@ bool acp_job_is_running(const struct acp_job *job)
 
 struct acp_str acp_job_terminal(const struct acp_job *job)
 {
-    return job->terminal_id.ptr ? job->terminal_id : acp_str("");
+    return job->terminal_id.ptr ? job->terminal_id : acp_str_from("");
 }
 
 struct acp_job *acp_jobs_find(const struct acp_jobs *set, const struct acp_session *session,
@@ -344,12 +344,12 @@ struct acp_job *acp_jobs_find(const struct acp_jobs *set, const struct acp_sessi
 
 /* ---- What the role tells -------------------------------------------------------------------- */
 
-static struct acp_jobs *set_of(struct acp_agent_watch *watch)
+static struct acp_jobs *set_of(struct acp_agent_observer *watch)
 {
     return (struct acp_jobs *) (void *) watch;
 }
 
-static void on_turn_cancelled(struct acp_agent_watch *watch, struct acp_turn *turn)
+static void on_turn_cancelled(struct acp_agent_observer *watch, struct acp_turn *turn)
 {
     for (struct acp_job *job = set_of(watch)->first; job; job = job->next)
         if (job->turn == turn)
@@ -377,7 +377,7 @@ static void finish_now(struct acp_jobs *set, const struct acp_session *session,
     }
 }
 
-static void on_turn_ends(struct acp_agent_watch *watch, struct acp_turn *turn)
+static void on_turn_ends(struct acp_agent_observer *watch, struct acp_turn *turn)
 {
     struct acp_jobs *set = set_of(watch);
     enter(set);
@@ -385,7 +385,7 @@ static void on_turn_ends(struct acp_agent_watch *watch, struct acp_turn *turn)
     leave(set);
 }
 
-static void on_session_ends(struct acp_agent_watch *watch, struct acp_session *session)
+static void on_session_ends(struct acp_agent_observer *watch, struct acp_session *session)
 {
     struct acp_jobs *set = set_of(watch);
     enter(set);
@@ -398,7 +398,7 @@ static void on_session_ends(struct acp_agent_watch *watch, struct acp_session *s
     leave(set);
 }
 
-static void on_relieved(struct acp_agent_watch *watch)
+static void on_relieved(struct acp_agent_observer *watch)
 {
     for (struct acp_job *job = set_of(watch)->first; job; job = job->next)
         job_show_relieved(job);
@@ -438,7 +438,7 @@ static int jobs_new(uv_loop_t *loop, struct acp_agent *agent,
         return ACP_ERR_NOMEM;
     set->loop = loop;
     set->options = with_defaults(options);
-    set->watch = (struct acp_agent_watch){
+    set->watch = (struct acp_agent_observer){
         .turn_cancelled = on_turn_cancelled,
         .turn_ends = on_turn_ends,
         .session_ends = on_session_ends,
@@ -450,7 +450,7 @@ static int jobs_new(uv_loop_t *loop, struct acp_agent *agent,
     int err = acp_terminals_new(loop, &set->options.terminals, &job_terminals_handler, set,
                                 &set->terminals);
     if (!err)
-        err = acp_agent_set_watch(agent, &set->watch);
+        err = acp_agent_set_observer(agent, &set->watch);
     if (err) {
         acp_terminals_free(set->terminals);
         free(set);
@@ -477,7 +477,7 @@ void acp_jobs_free(struct acp_jobs *set)
     set->freed = true;
     while (set->first)
         acp_job_free(set->first);
-    acp_agent_remove_watch(&set->watch);
+    acp_agent_remove_observer(&set->watch);
     acp_terminals_free(set->terminals);
     leave(set);
 }

@@ -54,7 +54,7 @@ struct job_read {
 };
 
 struct acp_jobs {
-    struct acp_agent_watch watch; /* the first, so that the set is found by it */
+    struct acp_agent_observer watch; /* the first, so that the set is found by it */
     uv_loop_t *loop;
     struct acp_jobs_options options;
     struct acp_terminals *terminals;

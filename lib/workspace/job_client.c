@@ -16,7 +16,7 @@
 bool job_client_serves(const struct acp_agent *agent)
 {
     const struct acp_client_capabilities *client = acp_agent_client_capabilities(agent);
-    return !(acp_agent_mode(agent) & ACP_V2) && client && client->terminal;
+    return !(acp_agent_protocol(agent) & ACP_V2) && client && client->terminal;
 }
 
 /* ---- Requests ------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static int ask_about(const struct acp_job *job, const char *method, acp_type_id 
 {
     struct acp_terminal_output_request request;
     acp_terminal_output_request_init(&request, job->session_id, job->terminal_id);
-    return acp_agent_request(job->agent, acp_str(method), type, &request, reply, user, NULL);
+    return acp_agent_request(job->agent, acp_str_from(method), type, &request, reply, user, NULL);
 }
 
 static int ask_output(const struct acp_job *job, acp_reply_fn *reply, void *user)
@@ -206,7 +206,7 @@ static int start(struct acp_job *job, const struct acp_job_options *options,
     request.args = options->args;
     /* A client runs what it is given as it is, so the shell has to be asked for. */
     if (options->args.count == 0 && acp_terminal_is_line(options->command)) {
-        request.command = acp_str("/bin/sh");
+        request.command = acp_str_from("/bin/sh");
         request.args = (struct acp_str_list){line, 2};
     }
     request.env = environment(&job->arena, options->env);
@@ -214,9 +214,9 @@ static int start(struct acp_job *job, const struct acp_job_options *options,
         return ACP_ERR_NOMEM;
     request.cwd = options->cwd;
     request.output_byte_limit = acp_some_u64(job->limit);
-    int err =
-        acp_agent_request(job->agent, acp_str("terminal/create"), ACP_TYPE_CREATE_TERMINAL_REQUEST,
-                          &request, on_created, job, &job->creating);
+    int err = acp_agent_request(job->agent, acp_str_from("terminal/create"),
+                                ACP_TYPE_CREATE_TERMINAL_REQUEST, &request, on_created, job,
+                                &job->creating);
     if (err)
         return err;
     job->is_creating = true;

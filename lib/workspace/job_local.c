@@ -53,7 +53,7 @@ const struct acp_terminals_handler job_terminals_handler = {
 static int start(struct acp_job *job, const struct acp_job_options *options,
                  struct acp_failure *failure)
 {
-    bool as_text = !(acp_agent_mode(job->agent) & ACP_V2);
+    bool as_text = !(acp_agent_protocol(job->agent) & ACP_V2);
     struct acp_terminal_request request = {
         .command = options->command,
         .args = options->args,
@@ -88,7 +88,7 @@ static void drop(struct acp_job *job)
         job->result.truncated = snapshot.truncated;
     job_note_exit(job, snapshot.exited ? &snapshot.how : &killed);
     (void) acp_terminals_release(job->set->terminals, job->session_id, job->local_id);
-    job->local_id = acp_str(NULL);
+    job->local_id = acp_str_from(NULL);
 }
 
 static int read_output(struct acp_job *job, acp_job_output_fn *fn, void *user)

@@ -21,7 +21,7 @@ enum {
 
 static bool is_pressed(const struct acp_job *job)
 {
-    return acp_agent_is_pressed(job->agent);
+    return acp_agent_is_above_high_water(job->agent);
 }
 
 /* Shows the output again after so long, unless it is going to be sooner. */
@@ -37,7 +37,7 @@ static void set_content(struct acp_job *job, const struct acp_tool_call_content 
     acp_tool_call_update_init(&update, job->tool_call);
     update.content.items = content;
     update.content.count = 1;
-    (void) acp_session_tool(job->session, &update);
+    (void) acp_session_send_tool_call(job->session, &update);
 }
 
 static void embed_terminal(struct acp_job *job)
@@ -151,7 +151,7 @@ static bool make_id(struct acp_job *job)
     char id[ID_SIZE];
     (void) snprintf(id, sizeof(id), "term_%016llx_%llu", (unsigned long long) job->set->seed,
                     (unsigned long long) job->set->next_number++);
-    job->terminal_id = acp_arena_copy(&job->arena, acp_str(id));
+    job->terminal_id = acp_arena_copy(&job->arena, acp_str_from(id));
     return job->terminal_id.ptr;
 }
 
@@ -172,7 +172,7 @@ static void begin_stream(struct acp_job *job, const struct acp_job_options *opti
         if (!options->pipes && !terminals->pipes)
             update.terminal_update.size = &size;
         update.terminal_update.capabilities = &capabilities;
-        if (acp_session_update(job->session, &update) == 0) {
+        if (acp_session_send_update(job->session, &update) == 0) {
             job->view = JOB_STREAM;
             embed_terminal(job);
         }
@@ -194,7 +194,7 @@ static void send_tail(struct acp_job *job, struct acp_str output, size_t max,
         acp_session_update_init_terminal_update(&update, job->terminal_id);
         update.terminal_update.output = &shown;
         update.terminal_update.exit_status = status;
-        (void) acp_session_update(job->session, &update);
+        (void) acp_session_send_update(job->session, &update);
     }
     acp_buf_finish(&data);
 }
@@ -227,7 +227,7 @@ static void flush(struct acp_job *job)
     if (!err) {
         acp_session_update_init_terminal_output_chunk(&update, job->terminal_id,
                                                       acp_buf_view(&data));
-        err = acp_session_update(job->session, &update);
+        err = acp_session_send_update(job->session, &update);
     }
     acp_buf_finish(&data);
     job->streamed += job->unsent.len;
@@ -258,7 +258,7 @@ void job_show_begin(struct acp_job *job, const struct acp_job_options *options)
 {
     if (!job->tool_call.len)
         return;
-    if (acp_agent_mode(job->agent) & ACP_V2)
+    if (acp_agent_protocol(job->agent) & ACP_V2)
         begin_stream(job, options);
     else
         job->view = JOB_TEXT;
@@ -331,7 +331,7 @@ static struct acp_terminal_exit_status exit_status(const struct acp_job *job)
     if (job->result.how.has_code)
         status.exit_code = acp_some_i64(job->result.how.code);
     if (job->result.how.signal)
-        status.signal = acp_str(job->result.how.signal);
+        status.signal = acp_str_from(job->result.how.signal);
     return status;
 }
 
@@ -344,7 +344,7 @@ void job_show_end(struct acp_job *job)
     if (job->view == JOB_STREAM) {
         acp_session_update_init_terminal_update(&update, job->terminal_id);
         update.terminal_update.exit_status = &status;
-        (void) acp_session_update(job->session, &update);
+        (void) acp_session_send_update(job->session, &update);
     } else if (job->view == JOB_TAIL) {
         send_tail(job, job->result.output, LAST_TAIL_BYTES, &status);
     } else if (job->view == JOB_TEXT) {

@@ -168,7 +168,7 @@ static char *copy_texts(struct acp_grant *grant)
         if (n)
             memcpy(at, texts[i]->ptr, n);
         /* An empty text is no condition, like one that is absent. */
-        *texts[i] = n ? acp_str_n(at, n) : acp_str(NULL);
+        *texts[i] = n ? acp_str_n(at, n) : acp_str_from(NULL);
         at += n + 1;
     }
     return block;
@@ -206,7 +206,7 @@ int acp_ledger_add(struct acp_ledger *ledger, const struct acp_grant *grant, uin
     struct acp_grant copy = *grant;
     char normal[ACP_PATH_SIZE];
     if (copy.directory.len && acp_path_normal(copy.directory, normal, NULL) == 0)
-        copy.directory = acp_str(normal);
+        copy.directory = acp_str_from(normal);
     copy.number = ledger->next;
     int err = acp_ledger_insert(ledger, &copy, false, failure);
     if (!err && ret_number)
@@ -325,7 +325,7 @@ static int remember_text(struct acp_ledger *ledger, struct acp_grant *grant, str
     else {
         *field = acp_buf_view(&pattern);
         err = acp_ledger_add(ledger, grant, NULL, failure);
-        *field = acp_str(NULL);
+        *field = acp_str_from(NULL);
     }
     acp_buf_finish(&pattern);
     return err;
@@ -340,7 +340,7 @@ static int remember_path(struct acp_ledger *ledger, struct acp_grant *grant,
     if (!*place.given)
         return acp_ledger_fail(failure, ACP_ERR_RANGE, "path", "is not a path");
     return remember_text(ledger, grant, &grant->path,
-                         acp_str(*place.real ? place.real : place.given), failure);
+                         acp_str_from(*place.real ? place.real : place.given), failure);
 }
 
 int acp_ledger_remember(struct acp_ledger *ledger, const struct acp_action *action,
@@ -359,7 +359,7 @@ int acp_ledger_remember(struct acp_ledger *ledger, const struct acp_action *acti
         grant.directory = action->cwd;
     /* The title is for the listing; a long one is no reason to ask again. */
     if (grant.title.len > ACP_LEDGER_MAX_TEXT || acp_text_check(grant.title) != grant.title.len)
-        grant.title = acp_str(NULL);
+        grant.title = acp_str_from(NULL);
     size_t before = ledger->count;
     int err = 0;
     if (how->allow && acp_action_is_altered(action))

@@ -24,13 +24,13 @@ static void write_text(struct acp_json_writer *w, const char *key, struct acp_st
 {
     if (!text.ptr)
         return;
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_str(w, text);
 }
 
 static void write_time(struct acp_json_writer *w, const char *key, int64_t time)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_i64(w, time);
 }
 
@@ -39,13 +39,13 @@ static int write_grant(const struct acp_grant *grant, struct acp_buf *out)
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("grant"));
+    acp_json_write_key(&w, acp_str_from("grant"));
     acp_json_write_u64(&w, grant->number);
-    write_text(&w, "answer", acp_str(grant->allow ? "allow" : "reject"));
-    write_text(&w, "scope", acp_str(scope_names[grant->scope]));
+    write_text(&w, "answer", acp_str_from(grant->allow ? "allow" : "reject"));
+    write_text(&w, "scope", acp_str_from(scope_names[grant->scope]));
     write_text(&w, "session", grant->session_id);
     write_text(&w, "directory", grant->directory);
-    write_text(&w, "kind", acp_str(acp_kind_name(grant->kind)));
+    write_text(&w, "kind", acp_str_from(acp_kind_name(grant->kind)));
     write_text(&w, "path", grant->path);
     write_text(&w, "command", grant->command);
     write_text(&w, "tool", grant->tool);
@@ -186,11 +186,12 @@ static int read_head(struct line *l, struct acp_ledger *ledger)
     do {
         bool known = more > 0 && acp_json_read_u64(&l->r, version ? &next : &version) == 0;
         if (!known || version != 1 || next == 0 || next >= ACP_LEDGER_MAX_NUMBER)
-            return fail(l, ACP_ERR_RANGE, acp_str("ledger"), "is not a version that is known here");
+            return fail(l, ACP_ERR_RANGE, acp_str_from("ledger"),
+                        "is not a version that is known here");
         more = acp_json_next_key(&l->r, &key);
     } while (more > 0 && acp_str_is(key, "next"));
     if (more != 0 || acp_json_read_end(&l->r))
-        return fail(l, ACP_ERR_VARIANT, acp_str("ledger"),
+        return fail(l, ACP_ERR_VARIANT, acp_str_from("ledger"),
                     "has something beside it that is not known");
     if (next > ledger->next)
         ledger->next = next;

@@ -105,7 +105,7 @@ void acp_policy_set_mode(struct acp_policy *policy, enum acp_policy_mode mode)
     policy->mode = mode;
 }
 
-enum acp_policy_mode acp_policy_mode(const struct acp_policy *policy)
+enum acp_policy_mode acp_policy_get_mode(const struct acp_policy *policy)
 {
     return policy->mode;
 }
@@ -184,7 +184,7 @@ int acp_policy_copy(const struct acp_policy *policy, struct acp_policy **ret_pol
     if (!err && policy) {
         copy->mode = policy->mode;
         if (policy->home)
-            err = acp_policy_set_home(copy, acp_str(policy->home));
+            err = acp_policy_set_home(copy, acp_str_from(policy->home));
         for (size_t i = 0; i < policy->count && !err; i++)
             err = acp_policy_add(copy, &policy->rules[i], NULL);
     }
@@ -315,14 +315,14 @@ struct acp_decision acp_policy_decide(const struct acp_policy *policy,
 {
     struct acp_scene scene;
     if (acp_scene_init(&scene, action, policy->home))
-        return (struct acp_decision){.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_TROUBLE};
+        return (struct acp_decision){.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_ERROR};
     struct acp_decision strictest = {.verdict = ACP_VERDICT_ALLOW};
     size_t count = action->paths.count;
     for (size_t i = 0; i < (count ? count : 1); i++) {
         if (count)
             acp_scene_look(&scene, i);
         struct acp_decision d = decide_target(policy, ledger, &scene, now, person);
-        d.path = count ? action->paths.items[i] : acp_str(NULL);
+        d.path = count ? action->paths.items[i] : acp_str_from(NULL);
         if (i == 0 || d.verdict < strictest.verdict)
             strictest = d;
         if (d.verdict == ACP_VERDICT_DENY)
@@ -345,7 +345,7 @@ int acp_decision_print(const struct acp_decision *d, struct acp_buf *out)
         return acp_buf_printf(out, "%s by grant %llu", word, (unsigned long long) d->grant);
     case ACP_DECIDED_BY_NOBODY:
         return acp_buf_printf(out, "%s because nobody is there to be asked", word);
-    case ACP_DECIDED_BY_TROUBLE:
+    case ACP_DECIDED_BY_ERROR:
         return acp_buf_printf(out, "%s because memory ran out", word);
     default:
         return acp_buf_printf(out, "%s by the mode", word);

@@ -123,7 +123,7 @@ static int set_raw_env(struct acp_arena *arena, struct acp_raw raw, struct acp_s
     struct acp_str_entry *entry = acp_arena_alloc(arena, sizeof(*entry));
     if (!entry)
         return ACP_ERR_NOMEM;
-    *entry = (struct acp_str_entry){acp_str("env"), acp_str_n(raw.ptr, raw.len)};
+    *entry = (struct acp_str_entry){acp_str_from("env"), acp_str_n(raw.ptr, raw.len)};
     *ret_env = (struct acp_str_map){entry, 1};
     return 0;
 }
@@ -190,7 +190,7 @@ static struct acp_str changed_path(const struct acp_diff_change *change)
     case ACP_DIFF_CHANGE_COPY:
         return change->move.path;
     default:
-        return acp_str(NULL);
+        return acp_str_from(NULL);
     }
 }
 

@@ -54,7 +54,7 @@ static void separate(struct words *w)
     w->plain = false;
     end_word(w);
     if (w->count && w->items[w->count - 1].ptr)
-        w->items[w->count++] = acp_str(NULL);
+        w->items[w->count++] = acp_str_from(NULL);
 }
 
 static char top(const struct words *w)

@@ -52,7 +52,7 @@ bool acp_action_is_altered(const struct acp_action *action)
         return true;
     if (!action->command_cwd.len)
         return false;
-    acp_place_init(&cwd, action->cwd, acp_str(NULL));
+    acp_place_init(&cwd, action->cwd, acp_str_from(NULL));
     acp_place_init(&place, action->command_cwd, action->cwd);
     return !*place.given ||
            (strcmp(place.given, cwd.given) != 0 && strcmp(place.given, cwd.real) != 0);
@@ -69,10 +69,10 @@ int acp_scene_init(struct acp_scene *scene, const struct acp_action *action, con
     scene->roots = count ? calloc(count, sizeof(struct acp_place)) : NULL;
     if (count && !scene->roots)
         return ACP_ERR_NOMEM;
-    acp_place_init(&scene->cwd, action->cwd, acp_str(NULL));
-    acp_place_init(&scene->home, acp_str(home), acp_str(NULL));
+    acp_place_init(&scene->cwd, action->cwd, acp_str_from(NULL));
+    acp_place_init(&scene->home, acp_str_from(home), acp_str_from(NULL));
     for (size_t i = 0; i < count; i++)
-        acp_place_init(&scene->roots[i], action->additional.items[i], acp_str(NULL));
+        acp_place_init(&scene->roots[i], action->additional.items[i], acp_str_from(NULL));
     return 0;
 }
 
@@ -118,7 +118,7 @@ static bool below(const char *directory, struct acp_str pattern, const char *pat
 {
     const char *rest = NULL;
     return *directory && *path && acp_path_within(path, directory, &rest) &&
-           acp_glob_path(pattern, acp_str(rest));
+           acp_glob_path(pattern, acp_str_from(rest));
 }
 
 static bool relative_matches(const struct acp_place *from, struct acp_str pattern,
@@ -143,9 +143,9 @@ static bool follows(const struct acp_place *from, struct acp_str pattern,
 static bool absolute_matches(const struct acp_scene *scene, struct acp_str pattern, bool broadly)
 {
     const struct acp_place *path = &scene->path;
-    if (*path->real && acp_glob_path(pattern, acp_str(path->real)))
+    if (*path->real && acp_glob_path(pattern, acp_str_from(path->real)))
         return true;
-    if (broadly && *path->given && acp_glob_path(pattern, acp_str(path->given)))
+    if (broadly && *path->given && acp_glob_path(pattern, acp_str_from(path->given)))
         return true;
     if (follows(&scene->cwd, pattern, path) || follows(&scene->home, pattern, path))
         return true;

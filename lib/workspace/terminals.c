@@ -120,7 +120,7 @@ static void answer_waits(struct terminal *t, int err)
     }
 }
 
-int acp_terminals_unwait(struct acp_terminals *set, uint64_t number)
+int acp_terminals_cancel_wait(struct acp_terminals *set, uint64_t number)
 {
     for (struct terminal *t = set->first; t; t = t->next)
         for (struct wait **at = &t->waits; *at; at = &(*at)->next)
@@ -142,7 +142,7 @@ static void take_text(void *self, struct acp_str text)
     struct acp_terminals *set = t->set;
     acp_tail_write(&t->tail, text);
     if (t->state == LISTED && set->handler.output)
-        set->handler.output(set, t->session, acp_str(t->id), text, set->user);
+        set->handler.output(set, t->session, acp_str_from(t->id), text, set->user);
 }
 
 static void on_output(struct acp_process *process, struct acp_str bytes, void *user)
@@ -153,7 +153,7 @@ static void on_output(struct acp_process *process, struct acp_str bytes, void *u
     enter(set);
     acp_mend_feed(&t->mend, bytes, take_text, t);
     if (t->state == LISTED && set->handler.bytes)
-        set->handler.bytes(set, t->session, acp_str(t->id), bytes, set->user);
+        set->handler.bytes(set, t->session, acp_str_from(t->id), bytes, set->user);
     leave(set);
 }
 
@@ -178,7 +178,7 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     acp_mend_end(&t->mend, take_text, t);
     note_exit(t, how);
     if (t->state == LISTED && set->handler.exited)
-        set->handler.exited(set, t->session, acp_str(t->id), &t->how, set->user);
+        set->handler.exited(set, t->session, acp_str_from(t->id), &t->how, set->user);
     answer_waits(t, 0);
     if (t->state == RELEASED)
         t->state = DEAD;
@@ -409,7 +409,7 @@ int acp_terminals_create(struct acp_terminals *set, struct acp_str session,
     }
     t->next = set->first;
     set->first = t;
-    *ret_id = acp_str(t->id);
+    *ret_id = acp_str_from(t->id);
     return 0;
 }
 

@@ -129,7 +129,7 @@ int acp_terminal_command_init(struct acp_terminal_command *c,
     if (!err)
         err = make_env(c, request, pipes);
     if (err)
-        (void) fail(failure, err, acp_err_text(err), acp_str(NULL));
+        (void) fail(failure, err, acp_err_text(err), acp_str_from(NULL));
     return err;
 }
 

@@ -28,8 +28,8 @@ struct waiter {
     uint64_t wait; /* 0 while the set of terminals is asked */
 };
 
-struct room {                              /* what the workspace knows of a session */
-    struct acp_client_session_watch watch; /* first: the session ends */
+struct room {                                 /* what the workspace knows of a session */
+    struct acp_client_session_observer watch; /* first: the session ends */
     struct acp_workspace *workspace;
     struct acp_client_session *session;
     struct room *next;
@@ -82,14 +82,15 @@ static struct room *find_room(const struct acp_workspace *workspace,
 
 static struct acp_str terminals_key(const struct job *job)
 {
-    return acp_str(job->room->key);
+    return acp_str_from(job->room->key);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 static void refuse(const struct job *job, int64_t code, const char *message)
 {
-    (void) acp_client_refuse(job->client, job->call, code, acp_str(message), acp_raw(NULL));
+    (void) acp_client_respond_error(job->client, job->call, code, acp_str_from(message),
+                                    acp_raw_from(NULL));
 }
 
 static void refuse_file(const struct job *job, const struct acp_files_error *error,
@@ -99,8 +100,9 @@ static void refuse_file(const struct job *job, const struct acp_files_error *err
     acp_buf_init(&data, 65536);
     bool missing = error->code == ACP_FILES_NOT_FOUND && !acp_files_not_found_data(path, &data);
     struct acp_str text = acp_buf_view(&data);
-    (void) acp_client_refuse(job->client, job->call, error->code, acp_str(error->message),
-                             missing ? acp_raw_n(text.ptr, text.len) : acp_raw(NULL));
+    (void) acp_client_respond_error(job->client, job->call, error->code,
+                                    acp_str_from(error->message),
+                                    missing ? acp_raw_n(text.ptr, text.len) : acp_raw_from(NULL));
     acp_buf_finish(&data);
 }
 
@@ -183,7 +185,8 @@ static void read_file(const struct job *job)
     } else {
         struct acp_read_text_file_response answer;
         acp_read_text_file_response_init(&answer, text);
-        (void) acp_client_answer(job->client, job->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer);
+        (void) acp_client_respond(job->client, job->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE,
+                                  &answer);
     }
     acp_buf_finish(&buf);
 }
@@ -198,8 +201,8 @@ static void write_file(const struct job *job)
     if (acp_files_write(job->room->roots, request->path, request->content, &files, &error))
         refuse_file(job, &error, request->path);
     else
-        (void) acp_client_answer(job->client, job->call, ACP_TYPE_WRITE_TEXT_FILE_RESPONSE,
-                                 &answer);
+        (void) acp_client_respond(job->client, job->call, ACP_TYPE_WRITE_TEXT_FILE_RESPONSE,
+                                  &answer);
 }
 
 /* ---- Terminals ------------------------------------------------------------------------------- */
@@ -272,7 +275,7 @@ static bool may_run_in(const struct job *job, const char *real)
         return true;
     acp_buf_init(&line, (size_t) ACP_WIRE_DEFAULT_MAX);
     if (!job->agreed && !describe_command(job, &line, &action)) {
-        action.command_cwd = is_session_cwd(job, real) ? acp_str(NULL) : acp_str(real);
+        action.command_cwd = is_session_cwd(job, real) ? acp_str_from(NULL) : acp_str_from(real);
         decision = acp_policy_decide(options->policy, options->ledger, &action,
                                      (int64_t) time(NULL), options->ask != NULL);
     }
@@ -307,7 +310,7 @@ static void start_terminal(const struct job *job, int cwd_fd)
     }
     struct acp_create_terminal_response answer;
     acp_create_terminal_response_init(&answer, id);
-    (void) acp_client_answer(job->client, job->call, ACP_TYPE_CREATE_TERMINAL_RESPONSE, &answer);
+    (void) acp_client_respond(job->client, job->call, ACP_TYPE_CREATE_TERMINAL_RESPONSE, &answer);
 }
 
 static void create_terminal(const struct job *job)
@@ -333,7 +336,7 @@ static struct acp_terminal_exit_status exit_status(const struct acp_terminal_exi
     if (how->has_code)
         status.exit_code = acp_some_i64(how->code);
     if (how->signal)
-        status.signal = acp_str(how->signal);
+        status.signal = acp_str_from(how->signal);
     return status;
 }
 
@@ -352,8 +355,8 @@ static void terminal_output(const struct job *job)
         struct acp_terminal_output_response answer;
         acp_terminal_output_response_init(&answer, acp_buf_view(&text), output.truncated);
         answer.exit_status = output.exited ? &status : NULL;
-        (void) acp_client_answer(job->client, job->call, ACP_TYPE_TERMINAL_OUTPUT_RESPONSE,
-                                 &answer);
+        (void) acp_client_respond(job->client, job->call, ACP_TYPE_TERMINAL_OUTPUT_RESPONSE,
+                                  &answer);
     }
     acp_buf_finish(&text);
 }
@@ -385,10 +388,10 @@ static void on_terminal_exit(struct acp_terminals *set, int err,
         struct acp_terminal_exit_status status = exit_status(how);
         answer.exit_code = status.exit_code;
         answer.signal = status.signal;
-        (void) acp_client_answer(client, call, ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_RESPONSE, &answer);
+        (void) acp_client_respond(client, call, ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_RESPONSE, &answer);
     } else {
-        (void) acp_client_refuse(client, call, ACP_ERROR_CODE_REQUEST_CANCELLED,
-                                 acp_str("The terminal is closed"), acp_raw(NULL));
+        (void) acp_client_respond_error(client, call, ACP_ERROR_CODE_REQUEST_CANCELLED,
+                                        acp_str_from("The terminal is closed"), acp_raw_from(NULL));
     }
 }
 
@@ -398,10 +401,10 @@ static void end_waiters(struct room *room)
     while (room->waiters) {
         struct waiter *waiter = room->waiters;
         acp_call call = waiter->call;
-        (void) acp_terminals_unwait(room->workspace->terminals, waiter->wait);
+        (void) acp_terminals_cancel_wait(room->workspace->terminals, waiter->wait);
         forget_waiter(waiter);
-        (void) acp_client_refuse(client_of(room), call, ACP_ERROR_CODE_REQUEST_CANCELLED,
-                                 acp_str("The session is closed"), acp_raw(NULL));
+        (void) acp_client_respond_error(client_of(room), call, ACP_ERROR_CODE_REQUEST_CANCELLED,
+                                        acp_str_from("The session is closed"), acp_raw_from(NULL));
     }
 }
 
@@ -437,7 +440,7 @@ static void end_terminal(const struct job *job, bool release)
     if (err)
         refuse_terminal(job, err);
     else
-        (void) acp_peer_result(acp_client_peer(job->client), job->call, acp_raw(NULL));
+        (void) acp_peer_result(acp_client_peer(job->client), job->call, acp_raw_from(NULL));
 }
 
 static void perform(const struct job *job)
@@ -683,11 +686,11 @@ static void close_room(struct room *room)
     while (*at != room)
         at = &(*at)->next;
     *at = room->next;
-    acp_client_session_remove_watch(&room->watch);
+    acp_client_session_remove_observer(&room->watch);
     while ((pending = pending_in(room)))
         withdraw(pending);
     end_waiters(room);
-    acp_terminals_end_session(workspace->terminals, acp_str(room->key));
+    acp_terminals_end_session(workspace->terminals, acp_str_from(room->key));
     free_room(room);
 }
 
@@ -800,7 +803,7 @@ static int open_roots(struct room *room, struct acp_str cwd, struct acp_str_list
     return 0;
 }
 
-static void on_session_ends(struct acp_client_session_watch *watch)
+static void on_session_ends(struct acp_client_session_observer *watch)
 {
     close_room((struct room *) (void *) watch);
 }
@@ -819,7 +822,7 @@ static int add_room(struct acp_workspace *workspace, struct acp_client_session *
                     (unsigned long long) workspace->next_room++);
     int err = open_roots(room, cwd, directories, failure);
     if (!err)
-        err = acp_client_session_add_watch(session, &room->watch);
+        err = acp_client_session_add_observer(session, &room->watch);
     if (err) {
         free_room(room);
         return err;
@@ -876,7 +879,7 @@ bool acp_workspace_serve(struct acp_workspace *workspace, struct acp_client *cli
     struct job job = {
         .workspace = workspace,
         .client = client,
-        .session = session ? acp_client_session_id(session) : acp_str(""),
+        .session = session ? acp_client_session_id(session) : acp_str_from(""),
         .call = call,
         .method = method->id,
         .params = message->params,

@@ -74,12 +74,12 @@ static bool is_full(struct coder *coder, struct acp_session *session)
 {
     size_t most = coder->options->max_sessions;
     struct acp_session *open =
-        acp_agent_session(acp_session_agent(session), acp_session_id(session));
+        acp_agent_find_session(acp_session_agent(session), acp_session_id(session));
     bool replaces = open && open != session; /* and makes room for this one */
     if (replaces || coder->sessions < (most ? most : (size_t) MAX_SESSIONS))
         return false;
-    (void) acp_session_refuse(session, CODE_INTERNAL,
-                              acp_str("too many sessions are open; close one first"));
+    (void) acp_session_reject(session, CODE_INTERNAL,
+                              acp_str_from("too many sessions are open; close one first"));
     return true;
 }
 
@@ -126,7 +126,7 @@ static void make_title(struct coder *coder)
         (void) snprintf(coder->title, sizeof(coder->title), "acp agent, offline demo");
         return;
     }
-    struct acp_str place = http_place(acp_str(url));
+    struct acp_str place = http_place(acp_str_from(url));
     (void) snprintf(coder->title, sizeof(coder->title), "acp agent, %.80s at %.*s", coder->model,
                     (int) (place.len < 80 ? place.len : 80), place.ptr);
     for (char *c = coder->title; *c; c++)
@@ -145,7 +145,7 @@ static int serve(struct coder *coder, const struct model_choice *choice)
         .list_sessions = coder_list_sessions,
         .delete_session = coder_delete_session,
         .end_session = coder_end_session,
-        .keep_update = coder_keep_update,
+        .before_update = coder_keep_update,
         .prompt = coder_prompt,
         .cancel = coder_cancel,
         .set_mode = coder_set_mode,
@@ -155,9 +155,9 @@ static int serve(struct coder *coder, const struct model_choice *choice)
         .request = coder_request,
     };
     struct acp_agent_options options = {
-        .name = acp_str("acp"),
-        .title = acp_str("acp agent"),
-        .version = acp_str(coder->options->version),
+        .name = acp_str_from("acp"),
+        .title = acp_str_from("acp agent"),
+        .version = acp_str_from(coder->options->version),
         .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
         .mcp_lenient = true,
@@ -182,7 +182,7 @@ static int serve(struct coder *coder, const struct model_choice *choice)
     if (err)
         return err;
     make_title(coder);
-    options.title = acp_str(coder->title);
+    options.title = acp_str_from(coder->title);
     options.images = coder_takes(coder, MODEL_IMAGE);
     options.audio = coder_takes(coder, MODEL_AUDIO);
     (void) !getrandom(options.seed, sizeof(options.seed), 0);

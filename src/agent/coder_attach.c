@@ -53,7 +53,7 @@ static void give(struct work *work, struct model_part *part, const struct tools_
         part->text = acp_arena_copy(&work->arena, acp_buf_view(&text));
     acp_buf_finish(&text);
     if (!part->text.ptr)
-        point(work, part, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+        point(work, part, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void on_attached(struct tools *set, const struct tools_attached *file, vo
     if (file->why.len) {
         point(work, part, file->why);
     } else if (file->text.len > MAX_ROOM - prompt->taken) {
-        point(work, part, acp_str("with the others it is too long; use the read tool"));
+        point(work, part, acp_str_from("with the others it is too long; use the read tool"));
     } else {
         prompt->taken += file->text.len;
         give(work, part, file);
@@ -86,9 +86,9 @@ static bool begin_reading(struct work *work, struct model_part *part)
     acp_buf_finish(&path);
     if (err)
         point(work, part,
-              err == ACP_ERR_TYPE    ? acp_str("")
-              : err == ACP_ERR_RANGE ? acp_str("it names no file of this machine")
-                                     : acp_str(acp_err_text(err)));
+              err == ACP_ERR_TYPE    ? acp_str_from("")
+              : err == ACP_ERR_RANGE ? acp_str_from("it names no file of this machine")
+                                     : acp_str_from(acp_err_text(err)));
     return !err;
 }
 

@@ -27,7 +27,8 @@ static void add_to_results(struct work *work, struct acp_str note)
     int err = acp_buf_append_str(&text, last->text);
     if (!err)
         err = acp_buf_append_str(&text, note);
-    struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&work->arena, acp_buf_view(&text));
+    struct acp_str copy =
+        err ? acp_str_from(NULL) : acp_arena_copy(&work->arena, acp_buf_view(&text));
     if (copy.ptr)
         last->text = copy;
     acp_buf_finish(&text);
@@ -38,11 +39,12 @@ static void add_notes(struct work *work)
     struct acp_buf note;
     acp_buf_init(&note, CODER_MAX_NOTE);
     if (work->lost_call)
-        add_to_results(work, acp_str("\n[Your answer was cut off at the limit of its length. A "
-                                     "call behind this one was not received.]"));
+        add_to_results(work,
+                       acp_str_from("\n[Your answer was cut off at the limit of its length. A "
+                                    "call behind this one was not received.]"));
     work->lost_call = false;
     if (coding_write_note(work->coding, FACTS_QUICK, &note) == 0 && note.len) {
-        add_to_results(work, acp_str("\n\n"));
+        add_to_results(work, acp_str_from("\n\n"));
         add_to_results(work, acp_buf_view(&note));
     }
     acp_buf_finish(&note);
@@ -102,7 +104,7 @@ static void note_result(struct work *work, struct model_part *result, bool faile
                         struct acp_str text)
 {
     result->failed = failed;
-    result->text = acp_arena_copy(&work->arena, text.len ? text : acp_str("(nothing)"));
+    result->text = acp_arena_copy(&work->arena, text.len ? text : acp_str_from("(nothing)"));
 }
 
 static void on_tool_done(struct tools *set, struct acp_str call, enum tool_end end,
@@ -131,7 +133,7 @@ static struct target target_of(struct work *work, const struct model_part *call)
     struct target whole = {call->name, call->arguments.ptr
                                            ? call->arguments
                                            : acp_raw_n(call->text.ptr, call->text.len)};
-    struct target inner = {.input = acp_raw("{}")};
+    struct target inner = {.input = acp_raw_from("{}")};
     struct acp_json_reader r;
     struct acp_str key;
     if (!acp_str_is(call->name, CODER_MCP_CALL) || !call->arguments.ptr)
@@ -165,11 +167,11 @@ static void run_call(struct work *work, const struct model_part *call, struct mo
     int err = ACP_ERR_NOMEM;
     if (running) {
         *running = (struct running){work, result};
-        err = tools_run(coding->tools, work->turn, acp_str(id), target.name, target.input,
+        err = tools_run(coding->tools, work->turn, acp_str_from(id), target.name, target.input,
                         on_tool_done, running);
     }
     if (err) {
-        note_result(work, result, true, acp_str(acp_err_text(err)));
+        note_result(work, result, true, acp_str_from(acp_err_text(err)));
         return;
     }
     work->open_calls++;

@@ -21,7 +21,7 @@ ACP_PRINTF(2, 3) static void say(struct work *work, const char *format, ...)
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (n > 0)
-        (void) acp_turn_text(work->turn, acp_str(text));
+        (void) acp_turn_send_text(work->turn, acp_str_from(text));
 }
 
 static void end(struct work *work)
@@ -98,7 +98,7 @@ static void run_mode(struct work *work, struct acp_str argument)
     if (argument.len && coding_set_mode(coding, argument, &failure)) {
         say(work, "%s\n", failure.message);
     } else {
-        const char *name = acp_policy_mode_name(acp_policy_mode(coding->policy));
+        const char *name = acp_policy_mode_name(acp_policy_get_mode(coding->policy));
         if (argument.len)
             coding_tell_mode(coding);
         say(work, "The mode is %s.\n", name);
@@ -111,8 +111,8 @@ static void on_undone(struct tools *set, int err, struct acp_str text, void *use
     struct work *work = user;
     (void) set;
     (void) err;
-    (void) acp_turn_text(work->turn, text);
-    (void) acp_turn_text(work->turn, acp_str("\n"));
+    (void) acp_turn_send_text(work->turn, text);
+    (void) acp_turn_send_text(work->turn, acp_str_from("\n"));
     end(work);
 }
 
@@ -150,7 +150,7 @@ static void run_dashboard(struct work *work, struct acp_str argument)
     (void) argument;
     say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
         coder->sessions, coding_model(coding), coding_service_name(coding),
-        acp_policy_mode_name(acp_policy_mode(coding->policy)), history_count(coding->history),
+        acp_policy_mode_name(acp_policy_get_mode(coding->policy)), history_count(coding->history),
         (unsigned long long) history_tokens(coding->history));
     if (coding->cost.has == ACP_PRESENT)
         say(work, "Cost: about %.4f US dollars\n", coding->cost.value);
@@ -196,12 +196,12 @@ struct acp_available_command_list coder_commands(struct coding *coding, struct a
     struct acp_available_command_input *inputs =
         acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*inputs));
     for (size_t i = 0; items && inputs && i < COMMAND_COUNT; i++) {
-        acp_available_command_init(&items[i], acp_str(commands[i].name),
-                                   acp_str(commands[i].description));
+        acp_available_command_init(&items[i], acp_str_from(commands[i].name),
+                                   acp_str_from(commands[i].description));
         list = (struct acp_available_command_list){items, i + 1};
         if (!commands[i].hint)
             continue;
-        acp_available_command_input_init_unstructured(&inputs[i], acp_str(commands[i].hint));
+        acp_available_command_input_init_unstructured(&inputs[i], acp_str_from(commands[i].hint));
         items[i].input = &inputs[i];
     }
     coder_list_custom(coding, arena, &list);

@@ -86,12 +86,12 @@ static void tell_compaction(struct work *work, enum acp_compaction_status_is sta
     char id[40];
     (void) snprintf(id, sizeof(id), "compaction_%llu",
                     (unsigned long long) work->coding->compactions);
-    acp_compaction_update_init(&update, acp_str(id), status);
+    acp_compaction_update_init(&update, acp_str_from(id), status);
     if (status == ACP_COMPACTION_STATUS_COMPLETED && work->text.len) {
         acp_content_block_init_text(&summary, acp_buf_view(&work->text));
         update.summary = (struct acp_content_block_list){&summary, 1};
     }
-    (void) acp_session_compaction(work->coding->session, &update);
+    (void) acp_session_send_compaction(work->coding->session, &update);
 }
 
 void work_end_compaction(struct work *work, const struct model_end *end)
@@ -112,7 +112,7 @@ void work_end_compaction(struct work *work, const struct model_end *end)
     } else if (work->requests) {
         work_ask(work);
     } else {
-        (void) acp_turn_text(work->turn, acp_str("The conversation was summed up.\n"));
+        (void) acp_turn_send_text(work->turn, acp_str_from("The conversation was summed up.\n"));
         work_end(work, ACP_STOP_END_TURN);
     }
 }
@@ -124,7 +124,7 @@ static int send_wish(struct work *work, struct acp_failure *failure)
         "Sum up our conversation so far for yourself, so that you can go on with nothing but the "
         "summary: the task, what was decided and why, what was done, which files matter, what is "
         "still open. Answer with the summary alone, and call no tools.";
-    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(wish)};
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(wish)};
     struct model_ask context;
     struct acp_arena arena;
     acp_arena_init(&arena, 0);

@@ -57,9 +57,9 @@ static int list_tools(struct coding *coding, struct context *context)
     if (!context->tools)
         return ACP_ERR_NOMEM;
     for (size_t i = 0; kept && (info = toolbox_at(coding->coder->box, i)) != NULL; i++)
-        kept =
-            keep_tool(context, (struct model_tool){acp_str(info->name), acp_str(info->description),
-                                                   acp_raw(info->input_schema)});
+        kept = keep_tool(context, (struct model_tool){acp_str_from(info->name),
+                                                      acp_str_from(info->description),
+                                                      acp_raw_from(info->input_schema)});
     if (kept)
         kept = keep_tool(context, mcp_call_tool);
     for (size_t i = 0; kept && coding_server_tool(coding, i, &tool); i++) {
@@ -83,7 +83,7 @@ static int write_system(struct context *context)
         "tell what has changed since the conversation began.\n";
     struct acp_buf text;
     acp_buf_init(&text, MAX_SYSTEM);
-    int err = acp_buf_append_str(&text, acp_str(who));
+    int err = acp_buf_append_str(&text, acp_str_from(who));
     if (!err)
         err = facts_write_system(&context->told, &text);
     if (!err) {

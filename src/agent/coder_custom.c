@@ -61,7 +61,7 @@ static struct acp_str first_line(struct acp_str text)
     const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
     if (end)
         text.len = (size_t) (end - text.ptr);
-    return text.len ? text : acp_str("A command of this project");
+    return text.len ? text : acp_str_from("A command of this project");
 }
 
 struct listing {
@@ -104,7 +104,7 @@ void coder_list_custom(struct coding *coding, struct acp_arena *arena,
         return;
     if (commands->count)
         (void) memcpy(list.items, commands->items, commands->count * sizeof(*list.items));
-    tools_list_notes(coding->tools, acp_str(path), list_file, &list);
+    tools_list_notes(coding->tools, acp_str_from(path), list_file, &list);
     *commands = (struct acp_available_command_list){list.items, list.count};
     coding->commands_cut = list.more && !coding->commands_told;
 }

@@ -25,7 +25,7 @@ enum {
 
 static int add(struct facts *facts, enum fact_kind kind, const char *name, struct acp_str text)
 {
-    return facts_add(facts, kind, acp_str(name), facts_hash(text), text);
+    return facts_add(facts, kind, acp_str_from(name), facts_hash(text), text);
 }
 
 static int add_folders(const struct coding *coding, struct facts *facts)
@@ -50,7 +50,7 @@ static int add_date(struct facts *facts)
     char date[16] = "";
     if (localtime_r(&now, &day))
         (void) strftime(date, sizeof(date), "%Y-%m-%d", &day);
-    return add(facts, FACT_LINE, "Date", acp_str(date));
+    return add(facts, FACT_LINE, "Date", acp_str_from(date));
 }
 
 /* The tool list stays as it is, so the model is told which of them it should not try. */
@@ -60,7 +60,8 @@ static int add_mode(const struct coding *coding, struct facts *facts)
     struct acp_buf text;
     size_t refused = 0;
     acp_buf_init(&text, MAX_FACT);
-    int err = acp_buf_printf(&text, "%s", acp_policy_mode_name(acp_policy_mode(coding->policy)));
+    int err =
+        acp_buf_printf(&text, "%s", acp_policy_mode_name(acp_policy_get_mode(coding->policy)));
     for (size_t i = 0; !err && (info = toolbox_at(coding->coder->box, i)) != NULL; i++)
         if (!tools_offer(coding->tools, info))
             err = acp_buf_printf(&text, "%s%s",
@@ -88,7 +89,7 @@ static int add_branch(struct coding *coding, struct facts *facts)
         struct acp_str text = acp_buf_view(&head);
         while (text.len && text.ptr[text.len - 1] == '\n')
             text.len--;
-        if (acp_str_begins(text, ref))
+        if (acp_str_starts_with(text, ref))
             err = add(facts, FACT_LINE, "Git branch",
                       acp_str_n(text.ptr + sizeof(ref) - 1, text.len - (sizeof(ref) - 1)));
     }
@@ -182,7 +183,7 @@ int facts_gather(struct coding *coding, const struct facts *told, enum fact_scop
         const struct fact *fact = &told->items[i];
         bool looked = fact->kind == FACT_TOOL || acp_str_is(fact->name, "Mode");
         if (!looked)
-            err = facts_add(ret, fact->kind, fact->name, fact->hash, acp_str(NULL));
+            err = facts_add(ret, fact->kind, fact->name, fact->hash, acp_str_from(NULL));
     }
     if (err)
         facts_finish(ret);
@@ -253,5 +254,5 @@ int facts_write_note(const struct facts *told, const struct facts *now, struct a
         acp_buf_truncate(out, begun);
         return 0;
     }
-    return err ? err : acp_buf_append_str(out, acp_str(CODER_NOTE_END));
+    return err ? err : acp_buf_append_str(out, acp_str_from(CODER_NOTE_END));
 }

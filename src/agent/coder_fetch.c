@@ -59,7 +59,7 @@ static void fail(struct fetching *f, const char *format, ...)
     va_start(list, format);
     (void) vsnprintf(sentence, sizeof(sentence), format, list);
     va_end(list);
-    end(f, ACP_ERR_REMOTE, acp_str(sentence), false);
+    end(f, ACP_ERR_REMOTE, acp_str_from(sentence), false);
 }
 
 /* A user or a password in a URL would be a key; in those of the model the tool allows none. */
@@ -77,19 +77,19 @@ static void follow(struct fetching *f, const char *target)
 {
     struct acp_failure failure = {0};
     char text[700];
-    if (has_user(acp_str(target))) {
+    if (has_user(acp_str_from(target))) {
         fail(f, "It leads to an address with a user in it, which is not fetched.");
         return;
     }
-    if (!http_stays(acp_str(f->url), acp_str(target))) {
+    if (!http_stays(acp_str_from(f->url), acp_str_from(target))) {
         (void) snprintf(text, sizeof(text),
                         "It has moved to %.500s, which is not the same scheme, host and port. "
                         "Fetch that if you want it.",
                         target);
-        end(f, 0, acp_str(text), false);
+        end(f, 0, acp_str_from(text), false);
         return;
     }
-    char *url = f->redirects++ < MAX_REDIRECTS ? acp_str_copy(acp_str(target)) : NULL;
+    char *url = f->redirects++ < MAX_REDIRECTS ? acp_str_copy(acp_str_from(target)) : NULL;
     if (!url) {
         fail(f, "It leads from one address to the next, more than %d times.", MAX_REDIRECTS);
         return;
@@ -122,7 +122,7 @@ static void give_text(struct fetching *f, int status)
         fail(f, "It cannot be read: %s.", acp_err_text(err));
     else
         end(f, status >= 300 ? ACP_ERR_REMOTE : 0,
-            text.len ? acp_buf_view(&text) : acp_str("(There is nothing.)"), err || f->cut);
+            text.len ? acp_buf_view(&text) : acp_str_from("(There is nothing.)"), err || f->cut);
     acp_buf_finish(&text);
 }
 

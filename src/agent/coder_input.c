@@ -59,8 +59,8 @@ static bool may_be_text(struct acp_str type)
         "application/javascript", "application/typescript", "application/x-sh",
         "application/x-ndjson",   "application/jsonl",
     };
-    if (!type.len || acp_str_begins(type, "text/") || ends(type, "+json") || ends(type, "+xml") ||
-        ends(type, "+yaml"))
+    if (!type.len || acp_str_starts_with(type, "text/") || ends(type, "+json") ||
+        ends(type, "+xml") || ends(type, "+yaml"))
         return true;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (acp_str_is(type, types[i]))
@@ -109,7 +109,7 @@ static int read_blob(const struct coding *coding, const struct acp_blob_resource
                      struct acp_arena *arena, struct model_part *part)
 {
     struct acp_str type =
-        bare_type(acp_is_set(blob->mime_type.ptr) ? blob->mime_type : acp_str(""));
+        bare_type(acp_is_set(blob->mime_type.ptr) ? blob->mime_type : acp_str_from(""));
     if (may_be_text(type)) { /* image/svg+xml is */
         *part = (struct model_part){.kind = MODEL_RESOURCE, .uri = blob->uri};
         int err = decode_text(blob->blob, arena, &part->text);
@@ -119,8 +119,8 @@ static int read_blob(const struct coding *coding, const struct acp_blob_resource
                              err == ACP_ERR_UTF8 ? "it is not UTF-8 text" : "its base64 is broken",
                              arena, part);
     }
-    bool is_image = acp_str_begins(type, "image/") && coding_takes(coding, MODEL_IMAGE);
-    bool is_audio = acp_str_begins(type, "audio/") && coding_takes(coding, MODEL_AUDIO);
+    bool is_image = acp_str_starts_with(type, "image/") && coding_takes(coding, MODEL_IMAGE);
+    bool is_audio = acp_str_starts_with(type, "audio/") && coding_takes(coding, MODEL_AUDIO);
     if (!is_image && !is_audio)
         return describe_blob(blob, type, "the model does not take this type", arena, part);
     *part = (struct model_part){

@@ -59,7 +59,7 @@ struct coder {
     struct acp_policy *policies[CODER_MODES]; /* the user's rules in each mode; NULL: not used */
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
-    uint64_t appended;           /* to the log: the numbers of acp_agent_hold() */
+    uint64_t appended;           /* to the log: the numbers of acp_agent_hold_output() */
     uint64_t flushing;           /* up to this one, now; 0: nothing */
     uv_timer_t idle;             /* looks for sessions that nobody uses */
     size_t sessions;
@@ -388,7 +388,7 @@ bool coder_find_chat(const struct coder *coder, char ret_chat[CODER_CHAT_SIZE]);
 
 /* coder_log.c */
 int coder_open_store(struct coder *coder);
-/* The role's keep_update. */
+/* The role's before_update. */
 void coder_keep_update(struct acp_session *session, const struct acp_session_update *update,
                        void *user);
 /* Puts the session into the log, if it is not there yet; false when that cannot be. */

@@ -33,9 +33,9 @@ static int list_row(const struct store_session *row, void *user)
         info->title = acp_arena_copy(&listing->arena, row->title);
     if (gmtime_r(&seconds, &parts) &&
         strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%SZ", &parts))
-        info->updated_at = acp_arena_copy(&listing->arena, acp_str(time_text));
-    info->meta = acp_raw(row->running ? "{\"libacp\":{\"running\":true}}"
-                                      : "{\"libacp\":{\"running\":false}}");
+        info->updated_at = acp_arena_copy(&listing->arena, acp_str_from(time_text));
+    info->meta = acp_raw_from(row->running ? "{\"libacp\":{\"running\":true}}"
+                                           : "{\"libacp\":{\"running\":false}}");
     return 0;
 }
 
@@ -64,12 +64,12 @@ void coder_list_sessions(struct acp_agent *agent, acp_call call,
     acp_list_sessions_response_init(&response, listing.items, listing.count);
     if (listing.more) {
         (void) snprintf(cursor, sizeof(cursor), "%" PRIu64, filter.offset + PAGE);
-        response.next_cursor = acp_str(cursor);
+        response.next_cursor = acp_str_from(cursor);
     }
     if (err && err != ACP_ERR_MISSING)
-        (void) acp_agent_refuse(agent, call, CODE_INTERNAL, acp_str(failure.message));
+        (void) acp_agent_respond_error(agent, call, CODE_INTERNAL, acp_str_from(failure.message));
     else
-        (void) acp_agent_answer(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &response);
+        (void) acp_agent_respond(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &response);
     acp_arena_finish(&listing.arena);
 }
 
@@ -91,13 +91,15 @@ static void on_flushed(void *user)
     struct acp_delete_session_response response = {0};
     int err = store_open(coder->options->store_path, 0, &store, &failure);
     if (!err)
-        err = store_delete(store, acp_str(deleting->id), &failure);
+        err = store_delete(store, acp_str_from(deleting->id), &failure);
     store_close(store);
     struct acp_agent *agent = coder->stdio ? acp_agent_stdio_agent(coder->stdio) : NULL;
     if (agent && err && err != ACP_ERR_MISSING)
-        (void) acp_agent_refuse(agent, deleting->call, CODE_INTERNAL, acp_str(failure.message));
+        (void) acp_agent_respond_error(agent, deleting->call, CODE_INTERNAL,
+                                       acp_str_from(failure.message));
     else if (agent)
-        (void) acp_agent_answer(agent, deleting->call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
+        (void) acp_agent_respond(agent, deleting->call, ACP_TYPE_DELETE_SESSION_RESPONSE,
+                                 &response);
     free(deleting);
 }
 
@@ -117,7 +119,7 @@ void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str
     }
     free(deleting);
     if (err)
-        (void) acp_agent_refuse(agent, call, CODE_INTERNAL, acp_str(acp_err_text(err)));
+        (void) acp_agent_respond_error(agent, call, CODE_INTERNAL, acp_str_from(acp_err_text(err)));
     else
-        (void) acp_agent_answer(agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
+        (void) acp_agent_respond(agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
 }

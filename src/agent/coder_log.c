@@ -13,9 +13,9 @@
  *   model_facts       the facts that the model knows from the note in the next message on
  *   stop, error       how a turn ended
  *
- * Whatever is sent behind such an event waits for it: see acp_agent_hold().  The writer is flushed
- * as often as it is done with the last flush, so one event alone waits for one transaction, and a
- * flood shares a few.
+ * Whatever is sent behind such an event waits for it: see acp_agent_hold_output().  The writer is
+ * flushed as often as it is done with the last flush, so one event alone waits for one transaction,
+ * and a flood shares a few.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ enum { EVENT_MAX = 64 << 20 };
 static void release(struct coder *coder, uint64_t number)
 {
     if (coder->stdio)
-        acp_agent_release(acp_agent_stdio_agent(coder->stdio), number);
+        acp_agent_release_output(acp_agent_stdio_agent(coder->stdio), number);
 }
 
 static void flush(struct coder *coder);
@@ -60,7 +60,7 @@ static void hold(struct coding *coding)
 {
     struct coder *coder = coding->coder;
     coder->appended++;
-    acp_agent_hold(acp_session_agent(coding->session), coder->appended);
+    acp_agent_hold_output(acp_session_agent(coding->session), coder->appended);
     if (!coder->flushing)
         flush(coder);
 }
@@ -100,19 +100,19 @@ static int write_settings(const struct coding *coding, struct acp_buf *out)
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("mode"));
-    acp_json_write_str(&w, acp_str(acp_policy_mode_name(acp_policy_mode(coding->policy))));
-    acp_json_write_key(&w, acp_str("effort"));
-    acp_json_write_str(&w, acp_str(model_effort_name(coding->effort)));
+    acp_json_write_key(&w, acp_str_from("mode"));
+    acp_json_write_str(&w, acp_str_from(acp_policy_mode_name(acp_policy_get_mode(coding->policy))));
+    acp_json_write_key(&w, acp_str_from("effort"));
+    acp_json_write_str(&w, acp_str_from(model_effort_name(coding->effort)));
     if (coding->model) {
-        acp_json_write_key(&w, acp_str("model"));
-        acp_json_write_str(&w, acp_str(coding->model));
+        acp_json_write_key(&w, acp_str_from("model"));
+        acp_json_write_str(&w, acp_str_from(coding->model));
     }
     if (coding->cost.has == ACP_PRESENT) {
         char cost[40];
         (void) snprintf(cost, sizeof(cost), "%.9g", coding->cost.value);
-        acp_json_write_key(&w, acp_str("cost"));
-        acp_json_write_str(&w, acp_str(cost));
+        acp_json_write_key(&w, acp_str_from("cost"));
+        acp_json_write_str(&w, acp_str_from(cost));
     }
     acp_json_end_object(&w);
     return w.err;
@@ -177,16 +177,16 @@ bool coding_begin_log(struct coding *coding)
 {
     struct store_session row = {
         .id = acp_session_id(coding->session),
-        .agent = acp_str("acp"),
+        .agent = acp_str_from("acp"),
         .cwd = acp_session_cwd(coding->session),
     };
     struct acp_buf settings;
     if (coding->log || !coding->coder->writer)
         return coding->log != NULL;
     if (coding->title)
-        row.title = acp_str(coding->title);
+        row.title = acp_str_from(coding->title);
     if (*coding->chat)
-        row.name = acp_str(coding->chat);
+        row.name = acp_str_from(coding->chat);
     acp_buf_init(&settings, EVENT_MAX);
     if (write_settings(coding, &settings) == 0)
         row.settings = acp_buf_view(&settings);
@@ -202,7 +202,7 @@ static void append(struct coding *coding, const char *kind, const struct acp_buf
 {
     struct acp_str text = acp_buf_view(body);
     if (!err)
-        err = store_log_append(coding->log, coding->turns, store_now(), acp_str(kind),
+        err = store_log_append(coding->log, coding->turns, store_now(), acp_str_from(kind),
                                acp_raw_n(text.ptr, text.len), NULL);
     if (!err)
         hold(coding);
@@ -228,7 +228,7 @@ static void append_text(struct coding *coding, const char *kind, const char *key
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str(key));
+    acp_json_write_key(&w, acp_str_from(key));
     acp_json_write_str(&w, value);
     acp_json_end_object(&w);
     append(coding, kind, &body, w.err);
@@ -250,9 +250,9 @@ void coding_log_prompt(struct coding *coding, const struct acp_turn *turn,
 {
     struct acp_session_update message = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
     /* Version 2 repeats the prompt as a message, which was kept already. */
-    if (acp_agent_mode(acp_session_agent(coding->session)) & ACP_V2)
+    if (acp_agent_protocol(acp_session_agent(coding->session)) & ACP_V2)
         return;
-    message.user_message.message_id = acp_turn_user_message(turn);
+    message.user_message.message_id = acp_turn_user_message_id(turn);
     message.user_message.content = prompt;
     begin_turn(coding, &message);
 }
@@ -261,7 +261,7 @@ void coder_keep_update(struct acp_session *session, const struct acp_session_upd
                        void *user)
 {
     struct coding *coding = acp_session_user(session);
-    unsigned mode = acp_agent_mode(acp_session_agent(session));
+    unsigned mode = acp_agent_protocol(acp_session_agent(session));
     (void) user;
     if (!coding)
         return;
@@ -279,7 +279,7 @@ void coder_keep_update(struct acp_session *session, const struct acp_session_upd
 void coding_log_output(struct tools *set, const struct acp_tool_call_update *call, void *user)
 {
     struct coding *coding = user;
-    unsigned mode = acp_agent_mode(acp_session_agent(coding->session));
+    unsigned mode = acp_agent_protocol(acp_session_agent(coding->session));
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_TOOL_CALL_UPDATE};
     (void) set;
     update.tool_call_update = *call;
@@ -292,7 +292,7 @@ void coding_log_stop(struct coding *coding, const char *stop_reason)
     struct store_change change = {.running = {ACP_PRESENT, false}};
     if (!coding->log)
         return;
-    append_text(coding, "stop", "stopReason", acp_str(stop_reason));
+    append_text(coding, "stop", "stopReason", acp_str_from(stop_reason));
     (void) store_log_change(coding->log, &change);
 }
 
@@ -301,7 +301,7 @@ void coding_log_error(struct coding *coding, const char *sentence)
     struct store_change change = {.running = {ACP_PRESENT, false}};
     if (!coding->log)
         return;
-    append_text(coding, "error", "message", acp_str(sentence));
+    append_text(coding, "error", "message", acp_str_from(sentence));
     (void) store_log_change(coding->log, &change);
 }
 
@@ -332,8 +332,8 @@ void coding_log(struct coding *coding)
         return; /* the next time */
     }
     if (anew)
-        (void) store_log_append(coding->log, coding->turns, store_now(), acp_str("forget"),
-                                acp_raw("{}"), NULL);
+        (void) store_log_append(coding->log, coding->turns, store_now(), acp_str_from("forget"),
+                                acp_raw_from("{}"), NULL);
     coding->forgot = false;
     for (size_t i = 0; i < count - coding->logged; i++)
         append_message(coding, anew ? "kept" : "said", &messages[i]);

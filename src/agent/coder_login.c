@@ -30,11 +30,11 @@ static void make_terminal(const struct model_provider *provider, struct sign_in 
     (void) snprintf(text->description, sizeof(text->description),
                     "Asks for an API key and stores it; a key in %.*s counts more",
                     (int) strcspn(provider->keys, " "), provider->keys);
-    text->args[0] = acp_str("login");
-    text->args[1] = acp_str(provider->id);
-    acp_auth_method_init_terminal(ret, acp_str(text->name));
-    ret->terminal.id = acp_str(text->id);
-    ret->terminal.description = acp_str(text->description);
+    text->args[0] = acp_str_from("login");
+    text->args[1] = acp_str_from(provider->id);
+    acp_auth_method_init_terminal(ret, acp_str_from(text->name));
+    ret->terminal.id = acp_str_from(text->id);
+    ret->terminal.description = acp_str_from(text->description);
     ret->terminal.args = (struct acp_str_list){text->args, 2};
 }
 
@@ -57,10 +57,10 @@ int coder_list_logins(struct coder *coder, struct acp_auth_method_list *ret)
     struct sign_in *texts = (void *) coder->sign_ins;
     struct acp_auth_method *methods = (void *) (coder->sign_ins + texts_size);
     size_t n = 0;
-    acp_auth_method_init_agent(&methods[n], acp_str("Keys of this machine"));
-    methods[n].agent.id = acp_str("keys");
+    acp_auth_method_init_agent(&methods[n], acp_str_from("Keys of this machine"));
+    methods[n].agent.id = acp_str_from("keys");
     methods[n++].agent.description =
-        acp_str("Reads the stored keys again, after `acp agent login PROVIDER`");
+        acp_str_from("Reads the stored keys again, after `acp agent login PROVIDER`");
     for (size_t i = 0; (provider = model_provider_at(i)); i++)
         if (has_login(provider))
             make_terminal(provider, &texts[i], &methods[n++]);
@@ -83,9 +83,9 @@ static void drop_keyless(struct coder *coder, const struct model_offer *offers, 
 {
     for (size_t i = model_catalog_count(coder->catalog); i-- > 0;) {
         const char *id = model_catalog_id(coder->catalog, i);
-        const struct model_provider *provider = model_provider_find(acp_str(id));
+        const struct model_provider *provider = model_provider_find(acp_str_from(id));
         if (provider && !provider->port && !is_offered(offers, count, id))
-            model_catalog_remove(coder->catalog, acp_str(id));
+            model_catalog_remove(coder->catalog, acp_str_from(id));
     }
 }
 
@@ -99,9 +99,9 @@ static int choose_default(struct coder *coder, const struct model_offer *offers,
         return 0;
     for (size_t i = 0; i < count; i++)
         if (offers[i].settings.model)
-            return coder_set_default(coder, offers[i].id, acp_str(offers[i].settings.model));
+            return coder_set_default(coder, offers[i].id, acp_str_from(offers[i].settings.model));
     int err = coder_add_provider(coder, "demo", &demo, NULL);
-    return err ? err : coder_set_default(coder, "demo", acp_str("demo"));
+    return err ? err : coder_set_default(coder, "demo", acp_str_from("demo"));
 }
 
 static int read_keys(struct coder *coder)
@@ -133,7 +133,7 @@ static int read_keys(struct coder *coder)
 
 static void refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *sentence)
 {
-    (void) acp_agent_refuse(agent, call, code, acp_str(sentence));
+    (void) acp_agent_respond_error(agent, call, code, acp_str_from(sentence));
 }
 
 void coder_authenticate(struct acp_agent *agent, acp_call call, struct acp_str method, void *user)
@@ -149,7 +149,7 @@ void coder_authenticate(struct acp_agent *agent, acp_call call, struct acp_str m
                "there is no key; run `acp agent login PROVIDER`, or set a variable such as "
                "ANTHROPIC_API_KEY and start the agent again");
     else
-        (void) acp_agent_answer(agent, call, ACP_TYPE_AUTHENTICATE_RESPONSE, &done);
+        (void) acp_agent_respond(agent, call, ACP_TYPE_AUTHENTICATE_RESPONSE, &done);
 }
 
 void coder_logout(struct acp_agent *agent, acp_call call, void *user)
@@ -165,5 +165,5 @@ void coder_logout(struct acp_agent *agent, acp_call call, void *user)
                "the stored keys could not be removed; run `acp agent "
                "logout PROVIDER` to see why");
     else
-        (void) acp_agent_answer(agent, call, ACP_TYPE_LOGOUT_RESPONSE, &done);
+        (void) acp_agent_respond(agent, call, ACP_TYPE_LOGOUT_RESPONSE, &done);
 }

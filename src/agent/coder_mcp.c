@@ -171,7 +171,7 @@ static int prepare(struct tool_run *run)
     own->tool = acp_arena_copy(&run->arena, mcp_server_tool_at(one->server, index)->name);
     (void) snprintf(title, sizeof(title), "%.100s: %.*s", mcp_server_name(one->server),
                     (int) tool_cut(own->tool, 150).len, own->tool.ptr);
-    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     run->own = own;
     return own->tool.ptr && run->title.ptr ? 0 : ACP_ERR_NOMEM;
 }
@@ -243,7 +243,7 @@ const char *coder_name_server_tool(size_t index, void *user)
 /* CODER_MCP_CALL itself is run only when it names no tool that there is. */
 static int prepare_wrong_call(struct tool_run *run)
 {
-    struct acp_str name = acp_str("");
+    struct acp_str name = acp_str_from("");
     tool_get_str(run, "tool", &name);
     if (name.len)
         tool_say_unknown(run, name);
@@ -305,7 +305,7 @@ bool coding_server_tool(const struct coding *coding, size_t index, struct model_
     if (!one)
         return false;
     const struct mcp_tool *tool = mcp_server_tool_at(one->server, index);
-    *ret = (struct model_tool){acp_str(one->names[index]), tool->description, tool->schema};
+    *ret = (struct model_tool){acp_str_from(one->names[index]), tool->description, tool->schema};
     return true;
 }
 
@@ -322,7 +322,7 @@ void coding_tell_left_out(struct coding *coding, size_t offered)
                     "the MCP servers have %zu tools, more than models take; %zu are left out", all,
                     all - offered);
     servers->told_more = true;
-    set_trouble(&servers->items[0], acp_str(sentence));
+    set_trouble(&servers->items[0], acp_str_from(sentence));
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
@@ -363,7 +363,7 @@ static void on_late(uv_timer_t *timer)
                         "the MCP server \"%.100s\" is not ready yet; its tools are used once it is",
                         one->server ? mcp_server_name(one->server) : "");
         if (one->starting)
-            set_trouble(one, acp_str(sentence));
+            set_trouble(one, acp_str_from(sentence));
     }
     go_on(servers->items[0].coding);
 }
@@ -497,7 +497,7 @@ static void start_server(struct servers *servers, struct coding *coding,
     one->starting = ok;
     coding->coder->servers += ok;
     if (!ok)
-        set_trouble(one, acp_str(failure.message));
+        set_trouble(one, acp_str_from(failure.message));
 }
 
 /* One that cannot be reached is left out, and the session goes on without it. */
@@ -512,7 +512,7 @@ static void leave_out(struct servers *servers, struct coding *coding, struct acp
                     "programs (stdio), and this one is reached by %s. Configure a program that "
                     "connects to it instead",
                     (int) tool_cut(name, 100).len, name.ptr, way);
-    set_trouble(one, acp_str(sentence));
+    set_trouble(one, acp_str_from(sentence));
 }
 
 static void add_server(struct servers *servers, struct coding *coding,
@@ -547,7 +547,7 @@ void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list
     for (size_t i = 0; i < list.count; i++) {
         if (servers->count == MAX_SERVERS) {
             set_trouble(&servers->items[0],
-                        acp_str("there are too many MCP servers; the first 32 are used"));
+                        acp_str_from("there are too many MCP servers; the first 32 are used"));
             return;
         }
         add_server(servers, coding, &list.items[i]);

@@ -53,7 +53,7 @@ static int choose_named(struct coder *coder)
     const struct coder_options *options = coder->options;
     struct model_ref ref;
     struct acp_failure failure = {0};
-    int err = model_catalog_resolve(coder->catalog, acp_str(options->model), &ref, &failure);
+    int err = model_catalog_resolve(coder->catalog, acp_str_from(options->model), &ref, &failure);
     if (!err)
         return coder_set_default(coder, ref.provider, ref.model);
     if (err == ACP_ERR_UNKNOWN && options->model_is_general) {
@@ -66,7 +66,7 @@ static int choose_named(struct coder *coder)
 
 int coder_fill_catalog(struct coder *coder, const struct model_choice *choice)
 {
-    struct acp_str model = acp_str(choice->settings.model);
+    struct acp_str model = acp_str_from(choice->settings.model);
     int err = model_catalog_new(&coder->catalog);
     bool is_offered = false;
     for (size_t i = 0; !err && i < choice->offer_count; i++) {
@@ -104,7 +104,7 @@ static void on_changed(void *user)
 
 void coder_list_models(struct coder *coder)
 {
-    model_catalog_refresh(coder->catalog, acp_str(NULL), on_changed, coder);
+    model_catalog_refresh(coder->catalog, acp_str_from(NULL), on_changed, coder);
 }
 
 /* The list of a provider that is used tells more than the table. */
@@ -118,7 +118,7 @@ size_t coding_model_choices(const struct coding *coding,
                             struct acp_session_config_select_option choices[CODER_MAX_MODELS])
 {
     struct model_listed rows[CODER_MAX_MODELS];
-    struct acp_str current = acp_str(coding_model(coding));
+    struct acp_str current = acp_str_from(coding_model(coding));
     size_t count = model_catalog_list(coding->coder->catalog, rows, CODER_MAX_MODELS - 1);
     bool is_listed = false;
     for (size_t i = 0; i < count; i++) {
@@ -148,7 +148,7 @@ struct acp_str coding_provider(const struct coding *coding)
 struct acp_str coding_model_id(const struct coding *coding)
 {
     const char *slash = strchr(coding_model(coding), '/');
-    return acp_str(slash ? slash + 1 : coding_model(coding));
+    return acp_str_from(slash ? slash + 1 : coding_model(coding));
 }
 
 struct model_service *coding_service(const struct coding *coding)
@@ -197,7 +197,8 @@ int coding_move(struct coding *coding, const char *provider)
     char *old = coding->model;
     const char *slash = old ? strchr(old, '/') : NULL;
     coding->model = NULL;
-    int err = provider && slash ? replace_name(&coding->model, provider, acp_str(slash + 1)) : 0;
+    int err =
+        provider && slash ? replace_name(&coding->model, provider, acp_str_from(slash + 1)) : 0;
     free(old);
     return err;
 }

@@ -91,7 +91,7 @@ static void note_call(struct reading *reading, struct acp_raw body)
 {
     struct call_state state = read_call(body, &reading->arena);
     struct replayed **at = &reading->open;
-    if (!acp_str_begins(state.update, "tool_call") || !state.id.ptr)
+    if (!acp_str_starts_with(state.update, "tool_call") || !state.id.ptr)
         return;
     while (*at && !acp_str_eq((*at)->id, state.id))
         at = &(*at)->next;
@@ -118,7 +118,7 @@ static void fail_calls(struct reading *reading)
         struct acp_json_writer w;
         struct acp_buf body;
         acp_tool_call_content_init_content(&content);
-        acp_content_block_init_text(&content.content.content, acp_str(why));
+        acp_content_block_init_text(&content.content.content, acp_str_from(why));
         acp_tool_call_update_init(&update.tool_call_update, reading->open->id);
         update.tool_call_update.status.is = ACP_TOOL_CALL_STATUS_FAILED;
         update.tool_call_update.content = (struct acp_tool_call_content_list){&content, 1};
@@ -139,7 +139,7 @@ static void fail_calls(struct reading *reading)
 static void tell_event(struct reading *reading, const struct store_event *event)
 {
     struct acp_session *session = reading->coding->session;
-    bool v2 = acp_agent_mode(acp_session_agent(session)) & ACP_V2;
+    bool v2 = acp_agent_protocol(acp_session_agent(session)) & ACP_V2;
     if (acp_str_is(event->kind, "prompt"))
         fail_calls(reading);
     else if (acp_str_is(event->kind, "update") || acp_str_is(event->kind, "update2"))
@@ -221,7 +221,8 @@ static int read_events(struct reading *reading, struct acp_str id, struct acp_fa
     fail_calls(reading);
     acp_arena_finish(&reading->arena);
     coding->logged = history_count(coding->history);
-    if (!err && history_close_calls(coding->history, acp_str("The session was interrupted.")) < 0)
+    if (!err &&
+        history_close_calls(coding->history, acp_str_from("The session was interrupted.")) < 0)
         err = ACP_ERR_NOMEM;
     return err;
 }
@@ -313,7 +314,7 @@ static struct coding *find_open(const struct coding *coding)
 {
     struct acp_session *session = coding->session;
     struct acp_session *open =
-        acp_agent_session(acp_session_agent(session), acp_session_id(session));
+        acp_agent_find_session(acp_session_agent(session), acp_session_id(session));
     return open && open != session ? acp_session_user(open) : NULL;
 }
 
@@ -431,7 +432,7 @@ static void on_flushed(void *user)
 {
     struct forking *forking = user;
     struct coding *coding = forking->coding;
-    struct acp_str from = acp_str(forking->from);
+    struct acp_str from = acp_str_from(forking->from);
     struct acp_failure failure = {0};
     if (coding) {
         coding->forking = NULL;
@@ -473,7 +474,8 @@ static void open_again(struct acp_session *session, struct coder *coder,
         return;
     struct coding *coding = coding_new(coder, session);
     if (!coding) {
-        (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+        (void) acp_session_reject(session, CODE_INTERNAL,
+                                  acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
     coding->telling = tell;
@@ -507,7 +509,7 @@ static int take_id(const struct store_session *row, void *user)
 bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret_id[STORE_ID_SIZE])
 {
     struct store *store = NULL;
-    struct store_filter filter = {.name = acp_str(chat), .limit = 1};
+    struct store_filter filter = {.name = acp_str_from(chat), .limit = 1};
     *ret_id = '\0';
     if (!coder->writer || store_open(coder->options->store_path, 0, &store, NULL))
         return false;
@@ -522,10 +524,11 @@ void coder_fork_session(struct acp_session *session, const struct acp_fork_sessi
     struct coder *coder = user;
     char id[STORE_ID_SIZE];
     store_new_id(id);
-    int err = acp_session_set_id(session, acp_str(id));
+    int err = acp_session_set_id(session, acp_str_from(id));
     struct coding *coding = err ? NULL : coding_new(coder, session);
     if (!coding) {
-        (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+        (void) acp_session_reject(session, CODE_INTERNAL,
+                                  acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
     err = coder->writer ? wait_for_log(coding, request->session_id) : ACP_ERR_MISSING;

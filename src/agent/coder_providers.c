@@ -36,7 +36,7 @@ enum { API_COUNT = sizeof(apis) / sizeof(apis[0]), CAN_BE_SET = API_COUNT - 1 };
 
 static struct acp_llm_protocol protocol_at(size_t i)
 {
-    return (struct acp_llm_protocol){.is = apis[i].is, .text = acp_str(apis[i].name)};
+    return (struct acp_llm_protocol){.is = apis[i].is, .text = acp_str_from(apis[i].name)};
 }
 
 /* ---- The list -------------------------------------------------------------------------------- */
@@ -55,10 +55,10 @@ bool coding_is_disabled(const struct coding *coding)
 /* An address of the environment may hold a password, or a key behind a question mark. */
 static int write_url(const char *url, struct acp_buf *out)
 {
-    const char *place = http_place(acp_str(url)).ptr;
+    const char *place = http_place(acp_str_from(url)).ptr;
     const char *scheme_end = strstr(url, "://");
     if (!scheme_end)
-        return acp_buf_append_str(out, acp_str("demo:offline"));
+        return acp_buf_append_str(out, acp_str_from("demo:offline"));
     return acp_buf_printf(out, "%.*s://%.*s", (int) (scheme_end - url), url,
                           (int) strcspn(place, "?#"), place);
 }
@@ -75,7 +75,7 @@ static int make_row(const struct coder *coder, size_t index, const struct acp_ll
     const char *id = model_catalog_id(coder->catalog, index);
     const struct model_service *service = model_catalog_service(coder->catalog, index);
     bool is_main = acp_str_is(default_provider(coder), id);
-    acp_provider_info_init(info, acp_str(is_main ? main_id : id), all, CAN_BE_SET, false);
+    acp_provider_info_init(info, acp_str_from(is_main ? main_id : id), all, CAN_BE_SET, false);
     row->current = (struct acp_provider_current_config){0};
     acp_buf_init(&row->url, 1 << 20);
     int err = write_url(model_service_url(service), &row->url);
@@ -110,9 +110,9 @@ static void list_providers(struct coder *coder, struct acp_agent *agent, acp_cal
     }
     acp_list_providers_response_init(&response, infos, count);
     if (err)
-        (void) acp_agent_refuse(agent, call, CODE_INTERNAL, acp_str(acp_err_text(err)));
+        (void) acp_agent_respond_error(agent, call, CODE_INTERNAL, acp_str_from(acp_err_text(err)));
     else
-        (void) acp_agent_answer(agent, call, ACP_TYPE_LIST_PROVIDERS_RESPONSE, &response);
+        (void) acp_agent_respond(agent, call, ACP_TYPE_LIST_PROVIDERS_RESPONSE, &response);
     for (size_t i = 0; i < made; i++)
         acp_buf_finish(&rows[i].url);
     free(rows);
@@ -172,7 +172,7 @@ static int read_settings(const struct coder *coder, const struct acp_set_provide
     if (!find_id(coder, request->provider_id))
         return refuse(failure, "there is no such provider; providers/list tells those that are");
     /* They would be told by providers/list, and by whoever says where something failed. */
-    if (scheme_end && http_place(acp_str(url)).ptr != scheme_end + 3)
+    if (scheme_end && http_place(acp_str_from(url)).ptr != scheme_end + 3)
         return refuse(failure, "the baseUrl holds no user or password: send those as headers");
     const struct api *api = find_api(&request->api_type);
     if (!api)
@@ -198,11 +198,11 @@ static int use_main(struct coder *coder, const struct model_settings *settings,
     char *was = acp_str_dup(default_provider(coder));
     /* A model that was chosen for one API says nothing to another. */
     const char *slash = strchr(coder->model, '/');
-    char *model = acp_str_dup(acp_str(same_api && slash ? slash + 1 : settings->model));
+    char *model = acp_str_dup(acp_str_from(same_api && slash ? slash + 1 : settings->model));
     own.model = model;
     int err = was && model ? coder_add_provider(coder, main_id, &own, failure) : ACP_ERR_NOMEM;
     if (!err)
-        err = coder_set_default(coder, main_id, acp_str(model));
+        err = coder_set_default(coder, main_id, acp_str_from(model));
     for (struct coding *coding = coder->first; coding && !err; coding = coding->next)
         if (coding->model && acp_str_is(coding_provider(coding), was))
             err = coding_move(coding, same_api ? main_id : NULL);
@@ -273,17 +273,18 @@ void coder_request(struct acp_agent *agent, acp_call call, const struct acp_meth
         struct acp_set_provider_response done = {0};
         int err = set_provider(coder, params, &failure);
         if (err)
-            (void) acp_agent_refuse(
+            (void) acp_agent_respond_error(
                 agent, call, err == ACP_ERR_ARGUMENT ? CODE_PARAMS : CODE_INTERNAL,
-                acp_str(*failure.message ? failure.message : acp_err_text(err)));
+                acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         else
-            (void) acp_agent_answer(agent, call, method->result, &done);
+            (void) acp_agent_respond(agent, call, method->result, &done);
     } else if (method->id == ACP_METHOD_PROVIDERS_DISABLE) {
         const struct acp_disable_provider_request *request = params;
         struct acp_disable_provider_response done = {0};
         disable(coder, request->provider_id);
-        (void) acp_agent_answer(agent, call, method->result, &done);
+        (void) acp_agent_respond(agent, call, method->result, &done);
     } else {
-        (void) acp_agent_refuse(agent, call, CODE_NO_METHOD, acp_str("Method not found"));
+        (void) acp_agent_respond_error(agent, call, CODE_NO_METHOD,
+                                       acp_str_from("Method not found"));
     }
 }

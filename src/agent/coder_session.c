@@ -28,9 +28,9 @@ enum { MODE_COUNT = sizeof(modes) / sizeof(modes[0]) };
 static void list_modes(struct acp_session_mode list[MODE_COUNT])
 {
     for (size_t i = 0; i < MODE_COUNT; i++) {
-        acp_session_mode_init(&list[i], acp_str(acp_policy_mode_name(modes[i].mode)),
-                              acp_str(modes[i].name));
-        list[i].description = acp_str(modes[i].description);
+        acp_session_mode_init(&list[i], acp_str_from(acp_policy_mode_name(modes[i].mode)),
+                              acp_str_from(modes[i].name));
+        list[i].description = acp_str_from(modes[i].description);
     }
 }
 
@@ -82,20 +82,20 @@ void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str m
     struct acp_failure failure = {0};
     (void) user;
     if (coding_set_mode(coding, mode, &failure)) {
-        (void) acp_agent_refuse(acp_session_agent(session), call, CODE_PARAMS,
-                                acp_str(failure.message));
+        (void) acp_agent_respond_error(acp_session_agent(session), call, CODE_PARAMS,
+                                       acp_str_from(failure.message));
         return;
     }
-    (void) acp_session_mode_set(session, call, mode);
+    (void) acp_session_reply_set_mode(session, call, mode);
     coding_tell_options(coding); /* the mode is one of them */
 }
 
 /* Version 1 alone has modes besides the option. */
 static void tell_mode(struct coding *coding)
 {
-    const char *mode = acp_policy_mode_name(acp_policy_mode(coding->policy));
-    if (acp_agent_mode(acp_session_agent(coding->session)) & ACP_V1)
-        (void) acp_session_mode(coding->session, acp_str(mode));
+    const char *mode = acp_policy_mode_name(acp_policy_get_mode(coding->policy));
+    if (acp_agent_protocol(acp_session_agent(coding->session)) & ACP_V1)
+        (void) acp_session_send_mode(coding->session, acp_str_from(mode));
 }
 
 void coding_tell_mode(struct coding *coding)
@@ -119,8 +119,8 @@ static void make_option(struct acp_session_config_option *option, const char *id
                         enum acp_session_config_option_category_is category, const char *value,
                         const struct acp_session_config_select_option *choices, size_t count)
 {
-    acp_session_config_option_init_select(option, acp_str(name), acp_str(value));
-    option->id = acp_str(id);
+    acp_session_config_option_init_select(option, acp_str_from(name), acp_str_from(value));
+    option->id = acp_str_from(id);
     option->category.is = category;
     acp_session_config_select_options_init_ungrouped(&option->select.options, choices, count);
 }
@@ -134,16 +134,17 @@ static void list_options(const struct coding *coding,
     struct acp_session_config_select_option *of_efforts = of_modes + MODE_COUNT;
     struct acp_session_config_select_option *of_models = of_efforts + EFFORT_COUNT;
     for (size_t i = 0; i < MODE_COUNT; i++) {
-        acp_session_config_select_option_init(
-            &of_modes[i], acp_str(acp_policy_mode_name(modes[i].mode)), acp_str(modes[i].name));
-        of_modes[i].description = acp_str(modes[i].description);
+        acp_session_config_select_option_init(&of_modes[i],
+                                              acp_str_from(acp_policy_mode_name(modes[i].mode)),
+                                              acp_str_from(modes[i].name));
+        of_modes[i].description = acp_str_from(modes[i].description);
     }
     for (size_t i = 0; i < EFFORT_COUNT; i++)
         acp_session_config_select_option_init(&of_efforts[i],
-                                              acp_str(model_effort_name(efforts[i])),
-                                              acp_str(model_effort_name(efforts[i])));
+                                              acp_str_from(model_effort_name(efforts[i])),
+                                              acp_str_from(model_effort_name(efforts[i])));
     make_option(&list[0], "mode", "Mode", ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE,
-                acp_policy_mode_name(acp_policy_mode(coding->policy)), of_modes, MODE_COUNT);
+                acp_policy_mode_name(acp_policy_get_mode(coding->policy)), of_modes, MODE_COUNT);
     make_option(&list[1], "model", "Model", ACP_SESSION_CONFIG_OPTION_CATEGORY_MODEL,
                 coding_model(coding), of_models, coding_model_choices(coding, of_models));
     make_option(&list[2], "effort", "Effort", ACP_SESSION_CONFIG_OPTION_CATEGORY_THOUGHT_LEVEL,
@@ -155,7 +156,7 @@ void coding_tell_options(struct coding *coding)
     struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option list[OPTION_COUNT];
     list_options(coding, choices, list);
-    (void) acp_session_options(coding->session, list, OPTION_COUNT);
+    (void) acp_session_send_options(coding->session, list, OPTION_COUNT);
 }
 
 static int set_option(struct coding *coding, struct acp_str id, struct acp_str value,
@@ -183,18 +184,19 @@ void coder_set_option(struct acp_session *session, acp_call call,
     struct acp_str value =
         request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_ID         ? request->id.value
         : request->is == ACP_SET_SESSION_CONFIG_OPTION_REQUEST_VALUE_ID ? request->value_id.value
-                                                                        : acp_str("");
+                                                                        : acp_str_from("");
     struct acp_failure failure = {0};
     (void) user;
     int err = set_option(coding, request->config_id, value, &failure);
     if (err) {
-        (void) acp_agent_refuse(acp_session_agent(session), call, CODE_PARAMS,
-                                acp_str(*failure.message ? failure.message : acp_err_text(err)));
+        (void) acp_agent_respond_error(
+            acp_session_agent(session), call, CODE_PARAMS,
+            acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         return;
     }
     list_options(coding, choices, list);
-    (void) acp_session_options_set(session, call,
-                                   (struct acp_session_config_option_list){list, OPTION_COUNT});
+    (void) acp_session_reply_set_option(
+        session, call, (struct acp_session_config_option_list){list, OPTION_COUNT});
     if (acp_str_is(request->config_id, "mode"))
         tell_mode(coding);
 }
@@ -224,7 +226,7 @@ int coding_set_title(struct coding *coding, struct acp_str title)
     coding->title_wanted = false;
     if (coding->log)
         (void) store_log_change(coding->log, &change);
-    (void) acp_session_info(coding->session, &info);
+    (void) acp_session_send_info(coding->session, &info);
     return 0;
 }
 
@@ -301,9 +303,9 @@ void coding_free(struct coding *coding)
 /* The title that is in the log already.  False when the client cannot know the session yet. */
 static bool tell_title(struct coding *coding)
 {
-    struct acp_session_info_update info = {.title = acp_str(coding->title)};
+    struct acp_session_info_update info = {.title = acp_str_from(coding->title)};
     coding->repeating = true;
-    int err = acp_session_info(coding->session, &info);
+    int err = acp_session_send_info(coding->session, &info);
     coding->repeating = false;
     return err == 0;
 }
@@ -314,7 +316,7 @@ int coding_accept(struct coding *coding)
     struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option options[OPTION_COUNT];
     struct acp_session_setup setup = {
-        .current_mode = acp_str(acp_policy_mode_name(acp_policy_mode(coding->policy)))};
+        .current_mode = acp_str_from(acp_policy_mode_name(acp_policy_get_mode(coding->policy)))};
     list_modes(list);
     list_options(coding, choices, options);
     setup.modes = (struct acp_session_mode_list){list, MODE_COUNT};
@@ -348,7 +350,7 @@ bool coder_has_folder(struct acp_session *session)
         return true;
     (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
                     (int) cwd.len, cwd.ptr);
-    (void) acp_session_refuse(session, CODE_PARAMS, acp_str(sentence));
+    (void) acp_session_reject(session, CODE_PARAMS, acp_str_from(sentence));
     return false;
 }
 
@@ -358,7 +360,7 @@ static bool has_jail(struct coder *coder, struct acp_session *session)
     struct acp_failure failure = {0};
     if (coder->options->mode != ACP_POLICY_SANDBOX || toolbox_has_jail(coder->box, &failure))
         return true;
-    (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(failure.message));
+    (void) acp_session_reject(session, CODE_INTERNAL, acp_str_from(failure.message));
     return false;
 }
 
@@ -373,10 +375,10 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
         return;
     /* One that is open here already is not opened twice: the chat gets another then. */
     bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&
-                 !acp_agent_session(acp_session_agent(session), acp_str(id));
+                 !acp_agent_find_session(acp_session_agent(session), acp_str_from(id));
     if (!known)
         store_new_id(id);
-    int err = acp_session_set_id(session, acp_str(id));
+    int err = acp_session_set_id(session, acp_str_from(id));
     struct coding *coding = err ? NULL : coding_new(coder, session);
     bool later = false; /* it is accepted when the log is open */
     if (coding) {
@@ -388,7 +390,8 @@ void coder_new_session(struct acp_session *session, const struct acp_new_session
             (void) coding_begin_log(coding);
     }
     if (!coding)
-        (void) acp_session_refuse(session, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+        (void) acp_session_reject(session, CODE_INTERNAL,
+                                  acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
     else if (!later && coding_accept(coding))
         coding_refuse(coding, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
     else
@@ -414,7 +417,7 @@ void coding_refuse(struct coding *coding, int64_t code, const char *sentence)
 {
     struct acp_session *session = coding->session;
     end_coding(coding);
-    (void) acp_session_refuse(session, code, acp_str(sentence));
+    (void) acp_session_reject(session, code, acp_str_from(sentence));
 }
 
 void coder_end_session(struct acp_session *session, void *user)

@@ -30,9 +30,10 @@ static struct model_part shorten(struct acp_arena *arena, struct model_part part
     part.sealed = (struct model_sealed){0};
     switch (part.kind) {
     case MODEL_IMAGE:
-        return (struct model_part){.kind = MODEL_TEXT, .text = acp_str("(an image was here)")};
+        return (struct model_part){.kind = MODEL_TEXT, .text = acp_str_from("(an image was here)")};
     case MODEL_AUDIO:
-        return (struct model_part){.kind = MODEL_TEXT, .text = acp_str("(a recording was here)")};
+        return (struct model_part){.kind = MODEL_TEXT,
+                                   .text = acp_str_from("(a recording was here)")};
     case MODEL_TEXT:
     case MODEL_RESOURCE:
     case MODEL_RESULT:
@@ -40,7 +41,7 @@ static struct model_part shorten(struct acp_arena *arena, struct model_part part
         return part;
     case MODEL_CALL:
         if (part.arguments.len > most)
-            part.arguments = acp_raw("{}");
+            part.arguments = acp_raw_from("{}");
         return part;
     case MODEL_THOUGHT:
         break;

@@ -75,13 +75,13 @@ static int ask(struct coding *coding, const struct model_handler *handler)
             parts[1].text = tool_cut(answer, MAX_SHOWN);
     }
     acp_arena_finish(&arena); /* the texts are the history's */
-    parts[2].text = acp_str(wish);
+    parts[2].text = acp_str_from(wish);
     if (!parts[0].text.ptr || !parts[1].text.ptr)
         return ACP_ERR_MISSING;
     struct model_message messages[] = {
         {MODEL_USER, &parts[0], 1}, {MODEL_ASSISTANT, &parts[1], 1}, {MODEL_USER, &parts[2], 1}};
     struct model_ask request = {
-        .system = acp_str("You give conversations between a programmer and an agent a title."),
+        .system = acp_str_from("You give conversations between a programmer and an agent a title."),
         .messages = messages,
         .message_count = 3,
         .max_tokens = MAX_TOKENS,

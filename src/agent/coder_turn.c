@@ -46,7 +46,7 @@ static void settle(struct work *work)
                                       : "This was not run: the answer was not complete.";
     if (!coding->history)
         return; /* it could not be brought back, and is in the log as it was */
-    if (history_close_calls(coding->history, acp_str(why)) < 0)
+    if (history_close_calls(coding->history, acp_str_from(why)) < 0)
         history_clear(coding->history);
     coding_log(coding);
 }
@@ -70,7 +70,7 @@ static void fail_turn(struct work *work, int64_t code, const char *sentence)
     settle(work);
     coding_log_error(work->coding, copy);
     free_work(work);
-    (void) acp_turn_fail(turn, code, acp_str(copy));
+    (void) acp_turn_fail(turn, code, acp_str_from(copy));
 }
 
 void work_fail(struct work *work, const char *sentence)
@@ -135,7 +135,7 @@ static void on_text(struct model_reply *reply, struct acp_str piece, void *user)
     if (work->compacting)
         (void) acp_buf_append_str(&work->text, piece);
     else
-        (void) acp_turn_text(work->turn, piece);
+        (void) acp_turn_send_text(work->turn, piece);
 }
 
 static void on_thought(struct model_reply *reply, struct acp_str piece, void *user)
@@ -143,14 +143,14 @@ static void on_thought(struct model_reply *reply, struct acp_str piece, void *us
     struct work *work = user;
     (void) reply;
     if (!work->compacting)
-        (void) acp_turn_thought(work->turn, piece);
+        (void) acp_turn_send_thought(work->turn, piece);
 }
 
 static bool send_notice(struct coding *coding, const char *sentence)
 {
     struct acp_notice notice;
-    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str(sentence));
-    return acp_session_notice(coding->session, &notice) == 0;
+    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str_from(sentence));
+    return acp_session_send_notice(coding->session, &notice) == 0;
 }
 
 bool coding_warn(struct coding *coding, const char *sentence)
@@ -159,8 +159,8 @@ bool coding_warn(struct coding *coding, const char *sentence)
         return true;
     if (!coding->work)
         return false;
-    (void) acp_turn_thought(coding->work->turn, acp_str(sentence));
-    (void) acp_turn_thought(coding->work->turn, acp_str("\n"));
+    (void) acp_turn_send_thought(coding->work->turn, acp_str_from(sentence));
+    (void) acp_turn_send_thought(coding->work->turn, acp_str_from("\n"));
     return true;
 }
 
@@ -169,7 +169,7 @@ void coding_warn_later(struct coding *coding, const char *sentence)
     if (coding_warn(coding, sentence))
         return;
     free(coding->warning);
-    coding->warning = acp_str_copy(acp_str(sentence));
+    coding->warning = acp_str_copy(acp_str_from(sentence));
 }
 
 void coding_tell_warning(struct coding *coding)
@@ -186,9 +186,9 @@ bool coding_tell(struct coding *coding, const char *sentence)
         return true;
     if (!coding->work)
         return false;
-    (void) acp_turn_text(coding->work->turn, acp_str("Warning: "));
-    (void) acp_turn_text(coding->work->turn, acp_str(sentence));
-    (void) acp_turn_text(coding->work->turn, acp_str("\n\n"));
+    (void) acp_turn_send_text(coding->work->turn, acp_str_from("Warning: "));
+    (void) acp_turn_send_text(coding->work->turn, acp_str_from(sentence));
+    (void) acp_turn_send_text(coding->work->turn, acp_str_from("\n\n"));
     return true;
 }
 
@@ -228,10 +228,10 @@ static void tell_usage(struct work *work, const struct model_usage *usage)
         return;
     acp_usage_update_init(&update, usage->input + usage->output, usage->window);
     if (coding->cost.has == ACP_PRESENT) {
-        acp_cost_init(&cost, coding->cost.value, acp_str("USD"));
+        acp_cost_init(&cost, coding->cost.value, acp_str_from("USD"));
         update.cost = &cost;
     }
-    (void) acp_turn_usage(work->turn, &update);
+    (void) acp_turn_send_usage(work->turn, &update);
 }
 
 /* ---- The whole answer ------------------------------------------------------------------------ */
@@ -247,13 +247,13 @@ static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *aren
     acp_buf_init(&out, 8 * MAX_UNPARSED);
     acp_json_writer_init(&w, &out);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("unparsed_arguments"));
+    acp_json_write_key(&w, acp_str_from("unparsed_arguments"));
     text.len = acp_utf8_cut(text.ptr, text.len, MAX_UNPARSED);
     acp_json_write_str(&w, text);
     acp_json_end_object(&w);
-    struct acp_str copy = w.err ? acp_str(NULL) : acp_arena_copy(arena, acp_buf_view(&out));
+    struct acp_str copy = w.err ? acp_str_from(NULL) : acp_arena_copy(arena, acp_buf_view(&out));
     acp_buf_finish(&out);
-    return copy.ptr ? acp_raw_n(copy.ptr, copy.len) : acp_raw("{}");
+    return copy.ptr ? acp_raw_n(copy.ptr, copy.len) : acp_raw_from("{}");
 }
 
 /* What came of an answer, in the history. */
@@ -268,7 +268,7 @@ static int keep_answer(struct coding *coding, const struct model_part *parts, si
         if (parts[i].kind != MODEL_CALL || parts[i].arguments.ptr)
             continue;
         kept[i].arguments = wrap_arguments(parts[i].text, &arena);
-        kept[i].text = acp_str(NULL);
+        kept[i].text = acp_str_from(NULL);
     }
     if (!err)
         err = history_add(coding->history, MODEL_ASSISTANT, kept, count);
@@ -296,7 +296,7 @@ static void go_on_after_cut(struct work *work, const struct model_end *end)
         CODER_NOTE_BEGIN "Your answer was cut off at the limit of its length. Go on exactly where "
                          "it stops, without repeating anything. If a tool call was cut off, make "
                          "it again, in smaller steps." CODER_NOTE_END;
-    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(wish)};
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(wish)};
     size_t count = end->part_count;
     if (count && end->parts[count - 1].kind == MODEL_CALL)
         count--;
@@ -531,7 +531,7 @@ void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, v
     (void) user;
     if (!coding || !work) {
         free(work);
-        (void) acp_turn_fail(turn, CODE_INTERNAL, acp_str(acp_err_text(ACP_ERR_NOMEM)));
+        (void) acp_turn_fail(turn, CODE_INTERNAL, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
     work->coding = coding;

@@ -55,7 +55,7 @@ int facts_copy(const struct facts *facts, struct facts *ret)
     facts_init(ret);
     for (size_t i = 0; i < facts->count && !err; i++)
         err = facts_add(ret, facts->items[i].kind, facts->items[i].name, facts->items[i].hash,
-                        acp_str(NULL));
+                        acp_str_from(NULL));
     if (err)
         facts_finish(ret);
     return err;
@@ -88,7 +88,7 @@ struct context *context_new(void)
 
 static void write_str(struct acp_json_writer *w, const char *key, struct acp_str text)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_str(w, text);
 }
 
@@ -96,8 +96,8 @@ void context_write_tool(struct acp_json_writer *w, const struct model_tool *tool
 {
     acp_json_begin_object(w);
     write_str(w, "name", tool->name);
-    write_str(w, "description", tool->description.ptr ? tool->description : acp_str(""));
-    acp_json_write_key(w, acp_str("input_schema"));
+    write_str(w, "description", tool->description.ptr ? tool->description : acp_str_from(""));
+    acp_json_write_key(w, acp_str_from("input_schema"));
     acp_json_write_raw(w, tool->schema);
     acp_json_end_object(w);
 }
@@ -107,15 +107,15 @@ static const char *const kind_names[] = {
 
 static void write_facts(struct acp_json_writer *w, const struct facts *facts)
 {
-    acp_json_write_key(w, acp_str("facts"));
+    acp_json_write_key(w, acp_str_from("facts"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < facts->count; i++) {
         char hash[20];
         (void) snprintf(hash, sizeof(hash), "%016llx", (unsigned long long) facts->items[i].hash);
         acp_json_begin_object(w);
-        write_str(w, "kind", acp_str(kind_names[facts->items[i].kind]));
+        write_str(w, "kind", acp_str_from(kind_names[facts->items[i].kind]));
         write_str(w, "name", facts->items[i].name);
-        write_str(w, "hash", acp_str(hash));
+        write_str(w, "hash", acp_str_from(hash));
         acp_json_end_object(w);
     }
     acp_json_end_array(w);
@@ -127,7 +127,7 @@ void context_write(const struct context *context, bool whole, struct acp_json_wr
     if (whole) {
         write_str(w, "model", context->model);
         write_str(w, "system", context->system);
-        acp_json_write_key(w, acp_str("tools"));
+        acp_json_write_key(w, acp_str_from("tools"));
         acp_json_begin_array(w);
         for (size_t i = 0; i < context->tool_count; i++)
             context_write_tool(w, &context->tools[i]);
@@ -160,7 +160,7 @@ static int read_tool(struct acp_json_reader *r, struct acp_arena *arena, struct 
             struct acp_raw raw;
             more = acp_json_read_raw(r, &raw);
             struct acp_str copy =
-                more ? acp_str(NULL) : acp_arena_copy(arena, acp_str_n(raw.ptr, raw.len));
+                more ? acp_str_from(NULL) : acp_arena_copy(arena, acp_str_n(raw.ptr, raw.len));
             tool->schema = acp_raw_n(copy.ptr, copy.len);
             if (!more && !copy.ptr)
                 more = ACP_ERR_NOMEM;
@@ -211,7 +211,7 @@ static int read_fact(struct acp_json_reader *r, struct facts *facts)
     for (size_t i = 0; !more && name.ptr && i < sizeof(kind_names) / sizeof(kind_names[0]); i++)
         if (acp_str_is(kind, kind_names[i]))
             more = facts_add(facts, (enum fact_kind) i, name, strtoull(digits, NULL, 16),
-                             acp_str(NULL));
+                             acp_str_from(NULL));
     return more;
 }
 

@@ -357,7 +357,7 @@ static size_t arrange(enum model_role role, const struct model_part *parts, size
     size_t n = 0;
     for (size_t i = 0; i < call_count; i++) {
         const struct model_part *result = find(parts, count, MODEL_RESULT, calls[i].id);
-        kept[n++] = result ? *result : failed_result(&calls[i], acp_str(interrupted));
+        kept[n++] = result ? *result : failed_result(&calls[i], acp_str_from(interrupted));
     }
     for (size_t i = 0; i < count; i++)
         if (parts[i].kind != MODEL_RESULT && may_have(role, parts[i].kind) && !is_empty(&parts[i]))
@@ -383,7 +383,7 @@ int history_add(struct history *history, enum model_role role, const struct mode
     size_t call_count = 0;
     bool answers = role == MODEL_USER && has_kind(parts, count, MODEL_RESULT);
     int err = 0;
-    if (!answers && history_close_calls(history, acp_str(interrupted)) < 0)
+    if (!answers && history_close_calls(history, acp_str_from(interrupted)) < 0)
         return ACP_ERR_NOMEM;
     if (answers)
         err = open_calls(history, &calls, &call_count);

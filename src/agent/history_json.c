@@ -11,7 +11,7 @@ static void write_text(struct acp_json_writer *w, const char *name, struct acp_s
 {
     if (!text.ptr)
         return;
-    acp_json_write_key(w, acp_str(name));
+    acp_json_write_key(w, acp_str_from(name));
     acp_json_write_str(w, text);
 }
 
@@ -19,14 +19,14 @@ static void write_raw(struct acp_json_writer *w, const char *name, struct acp_ra
 {
     if (!raw.ptr)
         return;
-    acp_json_write_key(w, acp_str(name));
+    acp_json_write_key(w, acp_str_from(name));
     acp_json_write_raw(w, raw);
 }
 
 static void write_part(struct acp_json_writer *w, const struct model_part *part)
 {
     acp_json_begin_object(w);
-    write_text(w, "kind", acp_str(kind_names[part->kind]));
+    write_text(w, "kind", acp_str_from(kind_names[part->kind]));
     write_text(w, "text", part->text);
     write_text(w, "mime", part->mime);
     write_text(w, "data", part->data);
@@ -37,7 +37,7 @@ static void write_part(struct acp_json_writer *w, const struct model_part *part)
     write_text(w, "api", part->sealed.api);
     write_raw(w, "sealed", part->sealed.data);
     if (part->failed) {
-        acp_json_write_key(w, acp_str("failed"));
+        acp_json_write_key(w, acp_str_from("failed"));
         acp_json_write_bool(w, true);
     }
     acp_json_end_object(w);
@@ -46,8 +46,8 @@ static void write_part(struct acp_json_writer *w, const struct model_part *part)
 void history_write(const struct model_message *message, struct acp_json_writer *w)
 {
     acp_json_begin_object(w);
-    write_text(w, "role", acp_str(message->role == MODEL_USER ? "user" : "assistant"));
-    acp_json_write_key(w, acp_str("parts"));
+    write_text(w, "role", acp_str_from(message->role == MODEL_USER ? "user" : "assistant"));
+    acp_json_write_key(w, acp_str_from("parts"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < message->part_count; i++)
         write_part(w, &message->parts[i]);

@@ -200,7 +200,7 @@ static struct acp_str read_value(struct setting *s)
     while (s->at < s->end && is_space(*s->at))
         s->at++;
     if (s->at == s->end)
-        return acp_str("");
+        return acp_str_from("");
     char quote = *s->at == '"' || *s->at == '\'' ? *s->at : '\0';
     if (quote)
         s->at++;

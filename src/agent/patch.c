@@ -76,10 +76,10 @@ static bool at_file(const struct parser *p, struct acp_str *ret_next)
     struct acp_str line;
     struct acp_str rest = p->rest;
     size_t taken = 0;
-    if (!first_line(rest, &line, &taken) || !acp_str_begins(line, "--- "))
+    if (!first_line(rest, &line, &taken) || !acp_str_starts_with(line, "--- "))
         return false;
     rest = without(rest, taken);
-    if (!first_line(rest, &line, &taken) || !acp_str_begins(line, "+++ "))
+    if (!first_line(rest, &line, &taken) || !acp_str_starts_with(line, "+++ "))
         return false;
     if (ret_next)
         *ret_next = without(rest, taken);
@@ -100,8 +100,8 @@ static struct acp_str read_path(struct acp_str text, const char *prefix)
     if (text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"')
         text = acp_str_n(text.ptr + 1, text.len - 2);
     if (acp_str_is(text, "/dev/null"))
-        return acp_str(NULL);
-    return acp_str_begins(text, prefix) ? without(text, strlen(prefix)) : text;
+        return acp_str_from(NULL);
+    return acp_str_starts_with(text, prefix) ? without(text, strlen(prefix)) : text;
 }
 
 /* The number behind the sign; 0 when there is none. */
@@ -124,7 +124,7 @@ struct head {
 
 static bool take(struct acp_str *text, const char *word)
 {
-    if (!acp_str_begins(*text, word))
+    if (!acp_str_starts_with(*text, word))
         return false;
     *text = without(*text, strlen(word));
     return true;
@@ -145,7 +145,7 @@ static struct head read_head(struct acp_str line)
     (void) read_number(&text);
     if (take(&text, ","))
         head.new_count = read_number(&text);
-    head.counted = acp_str_begins(text, " @@");
+    head.counted = acp_str_starts_with(text, " @@");
     return head.counted ? head : (struct head){0};
 }
 
@@ -181,19 +181,19 @@ static int add_line(struct parser *p, struct line_list *list, struct patch_line 
 static bool ends_hunk(const struct parser *p, struct acp_str line, const struct head *head)
 {
     struct acp_str next;
-    if (acp_str_begins(line, "@@") || acp_str_begins(line, "diff --git "))
+    if (acp_str_starts_with(line, "@@") || acp_str_starts_with(line, "diff --git "))
         return true;
     if (!at_file(p, &next))
         return false;
     bool lacking = head->counted && (head->old_count || head->new_count);
     bool lacks_two = head->counted && head->old_count == 1 && head->new_count == 1;
-    return !lacking || (acp_str_begins(next, "@@") && !lacks_two);
+    return !lacking || (acp_str_starts_with(next, "@@") && !lacks_two);
 }
 
 /* What people and models put behind a patch. */
 static bool is_wrapping(struct acp_str line)
 {
-    return acp_str_begins(line, "```") || acp_str_begins(line, "***");
+    return acp_str_starts_with(line, "```") || acp_str_starts_with(line, "***");
 }
 
 /* The signs count, and so does an empty line: editors take the blank of an empty one away. */
@@ -279,7 +279,7 @@ static int read_hunks(struct parser *p, struct patch_file *file)
     struct patch_hunk *hunks = NULL;
     size_t room = 0;
     struct acp_str line;
-    while (peek_line(p, &line) && acp_str_begins(line, "@@")) {
+    while (peek_line(p, &line) && acp_str_starts_with(line, "@@")) {
         if (++p->hunk_count > PATCH_MAX_HUNKS)
             return fail(p, ACP_ERR_LIMIT, "The patch has more than %d hunks", PATCH_MAX_HUNKS);
         if (file->count == room) {
@@ -309,12 +309,12 @@ static void read_extended(struct parser *p, struct extended *ret)
     struct acp_str line;
     *ret = (struct extended){{NULL, 0}, {NULL, 0}};
     pass_line(p); /* "diff --git" */
-    while (peek_line(p, &line) && !acp_str_begins(line, "diff ") && !acp_str_begins(line, "@@") &&
-           !at_file(p, NULL)) {
+    while (peek_line(p, &line) && !acp_str_starts_with(line, "diff ") &&
+           !acp_str_starts_with(line, "@@") && !at_file(p, NULL)) {
         line = without_return(line);
-        if (acp_str_begins(line, "rename from "))
+        if (acp_str_starts_with(line, "rename from "))
             ret->from = without(line, strlen("rename from "));
-        else if (acp_str_begins(line, "rename to "))
+        else if (acp_str_starts_with(line, "rename to "))
             ret->to = without(line, strlen("rename to "));
         pass_line(p);
     }
@@ -323,7 +323,7 @@ static void read_extended(struct parser *p, struct extended *ret)
 /* The path of a line that begins with these signs. */
 static struct acp_str take_path(struct parser *p, const char *signs, const char *prefix)
 {
-    struct acp_str line = acp_str(signs);
+    struct acp_str line = acp_str_from(signs);
     (void) peek_line(p, &line);
     pass_line(p);
     return read_path(without(line, strlen(signs)), prefix);
@@ -367,7 +367,7 @@ int patch_parse(struct acp_str text, struct acp_arena *arena, struct patch *ret,
     while (!err && peek_line(&p, &line)) {
         struct extended moved = {{NULL, 0}, {NULL, 0}};
         struct patch_file file = {0};
-        if (acp_str_begins(line, "diff --git "))
+        if (acp_str_starts_with(line, "diff --git "))
             read_extended(&p, &moved);
         if (at_file(&p, NULL)) {
             err = read_file(&p, &file);
@@ -375,12 +375,12 @@ int patch_parse(struct acp_str text, struct acp_arena *arena, struct patch *ret,
             file = (struct patch_file){.old_path = moved.from, .new_path = moved.to};
         } else {
             /* Words around the patch mean nothing; but hunks without their file are lost. */
-            if (peek_line(&p, &line) && acp_str_begins(line, "@@"))
+            if (peek_line(&p, &line) && acp_str_starts_with(line, "@@"))
                 err = fail(&p, ACP_ERR_SYNTAX,
                            "Line %zu of the patch begins a hunk, but no file is named before it by "
                            "\"--- a/path\" and \"+++ b/path\"",
                            p.line);
-            if (!acp_str_begins(line, "diff --git "))
+            if (!acp_str_starts_with(line, "diff --git "))
                 pass_line(&p);
             continue;
         }

@@ -66,7 +66,7 @@ static void on_done(struct tools *set, struct acp_str call, enum tool_end end, s
 {
     struct attaching *own = user;
     (void) call;
-    own->file.why = end == TOOL_COMPLETED ? acp_str("") : text;
+    own->file.why = end == TOOL_COMPLETED ? acp_str_from("") : text;
     own->done(set, &own->file, own->user);
 }
 
@@ -79,7 +79,7 @@ int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
         return ACP_ERR_LIMIT;
     struct attaching *own;
     struct tool_run *run = tool_run_own(set, turn, &tool_for_attached, sizeof(*own), on_done);
-    struct acp_str copy = run ? acp_arena_copy(&run->arena, path) : acp_str(NULL);
+    struct acp_str copy = run ? acp_arena_copy(&run->arena, path) : acp_str_from(NULL);
     if (!copy.ptr) {
         if (run)
             tool_abandon(run);

@@ -21,7 +21,7 @@ static const struct acp_files_options file_options = {.max_scan = UINT64_C(64) <
 /* Whether commands in a sandbox run, or may be run at any time; the mode can change meanwhile. */
 static bool has_jailed_commands(const struct tools *set)
 {
-    bool has = acp_policy_mode(set->options.policy) == ACP_POLICY_SANDBOX;
+    bool has = acp_policy_get_mode(set->options.policy) == ACP_POLICY_SANDBOX;
     for (size_t i = 0; i < set->background_count; i++)
         has = has || set->background[i].jailed;
     for (const struct tool_run *run = set->runs; run; run = run->next)
@@ -35,7 +35,7 @@ static bool client_serves(const struct tool_run *run, bool writes)
         return false;
     const struct acp_agent *agent = acp_session_agent(run->set->options.session);
     const struct acp_client_capabilities *client = acp_agent_client_capabilities(agent);
-    if (!acp_is_set(client) || !acp_is_set(client->fs) || !(acp_agent_mode(agent) & ACP_V1))
+    if (!acp_is_set(client) || !acp_is_set(client->fs) || !(acp_agent_protocol(agent) & ACP_V1))
         return false;
     return writes ? client->fs->write_text_file : client->fs->read_text_file;
 }
@@ -43,7 +43,7 @@ static bool client_serves(const struct tool_run *run, bool writes)
 int tool_check_place(struct tool_run *run, struct acp_str path, bool writes)
 {
     const struct acp_roots *roots = run->roots->roots;
-    if (client_serves(run, writes) || acp_roots_hold(roots, path))
+    if (client_serves(run, writes) || acp_roots_contain(roots, path))
         return 0;
     tool_say(run, "%s lies outside of the workspace, which is:", path.ptr);
     for (size_t i = 0; i < acp_roots_count(roots); i++)
@@ -61,7 +61,7 @@ static void note_place(struct tool_run *run, const char *path, const char *name,
     if (acp_files_real(run->roots->roots, path, false, real))
         return;
     (void) snprintf(whole, sizeof(whole), "%s%s%s", real, *name && real[1] ? "/" : "", name);
-    places[*count] = acp_arena_copy(&run->arena, acp_str(whole));
+    places[*count] = acp_arena_copy(&run->arena, acp_str_from(whole));
     *count += places[*count].ptr != NULL;
 }
 
@@ -144,7 +144,7 @@ static void on_client_text(struct acp_turn *turn, const struct acp_outcome *outc
     }
     if (!err && text.len > ACP_FILES_MAX_BYTES) {
         err = ACP_ERR_LIMIT;
-        text = acp_str("The file is too large");
+        text = acp_str_from("The file is too large");
     }
     run->on_text(run, reason_of(run, err), text);
 }
@@ -154,7 +154,7 @@ static void tell_failed(struct tool_run *run, int err)
     if (err == ACP_ERR_CANCELLED)
         tool_finish(run, TOOL_CANCELLED);
     else
-        run->on_text(run, err, acp_str(acp_err_text(err)));
+        run->on_text(run, err, acp_str_from(acp_err_text(err)));
 }
 
 void tool_read(struct tool_run *run, struct acp_str path, uint64_t line, uint64_t limit,
@@ -182,7 +182,7 @@ void tool_read(struct tool_run *run, struct acp_str path, uint64_t line, uint64_
     options.guard = &guard;
     acp_buf_init(&buf, 2 * ACP_FILES_MAX_BYTES);
     int err = acp_files_read(run->roots->roots, path, from, count, &options, &buf, &text, &error);
-    fn(run, err, err ? acp_str(error.message) : text);
+    fn(run, err, err ? acp_str_from(error.message) : text);
     acp_buf_finish(&buf);
 }
 
@@ -204,7 +204,7 @@ void tool_write(struct tool_run *run, struct acp_str path, struct acp_str text, 
     struct acp_files_options options = file_options;
     options.guard = &guard;
     int err = acp_files_write(run->roots->roots, path, text, &options, &error);
-    fn(run, err, err ? acp_str(error.message) : acp_str(""));
+    fn(run, err, err ? acp_str_from(error.message) : acp_str_from(""));
 }
 
 /* ---- What the client has no words for ------------------------------------------------------- */
@@ -239,7 +239,7 @@ static int open_folder(struct tool_run *run, struct acp_str path, bool writes,
     (void) snprintf(below, sizeof(below), "%s%s%s", real, *real ? "/" : "", *ret_name);
     int err = acp_beneath_absolute(&root, below, real);
     struct acp_files_error error = {0};
-    if (!err && check_opened(acp_str(real), writes, &error, run))
+    if (!err && check_opened(acp_str_from(real), writes, &error, run))
         err = -EACCES;
     if (!err)
         return fd;

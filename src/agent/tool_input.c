@@ -35,7 +35,8 @@ static int drop_nulls(struct tool_run *run)
     }
     acp_json_end_object(&w);
     err = err ? err : more < 0 ? more : w.err;
-    struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&run->arena, acp_buf_view(&out));
+    struct acp_str copy =
+        err ? acp_str_from(NULL) : acp_arena_copy(&run->arena, acp_buf_view(&out));
     acp_buf_finish(&out);
     if (!copy.ptr)
         return err ? err : ACP_ERR_NOMEM;
@@ -51,7 +52,8 @@ static void quote_input(struct tool_run *run)
     acp_buf_init(&out, TOOLS_MAX_INPUT * 6 + 16);
     acp_json_writer_init(&w, &out);
     acp_json_write_str(&w, acp_str_n(run->input.ptr, run->input.len));
-    struct acp_str copy = w.err ? acp_str(NULL) : acp_arena_copy(&run->arena, acp_buf_view(&out));
+    struct acp_str copy =
+        w.err ? acp_str_from(NULL) : acp_arena_copy(&run->arena, acp_buf_view(&out));
     acp_buf_finish(&out);
     run->input = acp_raw_n(copy.ptr, copy.len);
 }
@@ -76,7 +78,7 @@ int tool_read_input(struct tool_run *run)
 {
     size_t offset = 0;
     if (is_blank(run->input))
-        run->input = acp_raw("{}");
+        run->input = acp_raw_from("{}");
     int err = acp_json_validate(run->input, 0, &offset);
     if (!err)
         return 0;
@@ -178,7 +180,7 @@ int tool_get_path(struct tool_run *run, struct acp_str given, struct acp_str *re
         tool_say(run, reason == -ENAMETOOLONG ? "The path is too long." : "This is no path.");
         return ACP_ERR_RANGE;
     }
-    struct acp_str copy = acp_arena_copy(&run->arena, acp_str(normal));
+    struct acp_str copy = acp_arena_copy(&run->arena, acp_str_from(normal));
     if (!copy.ptr) {
         tool_say(run, "Out of memory.");
         return ACP_ERR_NOMEM;

@@ -20,7 +20,7 @@ static int check_opened(struct acp_str path, bool writes, struct acp_files_error
     const struct tools_options *options = &((const struct tools *) user)->options;
     struct acp_action action = {
         .kind = ACP_TOOL_KIND_READ,
-        .tool = acp_str(tool_for_read.info.name),
+        .tool = acp_str_from(tool_for_read.info.name),
         .paths = {&path, 1},
         .session_id = acp_session_id(options->session),
         .cwd = acp_session_cwd(options->session),

@@ -102,7 +102,7 @@ void tool_say(struct tool_run *run, const char *format, ...)
     int n = vsnprintf(words, sizeof(words), format, list);
     va_end(list);
     if (n > 0)
-        tool_say_text(run, acp_str(words));
+        tool_say_text(run, acp_str_from(words));
 }
 
 void tool_fail(struct tool_run *run, const char *format, ...)
@@ -113,7 +113,7 @@ void tool_fail(struct tool_run *run, const char *format, ...)
     int n = vsnprintf(words, sizeof(words), format, list);
     va_end(list);
     if (n > 0)
-        tool_say_text(run, acp_str(words));
+        tool_say_text(run, acp_str_from(words));
     tool_finish(run, TOOL_FAILED);
 }
 
@@ -252,7 +252,8 @@ static struct acp_action action_of(const struct tool_run *run)
         .additional = acp_session_directories(session),
         .sandboxed = run->sandboxed,
         /* The path of a command is the directory that it runs in. */
-        .command_cwd = run->command.len && run->paths.count ? run->paths.items[0] : acp_str(NULL),
+        .command_cwd =
+            run->command.len && run->paths.count ? run->paths.items[0] : acp_str_from(NULL),
     };
 }
 
@@ -297,7 +298,7 @@ static void deny(struct tool_run *run, const struct acp_decision *decision)
     (void) acp_decision_print(decision, &why);
     tool_say(run, "Not allowed: %.*s (mode %s). Do not try to do it in another way.", (int) why.len,
              acp_buf_view(&why).ptr,
-             acp_policy_mode_name(acp_policy_mode(run->set->options.policy)));
+             acp_policy_mode_name(acp_policy_get_mode(run->set->options.policy)));
     acp_buf_finish(&why);
     tool_finish(run, TOOL_DENIED);
 }
@@ -311,14 +312,15 @@ static void remember(struct tool_run *run, bool allow)
         action.tool = run->matter;
     struct acp_grant how = {.allow = allow,
                             .scope = options->always,
-                            .who = acp_str("user"),
+                            .who = acp_str_from("user"),
                             .granted = (int64_t) time(NULL)};
     if (options->ledger && acp_ledger_remember(options->ledger, &action, &how, NULL) == 0 &&
         options->granted)
         options->granted(run->set, options->user);
 }
 
-static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+static void on_permission(struct acp_turn *turn, const struct acp_permission_answer *answer,
+                          void *user)
 {
     struct tool_run *run = user;
     if (!tool_resume(run))
@@ -359,13 +361,13 @@ static void ask(struct tool_run *run)
     struct acp_tool_call_update call;
     struct acp_tool_call_location locations[TOOL_MAX_LOCATIONS];
     for (size_t i = 0; i < OFFERS; i++)
-        acp_permission_option_init(&options[i], acp_str(offers[i].id), acp_str(offers[i].name),
-                                   offers[i].kind);
+        acp_permission_option_init(&options[i], acp_str_from(offers[i].id),
+                                   acp_str_from(offers[i].name), offers[i].kind);
     run->phase = TOOL_ASKING;
     tool_show_preview(run);
     tool_describe(run, &call, locations);
     tool_hold(run);
-    int err = acp_turn_ask_permission(run->turn, &call, options, OFFERS, on_permission, run);
+    int err = acp_turn_request_permission(run->turn, &call, options, OFFERS, on_permission, run);
     if (!err)
         return;
     (void) tool_resume(run);
@@ -463,7 +465,7 @@ static void prepare(struct tool_run *run)
     }
     if (!tools_offer(run->set, &run->tool->info)) {
         tool_say(run, "The tool \"%s\" is not available in mode %s.", run->tool->info.name,
-                 acp_policy_mode_name(acp_policy_mode(run->set->options.policy)));
+                 acp_policy_mode_name(acp_policy_get_mode(run->set->options.policy)));
         run->early = TOOL_DENIED;
         return;
     }
@@ -493,7 +495,7 @@ int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, str
     run->tool = toolbox_tool(set->options.box, name);
     if (!run->tool && set->options.find)
         run->tool = set->options.find(name, set->options.user);
-    run->title = run->tool ? acp_str(run->tool->info.title) : run->name;
+    run->title = run->tool ? acp_str_from(run->tool->info.title) : run->name;
     append_to_set(set, run);
     prepare(run);
     tool_show_begun(run);
@@ -510,9 +512,9 @@ struct tool_run *tool_run_own(struct tools *set, struct acp_turn *turn, const st
     run->own = acp_arena_alloc(&run->arena, own_size);
     run->user = run->own;
     run->tool = tool;
-    run->call = acp_str("");
-    run->name = acp_str(tool->info.name);
-    run->title = acp_str(tool->info.title);
+    run->call = acp_str_from("");
+    run->name = acp_str_from(tool->info.name);
+    run->title = acp_str_from(tool->info.title);
     append_to_set(set, run);
     if (!run->own) {
         tool_abandon(run);

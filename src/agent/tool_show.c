@@ -36,7 +36,7 @@ void tool_show_begun(struct tool_run *run)
     if (!is_shown(run))
         return;
     tool_describe(run, &call, locations);
-    (void) acp_turn_tool(run->turn, &call);
+    (void) acp_turn_send_tool_call(run->turn, &call);
 }
 
 /* The content, unless it was shown before. */
@@ -59,7 +59,7 @@ void tool_show_preview(struct tool_run *run)
     acp_tool_call_update_init(&call, run->call);
     call.locations = places;
     add_content(run, &call);
-    (void) acp_turn_tool(run->turn, &call);
+    (void) acp_turn_send_tool_call(run->turn, &call);
 }
 
 void tool_show_working(struct tool_run *run)
@@ -70,7 +70,7 @@ void tool_show_working(struct tool_run *run)
     acp_tool_call_update_init(&call, run->call);
     call.status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
     add_content(run, &call);
-    (void) acp_turn_tool(run->turn, &call);
+    (void) acp_turn_send_tool_call(run->turn, &call);
 }
 
 /* ---- The end -------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ void tool_show_end(struct tool_run *run, enum tool_end end)
     }
     if (fenced && !has_own)
         call.content = (struct acp_tool_call_content_list){&text, 1};
-    (void) acp_turn_tool(run->turn, &call);
+    (void) acp_turn_send_tool_call(run->turn, &call);
     if (fenced && has_own)
         tell_shown(run, &text);
     acp_buf_finish(&shown);

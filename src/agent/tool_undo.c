@@ -48,7 +48,7 @@ static void remove_file(struct tool_run *run, const struct undo_file *file)
 {
     struct acp_files_error error;
     if (tool_remove(run, file->path, &error)) {
-        leave(run, acp_str(error.message));
+        leave(run, acp_str_from(error.message));
         return;
     }
     tool_say(run, "%s was removed, as it was not there before.\n",
@@ -59,11 +59,11 @@ static void remove_file(struct tool_run *run, const struct undo_file *file)
 static void on_now(struct tool_run *run, int err, struct acp_str text)
 {
     const struct undo_file *file = current(run);
-    struct undo_mark now = undo_mark(err ? acp_str(NULL) : text);
+    struct undo_mark now = undo_mark(err ? acp_str_from(NULL) : text);
     if (err && err != ACP_ERR_MISSING)
         leave(run, text);
     else if (!undo_same(now, file->left))
-        leave(run, acp_str("it was changed since"));
+        leave(run, acp_str_from("it was changed since"));
     else if (file->old_text.ptr)
         tool_write(run, file->path, file->old_text, on_written);
     else if (now.there)

@@ -101,7 +101,7 @@ const struct schema *toolbox_schema(struct toolbox *box, const struct tool *tool
     if (i == TOOL_COUNT)
         return NULL;
     if (!box->schemas[i])
-        (void) schema_compile(acp_raw(tool->info.input_schema), &box->schemas[i], NULL);
+        (void) schema_compile(acp_raw_from(tool->info.input_schema), &box->schemas[i], NULL);
     return box->schemas[i];
 }
 
@@ -149,7 +149,7 @@ void tools_set_policy(struct tools *set, const struct acp_policy *policy)
 
 bool tools_offer(const struct tools *set, const struct tool_info *tool)
 {
-    switch (acp_policy_mode(set->options.policy)) {
+    switch (acp_policy_get_mode(set->options.policy)) {
     case ACP_POLICY_READ_ONLY:
         return !tool->writes;
     case ACP_POLICY_SAFE:

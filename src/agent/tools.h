@@ -6,7 +6,8 @@
  * session.  A run is one tool call of the model: it checks the input, shows itself to the client
  * as a tool call, asks the policy (and through it the user), works, and gives a text for the model.
  *
- *     tools_run(set, turn, acp_str("call-7"), acp_str("read"), acp_raw("{\"path\":\"a.c\"}"),
+ *     tools_run(set, turn, acp_str_from("call-7"), acp_str_from("read"),
+ *           acp_raw_from("{\"path\":\"a.c\"}"),
  *               on_done, loop);
  *
  * What is guaranteed:

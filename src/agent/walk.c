@@ -126,7 +126,7 @@ int walk_open(const struct walk *walk, const struct walk_entry *entry)
 {
     const struct acp_files_options options = {.guard = walk->options->guard};
     int fd = -1;
-    int err = acp_files_open(walk->options->roots, acp_str(entry->path), &options, &fd, NULL);
+    int err = acp_files_open(walk->options->roots, acp_str_from(entry->path), &options, &fd, NULL);
     return err ? err : fd;
 }
 
@@ -143,14 +143,14 @@ static int read_rules(struct walk *walk, const char *folder, const char *file,
     int fd = -1;
     (void) snprintf(path, sizeof(path), "%.*s%s%s%s", (int) walk->root_len, walk->path, folder,
                     *folder ? "/" : "", file);
-    if (acp_files_open(walk->options->roots, acp_str(path), NULL, &fd, NULL))
+    if (acp_files_open(walk->options->roots, acp_str_from(path), NULL, &fd, NULL))
         return 0;
     acp_buf_init(&all, IGNORE_MAX_BYTES + sizeof(text));
     while (all.len < IGNORE_MAX_BYTES && (n = read(fd, text, sizeof(text))) > 0)
         if (acp_buf_append(&all, text, (size_t) n))
             break;
     (void) close(fd);
-    int err = ignore_parse(acp_buf_view(&all), acp_str(folder), *rules, &walk->kept, rules);
+    int err = ignore_parse(acp_buf_view(&all), acp_str_from(folder), *rules, &walk->kept, rules);
     acp_buf_finish(&all);
     return err;
 }
@@ -219,7 +219,7 @@ static bool add_name(struct walk *walk, struct name **names, size_t *count, size
         *names = grown;
         *room = more;
     }
-    struct acp_str copy = acp_arena_copy(&walk->names, acp_str(text));
+    struct acp_str copy = acp_arena_copy(&walk->names, acp_str_from(text));
     if (!copy.ptr)
         return false;
     (*names)[(*count)++] = (struct name){copy.ptr, kind};
@@ -239,7 +239,7 @@ static size_t read_names(struct walk *walk, DIR *dir, const struct folder *folde
         enum walk_kind kind = kind_of(dirfd(dir), entry);
         if (!set_path(walk, folder->rest, entry->d_name))
             continue;
-        if (ignore_matches(folder->rules, acp_str(rest_of(walk)), kind == WALK_FOLDER)) {
+        if (ignore_matches(folder->rules, acp_str_from(rest_of(walk)), kind == WALK_FOLDER)) {
             walk->outcome.ignored++;
             continue;
         }
@@ -258,7 +258,7 @@ static struct folder **push(struct walk *walk, struct folder **after, size_t dep
                             const struct ignore *rules)
 {
     struct folder *folder = acp_arena_alloc(&walk->kept, sizeof(*folder));
-    struct acp_str rest = acp_arena_copy(&walk->kept, acp_str(rest_of(walk)));
+    struct acp_str rest = acp_arena_copy(&walk->kept, acp_str_from(rest_of(walk)));
     if (!folder || !rest.ptr) {
         end_walk(walk, WALK_NO_MEMORY);
         return after;

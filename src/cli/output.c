@@ -138,7 +138,7 @@ void output_style(struct output *out, enum output_style style)
     /* A character that was cut before it never gets its end. */
     out->err = sanitize_end(&out->filter, SANITIZE_TEXT, &out->pending);
     if (!out->err)
-        out->err = acp_buf_append_str(&out->pending, acp_str(codes[style]));
+        out->err = acp_buf_append_str(&out->pending, acp_str_from(codes[style]));
 }
 
 int output_flush(struct output *out)
@@ -195,7 +195,7 @@ void out_json(struct acp_str json)
 void out_json_line(struct acp_str json)
 {
     out_json(json);
-    out_text(acp_str("\n"));
+    out_text(acp_str_from("\n"));
 }
 
 void out_printf(const char *format, ...)

@@ -105,8 +105,8 @@ static int run(const struct invocation *invocation)
         .fetch = options->fetch ? fetches[options->fetch - 1] : configured_fetch(c.config),
         .max_requests = number_of(&c, &options->max_requests, CONFIG_MAX_REQUESTS),
         .stall_ms = number_of(&c, &options->stall_timeout, CONFIG_STALL_TIMEOUT),
-        .mode =
-            options->mode ? modes[options->mode - 1] : acp_policy_mode(c.policies[PERMIT_READS]),
+        .mode = options->mode ? modes[options->mode - 1]
+                              : acp_policy_get_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
         .ledger = c.ledger,
         .ledger_path = c.talk.ledger_path,

@@ -160,7 +160,7 @@ static int try_settings(const struct model_settings *settings)
 /* With the key as the only one: variables would go before it. */
 static int try_key(struct conversation *c, const char *provider, const char *key)
 {
-    const struct model_provider *known = model_provider_find(acp_str(provider));
+    const struct model_provider *known = model_provider_find(acp_str_from(provider));
     const struct model_key stored = {provider, key};
     struct model_sources sources = {
         .environment = config_environment(c->config), .stored = &stored, .stored_count = 1};
@@ -189,7 +189,7 @@ static int try_key(struct conversation *c, const char *provider, const char *key
 /* What people know the provider by; NULL, with a message, when there is none. */
 static const char *find_title(const struct conversation *c, const char *provider)
 {
-    const struct model_provider *known = model_provider_find(acp_str(provider));
+    const struct model_provider *known = model_provider_find(acp_str_from(provider));
     const struct config_provider *configured;
     for (size_t i = 0; (configured = config_provider_at(c->config, i)); i++)
         if (strcmp(configured->custom.id, provider) == 0)

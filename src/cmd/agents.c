@@ -31,9 +31,9 @@ static int recipe_of_known(struct config *config, const struct agent_known *know
                                  .login = known->login,
                                  .keys = known->keys,
                                  .source = AGENT_BUILT_IN};
-    int err = agents_split(arena, acp_str(known->command), &ret->installed);
+    int err = agents_split(arena, acp_str_from(known->command), &ret->installed);
     if (!err && known->fetched)
-        err = agents_split(arena, acp_str(known->fetched), &ret->fetched);
+        err = agents_split(arena, acp_str_from(known->fetched), &ret->fetched);
     return err;
 }
 
@@ -293,7 +293,7 @@ int agents_from_line(struct config *config, const char *line, struct agent_comma
                      struct acp_buf *why)
 {
     const char *const *words = NULL;
-    int err = agents_split(config_arena(config), acp_str(line), &words);
+    int err = agents_split(config_arena(config), acp_str_from(line), &words);
     if (err == ACP_ERR_SYNTAX)
         (void) acp_buf_printf(why, "in the agent's command line a quote is not closed, or it ends "
                                    "with a backslash");

@@ -71,13 +71,13 @@ static int print_line(const struct agent_command *command, struct acp_buf *out)
     acp_arena_init(&arena, 0);
     const char *const *shown = redact_arguments(&arena, command->argv + 1);
     while (shown && count < 64 && shown[count]) {
-        args[count] = acp_str(shown[count]);
+        args[count] = acp_str_from(shown[count]);
         count++;
     }
     struct acp_buf line;
     acp_buf_init(&line, MAX_OUTPUT);
     int err =
-        acp_command_line(acp_str(command->argv[0]), (struct acp_str_list){args, count}, &line);
+        acp_command_line(acp_str_from(command->argv[0]), (struct acp_str_list){args, count}, &line);
     if (!err)
         err = sanitize_whole(SANITIZE_LINE, acp_buf_view(&line), out);
     acp_buf_finish(&line);
@@ -90,20 +90,20 @@ static void write_line(struct acp_json_writer *w, const char *const *argv)
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
     const char *const *shown = redact_arguments(&arena, argv + 1);
-    acp_json_write_key(w, acp_str("argv"));
+    acp_json_write_key(w, acp_str_from("argv"));
     acp_json_begin_array(w);
-    acp_json_write_str(w, acp_str(argv[0]));
+    acp_json_write_str(w, acp_str_from(argv[0]));
     for (size_t i = 0; shown && shown[i]; i++)
-        acp_json_write_str(w, acp_str(shown[i]));
+        acp_json_write_str(w, acp_str_from(shown[i]));
     acp_json_end_array(w);
     acp_arena_finish(&arena);
 }
 
 static void write_text(struct acp_json_writer *w, const char *key, const char *text)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     if (text)
-        acp_json_write_str(w, acp_str(text));
+        acp_json_write_str(w, acp_str_from(text));
     else
         acp_json_write_null(w);
 }
@@ -123,7 +123,7 @@ static void print_json(const struct agent_command *command, void *user)
     write_text(&w, "source", sources[command->source]);
     write_line(&w, command->argv);
     write_text(&w, "program", command->program);
-    acp_json_write_key(&w, acp_str("fetched"));
+    acp_json_write_key(&w, acp_str_from("fetched"));
     acp_json_write_bool(&w, command->fetched);
     write_text(&w, "install", command->install);
     write_text(&w, "login", command->login);
@@ -306,13 +306,13 @@ static int write_entry(const struct invocation *invocation, const char *command,
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     int err = acp_buf_printf(out, "{\n  \"command\": ");
-    acp_json_write_str(&w, acp_str(command));
+    acp_json_write_str(&w, acp_str_from(command));
     if (invocation->arguments[2]) {
         err |= acp_buf_printf(out, ",\n  \"args\": [");
         for (size_t i = 2; invocation->arguments[i]; i++) {
             err |= acp_buf_printf(out, "%s", i > 2 ? ", " : "");
             acp_json_writer_init(&w, out);
-            acp_json_write_str(&w, acp_str(invocation->arguments[i]));
+            acp_json_write_str(&w, acp_str_from(invocation->arguments[i]));
         }
         err |= acp_buf_printf(out, "]");
     }
@@ -324,7 +324,7 @@ static int write_entry(const struct invocation *invocation, const char *command,
         acp_json_write_str(&w, acp_str_n(pair, n));
         err |= acp_buf_printf(out, ": ");
         acp_json_writer_init(&w, out);
-        acp_json_write_str(&w, acp_str(pair + n + 1));
+        acp_json_write_str(&w, acp_str_from(pair + n + 1));
     }
     if (options->env.count)
         err |= acp_buf_printf(out, "\n  }");
@@ -401,7 +401,7 @@ static int run_add(const struct invocation *invocation)
 {
     const struct add_options *options = invocation->options;
     const char *name = invocation->arguments[0];
-    const struct acp_str member[2] = {acp_str("agent_servers"), acp_str(name)};
+    const struct acp_str member[2] = {acp_str_from("agent_servers"), acp_str_from(name)};
     struct edited e;
     struct acp_buf entry;
     struct acp_failure failure = {0};
@@ -433,7 +433,7 @@ static int run_add(const struct invocation *invocation)
 static int run_remove(const struct invocation *invocation)
 {
     const char *name = invocation->arguments[0];
-    const struct acp_str member[2] = {acp_str("agent_servers"), acp_str(name)};
+    const struct acp_str member[2] = {acp_str_from("agent_servers"), acp_str_from(name)};
     struct edited e;
     struct acp_failure failure = {0};
     int status = begin_edit(&e);

@@ -213,7 +213,7 @@ const struct agent_known *agents_known_find(const char *name)
         lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char) (name[i] - 'A' + 'a') : name[i];
     for (size_t i = 0; i < KNOWN_COUNT; i++)
         if (strcmp(table[i].name, lower) == 0 ||
-            config_word_in(table[i].aliases, ' ', acp_str(lower), NULL))
+            config_word_in(table[i].aliases, ' ', acp_str_from(lower), NULL))
             return &table[i];
     return NULL;
 }

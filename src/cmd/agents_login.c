@@ -113,7 +113,7 @@ static void log_in(struct login *login, const struct acp_auth_method *method)
         err = acp_client_authenticate(client, words_of(method).id, on_done, login);
     if (!err)
         return;
-    struct acp_str why = acp_client_why(client);
+    struct acp_str why = acp_client_error_text(client);
     complain("%.*s", *failure.message ? (int) sizeof(failure.message) : (int) why.len,
              *failure.message ? failure.message : why.ptr);
     finish(login, EXIT_FAILED);
@@ -169,7 +169,9 @@ static int run_loop(struct login *login)
                                                   .cwd = login->conversation.talk.start_cwd};
     struct acp_agent_process_options options = {
         .process = login->process,
-        .client = {.name = acp_str("acp"), .version = acp_str(ACP_VERSION), .terminal_login = true},
+        .client = {.name = acp_str_from("acp"),
+                   .version = acp_str_from(ACP_VERSION),
+                   .terminal_login = true},
         .user = login,
         .exited = on_exited,
     };
@@ -177,7 +179,7 @@ static int run_loop(struct login *login)
         complain("%s", failure.message);
         login->status = EXIT_FAILED;
     } else {
-        (void) acp_client_start(acp_agent_process_client(login->agent), on_ready, login);
+        (void) acp_client_initialize(acp_agent_process_client(login->agent), on_ready, login);
     }
     (void) uv_run(&login->loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&login->loop);

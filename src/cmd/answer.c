@@ -71,11 +71,11 @@ void answer_free(struct answer *answer)
 static void note_fault(struct acp_str path, struct acp_str message, void *user)
 {
     struct answer *answer = user;
-    (void) acp_buf_append_str(&answer->faults, acp_str("- "));
+    (void) acp_buf_append_str(&answer->faults, acp_str_from("- "));
     (void) acp_buf_append_str(&answer->faults, path);
-    (void) acp_buf_append_str(&answer->faults, acp_str(path.len ? ": " : ""));
+    (void) acp_buf_append_str(&answer->faults, acp_str_from(path.len ? ": " : ""));
     (void) acp_buf_append_str(&answer->faults, message);
-    (void) acp_buf_append_str(&answer->faults, acp_str("\n"));
+    (void) acp_buf_append_str(&answer->faults, acp_str_from("\n"));
 }
 
 /* Finds the JSON and what is wrong with it. */
@@ -91,8 +91,8 @@ static void judge(struct answer *answer, struct acp_str said)
         err = schema_check(answer->schema, value, note_fault, answer);
     }
     if (err < 0)
-        note_fault(acp_str(""), acp_str(*failure.message ? failure.message : acp_err_text(err)),
-                   answer);
+        note_fault(acp_str_from(""),
+                   acp_str_from(*failure.message ? failure.message : acp_err_text(err)), answer);
 }
 
 bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf *body)
@@ -125,7 +125,7 @@ int answer_status(const struct answer *answer)
 
 struct acp_str answer_value(const struct answer *answer)
 {
-    return answer->faults.len ? acp_str(NULL) : acp_buf_view(&answer->value);
+    return answer->faults.len ? acp_str_from(NULL) : acp_buf_view(&answer->value);
 }
 
 int answer_write(struct output_file *file, const char *path, struct acp_str text)
@@ -133,7 +133,7 @@ int answer_write(struct output_file *file, const char *path, struct acp_str text
     int fd = output_file_begin(file);
     int err = fd < 0 ? fd : acp_write_all(fd, text);
     if (!err && text.len && text.ptr[text.len - 1] != '\n')
-        err = acp_write_all(fd, acp_str("\n"));
+        err = acp_write_all(fd, acp_str_from("\n"));
     err = fd < 0 ? fd : output_file_end(file, err);
     if (err)
         complain("--output %s: %s", path, strerror(-err));

@@ -59,7 +59,7 @@ static void pass_option(struct line_walk *walk, const char *word)
         return;
     }
     for (const char *letter = word + 1; *letter; letter++) {
-        const struct option *row = find_row(walk->program, acp_str(NULL), *letter);
+        const struct option *row = find_row(walk->program, acp_str_from(NULL), *letter);
         note_row(walk, row, word, letter[1] == '\0');
         if (!row || option_takes_value(row))
             return; /* the rest of the word is its value */

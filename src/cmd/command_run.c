@@ -16,7 +16,7 @@ static void put_command(struct output *out, const struct invocation *invocation)
 static int report(const struct invocation *invocation, int err, const struct usage_error *error)
 {
     const char *name = invocation->program->name;
-    output_text(output_messages(), acp_str(name));
+    output_text(output_messages(), acp_str_from(name));
     put_command(output_messages(), invocation);
     if (err != ACP_ERR_ARGUMENT) {
         err_printf(": %s\n", acp_err_text(err));
@@ -24,7 +24,7 @@ static int report(const struct invocation *invocation, int err, const struct usa
     }
     err_printf(": %s\nTry '%s help", error->message, name);
     put_command(output_messages(), invocation);
-    err_text(acp_str("'.\n"));
+    err_text(acp_str_from("'.\n"));
     return EXIT_USAGE;
 }
 

@@ -36,9 +36,9 @@ static void put_candidate(struct completion *c, const char *prefix, const char *
     acp_buf_init(&text, HELP_MAX);
     acp_buf_init(&line, LINE_MAX_BYTES);
     /* It goes into a pipe, but the shell shows it on the terminal. */
-    int err = sanitize_whole(SANITIZE_LINE, acp_str(prefix), &line);
+    int err = sanitize_whole(SANITIZE_LINE, acp_str_from(prefix), &line);
     if (!err)
-        err = sanitize_whole(SANITIZE_LINE, acp_str(word), &line);
+        err = sanitize_whole(SANITIZE_LINE, acp_str_from(word), &line);
     if (!err)
         err = acp_buf_append(&line, "\t", 1);
     if (!err)
@@ -191,9 +191,9 @@ static void complete_argument(struct completion *c)
     for (; argument && argument->name && left && !argument->repeated; left--)
         argument++;
     if (argument && argument->name)
-        complete_value(c, argument->kind, argument->choices, acp_str(NULL), c->argument_count);
+        complete_value(c, argument->kind, argument->choices, acp_str_from(NULL), c->argument_count);
     else
-        head(c, "words", acp_str(NULL));
+        head(c, "words", acp_str_from(NULL));
     if (command->agent == AGENT_ARGUMENT && !c->agent_is_named && c->argument_count == 0)
         offer_agents(c);
     if (c->argument_count == 0 && !c->names.parent)
@@ -206,9 +206,10 @@ static void complete_word(struct completion *c)
     const struct command *command = c->names.command;
     size_t agent_at = c->names.agent_at;
     if (agent_at < c->walk.count && !line_is_agent(&c->invocation, c->walk.words[agent_at])) {
-        head(c, "words", acp_str(NULL)); /* nothing can follow what is neither command nor agent */
+        head(c, "words",
+             acp_str_from(NULL)); /* nothing can follow what is neither command nor agent */
     } else if (c->typed[0] == '-' && !c->walk.ended) {
-        head(c, "words", acp_str(NULL));
+        head(c, "words", acp_str_from(NULL));
         if (command)
             offer_options(c, command->options);
         if (command)
@@ -216,9 +217,9 @@ static void complete_word(struct completion *c)
         else
             offer_all_options(c, program->commands);
     } else if (c->walk.ended && command && command->agent == AGENT_ARGUMENT && !c->agent_is_named) {
-        head(c, "files", acp_str(NULL));
+        head(c, "files", acp_str_from(NULL));
     } else if (!command) {
-        head(c, "words", acp_str(NULL));
+        head(c, "words", acp_str_from(NULL));
         offer_commands(c, program->commands, false);
         if (program->default_command)
             offer_agents(c);
@@ -249,7 +250,8 @@ int complete_print(struct output *out, const struct program *program, const char
     if (!err) {
         walk_arguments(&c);
         if (c.walk.pending)
-            complete_value(&c, c.walk.pending->kind, c.walk.pending->choices, acp_str(NULL), 0);
+            complete_value(&c, c.walk.pending->kind, c.walk.pending->choices, acp_str_from(NULL),
+                           0);
         else if (c.walk.ended || !complete_joined(&c))
             complete_word(&c);
     }

@@ -111,7 +111,7 @@ static int run_completion(const struct invocation *invocation)
 {
     for (size_t i = 0; shells[i]; i++)
         if (strcmp(shells[i], invocation->arguments[0]) == 0)
-            out_text(acp_str(scripts[i]));
+            out_text(acp_str_from(scripts[i]));
     return EXIT_OK;
 }
 

@@ -40,7 +40,7 @@ static int set_defaults(struct config *config)
     for (int i = 0; i < CONFIG_COUNT; i++) {
         const char *fallback = config_key((enum config_id) i)->fallback;
         config->values[i].number = -1;
-        int err = fallback ? config_parse(config, (enum config_id) i, acp_str(fallback), "/",
+        int err = fallback ? config_parse(config, (enum config_id) i, acp_str_from(fallback), "/",
                                           &config->values[i])
                            : 0;
         if (err)
@@ -188,7 +188,7 @@ static int set_text(struct config *config, enum config_id id, struct config_orig
                     const char *text, struct acp_buf *report)
 {
     struct config_value value;
-    int err = config_parse(config, id, acp_str(text), config->cwd, &value);
+    int err = config_parse(config, id, acp_str_from(text), config->cwd, &value);
     if (err == ACP_ERR_RANGE) {
         char wanted[CONFIG_WANTED_SIZE];
         config_wanted(id, wanted, sizeof(wanted));
@@ -243,10 +243,10 @@ static int find_places(struct config *config, const struct config_options *optio
     if (!getcwd(cwd, sizeof(cwd)))
         (void) snprintf(cwd, sizeof(cwd), "/");
     const char *given = options->cwd ? options->cwd : cwd;
-    config->cwd = places_expand(arena, acp_str(given), cwd, config->home);
+    config->cwd = places_expand(arena, acp_str_from(given), cwd, config->home);
     if (options->user_file)
         config->user_file =
-            places_expand(arena, acp_str(options->user_file), config->cwd, config->home);
+            places_expand(arena, acp_str_from(options->user_file), config->cwd, config->home);
     else
         config->user_file = config_find_user_file(config->environment, arena);
     return config->cwd ? 0 : ACP_ERR_NOMEM;
@@ -331,9 +331,9 @@ static int add_file(struct config *config, enum config_id id, const char *path,
 {
     struct acp_buf text;
     bool is_text = *path == '{'; /* no name of a file, but what would be in it */
-    const char *full = places_expand(&config->arena, acp_str(path), config->cwd, config->home);
+    const char *full = places_expand(&config->arena, acp_str_from(path), config->cwd, config->home);
     const char *name =
-        is_text ? "the command line" : acp_arena_copy(&config->arena, acp_str(path)).ptr;
+        is_text ? "the command line" : acp_arena_copy(&config->arena, acp_str_from(path)).ptr;
     if (!full || !name)
         return ACP_ERR_NOMEM;
     struct config_reader reader = {.config = config,
@@ -344,7 +344,7 @@ static int add_file(struct config *config, enum config_id id, const char *path,
                                    .trusted = true};
     acp_buf_init(&text, PLACES_MAX_FILE);
     int reason =
-        is_text ? acp_buf_append_str(&text, acp_str(path)) : load_file(&reader, full, &text);
+        is_text ? acp_buf_append_str(&text, acp_str_from(path)) : load_file(&reader, full, &text);
     int err = 0;
     if (is_text && reason) {
         err = reason;

@@ -30,7 +30,7 @@ const char *config_command_folder(const char *cwd, struct acp_arena *arena)
     char own[4096];
     if (!getcwd(own, sizeof(own)))
         (void) snprintf(own, sizeof(own), "/");
-    return places_expand(arena, acp_str(cwd ? cwd : own), own,
+    return places_expand(arena, acp_str_from(cwd ? cwd : own), own,
                          places_home(config_command_environment(), arena));
 }
 

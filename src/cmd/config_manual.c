@@ -98,7 +98,7 @@ static int print_key(const struct config_key *key, struct acp_buf *out)
                              key->help, project_notes[key->project]);
     if (!err && key->choices) {
         char wanted[CONFIG_WANTED_SIZE];
-        config_wanted(config_find_key(acp_str(key->name)), wanted, sizeof(wanted));
+        config_wanted(config_find_key(acp_str_from(key->name)), wanted, sizeof(wanted));
         err = acp_buf_printf(out, "\n\tOne of: %s.\n", wanted);
     }
     if (!err && key->fallback)
@@ -193,8 +193,8 @@ static const char ending[] =
 
 int config_print_manual(struct acp_buf *out)
 {
-    int err = acp_buf_append_str(out, acp_str(beginning));
+    int err = acp_buf_append_str(out, acp_str_from(beginning));
     for (int i = 0; i < CONFIG_COUNT && !err; i++)
         err = print_key(config_key((enum config_id) i), out);
-    return err ? err : acp_buf_append_str(out, acp_str(ending));
+    return err ? err : acp_buf_append_str(out, acp_str_from(ending));
 }

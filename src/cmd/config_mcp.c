@@ -106,14 +106,14 @@ static bool make_stdio(struct config_reader *reader, const struct draft *draft,
     if (!args || !env)
         return false;
     for (size_t i = 0; i < count; i++)
-        args[i] = acp_str(draft->args[i]);
+        args[i] = acp_str_from(draft->args[i]);
     for (size_t i = 0; i < draft->env.count; i++) {
         env[i].name = draft->env.items[i].key;
         env[i].value = draft->env.items[i].value;
     }
     server->is = ACP_MCP_SERVER_STDIO;
-    server->stdio.name = acp_str(draft->name);
-    server->stdio.command = acp_str(found ? found : command);
+    server->stdio.name = acp_str_from(draft->name);
+    server->stdio.command = acp_str_from(found ? found : command);
     server->stdio.args = (struct acp_str_list){args, count};
     server->stdio.env = (struct acp_env_variable_list){env, draft->env.count};
     return true;
@@ -134,13 +134,13 @@ static bool make_remote(struct config *config, const struct draft *draft,
     struct acp_http_header_list list = {headers, count};
     if (draft->type && strcmp(draft->type, "sse") == 0) {
         server->is = ACP_MCP_SERVER_SSE;
-        server->sse.name = acp_str(draft->name);
-        server->sse.url = acp_str(draft->url);
+        server->sse.name = acp_str_from(draft->name);
+        server->sse.url = acp_str_from(draft->url);
         server->sse.headers = list;
     } else {
         server->is = ACP_MCP_SERVER_HTTP;
-        server->http.name = acp_str(draft->name);
-        server->http.url = acp_str(draft->url);
+        server->http.name = acp_str_from(draft->name);
+        server->http.url = acp_str_from(draft->url);
         server->http.headers = list;
     }
     return true;
@@ -191,7 +191,7 @@ static const char *fault_of(const struct draft *draft)
     if (!draft->name || !*draft->name)
         return "a server needs a name";
     if (draft->type && !config_word_in("stdio|http|streamable-http|streamableHttp|sse", '|',
-                                       acp_str(draft->type), NULL))
+                                       acp_str_from(draft->type), NULL))
         return "type is stdio, http or sse";
     bool remote = draft->url && *draft->url;
     bool local = draft->command && *draft->command;

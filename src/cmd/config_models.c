@@ -89,7 +89,7 @@ static int read_api(struct config_reader *reader, enum model_api *ret)
     int err = config_read_text(reader, &name);
     if (err)
         return err;
-    if (model_api_find(acp_str(name), ret) && *ret != MODEL_DEMO)
+    if (model_api_find(acp_str_from(name), ret) && *ret != MODEL_DEMO)
         return 0;
     config_complain_at(reader, offset,
                        "api must be anthropic, openai-chat, openai-responses or gemini");

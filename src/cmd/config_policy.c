@@ -35,7 +35,7 @@ static bool has_mode(struct acp_raw json, struct acp_arena *arena)
 static void merge_mode(struct config_reader *reader, enum acp_policy_mode mode)
 {
     struct acp_policy *policy = reader->config->policy;
-    if (reader->trusted || is_stricter(mode, acp_policy_mode(policy)))
+    if (reader->trusted || is_stricter(mode, acp_policy_get_mode(policy)))
         acp_policy_set_mode(policy, mode);
     else
         config_set_aside(reader, "permissions.mode");
@@ -76,7 +76,7 @@ int config_read_policy(struct config_reader *reader)
     if (!err)
         err = merge_rules(reader, read, &failure);
     if (!err && has_mode(json, &reader->config->arena))
-        merge_mode(reader, acp_policy_mode(read));
+        merge_mode(reader, acp_policy_get_mode(read));
     acp_policy_free(read);
     if (err == ACP_ERR_NOMEM)
         return reader->r.err = err;
@@ -84,7 +84,7 @@ int config_read_policy(struct config_reader *reader)
         return 0;
     size_t mark = reader->path_len;
     if (*failure.path)
-        mark = config_enter(reader, acp_str(failure.path));
+        mark = config_enter(reader, acp_str_from(failure.path));
     config_complain_at(reader, (size_t) (json.ptr - reader->r.begin) + failure.offset, "%s",
                        failure.message);
     config_leave(reader, mark);
@@ -96,7 +96,7 @@ int config_policy(const struct config *config, struct acp_policy **ret)
     struct acp_policy *policy = NULL;
     int err = acp_policy_new(&policy);
     if (!err && config->home)
-        err = acp_policy_set_home(policy, acp_str(config->home));
+        err = acp_policy_set_home(policy, acp_str_from(config->home));
     const struct acp_policy_rule *rule;
     for (size_t i = 0; !err && (rule = acp_policy_rule_at(config->policy, i)); i++)
         err = acp_policy_add(policy, rule, NULL);
@@ -104,7 +104,7 @@ int config_policy(const struct config *config, struct acp_policy **ret)
         acp_policy_free(policy);
         return err;
     }
-    acp_policy_set_mode(policy, acp_policy_mode(config->policy));
+    acp_policy_set_mode(policy, acp_policy_get_mode(config->policy));
     *ret = policy;
     return 0;
 }

@@ -44,18 +44,18 @@ static void show_row(struct shower *s, const char *name, struct acp_str value,
         struct acp_json_writer w;
         acp_json_writer_init(&w, out);
         acp_json_begin_object(&w);
-        acp_json_write_key(&w, acp_str("key"));
-        acp_json_write_str(&w, acp_str(name));
-        acp_json_write_key(&w, acp_str("value"));
+        acp_json_write_key(&w, acp_str_from("key"));
+        acp_json_write_str(&w, acp_str_from(name));
+        acp_json_write_key(&w, acp_str_from("value"));
         acp_json_write_raw(&w, acp_raw_n(value.ptr, value.len));
-        acp_json_write_key(&w, acp_str("from"));
-        acp_json_write_str(&w, acp_str(layer_names[origin.layer]));
+        acp_json_write_key(&w, acp_str_from("from"));
+        acp_json_write_str(&w, acp_str_from(layer_names[origin.layer]));
         if (origin.where) {
-            acp_json_write_key(&w, acp_str("where"));
-            acp_json_write_str(&w, acp_str(origin.where));
+            acp_json_write_key(&w, acp_str_from("where"));
+            acp_json_write_str(&w, acp_str_from(origin.where));
         }
         if (origin.line) {
-            acp_json_write_key(&w, acp_str("line"));
+            acp_json_write_key(&w, acp_str_from("line"));
             acp_json_write_u64(&w, origin.line);
         }
         acp_json_end_object(&w);
@@ -65,7 +65,7 @@ static void show_row(struct shower *s, const char *name, struct acp_str value,
         if (!s->err)
             s->err = config_print_origin(origin, out);
         if (!s->err)
-            s->err = acp_buf_append_str(out, acp_str(")\n"));
+            s->err = acp_buf_append_str(out, acp_str_from(")\n"));
     }
 }
 
@@ -83,7 +83,7 @@ static void show_plain(struct shower *s, enum config_id id, struct acp_json_writ
         acp_json_write_f64(w, (double) value->number / 1000);
         break;
     default:
-        acp_json_write_str(w, acp_str(value->text));
+        acp_json_write_str(w, acp_str_from(value->text));
         break;
     }
 }
@@ -93,12 +93,12 @@ static void show_secrets(struct acp_json_writer *w, const char *key, const char 
 {
     if (!variables[0])
         return;
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_begin_object(w);
     for (size_t i = 0; variables[i]; i++) {
         const char *end = strchr(variables[i], '=');
         acp_json_write_key(w, acp_str_n(variables[i], (size_t) (end - variables[i])));
-        acp_json_write_str(w, acp_str("(set)"));
+        acp_json_write_str(w, acp_str_from("(set)"));
     }
     acp_json_end_object(w);
 }
@@ -106,7 +106,7 @@ static void show_secrets(struct acp_json_writer *w, const char *key, const char 
 /* As much of a text as may be shown. */
 static void write_redacted(struct acp_json_writer *w, int err, struct acp_buf *text)
 {
-    acp_json_write_str(w, err ? acp_str("(set)") : acp_buf_view(text));
+    acp_json_write_str(w, err ? acp_str_from("(set)") : acp_buf_view(text));
     acp_buf_finish(text);
 }
 
@@ -121,10 +121,10 @@ static void write_arguments(struct acp_json_writer *w, const char *const *texts)
 {
     if (!texts[0])
         return;
-    acp_json_write_key(w, acp_str("args"));
+    acp_json_write_key(w, acp_str_from("args"));
     acp_json_begin_array(w);
     for (size_t i = 0; texts[i]; i++)
-        write_argument(w, i ? texts[i - 1] : NULL, acp_str(texts[i]));
+        write_argument(w, i ? texts[i - 1] : NULL, acp_str_from(texts[i]));
     acp_json_end_array(w);
 }
 
@@ -132,8 +132,8 @@ static void write_text(struct acp_json_writer *w, const char *key, const char *t
 {
     if (!text)
         return;
-    acp_json_write_key(w, acp_str(key));
-    acp_json_write_str(w, acp_str(text));
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_str(w, acp_str_from(text));
 }
 
 static void write_agent(struct acp_json_writer *w, const struct config_agent *agent)
@@ -154,35 +154,35 @@ static void write_remote(struct acp_json_writer *w, struct acp_str url,
 {
     struct acp_buf text;
     acp_buf_init(&text, CONFIG_MAX_REPORT);
-    acp_json_write_key(w, acp_str("url"));
+    acp_json_write_key(w, acp_str_from("url"));
     write_redacted(w, redact_url(url, &text), &text);
     if (headers.count == 0)
         return;
-    acp_json_write_key(w, acp_str("headers"));
+    acp_json_write_key(w, acp_str_from("headers"));
     acp_json_begin_object(w);
     for (size_t i = 0; i < headers.count; i++) {
         acp_json_write_key(w, headers.items[i].name);
-        acp_json_write_str(w, acp_str("(set)"));
+        acp_json_write_str(w, acp_str_from("(set)"));
     }
     acp_json_end_object(w);
 }
 
 static void write_local(struct acp_json_writer *w, const struct acp_mcp_server_stdio *server)
 {
-    acp_json_write_key(w, acp_str("command"));
+    acp_json_write_key(w, acp_str_from("command"));
     acp_json_write_str(w, server->command);
-    acp_json_write_key(w, acp_str("args"));
+    acp_json_write_key(w, acp_str_from("args"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < server->args.count; i++)
         write_argument(w, i ? server->args.items[i - 1].ptr : NULL, server->args.items[i]);
     acp_json_end_array(w);
     if (server->env.count == 0)
         return;
-    acp_json_write_key(w, acp_str("env"));
+    acp_json_write_key(w, acp_str_from("env"));
     acp_json_begin_object(w);
     for (size_t i = 0; i < server->env.count; i++) {
         acp_json_write_key(w, server->env.items[i].name);
-        acp_json_write_str(w, acp_str("(set)"));
+        acp_json_write_str(w, acp_str_from("(set)"));
     }
     acp_json_end_object(w);
 }
@@ -211,19 +211,19 @@ static void write_provider(struct acp_json_writer *w, const struct model_custom 
     if (custom->api != MODEL_DEMO)
         write_text(w, "api", model_api_name(custom->api));
     if (custom->base_url) {
-        acp_json_write_key(w, acp_str("base_url"));
-        write_redacted(w, redact_url(acp_str(custom->base_url), &text), &text);
+        acp_json_write_key(w, acp_str_from("base_url"));
+        write_redacted(w, redact_url(acp_str_from(custom->base_url), &text), &text);
     }
     if (custom->key_variable)
         write_text(w, "key_env", custom->key_variable);
     if (custom->model)
         write_text(w, "model", custom->model);
     if (custom->headers.count) {
-        acp_json_write_key(w, acp_str("headers"));
+        acp_json_write_key(w, acp_str_from("headers"));
         acp_json_begin_object(w);
         for (size_t i = 0; i < custom->headers.count; i++) {
             acp_json_write_key(w, custom->headers.items[i].key);
-            acp_json_write_str(w, acp_str("(set)"));
+            acp_json_write_str(w, acp_str_from("(set)"));
         }
         acp_json_end_object(w);
     }
@@ -234,23 +234,24 @@ static void write_policy(struct acp_json_writer *w, const struct acp_policy *pol
 {
     const struct acp_policy_rule *rule;
     acp_json_begin_object(w);
-    write_text(w, "mode", acp_policy_mode_name(acp_policy_mode(policy)));
-    acp_json_write_key(w, acp_str("rules"));
+    write_text(w, "mode", acp_policy_mode_name(acp_policy_get_mode(policy)));
+    acp_json_write_key(w, acp_str_from("rules"));
     acp_json_begin_array(w);
     for (size_t i = 0; (rule = acp_policy_rule_at(policy, i)); i++) {
         acp_json_begin_object(w);
         write_text(w, "verdict", acp_verdict_name(rule->verdict));
         if (rule->kinds) {
-            acp_json_write_key(w, acp_str("kinds"));
+            acp_json_write_key(w, acp_str_from("kinds"));
             acp_json_begin_array(w);
             for (unsigned kind = 0; kind < 32; kind++)
                 if (rule->kinds & (1u << kind))
-                    acp_json_write_str(w, acp_str(acp_kind_name((enum acp_tool_kind_is) kind)));
+                    acp_json_write_str(w,
+                                       acp_str_from(acp_kind_name((enum acp_tool_kind_is) kind)));
             acp_json_end_array(w);
         }
-        const struct acp_str_entry conditions[] = {{acp_str("path"), rule->path},
-                                                   {acp_str("command"), rule->command},
-                                                   {acp_str("tool"), rule->tool}};
+        const struct acp_str_entry conditions[] = {{acp_str_from("path"), rule->path},
+                                                   {acp_str_from("command"), rule->command},
+                                                   {acp_str_from("tool"), rule->tool}};
         for (size_t c = 0; c < sizeof(conditions) / sizeof(conditions[0]); c++) {
             if (!conditions[c].value.ptr)
                 continue;
@@ -274,7 +275,7 @@ static void write_price(struct acp_json_writer *w, const struct config_price *pr
                    {"cache_write", price->cache_write}};
     acp_json_begin_object(w);
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        acp_json_write_key(w, acp_str(members[i].name));
+        acp_json_write_key(w, acp_str_from(members[i].name));
         acp_json_write_f64(w, members[i].value);
     }
     acp_json_end_object(w);
@@ -293,7 +294,7 @@ static void show_entry(struct shower *s, enum config_id id, size_t index)
     acp_json_writer_init(&w, &value);
     switch (id) {
     case CONFIG_AGENT_SERVERS:
-        entry = acp_str(config->agents[index].name);
+        entry = acp_str_from(config->agents[index].name);
         origin = config->agents[index].origin;
         write_agent(&w, &config->agents[index]);
         break;
@@ -303,24 +304,24 @@ static void show_entry(struct shower *s, enum config_id id, size_t index)
         write_server(&w, &config->mcp[index]);
         break;
     case CONFIG_AGENT_PRICES:
-        entry = acp_str(config->prices[index].model);
+        entry = acp_str_from(config->prices[index].model);
         origin = config->prices[index].origin;
         write_price(&w, &config->prices[index]);
         break;
     case CONFIG_MODELS:
-        entry = acp_str(config->models[index].row.name);
+        entry = acp_str_from(config->models[index].row.name);
         origin = config->models[index].origin;
         acp_json_write_raw(&w, config->models[index].text);
         break;
     case CONFIG_PROVIDERS:
-        entry = acp_str(config->providers[index].custom.id);
+        entry = acp_str_from(config->providers[index].custom.id);
         origin = config->providers[index].origin;
         write_provider(&w, &config->providers[index].custom);
         break;
     default:
-        entry = acp_str(config->variables[index].name);
+        entry = acp_str_from(config->variables[index].name);
         origin = config->variables[index].origin;
-        acp_json_write_str(&w, acp_str("(set)"));
+        acp_json_write_str(&w, acp_str_from("(set)"));
         break;
     }
     (void) snprintf(name, sizeof(name), "%s.%.*s", config_key(id)->name,

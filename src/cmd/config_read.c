@@ -34,7 +34,7 @@ size_t config_enter_index(struct config_reader *reader, size_t index)
 {
     char number[24];
     (void) snprintf(number, sizeof(number), "%zu", index);
-    return add_to_path(reader, "[", acp_str(number), "]");
+    return add_to_path(reader, "[", acp_str_from(number), "]");
 }
 
 void config_leave(struct config_reader *reader, size_t mark)
@@ -253,7 +253,7 @@ static int read_named(struct config_reader *reader, struct acp_str_entry *entry)
             more = config_read_text(reader, &text);
             config_leave(reader, mark);
             if (more == 0)
-                *(name ? &entry->key : &entry->value) = acp_str(text);
+                *(name ? &entry->key : &entry->value) = acp_str_from(text);
         }
         if (more < 0)
             return more;
@@ -276,7 +276,7 @@ static int read_pair(struct config_reader *reader, struct acp_str key, struct ac
     config_leave(reader, mark);
     if (!name)
         return err ? err : (reader->r.err ? reader->r.err : 1);
-    *entry = (struct acp_str_entry){acp_str(name), acp_str(text)};
+    *entry = (struct acp_str_entry){acp_str_from(name), acp_str_from(text)};
     return 0;
 }
 
@@ -558,7 +558,7 @@ int config_read_with(struct config_reader *reader, struct acp_str text,
 
 static int read_keys(struct config_reader *reader)
 {
-    return read_members(reader, acp_str(NULL));
+    return read_members(reader, acp_str_from(NULL));
 }
 
 int config_read_file(struct config_reader *reader, struct acp_str text)

@@ -56,11 +56,11 @@ static void print_json(const struct control *control, const char *action,
     acp_buf_init(&line, RECORD_MAX);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("action"));
-    acp_json_write_str(&w, acp_str(action));
-    acp_json_write_key(&w, acp_str("session"));
+    acp_json_write_key(&w, acp_str_from("action"));
+    acp_json_write_str(&w, acp_str_from(action));
+    acp_json_write_key(&w, acp_str_from("session"));
     acp_json_write_str(&w, control->conversation.talk.in_store ? control->conversation.talk.session
-                                                               : acp_str("unknown"));
+                                                               : acp_str_from("unknown"));
     if (write)
         write(&w, more);
     acp_json_end_object(&w);
@@ -132,7 +132,7 @@ static const struct option_group groups[] = {
 static void write_cancelled(struct acp_json_writer *w, const void *more)
 {
     const bool *cancelled = more;
-    acp_json_write_key(w, acp_str("cancelled"));
+    acp_json_write_key(w, acp_str_from("cancelled"));
     acp_json_write_bool(w, *cancelled);
 }
 
@@ -192,10 +192,10 @@ const struct command command_cancel = {
 static void write_setting(struct acp_json_writer *w, const void *more)
 {
     const struct control *control = more;
-    acp_json_write_key(w, acp_str("name"));
-    acp_json_write_str(w, acp_str(control->name));
-    acp_json_write_key(w, acp_str("value"));
-    acp_json_write_str(w, acp_str(control->value));
+    acp_json_write_key(w, acp_str_from("name"));
+    acp_json_write_str(w, acp_str_from(control->name));
+    acp_json_write_key(w, acp_str_from("value"));
+    acp_json_write_str(w, acp_str_from(control->value));
 }
 
 static void on_set(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
@@ -221,8 +221,8 @@ static void on_set(struct visit *visit, int err, struct acp_raw result, struct a
 
 static int ask_set(struct control *control)
 {
-    return visit_set(control->visit, acp_str(control->name), acp_str(control->value), on_set,
-                     control)
+    return visit_set(control->visit, acp_str_from(control->name), acp_str_from(control->value),
+                     on_set, control)
                ? EXIT_FAILED
                : EXIT_OK;
 }
@@ -293,14 +293,14 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
                    {"request", status->request},
                    {"waiting", status->waiting},
                    {"idleMs", status->idle_ms}};
-    acp_json_write_key(w, acp_str("status"));
-    acp_json_write_str(w, acp_str(snapshot->state));
+    acp_json_write_key(w, acp_str_from("status"));
+    acp_json_write_str(w, acp_str_from(snapshot->state));
     for (size_t i = 0; status->pid && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        acp_json_write_key(w, acp_str(numbers[i].name));
+        acp_json_write_key(w, acp_str_from(numbers[i].name));
         acp_json_write_u64(w, numbers[i].value);
     }
     if (status->agent_session.len) {
-        acp_json_write_key(w, acp_str("agentSession"));
+        acp_json_write_key(w, acp_str_from("agentSession"));
         acp_json_write_str(w, status->agent_session);
     }
 }

@@ -19,9 +19,9 @@ void complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    output_text(output_messages(), acp_str("acp: "));
+    output_text(output_messages(), acp_str_from("acp: "));
     output_vprintf(output_messages(), format, args);
-    err_text(acp_str("\n"));
+    err_text(acp_str_from("\n"));
     va_end(args);
 }
 
@@ -236,7 +236,7 @@ static int read_settings(struct conversation *c, const struct option_list *list)
     for (size_t i = 0; i < list->count; i++) {
         const char *equals = strchr(list->items[i], '=');
         entries[i].key = acp_str_n(list->items[i], (size_t) (equals - list->items[i]));
-        entries[i].value = acp_str(equals + 1);
+        entries[i].value = acp_str_from(equals + 1);
     }
     c->talk.settings = (struct acp_str_map){entries, list->count};
     return EXIT_OK;
@@ -254,7 +254,7 @@ static int read_directories(struct conversation *c, const struct option_list *li
             complain("--add-dir %s: %s", list->items[i], strerror(errno));
             return EXIT_USAGE;
         }
-        directories[i] = acp_arena_copy(&c->arena, acp_str(path));
+        directories[i] = acp_arena_copy(&c->arena, acp_str_from(path));
     }
     c->talk.place.directories = (struct acp_str_list){directories, list->count};
     return EXIT_OK;
@@ -262,8 +262,8 @@ static int read_directories(struct conversation *c, const struct option_list *li
 
 static void write_text(struct acp_json_writer *w, const char *key, const char *text)
 {
-    acp_json_write_key(w, acp_str(key));
-    acp_json_write_str(w, acp_str(text));
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_str(w, acp_str_from(text));
 }
 
 /*
@@ -283,22 +283,22 @@ static int write_meta(struct conversation *c, const struct conversation_options 
     if (options->system_prompt) {
         write_text(&w, "systemPrompt", options->system_prompt);
     } else if (options->append_system_prompt) {
-        acp_json_write_key(&w, acp_str("systemPrompt"));
+        acp_json_write_key(&w, acp_str_from("systemPrompt"));
         acp_json_begin_object(&w);
         write_text(&w, "append", options->append_system_prompt);
         acp_json_end_object(&w);
     }
     if (claude) {
-        acp_json_write_key(&w, acp_str("claudeCode"));
+        acp_json_write_key(&w, acp_str_from("claudeCode"));
         acp_json_begin_object(&w);
-        acp_json_write_key(&w, acp_str("options"));
+        acp_json_write_key(&w, acp_str_from("options"));
         acp_json_begin_object(&w);
         if (options->max_turns.given) {
-            acp_json_write_key(&w, acp_str("maxTurns"));
+            acp_json_write_key(&w, acp_str_from("maxTurns"));
             acp_json_write_u64(&w, options->max_turns.value);
         }
         if (options->allowed_tools) {
-            acp_json_write_key(&w, acp_str("allowedTools"));
+            acp_json_write_key(&w, acp_str_from("allowedTools"));
             acp_json_begin_array(&w);
             for (const char *at = options->allowed_tools; *at;) {
                 size_t n = strcspn(at, ",");
@@ -320,7 +320,7 @@ static int write_meta(struct conversation *c, const struct conversation_options 
 static struct acp_str text_or(const char *flag, const char *configured)
 {
     const char *text = flag ? flag : configured;
-    return text ? acp_str(text) : (struct acp_str){0};
+    return text ? acp_str_from(text) : (struct acp_str){0};
 }
 
 static int make_session(struct conversation *c, const struct conversation_options *options)
@@ -379,15 +379,15 @@ int conversation_prepare(struct conversation *c, const struct invocation *invoca
     talk->shown_argv = redact_arguments(&c->arena, c->agent.argv);
     if (!talk->shown_argv)
         return EXIT_FAILED;
-    talk->agent = acp_str(c->agent.name);
-    talk->place.cwd = acp_str(c->cwd);
+    talk->agent = acp_str_from(c->agent.name);
+    talk->place.cwd = acp_str_from(c->cwd);
     if (!options || !options->no_log)
         talk->store_path = conversation_store_path(c);
     const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
     if (sync && strcmp(sync, "full") == 0)
         talk->store_flags = STORE_FULL_SYNC;
     store_new_id(c->id);
-    talk->session = acp_str(c->id);
+    talk->session = acp_str_from(c->id);
     if (!options)
         return EXIT_OK;
     status = conversation_make_rules(c, options);

@@ -50,8 +50,8 @@ struct doctor {
 
 static void write_text(struct acp_json_writer *w, const char *name, const char *text)
 {
-    acp_json_write_key(w, acp_str(name));
-    acp_json_write_str(w, acp_str(text));
+    acp_json_write_key(w, acp_str_from(name));
+    acp_json_write_str(w, acp_str_from(text));
 }
 
 ACP_PRINTF(5, 6)
@@ -213,7 +213,7 @@ static void on_model(struct model_find *find, const struct model_choice *choice,
 {
     const char *named = config_text(((struct doctor *) user)->conversation.config, CONFIG_MODEL);
     const struct model_settings *settings = &choice->settings;
-    struct acp_str place = http_place(acp_str(settings->base_url ? settings->base_url : ""));
+    struct acp_str place = http_place(acp_str_from(settings->base_url ? settings->base_url : ""));
     (void) find;
     if (settings->api == MODEL_DEMO)
         found(user, FINDING_NOTE, "built-in agent",
@@ -259,7 +259,7 @@ static void look_at_providers(struct doctor *doctor)
         return;
     for (size_t i = 0; i < count; i++) {
         char label[100];
-        struct acp_str place = http_place(acp_str(offers[i].settings.base_url));
+        struct acp_str place = http_place(acp_str_from(offers[i].settings.base_url));
         (void) snprintf(label, sizeof(label), "provider %.60s", offers[i].id);
         found(doctor, FINDING_GOOD, label, NULL, "%s; it is asked at %.*s", offers[i].why,
               (int) (place.len < 200 ? place.len : 200), place.ptr);
@@ -308,7 +308,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         tell(patient, FINDING_BAD, patient->command.install, sentence);
         return;
     }
-    bool v2 = acp_client_mode(client) & ACP_V2;
+    bool v2 = acp_client_protocol(client) & ACP_V2;
     const struct acp_implementation *info = agent->agent_info;
     bool named = acp_is_set(info) && info->name.len;
     (void) snprintf(sentence, sizeof(sentence), "answers as %.*s %.*s, protocol version %d%s",
@@ -348,7 +348,7 @@ static void start_agent(struct doctor *doctor, const struct agent_command *comma
         return;
     struct acp_agent_process_options options = {
         .process = {.argv = start.argv, .env = start.env, .cwd = start.cwd},
-        .client = {.name = acp_str("acp"), .version = acp_str(ACP_VERSION)},
+        .client = {.name = acp_str_from("acp"), .version = acp_str_from(ACP_VERSION)},
         .user = patient,
         .exited = on_exited,
     };
@@ -365,7 +365,7 @@ static void start_agent(struct doctor *doctor, const struct agent_command *comma
     (void) uv_timer_init(&doctor->loop, &patient->timer);
     patient->timer.data = patient;
     (void) uv_timer_start(&patient->timer, on_slow, AGENT_WAIT_MS, 0);
-    (void) acp_client_start(acp_agent_process_client(patient->process), on_ready, patient);
+    (void) acp_client_initialize(acp_agent_process_client(patient->process), on_ready, patient);
 }
 
 static void look_at_agent(const struct agent_command *command, void *user)

@@ -73,7 +73,7 @@ static void settle(struct front *front, enum question_reply reply, size_t index)
     front->waiting = waiting->next;
     front->asking = false;
     if (reply == QUESTION_CHOSEN)
-        option = acp_str(waiting->ids[index]);
+        option = acp_str_from(waiting->ids[index]);
     front->handler.answer(waiting->number, option, front->user);
     free_waiting(waiting);
     ask_next(front);
@@ -183,7 +183,7 @@ void front_question_gone(struct front *front, uint64_t number)
         if (waiting == front->waiting && front->asking) {
             front->asking = false;
             (void) uv_poll_stop(front->keys);
-            say(front, acp_str("(no answer is needed any more)\n"));
+            say(front, acp_str_from("(no answer is needed any more)\n"));
         }
         *at = waiting->next;
         free_waiting(waiting);

@@ -53,7 +53,7 @@ static void put_text(struct output *out, const struct columns *columns, size_t l
 {
     size_t column = INDENT + label;
     if (column + 2 > columns->text) {
-        output_text(out, acp_str("\n"));
+        output_text(out, acp_str_from("\n"));
         column = 0;
     }
     prose_print(out, prose, columns->text, column, columns->width);
@@ -129,7 +129,7 @@ static void put_commands(struct output *out, size_t width, const struct command 
 static void put_synopses(struct output *out, size_t width, const struct program *program,
                          const struct command *parent, const struct command *command)
 {
-    output_text(out, acp_str("\nUsage:\n"));
+    output_text(out, acp_str_from("\nUsage:\n"));
     for (enum synopsis_form form = SYNOPSIS_PLAIN; form < SYNOPSIS_FORMS; form++) {
         struct acp_buf text;
         acp_buf_init(&text, TEXT_MAX);
@@ -145,7 +145,7 @@ static void put_examples(struct output *out, size_t width, const struct example 
 {
     if (!examples)
         return;
-    output_text(out, acp_str("\nExamples:\n"));
+    output_text(out, acp_str_from("\nExamples:\n"));
     for (; examples->line; examples++) {
         for (const char *line = examples->line; *line;) {
             size_t n = strcspn(line, "\n");
@@ -177,7 +177,7 @@ static void print_command(struct output *out, const struct program *program,
     put_title(out, width, title, command->summary);
     put_synopses(out, width, program, parent, command);
     if (command->description) {
-        output_text(out, acp_str("\n"));
+        output_text(out, acp_str_from("\n"));
         prose_print(out, command->description, 0, 0, width);
     }
     put_commands(out, width, command->subcommands, "Subcommands");

@@ -185,10 +185,10 @@ struct margin {
 static void put_line(struct edit *e, struct margin margin)
 {
     if (!e->in_lines) {
-        put(e, acp_str(" "));
+        put(e, acp_str_from(" "));
         return;
     }
-    put(e, acp_str(e->line_end));
+    put(e, acp_str_from(e->line_end));
     put(e, margin.indent);
     for (size_t i = 0; i < margin.steps; i++)
         put(e, e->unit);
@@ -218,7 +218,7 @@ static void put_key(struct edit *e, struct acp_str key)
         acp_json_write_str(&w, key);
         e->err = w.err;
     }
-    put(e, acp_str(": "));
+    put(e, acp_str_from(": "));
 }
 
 /* A member, with objects around it where the path has more names. */
@@ -227,7 +227,7 @@ static void put_member(struct edit *e, const struct acp_str *path, size_t depth,
 {
     put_key(e, path[0]);
     for (size_t i = 1; i < depth; i++) {
-        put(e, acp_str("{"));
+        put(e, acp_str_from("{"));
         margin.steps++;
         put_line(e, margin);
         put_key(e, path[i]);
@@ -236,7 +236,7 @@ static void put_member(struct edit *e, const struct acp_str *path, size_t depth,
     for (size_t i = 1; i < depth; i++) {
         margin.steps--;
         put_line(e, margin);
-        put(e, acp_str("}"));
+        put(e, acp_str_from("}"));
     }
 }
 
@@ -275,13 +275,13 @@ static void append_member(struct edit *e, const struct object *o, const struct a
                   has_line(acp_str_n(e->text.ptr + from, o->close - from));
     put_range(e, 0, o->last.end);
     if (!trailing)
-        put(e, acp_str(","));
+        put(e, acp_str_from(","));
     put_range(e, o->last.end, at);
     struct margin margin = {indent_of(e, o->first.key), 0};
     put_line(e, margin);
     put_member(e, path, depth, value, margin);
     if (trailing)
-        put(e, acp_str(","));
+        put(e, acp_str_from(","));
     put_range(e, at, e->text.len);
 }
 
@@ -355,7 +355,7 @@ static void learn_layout(struct edit *e)
 {
     const char *line = e->text.len ? memchr(e->text.ptr, '\n', e->text.len) : NULL;
     e->line_end = line && line > e->text.ptr && line[-1] == '\r' ? "\r\n" : "\n";
-    e->unit = acp_str("  ");
+    e->unit = acp_str_from("  ");
     const char *brace = e->text.len ? memchr(e->blanked, '{', e->text.len) : NULL;
     const char *quote = brace ? strchr(brace, '"') : NULL;
     if (!quote)
@@ -433,7 +433,7 @@ int jsonc_set(struct acp_str text, const struct acp_str *path, size_t depth, str
         bool open_line = text.len > 0 && text.ptr[text.len - 1] != '\n';
         err = acp_buf_append_str(&made, text);
         if (!err)
-            err = acp_buf_append_str(&made, acp_str(open_line ? "\n{}\n" : "{}\n"));
+            err = acp_buf_append_str(&made, acp_str_from(open_line ? "\n{}\n" : "{}\n"));
         (void) end(&e, 0, before, NULL);
         if (!err)
             err = begin(&e, acp_buf_view(&made), out, failure);

@@ -40,7 +40,7 @@ static int read_keyring(const struct config *config, const char *provider, struc
 {
     char key[KEY_MAX_BYTES + 2];
     int err = key_ring_read(config_environment(config), provider, key, sizeof(key), why);
-    struct acp_str text = trim(acp_str(err ? "" : key));
+    struct acp_str text = trim(acp_str_from(err ? "" : key));
     if (!err && !key_is_valid(text)) {
         (void) acp_buf_printf(why, "the keyring has no usable key for %s", provider);
         err = -EINVAL;
@@ -114,7 +114,7 @@ int key_store_read_all(const struct config *config, const char *folder, struct a
         if (!err)
             keys[count++].provider = provider;
         else if (err != -ENOENT && why->len > said)
-            (void) acp_buf_append_str(why, acp_str("\n"));
+            (void) acp_buf_append_str(why, acp_str_from("\n"));
     }
     *ret = keys;
     *ret_count = count;

@@ -41,29 +41,29 @@ static void put_option_label(struct output *out, const struct option *option)
 
 static void put_choices(struct output *out, const char *const *choices)
 {
-    output_text(out, acp_str(" One of "));
+    output_text(out, acp_str_from(" One of "));
     for (size_t i = 0; choices[i]; i++)
         output_printf(out, "%s*%s*", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
-    output_text(out, acp_str("."));
+    output_text(out, acp_str_from("."));
 }
 
 static void put_option(struct output *out, const struct option *option)
 {
     put_option_label(out, option);
-    output_text(out, acp_str("\n\t"));
+    output_text(out, acp_str_from("\n\t"));
     put_sentence(out, option->help);
     if (option->choices)
         put_choices(out, option->choices);
     if (option->details)
         output_printf(out, " %s", option->details);
     if (option->repeated)
-        output_text(out, acp_str(" It may be given more than once."));
+        output_text(out, acp_str_from(" It may be given more than once."));
     if (option->alias)
         output_printf(out, " *--%s* means the same.", option->alias);
     if (option->environment)
         output_printf(out, " Without it, the environment variable *%s* counts.",
                       option->environment);
-    output_text(out, acp_str("\n\n"));
+    output_text(out, acp_str_from("\n\n"));
 }
 
 static void put_groups(struct output *out, const struct option_group *groups)
@@ -116,7 +116,7 @@ static void put_example_lines(struct output *out, const struct example *examples
 static void put_examples(struct output *out, const struct example *examples)
 {
     if (examples)
-        output_text(out, acp_str("# EXAMPLES\n\n"));
+        output_text(out, acp_str_from("# EXAMPLES\n\n"));
     put_example_lines(out, examples);
 }
 
@@ -141,7 +141,7 @@ static void put_status(struct output *out, const struct exit_status *status)
 static void put_statuses(struct output *out, const struct program *program,
                          const struct command *command)
 {
-    output_text(out, acp_str("# EXIT STATUS\n\n"));
+    output_text(out, acp_str_from("# EXIT STATUS\n\n"));
     for (const struct exit_status *s = program->statuses; s && s->meaning; s++) {
         const struct exit_status *own = command ? find_status(command->statuses, s->number) : s;
         if (own || s->number <= EXIT_USAGE)
@@ -158,7 +158,7 @@ static void put_subcommand(struct output *out, const struct program *program,
     output_printf(out, "## %s\n\n", command->name);
     put_synopses(out, program, parent, command);
     put_sentence(out, command->summary);
-    output_text(out, acp_str("\n\n"));
+    output_text(out, acp_str_from("\n\n"));
     if (command->description)
         output_printf(out, "%s\n\n", command->description);
     for (const struct option_group *g = command->options; g && g->options; g++)
@@ -173,7 +173,7 @@ static void put_subcommands(struct output *out, const struct program *program,
 {
     if (!command->subcommands)
         return;
-    output_text(out, acp_str("# SUBCOMMANDS\n\n"));
+    output_text(out, acp_str_from("# SUBCOMMANDS\n\n"));
     for (const struct command *const *sub = command->subcommands; *sub; sub++)
         if (!(*sub)->hidden)
             put_subcommand(out, program, command, *sub);
@@ -190,7 +190,7 @@ static int put_file(struct output *out, const char *name)
     }
     while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
         output_text(out, acp_str_n(bytes, n));
-    output_text(out, acp_str("\n"));
+    output_text(out, acp_str_from("\n"));
     bool failed = ferror(in);
     (void) fclose(in);
     return failed ? EXIT_FAILED : EXIT_OK;
@@ -205,10 +205,10 @@ static int print_command(struct output *out, const struct program *program,
     put_synopses(out, program, NULL, command);
     output_printf(out, "# DESCRIPTION\n\n%s\n\n", command->description);
     put_subcommands(out, program, command);
-    output_text(out, acp_str("# OPTIONS\n\n"));
+    output_text(out, acp_str_from("# OPTIONS\n\n"));
     put_groups(out, command->options);
     if (has_headings(command->options))
-        output_text(out, acp_str("## Help\n\n"));
+        output_text(out, acp_str_from("## Help\n\n"));
     put_option(out, &command_common_options->options[0]);
     if (sections)
         status = put_file(out, sections);
@@ -220,13 +220,13 @@ static int print_command(struct output *out, const struct program *program,
 
 static void put_commands(struct output *out, const struct program *program)
 {
-    output_text(out, acp_str("# COMMANDS\n\n"));
+    output_text(out, acp_str_from("# COMMANDS\n\n"));
     for (const struct command *const *c = program->commands; *c; c++) {
         if ((*c)->hidden)
             continue;
         output_printf(out, "*%s-%s*(1)\n\t", program->name, (*c)->name);
         put_sentence(out, (*c)->summary);
-        output_text(out, acp_str("\n\n"));
+        output_text(out, acp_str_from("\n\n"));
     }
 }
 
@@ -250,7 +250,7 @@ static int print_program(struct output *out, const struct program *program, cons
                       program->name);
     output_printf(out, "# DESCRIPTION\n\n%s\n\n", program->description);
     put_commands(out, program);
-    output_text(out, acp_str("# OPTIONS\n\n"));
+    output_text(out, acp_str_from("# OPTIONS\n\n"));
     put_groups(out, program_options);
     if (sections)
         status = put_file(out, sections);

@@ -17,7 +17,7 @@ void usage_error_set(struct usage_error *error, const char *format, ...)
     va_end(args);
     /* One line, whatever was typed. */
     acp_buf_init(&line, sizeof(message) * 8);
-    (void) sanitize_whole(SANITIZE_LINE, acp_str(message), &line);
+    (void) sanitize_whole(SANITIZE_LINE, acp_str_from(message), &line);
     (void) snprintf(error->message, sizeof(error->message), "%.*s", (int) line.len,
                     line.len ? acp_buf_view(&line).ptr : "");
     acp_buf_finish(&line);

@@ -23,7 +23,7 @@ const char *places_home(const char *const *environment, struct acp_arena *arena)
         const struct passwd *user = getpwuid(getuid());
         home = user ? user->pw_dir : NULL;
     }
-    return home && home[0] == '/' ? acp_arena_copy(arena, acp_str(home)).ptr : NULL;
+    return home && home[0] == '/' ? acp_arena_copy(arena, acp_str_from(home)).ptr : NULL;
 }
 
 const char *places_join(struct acp_arena *arena, const char *folder, const char *name)
@@ -109,11 +109,11 @@ const char *places_find_upwards(struct acp_arena *arena, const char *cwd, const 
                                 const char *name)
 {
     char path[ACP_PATH_SIZE];
-    if (acp_path_normal(acp_str(cwd), path, NULL))
+    if (acp_path_normal(acp_str_from(cwd), path, NULL))
         return NULL;
     do {
         if (is_there(arena, path, name))
-            return acp_arena_copy(arena, acp_str(path)).ptr;
+            return acp_arena_copy(arena, acp_str_from(path)).ptr;
         if (is_there(arena, path, ".git") || (home && strcmp(path, home) == 0))
             return NULL;
     } while (go_up(path));
@@ -142,7 +142,8 @@ const char *places_find_program(struct acp_arena *arena, const char *command, co
     while (path && *command) {
         const char *colon = strchr(path, ':');
         struct acp_str folder = acp_str_n(path, colon ? (size_t) (colon - path) : strlen(path));
-        struct acp_str copy = counts(folder, avoid) ? acp_arena_copy(arena, folder) : acp_str(NULL);
+        struct acp_str copy =
+            counts(folder, avoid) ? acp_arena_copy(arena, folder) : acp_str_from(NULL);
         const char *candidate = copy.ptr ? places_join(arena, copy.ptr, command) : NULL;
         if (candidate && is_program(candidate))
             return candidate;

@@ -74,7 +74,7 @@ static int check_owner(int fd, const char *path, struct acp_buf *why)
 {
     char normal[ACP_PATH_SIZE];
     struct stat st;
-    int err = acp_path_normal(acp_str(path), normal, NULL);
+    int err = acp_path_normal(acp_str_from(path), normal, NULL);
     if (!err)
         err = check_path(normal, why);
     char *real = err ? NULL : realpath(normal, NULL);

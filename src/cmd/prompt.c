@@ -58,7 +58,7 @@ static void on_queued(struct visit *visit, uint64_t request, uint64_t ahead, voi
     (void) request;
     (void) snprintf(line, sizeof(line), "[queued] behind %llu other prompt%s",
                     (unsigned long long) ahead, ahead == 1 ? "" : "s");
-    (void) show_note(front_show(prompt->asking.front), acp_str(line));
+    (void) show_note(front_show(prompt->asking.front), acp_str_from(line));
     (void) front_flush(prompt->asking.front);
 }
 
@@ -88,7 +88,7 @@ static void on_done(struct visit *visit, int err, struct acp_raw result, struct 
     (void) visit;
     acp_arena_init(&arena, 0);
     if (!err && wire_read_end(result, &arena, &request, &end))
-        end.message = acp_str("the owner of the session is of another version of acp");
+        end.message = acp_str_from("the owner of the session is of another version of acp");
     bool again = asking_ended(&prompt->asking, &end);
     acp_arena_finish(&arena);
     if (again && send_prompt(prompt) == 0)

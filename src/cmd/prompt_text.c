@@ -87,7 +87,8 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     struct acp_content_block_list blocks;
     acp_buf_init(&body, RECORD_MAX);
     int err = acp_buf_printf(&body, "{\"prompt\":%.*s}", (int) text.len, text.ptr);
-    struct acp_str copy = err ? acp_str(NULL) : acp_arena_copy(&parts->arena, acp_buf_view(&body));
+    struct acp_str copy =
+        err ? acp_str_from(NULL) : acp_arena_copy(&parts->arena, acp_buf_view(&body));
     acp_buf_finish(&body);
     if (!copy.ptr)
         return EXIT_FAILED;
@@ -183,7 +184,7 @@ static int add_image(struct parts *parts, const char *name)
         if (err || !block || !data.ptr)
             status = EXIT_FAILED;
         else
-            acp_content_block_init_image(block, data, acp_str(type));
+            acp_content_block_init_image(block, data, acp_str_from(type));
     }
     acp_buf_finish(&bytes);
     acp_buf_finish(&text);
@@ -198,7 +199,7 @@ static int add_words(struct parts *parts, const struct invocation *invocation, c
     int err = 0;
     acp_buf_init(&words, PROMPT_MAX_TEXT);
     if (first)
-        err = acp_buf_append_str(&words, acp_str(first));
+        err = acp_buf_append_str(&words, acp_str_from(first));
     for (size_t i = 0; i < invocation->argument_count && !err; i++)
         err = acp_buf_printf(&words, "%s%s", words.len ? " " : "", invocation->arguments[i]);
     struct acp_str copy =

@@ -69,7 +69,7 @@ static void put_paragraph(struct output *out, const char *p, const char *end, si
             n++;
         if (n > 0) {
             if (!fresh && column + 1 + n > width) {
-                output_text(out, acp_str("\n"));
+                output_text(out, acp_str_from("\n"));
                 column = 0;
                 fresh = true;
             }
@@ -77,7 +77,7 @@ static void put_paragraph(struct output *out, const char *p, const char *end, si
                 put_blanks(out, indent - column);
                 column = indent;
             } else if (!fresh) {
-                output_text(out, acp_str(" "));
+                output_text(out, acp_str_from(" "));
                 column++;
             }
             output_text(out, acp_str_n(p, n));
@@ -86,7 +86,7 @@ static void put_paragraph(struct output *out, const char *p, const char *end, si
         }
         p += n + (p + n < end);
     }
-    output_text(out, acp_str("\n"));
+    output_text(out, acp_str_from("\n"));
 }
 
 void prose_print(struct output *out, const char *prose, size_t indent, size_t column, size_t width)
@@ -104,7 +104,7 @@ void prose_print(struct output *out, const char *prose, size_t indent, size_t co
             column = 0;
             p = stop < end ? stop + 2 : end;
             if (p < end)
-                output_text(out, acp_str("\n"));
+                output_text(out, acp_str_from("\n"));
         }
     }
     acp_buf_finish(&plain);

@@ -86,7 +86,7 @@ static int put_lines(struct acp_buf *out, enum sanitize_mode mode, struct acp_st
         if (err || !end)
             break;
         text = acp_str_n(end + 1, text.len - n - 1);
-        err = acp_buf_append_str(out, acp_str("  | "));
+        err = acp_buf_append_str(out, acp_str_from("  | "));
     }
     return err;
 }
@@ -103,7 +103,7 @@ static int put_changes(struct acp_buf *out, struct acp_str patch)
 {
     if (patch.len && patch.ptr[patch.len - 1] == '\n')
         patch.len--;
-    int err = acp_buf_append_str(out, acp_str("  changes:\n  | "));
+    int err = acp_buf_append_str(out, acp_str_from("  changes:\n  | "));
     return err ? err : put_lines(out, SANITIZE_TEXT, patch);
 }
 
@@ -157,7 +157,7 @@ static int put_option(struct acp_buf *out, size_t number,
     int err = acp_buf_printf(out, "  %zu) %s", number,
                              letter ? letter->label : "Of an unknown kind, cannot be chosen");
     if (!err && option->name.len) {
-        err = acp_buf_append_str(out, acp_str(", \""));
+        err = acp_buf_append_str(out, acp_str_from(", \""));
         if (!err)
             err = put_plain(out, option->name);
         if (!err)
@@ -184,7 +184,7 @@ int question_write(const struct talk_question *question, struct acp_buf *out)
         return ACP_ERR_LIMIT;
     int err = acp_buf_printf(out, "\n[permission] %s", acp_kind_name(kind));
     if (!err && question->title.len && !acp_str_eq(action->command, question->title)) {
-        err = acp_buf_append_str(out, acp_str(": "));
+        err = acp_buf_append_str(out, acp_str_from(": "));
         if (!err)
             err = put_plain(out, question->title);
     }
@@ -202,7 +202,7 @@ int question_write(const struct talk_question *question, struct acp_buf *out)
         err = put_field(out, "always",
                         question->always.len
                             ? question->always
-                            : acp_str("only as far as the agent itself remembers it"));
+                            : acp_str_from("only as far as the agent itself remembers it"));
     return err;
 }
 

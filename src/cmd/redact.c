@@ -104,9 +104,9 @@ static int add_path(struct acp_str path, struct acp_buf *out)
     while (!err && path.len) {
         size_t n = find(path, "/");
         struct acp_str segment = acp_str_n(path.ptr, n);
-        err = acp_buf_append_str(out, is_plain_segment(segment) ? segment : acp_str(set));
+        err = acp_buf_append_str(out, is_plain_segment(segment) ? segment : acp_str_from(set));
         if (!err && n < path.len)
-            err = acp_buf_append_str(out, acp_str("/"));
+            err = acp_buf_append_str(out, acp_str_from("/"));
         path = from(path, n < path.len ? n + 1 : n);
     }
     return err;
@@ -115,7 +115,7 @@ static int add_path(struct acp_str path, struct acp_buf *out)
 /* name=value pairs; the names alone. */
 static int add_query(struct acp_str query, struct acp_buf *out)
 {
-    int err = acp_buf_append_str(out, acp_str("?"));
+    int err = acp_buf_append_str(out, acp_str_from("?"));
     while (!err && query.len) {
         size_t n = find(query, "&;");
         struct acp_str pair = acp_str_n(query.ptr, n);
@@ -124,9 +124,9 @@ static int add_query(struct acp_str query, struct acp_buf *out)
         if (plain)
             err = acp_buf_append(out, pair.ptr, name + 1);
         if (!err)
-            err = acp_buf_append_str(out, acp_str(set));
+            err = acp_buf_append_str(out, acp_str_from(set));
         if (!err && n < query.len)
-            err = acp_buf_append_str(out, acp_str("&"));
+            err = acp_buf_append_str(out, acp_str_from("&"));
         query = from(query, n < query.len ? n + 1 : n);
     }
     return err;
@@ -197,8 +197,8 @@ static int add_pair(struct acp_str word, size_t name, struct acp_buf *out)
 {
     int err = acp_buf_append(out, word.ptr, name + 1);
     if (!err && word.ptr[name] == ':')
-        err = acp_buf_append_str(out, acp_str(" "));
-    return err ? err : acp_buf_append_str(out, acp_str(set));
+        err = acp_buf_append_str(out, acp_str_from(" "));
+    return err ? err : acp_buf_append_str(out, acp_str_from(set));
 }
 
 static int add_word(struct acp_str word, struct acp_buf *out)
@@ -213,19 +213,19 @@ static int add_word(struct acp_str word, struct acp_buf *out)
         if (variable || header)
             return add_pair(word, sign, out);
     }
-    return acp_buf_append_str(out, looks_secret(word) ? acp_str(set) : word);
+    return acp_buf_append_str(out, looks_secret(word) ? acp_str_from(set) : word);
 }
 
 int redact_argument(const char *before, struct acp_str argument, struct acp_buf *out)
 {
-    struct acp_str option = before ? acp_str(before) : acp_str("");
+    struct acp_str option = before ? acp_str_from(before) : acp_str_from("");
     bool is_value = is_option(option) && !memchr(option.ptr, '=', option.len);
     if (is_value && !is_plain_option(argument) &&
         (is_secret_name(option) || is_secret_letter(option))) {
         /* Of a variable or a header the name helps, and is none. */
         size_t sign = find(argument, "=:");
         bool named = sign < argument.len && sign < 40 && is_name(acp_str_n(argument.ptr, sign));
-        return named ? add_pair(argument, sign, out) : acp_buf_append_str(out, acp_str(set));
+        return named ? add_pair(argument, sign, out) : acp_buf_append_str(out, acp_str_from(set));
     }
     size_t equals = find(argument, "=");
     if (is_option(argument) && equals < argument.len) {
@@ -233,14 +233,14 @@ int redact_argument(const char *before, struct acp_str argument, struct acp_buf 
         if (err)
             return err;
         if (is_secret_name(acp_str_n(argument.ptr, equals)))
-            return acp_buf_append_str(out, acp_str(set));
+            return acp_buf_append_str(out, acp_str_from(set));
         return add_word(from(argument, equals + 1), out);
     }
     /* -pPASSWORD, -HAuthorization: ... */
     if (argument.len > 2 && is_secret_letter(acp_str_n(argument.ptr, 2)) &&
         argument.ptr[1] != '-') {
         int err = acp_buf_append(out, argument.ptr, 2);
-        return err ? err : acp_buf_append_str(out, acp_str(set));
+        return err ? err : acp_buf_append_str(out, acp_str_from(set));
     }
     return add_word(argument, out);
 }
@@ -254,7 +254,7 @@ const char *const *redact_arguments(struct acp_arena *arena, const char *const *
     for (size_t i = 0; list && i < count; i++) {
         struct acp_buf text;
         acp_buf_init(&text, strlen(arguments[i]) * 2 + sizeof(set) * 2);
-        int err = redact_argument(i ? arguments[i - 1] : NULL, acp_str(arguments[i]), &text);
+        int err = redact_argument(i ? arguments[i - 1] : NULL, acp_str_from(arguments[i]), &text);
         list[i] = err ? set : acp_arena_copy(arena, acp_buf_view(&text)).ptr;
         acp_buf_finish(&text);
         if (!list[i])

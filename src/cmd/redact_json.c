@@ -63,7 +63,7 @@ static int copy_array(struct acp_json_reader *r, struct acp_json_writer *w, enum
         acp_buf_init(&shown, 8 * text.len + 64);
         if (!more) {
             int err = redact_argument(before, text, &shown);
-            acp_json_write_str(w, err ? acp_str("(set)") : acp_buf_view(&shown));
+            acp_json_write_str(w, err ? acp_str_from("(set)") : acp_buf_view(&shown));
             before = acp_arena_copy(r->arena, text).ptr;
         }
         acp_buf_finish(&shown);
@@ -83,7 +83,7 @@ static int copy_text(struct acp_json_reader *r, struct acp_json_writer *w, enum 
     bool hidden = place == PLACE_SECRET || place == PLACE_PAIRS;
     if (!hidden && place == PLACE_URL)
         hidden = redact_url(text, &shown) != 0;
-    acp_json_write_str(w, hidden               ? acp_str("(set)")
+    acp_json_write_str(w, hidden               ? acp_str_from("(set)")
                           : place == PLACE_URL ? acp_buf_view(&shown)
                                                : text);
     acp_buf_finish(&shown);
@@ -107,7 +107,7 @@ static int copy(struct acp_json_reader *r, struct acp_json_writer *w, enum place
     bool hidden = place == PLACE_SECRET && acp_json_peek(r) == ACP_JSON_NUMBER;
     int err = acp_json_read_raw(r, &raw);
     if (!err && hidden)
-        acp_json_write_str(w, acp_str("(set)"));
+        acp_json_write_str(w, acp_str_from("(set)"));
     else if (!err)
         acp_json_write_raw(w, raw);
     return err;

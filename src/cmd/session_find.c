@@ -46,8 +46,9 @@ static int find_in(struct conversation *c, struct store *store, const char *name
     find_top(c->cwd, top);
     (void) snprintf(folder, sizeof(folder), "%s", c->cwd);
     do {
-        err = store_find_named(store, acp_str(c->agent.name), acp_str(folder),
-                               name ? acp_str(name) : (struct acp_str){0}, &c->arena, ret, failure);
+        err = store_find_named(store, acp_str_from(c->agent.name), acp_str_from(folder),
+                               name ? acp_str_from(name) : (struct acp_str){0}, &c->arena, ret,
+                               failure);
     } while (err == ACP_ERR_MISSING && strcmp(folder, top) != 0 && go_up(folder));
     return err;
 }
@@ -78,7 +79,7 @@ int session_find_word(struct conversation *c, struct store *store, const char *w
     if (c->agent.name)
         err = find_in(c, store, word, ret, failure);
     if (err == ACP_ERR_MISSING && word)
-        err = store_find(store, acp_str(word), &c->arena, ret, failure);
+        err = store_find(store, acp_str_from(word), &c->arena, ret, failure);
     return err;
 }
 
@@ -86,8 +87,8 @@ int session_make(struct conversation *c, const char *name, struct acp_failure *f
 {
     struct store *store = NULL;
     struct store_session row;
-    c->talk.name = name ? acp_str(name) : (struct acp_str){0};
-    c->talk.scope = acp_str(c->cwd);
+    c->talk.name = name ? acp_str_from(name) : (struct acp_str){0};
+    c->talk.scope = acp_str_from(c->cwd);
     int err = talk_session_row(&c->talk, &c->arena, &row);
     if (!err)
         err = store_open(conversation_store_path(c), STORE_CREATE, &store, failure);

@@ -96,7 +96,7 @@ static const struct member {
 
 static void write_number(struct acp_json_writer *w, const char *name, int64_t number)
 {
-    acp_json_write_key(w, acp_str(name));
+    acp_json_write_key(w, acp_str_from(name));
     acp_json_write_i64(w, number);
 }
 
@@ -108,7 +108,7 @@ void sessions_write(struct acp_json_writer *w, const struct store_session *sessi
             (const struct acp_str *) (const void *) ((const char *) session + members[i].offset);
         if (!text->ptr)
             continue;
-        acp_json_write_key(w, acp_str(members[i].name));
+        acp_json_write_key(w, acp_str_from(members[i].name));
         if (members[i].is_json)
             acp_json_write_raw(w, acp_raw_n(text->ptr, text->len));
         else
@@ -119,7 +119,7 @@ void sessions_write(struct acp_json_writer *w, const struct store_session *sessi
     if (session->closed)
         write_number(w, "closed", session->closed);
     write_number(w, "lastSequence", (int64_t) session->last_seq);
-    acp_json_write_key(w, acp_str("running"));
+    acp_json_write_key(w, acp_str_from("running"));
     acp_json_write_bool(w, session->running);
     acp_json_end_object(w);
 }
@@ -222,7 +222,7 @@ static int run_list(const struct invocation *invocation)
                                       : 50,
     };
     if (s.has_agent && !status)
-        filter.agent = acp_str(s.conversation.agent.name);
+        filter.agent = acp_str_from(s.conversation.agent.name);
     if (!status && s.store &&
         store_list(s.store, &filter, print_session, &s.conversation.format, &failure)) {
         complain("%s", failure.message);

@@ -44,7 +44,7 @@ struct export
 static int write_line(struct export *export)
 {
     output_json(&export->out, acp_buf_view(&export->line));
-    output_text(&export->out, acp_str("\n"));
+    output_text(&export->out, acp_str_from("\n"));
     acp_buf_clear(&export->line);
     return output_flush(&export->out);
 }
@@ -207,8 +207,8 @@ static void drop_authority(struct import *import, struct store_session *session)
         {"additional directories", &session->directories, {0}},
         {"the agent's session", &session->agent_session, {0}},
         {"the agent's command", &session->command, {0}},
-        {"directory", &session->cwd, acp_str(import->cwd)},
-        {"scope", &session->scope, acp_str(import->cwd)},
+        {"directory", &session->cwd, acp_str_from(import->cwd)},
+        {"scope", &session->scope, acp_str_from(import->cwd)},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct acp_str old = *rows[i].text;
@@ -243,7 +243,7 @@ static int import_record(struct import *import, struct acp_raw line)
         .seq = record.sequence,
         .time = record.time,
         .turn = record.request,
-        .kind = acp_str(record_kind_name(record.kind)),
+        .kind = acp_str_from(record_kind_name(record.kind)),
         .body = record.body,
     };
     return store_import_event(import->store, &event, &import->failure);

@@ -170,7 +170,7 @@ static int run_prune(const struct invocation *invocation)
     if (options->older_than.given)
         prune.older_than = store_now() - (int64_t) options->older_than.value * day_ms;
     if (!status && s.has_agent)
-        prune.agent = acp_str(s.conversation.agent.name);
+        prune.agent = acp_str_from(s.conversation.agent.name);
     if (!status && s.store && store_prune(s.store, &prune, &count, &failure)) {
         complain("%s", failure.message);
         status = EXIT_FAILED;

@@ -140,12 +140,12 @@ static void print_hit_json(const struct store_hit *hit)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (!texts[i].text.ptr)
             continue;
-        acp_json_write_key(&w, acp_str(texts[i].name));
+        acp_json_write_key(&w, acp_str_from(texts[i].name));
         acp_json_write_str(&w, texts[i].text);
     }
-    acp_json_write_key(&w, acp_str("sequence"));
+    acp_json_write_key(&w, acp_str_from("sequence"));
     acp_json_write_u64(&w, hit->seq);
-    acp_json_write_key(&w, acp_str("time"));
+    acp_json_write_key(&w, acp_str_from("time"));
     acp_json_write_i64(&w, hit->time);
     acp_json_end_object(&w);
     if (!w.err)
@@ -161,10 +161,10 @@ static void print_snippet(struct acp_str text)
         if (c == *FOUND || c == *FOUND_END)
             out_style(c == *FOUND ? STYLE_BOLD : STYLE_NONE);
         else
-            out_text(c == '\n' || c == '\t' ? acp_str(" ") : acp_str_n(&c, 1));
+            out_text(c == '\n' || c == '\t' ? acp_str_from(" ") : acp_str_n(&c, 1));
     }
     out_style(STYLE_NONE);
-    out_text(acp_str("\n"));
+    out_text(acp_str_from("\n"));
 }
 
 static int print_hit(const struct store_hit *hit, void *user)
@@ -182,7 +182,7 @@ static int print_hit(const struct store_hit *hit, void *user)
     sessions_time(hit->time, when);
     out_row("%.*s:%llu  %s  %.*s", (int) hit->session.len, hit->session.ptr,
             (unsigned long long) hit->seq, when, (int) hit->author.len, hit->author.ptr);
-    out_text(acp_str("  "));
+    out_text(acp_str_from("  "));
     print_snippet(hit->snippet);
     return 0;
 }
@@ -208,9 +208,9 @@ static int run_search(const struct invocation *invocation)
         query.end_mark = FOUND_END;
     }
     if (!status && s.has_agent)
-        query.agent = acp_str(s.conversation.agent.name);
+        query.agent = acp_str_from(s.conversation.agent.name);
     if (options->session)
-        query.session = acp_str(options->session);
+        query.session = acp_str_from(options->session);
     if (!status && s.store &&
         store_search(s.store, &query, print_hit, &s.conversation.format, &failure)) {
         complain("%s", failure.message);

@@ -38,7 +38,7 @@ static void put_line(struct acp_str text, size_t most)
     acp_buf_init(&line, most * 8);
     if (!sanitize_whole(SANITIZE_LINE, acp_str_n(text.ptr, n), &line))
         out_text(acp_buf_view(&line));
-    out_text(acp_str(n < text.len ? "...\n" : "\n"));
+    out_text(acp_str_from(n < text.len ? "...\n" : "\n"));
     acp_buf_finish(&line);
 }
 
@@ -55,7 +55,7 @@ static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
     }
     acp_buf_clear(&t->out);
     if (!value || !json.ptr) {
-        put_line(json.ptr ? acp_str_n(json.ptr, json.len) : acp_str(""), 2000);
+        put_line(json.ptr ? acp_str_n(json.ptr, json.len) : acp_str_from(""), 2000);
         return;
     }
     if (acp_decode(type, t->mode | ACP_UNSTABLE, json, &t->arena, value, &failure)) {
@@ -87,9 +87,10 @@ static void print_response(struct trace *t, const struct acp_scan *scan)
     if (scan->error.ptr) {
         print_value(t, ACP_TYPE_ERROR, scan->error);
     } else {
-        if (name && acp_str_is(acp_str(name), "initialize"))
+        if (name && acp_str_is(acp_str_from(name), "initialize"))
             note_version(t, scan->result);
-        if (name && acp_method_find(acp_str(name), ACP_SIDE_ANY, t->mode | ACP_UNSTABLE, &method))
+        if (name &&
+            acp_method_find(acp_str_from(name), ACP_SIDE_ANY, t->mode | ACP_UNSTABLE, &method))
             print_value(t, method.result, scan->result);
         else
             print_value(t, -1, scan->result);
@@ -136,8 +137,9 @@ static void print_frame(struct trace *t, const struct acp_frame *frame)
     size_t offset = 0;
     acp_arena_reset(&t->arena);
     out_printf("%" PRIu64 "  ", ++t->number);
-    int err = frame->kind == ACP_FRAME_MESSAGE ? acp_scan(text, acp_str(NULL), &scan, &offset)
-                                               : ACP_ERR_SYNTAX;
+    int err = frame->kind == ACP_FRAME_MESSAGE
+                  ? acp_scan_message(text, acp_str_from(NULL), &scan, &offset)
+                  : ACP_ERR_SYNTAX;
     if (err) {
         out_printf("%s (at byte %zu): ", acp_err_text(err), offset);
         put_line(frame->text, 200);
@@ -147,7 +149,7 @@ static void print_frame(struct trace *t, const struct acp_frame *frame)
     } else if (scan.kind == ACP_SCAN_RESPONSE) {
         print_response(t, &scan);
     } else {
-        out_text(acp_str("no JSON-RPC message: "));
+        out_text(acp_str_from("no JSON-RPC message: "));
         put_line(frame->text, 200);
         t->bad++;
     }

@@ -25,7 +25,7 @@ static bool read_line(struct acp_str line, struct acp_arena *arena, struct acp_s
 {
     struct acp_json_reader r;
     struct acp_str key;
-    *ret_folder = *ret_content = acp_str(NULL);
+    *ret_folder = *ret_content = acp_str_from(NULL);
     acp_json_reader_init(&r, acp_raw_n(line.ptr, line.len), arena, 0);
     (void) acp_json_enter_object(&r);
     while (acp_json_next_key(&r, &key) > 0) {
@@ -131,9 +131,9 @@ static int rewrite(const char *file, const char *real, const struct acp_str *con
         struct acp_json_writer w;
         acp_json_writer_init(&w, &changed);
         acp_json_begin_object(&w);
-        acp_json_write_key(&w, acp_str("folder"));
-        acp_json_write_str(&w, acp_str(real));
-        acp_json_write_key(&w, acp_str("config"));
+        acp_json_write_key(&w, acp_str_from("folder"));
+        acp_json_write_str(&w, acp_str_from(real));
+        acp_json_write_key(&w, acp_str_from("config"));
         acp_json_write_str(&w, *content);
         acp_json_end_object(&w);
         err = w.err ? w.err : acp_buf_append(&changed, "\n", 1);
@@ -157,7 +157,7 @@ static int change(const char *file, const char *folder, const struct acp_str *co
     int reason = acp_path_real(folder, real);
     if (reason)
         return fail_system(why, "find", folder, reason);
-    if (acp_text_check(acp_str(real)) < strlen(real)) {
+    if (acp_text_check(acp_str_from(real)) < strlen(real)) {
         (void) acp_buf_printf(why, "the name of this folder is not UTF-8, so it cannot be kept");
         return ACP_ERR_UTF8;
     }

@@ -277,8 +277,10 @@ int http_client_new(uv_loop_t *loop, const struct http_client_options *options,
         return ACP_ERR_NOMEM;
     client->loop = loop;
     client->curl_deadline = NEVER;
-    client->user_agent = acp_str_copy(acp_str(options->user_agent ? options->user_agent : "acp"));
-    client->library = acp_str_copy(acp_str(options->library ? options->library : CURL_LIBRARY));
+    client->user_agent =
+        acp_str_copy(acp_str_from(options->user_agent ? options->user_agent : "acp"));
+    client->library =
+        acp_str_copy(acp_str_from(options->library ? options->library : CURL_LIBRARY));
     if (!client->user_agent || !client->library || uv_timer_init(loop, &client->timer)) {
         free(client->user_agent);
         free(client->library);

@@ -136,12 +136,12 @@ static bool is_header(struct acp_str line, struct acp_str name, struct acp_str *
 
 struct acp_str http_request_header(const struct http_request *request, const char *name)
 {
-    struct acp_str found = acp_str(NULL);
+    struct acp_str found = acp_str_from(NULL);
     struct acp_str rest = acp_buf_view(&request->got_headers);
     while (rest.len) {
         const char *end = memchr(rest.ptr, '\n', rest.len);
         size_t n = end ? (size_t) (end - rest.ptr) : rest.len;
-        (void) is_header(acp_str_n(rest.ptr, n), acp_str(name), &found);
+        (void) is_header(acp_str_n(rest.ptr, n), acp_str_from(name), &found);
         n = n < rest.len ? n + 1 : n;
         rest = acp_str_n(rest.ptr + n, rest.len - n);
     }
@@ -253,7 +253,7 @@ static void set_manners(struct http_request *request)
     /* Without this, a request that is ended while a name is looked up would make us wait for it. */
     (void) curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     /* Proxies of the environment are for the world, not for this machine. */
-    if (request->public_only || http_is_loopback(acp_str(request->url)))
+    if (request->public_only || http_is_loopback(acp_str_from(request->url)))
         (void) curl.easy_setopt(easy, CURLOPT_PROXY, "");
     if (request->public_only) {
         (void) curl.easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
@@ -270,7 +270,7 @@ int http_prepare(struct http_request *request, const struct http_ask *ask)
     request->max_body = ask->max_body;
     request->public_only = ask->public_only;
     request->easy = curl.easy_init();
-    request->url = acp_str_copy(acp_str(ask->url));
+    request->url = acp_str_copy(acp_str_from(ask->url));
     if (ask->body.ptr)
         request->body = acp_str_copy(ask->body);
     if (!request->easy || !request->url || (ask->body.ptr && !request->body))

@@ -146,7 +146,7 @@ int http_sse_next(struct http_sse *sse, struct http_sse_event *ret)
     sse->given = false;
     int some = sse->err;
     while (some == 0) {
-        struct acp_str line = acp_str(NULL);
+        struct acp_str line = acp_str_from(NULL);
         some = next_line(sse, &line);
         if (some == 0) {
             some = take_end(sse);

@@ -109,7 +109,7 @@ void http_sentence(const struct http_request *request, enum http_trouble trouble
                    char *out, size_t size)
 {
     enum { SHOWN = 160 };
-    struct acp_str place = http_place(acp_str(request->url));
+    struct acp_str place = http_place(acp_str_from(request->url));
     char more[120] = "";
     if (trouble == HTTP_STALLED)
         (void) snprintf(more, sizeof(more), " for %llu s",

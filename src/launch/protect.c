@@ -77,7 +77,7 @@ int protect_add(struct protect_list *list, enum protect_how how, const char *pat
         list->entries = grown;
         list->room = room;
     }
-    struct acp_str copy = acp_arena_copy(list->arena, acp_str(path));
+    struct acp_str copy = acp_arena_copy(list->arena, acp_str_from(path));
     if (!copy.ptr)
         return ACP_ERR_NOMEM;
     bool missing = lstat(path, &st) != 0;

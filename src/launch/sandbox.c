@@ -53,7 +53,7 @@ void sandbox_add_copy(struct sandbox_plan *plan, struct acp_str word)
 
 void sandbox_add(struct sandbox_plan *plan, const char *word)
 {
-    append(plan, acp_str(word));
+    append(plan, acp_str_from(word));
 }
 
 void sandbox_add2(struct sandbox_plan *plan, const char *option, const char *value)
@@ -244,7 +244,7 @@ static bool try_wall(struct sandbox *sandbox, enum sandbox_wall wall)
     if (getrandom(&number, sizeof(number), 0) != (ssize_t) sizeof(number) || !mkdtemp(folder))
         return false;
     (void) snprintf(token, sizeof(token), "%016llx", number);
-    struct acp_str root = acp_str(folder);
+    struct acp_str root = acp_str_from(folder);
     struct sandbox_profile profile = {.roots = {&root, 1}, .cwd = root};
     sandbox->wall = wall;
     bool works = plan_new(sandbox, &profile, token, &run, NULL) == 0 && run_trial(run, token);

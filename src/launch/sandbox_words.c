@@ -174,10 +174,10 @@ static void add_links(struct sandbox_plan *plan)
     for (size_t i = 0; i < plan->profile->roots.count; i++) {
         const char *given = plan->profile->roots.items[i].ptr;
         if (realpath(given, real) && strcmp(real, given) != 0) {
-            struct acp_str copy = acp_arena_copy(&plan->arena, acp_str(real));
+            struct acp_str copy = acp_arena_copy(&plan->arena, acp_str_from(real));
             sandbox_add(plan, "--symlink");
             sandbox_add_copy(plan, copy);
-            sandbox_add_copy(plan, acp_str(given));
+            sandbox_add_copy(plan, acp_str_from(given));
         }
     }
 }

@@ -96,11 +96,11 @@ static int add_tool(struct mcp_tools *tools, const struct mcp_tool *tool)
         return ACP_ERR_LIMIT;
     struct acp_str schema = acp_arena_copy(
         &tools->arena, tool->schema.len ? acp_str_n(tool->schema.ptr, tool->schema.len)
-                                        : acp_str("{\"type\":\"object\"}"));
+                                        : acp_str_from("{\"type\":\"object\"}"));
     struct mcp_tool copy = {
         .name = acp_arena_copy(&tools->arena, tool->name),
-        .description =
-            acp_arena_copy(&tools->arena, tool->description.ptr ? tool->description : acp_str("")),
+        .description = acp_arena_copy(&tools->arena,
+                                      tool->description.ptr ? tool->description : acp_str_from("")),
         .schema = acp_raw_n(schema.ptr, schema.len),
     };
     if (!copy.name.ptr || !copy.description.ptr || !copy.schema.ptr)
@@ -217,7 +217,7 @@ static bool name_block(struct acp_buf *out, const struct block *block)
         err = acp_buf_printf(&words, " %.*s", (int) block->uri.len, block->uri.ptr);
     if (!err && block->data.len)
         err = acp_buf_printf(&words, ", %zu bytes", acp_base64_decoded_size(block->data));
-    if (!err && acp_buf_append_str(&words, acp_str("]")) == 0)
+    if (!err && acp_buf_append_str(&words, acp_str_from("]")) == 0)
         all = say(out, acp_buf_view(&words));
     acp_buf_finish(&words);
     return all;
@@ -233,7 +233,7 @@ static int read_content(struct acp_json_reader *r, struct acp_buf *out, bool *re
         struct block block = {0};
         if (read_block(r, &block) || !block.type.len || *ret_cut)
             continue;
-        bool all = !out->len || say(out, acp_str("\n"));
+        bool all = !out->len || say(out, acp_str_from("\n"));
         all = all && (block.text.ptr ? say(out, block.text) : name_block(out, &block));
         *ret_cut = !all;
     }

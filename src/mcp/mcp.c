@@ -136,7 +136,7 @@ static void fail(struct mcp_server *server, const char *format, ...)
     (void) snprintf(sentence, sizeof(sentence), "the MCP server \"%.100s\" %s%s%s%s", server->name,
                     words, *server->noise ? "; what it wrote is no message: \"" : "", server->noise,
                     *server->noise ? "\"" : "");
-    lose(server, acp_str(sentence));
+    lose(server, acp_str_from(sentence));
 }
 
 /* A request of the start or of a list had no good answer. */
@@ -218,7 +218,7 @@ static void on_listed(struct acp_peer *peer, uint64_t request, const struct acp_
 /* Begins a listing, or goes on with it at the cursor. */
 static void list_tools(struct mcp_server *server, struct acp_str cursor)
 {
-    struct acp_request request = {.method = acp_str("tools/list"),
+    struct acp_request request = {.method = acp_str_from("tools/list"),
                                   .timeout_ms = time_left(server),
                                   .reply = on_listed,
                                   .user = server};
@@ -237,7 +237,7 @@ static void list_tools(struct mcp_server *server, struct acp_str cursor)
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
     acp_json_begin_object(w);
     if (cursor.ptr) {
-        acp_json_write_key(w, acp_str("cursor"));
+        acp_json_write_key(w, acp_str_from("cursor"));
         acp_json_write_str(w, cursor);
     }
     acp_json_end_object(w);
@@ -265,7 +265,8 @@ static void take_hello(struct mcp_server *server, const struct mcp_hello *hello)
              (int) (hello->version.len < 40 ? hello->version.len : 40), hello->version.ptr);
         return;
     }
-    if (acp_peer_notify(server->peer, acp_str("notifications/initialized"), (struct acp_raw){0}))
+    if (acp_peer_notify(server->peer, acp_str_from("notifications/initialized"),
+                        (struct acp_raw){0}))
         return;
     if (hello->has_tools) {
         list_tools(server, (struct acp_str){0});
@@ -298,23 +299,23 @@ static void on_hello(struct acp_peer *peer, uint64_t request, const struct acp_r
 
 static int say_hello(struct mcp_server *server)
 {
-    struct acp_request request = {.method = acp_str("initialize"),
+    struct acp_request request = {.method = acp_str_from("initialize"),
                                   .timeout_ms = server->start_ms,
                                   .no_cancel = true, /* MCP forbids to cancel this one */
                                   .reply = on_hello,
                                   .user = server};
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("protocolVersion"));
-    acp_json_write_str(w, acp_str("2025-06-18"));
-    acp_json_write_key(w, acp_str("capabilities"));
-    acp_json_write_raw(w, acp_raw("{}"));
-    acp_json_write_key(w, acp_str("clientInfo"));
+    acp_json_write_key(w, acp_str_from("protocolVersion"));
+    acp_json_write_str(w, acp_str_from("2025-06-18"));
+    acp_json_write_key(w, acp_str_from("capabilities"));
+    acp_json_write_raw(w, acp_raw_from("{}"));
+    acp_json_write_key(w, acp_str_from("clientInfo"));
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("name"));
-    acp_json_write_str(w, acp_str("acp"));
-    acp_json_write_key(w, acp_str("version"));
-    acp_json_write_str(w, acp_str(server->version));
+    acp_json_write_key(w, acp_str_from("name"));
+    acp_json_write_str(w, acp_str_from("acp"));
+    acp_json_write_key(w, acp_str_from("version"));
+    acp_json_write_str(w, acp_str_from(server->version));
     acp_json_end_object(w);
     acp_json_end_object(w);
     return acp_peer_commit(server->peer, NULL);
@@ -327,8 +328,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     if (acp_str_is(message->method, "ping"))
         (void) acp_peer_result(peer, call, (struct acp_raw){0});
     else
-        (void) acp_peer_error(peer, call, METHOD_NOT_FOUND, acp_str("Method not found"),
-                              acp_raw(NULL));
+        (void) acp_peer_error(peer, call, METHOD_NOT_FOUND, acp_str_from("Method not found"),
+                              acp_raw_from(NULL));
 }
 
 /* ---- The program ----------------------------------------------------------------------------- */
@@ -338,20 +339,20 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
  * one without an end there is no telling where the next begins.  Such a server is of no use.  What
  * is plainly no message is noise, and shown should nothing else come.
  */
-static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
-                       void *user)
+static void on_protocol_error(struct acp_peer *peer, enum acp_protocol_error what,
+                              struct acp_str text, void *user)
 {
     static const char mark[] = "\"jsonrpc\"";
     struct mcp_server *server = user;
     (void) peer;
-    if (what == ACP_TROUBLE_STRAY || server->freed)
+    if (what == ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE || server->freed)
         return;
     if (!*server->noise)
         for (size_t i = 0; i < text.len && i + 1 < sizeof(server->noise); i++)
             server->noise[i] = text.ptr[i] >= ' ' && text.ptr[i] <= '~' ? text.ptr[i] : '?';
-    if (what == ACP_TROUBLE_TOO_LARGE)
+    if (what == ACP_PROTOCOL_ERROR_TOO_LARGE)
         fail(server, "wrote more than %d MiB without an end", MCP_MAX_MESSAGE >> 20);
-    else if (what == ACP_TROUBLE_NOISE && memmem(text.ptr, text.len, mark, sizeof(mark) - 1))
+    else if (what == ACP_PROTOCOL_ERROR_PARSE && memmem(text.ptr, text.len, mark, sizeof(mark) - 1))
         fail(server, "wrote a message that is no JSON");
 }
 
@@ -388,17 +389,19 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
 static int start(struct mcp_server *server, const struct mcp_options *options,
                  struct acp_failure *failure)
 {
-    static const struct acp_peer_handler peer_handler = {
-        .request = on_request, .notification = on_notification, .trouble = on_trouble};
+    static const struct acp_peer_handler peer_handler = {.request = on_request,
+                                                         .notification = on_notification,
+                                                         .protocol_error = on_protocol_error};
     static const struct acp_process_handler process_handler = {.unlinked = on_unlinked,
                                                                .exited = on_exited};
     struct acp_peer_options peer_options = {.framing = ACP_FRAMING_LINES,
                                             .max_message = MCP_MAX_MESSAGE,
                                             .max_output = 4 * (size_t) MCP_MAX_MESSAGE,
                                             .max_calls = MCP_MAX_CALLS,
-                                            .cancel_method = acp_str("notifications/cancelled"),
-                                            .cancel_key = acp_str("requestId"),
-                                            .silent_on_noise = true};
+                                            .cancel_method =
+                                                acp_str_from("notifications/cancelled"),
+                                            .cancel_key = acp_str_from("requestId"),
+                                            .ignore_parse_errors = true};
     int err = acp_peer_new(&peer_options, &peer_handler, server, &server->peer);
     if (err)
         return err;
@@ -436,8 +439,8 @@ int mcp_server_new(uv_loop_t *loop, const struct mcp_options *options,
     server->call_ms = options->call_ms ? options->call_ms : CALL_MS;
     server->deadline = uv_now(loop) + server->start_ms;
     server->exited = true;
-    server->name = acp_str_copy(acp_str(options->name));
-    server->version = acp_str_copy(acp_str(options->version ? options->version : "0"));
+    server->name = acp_str_copy(acp_str_from(options->name));
+    server->version = acp_str_copy(acp_str_from(options->version ? options->version : "0"));
     int err = server->name && server->version ? start(server, options, failure) : ACP_ERR_NOMEM;
     if (err) {
         mcp_server_free(server);
@@ -534,16 +537,16 @@ int mcp_call(struct mcp_server *server, struct acp_str tool, struct acp_raw argu
     if (!call)
         return ACP_ERR_NOMEM;
     *call = (struct mcp_call){.server = server, .done = done, .user = user};
-    struct acp_request request = {.method = acp_str("tools/call"),
+    struct acp_request request = {.method = acp_str_from("tools/call"),
                                   .timeout_ms = server->call_ms,
                                   .reply = on_reply,
                                   .user = call};
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("name"));
+    acp_json_write_key(w, acp_str_from("name"));
     acp_json_write_str(w, tool);
-    acp_json_write_key(w, acp_str("arguments"));
-    acp_json_write_raw(w, arguments.len ? arguments : acp_raw("{}"));
+    acp_json_write_key(w, acp_str_from("arguments"));
+    acp_json_write_raw(w, arguments.len ? arguments : acp_raw_from("{}"));
     acp_json_end_object(w);
     int err = acp_peer_commit(server->peer, &call->request);
     if (err) {

@@ -3,7 +3,8 @@
  * has them called, over its standard input and output.
  *
  *     mcp_server_new(loop, &options, &handler, user, &server, &failure);
- *     mcp_call(server, acp_str("search"), acp_raw("{\"word\":\"x\"}"), on_done, user, &call);
+ *     mcp_call(server, acp_str_from("search"), acp_raw_from("{\"word\":\"x\"}"), on_done, user,
+ *           &call);
  *
  * What is guaranteed:
  *   - one of `ready` and `gone` comes within start_ms, whatever the program does
@@ -37,13 +38,13 @@ struct mcp_call;
 
 /* Everything is copied. */
 struct mcp_options {
-    const char *name;         /* for people */
-    const char *version;      /* of ours, which it is told; NULL: "0" */
-    const char *const *argv;  /* NULL at the end */
-    const char *const *env;   /* "NAME=value" on top of ours, NULL at the end; may be NULL */
-    const char *cwd;          /* NULL: ours */
-    uint64_t start_ms;        /* until its tools are known; 0: 30 s */
-    uint64_t call_ms;         /* for one call; 0: 10 minutes */
+    const char *name;        /* for people */
+    const char *version;     /* of ours, which it is told; NULL: "0" */
+    const char *const *argv; /* NULL at the end */
+    const char *const *env;  /* "NAME=value" on top of ours, NULL at the end; may be NULL */
+    const char *cwd;         /* NULL: ours */
+    uint64_t start_ms;       /* until its tools are known; 0: 30 s */
+    uint64_t call_ms;        /* for one call; 0: 10 minutes */
 };
 
 struct mcp_handler {

@@ -39,7 +39,7 @@ int reply_start_over(struct model_reply *reply)
     keep_former(reply);
     stream_init(&reply->stream, &sink, reply);
     reply->stream.salt = uv_hrtime();
-    reply->stream.origin = acp_str(reply->origin);
+    reply->stream.origin = acp_str_from(reply->origin);
     http_sse_finish(&reply->sse);
     http_sse_init(&reply->sse, REPLY_MAX_EVENT);
     acp_buf_clear(&reply->complaint);
@@ -114,7 +114,8 @@ static int change(struct model_reply *reply, struct acp_str words, const struct 
         (void) snprintf(why, sizeof(why), "%.*s", (int) (reason.len < 300 ? reason.len : 300),
                         reason.ptr ? reason.ptr : "");
         if (repair->kind == REPAIR_TOOL && service->refused_count < SERVICE_MAX_REFUSED)
-            service->refused[service->refused_count++] = refusal_of(acp_str(reply->model), tool);
+            service->refused[service->refused_count++] =
+                refusal_of(acp_str_from(reply->model), tool);
         reply->stripped = reply->stripped || repair->kind == REPAIR_STRIP;
         tell_repair(reply, repair, tool, why);
         acp_buf_finish(&reply->body);

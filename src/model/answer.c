@@ -128,7 +128,7 @@ void service_read_answer(const struct model_service *service, struct service_ans
     bool is_json = body.len && acp_json_validate(body, 0, NULL) == 0;
     if (!is_json || !dialect_read_error(&s, body, answer->status)) {
         stream_fault(&s, answer->status == 401 || answer->status == 403 ? FAULT_AUTH : FAULT_NONE,
-                     acp_str(""));
+                     acp_str_from(""));
         if (answer->status == 408 || answer->status == 429 || answer->status >= 500)
             s.fault = FAULT_BUSY;
     }
@@ -136,7 +136,8 @@ void service_read_answer(const struct model_service *service, struct service_ans
         read_wait(answer, body);
     answer->is_busy = s.fault == FAULT_BUSY;
     answer->is_auth = s.fault == FAULT_AUTH;
-    answer->is_too_long = answer->status == 413 || service_says_too_long(acp_str(s.sentence)) ||
+    answer->is_too_long = answer->status == 413 ||
+                          service_says_too_long(acp_str_from(s.sentence)) ||
                           (is_json && answer->status == 400 && service_says_too_long(answer->body));
     if (!is_json && looks_like_html(answer->body) && answer->status < 500)
         say_page(service, answer);

@@ -98,11 +98,11 @@ static void put_thinking(struct acp_json_writer *w, const struct thinking *t)
     dialect_key(w, "thinking");
     acp_json_begin_object(w);
     dialect_put_str(w, "type",
-                    acp_str(t->is == DISABLED   ? "disabled"
-                            : t->is == ADAPTIVE ? "adaptive"
-                                                : "enabled"));
+                    acp_str_from(t->is == DISABLED   ? "disabled"
+                                 : t->is == ADAPTIVE ? "adaptive"
+                                                     : "enabled"));
     if (t->is == ADAPTIVE)
-        dialect_put_str(w, "display", acp_str("summarized"));
+        dialect_put_str(w, "display", acp_str_from("summarized"));
     if (t->is == BUDGET)
         dialect_put_u64(w, "budget_tokens", t->budget);
     acp_json_end_object(w);
@@ -110,7 +110,7 @@ static void put_thinking(struct acp_json_writer *w, const struct thinking *t)
         return;
     dialect_key(w, "output_config");
     acp_json_begin_object(w);
-    dialect_put_str(w, "effort", acp_str(t->effort));
+    dialect_put_str(w, "effort", acp_str_from(t->effort));
     acp_json_end_object(w);
 }
 
@@ -119,15 +119,15 @@ static void put_thinking(struct acp_json_writer *w, const struct thinking *t)
 /* What is before this mark is the same in the next request, and is kept by the service. */
 static void put_cache_mark(struct acp_json_writer *w)
 {
-    dialect_put_raw(w, "cache_control", acp_raw("{\"type\":\"ephemeral\"}"));
+    dialect_put_raw(w, "cache_control", acp_raw_from("{\"type\":\"ephemeral\"}"));
 }
 
 static void put_media(struct acp_json_writer *w, const struct model_part *part)
 {
-    dialect_put_str(w, "type", acp_str("image"));
+    dialect_put_str(w, "type", acp_str_from("image"));
     dialect_key(w, "source");
     acp_json_begin_object(w);
-    dialect_put_str(w, "type", acp_str("base64"));
+    dialect_put_str(w, "type", acp_str_from("base64"));
     dialect_put_str(w, "media_type", part->mime);
     dialect_put_str(w, "data", part->data);
     acp_json_end_object(w);
@@ -135,9 +135,9 @@ static void put_media(struct acp_json_writer *w, const struct model_part *part)
 
 static void put_result(struct acp_json_writer *w, const struct model_part *part)
 {
-    dialect_put_str(w, "type", acp_str("tool_result"));
+    dialect_put_str(w, "type", acp_str_from("tool_result"));
     dialect_put_id(w, "tool_use_id", part->id, NAMES_PLAIN, MAX_ID);
-    dialect_put_str(w, "content", part->text.ptr ? part->text : acp_str(""));
+    dialect_put_str(w, "content", part->text.ptr ? part->text : acp_str_from(""));
     if (part->failed)
         dialect_put_bool(w, "is_error", true);
 }
@@ -145,14 +145,14 @@ static void put_result(struct acp_json_writer *w, const struct model_part *part)
 static void put_thought(struct acp_json_writer *w, const struct model_part *part,
                         struct acp_raw signature)
 {
-    dialect_put_str(w, "type", acp_str("thinking"));
-    dialect_put_str(w, "thinking", part->text.ptr ? part->text : acp_str(""));
+    dialect_put_str(w, "type", acp_str_from("thinking"));
+    dialect_put_str(w, "thinking", part->text.ptr ? part->text : acp_str_from(""));
     dialect_put_raw(w, "signature", signature);
 }
 
 static void put_call(struct acp_json_writer *w, const struct model_part *part)
 {
-    dialect_put_str(w, "type", acp_str("tool_use"));
+    dialect_put_str(w, "type", acp_str_from("tool_use"));
     dialect_put_id(w, "id", part->id, NAMES_PLAIN, MAX_ID);
     dialect_put_name(w, "name", part->name, NAMES_PLAIN);
     dialect_key(w, "input");
@@ -170,11 +170,11 @@ static void put_part(struct acp_json_writer *w, const struct model_ask *ask,
     acp_json_begin_object(w);
     switch (part->kind) {
     case MODEL_TEXT:
-        dialect_put_str(w, "type", acp_str("text"));
+        dialect_put_str(w, "type", acp_str_from("text"));
         dialect_put_str(w, "text", part->text);
         break;
     case MODEL_RESOURCE:
-        dialect_put_str(w, "type", acp_str("text"));
+        dialect_put_str(w, "type", acp_str_from("text"));
         dialect_put_resource(w, "text", part);
         break;
     case MODEL_IMAGE:
@@ -206,7 +206,7 @@ static void put_turn(struct acp_json_writer *w, const struct model_ask *ask,
     while ((part = dialect_next_part(ask, turn, &walk)) != NULL)
         last = is_sent(ask, part) ? part : last;
     acp_json_begin_object(w);
-    dialect_put_str(w, "role", acp_str(turn->role == MODEL_USER ? "user" : "assistant"));
+    dialect_put_str(w, "role", acp_str_from(turn->role == MODEL_USER ? "user" : "assistant"));
     dialect_key(w, "content");
     acp_json_begin_array(w);
     walk = (struct dialect_walk){0};
@@ -263,7 +263,7 @@ static void put_system(struct acp_json_writer *w, const struct model_ask *ask)
     dialect_key(w, "system");
     acp_json_begin_array(w);
     acp_json_begin_object(w);
-    dialect_put_str(w, "type", acp_str("text"));
+    dialect_put_str(w, "type", acp_str_from("text"));
     dialect_put_str(w, "text", ask->system);
     put_cache_mark(w);
     acp_json_end_object(w);
@@ -294,7 +294,7 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
 static int path(struct acp_str model, struct acp_buf *url)
 {
     (void) model;
-    return acp_buf_append_str(url, acp_str("/v1/messages"));
+    return acp_buf_append_str(url, acp_str_from("/v1/messages"));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -353,7 +353,7 @@ static void read_block_stop(struct model_stream *s, struct acp_raw event)
 {
     size_t key = (size_t) pick_u64(event, "index", 0);
     if (stream_has_call(s, key))
-        stream_call_end(s, key, acp_str(NULL));
+        stream_call_end(s, key, acp_str_from(NULL));
     else
         stream_part_end(s);
 }

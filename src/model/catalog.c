@@ -38,7 +38,7 @@ struct model_catalog {
 int model_catalog_name(const char *provider, struct acp_str model, struct acp_buf *out)
 {
     if (strcmp(provider, "demo") == 0)
-        return acp_buf_append_str(out, acp_str("demo"));
+        return acp_buf_append_str(out, acp_str_from("demo"));
     return acp_buf_printf(out, "%s/%.*s", provider, (int) model.len, model.ptr ? model.ptr : "");
 }
 
@@ -65,9 +65,9 @@ static int add_row(struct entry *entry, struct acp_str model, struct acp_str tit
     struct acp_buf name;
     acp_buf_init(&name, SERVICE_MAX_TEXT);
     int err = model_catalog_name(entry->id, model, &name);
-    row->name = err ? acp_str(NULL) : acp_arena_copy(&entry->arena, acp_buf_view(&name));
+    row->name = err ? acp_str_from(NULL) : acp_arena_copy(&entry->arena, acp_buf_view(&name));
     row->title = acp_arena_copy(&entry->arena, title.len ? title : model);
-    row->service = acp_str(model_service_name(entry->service));
+    row->service = acp_str_from(model_service_name(entry->service));
     acp_buf_finish(&name);
     if (!row->name.ptr || !row->title.ptr)
         return ACP_ERR_NOMEM;
@@ -87,7 +87,7 @@ static int clear_rows(struct entry *entry, size_t count)
 /* The model that is asked when nobody names one can be chosen, whatever the list has. */
 static int add_default(struct entry *entry)
 {
-    struct acp_str model = acp_str(model_service_model(entry->service));
+    struct acp_str model = acp_str_from(model_service_model(entry->service));
     return model.len && !has_row(entry, model) ? add_row(entry, model, model) : 0;
 }
 
@@ -101,7 +101,7 @@ static int fill_from_table(struct entry *entry)
         err = add_default(entry);
     for (size_t i = 0; !err && n && i < table->count; i++) {
         const char *name = table->rows[i].name;
-        struct acp_str model = acp_str(name + n + 1);
+        struct acp_str model = acp_str_from(name + n + 1);
         bool is_its = strncmp(name, provider, n) == 0 && name[n] == '/' && !strchr(name, '*');
         if (is_its && !has_row(entry, model))
             err = add_row(entry, model, model);
@@ -204,7 +204,7 @@ static struct entry **find_entry(const struct model_catalog *catalog, struct acp
 
 int model_catalog_add(struct model_catalog *catalog, const char *id, struct model_service *service)
 {
-    struct entry **old = find_entry(catalog, acp_str(id));
+    struct entry **old = find_entry(catalog, acp_str_from(id));
     struct entry *entry = calloc(1, sizeof(*entry));
     struct entry **grown =
         old ? catalog->entries

@@ -19,10 +19,10 @@ static void put_audio(struct acp_json_writer *w, const struct model_part *part)
     if (slash)
         format = acp_str_n(slash + 1, part->mime.len - (size_t) (slash - part->mime.ptr) - 1);
     if (acp_str_is(format, "mpeg"))
-        format = acp_str("mp3");
+        format = acp_str_from("mp3");
     if (acp_str_is(format, "x-wav"))
-        format = acp_str("wav");
-    dialect_put_str(w, "type", acp_str("input_audio"));
+        format = acp_str_from("wav");
+    dialect_put_str(w, "type", acp_str_from("input_audio"));
     dialect_key(w, "input_audio");
     acp_json_begin_object(w);
     dialect_put_str(w, "data", part->data);
@@ -34,7 +34,7 @@ static void put_user_part(struct acp_json_writer *w, const struct model_part *pa
 {
     acp_json_begin_object(w);
     if (part->kind == MODEL_IMAGE) {
-        dialect_put_str(w, "type", acp_str("image_url"));
+        dialect_put_str(w, "type", acp_str_from("image_url"));
         dialect_key(w, "image_url");
         acp_json_begin_object(w);
         openai_put_data_url(w, "url", part);
@@ -42,7 +42,7 @@ static void put_user_part(struct acp_json_writer *w, const struct model_part *pa
     } else if (part->kind == MODEL_AUDIO) {
         put_audio(w, part);
     } else {
-        dialect_put_str(w, "type", acp_str("text"));
+        dialect_put_str(w, "type", acp_str_from("text"));
         if (part->kind == MODEL_RESOURCE)
             dialect_put_resource(w, "text", part);
         else
@@ -62,7 +62,7 @@ static void put_call_id(struct acp_json_writer *w, const char *key, const struct
                                            "devstral", "pixtral",   "magistral"};
     bool is_mistral = false;
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
-        is_mistral = is_mistral || acp_str_begins(ask->model, families[i]);
+        is_mistral = is_mistral || acp_str_starts_with(ask->model, families[i]);
     if (!is_mistral) {
         dialect_put_id(w, key, id, NAMES_ANY, MAX_ID);
         return;
@@ -76,7 +76,7 @@ static void put_call_id(struct acp_json_writer *w, const char *key, const struct
     char own[MISTRALS + 1];
     (void) snprintf(own, sizeof(own), "%09llx",
                     (unsigned long long) (dialect_hash(id) & 0xfffffffffu));
-    dialect_put_str(w, key, is_own ? id : acp_str(own));
+    dialect_put_str(w, key, is_own ? id : acp_str_from(own));
 }
 
 /* Thoughts go back with the message that they belong to, if at all. */
@@ -106,7 +106,7 @@ static void put_user(struct acp_json_writer *w, const struct model_ask *ask,
     if (!count)
         return;
     acp_json_begin_object(w);
-    dialect_put_str(w, "role", acp_str("user"));
+    dialect_put_str(w, "role", acp_str_from("user"));
     if (count == 1 && only->kind == MODEL_TEXT) {
         dialect_put_str(w, "content", only->text);
     } else {
@@ -132,7 +132,7 @@ static void put_results(struct acp_json_writer *w, const struct model_ask *ask,
         if (part->kind != MODEL_RESULT)
             continue;
         acp_json_begin_object(w);
-        dialect_put_str(w, "role", acp_str("tool"));
+        dialect_put_str(w, "role", acp_str_from("tool"));
         put_call_id(w, "tool_call_id", ask, part->id);
         openai_put_result_text(w, "content", part);
         acp_json_end_object(w);
@@ -155,7 +155,7 @@ static bool put_calls(struct acp_json_writer *w, const struct model_ask *ask,
         begun = true;
         acp_json_begin_object(w);
         put_call_id(w, "id", ask, part->id);
-        dialect_put_str(w, "type", acp_str("function"));
+        dialect_put_str(w, "type", acp_str_from("function"));
         dialect_key(w, "function");
         acp_json_begin_object(w);
         dialect_put_name(w, "name", part->name, NAMES_PLAIN);
@@ -171,7 +171,7 @@ static bool put_calls(struct acp_json_writer *w, const struct model_ask *ask,
 /* DeepSeek's own service, which has fields that others do not know. */
 static bool is_deepseek(struct acp_str model)
 {
-    return acp_str_begins(model, "deepseek-");
+    return acp_str_starts_with(model, "deepseek-");
 }
 
 /*
@@ -182,7 +182,7 @@ static void put_thoughts(struct acp_json_writer *w, const struct model_ask *ask,
                          const struct model_message *message, bool has_calls)
 {
     struct acp_buf text;
-    struct acp_raw field = acp_raw(NULL);
+    struct acp_raw field = acp_raw_from(NULL);
     acp_buf_init(&text, SIZE_MAX / 2);
     for (size_t i = 0; i < message->part_count; i++) {
         const struct model_part *part = &message->parts[i];
@@ -199,7 +199,7 @@ static void put_thoughts(struct acp_json_writer *w, const struct model_ask *ask,
         w->err = w->err ? w->err : err;
     }
     if (has_calls && !field.ptr && is_deepseek(ask->model))
-        field = acp_raw("\"reasoning_content\"");
+        field = acp_raw_from("\"reasoning_content\"");
     if (has_calls && field.len > 2) {
         acp_json_write_key(w, acp_str_n(field.ptr + 1, field.len - 2));
         acp_json_write_str(w, acp_buf_view(&text));
@@ -219,7 +219,7 @@ static void put_assistant(struct acp_json_writer *w, const struct model_ask *ask
         w->err = w->err ? w->err : err;
     }
     acp_json_begin_object(w);
-    dialect_put_str(w, "role", acp_str("assistant"));
+    dialect_put_str(w, "role", acp_str_from("assistant"));
     dialect_put_str(w, "content", acp_buf_view(&text));
     bool has_calls = put_calls(w, ask, message);
     put_thoughts(w, ask, message, has_calls);
@@ -234,7 +234,7 @@ static void put_messages(struct acp_json_writer *w, const struct model_ask *ask)
     acp_json_begin_array(w);
     if (ask->system.len) {
         acp_json_begin_object(w);
-        dialect_put_str(w, "role", acp_str("system"));
+        dialect_put_str(w, "role", acp_str_from("system"));
         dialect_put_str(w, "content", ask->system);
         acp_json_end_object(w);
     }
@@ -261,7 +261,7 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
     acp_json_begin_array(w);
     for (size_t i = 0; i < ask->tool_count; i++) {
         acp_json_begin_object(w);
-        dialect_put_str(w, "type", acp_str("function"));
+        dialect_put_str(w, "type", acp_str_from("function"));
         dialect_key(w, "function");
         acp_json_begin_object(w);
         dialect_put_name(w, "name", ask->tools[i].name, NAMES_PLAIN);
@@ -280,9 +280,9 @@ static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
     if (ask->tool_count && openai_thinks_or_calls(ask->model))
         effort = "none";
     if (is_deepseek(ask->model) && ask->effort == MODEL_EFFORT_NONE)
-        dialect_put_raw(w, "thinking", acp_raw("{\"type\":\"disabled\"}"));
+        dialect_put_raw(w, "thinking", acp_raw_from("{\"type\":\"disabled\"}"));
     else
-        dialect_put_str(w, "reasoning_effort", acp_str(effort));
+        dialect_put_str(w, "reasoning_effort", acp_str_from(effort));
 }
 
 static void write(const struct model_ask *ask, struct acp_json_writer *w)
@@ -292,7 +292,7 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
     acp_json_begin_object(w);
     dialect_put_str(w, "model", ask->model);
     dialect_put_bool(w, "stream", true);
-    dialect_put_raw(w, "stream_options", acp_raw("{\"include_usage\":true}"));
+    dialect_put_raw(w, "stream_options", acp_raw_from("{\"include_usage\":true}"));
     if (openai_is_own(ask->model))
         openai_put_cache_key(w, ask);
     if (ask->max_tokens)
@@ -311,7 +311,7 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
 static int path(struct acp_str model, struct acp_buf *url)
 {
     (void) model;
-    return acp_buf_append_str(url, acp_str("/chat/completions"));
+    return acp_buf_append_str(url, acp_str_from("/chat/completions"));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -354,7 +354,7 @@ static void read_thought(struct model_stream *s, struct acp_raw delta)
             continue;
         stream_thought(s, thought);
         if (!stream_is_sealed(s))
-            stream_seal(s, dialect_chat.name, acp_raw(seals[i]));
+            stream_seal(s, dialect_chat.name, acp_raw_from(seals[i]));
         break;
     }
     if (!details.ptr || *details.ptr != '[' || details.len <= 2)

@@ -37,7 +37,7 @@ static struct acp_raw last_value(struct acp_raw pieces, const char *key)
 {
     struct pick_cursor cursor = {0};
     struct acp_raw piece;
-    struct acp_raw found = acp_raw(NULL);
+    struct acp_raw found = acp_raw_from(NULL);
     while (pick_next(pieces, &cursor, &piece)) {
         struct acp_raw value = pick(piece, key);
         if (value.ptr && !acp_str_is(acp_str_n(value.ptr, value.len), "null"))
@@ -62,7 +62,7 @@ static void write_text(struct acp_raw pieces, const char *key, struct acp_json_w
         is_there = is_there || more.ptr;
     }
     if (is_there) {
-        acp_json_write_key(w, acp_str(key));
+        acp_json_write_key(w, acp_str_from(key));
         acp_json_write_str(w, acp_buf_view(&text));
     }
     acp_arena_finish(&arena);
@@ -82,7 +82,7 @@ static void write_joined(struct joined *joined, struct acp_json_writer *w)
         struct acp_raw value = last_value(pieces, values[i]);
         if (!value.ptr)
             continue;
-        acp_json_write_key(w, acp_str(values[i]));
+        acp_json_write_key(w, acp_str_from(values[i]));
         acp_json_write_raw(w, value);
     }
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

@@ -73,7 +73,7 @@ static uint64_t max_output_of(unsigned version, bool opus, bool haiku)
 
 struct claude claude_of(struct acp_str model)
 {
-    size_t at = text_find(model, acp_str("claude-"));
+    size_t at = text_find(model, acp_str_from("claude-"));
     if (at == TEXT_NOWHERE)
         return (struct claude){.thinking = CLAUDE_OTHER};
     struct acp_str name = acp_str_n(model.ptr + at + 7, model.len - at - 7);

@@ -32,7 +32,7 @@ struct thinking {
 
 static void say(struct thinking *t, const char *text)
 {
-    int err = acp_buf_append_str(&t->play->text, acp_str(text));
+    int err = acp_buf_append_str(&t->play->text, acp_str_from(text));
     t->err = t->err ? t->err : err;
 }
 
@@ -89,7 +89,7 @@ static const char *const step_names[] = {"content", "title", "text", "step", NUL
 
 static void put(struct acp_json_writer *w, const char *key, struct acp_str text)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_str(w, text);
 }
 
@@ -110,7 +110,7 @@ static void put_edit(struct acp_json_writer *w, struct acp_raw properties,
         put_change(w, properties, request);
         return;
     }
-    acp_json_write_key(w, acp_str("edits"));
+    acp_json_write_key(w, acp_str_from("edits"));
     acp_json_begin_array(w);
     acp_json_begin_object(w);
     put_change(w, list, request);
@@ -123,8 +123,8 @@ static void put_step(struct acp_json_writer *w, struct acp_raw properties, struc
 {
     acp_json_begin_object(w);
     put(w, name_in(properties, step_names), content);
-    put(w, "priority", acp_str(priority));
-    put(w, "status", acp_str(status));
+    put(w, "priority", acp_str_from(priority));
+    put(w, "status", acp_str_from(status));
     acp_json_end_object(w);
 }
 
@@ -133,11 +133,11 @@ static void put_plan(struct acp_json_writer *w, struct acp_raw properties,
 {
     const char *list = name_in(properties, plan_names);
     struct acp_raw step = pick(pick(pick(properties, list), "items"), "properties");
-    acp_json_write_key(w, acp_str(list));
+    acp_json_write_key(w, acp_str_from(list));
     acp_json_begin_array(w);
-    put_step(w, step, acp_str("Look at what is there"), "medium", "in_progress");
+    put_step(w, step, acp_str_from("Look at what is there"), "medium", "in_progress");
     put_step(w, step, request->what, "high", "pending");
-    put_step(w, step, acp_str("Check the result"), "medium", "pending");
+    put_step(w, step, acp_str_from("Check the result"), "medium", "pending");
     acp_json_end_array(w);
 }
 
@@ -200,7 +200,7 @@ static void call(struct thinking *t, const struct model_tool *tool,
         say_some(t, at_file ? request->where : request->what, MAX_SHOWN);
         say(t, ".");
     }
-    t->play->tool = acp_str(means[request->wish].tool);
+    t->play->tool = acp_str_from(means[request->wish].tool);
     acp_json_writer_init(&w, &t->play->arguments);
     put_arguments(&w, pick(tool->schema, "properties"), request);
     t->err = t->err ? t->err : w.err;
@@ -214,7 +214,7 @@ static struct acp_str text_of(const struct model_message *message)
         if (message->parts[i].kind == MODEL_TEXT)
             return message->parts[i].text;
     }
-    return acp_str("");
+    return acp_str_from("");
 }
 
 /* All that the user has ever asked to remember. */
@@ -453,7 +453,7 @@ bool demo_say(struct demo_play *play, struct model_stream *s)
     }
     stream_part_end(s);
     if (play->tool.ptr) {
-        stream_call(s, 0, acp_str(NULL), play->tool);
+        stream_call(s, 0, acp_str_from(NULL), play->tool);
         stream_call_end(s, 0, acp_buf_view(&play->arguments));
     }
     s->usage.input = play->input;

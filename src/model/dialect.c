@@ -40,7 +40,7 @@ void dialect_event(const struct model_dialect *dialect, struct model_stream *s, 
 
 void dialect_key(struct acp_json_writer *w, const char *key)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
 }
 
 void dialect_put_str(struct acp_json_writer *w, const char *key, struct acp_str text)
@@ -80,7 +80,7 @@ void dialect_put_resource(struct acp_json_writer *w, const char *key, const stru
     if (!err)
         err = acp_buf_append_str(&text, part->text);
     if (!err)
-        err = acp_buf_append_str(&text, acp_str("\n</resource>"));
+        err = acp_buf_append_str(&text, acp_str_from("\n</resource>"));
     if (err && !w->err)
         w->err = err;
     dialect_put_str(w, key, acp_buf_view(&text));
@@ -102,9 +102,9 @@ void dialect_write_arguments(struct acp_json_writer *w, const struct model_part 
 struct acp_raw dialect_seal(const struct model_dialect *dialect, const struct model_ask *ask,
                             const struct model_part *part)
 {
-    struct acp_str origin = ask->origin.ptr ? ask->origin : acp_str(dialect->name);
+    struct acp_str origin = ask->origin.ptr ? ask->origin : acp_str_from(dialect->name);
     return part->sealed.api.ptr && acp_str_eq(part->sealed.api, origin) ? part->sealed.data
-                                                                        : acp_raw(NULL);
+                                                                        : acp_raw_from(NULL);
 }
 
 size_t model_strip_sealed(struct model_part *parts, size_t count)
@@ -157,7 +157,7 @@ void dialect_put_name(struct acp_json_writer *w, const char *key, struct acp_str
     char room[MAX_NAME];
     bool same;
     size_t n = fit_name(name, names, room, sizeof(room), &same);
-    dialect_put_str(w, key, same ? name : n ? acp_str_n(room, n) : acp_str("unnamed"));
+    dialect_put_str(w, key, same ? name : n ? acp_str_n(room, n) : acp_str_from("unnamed"));
 }
 
 uint64_t dialect_hash(struct acp_str text)
@@ -176,7 +176,7 @@ void dialect_put_id(struct acp_json_writer *w, const char *key, struct acp_str i
     bool same;
     (void) fit_name(id, names, room, most < sizeof(room) ? most : sizeof(room), &same);
     (void) snprintf(own, sizeof(own), "call_%016llx", (unsigned long long) dialect_hash(id));
-    dialect_put_str(w, key, same ? id : acp_str(own));
+    dialect_put_str(w, key, same ? id : acp_str_from(own));
 }
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
@@ -280,7 +280,7 @@ bool dialect_read_error(struct model_stream *s, struct acp_raw body, int status)
         body = pick(body, "0");
     struct acp_raw error = pick(body, "error");
     static const char *const places[] = {"error.message", "error", "message", "detail"};
-    struct acp_str message = acp_str(NULL);
+    struct acp_str message = acp_str_from(NULL);
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !message.ptr; i++)
         message = pick_str(body, places[i], &s->event);
     if (!message.ptr && (!error.ptr || acp_str_is(acp_str_n(error.ptr, error.len), "null")))

@@ -85,7 +85,7 @@ static int read_thinking(struct acp_json_reader *r, struct model_facts *facts,
         [MODEL_THINKING_ADAPTIVE] = "adaptive",
         [MODEL_THINKING_EFFORT] = "effort",
     };
-    struct acp_str word = acp_str("");
+    struct acp_str word = acp_str_from("");
     int err = acp_json_peek(r) == ACP_JSON_STRING ? acp_json_read_str(r, &word) : 0;
     for (size_t i = MODEL_THINKING_NONE; !err && i < sizeof(names) / sizeof(names[0]); i++) {
         if (acp_str_is(word, names[i])) {

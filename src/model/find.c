@@ -178,7 +178,7 @@ static void look_further(struct model_find *find)
         memset(&find->choice, 0, sizeof(find->choice));
         (void) snprintf(find->choice.url, sizeof(find->choice.url), "http://127.0.0.1:%u/v1",
                         find->ports->port);
-        set_server(find, model_provider_find(acp_str(find->ports->provider)));
+        set_server(find, model_provider_find(acp_str_from(find->ports->provider)));
         if (knock(find))
             return;
     }

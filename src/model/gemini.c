@@ -88,7 +88,7 @@ static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
     if (always_thinks(ask->model) || ask->effort != MODEL_EFFORT_NONE)
         dialect_put_bool(w, "includeThoughts", true);
     if (ask->effort && version >= 30)
-        dialect_put_str(w, "thinkingLevel", acp_str(level_of(ask->model, ask->effort)));
+        dialect_put_str(w, "thinkingLevel", acp_str_from(level_of(ask->model, ask->effort)));
     else if (ask->effort)
         dialect_put_u64(w, "thinkingBudget", budget_of(ask->model, ask->effort));
     acp_json_end_object(w);
@@ -136,7 +136,7 @@ static void put_result(struct acp_json_writer *w, const struct model_part *part)
     dialect_key(w, "response");
     acp_json_begin_object(w);
     dialect_put_str(w, part->failed ? "error" : "output",
-                    part->text.ptr ? part->text : acp_str(""));
+                    part->text.ptr ? part->text : acp_str_from(""));
     acp_json_end_object(w);
     acp_json_end_object(w);
 }
@@ -162,7 +162,7 @@ static void put_part(struct acp_json_writer *w, const struct model_part *part, s
     else if (part->kind == MODEL_RESOURCE)
         dialect_put_resource(w, "text", part);
     else
-        dialect_put_str(w, "text", part->text.ptr ? part->text : acp_str(""));
+        dialect_put_str(w, "text", part->text.ptr ? part->text : acp_str_from(""));
     dialect_put_raw(w, "thoughtSignature", seal);
     acp_json_end_object(w);
 }
@@ -182,14 +182,14 @@ static bool is_sent(const struct model_ask *ask, const struct model_part *part)
 static struct acp_raw stand_in(const struct model_ask *ask, const struct model_message *message)
 {
     if (version_of(ask->model) < 30)
-        return acp_raw(NULL);
+        return acp_raw_from(NULL);
     for (size_t i = 0; i < message->part_count; i++) {
         if (message->parts[i].kind == MODEL_CALL)
             return dialect_seal(&dialect_gemini, ask, &message->parts[i]).ptr
-                       ? acp_raw(NULL)
-                       : acp_raw("\"skip_thought_signature_validator\"");
+                       ? acp_raw_from(NULL)
+                       : acp_raw_from("\"skip_thought_signature_validator\"");
     }
-    return acp_raw(NULL);
+    return acp_raw_from(NULL);
 }
 
 static void put_parts(struct acp_json_writer *w, const struct model_ask *ask,
@@ -203,7 +203,7 @@ static void put_parts(struct acp_json_writer *w, const struct model_ask *ask,
             continue;
         if (part->kind == MODEL_CALL && !seal.ptr) {
             seal = missing;
-            missing = acp_raw(NULL);
+            missing = acp_raw_from(NULL);
         }
         put_part(w, part, seal);
     }
@@ -213,7 +213,7 @@ static void put_turn(struct acp_json_writer *w, const struct model_ask *ask,
                      const struct dialect_turn *turn)
 {
     acp_json_begin_object(w);
-    dialect_put_str(w, "role", acp_str(turn->role == MODEL_USER ? "user" : "model"));
+    dialect_put_str(w, "role", acp_str_from(turn->role == MODEL_USER ? "user" : "model"));
     dialect_key(w, "parts");
     acp_json_begin_array(w);
     for (size_t i = turn->begin; i < turn->end; i++) {
@@ -274,14 +274,14 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
 /* The model is in the path; whatever is no plain letter is escaped there. */
 static int path(struct acp_str model, struct acp_buf *url)
 {
-    int err = acp_buf_append_str(url, acp_str("/v1beta/models/"));
+    int err = acp_buf_append_str(url, acp_str_from("/v1beta/models/"));
     for (size_t i = 0; !err && i < model.len; i++) {
         unsigned char c = (unsigned char) model.ptr[i];
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                         (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
         err = is_plain ? acp_buf_append(url, &c, 1) : acp_buf_printf(url, "%%%02X", c);
     }
-    return err ? err : acp_buf_append_str(url, acp_str(":streamGenerateContent?alt=sse"));
+    return err ? err : acp_buf_append_str(url, acp_str_from(":streamGenerateContent?alt=sse"));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -333,7 +333,7 @@ static void read_finish(struct model_stream *s, struct acp_raw candidate)
     }
     if (acp_str_is(reason, "MALFORMED_FUNCTION_CALL") ||
         acp_str_is(reason, "UNEXPECTED_TOOL_CALL")) {
-        stream_fault(s, FAULT_BUSY, acp_str("the model has made a tool call that is none"));
+        stream_fault(s, FAULT_BUSY, acp_str_from("the model has made a tool call that is none"));
         return;
     }
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {

@@ -22,7 +22,7 @@ struct model_limits limits_of(const struct model_ask *ask)
     if (!limits.max_output)
         limits.max_output = claude_of(ask->model).max_output;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !limits.max_output; i++) {
-        if (acp_str_begins(name, rows[i].prefix)) {
+        if (acp_str_starts_with(name, rows[i].prefix)) {
             limits.max_output = rows[i].max_output;
             break;
         }

@@ -104,7 +104,7 @@ static bool ask_limits(struct model_list *list)
     static const struct http_handler handler = {NULL, on_body, on_limits};
     static const char version[] = "/v1";
     const struct model_service *service = list->service;
-    struct acp_str base = acp_str(service->base_url);
+    struct acp_str base = acp_str_from(service->base_url);
     size_t n = sizeof(version) - 1;
     if (!service->limits || !list->count)
         return false;
@@ -198,7 +198,7 @@ static int ask(struct model_list *list, struct acp_failure *failure)
 {
     static const struct http_handler handler = {NULL, on_body, on_end};
     const struct model_service *service = list->service;
-    return get(list, &handler, acp_str(service->base_url), service->dialect->models, failure);
+    return get(list, &handler, acp_str_from(service->base_url), service->dialect->models, failure);
 }
 
 int model_list_new(struct model_service *service, model_listed_fn *listed, void *user,

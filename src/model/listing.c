@@ -7,7 +7,7 @@
 static struct acp_str first_str(struct acp_raw row, const char *const *names,
                                 struct acp_arena *arena)
 {
-    struct acp_str found = acp_str(NULL);
+    struct acp_str found = acp_str_from(NULL);
     for (; *names && !found.ptr; names++)
         found = pick_str(row, *names, arena);
     return found;
@@ -161,7 +161,7 @@ static bool read_row(struct acp_raw json, struct acp_arena *arena, struct listin
     struct acp_str id = first_str(json, ids, arena);
     if (!id.len || !can_answer(json))
         return false;
-    if (acp_str_begins(id, prefix) && id.len > sizeof(prefix) - 1)
+    if (acp_str_starts_with(id, prefix) && id.len > sizeof(prefix) - 1)
         id = acp_str_n(id.ptr + sizeof(prefix) - 1, id.len - (sizeof(prefix) - 1));
     *ret = (struct listing_row){.id = id, .name = first_str(json, names, arena)};
     read_facts(json, &ret->facts);
@@ -211,7 +211,7 @@ void listing_add_limits(struct acp_raw body, struct acp_arena *arena, struct lis
     if (context) { /* llama.cpp: one model, under whatever name */
         read_facts(body, &facts);
         facts.context = context;
-        add_to(rows, count, acp_str(NULL), &facts);
+        add_to(rows, count, acp_str_from(NULL), &facts);
         return;
     }
     struct acp_raw array = pick(body, "data");

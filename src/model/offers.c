@@ -26,7 +26,7 @@ const char *model_variable(const char *const *environment, struct acp_str name)
 
 static const char *variable(const struct looking *looking, const char *name)
 {
-    return name ? model_variable(looking->sources->environment, acp_str(name)) : NULL;
+    return name ? model_variable(looking->sources->environment, acp_str_from(name)) : NULL;
 }
 
 static const char *keep(struct looking *looking, struct acp_str text)
@@ -41,7 +41,7 @@ static const char *say_set(struct looking *looking, const char *variable_name)
 {
     char text[200];
     (void) snprintf(text, sizeof(text), "%s is set", variable_name);
-    return keep(looking, acp_str(text));
+    return keep(looking, acp_str_from(text));
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static const char *fill_address(struct looking *looking, const char *address)
                 first_variable(looking, acp_str_n(address + 1, name ? name - 1 : 0));
             if (!value || (used && !is_plain(value)))
                 return NULL;
-            piece = acp_str(value);
+            piece = acp_str_from(value);
             while (!used && piece.len && piece.ptr[piece.len - 1] == '/')
                 piece.len--;
             n = name + 1;
@@ -106,7 +106,7 @@ static const char *read_ollama_host(struct looking *looking, const char *host)
 {
     char url[300];
     const char *scheme = strncmp(host, "https://", 8) == 0 ? "https" : "http";
-    struct acp_str place = http_place(acp_str(host));
+    struct acp_str place = http_place(acp_str_from(host));
     const char *colon = place.len ? memchr(place.ptr, ':', place.len) : NULL;
     if (place.len && place.ptr[0] == '[') { /* an IPv6 address has colons of its own */
         const char *bracket = memchr(place.ptr, ']', place.len);
@@ -115,13 +115,13 @@ static const char *read_ollama_host(struct looking *looking, const char *host)
     size_t n = colon ? (size_t) (colon - place.ptr) : place.len;
     struct acp_str name = acp_str_n(place.ptr, n);
     if (!n || acp_str_is(name, "0.0.0.0"))
-        name = acp_str("127.0.0.1");
-    struct acp_str port = acp_str(":11434");
+        name = acp_str_from("127.0.0.1");
+    struct acp_str port = acp_str_from(":11434");
     if (colon)
         port = acp_str_n(colon, place.len - n);
     int length = snprintf(url, sizeof(url), "%s://%.*s%.*s/v1", scheme, (int) name.len, name.ptr,
                           (int) port.len, port.ptr);
-    return length > 0 && (size_t) length < sizeof(url) ? keep(looking, acp_str(url)) : NULL;
+    return length > 0 && (size_t) length < sizeof(url) ? keep(looking, acp_str_from(url)) : NULL;
 }
 
 /* Sets base_url where it is not the API's own; false when there is no address. */
@@ -154,7 +154,7 @@ static enum model_api openai_api(const struct looking *looking)
         return MODEL_RESPONSES;
     if (wire && strcmp(wire, "chat") == 0)
         return MODEL_CHAT;
-    bool is_own = acp_str_is(http_place(acp_str(url)), "api.openai.com");
+    bool is_own = acp_str_is(http_place(acp_str_from(url)), "api.openai.com");
     return is_own ? MODEL_RESPONSES : MODEL_CHAT;
 }
 
@@ -301,7 +301,7 @@ int model_offers_read(const struct model_sources *sources, struct acp_arena *are
         if (look_at(&looking, provider, find_custom(sources, provider->id)))
             offers[count++] = looking.offer;
     for (size_t i = 0; i < sources->custom_count; i++)
-        if (!model_provider_find(acp_str(sources->custom[i].id)) &&
+        if (!model_provider_find(acp_str_from(sources->custom[i].id)) &&
             look_at(&looking, NULL, &sources->custom[i]))
             offers[count++] = looking.offer;
     if (looking.err)

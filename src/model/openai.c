@@ -13,7 +13,8 @@ struct acp_str openai_without_vendor(struct acp_str model)
 /* "gpt-5.4-mini" is 54, "gpt-5" is 50; 0 for what is no GPT. */
 static unsigned version_of(struct acp_str model)
 {
-    if (!acp_str_begins(model, "gpt-") || model.len < 5 || model.ptr[4] < '0' || model.ptr[4] > '9')
+    if (!acp_str_starts_with(model, "gpt-") || model.len < 5 || model.ptr[4] < '0' ||
+        model.ptr[4] > '9')
         return 0;
     unsigned version = (unsigned) (model.ptr[4] - '0') * 10;
     if (model.len > 6 && model.ptr[5] == '.' && model.ptr[6] >= '0' && model.ptr[6] <= '9')
@@ -29,7 +30,7 @@ static bool is_of_o_series(struct acp_str model)
 bool openai_is_own(struct acp_str model)
 {
     model = openai_without_vendor(model);
-    return is_of_o_series(model) || acp_str_begins(model, "gpt-");
+    return is_of_o_series(model) || acp_str_starts_with(model, "gpt-");
 }
 
 bool openai_thinks(struct acp_str model)
@@ -40,7 +41,7 @@ bool openai_thinks(struct acp_str model)
 
 bool openai_sums_up(struct acp_str model)
 {
-    return openai_thinks(model) && !acp_str_begins(openai_without_vendor(model), "o1");
+    return openai_thinks(model) && !acp_str_starts_with(openai_without_vendor(model), "o1");
 }
 
 bool openai_thinks_or_calls(struct acp_str model)
@@ -85,11 +86,11 @@ static bool efforts_of_others(struct acp_str model, struct efforts *ret)
         "mistral", "ministral", "codestral", "devstral", "pixtral", "magistral", "llama",
         "gemma",   "phi",       "command",   "gpt-3",    "gpt-4",   "chatgpt-"};
     for (size_t i = 0; i < sizeof(takes_none) / sizeof(takes_none[0]); i++) {
-        if (acp_str_begins(model, takes_none[i]))
+        if (acp_str_starts_with(model, takes_none[i]))
             return false;
     }
     *ret = (struct efforts){MODEL_EFFORT_LOW, MODEL_EFFORT_HIGH, NULL};
-    if (acp_str_begins(model, "deepseek"))
+    if (acp_str_starts_with(model, "deepseek"))
         ret->most = MODEL_EFFORT_MAX;
     return true;
 }
@@ -162,6 +163,6 @@ void openai_put_arguments(struct acp_json_writer *w, const struct model_part *ca
 void openai_put_result_text(struct acp_json_writer *w, const char *key,
                             const struct model_part *result)
 {
-    struct acp_str pieces[] = {acp_str(result->failed ? "Error: " : ""), result->text};
+    struct acp_str pieces[] = {acp_str_from(result->failed ? "Error: " : ""), result->text};
     put_joined(w, key, pieces, 2);
 }

@@ -5,7 +5,7 @@
 
 struct acp_raw pick_member(struct acp_raw object, struct acp_str name)
 {
-    struct acp_raw found = acp_raw(NULL);
+    struct acp_raw found = acp_raw_from(NULL);
     struct acp_json_reader r;
     struct acp_arena arena; /* keys with escapes are unfolded there; there are hardly any */
     acp_arena_init(&arena, 0);
@@ -32,7 +32,7 @@ static struct acp_raw item(struct acp_raw array, size_t index)
         if (index-- == 0)
             return value;
     }
-    return acp_raw(NULL);
+    return acp_raw_from(NULL);
 }
 
 struct acp_raw pick(struct acp_raw text, const char *path)
@@ -52,20 +52,20 @@ struct acp_raw pick(struct acp_raw text, const char *path)
 struct acp_str pick_str(struct acp_raw text, const char *path, struct acp_arena *arena)
 {
     struct acp_raw value = pick(text, path);
-    struct acp_str string = acp_str(NULL);
+    struct acp_str string = acp_str_from(NULL);
     if (!value.ptr)
         return string;
     struct acp_json_reader r;
     acp_json_reader_init(&r, value, arena, 0);
     if (acp_json_read_str(&r, &string))
-        return acp_str(NULL);
+        return acp_str_from(NULL);
     return string;
 }
 
 struct acp_raw pick_quoted(struct acp_raw text, const char *path)
 {
     struct acp_raw value = pick(text, path);
-    return value.len && *value.ptr == '"' ? value : acp_raw(NULL);
+    return value.len && *value.ptr == '"' ? value : acp_raw_from(NULL);
 }
 
 uint64_t pick_u64(struct acp_raw text, const char *path, uint64_t otherwise)

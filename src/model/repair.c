@@ -42,7 +42,7 @@ static bool refuses_seals(enum model_api api, struct acp_str words)
 /* The number behind a phrase. */
 static bool number_behind(struct acp_str words, const char *phrase, uint64_t *ret)
 {
-    size_t at = text_find(words, acp_str(phrase));
+    size_t at = text_find(words, acp_str_from(phrase));
     uint64_t number = 0;
     size_t digits = 0;
     if (at == TEXT_NOWHERE)
@@ -170,7 +170,7 @@ struct acp_str repair_tool_name(enum model_api api, struct acp_raw request,
         if (i == repair->tool)
             return name_of(api, tool, arena);
     }
-    return acp_str(NULL);
+    return acp_str_from(NULL);
 }
 
 /* ---- What is changed ------------------------------------------------------------------------- */
@@ -247,8 +247,8 @@ static void strip_blocks(struct change *c, struct acp_raw message)
     if (!left)
         return;
     acp_json_begin_object(c->w);
-    put(c, acp_str("role"), pick(message, "role"));
-    acp_json_write_key(c->w, acp_str("content"));
+    put(c, acp_str_from("role"), pick(message, "role"));
+    acp_json_write_key(c->w, acp_str_from("content"));
     acp_json_begin_array(c->w);
     cursor = (struct pick_cursor){0};
     while (pick_next(content, &cursor, &block)) {
@@ -267,8 +267,8 @@ static void strip_parts(struct change *c, struct acp_raw content)
     struct acp_raw part;
     bool has_call = false;
     acp_json_begin_object(c->w);
-    put(c, acp_str("role"), pick(content, "role"));
-    acp_json_write_key(c->w, acp_str("parts"));
+    put(c, acp_str_from("role"), pick(content, "role"));
+    acp_json_write_key(c->w, acp_str_from("parts"));
     acp_json_begin_array(c->w);
     while (pick_next(pick(content, "parts"), &cursor, &part)) {
         struct acp_raw call = pick(part, "functionCall");
@@ -278,8 +278,9 @@ static void strip_parts(struct change *c, struct acp_raw content)
         }
         has_call = true;
         acp_json_begin_object(c->w);
-        put(c, acp_str("functionCall"), call);
-        put(c, acp_str("thoughtSignature"), acp_raw("\"skip_thought_signature_validator\""));
+        put(c, acp_str_from("functionCall"), call);
+        put(c, acp_str_from("thoughtSignature"),
+            acp_raw_from("\"skip_thought_signature_validator\""));
         acp_json_end_object(c->w);
     }
     acp_json_end_array(c->w);
@@ -320,11 +321,11 @@ static void write_tools(struct change *c, struct acp_raw request)
     struct acp_raw tools = tools_in(c->api, request);
     if (count_of(tools) <= 1)
         return;
-    acp_json_write_key(c->w, acp_str("tools"));
+    acp_json_write_key(c->w, acp_str_from("tools"));
     if (c->api == MODEL_GEMINI) {
         acp_json_begin_array(c->w);
         acp_json_begin_object(c->w);
-        acp_json_write_key(c->w, acp_str("functionDeclarations"));
+        acp_json_write_key(c->w, acp_str_from("functionDeclarations"));
     }
     write_list(c, tools);
     if (c->api == MODEL_GEMINI) {

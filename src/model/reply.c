@@ -70,7 +70,7 @@ static void on_usage(const struct model_usage *usage, void *user)
     if (reply->over || !reply->handler.usage)
         return;
     struct model_usage complete = *usage;
-    service_complete_usage(reply->service, acp_str(reply->model), &complete);
+    service_complete_usage(reply->service, acp_str_from(reply->model), &complete);
     reply->handler.usage(reply, &complete, reply->user);
 }
 
@@ -108,7 +108,7 @@ void reply_end(struct model_reply *reply, enum model_stop stop, const char *sent
         end.stop = MODEL_ERROR;
         end.sentence = acp_err_text(ACP_ERR_NOMEM);
     }
-    service_complete_usage(reply->service, acp_str(reply->model), &end.usage);
+    service_complete_usage(reply->service, acp_str_from(reply->model), &end.usage);
     reply->over = true;
     http_request_free(reply->request);
     reply->request = NULL;
@@ -284,13 +284,13 @@ static int write_request(struct model_reply *reply, const struct model_ask *ask)
     if (!tools)
         return ACP_ERR_NOMEM;
     sent.tools = tools;
-    sent.origin = acp_str(reply->origin);
+    sent.origin = acp_str_from(reply->origin);
     acp_json_writer_init(&w, &reply->body);
     service->dialect->write(&sent, &w);
     free(tools);
     int err = w.err;
     if (!err)
-        err = acp_buf_append_str(&reply->url, acp_str(service->base_url));
+        err = acp_buf_append_str(&reply->url, acp_str_from(service->base_url));
     if (!err)
         err = service->dialect->path(ask->model, &reply->url);
     return err ? err : acp_buf_append(&reply->url, "", 1);
@@ -306,7 +306,7 @@ static char *origin_of(const struct model_service *service, struct acp_str model
     if (strcmp(service->base_url, service->dialect->base_url) != 0)
         (void) snprintf(
             where, sizeof(where), "@%08llx",
-            (unsigned long long) (dialect_hash(acp_str(service->base_url)) & 0xffffffff));
+            (unsigned long long) (dialect_hash(acp_str_from(service->base_url)) & 0xffffffff));
     if (acp_buf_printf(&text, "%s%s %.*s", service->dialect->name, where, (int) model.len,
                        model.ptr) == 0)
         copy = acp_str_copy(acp_buf_view(&text));
@@ -327,7 +327,7 @@ static int begin(struct model_reply *reply, const struct model_ask *ask,
     reply->origin = origin_of(reply->service, ask->model);
     if (!reply->origin)
         return ACP_ERR_NOMEM;
-    reply->stream.origin = acp_str(reply->origin);
+    reply->stream.origin = acp_str_from(reply->origin);
     int err = write_request(reply, ask);
     return err ? err : reply_attempt(reply, failure);
 }
@@ -338,7 +338,7 @@ int model_ask(struct model_service *service, const struct model_ask *ask,
 {
     struct model_ask whole = *ask;
     if (!whole.model.len)
-        whole.model = acp_str(service->model);
+        whole.model = acp_str_from(service->model);
     int err = check(service, &whole, failure);
     if (err)
         return err;

@@ -11,10 +11,10 @@ static void put_user_part(struct acp_json_writer *w, const struct model_part *pa
 {
     acp_json_begin_object(w);
     if (part->kind == MODEL_IMAGE) {
-        dialect_put_str(w, "type", acp_str("input_image"));
+        dialect_put_str(w, "type", acp_str_from("input_image"));
         openai_put_data_url(w, "image_url", part);
     } else {
-        dialect_put_str(w, "type", acp_str("input_text"));
+        dialect_put_str(w, "type", acp_str_from("input_text"));
         if (part->kind == MODEL_RESOURCE)
             dialect_put_resource(w, "text", part);
         else
@@ -26,7 +26,7 @@ static void put_user_part(struct acp_json_writer *w, const struct model_part *pa
 static void put_result(struct acp_json_writer *w, const struct model_part *part)
 {
     acp_json_begin_object(w);
-    dialect_put_str(w, "type", acp_str("function_call_output"));
+    dialect_put_str(w, "type", acp_str_from("function_call_output"));
     dialect_put_id(w, "call_id", part->id, NAMES_PLAIN, MAX_ID);
     openai_put_result_text(w, "output", part);
     acp_json_end_object(w);
@@ -45,8 +45,8 @@ static void put_user(struct acp_json_writer *w, const struct model_message *mess
     if (!others)
         return;
     acp_json_begin_object(w);
-    dialect_put_str(w, "type", acp_str("message"));
-    dialect_put_str(w, "role", acp_str("user"));
+    dialect_put_str(w, "type", acp_str_from("message"));
+    dialect_put_str(w, "role", acp_str_from("user"));
     dialect_key(w, "content");
     acp_json_begin_array(w);
     for (size_t i = 0; i < message->part_count; i++) {
@@ -61,13 +61,13 @@ static void put_user(struct acp_json_writer *w, const struct model_message *mess
 static void put_said(struct acp_json_writer *w, const struct model_part *part, struct acp_raw phase)
 {
     acp_json_begin_object(w);
-    dialect_put_str(w, "type", acp_str("message"));
-    dialect_put_str(w, "role", acp_str("assistant"));
+    dialect_put_str(w, "type", acp_str_from("message"));
+    dialect_put_str(w, "role", acp_str_from("assistant"));
     dialect_put_raw(w, "phase", phase);
     dialect_key(w, "content");
     acp_json_begin_array(w);
     acp_json_begin_object(w);
-    dialect_put_str(w, "type", acp_str("output_text"));
+    dialect_put_str(w, "type", acp_str_from("output_text"));
     dialect_put_str(w, "text", part->text);
     acp_json_end_object(w);
     acp_json_end_array(w);
@@ -77,7 +77,7 @@ static void put_said(struct acp_json_writer *w, const struct model_part *part, s
 static void put_call(struct acp_json_writer *w, const struct model_part *part)
 {
     acp_json_begin_object(w);
-    dialect_put_str(w, "type", acp_str("function_call"));
+    dialect_put_str(w, "type", acp_str_from("function_call"));
     dialect_put_id(w, "call_id", part->id, NAMES_PLAIN, MAX_ID);
     dialect_put_name(w, "name", part->name, NAMES_PLAIN);
     openai_put_arguments(w, part);
@@ -107,7 +107,7 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
     acp_json_begin_array(w);
     for (size_t i = 0; i < ask->tool_count; i++) {
         acp_json_begin_object(w);
-        dialect_put_str(w, "type", acp_str("function"));
+        dialect_put_str(w, "type", acp_str_from("function"));
         dialect_put_name(w, "name", ask->tools[i].name, NAMES_PLAIN);
         dialect_put_str(w, "description", ask->tools[i].description);
         dialect_key(w, "parameters");
@@ -122,15 +122,15 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
 static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
 {
     const char *effort = openai_effort(ask->model, ask->effort);
-    bool sums_up = openai_sums_up(ask->model) && !acp_str_is(acp_str(effort), "none");
-    dialect_put_raw(w, "include", acp_raw("[\"reasoning.encrypted_content\"]"));
+    bool sums_up = openai_sums_up(ask->model) && !acp_str_is(acp_str_from(effort), "none");
+    dialect_put_raw(w, "include", acp_raw_from("[\"reasoning.encrypted_content\"]"));
     if (!effort && !sums_up)
         return;
     dialect_key(w, "reasoning");
     acp_json_begin_object(w);
-    dialect_put_str(w, "effort", acp_str(effort));
+    dialect_put_str(w, "effort", acp_str_from(effort));
     if (sums_up)
-        dialect_put_str(w, "summary", acp_str("auto"));
+        dialect_put_str(w, "summary", acp_str_from("auto"));
     acp_json_end_object(w);
 }
 
@@ -173,7 +173,7 @@ static void write(const struct model_ask *ask, struct acp_json_writer *w)
 static int path(struct acp_str model, struct acp_buf *url)
 {
     (void) model;
-    return acp_buf_append_str(url, acp_str("/responses"));
+    return acp_buf_append_str(url, acp_str_from("/responses"));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -190,9 +190,9 @@ static void seal_thought(struct model_stream *s, struct acp_raw item)
     acp_buf_init(&text, STREAM_MAX_ANSWER);
     acp_json_writer_init(&w, &text);
     acp_json_begin_object(&w);
-    dialect_put_str(&w, "type", acp_str("reasoning"));
+    dialect_put_str(&w, "type", acp_str_from("reasoning"));
     dialect_put_raw(&w, "id", pick(item, "id"));
-    dialect_put_raw(&w, "summary", summary.ptr ? summary : acp_raw("[]"));
+    dialect_put_raw(&w, "summary", summary.ptr ? summary : acp_raw_from("[]"));
     dialect_put_raw(&w, "encrypted_content", content);
     acp_json_end_object(&w);
     if (w.err && !s->err)
@@ -231,7 +231,7 @@ static void read_item_done(struct model_stream *s, struct acp_raw event)
 static void read_summary_part(struct model_stream *s, struct acp_raw event)
 {
     if (pick_u64(event, "summary_index", 0) > 0)
-        stream_thought(s, acp_str("\n\n"));
+        stream_thought(s, acp_str_from("\n\n"));
 }
 
 static void read_usage(struct model_stream *s, struct acp_raw usage)

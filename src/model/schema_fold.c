@@ -52,15 +52,15 @@ static const char *const ref_places[] = {"#/$defs/", "#/definitions/"};
 /* The name behind a reference into the root's own definitions; absent for others. */
 static struct acp_str ref_name(struct fold *fold, struct acp_raw schema, const char **ret_place)
 {
-    struct acp_str ref = pick_str(pick_member(schema, acp_str("$ref")), "", &fold->arena);
+    struct acp_str ref = pick_str(pick_member(schema, acp_str_from("$ref")), "", &fold->arena);
     for (size_t i = 0; ref.ptr && i < 2; i++) {
         size_t n = strlen(ref_places[i]);
-        if (acp_str_begins(ref, ref_places[i])) {
+        if (acp_str_starts_with(ref, ref_places[i])) {
             *ret_place = i ? "definitions" : "$defs";
             return acp_str_n(ref.ptr + n, ref.len - n);
         }
     }
-    return acp_str(NULL);
+    return acp_str_from(NULL);
 }
 
 /* What a schema that is a reference refers to; any other is itself. */
@@ -71,7 +71,7 @@ static struct acp_raw resolve(struct fold *fold, struct acp_raw schema)
         struct acp_str name = ref_name(fold, schema, &place);
         if (!name.ptr)
             break;
-        struct acp_raw target = pick_member(pick_member(fold->root, acp_str(place)), name);
+        struct acp_raw target = pick_member(pick_member(fold->root, acp_str_from(place)), name);
         if (!is_object(target))
             break;
         schema = target;
@@ -147,7 +147,7 @@ static void copy_keyword(struct fold *fold, struct acp_str key, struct acp_raw v
     static const char *const schemas[] = {"items", "additionalProperties", NULL};
     struct acp_json_writer *w = fold->w;
     if (acp_str_is(key, "definitions"))
-        key = acp_str("$defs");
+        key = acp_str_from("$defs");
     bool is_flag =
         acp_str_is(key, "additionalProperties") && (*value.ptr == 't' || *value.ptr == 'f');
     if (is_plain_keyword(key, value) || is_flag) {
@@ -164,7 +164,7 @@ static void copy_keyword(struct fold *fold, struct acp_str key, struct acp_raw v
         copy_schema(fold, value, depth + 1);
     } else if (acp_str_is(key, "const") &&
                (is_string(value) || (*value.ptr >= '0' && *value.ptr <= '9'))) {
-        acp_json_write_key(w, acp_str("enum"));
+        acp_json_write_key(w, acp_str_from("enum"));
         acp_json_begin_array(w);
         acp_json_write_raw(w, value);
         acp_json_end_array(w);
@@ -210,15 +210,15 @@ static void copy_schema(struct fold *fold, struct acp_raw schema, unsigned depth
     if (name.ptr) { /* nothing else may stand beside a reference */
         struct acp_buf ref;
         acp_buf_init(&ref, SCHEMA_MAX_BYTES);
-        int err = acp_buf_append_str(&ref, acp_str(ref_places[0]));
+        int err = acp_buf_append_str(&ref, acp_str_from(ref_places[0]));
         err = err ? err : acp_buf_append_str(&ref, name);
         fold->w->err = fold->w->err ? fold->w->err : err;
-        acp_json_write_key(fold->w, acp_str("$ref"));
+        acp_json_write_key(fold->w, acp_str_from("$ref"));
         acp_json_write_str(fold->w, acp_buf_view(&ref));
         acp_buf_finish(&ref);
     } else {
         struct pick_cursor cursor = {0};
-        struct acp_raw all = pick_member(schema, acp_str("allOf"));
+        struct acp_raw all = pick_member(schema, acp_str_from("allOf"));
         while (count < MAX_LAYERS && pick_next(all, &cursor, &layers[count])) {
             layers[count] = resolve(fold, layers[count]);
             count += is_object(layers[count]);
@@ -239,7 +239,7 @@ static void collect(struct fold *fold, struct acp_raw schema, unsigned choice, u
         return;
     fold->branches[fold->count++] = (struct branch){schema, choice};
     for (size_t i = 0; i < 3; i++) {
-        struct acp_raw list = pick_member(schema, acp_str(words[i]));
+        struct acp_raw list = pick_member(schema, acp_str_from(words[i]));
         struct pick_cursor cursor = {0};
         struct acp_raw item;
         unsigned inner = choice;
@@ -253,7 +253,7 @@ static void collect(struct fold *fold, struct acp_raw schema, unsigned choice, u
 
 static struct acp_raw property_of(const struct branch *branch, struct acp_str name)
 {
-    return pick_member(pick_member(branch->schema, acp_str("properties")), name);
+    return pick_member(pick_member(branch->schema, acp_str_from("properties")), name);
 }
 
 static bool is_name_taken(const struct fold *fold, struct acp_str name)
@@ -296,7 +296,7 @@ static void write_property(struct fold *fold, size_t at, struct acp_str name, st
         return;
     }
     acp_json_begin_object(fold->w);
-    acp_json_write_key(fold->w, acp_str("anyOf"));
+    acp_json_write_key(fold->w, acp_str_from("anyOf"));
     acp_json_begin_array(fold->w);
     for (size_t i = at; i < fold->count; i++) {
         struct acp_raw one = property_of(&fold->branches[i], name);
@@ -324,10 +324,10 @@ static bool is_known_before(const struct fold *fold, size_t at, struct acp_str n
 static void write_properties(struct fold *fold)
 {
     size_t left = SCHEMA_MAX_PROPERTIES;
-    acp_json_write_key(fold->w, acp_str("properties"));
+    acp_json_write_key(fold->w, acp_str_from("properties"));
     acp_json_begin_object(fold->w);
     for (size_t i = 0; i < fold->count; i++) {
-        struct acp_raw map = pick_member(fold->branches[i].schema, acp_str("properties"));
+        struct acp_raw map = pick_member(fold->branches[i].schema, acp_str_from("properties"));
         struct acp_json_reader r;
         struct acp_str name;
         struct acp_raw value;
@@ -346,7 +346,7 @@ static void write_properties(struct fold *fold)
 
 static bool requires(struct fold *fold, const struct branch *branch, struct acp_str name)
 {
-    struct acp_raw list = pick_member(branch->schema, acp_str("required"));
+    struct acp_raw list = pick_member(branch->schema, acp_str_from("required"));
     struct pick_cursor cursor = {0};
     struct acp_raw item;
     while (pick_next(list, &cursor, &item)) {
@@ -388,7 +388,7 @@ static void write_required(struct fold *fold)
     size_t left = SCHEMA_MAX_PROPERTIES;
     bool begun = false;
     for (size_t i = 0; i < fold->count; i++) {
-        struct acp_raw list = pick_member(fold->branches[i].schema, acp_str("required"));
+        struct acp_raw list = pick_member(fold->branches[i].schema, acp_str_from("required"));
         struct pick_cursor cursor = {0};
         struct acp_raw item;
         for (; left && pick_next(list, &cursor, &item); left--) {
@@ -398,7 +398,7 @@ static void write_required(struct fold *fold)
                 !choice_requires(fold, fold->branches[i].choice, name))
                 continue;
             if (!begun) {
-                acp_json_write_key(fold->w, acp_str("required"));
+                acp_json_write_key(fold->w, acp_str_from("required"));
                 acp_json_begin_array(fold->w);
             }
             begun = true;
@@ -441,8 +441,8 @@ void schema_write(struct acp_raw schema, enum schema_taker taker, struct acp_jso
     bool is_good = schema.len && schema.len <= SCHEMA_MAX_BYTES && is_object(schema) &&
                    acp_json_validate(schema, 0, NULL) == 0;
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("type"));
-    acp_json_write_str(w, acp_str("object"));
+    acp_json_write_key(w, acp_str_from("type"));
+    acp_json_write_str(w, acp_str_from("object"));
     acp_arena_init(&fold.arena, 0);
     if (is_good) {
         collect(&fold, schema, 0, 0);
@@ -450,7 +450,7 @@ void schema_write(struct acp_raw schema, enum schema_taker taker, struct acp_jso
         write_required(&fold);
         write_rest(&fold);
     } else {
-        acp_json_write_key(w, acp_str("properties"));
+        acp_json_write_key(w, acp_str_from("properties"));
         acp_json_begin_object(w);
         acp_json_end_object(w);
     }

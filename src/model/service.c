@@ -11,7 +11,7 @@
 static int check_url(const char *url, struct acp_failure *failure)
 {
     bool is_http = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
-    if (is_http && http_place(acp_str(url)).len)
+    if (is_http && http_place(acp_str_from(url)).len)
         return 0;
     if (failure) {
         *failure = (struct acp_failure){.err = ACP_ERR_ARGUMENT};
@@ -31,18 +31,18 @@ static int copy_text(char **ret, struct acp_str text)
 static int name_service(struct model_service *service, const struct model_settings *settings)
 {
     if (settings->name)
-        return copy_text(&service->name, acp_str(settings->name));
+        return copy_text(&service->name, acp_str_from(settings->name));
     if (!service->dialect)
-        return copy_text(&service->name, acp_str("the demo model"));
+        return copy_text(&service->name, acp_str_from("the demo model"));
     if (settings->base_url && strcmp(settings->base_url, service->dialect->base_url) != 0)
-        return copy_text(&service->name, http_place(acp_str(settings->base_url)));
-    return copy_text(&service->name, acp_str(service->dialect->title));
+        return copy_text(&service->name, http_place(acp_str_from(settings->base_url)));
+    return copy_text(&service->name, acp_str_from(service->dialect->title));
 }
 
 /* Another copy, or NULL where there is none. */
 static int copy_optional(char **ret, const char *text)
 {
-    return text ? copy_text(ret, acp_str(text)) : 0;
+    return text ? copy_text(ret, acp_str_from(text)) : 0;
 }
 
 /* Whose address it is when nobody says: that of the API's own, or of somebody who imitates it. */
@@ -61,10 +61,10 @@ static const char *provider_of(const struct model_service *service)
 static int copy_settings(struct model_service *service, const struct model_settings *settings,
                          struct acp_failure *failure)
 {
-    int err = copy_text(&service->model, acp_str(settings->model ? settings->model : ""));
+    int err = copy_text(&service->model, acp_str_from(settings->model ? settings->model : ""));
     if (!err && service->dialect) {
         const char *url = settings->base_url ? settings->base_url : service->dialect->base_url;
-        struct acp_str base = acp_str(url);
+        struct acp_str base = acp_str_from(url);
         err = check_url(url, failure);
         while (base.len && base.ptr[base.len - 1] == '/')
             base.len--;
@@ -79,7 +79,7 @@ static int copy_settings(struct model_service *service, const struct model_setti
     if (!err)
         err = copy_optional(&service->limits, settings->limits);
     if (!err && settings->key && *settings->key)
-        err = copy_text(&service->key, acp_str(settings->key));
+        err = copy_text(&service->key, acp_str_from(settings->key));
     if (!err)
         err = service_copy_headers(service, settings->headers, failure);
     return err ? err : name_service(service, settings);

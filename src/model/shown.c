@@ -51,7 +51,7 @@ static struct shown_pieces begin_again(struct shown *shown, enum shown_track tra
 {
     struct shown_pieces pieces = {.count = 3, .is_news = true};
     shown->differs[track] = true;
-    pieces.items[0] = acp_str("\n\n");
+    pieces.items[0] = acp_str_from("\n\n");
     pieces.items[1] = acp_str_n(acp_buf_view(&shown->said[track]).ptr, shown->at[track]);
     pieces.items[2] = piece;
     return pieces;
@@ -81,7 +81,7 @@ struct shown_pieces shown_end(struct shown *shown)
 {
     struct shown_pieces pieces = {0};
     if (!shown->differs[SHOWN_TEXT] && shown->at[SHOWN_TEXT] < shown->said[SHOWN_TEXT].len) {
-        pieces = begin_again(shown, SHOWN_TEXT, acp_str(""));
+        pieces = begin_again(shown, SHOWN_TEXT, acp_str_from(""));
         if (!shown->at[SHOWN_TEXT])
             pieces.count = 0; /* it says nothing at all: the notice is enough */
     }

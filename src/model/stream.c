@@ -130,7 +130,7 @@ static void seal(struct model_stream *s, struct stream_part *part, const char *a
 {
     struct acp_str copy = keep(s, acp_str_n(data.ptr, data.len));
     if (copy.ptr)
-        part->part.sealed = (struct model_sealed){s->origin.ptr ? s->origin : acp_str(api),
+        part->part.sealed = (struct model_sealed){s->origin.ptr ? s->origin : acp_str_from(api),
                                                   acp_raw_n(copy.ptr, copy.len)};
 }
 
@@ -200,7 +200,7 @@ void stream_call(struct model_stream *s, size_t key, struct acp_str id, struct a
     if (!id.len) {
         (void) snprintf(own, sizeof(own), STREAM_OWN_ID "%llx_%zu", (unsigned long long) s->salt,
                         s->count);
-        id = acp_str(own);
+        id = acp_str_from(own);
     }
     part->key = key;
     part->part.id = keep(s, id);
@@ -228,7 +228,7 @@ static void take_arguments(struct stream_part *part)
     struct acp_json_reader r;
     acp_json_reader_init(&r, raw, NULL, 0);
     if (!text.len) {
-        part->part.arguments = acp_raw("{}");
+        part->part.arguments = acp_raw_from("{}");
     } else if (acp_json_peek(&r) == ACP_JSON_OBJECT && acp_json_validate(raw, 0, NULL) == 0) {
         part->part.arguments = raw;
     } else {

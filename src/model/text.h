@@ -18,7 +18,7 @@ static inline size_t text_find(struct acp_str text, struct acp_str word)
 
 static inline bool text_has(struct acp_str text, const char *word)
 {
-    return text_find(text, acp_str(word)) != TEXT_NOWHERE;
+    return text_find(text, acp_str_from(word)) != TEXT_NOWHERE;
 }
 
 #endif

@@ -17,7 +17,7 @@ enum {
 static void fail(struct model_reply *reply, const char *sentence)
 {
     reply_end(reply, MODEL_ERROR, sentence, false,
-              service_says_too_long(acp_str(sentence)) && !reply->stream.told);
+              service_says_too_long(acp_str_from(sentence)) && !reply->stream.told);
 }
 
 static void on_wait_over(uv_timer_t *timer)
@@ -119,7 +119,7 @@ static void take_fault(struct model_reply *reply)
         try_again(reply, sentence, NULL);
     else
         reply_end(reply, MODEL_ERROR, sentence, s->fault == FAULT_AUTH,
-                  service_says_too_long(acp_str(s->sentence)));
+                  service_says_too_long(acp_str_from(s->sentence)));
 }
 
 /* False when the reply goes no further. */

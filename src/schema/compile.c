@@ -98,7 +98,7 @@ int schema_node_of(struct schema_compiler *c, const struct schema_value *value,
 static int settle(struct schema_compiler *c, struct schema_node *node)
 {
     if (node->items_listed) {
-        if (schema_value_find(node->source, acp_str("prefixItems")))
+        if (schema_value_find(node->source, acp_str_from("prefixItems")))
             return schema_refuse(c, node->source, "items is a list and there is prefixItems too");
         node->items = node->additional_items;
     }
@@ -127,7 +127,7 @@ static int compile_all(struct schema_compiler *c)
     if (!home)
         return schema_no_memory(c);
     home->root = &schema->source;
-    home->uri = acp_str("");
+    home->uri = acp_str_from("");
     if (acp_map_set(&c->names, home->uri, &schema->source))
         return schema_no_memory(c);
     int err = schema_survey(c, &schema->source, home);

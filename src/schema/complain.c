@@ -14,7 +14,7 @@ enum { QUOTED = 60, LISTED = 300 };
 /* The buffers are bounded; what does not fit any more is left out. */
 static void put(struct schema_checker *c, const char *text)
 {
-    (void) acp_buf_append_str(&c->message, acp_str(text));
+    (void) acp_buf_append_str(&c->message, acp_str_from(text));
 }
 
 static void put_value(struct schema_checker *c, const struct schema_value *value)

@@ -71,12 +71,12 @@ static int take_names(struct schema_compiler *c, const struct schema_value *sche
                       struct schema_resource **home)
 {
     static const char *const anchors[] = {"$anchor", "$dynamicAnchor"};
-    const struct schema_member *id = schema_value_find(schema, acp_str("$id"));
+    const struct schema_member *id = schema_value_find(schema, acp_str_from("$id"));
     int err = 0;
     if (id && id->value.type == ACP_JSON_STRING)
         err = take_id(c, schema, &id->value, home);
     for (size_t i = 0; !err && i < sizeof(anchors) / sizeof(anchors[0]); i++) {
-        const struct schema_member *anchor = schema_value_find(schema, acp_str(anchors[i]));
+        const struct schema_member *anchor = schema_value_find(schema, acp_str_from(anchors[i]));
         if (anchor && anchor->value.type == ACP_JSON_STRING)
             err = add_anchor(c, *home, anchor->value.is.text, schema, &anchor->value);
     }

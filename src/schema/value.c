@@ -368,7 +368,7 @@ int schema_value_print(const struct schema_value *value, size_t max, struct acp_
             text.len--;
     int err = w.err ? w.err : acp_buf_append_str(out, text);
     if (!err && cut)
-        err = acp_buf_append_str(out, acp_str("..."));
+        err = acp_buf_append_str(out, acp_str_from("..."));
     acp_buf_finish(&json);
     return err;
 }

@@ -100,7 +100,7 @@ static int insert_text(struct pass *pass, const struct text *text)
         return err;
     (void) sqlite.bind_int64(statement, 1, store_place(pass->number, text->seq));
     store_bind_str(statement, 2, words);
-    store_bind_str(statement, 3, acp_str(store_author_name(text->author)));
+    store_bind_str(statement, 3, acp_str_from(store_author_name(text->author)));
     return store_run(pass->store, statement, pass->failure);
 }
 

@@ -163,7 +163,7 @@ int store_log_create(struct store_writer *w, const struct store_session *session
     struct store_session row = *session;
     if (!row.id.ptr) {
         store_new_id(made);
-        row.id = acp_str(made);
+        row.id = acp_str_from(made);
     }
     row.created = row.created ? row.created : store_now();
     if (w->closing || !store_is_id(row.id))
@@ -221,7 +221,7 @@ int store_log_open(struct store_writer *w, struct acp_str id, store_opened_fn *o
         return store_fail(failure, ACP_ERR_NOMEM, "out of memory");
     }
     log->claim = claim;
-    request->session.id = acp_str(log->id);
+    request->session.id = acp_str_from(log->id);
     request->opened = opened;
     err = push_request(w, request);
     if (err) {
@@ -284,7 +284,7 @@ void store_log_close(struct store_log *log)
 
 struct acp_str store_log_id(const struct store_log *log)
 {
-    return acp_str(log->id);
+    return acp_str_from(log->id);
 }
 
 uint64_t store_log_last_seq(const struct store_log *log)

@@ -166,7 +166,7 @@ static int say_plan(struct reading *reading, const struct member *m, struct stor
     ret->key = text_of(reading, in[0].value);
     ret->whole = true;
     if (!ret->key.ptr)
-        ret->key = acp_str("");
+        ret->key = acp_str_from("");
     each_item(reading, m[ENTRIES].value, add_plan_entry);
     each_item(reading, in[1].value, add_plan_entry);
     add_words(reading, text_of(reading, in[2].value), "\n");

@@ -117,7 +117,7 @@ static int copy_into(struct store *store, const char *target, struct acp_failure
     if (code == SQLITE_OK)
         code = sqlite.prepare_v3(reader, "VACUUM INTO ?1", -1, 0, &statement, NULL);
     if (code == SQLITE_OK) {
-        store_bind_str(statement, 1, acp_str(target));
+        store_bind_str(statement, 1, acp_str_from(target));
         code = sqlite.step(statement);
     }
     (void) sqlite.finalize(statement);

@@ -17,7 +17,7 @@ static int quote(struct acp_buf *out, struct acp_str text, bool prefix)
         char c = text.ptr[i];
         err = c == '"' ? acp_buf_append(out, "\"\"", 2) : acp_buf_append(out, &c, 1);
     }
-    return err ? err : acp_buf_append_str(out, acp_str(prefix ? "\"* " : "\" "));
+    return err ? err : acp_buf_append_str(out, acp_str_from(prefix ? "\"* " : "\" "));
 }
 
 /* One word, or the words between quotes, from *at on; moves it behind them. */
@@ -60,8 +60,8 @@ static void bind_query(sqlite3_stmt *statement, const struct store_query *query,
                        struct acp_str match)
 {
     store_bind_str(statement, 1, match);
-    store_bind_str(statement, 2, acp_str(query->mark ? query->mark : ""));
-    store_bind_str(statement, 3, acp_str(query->end_mark ? query->end_mark : ""));
+    store_bind_str(statement, 2, acp_str_from(query->mark ? query->mark : ""));
+    store_bind_str(statement, 3, acp_str_from(query->end_mark ? query->end_mark : ""));
     store_bind_str(statement, 4, query->session);
     store_bind_str(statement, 5, query->agent);
     store_bind_str(statement, 6, query->scope);

@@ -407,7 +407,7 @@ int store_prune(struct store *store, const struct store_prune *prune, uint64_t *
     uint64_t removed = prune->dry_run ? c.count : 0;
     struct acp_str rest = acp_buf_view(&c.ids);
     while (!err && !prune->dry_run && rest.len > 0) {
-        struct acp_str id = acp_str(rest.ptr);
+        struct acp_str id = acp_str_from(rest.ptr);
         rest = acp_str_n(rest.ptr + id.len + 1, rest.len - id.len - 1);
         err = store_delete(store, id, failure);
         if (!err)

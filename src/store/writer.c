@@ -160,7 +160,8 @@ static int perform(struct store_writer *w, struct request *request, struct acp_f
             *failure = request->failure;
         return err;
     case REQUEST_CHANGE:
-        return store_change_session(w->store, acp_str(request->log->id), &request->change, failure);
+        return store_change_session(w->store, acp_str_from(request->log->id), &request->change,
+                                    failure);
     case REQUEST_CLOSE:
     case REQUEST_FLUSH:
         break;

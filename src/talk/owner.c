@@ -143,7 +143,7 @@ static void on_record(struct talk *talk, const struct record *record, void *user
     for (struct visitor *v = owner->visitors; v; v = v->next) {
         if (!v->peer || !is_for(owner, v, record->request))
             continue;
-        struct acp_json_writer *w = acp_peer_begin_notify(v->peer, acp_str("owner/record"));
+        struct acp_json_writer *w = acp_peer_begin_notify(v->peer, acp_str_from("owner/record"));
         (void) record_write(record, owner->options->talk.session, w);
         (void) acp_peer_commit(v->peer, NULL);
     }
@@ -215,7 +215,7 @@ static void on_question(struct talk *talk, const struct talk_question *question,
     struct visitor *visitor = visitor_of(owner, talk_request(talk));
     struct asked *asked = visitor && visitor->peer ? calloc(1, sizeof(*asked)) : NULL;
     struct acp_request request = {
-        .method = acp_str("owner/ask"), .reply = on_answered, .user = asked};
+        .method = acp_str_from("owner/ask"), .reply = on_answered, .user = asked};
     struct acp_json_writer *w = asked ? acp_peer_begin_request(visitor->peer, &request) : NULL;
     if (w)
         wire_write_question(w, question);
@@ -249,18 +249,19 @@ static void on_question_gone(struct talk *talk, uint64_t number, void *user)
 
 static void refuse(struct visitor *visitor, acp_call call, int64_t code, const char *sentence)
 {
-    (void) acp_peer_error(visitor->peer, call, code, acp_str(sentence), acp_raw(NULL));
+    (void) acp_peer_error(visitor->peer, call, code, acp_str_from(sentence), acp_raw_from(NULL));
 }
 
 static void tell_place(struct visitor *visitor, acp_call call, uint64_t request, size_t ahead,
                        bool wait)
 {
-    struct acp_json_writer *w = wait ? acp_peer_begin_notify(visitor->peer, acp_str("owner/queued"))
-                                     : acp_peer_begin_result(visitor->peer, call);
+    struct acp_json_writer *w =
+        wait ? acp_peer_begin_notify(visitor->peer, acp_str_from("owner/queued"))
+             : acp_peer_begin_result(visitor->peer, call);
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("request"));
+    acp_json_write_key(w, acp_str_from("request"));
     acp_json_write_u64(w, request);
-    acp_json_write_key(w, acp_str("ahead"));
+    acp_json_write_key(w, acp_str_from("ahead"));
     acp_json_write_u64(w, ahead);
     acp_json_end_object(w);
     (void) acp_peer_commit(visitor->peer, NULL);
@@ -315,17 +316,18 @@ static void serve_prompt(struct visitor *visitor, acp_call call, struct acp_raw 
 static void serve_cancel(struct visitor *visitor, acp_call call)
 {
     bool cancelled = talk_cancel(visitor->owner->talk, CANCEL_GRACE_MS);
-    (void) acp_peer_result(visitor->peer, call,
-                           acp_raw(cancelled ? "{\"cancelled\":true}" : "{\"cancelled\":false}"));
+    (void) acp_peer_result(
+        visitor->peer, call,
+        acp_raw_from(cancelled ? "{\"cancelled\":true}" : "{\"cancelled\":false}"));
 }
 
 static void serve_give_up(struct visitor *visitor, acp_call call)
 {
     struct owner *owner = visitor->owner;
     const struct talk_end taken_back = {
-        .kind = TALK_STOPPED, .stop = acp_str("cancelled"), .cancelled = true};
+        .kind = TALK_STOPPED, .stop = acp_str_from("cancelled"), .cancelled = true};
     struct waited *next;
-    (void) acp_peer_result(visitor->peer, call, acp_raw(NULL));
+    (void) acp_peer_result(visitor->peer, call, acp_raw_from(NULL));
     for (struct waited *w = owner->waited; w; w = next) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the end of one prompt frees no other */
         next = w->next;
@@ -353,9 +355,9 @@ static void on_set(struct talk *talk, const struct acp_outcome *outcome, void *u
     if (visitor->peer && outcome->err)
         (void) acp_peer_error(visitor->peer, setting->call,
                               outcome->code ? outcome->code : CODE_INTERNAL, outcome->why,
-                              acp_raw(NULL));
+                              acp_raw_from(NULL));
     else if (visitor->peer)
-        (void) acp_peer_result(visitor->peer, setting->call, acp_raw(NULL));
+        (void) acp_peer_result(visitor->peer, setting->call, acp_raw_from(NULL));
     free(setting);
     visitor->owner->setting_count--;
     note_work(visitor->owner);
@@ -429,7 +431,7 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     } else if (acp_str_is(message->method, "owner/status")) {
         serve_status(visitor, call);
     } else if (acp_str_is(message->method, "owner/stop")) {
-        (void) acp_peer_result(visitor->peer, call, acp_raw(NULL));
+        (void) acp_peer_result(visitor->peer, call, acp_raw_from(NULL));
         end(visitor->owner);
     } else {
         refuse(visitor, call, CODE_METHOD, "Method not found");
@@ -443,7 +445,7 @@ static void regulate(struct owner *owner)
 {
     bool pressed = false;
     for (const struct visitor *v = owner->visitors; v && !pressed; v = v->next)
-        pressed = v->peer && acp_peer_is_pressed(v->peer);
+        pressed = v->peer && acp_peer_is_above_high_water(v->peer);
     if (owner->talk)
         talk_pause(owner->talk, pressed);
 }

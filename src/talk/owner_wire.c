@@ -92,19 +92,19 @@ static void write_text(struct acp_json_writer *w, const char *name, struct acp_s
 {
     if (!text.ptr)
         return;
-    acp_json_write_key(w, acp_str(name));
+    acp_json_write_key(w, acp_str_from(name));
     acp_json_write_str(w, text);
 }
 
 static void write_number(struct acp_json_writer *w, const char *name, uint64_t number)
 {
-    acp_json_write_key(w, acp_str(name));
+    acp_json_write_key(w, acp_str_from(name));
     acp_json_write_u64(w, number);
 }
 
 static void write_flag(struct acp_json_writer *w, const char *name, bool flag)
 {
-    acp_json_write_key(w, acp_str(name));
+    acp_json_write_key(w, acp_str_from(name));
     acp_json_write_bool(w, flag);
 }
 
@@ -113,10 +113,10 @@ static void write_flag(struct acp_json_writer *w, const char *name, bool flag)
 void wire_write_prompt(struct acp_json_writer *w, const struct wire_prompt *prompt)
 {
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("body"));
+    acp_json_write_key(w, acp_str_from("body"));
     acp_json_write_raw(w, prompt->body);
     write_number(w, "timeoutMs", prompt->timeout_ms);
-    write_text(w, "approve", acp_str(permit_name(prompt->permit)));
+    write_text(w, "approve", acp_str_from(permit_name(prompt->permit)));
     write_flag(w, "ask", prompt->ask);
     write_flag(w, "wait", prompt->wait);
     acp_json_end_object(w);
@@ -146,7 +146,7 @@ void wire_write_end(struct acp_json_writer *w, uint64_t request, const struct ta
 {
     acp_json_begin_object(w);
     write_number(w, "request", request);
-    write_text(w, "kind", acp_str(end_names[end->kind]));
+    write_text(w, "kind", acp_str_from(end_names[end->kind]));
     write_text(w, "stop", end->stop);
     write_text(w, "message", end->message);
     write_flag(w, "denied", end->denied);
@@ -187,7 +187,7 @@ int wire_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_
 
 static void write_env(struct acp_json_writer *w, struct acp_str_map env)
 {
-    acp_json_write_key(w, acp_str("env"));
+    acp_json_write_key(w, acp_str_from("env"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < env.count; i++) {
         acp_json_begin_object(w);
@@ -201,7 +201,7 @@ static void write_env(struct acp_json_writer *w, struct acp_str_map env)
 static void write_edits(struct acp_json_writer *w, struct acp_action_edit_list edits)
 {
     static const char digits[] = "0123456789abcdef";
-    acp_json_write_key(w, acp_str("edits"));
+    acp_json_write_key(w, acp_str_from("edits"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < edits.count; i++) {
         char digest[2 * ACP_DIGEST_SIZE];
@@ -223,18 +223,18 @@ void wire_write_question(struct acp_json_writer *w, const struct talk_question *
     write_text(w, "title", question->title);
     write_text(w, "description", question->description);
     write_text(w, "changes", question->changes);
-    write_text(w, "kind", acp_str(acp_kind_name(question->action->kind)));
+    write_text(w, "kind", acp_str_from(acp_kind_name(question->action->kind)));
     write_text(w, "command", question->action->command);
     write_text(w, "cwd", question->action->command_cwd);
     write_text(w, "always", question->always);
     write_env(w, question->action->env);
     write_edits(w, question->action->edits);
-    acp_json_write_key(w, acp_str("paths"));
+    acp_json_write_key(w, acp_str_from("paths"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < question->action->paths.count; i++)
         acp_json_write_str(w, question->action->paths.items[i]);
     acp_json_end_array(w);
-    acp_json_write_key(w, acp_str("options"));
+    acp_json_write_key(w, acp_str_from("options"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < question->options.count; i++)
         (void) acp_encode(ACP_TYPE_PERMISSION_OPTION, ACP_V2, &question->options.items[i], w, NULL);
@@ -292,7 +292,7 @@ static int read_option(struct acp_raw raw, struct acp_arena *arena, void *ret)
 static int read_variable(struct acp_raw raw, struct acp_arena *arena, void *ret)
 {
     struct acp_str_entry *entry = ret;
-    *entry = (struct acp_str_entry){acp_str(""), acp_str("")};
+    *entry = (struct acp_str_entry){acp_str_from(""), acp_str_from("")};
     int err = wire_read_text(raw, "name", arena, &entry->key);
     return err ? err : wire_read_text(raw, "value", arena, &entry->value);
 }
@@ -320,7 +320,7 @@ static int read_edit(struct acp_raw raw, struct acp_arena *arena, void *ret)
 {
     struct acp_action_edit *edit = ret;
     struct acp_str digest = {0};
-    *edit = (struct acp_action_edit){.path = acp_str("")};
+    *edit = (struct acp_action_edit){.path = acp_str_from("")};
     int err = wire_read_text(raw, "path", arena, &edit->path);
     if (!err)
         err = wire_read_flag(raw, "known", &edit->known);

@@ -54,11 +54,11 @@ enum record_kind record_kind_of(const struct acp_event *event)
     case ACP_EVENT_CHUNK:
     case ACP_EVENT_MESSAGE:
         switch (event->author) {
-        case ACP_AUTHOR_AGENT:
+        case ACP_MESSAGE_ROLE_AGENT:
             return RECORD_MESSAGE;
-        case ACP_AUTHOR_THOUGHT:
+        case ACP_MESSAGE_ROLE_THOUGHT:
             return RECORD_THOUGHT;
-        case ACP_AUTHOR_USER:
+        case ACP_MESSAGE_ROLE_USER:
             return RECORD_USER;
         }
         break;
@@ -94,7 +94,7 @@ int record_write_prompt(const struct acp_content_block *blocks, size_t count, st
     int err = 0;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("prompt"));
+    acp_json_write_key(&w, acp_str_from("prompt"));
     acp_json_begin_array(&w);
     for (size_t i = 0; i < count && !err; i++)
         err = acp_encode(ACP_TYPE_CONTENT_BLOCK, BLOCK_MODE, &blocks[i], &w, failure);
@@ -143,7 +143,7 @@ int record_read_prompt(struct acp_raw body, struct acp_arena *arena,
 
 static void write_number(struct acp_json_writer *w, const char *key, uint64_t value)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_u64(w, value);
 }
 
@@ -151,15 +151,15 @@ int record_write(const struct record *record, struct acp_str session, struct acp
 {
     acp_json_begin_object(w);
     write_number(w, "version", ENVELOPE_VERSION);
-    acp_json_write_key(w, acp_str("session"));
+    acp_json_write_key(w, acp_str_from("session"));
     acp_json_write_str(w, session);
     write_number(w, "request", record->request);
     write_number(w, "sequence", record->sequence);
-    acp_json_write_key(w, acp_str("time"));
+    acp_json_write_key(w, acp_str_from("time"));
     acp_json_write_i64(w, record->time);
-    acp_json_write_key(w, acp_str("kind"));
-    acp_json_write_str(w, acp_str(record_kind_name(record->kind)));
-    acp_json_write_key(w, acp_str("body"));
+    acp_json_write_key(w, acp_str_from("kind"));
+    acp_json_write_str(w, acp_str_from(record_kind_name(record->kind)));
+    acp_json_write_key(w, acp_str_from("body"));
     acp_json_write_raw(w, record->body);
     acp_json_end_object(w);
     return w->err;

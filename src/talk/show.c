@@ -81,7 +81,7 @@ void show_end_line(struct show *show)
     if (show->line == LINE_THOUGHT)
         output_style(out, STYLE_NONE);
     if (!show->at_line_start)
-        output_text(out, acp_str("\n"));
+        output_text(out, acp_str_from("\n"));
     show->line = LINE_NONE;
     show->at_line_start = true;
 }
@@ -96,7 +96,7 @@ void show_heading(struct show *show, bool agent)
     if (show->options.format != SHOW_MARKDOWN || (agent && show->agent_section))
         return;
     show_end_line(show);
-    output_text(choose(show, LINE_WORDS), acp_str(agent ? "\n## Agent\n\n" : "\n## User\n\n"));
+    output_text(choose(show, LINE_WORDS), acp_str_from(agent ? "\n## Agent\n\n" : "\n## User\n\n"));
     show->agent_section = agent;
 }
 
@@ -110,7 +110,7 @@ static void put_words(struct show *show, enum show_line line, struct acp_str tex
         show->line = line;
         if (line == LINE_THOUGHT) {
             output_style(choose(show, line), STYLE_DIM);
-            output_text(&show->progress, acp_str("[thinking] "));
+            output_text(&show->progress, acp_str_from("[thinking] "));
         }
     }
     output_prose(choose(show, line), text);
@@ -124,12 +124,12 @@ void show_progress(struct show *show, const char *label, struct acp_str text)
     show_end_line(show);
     struct output *out = choose(show, LINE_NONE);
     if (show->options.format == SHOW_MARKDOWN && *label != '>')
-        output_text(out, acp_str("- "));
+        output_text(out, acp_str_from("- "));
     output_style(out, STYLE_CYAN);
-    output_text(out, acp_str(label));
+    output_text(out, acp_str_from(label));
     output_style(out, STYLE_NONE);
     output_text(out, text);
-    output_text(out, acp_str("\n"));
+    output_text(out, acp_str_from("\n"));
 }
 
 void show_styled(struct show *show, enum output_style style, const char *indent,
@@ -139,13 +139,13 @@ void show_styled(struct show *show, enum output_style style, const char *indent,
         return;
     show_end_line(show);
     struct output *out = choose(show, LINE_NONE);
-    output_text(out, acp_str(indent));
+    output_text(out, acp_str_from(indent));
     if (style != STYLE_NONE)
         output_style(out, style);
     output_text(out, text);
     if (style != STYLE_NONE)
         output_style(out, STYLE_NONE);
-    output_text(out, acp_str("\n"));
+    output_text(out, acp_str_from("\n"));
 }
 
 int show_note(struct show *show, struct acp_str line)
@@ -303,7 +303,7 @@ int show_turn_end(struct show *show)
     if (show->options.format == SHOW_QUIET && show->answer.len) {
         output_prose(&show->out, show_answer(show));
         if (show->answer.data[show->answer.start + show->answer.len - 1] != '\n')
-            output_text(&show->out, acp_str("\n"));
+            output_text(&show->out, acp_str_from("\n"));
     }
     return show->err;
 }
@@ -326,7 +326,7 @@ int show_record(struct show *show, const struct record *record)
         acp_json_writer_init(&w, &show->json);
         show->err = record_write(record, show->options.session, &w);
         output_json(&show->out, acp_buf_view(&show->json));
-        output_text(&show->out, acp_str("\n"));
+        output_text(&show->out, acp_str_from("\n"));
         if (record->kind != RECORD_MESSAGE && record->kind != RECORD_OPEN &&
             record->kind != RECORD_TOOL && record->kind != RECORD_PLAN)
             return show->err;

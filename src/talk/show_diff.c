@@ -35,14 +35,14 @@ static void show_hunks(struct show *show, struct acp_str patch)
     bool in_hunks = false;
     while (patch.len) {
         struct acp_str line = next_line(&patch);
-        if (acp_str_begins(line, "@@"))
+        if (acp_str_starts_with(line, "@@"))
             in_hunks = true;
-        else if (acp_str_begins(line, "diff --git "))
+        else if (acp_str_starts_with(line, "diff --git "))
             in_hunks = false;
         if (!in_hunks)
             continue;
         if (shown++ == MAX_LINES) {
-            show_hunk_line(show, acp_str("@@ and so on"));
+            show_hunk_line(show, acp_str_from("@@ and so on"));
             return;
         }
         show_hunk_line(show, line);
@@ -53,10 +53,10 @@ static void show_patch(struct show *show, struct acp_str patch)
 {
     bool fenced = show->options.format == SHOW_MARKDOWN;
     if (fenced)
-        show_styled(show, STYLE_NONE, "", acp_str("\n````diff"));
+        show_styled(show, STYLE_NONE, "", acp_str_from("\n````diff"));
     show_hunks(show, patch);
     if (fenced)
-        show_styled(show, STYLE_NONE, "", acp_str("````\n"));
+        show_styled(show, STYLE_NONE, "", acp_str_from("````\n"));
 }
 
 /* ---- Changes --------------------------------------------------------------------------------- */
@@ -65,9 +65,9 @@ static void show_patch(struct show *show, struct acp_str patch)
 static void show_texts(struct show *show, const struct acp_diff *diff)
 {
     bool is_new = !acp_is_set(diff->old_text.ptr);
-    struct acp_diff_patch_options options = {.old_path = is_new ? acp_str(NULL) : diff->path,
+    struct acp_diff_patch_options options = {.old_path = is_new ? acp_str_from(NULL) : diff->path,
                                              .new_path = diff->path};
-    struct acp_str old_text = is_new ? acp_str("") : diff->old_text;
+    struct acp_str old_text = is_new ? acp_str_from("") : diff->old_text;
     struct acp_buf patch;
     show_printf(show, "  ", "%s %.*s", is_new ? "writes" : "changes", (int) diff->path.len,
                 diff->path.ptr);

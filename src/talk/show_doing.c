@@ -22,7 +22,7 @@ void show_printf(struct show *show, const char *label, const char *format, ...)
     for (char *c = line; *c; c++)
         if (*c == '\n')
             *c = ' ';
-    show_progress(show, label, acp_str(line));
+    show_progress(show, label, acp_str_from(line));
 }
 
 /* ---- Tools ----------------------------------------------------------------------------------- */
@@ -45,8 +45,8 @@ static bool has_room(struct show *show, struct acp_str id)
         return true;
     if (!show->tools_cut)
         show_progress(show, "[acp] ",
-                      acp_str("too many tool calls, or ids that are too long; "
-                              "some are shown without their titles"));
+                      acp_str_from("too many tool calls, or ids that are too long; "
+                                   "some are shown without their titles"));
     show->tools_cut = true;
     return false;
 }
@@ -127,7 +127,7 @@ static const char *entry_mark(enum acp_plan_entry_status_is status)
 
 static void show_plan(struct show *show, struct acp_plan_entry_list entries)
 {
-    show_progress(show, "[plan]", acp_str(""));
+    show_progress(show, "[plan]", acp_str_from(""));
     for (size_t i = 0; i < entries.count; i++)
         show_printf(show, "  ", "%s%.*s", entry_mark(entries.items[i].status.is),
                     (int) entries.items[i].content.len, entries.items[i].content.ptr);

@@ -78,14 +78,14 @@ static void record_end(struct talk *talk, const struct talk_prompt *prompt, stru
     acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str(stop.ptr ? "stopReason" : "whose"));
-    acp_json_write_str(&w, stop.ptr ? stop : acp_str(names[whose]));
+    acp_json_write_key(&w, acp_str_from(stop.ptr ? "stopReason" : "whose"));
+    acp_json_write_str(&w, stop.ptr ? stop : acp_str_from(names[whose]));
     if (!stop.ptr) {
         if (talk->code) {
-            acp_json_write_key(&w, acp_str("code"));
+            acp_json_write_key(&w, acp_str_from("code"));
             acp_json_write_i64(&w, talk->code);
         }
-        acp_json_write_key(&w, acp_str("message"));
+        acp_json_write_key(&w, acp_str_from("message"));
         acp_json_write_str(&w, message);
     }
     acp_json_end_object(&w);
@@ -124,12 +124,12 @@ static void refuse_prompt(struct talk *talk, const struct acp_outcome *outcome)
     if (why.len > TALK_MAX_REASON) {
         int len = (int) acp_utf8_cut(why.ptr, why.len, TALK_MAX_REASON);
         (void) snprintf(sentence, sizeof(sentence), "%.*s...", len, why.ptr);
-        why = acp_str(sentence);
+        why = acp_str_from(sentence);
     }
     if (outcome->err == ACP_ERR_MALFORMED) {
         (void) snprintf(sentence, sizeof(sentence), "%.*s ended the turn with a malformed answer",
                         (int) talk->options.agent.len, talk->options.agent.ptr);
-        why = acp_str(sentence);
+        why = acp_str_from(sentence);
     }
     talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, WHOSE_AGENT, why);
 }
@@ -151,7 +151,8 @@ static void on_turn_end(struct acp_client_session *session, const struct acp_tur
     if (!outcome->err)
         talk_end_prompt(talk, TALK_STOPPED, stop->text, WHOSE_AGENT, (struct acp_str){0});
     else if (talk->prompts->cancelled || talk->stopping)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), WHOSE_USER,
+                        (struct acp_str){0});
     else
         refuse_prompt(talk, outcome);
 }
@@ -215,10 +216,10 @@ static void give_prompt(struct talk *talk, struct talk_prompt *prompt)
     if (!err)
         err = acp_client_prompt(talk->session, blocks.items, blocks.count, on_turn_end, talk);
     if (err) {
-        struct acp_str why = acp_client_why(acp_agent_process_client(talk->process));
+        struct acp_str why = acp_client_error_text(acp_agent_process_client(talk->process));
         talk->code = 0;
         talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, WHOSE_USER,
-                        why.len ? why : acp_str(acp_err_text(err)));
+                        why.len ? why : acp_str_from(acp_err_text(err)));
     } else if (prompt->options.timeout_ms) {
         (void) uv_timer_start(talk->patience, on_patience, prompt->options.timeout_ms, 0);
     }
@@ -291,7 +292,8 @@ static void step_stopping(struct talk *talk)
         return;
     }
     while (talk->prompts)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), WHOSE_USER,
+                        (struct acp_str){0});
     if (!talk_show(talk))
         return; /* a log that is closed does not tell any more what it has kept */
     if (talk->log) {
@@ -318,7 +320,8 @@ static bool drop_first(struct talk *talk, struct talk_prompt *prompt)
     if (prompt->given)
         return false;
     if (prompt->cancelled) {
-        talk_end_prompt(talk, TALK_STOPPED, acp_str("cancelled"), WHOSE_USER, (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), WHOSE_USER,
+                        (struct acp_str){0});
         return true;
     }
     if (talk->failure) {
@@ -326,7 +329,7 @@ static bool drop_first(struct talk *talk, struct talk_prompt *prompt)
         talk->failure = NULL;
         talk_record(talk, RECORD_PROMPT, prompt->request,
                     acp_raw_n(prompt->body.data + prompt->body.start, prompt->body.len));
-        talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, talk->whose, acp_str(failure));
+        talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, talk->whose, acp_str_from(failure));
         free(failure);
         return true;
     }
@@ -463,5 +466,5 @@ int talk_agent_pid(const struct talk *talk)
 
 struct acp_str talk_agent_session(const struct talk *talk)
 {
-    return talk->agent_session ? acp_str(talk->agent_session) : (struct acp_str){0};
+    return talk->agent_session ? acp_str_from(talk->agent_session) : (struct acp_str){0};
 }

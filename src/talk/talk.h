@@ -78,7 +78,7 @@ struct talk_options {
     const char *const *env;        /* NAME=value, NULL at the end; may be NULL */
     const char *start_cwd;         /* where the process is started; NULL: where the session is */
     unsigned versions;             /* of the protocol: ACP_V1, or with ACP_V2; 0: ACP_V1 */
-    struct acp_session_place place;
+    struct acp_session_params place;
     struct acp_str session;       /* our id of the session, as store_new_id() makes them */
     struct acp_str agent_session; /* the agent's name for it, to go on with; absent: a new one */
     struct acp_str mode;          /* wanted; absent: as the agent has it */

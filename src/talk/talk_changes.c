@@ -40,7 +40,7 @@ static void append(struct talk_changes *changes, struct acp_str text)
 static void append_patch(struct talk_changes *changes, struct acp_str path, bool is_new,
                          struct acp_str old_text, struct acp_str new_text)
 {
-    struct acp_diff_patch_options options = {.old_path = is_new ? acp_str(NULL) : path,
+    struct acp_diff_patch_options options = {.old_path = is_new ? acp_str_from(NULL) : path,
                                              .new_path = path};
     size_t before = changes->text.len;
     if (old_text.len + new_text.len > CHANGES_MAX_BYTES) {
@@ -53,7 +53,7 @@ static void append_patch(struct talk_changes *changes, struct acp_str path, bool
     else if (err)
         complain(changes, acp_err_text(err));
     else if (changes->text.len == before)
-        append(changes, acp_str("none: the text stays the same\n"));
+        append(changes, acp_str_from("none: the text stays the same\n"));
 }
 
 /* The text of the file on the disk; one that does not exist is empty, and new. */
@@ -63,7 +63,7 @@ static int read_disk(struct talk *talk, struct acp_str path, struct acp_buf *buf
     int err = acp_workspace_read(talk->workspace, talk->session, path, buf, ret_text, error);
     *ret_new = err == ACP_ERR_MISSING;
     if (*ret_new)
-        *ret_text = acp_str("");
+        *ret_text = acp_str_from("");
     return *ret_new ? 0 : err;
 }
 
@@ -87,7 +87,7 @@ void talk_describe_write(struct talk *talk, struct acp_str path, struct acp_str 
 static bool is_on_disk(struct talk *talk, const struct acp_diff *diff)
 {
     struct acp_files_error error;
-    struct acp_str old_text = acp_is_set(diff->old_text.ptr) ? diff->old_text : acp_str("");
+    struct acp_str old_text = acp_is_set(diff->old_text.ptr) ? diff->old_text : acp_str_from("");
     struct acp_str text;
     struct acp_buf buf;
     bool is_new;
@@ -105,19 +105,19 @@ static void append_changes(struct talk_changes *changes, const struct acp_diff *
         const struct acp_diff_change *change = &diff->changes.items[i];
         bool moves = change->is == ACP_DIFF_CHANGE_MOVE || change->is == ACP_DIFF_CHANGE_COPY;
         append(changes, change->tag);
-        append(changes, acp_str(" "));
+        append(changes, acp_str_from(" "));
         append(changes, moves ? change->move.old_path : change->add.path);
-        append(changes, acp_str(moves ? " to " : "\n"));
+        append(changes, acp_str_from(moves ? " to " : "\n"));
         if (moves) {
             append(changes, change->move.path);
-            append(changes, acp_str("\n"));
+            append(changes, acp_str_from("\n"));
         }
     }
     if (!acp_is_set(diff->patch))
         return;
     append(changes, diff->patch->text);
     if (diff->patch->text.len && diff->patch->text.ptr[diff->patch->text.len - 1] != '\n')
-        append(changes, acp_str("\n"));
+        append(changes, acp_str_from("\n"));
 }
 
 static void forget_content(struct acp_arena *arena, struct acp_action *action, struct acp_str path,
@@ -149,7 +149,7 @@ void talk_describe_diffs(struct talk *talk, struct acp_tool_call_content_list co
             continue;
         }
         bool is_new = !acp_is_set(diff->old_text.ptr);
-        append_patch(changes, diff->path, is_new, is_new ? acp_str("") : diff->old_text,
+        append_patch(changes, diff->path, is_new, is_new ? acp_str_from("") : diff->old_text,
                      diff->new_text);
         if (!is_on_disk(talk, diff))
             forget_content(arena, action, diff->path, changes);

@@ -146,11 +146,11 @@ static bool same_line(struct acp_str permitted, struct acp_str command)
         return false;
     acp_buf_init(&line, RECORD_MAX);
     for (size_t i = 0; i < 8 && !same; i++) {
-        struct acp_str words[] = {acp_str(flags[i % 2]), permitted};
+        struct acp_str words[] = {acp_str_from(flags[i % 2]), permitted};
         acp_buf_clear(&line);
-        same =
-            acp_command_line(acp_str(shells[i / 2]), (struct acp_str_list){words, 2}, &line) == 0 &&
-            acp_str_eq(acp_buf_view(&line), command);
+        same = acp_command_line(acp_str_from(shells[i / 2]), (struct acp_str_list){words, 2},
+                                &line) == 0 &&
+               acp_str_eq(acp_buf_view(&line), command);
     }
     acp_buf_finish(&line);
     return same;

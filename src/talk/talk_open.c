@@ -23,10 +23,10 @@ void talk_fail(struct talk *talk, enum record_whose whose, int64_t code, const c
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     free(talk->failure);
-    talk->failure = talk_copy(acp_str(message));
+    talk->failure = talk_copy(acp_str_from(message));
     talk->whose = whose;
     talk->code = code;
-    talk_refuse_settings(talk, acp_str(message));
+    talk_refuse_settings(talk, acp_str_from(message));
     if (talk->process)
         talk_stop_agent(talk);
     talk_wake(talk);
@@ -97,9 +97,9 @@ static void fail_for_agent(struct talk *talk, const struct acp_outcome *outcome,
 /* A call of ours that the client role did not even send. */
 static void fail_for_us(struct talk *talk, int err)
 {
-    struct acp_str why = acp_client_why(acp_agent_process_client(talk->process));
+    struct acp_str why = acp_client_error_text(acp_agent_process_client(talk->process));
     if (!why.len)
-        why = acp_str(acp_err_text(err));
+        why = acp_str_from(acp_err_text(err));
     talk_fail(talk, WHOSE_USER, 0, "%.*s", (int) why.len, why.ptr);
 }
 
@@ -119,7 +119,7 @@ static struct acp_str method_name(const struct acp_auth_method *method)
 static void fail_for_login(struct talk *talk)
 {
     struct acp_client *client = acp_agent_process_client(talk->process);
-    const struct acp_initialize_response *agent = acp_client_agent(client);
+    const struct acp_initialize_response *agent = acp_client_initialize_response(client);
     struct acp_buf methods;
     acp_buf_init(&methods, 2000);
     for (size_t i = 0; agent && i < agent->auth_methods.count; i++) {
@@ -138,26 +138,26 @@ static void fail_for_login(struct talk *talk)
 static void record_open(struct talk *talk, const char *how)
 {
     struct acp_client *client = acp_agent_process_client(talk->process);
-    const struct acp_initialize_response *agent = acp_client_agent(client);
-    unsigned mode = acp_client_mode(client);
+    const struct acp_initialize_response *agent = acp_client_initialize_response(client);
+    unsigned mode = acp_client_protocol(client);
     struct acp_buf body;
     struct acp_json_writer w;
     acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("agent"));
+    acp_json_write_key(&w, acp_str_from("agent"));
     acp_json_write_str(&w, talk->options.agent);
-    acp_json_write_key(&w, acp_str("protocol"));
+    acp_json_write_key(&w, acp_str_from("protocol"));
     acp_json_write_u64(&w, mode & ACP_V2 ? 2 : 1);
-    acp_json_write_key(&w, acp_str("agentSession"));
-    acp_json_write_str(&w, acp_str(talk->agent_session));
-    acp_json_write_key(&w, acp_str("cwd"));
+    acp_json_write_key(&w, acp_str_from("agentSession"));
+    acp_json_write_str(&w, acp_str_from(talk->agent_session));
+    acp_json_write_key(&w, acp_str_from("cwd"));
     acp_json_write_str(&w, talk->options.place.cwd);
-    acp_json_write_key(&w, acp_str("how"));
-    acp_json_write_str(&w, acp_str(how));
+    acp_json_write_key(&w, acp_str_from("how"));
+    acp_json_write_str(&w, acp_str_from(how));
     const struct acp_implementation *info = agent->agent_info;
     if (acp_is_set(info) && info->name.ptr) {
-        acp_json_write_key(&w, acp_str("info"));
+        acp_json_write_key(&w, acp_str_from("info"));
         (void) acp_encode(ACP_TYPE_IMPLEMENTATION, mode, info, &w, NULL);
     }
     acp_json_end_object(&w);
@@ -262,7 +262,7 @@ static void open_session(struct talk *talk, const char *tried, struct acp_str wh
         new_session(talk);
         return;
     }
-    struct acp_str id = acp_str(talk->agent_session);
+    struct acp_str id = acp_str_from(talk->agent_session);
     if (!tried &&
         acp_client_resume_session(client, id, &talk->options.place, on_resumed, talk) == 0)
         return;
@@ -291,7 +291,7 @@ static void on_logged_in(struct acp_client *client, const struct acp_outcome *ou
                   (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
                   outcome->why.ptr);
     else
-        open_session(talk, NULL, acp_str(""));
+        open_session(talk, NULL, acp_str_from(""));
 }
 
 static void log_in(struct talk *talk)
@@ -316,7 +316,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
     else if (talk->options.fail_without_login && agent->auth_methods.count)
         fail_for_login(talk);
     else
-        open_session(talk, NULL, acp_str(""));
+        open_session(talk, NULL, acp_str_from(""));
 }
 
 /*
@@ -350,9 +350,9 @@ void talk_start_agent(struct talk *talk)
     struct acp_failure failure = {0};
     struct acp_agent_process_options process = {
         .process = {.argv = options->argv, .env = options->env},
-        .client = {.name = acp_str("acp"),
-                   .title = acp_str("acp"),
-                   .version = acp_str(ACP_VERSION),
+        .client = {.name = acp_str_from("acp"),
+                   .title = acp_str_from("acp"),
+                   .version = acp_str_from(ACP_VERSION),
                    .versions = options->versions,
                    .read_files = !options->no_files,
                    .write_files = !options->no_files,
@@ -375,7 +375,7 @@ void talk_start_agent(struct talk *talk)
     talk->state = TALK_STARTING;
     talk_regulate(talk);
     (void) uv_timer_start(talk->patience, on_too_slow, start_time(talk), 0);
-    err = acp_client_start(acp_agent_process_client(talk->process), on_ready, talk);
+    err = acp_client_initialize(acp_agent_process_client(talk->process), on_ready, talk);
     if (err)
         talk_fail(talk, WHOSE_ACP, 0, "%s", acp_err_text(err));
 }

@@ -16,12 +16,12 @@
 static void write_surroundings(struct acp_json_writer *w, const struct acp_action *action)
 {
     if (action->command_cwd.len) {
-        acp_json_write_key(w, acp_str("cwd"));
+        acp_json_write_key(w, acp_str_from("cwd"));
         acp_json_write_str(w, action->command_cwd);
     }
     if (!action->env.count)
         return;
-    acp_json_write_key(w, acp_str("env"));
+    acp_json_write_key(w, acp_str_from("env"));
     acp_json_begin_object(w);
     for (size_t i = 0; i < action->env.count; i++) {
         acp_json_write_key(w, action->env.items[i].key);
@@ -39,27 +39,27 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
     acp_buf_init(&body, RECORD_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("title"));
-    acp_json_write_str(&w, title.len ? title : acp_str(acp_kind_name(action->kind)));
-    acp_json_write_key(&w, acp_str("kind"));
-    acp_json_write_str(&w, acp_str(acp_kind_name(action->kind)));
+    acp_json_write_key(&w, acp_str_from("title"));
+    acp_json_write_str(&w, title.len ? title : acp_str_from(acp_kind_name(action->kind)));
+    acp_json_write_key(&w, acp_str_from("kind"));
+    acp_json_write_str(&w, acp_str_from(acp_kind_name(action->kind)));
     if (action->command.len) {
-        acp_json_write_key(&w, acp_str("command"));
+        acp_json_write_key(&w, acp_str_from("command"));
         acp_json_write_str(&w, action->command);
         write_surroundings(&w, action);
     }
-    acp_json_write_key(&w, acp_str("paths"));
+    acp_json_write_key(&w, acp_str_from("paths"));
     acp_json_begin_array(&w);
     for (size_t i = 0; i < action->paths.count; i++)
         acp_json_write_str(&w, action->paths.items[i]);
     acp_json_end_array(&w);
-    acp_json_write_key(&w, acp_str("verdict"));
-    acp_json_write_str(&w, acp_str(allow ? "allow" : "deny"));
+    acp_json_write_key(&w, acp_str_from("verdict"));
+    acp_json_write_str(&w, acp_str_from(allow ? "allow" : "deny"));
     if (option.len) {
-        acp_json_write_key(&w, acp_str("option"));
+        acp_json_write_key(&w, acp_str_from("option"));
         acp_json_write_str(&w, option);
     }
-    acp_json_write_key(&w, acp_str("by"));
+    acp_json_write_key(&w, acp_str_from("by"));
     acp_json_write_str(&w, by);
     acp_json_end_object(&w);
     if (!w.err)
@@ -206,7 +206,7 @@ static const char *ask(struct talk *talk, acp_call call, struct acp_pending_acti
     if (complaint) {
         struct acp_str title = question->title;
         if (!title.len)
-            title = acp_str(acp_kind_name(question->action->kind));
+            title = acp_str_from(acp_kind_name(question->action->kind));
         talk_notice(talk,
                     "refused '%.*s%s' without asking, because %s; what cannot be shown whole "
                     "cannot be approved, except by a rule",
@@ -254,7 +254,7 @@ static void remember(struct talk *talk, const struct acp_action *action,
     struct acp_grant how = {
         .allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS,
         .scope = ACP_GRANT_PROJECT,
-        .who = acp_str("user"),
+        .who = acp_str_from("user"),
         .granted = (int64_t) time(NULL),
     };
     struct acp_failure failure = {0};
@@ -295,16 +295,16 @@ bool talk_answer(struct talk *talk, uint64_t number, struct acp_str option)
         chosen ? chosen->kind.is : ACP_PERMISSION_OPTION_KIND_ABSENT;
     bool allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
                  kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS;
-    record_verdict(talk, &pending->action, allow, option, acp_str("the user"));
+    record_verdict(talk, &pending->action, allow, option, acp_str_from("the user"));
     remember(talk, &pending->action, kind);
     if (pending->pending) {
         acp_workspace_decide(pending->pending, allow);
     } else if (is_listed(kind)) {
-        (void) acp_client_permit(client, pending->call, option);
+        (void) acp_client_select_permission(client, pending->call, option);
         if (allow)
             talk_note_permitted(talk, &pending->action);
     } else {
-        (void) acp_client_reject(client, pending->call);
+        (void) acp_client_cancel_permission(client, pending->call);
     }
     drop_pending(talk, pending);
     return true;
@@ -340,9 +340,9 @@ static void answer_permission(struct talk *talk, acp_call call, const struct acp
         (void) acp_decision_print(decision, &by);
     if (acp_policy_answer(decision->verdict, false, options, &outcome)) {
         option = outcome.selected.option_id;
-        (void) acp_client_permit(client, call, option);
+        (void) acp_client_select_permission(client, call, option);
     } else {
-        (void) acp_client_reject(client, call);
+        (void) acp_client_cancel_permission(client, call);
     }
     if (talk->prompts && decision->by == ACP_DECIDED_BY_NOBODY)
         talk->prompts->unasked = true;
@@ -361,7 +361,7 @@ static void drop_usual_directory(struct acp_action *action)
 }
 
 /* The question as the policy knows it.  What was said of the tool call before counts as well. */
-static int read_action(struct talk *talk, const struct acp_permission_question *question,
+static int read_action(struct talk *talk, const struct acp_permission_request *question,
                        struct acp_arena *arena, struct acp_action *ret)
 {
     struct acp_request_permission_request request = {
@@ -385,7 +385,7 @@ static int read_action(struct talk *talk, const struct acp_permission_question *
 }
 
 static void ask_permission(struct talk *talk, acp_call call, const struct acp_action *action,
-                           const struct acp_permission_question *question,
+                           const struct acp_permission_request *question,
                            const struct talk_changes *changes)
 {
     /* A list that is empty is the agent's as well: it can only be answered with no. */
@@ -399,8 +399,9 @@ static void ask_permission(struct talk *talk, acp_call call, const struct acp_ac
     if (!asked.options.items)
         asked.options.items = &none;
     if (!may_wait(talk, &asked)) {
-        (void) acp_client_refuse(acp_agent_process_client(talk->process), call,
-                                 ACP_ERROR_CODE_INTERNAL_ERROR, acp_str(too_many), acp_raw(NULL));
+        (void) acp_client_respond_error(acp_agent_process_client(talk->process), call,
+                                        ACP_ERROR_CODE_INTERNAL_ERROR, acp_str_from(too_many),
+                                        acp_raw_from(NULL));
         return;
     }
     const char *why = ask(talk, call, NULL, &asked, changes);
@@ -409,8 +410,7 @@ static void ask_permission(struct talk *talk, acp_call call, const struct acp_ac
 }
 
 static void describe_and_ask(struct talk *talk, acp_call call, struct acp_action *action,
-                             const struct acp_permission_question *question,
-                             struct acp_arena *arena)
+                             const struct acp_permission_request *question, struct acp_arena *arena)
 {
     struct talk_changes changes;
     talk_changes_init(&changes);
@@ -421,7 +421,7 @@ static void describe_and_ask(struct talk *talk, acp_call call, struct acp_action
 }
 
 static void on_permission(struct acp_client_session *session, acp_call call,
-                          const struct acp_permission_question *question, void *user)
+                          const struct acp_permission_request *question, void *user)
 {
     struct talk *talk = user;
     struct acp_arena arena;
@@ -429,7 +429,7 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     (void) session;
     acp_arena_init(&arena, 0);
     int err = read_action(talk, question, &arena, &action);
-    struct acp_decision decision = {.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_TROUBLE};
+    struct acp_decision decision = {.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_ERROR};
     if (!err)
         decision = acp_policy_decide(talk_policy(talk), talk->options.ledger, &action,
                                      (int64_t) time(NULL), talk_has_person(talk));
@@ -470,7 +470,7 @@ static void refuse_unasked(struct talk *talk, struct acp_pending_action *pending
 {
     char message[200];
     (void) snprintf(message, sizeof(message), "the user cannot be asked: %s", why);
-    record_verdict(talk, action, false, (struct acp_str){0}, acp_str(message));
+    record_verdict(talk, action, false, (struct acp_str){0}, acp_str_from(message));
     acp_workspace_refuse(pending, message);
 }
 
@@ -553,7 +553,8 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
     struct talk *talk = user;
     (void) params;
     if (!acp_workspace_serve(talk->workspace, client, session, call, method, message))
-        (void) acp_client_refuse(client, call, -32601, acp_str("Method not found"), acp_raw(NULL));
+        (void) acp_client_respond_error(client, call, -32601, acp_str_from("Method not found"),
+                                        acp_raw_from(NULL));
 }
 
 /* ---- Everything else that comes from the agent ----------------------------------------------- */
@@ -564,27 +565,27 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
     talk_event(user, event);
 }
 
-static const char *trouble_words(enum acp_trouble what)
+static const char *trouble_words(enum acp_protocol_error what)
 {
     switch (what) {
-    case ACP_TROUBLE_NOISE:
+    case ACP_PROTOCOL_ERROR_PARSE:
         return "wrote to its standard output what is no message";
-    case ACP_TROUBLE_TOO_LARGE:
+    case ACP_PROTOCOL_ERROR_TOO_LARGE:
         return "sent a message that is larger than we take; it was dropped";
-    case ACP_TROUBLE_INVALID:
+    case ACP_PROTOCOL_ERROR_INVALID_MESSAGE:
         return "sent JSON that is no message";
-    case ACP_TROUBLE_STRAY:
+    case ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE:
         return "answered something that was not asked, or twice";
-    case ACP_TROUBLE_DUPLICATE_ID:
+    case ACP_PROTOCOL_ERROR_DUPLICATE_ID:
         return "asked two things under the same id";
-    case ACP_TROUBLE_LIMIT:
+    case ACP_PROTOCOL_ERROR_LIMIT:
         return "sent more than is kept";
     }
     return "sent something strange";
 }
 
-static void on_trouble(struct acp_client *client, enum acp_trouble what, struct acp_str text,
-                       void *user)
+static void on_protocol_error(struct acp_client *client, enum acp_protocol_error what,
+                              struct acp_str text, void *user)
 {
     struct talk *talk = user;
     enum { MOST = 120 };
@@ -608,8 +609,8 @@ static void on_end_session(struct acp_client_session *session, void *user)
 const struct acp_client_handler talk_client_handler = {
     .event = on_event,
     .permission = on_permission,
-    .permission_gone = on_permission_gone,
+    .permission_cancelled = on_permission_gone,
     .request = on_request,
-    .trouble = on_trouble,
+    .protocol_error = on_protocol_error,
     .end_session = on_end_session,
 };

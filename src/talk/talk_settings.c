@@ -118,13 +118,13 @@ void talk_want_settings(struct talk *talk)
 {
     const struct talk_options *options = &talk->options;
     for (const struct talk_setting *made = talk->made; made; made = made->next)
-        (void) talk_set(talk, acp_str(made->name), acp_str(made->value), NULL, NULL);
+        (void) talk_set(talk, acp_str_from(made->name), acp_str_from(made->value), NULL, NULL);
     if (talk->made)
         return;
     if (options->mode.len)
-        (void) talk_set(talk, acp_str("mode"), options->mode, NULL, NULL);
+        (void) talk_set(talk, acp_str_from("mode"), options->mode, NULL, NULL);
     if (options->model.len)
-        (void) talk_set(talk, acp_str("model"), options->model, NULL, NULL);
+        (void) talk_set(talk, acp_str_from("model"), options->model, NULL, NULL);
     for (size_t i = 0; i < options->settings.count; i++)
         (void) talk_set(talk, options->settings.items[i].key, options->settings.items[i].value,
                         NULL, NULL);
@@ -143,7 +143,7 @@ static void note_made(struct talk *talk, const struct talk_setting *setting)
         *at = old->next;
         free_setting(old);
     }
-    (void) add_setting(&talk->made, acp_str(setting->name), acp_str(setting->value));
+    (void) add_setting(&talk->made, acp_str_from(setting->name), acp_str_from(setting->value));
     if (!talk->log)
         return;
     struct acp_buf text;
@@ -152,8 +152,8 @@ static void note_made(struct talk *talk, const struct talk_setting *setting)
     acp_json_writer_init(&w, &text);
     acp_json_begin_object(&w);
     for (const struct talk_setting *made = talk->made; made; made = made->next) {
-        acp_json_write_key(&w, acp_str(made->name));
-        acp_json_write_str(&w, acp_str(made->value));
+        acp_json_write_key(&w, acp_str_from(made->name));
+        acp_json_write_str(&w, acp_str_from(made->value));
     }
     acp_json_end_object(&w);
     struct store_change change = {.settings = acp_buf_view(&text)};
@@ -168,8 +168,8 @@ static void settle(struct talk *talk, const struct acp_outcome *outcome)
     struct talk_setting *setting = talk->settings;
     talk->settings = setting->next;
     if (!outcome->err) {
-        talk_record_texts(talk, RECORD_SETTING, "name", acp_str(setting->name), "value",
-                          acp_str(setting->value), (const char *) NULL);
+        talk_record_texts(talk, RECORD_SETTING, "name", acp_str_from(setting->name), "value",
+                          acp_str_from(setting->value), (const char *) NULL);
         note_made(talk, setting);
     }
     if (setting->done)
@@ -211,7 +211,7 @@ static void on_model_set(struct acp_peer *peer, uint64_t request, const struct a
     (void) peer;
     (void) request;
     if (outcome.err && !outcome.why.len)
-        outcome.why = acp_str(acp_err_text(outcome.err));
+        outcome.why = acp_str_from(acp_err_text(outcome.err));
     if (talk->settings && talk->settings->sent)
         settle(talk, &outcome);
 }
@@ -220,15 +220,15 @@ static int set_old_model(struct talk *talk, struct acp_str model)
 {
     struct acp_peer *peer = acp_client_peer(acp_agent_process_client(talk->process));
     struct acp_request request = {
-        .method = acp_str("session/set_model"), .reply = on_model_set, .user = talk};
+        .method = acp_str_from("session/set_model"), .reply = on_model_set, .user = talk};
     struct acp_buf params;
     struct acp_json_writer w;
     acp_buf_init(&params, RECORD_MAX);
     acp_json_writer_init(&w, &params);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("sessionId"));
+    acp_json_write_key(&w, acp_str_from("sessionId"));
     acp_json_write_str(&w, acp_client_session_id(talk->session));
-    acp_json_write_key(&w, acp_str("modelId"));
+    acp_json_write_key(&w, acp_str_from("modelId"));
     acp_json_write_str(&w, model);
     acp_json_end_object(&w);
     int err = w.err ? w.err
@@ -240,16 +240,17 @@ static int set_old_model(struct talk *talk, struct acp_str model)
 
 static int send_setting(struct talk *talk, const struct talk_setting *setting)
 {
-    struct acp_str value = acp_str(setting->value);
+    struct acp_str value = acp_str_from(setting->value);
     const struct talk_option *option = find_option(talk, setting->name);
     if (strcmp(setting->name, "mode") == 0)
         return acp_client_set_mode(talk->session, value, on_set, talk);
     if (option && option->is_switch)
-        return acp_client_set_switch(talk->session, acp_str(option->id),
-                                     acp_str_is(value, "true") || acp_str_is(value, "on"), on_set,
-                                     talk);
+        return acp_client_set_boolean_option(talk->session, acp_str_from(option->id),
+                                             acp_str_is(value, "true") || acp_str_is(value, "on"),
+                                             on_set, talk);
     if (option)
-        return acp_client_set_option(talk->session, acp_str(option->id), value, on_set, talk);
+        return acp_client_set_config_option(talk->session, acp_str_from(option->id), value, on_set,
+                                            talk);
     if (strcmp(setting->name, "model") == 0 && talk->has_models)
         return set_old_model(talk, value);
     return ACP_ERR_UNKNOWN;
@@ -279,12 +280,12 @@ bool talk_apply_setting(struct talk *talk)
     if (!err)
         return true;
     struct acp_outcome outcome = {.err = err};
-    struct acp_str why = acp_client_why(acp_agent_process_client(talk->process));
+    struct acp_str why = acp_client_error_text(acp_agent_process_client(talk->process));
     if (err == ACP_ERR_UNKNOWN) {
         name_options(talk, sentence, sizeof(sentence));
-        outcome.why = acp_str(sentence);
+        outcome.why = acp_str_from(sentence);
     } else {
-        outcome.why = why.len ? why : acp_str(acp_err_text(err));
+        outcome.why = why.len ? why : acp_str_from(acp_err_text(err));
     }
     settle(talk, &outcome);
     return true;

@@ -63,7 +63,7 @@ static int write_list(struct acp_buf *out, const char *const *words, struct acp_
     acp_json_writer_init(&w, out);
     acp_json_begin_array(&w);
     for (; words && *words; words++)
-        acp_json_write_str(&w, acp_str(*words));
+        acp_json_write_str(&w, acp_str_from(*words));
     for (size_t i = 0; i < texts.count; i++)
         acp_json_write_str(&w, texts.items[i]);
     acp_json_end_array(&w);
@@ -154,7 +154,7 @@ void talk_record(struct talk *talk, enum record_kind kind, uint64_t request, str
     int err = ACP_ERR_STATE;
     if (talk->log && !talk->log_opening)
         err = store_log_append(talk->log, request, item->record.time,
-                               acp_str(record_kind_name(kind)), body, &item->record.sequence);
+                               acp_str_from(record_kind_name(kind)), body, &item->record.sequence);
     if (err) {
         item->is_kept = true;
         item->record.sequence = talk->sequence + 1;
@@ -245,7 +245,7 @@ void talk_record_texts(struct talk *talk, enum record_kind kind, ...)
         struct acp_str text = va_arg(args, struct acp_str);
         if (!text.ptr)
             continue;
-        acp_json_write_key(&w, acp_str(name));
+        acp_json_write_key(&w, acp_str_from(name));
         acp_json_write_str(&w, text);
     }
     va_end(args);
@@ -262,7 +262,7 @@ void talk_notice(struct talk *talk, const char *format, ...)
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    talk_record_texts(talk, RECORD_NOTICE, "message", acp_str(message), (const char *) NULL);
+    talk_record_texts(talk, RECORD_NOTICE, "message", acp_str_from(message), (const char *) NULL);
 }
 
 void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *format, ...)
@@ -283,7 +283,7 @@ void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *for
 /* What an answer said of modes and options, as the update that would have said the same. */
 static void record_unsaid(struct talk *talk, const struct acp_event *event, enum record_kind kind)
 {
-    unsigned mode = acp_client_mode(acp_agent_process_client(talk->process));
+    unsigned mode = acp_client_protocol(acp_agent_process_client(talk->process));
     struct acp_buf body;
     struct acp_json_writer w;
     acp_buf_init(&body, RECORD_MAX);

@@ -58,7 +58,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     acp_arena_init(&arena, 0);
     if (!acp_str_is(message->method, "owner/ask") || !visit->handler.question ||
         wire_read_question(message->params, &arena, &question)) {
-        (void) acp_peer_error(peer, call, -32601, acp_str("Method not found"), acp_raw(NULL));
+        (void) acp_peer_error(peer, call, -32601, acp_str_from("Method not found"),
+                              acp_raw_from(NULL));
     } else {
         question.number = call;
         visit->handler.question(visit, &question, visit->user);
@@ -82,7 +83,7 @@ void visit_answer(struct visit *visit, uint64_t number, struct acp_str option)
     struct acp_json_writer *w = acp_peer_begin_result(visit->peer, number);
     acp_json_begin_object(w);
     if (option.len) {
-        acp_json_write_key(w, acp_str("option"));
+        acp_json_write_key(w, acp_str_from("option"));
         acp_json_write_str(w, option);
     }
     acp_json_end_object(w);
@@ -99,8 +100,8 @@ static void on_reply(struct acp_peer *peer, uint64_t number, const struct acp_re
     (void) peer;
     (void) number;
     if (reply->err && !why.len)
-        why = acp_str(reply->err == ACP_ERR_CLOSED ? "the owner of the session has gone"
-                                                   : acp_err_text(reply->err));
+        why = acp_str_from(reply->err == ACP_ERR_CLOSED ? "the owner of the session has gone"
+                                                        : acp_err_text(reply->err));
     if (errand->done && !errand->visit->freeing)
         errand->done(errand->visit, reply->err, reply->result, why, errand->user);
     free(errand);
@@ -116,7 +117,8 @@ static struct errand *new_errand(struct visit *visit, visit_fn *done, void *user
 
 static struct acp_json_writer *begin(struct visit *visit, const char *method, struct errand *errand)
 {
-    struct acp_request request = {.method = acp_str(method), .reply = on_reply, .user = errand};
+    struct acp_request request = {
+        .method = acp_str_from(method), .reply = on_reply, .user = errand};
     struct acp_json_writer *w =
         errand && visit->peer ? acp_peer_begin_request(visit->peer, &request) : NULL;
     if (!w)
@@ -150,9 +152,9 @@ int visit_set(struct visit *visit, struct acp_str name, struct acp_str value, vi
     if (!w)
         return ACP_ERR_CLOSED;
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str("name"));
+    acp_json_write_key(w, acp_str_from("name"));
     acp_json_write_str(w, name);
-    acp_json_write_key(w, acp_str("value"));
+    acp_json_write_key(w, acp_str_from("value"));
     acp_json_write_str(w, value);
     acp_json_end_object(w);
     return commit(visit, errand);

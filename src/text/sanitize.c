@@ -97,7 +97,7 @@ static int put_control(enum sanitize_mode mode, unsigned char c, struct acp_buf 
     if (mode == SANITIZE_JSON) /* between values it is white space */
         return c == '\r' ? acp_buf_append(out, " ", 1) : put_json_escape(out, c);
     if (c == '\r' || c == '\n' || c == '\t')
-        return acp_buf_append_str(out, acp_str(c == '\r' ? "\\r" : c == '\n' ? "\\n" : "\\t"));
+        return acp_buf_append_str(out, acp_str_from(c == '\r' ? "\\r" : c == '\n' ? "\\n" : "\\t"));
     return acp_buf_printf(out, "\\x%02x", c);
 }
 

@@ -59,7 +59,7 @@ static void on_outcome(struct acp_client *client, const struct acp_outcome *outc
 static void speak(struct acp_client *client, struct acp_agent *agent)
 {
     int ready = 0;
-    must(acp_client_start(client, on_outcome, &ready) == 0, "initialize is sent");
+    must(acp_client_initialize(client, on_outcome, &ready) == 0, "initialize is sent");
     struct acp_str out = acp_peer_output(acp_client_peer(client));
     must(acp_peer_receive(acp_agent_peer(agent), out.ptr, out.len, 1) == 0, "it is received");
     out = acp_peer_output(acp_agent_peer(agent));

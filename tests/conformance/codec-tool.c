@@ -165,7 +165,7 @@ static void serve_line(struct tool *tool, struct acp_str line)
     c.type = acp_type_find(next_word(&line), c.mode);
     c.rest = line;
     if (c.type == ACP_TYPE_NONE || acp_types[c.type].form == ACP_FORM_ENUM) {
-        answer("error", acp_str("ARGUMENT : no such type in this mode"));
+        answer("error", acp_str_from("ARGUMENT : no such type in this mode"));
         return;
     }
     acp_arena_reset(&tool->arena);

@@ -113,7 +113,7 @@ static struct acp_str random_text(struct generator *g)
 static void put_space(struct generator *g, struct acp_buf *out)
 {
     static const char *const spaces[] = {"", "", "", "", " ", "\n", "\r\n\t"};
-    require(!acp_buf_append_str(out, acp_str(spaces[below(g, 7)])), "out of memory");
+    require(!acp_buf_append_str(out, acp_str_from(spaces[below(g, 7)])), "out of memory");
 }
 
 static void put_quoted(struct generator *g, struct acp_buf *out)
@@ -146,16 +146,16 @@ static void put_any(struct generator *g, struct acp_buf *out, int depth, bool ob
         "{\"__proto__\":{\"a\":1}}",
     };
     if (!object && (depth > 3 || one_in(g, 2))) {
-        struct acp_str atom = acp_str(atoms[below(g, sizeof(atoms) / sizeof(atoms[0]))]);
+        struct acp_str atom = acp_str_from(atoms[below(g, sizeof(atoms) / sizeof(atoms[0]))]);
         require(!acp_buf_append_str(out, atom), "out of memory");
         return;
     }
     bool map = object || one_in(g, 2);
     unsigned count = below(g, 4);
-    require(!acp_buf_append_str(out, acp_str(map ? "{" : "[")), "out of memory");
+    require(!acp_buf_append_str(out, acp_str_from(map ? "{" : "[")), "out of memory");
     for (unsigned i = 0; i < count; i++) {
         put_space(g, out);
-        require(!acp_buf_append_str(out, acp_str(i ? "," : "")), "out of memory");
+        require(!acp_buf_append_str(out, acp_str_from(i ? "," : "")), "out of memory");
         put_space(g, out);
         if (map)
             require(!acp_buf_printf(out, "\"key%u\" :", i), "out of memory");
@@ -165,7 +165,7 @@ static void put_any(struct generator *g, struct acp_buf *out, int depth, bool ob
             put_any(g, out, depth + 1, false);
     }
     put_space(g, out);
-    require(!acp_buf_append_str(out, acp_str(map ? "}" : "]")), "out of memory");
+    require(!acp_buf_append_str(out, acp_str_from(map ? "}" : "]")), "out of memory");
 }
 
 static struct acp_raw random_raw(struct generator *g, bool object)
@@ -241,7 +241,7 @@ static struct acp_any_enum random_enum(struct generator *g, const struct acp_typ
 {
     struct acp_any_enum value = {ACP_IS_UNLISTED, {NULL, 0}};
     if ((type->open & g->profile) && one_in(g, 5)) {
-        value.text = one_in(g, 2) ? acp_str("_unlisted") : random_text(g);
+        value.text = one_in(g, 2) ? acp_str_from("_unlisted") : random_text(g);
         if (!acp_enumerator_by_text(type, value.text, g->profile))
             return value;
     }
@@ -259,7 +259,7 @@ static void fill_value(struct generator *g, const struct acp_field *f, char *dst
     case ACP_KIND_STR: {
         struct acp_str text = random_text(g);
         if (f->bounds && !acp_in_bounds(f, (double) text.len))
-            text = acp_str("x");
+            text = acp_str_from("x");
         memcpy(dst, &text, sizeof(text));
         break;
     }
@@ -314,7 +314,7 @@ static void fill_container(struct generator *g, const struct acp_field *f, char 
         if (map) {
             char key[32];
             (void) snprintf(key, sizeof(key), g->hostile ? "MARK\033[2J%zu" : "key \"%zu\"\n", i);
-            struct acp_str copy = acp_arena_copy(g->arena, acp_str(key));
+            struct acp_str copy = acp_arena_copy(g->arena, acp_str_from(key));
             memcpy(item, &copy, sizeof(copy));
         }
         fill_value(g, f, item + (map ? ACP_ENTRY_VALUE : 0));

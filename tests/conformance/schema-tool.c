@@ -36,17 +36,17 @@ static void put(struct acp_str text)
 static void answer_refused(const struct acp_failure *failure)
 {
     (void) fputs("refused ", stdout);
-    put(acp_str(failure->path));
+    put(acp_str_from(failure->path));
     (void) fputs(": ", stdout);
-    put(acp_str(failure->message));
+    put(acp_str_from(failure->message));
 }
 
 static void collect(struct acp_str path, struct acp_str message, void *user)
 {
     struct acp_buf *out = user;
-    (void) acp_buf_append_str(out, acp_str(out->len ? "; " : " "));
+    (void) acp_buf_append_str(out, acp_str_from(out->len ? "; " : " "));
     (void) acp_buf_append_str(out, path);
-    (void) acp_buf_append_str(out, acp_str(": "));
+    (void) acp_buf_append_str(out, acp_str_from(": "));
     (void) acp_buf_append_str(out, message);
 }
 

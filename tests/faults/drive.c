@@ -111,7 +111,7 @@ static void on_end(struct acp_client_session *session, const struct acp_turn_sto
 int drive_prompt(struct drive *d)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str(d->prompt));
+    acp_content_block_init_text(&block, acp_str_from(d->prompt));
     return acp_client_prompt(d->session, &block, 1, on_end, d);
 }
 
@@ -130,10 +130,10 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("/")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/")};
     struct drive *d = user;
     assert_int_equal(outcome->err, 0);
-    assert_true(acp_client_mode(client) & d->version);
+    assert_true(acp_client_protocol(client) & d->version);
     assert_int_equal(acp_client_new_session(client, &place, on_session, d), 0);
 }
 
@@ -240,7 +240,7 @@ void drive_start(struct drive *d)
         fail_msg("%s", failure.message);
     d->client = acp_agent_process_client(d->agent);
     d->pid = acp_process_pid(acp_agent_process_process(d->agent));
-    assert_int_equal(acp_client_start(d->client, on_ready, d), 0);
+    assert_int_equal(acp_client_initialize(d->client, on_ready, d), 0);
 }
 
 void drive_for(struct drive *d, uint64_t ms)

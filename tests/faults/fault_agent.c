@@ -152,7 +152,7 @@ static void do_stall(struct acp_turn *turn)
 static void do_wait(struct acp_turn *turn)
 {
     waiting = turn;
-    (void) acp_turn_text(turn, acp_str("waiting"));
+    (void) acp_turn_send_text(turn, acp_str_from("waiting"));
 }
 
 /* ---- Streaming, no faster than it is read ---------------------------------------------------- */
@@ -161,11 +161,11 @@ static void go_on(void)
 {
     static char chunk[1000];
     while (stream.turn && stream.next < stream.count) {
-        if (acp_agent_is_pressed(acp_session_agent(acp_turn_session(stream.turn))))
+        if (acp_agent_is_above_high_water(acp_session_agent(acp_turn_session(stream.turn))))
             return;
         memset(chunk, '.', sizeof(chunk));
         (void) snprintf(chunk, sizeof(chunk), "%u ", stream.next++);
-        (void) acp_turn_text(stream.turn, acp_str_n(chunk, sizeof(chunk)));
+        (void) acp_turn_send_text(stream.turn, acp_str_n(chunk, sizeof(chunk)));
     }
     struct acp_turn *turn = stream.turn;
     stream.turn = NULL;
@@ -221,7 +221,7 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
         }
     }
     text.len = text.len < 40 ? text.len : 40;
-    (void) acp_turn_text(turn, text);
+    (void) acp_turn_send_text(turn, text);
     (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
 

@@ -22,11 +22,11 @@ enum {
 
 struct talk *talk_new(unsigned version)
 {
-    struct acp_agent_options agent_options = {.name = acp_str("agent"),
+    struct acp_agent_options agent_options = {.name = acp_str_from("agent"),
                                               .versions = version,
                                               .seed = {1, 2},
                                               .peer.max_message = MAX_MESSAGE};
-    struct acp_client_options client_options = {.name = acp_str("client"),
+    struct acp_client_options client_options = {.name = acp_str_from("client"),
                                                 .versions = version,
                                                 .read_files = true,
                                                 .peer.max_message = MAX_MESSAGE};
@@ -85,7 +85,7 @@ static void kill_side(struct talk *t, enum talk_side side)
     acp_buf_clear(&t->pipes[TALK_AGENT]);
     acp_buf_clear(&t->pipes[TALK_CLIENT]);
     if (survivor == TALK_CLIENT) {
-        acp_client_explain_close(t->client, acp_str(TALK_DEATH));
+        acp_client_set_close_message(t->client, acp_str_from(TALK_DEATH));
         t->explained = true;
     }
     acp_endpoint_receive_end(t->ends[survivor], t->now);
@@ -215,7 +215,8 @@ static bool pass_time(struct talk *t)
 void talk_run(struct talk *t)
 {
     talk_next(t);
-    while (carry(t) || talk_agent_work(t) || pass_time(t) || strike(t, TALK_AGENT, acp_str("")))
+    while (carry(t) || talk_agent_work(t) || pass_time(t) ||
+           strike(t, TALK_AGENT, acp_str_from("")))
         if (++t->steps > MAX_STEPS)
             fail_msg("the conversation does not come to rest");
     /* A fault after the last message is not followed by one: go on until its answer is carried. */
@@ -243,7 +244,8 @@ static int count_answers(const struct talk *t, enum talk_side to, struct acp_raw
         struct acp_str text = t->messages[i].text;
         if (t->messages[i].to != to)
             continue;
-        assert_int_equal(acp_scan(acp_raw_n(text.ptr, text.len - 1), acp_str(NULL), &s, NULL), 0);
+        assert_int_equal(
+            acp_scan_message(acp_raw_n(text.ptr, text.len - 1), acp_str_from(NULL), &s, NULL), 0);
         count += s.kind == ACP_SCAN_RESPONSE && s.id.len == id.len &&
                  memcmp(s.id.ptr, id.ptr, id.len) == 0;
     }
@@ -255,7 +257,8 @@ static void check_answers(const struct talk *t, bool all)
     for (size_t i = 0; i < t->message_count; i++) {
         struct acp_scan s;
         struct acp_str text = t->messages[i].text;
-        assert_int_equal(acp_scan(acp_raw_n(text.ptr, text.len - 1), acp_str(NULL), &s, NULL), 0);
+        assert_int_equal(
+            acp_scan_message(acp_raw_n(text.ptr, text.len - 1), acp_str_from(NULL), &s, NULL), 0);
         if (s.kind != ACP_SCAN_REQUEST)
             continue;
         int answers = count_answers(t, other(t->messages[i].to), s.id);
@@ -285,12 +288,12 @@ void talk_check(struct talk *t)
     assert_null(t->opening);
     assert_null(t->ending);
     /* Who is left refuses what is asked now, at once, and calls nothing back. */
-    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/w")};
     if (t->client) {
-        assert_true(acp_client_start(t->client, NULL, NULL) < 0);
+        assert_true(acp_client_initialize(t->client, NULL, NULL) < 0);
         assert_true(acp_client_new_session(t->client, &place, NULL, NULL) < 0);
-        assert_true(acp_client_load_session(t->client, acp_str("x"), &place, NULL, NULL) < 0);
-        assert_null(acp_client_session(t->client, acp_str("x")));
+        assert_true(acp_client_load_session(t->client, acp_str_from("x"), &place, NULL, NULL) < 0);
+        assert_null(acp_client_find_session(t->client, acp_str_from("x")));
         assert_int_equal(acp_peer_pending(acp_client_peer(t->client)), 0);
     }
     if (t->agent)

@@ -96,7 +96,7 @@ struct talk {
     int client_closed;
     int questions; /* asked, and answered by us or gone */
     int questions_settled;
-    int troubles[5]; /* by enum acp_trouble */
+    int troubles[5]; /* by enum acp_protocol_error */
     bool explained;  /* errors must now tell what the test said of the close */
 
     /* The agent's program. */

@@ -60,18 +60,19 @@ static void on_file(struct acp_turn *turn, const struct acp_outcome *outcome, st
 {
     int err = outcome->err;
     if (err)
-        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str_from("");
     struct talk *t = user;
     t->answered++;
     if (note(t, TALK_AGENT, "file %d %.*s", err, STR(text)))
         return;
     if (err)
-        (void) acp_turn_fail(turn, -32603, acp_str("the file cannot be read"));
+        (void) acp_turn_fail(turn, -32603, acp_str_from("the file cannot be read"));
     else
         end_later(t, turn);
 }
 
-static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+static void on_permission(struct acp_turn *turn, const struct acp_permission_answer *answer,
+                          void *user)
 {
     struct talk *t = user;
     t->answered++;
@@ -80,8 +81,8 @@ static void on_permission(struct acp_turn *turn, const struct acp_permission *an
     if (acp_turn_is_cancelled(turn))
         return; /* the cancel callback comes next */
     if (answer->err)
-        (void) acp_turn_fail(turn, -32603, acp_str("nobody gave permission"));
-    else if (acp_turn_read_file(turn, acp_str("/w/a.txt"), 1, 0, on_file, t) == 0)
+        (void) acp_turn_fail(turn, -32603, acp_str_from("nobody gave permission"));
+    else if (acp_turn_read_file(turn, acp_str_from("/w/a.txt"), 1, 0, on_file, t) == 0)
         t->asked++;
     else
         end_later(t, turn);
@@ -102,16 +103,16 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
         return;
     if (acp_str_is(text, "work")) {
         acts_work(turn);
-        (void) acp_turn_text(turn, acp_str("changed, \xc3\xa4nd more"));
+        (void) acp_turn_send_text(turn, acp_str_from("changed, \xc3\xa4nd more"));
         ask(t, turn);
     } else if (acp_str_is(text, "wait")) {
-        (void) acp_turn_text(turn, acp_str("one moment"));
+        (void) acp_turn_send_text(turn, acp_str_from("one moment"));
         ask(t, turn);
     } else if (acp_str_is(text, "fail")) {
-        (void) acp_turn_text(turn, acp_str("I try"));
-        (void) acp_turn_fail(turn, -32603, acp_str("the model is gone"));
+        (void) acp_turn_send_text(turn, acp_str_from("I try"));
+        (void) acp_turn_fail(turn, -32603, acp_str_from("the model is gone"));
     } else {
-        (void) acp_turn_block(turn, &prompt.items[0]);
+        (void) acp_turn_send_block(turn, &prompt.items[0]);
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
     }
 }
@@ -149,7 +150,7 @@ static void on_load(struct acp_session *session, const struct acp_resume_session
 static void on_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
 {
     if (!note(user, TALK_AGENT, "mode %.*s", STR(mode)))
-        (void) acp_session_mode_set(session, call, mode);
+        (void) acp_session_reply_set_mode(session, call, mode);
 }
 
 static void on_agent_session_end(struct acp_session *session, void *user)
@@ -192,7 +193,7 @@ bool talk_agent_work(struct talk *t)
     }
     t->ending = NULL;
     if (turn) {
-        (void) acp_turn_text(turn, acp_str("and that was it"));
+        (void) acp_turn_send_text(turn, acp_str_from("and that was it"));
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
     }
     return turn != NULL;
@@ -278,16 +279,16 @@ static void on_end(struct acp_client_session *session, const struct acp_turn_sto
 static int prompt(struct talk *t, struct acp_client_session *session, const char *text)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str(text));
+    acp_content_block_init_text(&block, acp_str_from(text));
     return acp_client_prompt(session, &block, 1, on_end, t);
 }
 
 static int begin_step(struct talk *t)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/w")};
     switch (t->step) {
     case STEP_START:
-        return acp_client_start(t->client, on_done, t);
+        return acp_client_initialize(t->client, on_done, t);
     case STEP_NEW:
         return acp_client_new_session(t->client, &place, on_session, t);
     case STEP_WORK:
@@ -295,10 +296,10 @@ static int begin_step(struct talk *t)
     case STEP_WAIT:
         return prompt(t, t->fresh, "wait");
     case STEP_MODE:
-        return acp_client_set_mode(t->fresh, acp_str("code"), on_done, t);
+        return acp_client_set_mode(t->fresh, acp_str_from("code"), on_done, t);
     case STEP_LOAD:
         t->client_sessions++;
-        return acp_client_load_session(t->client, acp_str("old"), &place, on_session, t);
+        return acp_client_load_session(t->client, acp_str_from("old"), &place, on_session, t);
     case STEP_FAIL:
         return prompt(t, t->old, "fail");
     case STEP_ECHO:
@@ -351,7 +352,7 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
 }
 
 static void on_question(struct acp_client_session *session, acp_call call,
-                        const struct acp_permission_question *question, void *user)
+                        const struct acp_permission_request *question, void *user)
 {
     struct talk *t = user;
     t->questions++;
@@ -360,7 +361,7 @@ static void on_question(struct acp_client_session *session, acp_call call,
     if (t->step == STEP_WAIT) {
         assert_int_equal(acp_client_cancel(session), 0);
     } else {
-        assert_int_equal(acp_client_permit(t->client, call, acp_str("yes")), 0);
+        assert_int_equal(acp_client_select_permission(t->client, call, acp_str_from("yes")), 0);
         t->questions_settled++;
     }
 }
@@ -385,12 +386,13 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
     assert_int_equal(method->id, ACP_METHOD_FS_READ_TEXT_FILE);
     if (note(user, TALK_CLIENT, "reads"))
         return;
-    acp_read_text_file_response_init(&answer, acp_str("contents"));
-    assert_int_equal(acp_client_answer(client, call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer), 0);
+    acp_read_text_file_response_init(&answer, acp_str_from("contents"));
+    assert_int_equal(acp_client_respond(client, call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer),
+                     0);
 }
 
-static void on_trouble(struct acp_client *client, enum acp_trouble what, struct acp_str text,
-                       void *user)
+static void on_protocol_error(struct acp_client *client, enum acp_protocol_error what,
+                              struct acp_str text, void *user)
 {
     struct talk *t = user;
     (void) client;
@@ -420,9 +422,9 @@ static void on_client_closed(struct acp_client *client, int reason, void *user)
 const struct acp_client_handler talk_client_handler = {
     .event = on_event,
     .permission = on_question,
-    .permission_gone = on_question_gone,
+    .permission_cancelled = on_question_gone,
     .request = on_request,
-    .trouble = on_trouble,
+    .protocol_error = on_protocol_error,
     .end_session = on_client_session_end,
     .closed = on_client_closed,
 };

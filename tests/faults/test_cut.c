@@ -128,25 +128,26 @@ static const struct {
     int trouble; /* what the client hears of it; -1: nothing */
     bool answered;
 } garbage[] = {
-    {"log line", ACP_STR("2026-01-01 12:00:00 INFO loading the model\n"), ACP_TROUBLE_NOISE, true},
-    {"escapes", ACP_STR("\x1b[2K\x1b[1;32mready\x1b[0m\r\n"), ACP_TROUBLE_NOISE, true},
+    {"log line", ACP_STR("2026-01-01 12:00:00 INFO loading the model\n"), ACP_PROTOCOL_ERROR_PARSE,
+     true},
+    {"escapes", ACP_STR("\x1b[2K\x1b[1;32mready\x1b[0m\r\n"), ACP_PROTOCOL_ERROR_PARSE, true},
     {"blank line", ACP_STR("\n"), -1, false},
     {"blank lines", ACP_STR("\r\n  \n\t\n"), -1, false},
-    {"no UTF-8", ACP_STR("\xff\xfe\x80\xc3\n"), ACP_TROUBLE_NOISE, true},
+    {"no UTF-8", ACP_STR("\xff\xfe\x80\xc3\n"), ACP_PROTOCOL_ERROR_PARSE, true},
     {"no UTF-8 in JSON",
      ACP_STR("{\"jsonrpc\":\"2.0\",\"method\":\"_x\",\"params\":{\"a\":\"\xff\"}}\n"),
-     ACP_TROUBLE_NOISE, true},
-    {"half an object", ACP_STR("{\"jsonrpc\":\"2.0\",\"id\":\n"), ACP_TROUBLE_NOISE, true},
-    {"NUL bytes", ACP_STR("\0\0\0\0\n"), ACP_TROUBLE_NOISE, true},
-    {"huge line", {huge, sizeof(huge)}, ACP_TROUBLE_TOO_LARGE, true},
+     ACP_PROTOCOL_ERROR_PARSE, true},
+    {"half an object", ACP_STR("{\"jsonrpc\":\"2.0\",\"id\":\n"), ACP_PROTOCOL_ERROR_PARSE, true},
+    {"NUL bytes", ACP_STR("\0\0\0\0\n"), ACP_PROTOCOL_ERROR_PARSE, true},
+    {"huge line", {huge, sizeof(huge)}, ACP_PROTOCOL_ERROR_TOO_LARGE, true},
     {"stray response", ACP_STR("{\"jsonrpc\":\"2.0\",\"id\":4711,\"result\":{}}\n"),
-     ACP_TROUBLE_STRAY, false},
+     ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE, false},
     {"stray error",
      ACP_STR("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":1,\"message\":\"no\"}}\n"),
-     ACP_TROUBLE_STRAY, false},
+     ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE, false},
     {"batch", ACP_STR("[{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"session/new\"}]\n"),
-     ACP_TROUBLE_INVALID, true},
-    {"number", ACP_STR("42\n"), ACP_TROUBLE_INVALID, true},
+     ACP_PROTOCOL_ERROR_INVALID_MESSAGE, true},
+    {"number", ACP_STR("42\n"), ACP_PROTOCOL_ERROR_INVALID_MESSAGE, true},
     {"unknown notification", ACP_STR("{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}\n"), -1, false},
 };
 
@@ -157,7 +158,7 @@ static void check_report(const struct talk *t, size_t g, enum talk_side side)
     if (side == TALK_CLIENT && garbage[g].trouble >= 0)
         wanted[garbage[g].trouble]++;
     if (side == TALK_AGENT && garbage[g].answered)
-        wanted[ACP_TROUBLE_STRAY]++;
+        wanted[ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE]++;
     for (size_t i = 0; i < COUNT(wanted); i++)
         if (t->troubles[i] != wanted[i])
             fail_msg("%s: trouble %zu was told %d times", garbage[g].name, i, t->troubles[i]);

@@ -65,7 +65,7 @@ static void drop(struct edge *e)
 
 /* ---- The agent ------------------------------------------------------------------------------- */
 
-static void end_again(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+static void end_again(struct acp_turn *turn, const struct acp_permission_answer *answer, void *user)
 {
     struct edge *e = user;
     assert_int_equal(answer->err, ACP_ERR_CANCELLED);
@@ -78,12 +78,12 @@ static void ask_and_end(struct acp_turn *turn, struct acp_content_block_list pro
     struct acp_permission_option option;
     struct acp_tool_call_update tool;
     (void) prompt;
-    acp_permission_option_init(&option, acp_str("yes"), acp_str("Allow"),
+    acp_permission_option_init(&option, acp_str_from("yes"), acp_str_from("Allow"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_tool_call_update_init(&tool, acp_str("call"));
-    tool.title = acp_str("Do it");
+    acp_tool_call_update_init(&tool, acp_str_from("call"));
+    tool.title = acp_str_from("Do it");
     for (int i = 0; i < 2; i++)
-        assert_int_equal(acp_turn_ask_permission(turn, &tool, &option, 1, end_again, user), 0);
+        assert_int_equal(acp_turn_request_permission(turn, &tool, &option, 1, end_again, user), 0);
     (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
 
@@ -110,7 +110,7 @@ static void name_it(struct acp_session *session, const struct acp_new_session_re
 {
     (void) request;
     (void) user;
-    assert_int_equal(acp_session_set_id(session, acp_str("s1")), 0);
+    assert_int_equal(acp_session_set_id(session, acp_str_from("s1")), 0);
     assert_int_equal(acp_session_accept(session, NULL), 0);
 }
 
@@ -201,7 +201,7 @@ static void on_end(struct acp_client_session *session, const struct acp_turn_sto
 static int prompt(struct edge *e)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("hello"));
+    acp_content_block_init_text(&block, acp_str_from("hello"));
     return acp_client_prompt(e->session, &block, 1, on_end, e);
 }
 
@@ -215,12 +215,12 @@ static void on_client_session_end(struct acp_client_session *session, void *user
 /* The numbers of its requests: 0 initialize, 1 session/new, then prompts and the rest from 2 on. */
 static void make_client(struct edge *e, unsigned version)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("/")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/")};
     static const struct acp_client_handler handler = {.end_session = on_client_session_end};
     struct acp_client_options options = {.versions = version};
     assert_int_equal(acp_client_new(&options, &handler, e, &e->client), 0);
     e->end = acp_client_endpoint(e->client);
-    assert_int_equal(acp_client_start(e->client, on_done, e), 0);
+    assert_int_equal(acp_client_initialize(e->client, on_done, e), 0);
     feed(e, version == ACP_V1
                 ? RPC "\"id\":0,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{"
                       "\"sessionCapabilities\":{\"close\":{}}}}}\n"

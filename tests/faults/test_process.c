@@ -186,7 +186,7 @@ static void on_many_session(struct acp_client *client, struct acp_client_session
 
 static void open_many(struct drive *d)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("/")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/")};
     struct many *m = (struct many *) d;
     for (int i = 0; i < MANY; i++)
         assert_int_equal(acp_client_new_session(d->client, &place, on_many_session, m), 0);
@@ -250,7 +250,7 @@ static void an_agent_that_does_not_read_costs_bounded_memory(void **state)
                (unsigned long long) (drive_ms(&m->d) - woken));
         /* Whoever was refused may come again. */
         struct acp_content_block block;
-        acp_content_block_init_text(&block, acp_str("again"));
+        acp_content_block_init_text(&block, acp_str_from("again"));
         assert_int_equal(acp_client_prompt(m->sessions[m->sent++], &block, 1, on_many_end, m), 0);
         while (m->ended < m->sent && !m->d.late)
             (void) uv_run(&m->d.loop, UV_RUN_ONCE);

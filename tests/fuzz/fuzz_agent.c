@@ -61,7 +61,7 @@ static void on_new_session(struct acp_session *session, const struct acp_new_ses
     CHECK(r->cwd.len > 0 && r->cwd.ptr[0] == '/');
     p->sessions_begun++;
     if (p->does & FAILS)
-        (void) acp_session_refuse(session, -32000, acp_str("log in first"));
+        (void) acp_session_reject(session, -32000, acp_str_from("log in first"));
     else
         (void) acp_session_accept(session, &setup);
 }
@@ -72,7 +72,7 @@ static void on_load_session(struct acp_session *session,
     struct program *p = user;
     CHECK(request->session_id.len > 0);
     p->sessions_begun++;
-    (void) acp_session_text(session, acp_str("before"), acp_str("m1"));
+    (void) acp_session_send_text(session, acp_str_from("before"), acp_str_from("m1"));
     if ((p->does & LATER) && !p->loading)
         p->loading = session; /* maybe beside one of the same id that is open */
     else
@@ -85,13 +85,14 @@ static void finish_loading(struct program *p)
     p->loading = NULL;
     if (session && (p->does & PIECES)) {
         p->sessions_begun--; /* it never was one */
-        (void) acp_session_refuse(session, -32602, acp_str("no folder"));
+        (void) acp_session_reject(session, -32602, acp_str_from("no folder"));
     } else if (session) {
         (void) acp_session_accept(session, NULL);
     }
 }
 
-static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+static void on_permission(struct acp_turn *turn, const struct acp_permission_answer *answer,
+                          void *user)
 {
     struct program *p = user;
     (void) turn;
@@ -105,14 +106,14 @@ static void work(struct program *p, struct acp_turn *turn)
     static const struct acp_permission_option options[] = {
         {.option_id = ACP_STR("y"), .name = ACP_STR("Yes"), .kind = {.is = 1}}};
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("t"));
-    tool.title = acp_str("tool");
+    acp_tool_call_update_init(&tool, acp_str_from("t"));
+    tool.title = acp_str_from("tool");
     tool.status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
-    (void) acp_turn_text(turn, acp_str("hello"));
-    (void) acp_turn_thought(turn, acp_str("hm"));
-    (void) acp_turn_tool(turn, &tool);
+    (void) acp_turn_send_text(turn, acp_str_from("hello"));
+    (void) acp_turn_send_thought(turn, acp_str_from("hm"));
+    (void) acp_turn_send_tool_call(turn, &tool);
     if (p->does & ASKS)
-        p->asked += acp_turn_ask_permission(turn, &tool, options, 1, on_permission, p) == 0;
+        p->asked += acp_turn_request_permission(turn, &tool, options, 1, on_permission, p) == 0;
 }
 
 static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
@@ -125,7 +126,7 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
     else if ((p->does & LATER) && !p->turn)
         p->turn = turn;
     else if (p->does & FAILS)
-        (void) acp_turn_fail(turn, -32603, acp_str("it failed"));
+        (void) acp_turn_fail(turn, -32603, acp_str_from("it failed"));
     else
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
@@ -156,13 +157,13 @@ static void on_list(struct acp_agent *agent, acp_call call,
     (void) request;
     finish_loading(user);
     acp_list_sessions_response_init(&none, NULL, 0);
-    (void) acp_agent_answer(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &none);
+    (void) acp_agent_respond(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &none);
 }
 
 static void on_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
 {
     (void) user;
-    (void) acp_session_mode_set(session, call, mode);
+    (void) acp_session_reply_set_mode(session, call, mode);
 }
 
 static void on_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
@@ -171,7 +172,7 @@ static void on_request(struct acp_agent *agent, acp_call call, const struct acp_
     (void) message;
     (void) user;
     CHECK((method->id != ACP_METHOD_NONE) == (params != NULL));
-    CHECK(acp_agent_refuse(agent, call, -32603, acp_str("no")) == 0);
+    CHECK(acp_agent_respond_error(agent, call, -32603, acp_str_from("no")) == 0);
 }
 
 /* ---- What goes in and comes out ------------------------------------------------------------- */
@@ -196,7 +197,7 @@ static void count_ids(struct acp_str text, struct ids *ids, bool responses)
         const char *end = memchr(text.ptr, '\n', text.len);
         size_t len = end ? (size_t) (end - text.ptr) : text.len;
         struct acp_scan scan;
-        int err = acp_scan(acp_raw_n(text.ptr, len), acp_str(NULL), &scan, NULL);
+        int err = acp_scan_message(acp_raw_n(text.ptr, len), acp_str_from(NULL), &scan, NULL);
         if (responses)
             CHECK(!err && scan.version_ok &&
                   (scan.kind == ACP_SCAN_REQUEST || scan.kind == ACP_SCAN_NOTIFICATION ||
@@ -252,14 +253,14 @@ static void append_opening(struct acp_buf *in, unsigned does, unsigned stage)
          "{\"sessionId\":\"sess\",\"prompt\":[{\"type\":\"text\",\"text\":\"go\"}]}}\n"},
     };
     for (unsigned i = 0; i < stage; i++)
-        CHECK(acp_buf_append_str(in, acp_str(lines[i][does & V2 ? 1 : 0])) == 0);
+        CHECK(acp_buf_append_str(in, acp_str_from(lines[i][does & V2 ? 1 : 0])) == 0);
 }
 
 /* So that the client's lines can name the session. */
 static void name_session(struct acp_session *session, const struct acp_new_session_request *r,
                          void *user)
 {
-    (void) acp_session_set_id(session, acp_str("sess"));
+    (void) acp_session_set_id(session, acp_str_from("sess"));
     on_new_session(session, r, user);
 }
 

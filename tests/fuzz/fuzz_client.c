@@ -57,7 +57,7 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
     if (event->kind == ACP_EVENT_MODES)
         CHECK(event->modes.count == acp_client_session_modes(session).count);
     if (event->kind == ACP_EVENT_TOOL && (p->does & CANCELS))
-        p->begun += acp_client_cancel_tool(session, event->tool_id, on_done, p) == 0;
+        p->begun += acp_client_cancel_tool_call(session, event->tool_id, on_done, p) == 0;
     if (event->kind == ACP_EVENT_MODE && (p->does & CANCELS))
         p->begun += acp_client_set_mode(session, event->mode, on_done, p) == 0;
     if (event->kind == ACP_EVENT_OPTIONS && (p->does & CLOSES))
@@ -67,12 +67,13 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
 }
 
 static void on_question(struct acp_client_session *session, acp_call call,
-                        const struct acp_permission_question *question, void *user)
+                        const struct acp_permission_request *question, void *user)
 {
     struct program *p = user;
     (void) session;
     if ((p->does & PERMITS) && question->options.count)
-        CHECK(acp_client_permit(p->client, call, question->options.items[0].option_id) == 0);
+        CHECK(acp_client_select_permission(p->client, call, question->options.items[0].option_id) ==
+              0);
 }
 
 static void on_request(struct acp_client *client, struct acp_client_session *session, acp_call call,
@@ -83,7 +84,8 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
     (void) message;
     (void) user;
     CHECK((method->id != ACP_METHOD_NONE) == (params != NULL));
-    CHECK(acp_client_refuse(client, call, -32603, acp_str("no"), acp_raw(NULL)) == 0);
+    CHECK(acp_client_respond_error(client, call, -32603, acp_str_from("no"), acp_raw_from(NULL)) ==
+          0);
 }
 
 static void on_end_session(struct acp_client_session *session, void *user)
@@ -102,10 +104,10 @@ static void tell(struct acp_endpoint *e, const char *line)
 /* As far as a session with a turn; numbers of requests are given out in order, from 0. */
 static void open_session(struct program *p, struct acp_endpoint *e)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/w")};
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("go"));
-    p->begun += acp_client_start(p->client, on_done, p) == 0;
+    acp_content_block_init_text(&block, acp_str_from("go"));
+    p->begun += acp_client_initialize(p->client, on_done, p) == 0;
     tell(e,
          p->does & V2
              ? "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":2,\"info\":{\"name\":"
@@ -117,10 +119,10 @@ static void open_session(struct program *p, struct acp_endpoint *e)
          "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sessionId\":\"s\",\"configOptions\":[{"
          "\"id\":\"o\",\"configId\":\"o\",\"name\":\"O\",\"category\":\"mode\",\"type\":"
          "\"select\",\"currentValue\":\"a\",\"options\":[{\"value\":\"a\",\"name\":\"A\"}]}]}}\n");
-    struct acp_client_session *session = acp_client_session(p->client, acp_str("s"));
+    struct acp_client_session *session = acp_client_find_session(p->client, acp_str_from("s"));
     if (session)
         p->begun += acp_client_prompt(session, &block, 1, on_turn_end, p) == 0;
-    p->begun += acp_client_load_session(p->client, acp_str("old"), &place, on_opened, p) == 0;
+    p->begun += acp_client_load_session(p->client, acp_str_from("old"), &place, on_opened, p) == 0;
     p->begun += acp_client_new_session(p->client, &place, on_opened, p) == 0;
 }
 

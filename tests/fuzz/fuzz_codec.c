@@ -38,7 +38,7 @@ static bool is_composite(acp_type_id type, unsigned mode)
     acp_arena_init(&arena, 0);
     if (acp_type_size(type) > sizeof(any))
         abort();
-    int err = acp_decode(type, mode, acp_raw("{}"), &arena, any, NULL);
+    int err = acp_decode(type, mode, acp_raw_from("{}"), &arena, any, NULL);
     acp_arena_finish(&arena);
     return err != ACP_ERR_ARGUMENT;
 }

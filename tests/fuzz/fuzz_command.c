@@ -71,14 +71,14 @@ static void check_action(struct acp_str pattern, struct acp_str line)
 {
     static const struct acp_str_entry variable = {ACP_STR("A"), ACP_STR("")};
     struct acp_action action = {.kind = ACP_TOOL_KIND_EXECUTE, .command = line};
-    action.cwd = acp_str("/no/such/place");
+    action.cwd = acp_str_from("/no/such/place");
     bool allowed = decide(ACP_VERDICT_ALLOW, pattern, &action) == ACP_VERDICT_ALLOW;
     bool any = acp_command_is_any(pattern);
     CHECK(!allowed || decide(ACP_VERDICT_DENY, pattern, &action) == ACP_VERDICT_DENY);
     for (int i = 0; i < 2; i++) {
         struct acp_action altered = action;
         if (i)
-            altered.command_cwd = acp_str("sub");
+            altered.command_cwd = acp_str_from("sub");
         else
             altered.env = (struct acp_str_map){&variable, 1};
         if (line.len && !any)

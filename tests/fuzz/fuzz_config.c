@@ -48,7 +48,7 @@ static void check_restrained(const struct config *config)
     CHECK(!config_text(config, CONFIG_REGISTRY) && !config_text(config, CONFIG_LOG_PATH));
     CHECK(config_bool(config, CONFIG_LOG_ENABLED) && config_bool(config, CONFIG_LOG_SYNC));
     CHECK(strcmp(config_text(config, CONFIG_APPROVE), "all") != 0);
-    enum acp_policy_mode mode = acp_policy_mode(config->policy);
+    enum acp_policy_mode mode = acp_policy_get_mode(config->policy);
     CHECK(mode == ACP_POLICY_SAFE || mode == ACP_POLICY_READ_ONLY);
     for (size_t i = 0; (rule = acp_policy_rule_at(config->policy, i)); i++)
         CHECK(rule->verdict != ACP_VERDICT_ALLOW);

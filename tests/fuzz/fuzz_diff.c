@@ -166,13 +166,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct acp_str new_text = acp_str_n(new_copy, new_len);
     check_script(old_text, new_text);
     struct acp_str rest = new_text;
-    struct acp_diff_patch_options options = {.old_path = acp_str("/f"), .context = data[0]};
+    struct acp_diff_patch_options options = {.old_path = acp_str_from("/f"), .context = data[0]};
     options.new_path = data[1] & 1 ? take_line(&rest) : options.old_path;
     options.copied = data[1] & 2;
     if (data[1] & 4)
-        options.old_path = acp_str(NULL);
+        options.old_path = acp_str_from(NULL);
     if (data[1] & 8)
-        options.new_path = acp_str(NULL);
+        options.new_path = acp_str_from(NULL);
     check_patch(&options, old_text, new_text);
     free(old_copy);
     free(new_copy);

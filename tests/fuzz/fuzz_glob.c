@@ -103,20 +103,20 @@ static void check_command(struct acp_str pattern, struct acp_str line)
 {
     bool narrow = acp_command_matches(pattern, line, false);
     CHECK(!narrow || acp_command_matches(pattern, line, true));
-    CHECK(acp_command_matches(acp_str("*"), line, false));
+    CHECK(acp_command_matches(acp_str_from("*"), line, false));
     /* Any word, then any others: met by whatever is plain. */
-    bool plain = acp_command_matches(acp_str("?* *"), line, false);
+    bool plain = acp_command_matches(acp_str_from("?* *"), line, false);
     if (plain && !has_any(line, "'\"\\"))
         CHECK(!has_any(acp_str_n(line.ptr, line.len), ";&|<>()`$*?[{~"));
     /* As one argument of a command it is harmless, but for control characters. */
     struct acp_buf out;
     acp_buf_init(&out, (size_t) 5 * MOST);
-    CHECK(acp_command_line(acp_str("run"), (struct acp_str_list){&line, 1}, &out) == 0);
+    CHECK(acp_command_line(acp_str_from("run"), (struct acp_str_list){&line, 1}, &out) == 0);
     bool control = false;
     for (size_t i = 0; i < line.len; i++)
         control |= (unsigned char) line.ptr[i] < 0x20;
-    CHECK(acp_command_matches(acp_str("run *"), acp_buf_view(&out), false) == !control);
-    CHECK(!acp_command_matches(acp_str("run"), acp_buf_view(&out), false));
+    CHECK(acp_command_matches(acp_str_from("run *"), acp_buf_view(&out), false) == !control);
+    CHECK(!acp_command_matches(acp_str_from("run"), acp_buf_view(&out), false));
     acp_buf_finish(&out);
 }
 
@@ -140,8 +140,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void) acp_glob_path(pattern, text);
     if (n)
         (void) acp_glob_complaint(pattern);
-    CHECK(acp_glob_text(acp_str("*"), text));
-    CHECK(acp_glob_path(acp_str("**"), text));
+    CHECK(acp_glob_text(acp_str_from("*"), text));
+    CHECK(acp_glob_path(acp_str_from("**"), text));
     check_simple(pattern, text);
     check_escape(text);
     check_command(pattern, text);

@@ -45,7 +45,7 @@ static void check_message(const struct model_message *before, const struct model
 static void check_history(struct history *history)
 {
     struct acp_arena arena;
-    CHECK(history_close_calls(history, acp_str("interrupted")) >= 0);
+    CHECK(history_close_calls(history, acp_str_from("interrupted")) >= 0);
     acp_arena_init(&arena, 0);
     const struct model_message *messages = history_messages(history, 0, &arena);
     CHECK(messages);
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(history_strip_reasoning(history) == 0);
     CHECK(history_count(history) <= count);
     check_history(history);
-    CHECK(history_compact(history, acp_str("in short"), size % 5) == 0);
+    CHECK(history_compact(history, acp_str_from("in short"), size % 5) == 0);
     check_history(history);
     history_free(history);
     return 0;

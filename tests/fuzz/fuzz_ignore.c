@@ -26,7 +26,7 @@ static bool decide(const char *bytes, size_t n, const char *folder, const char *
     acp_arena_init(&arena, 0);
     acp_buf_init(&text, (size_t) 2 * MOST);
     CHECK(acp_buf_append(&text, bytes, n) == 0 && acp_buf_printf(&text, "\n%s\n", last) == 0);
-    CHECK(ignore_parse(acp_buf_view(&text), acp_str(folder), NULL, &arena, &rules) == 0);
+    CHECK(ignore_parse(acp_buf_view(&text), acp_str_from(folder), NULL, &arena, &rules) == 0);
     bool ignored = ignore_matches(rules, path, is_directory);
     acp_buf_finish(&text);
     acp_arena_finish(&arena);

@@ -116,7 +116,7 @@ static void check_edits(struct acp_str text, size_t depth)
         check_others(text, acp_buf_view(&removed), depth - 1);
     }
     acp_buf_clear(&removed);
-    if (jsonc_set(text, path, depth, acp_raw(value), &set, NULL) == 0) {
+    if (jsonc_set(text, path, depth, acp_raw_from(value), &set, NULL) == 0) {
         if (!was_there)
             check_kept(text, acp_buf_view(&set));
         if (text.len > 0 && !was_there && depth == 1)

@@ -58,7 +58,7 @@ static void check_policy(struct acp_raw json)
     int err = acp_policy_load(policy, json, &failure);
     CHECK((err == 0) == (failure.err == 0));
     if (err)
-        CHECK(acp_policy_rule_count(policy) == 0 && acp_policy_mode(policy) == ACP_POLICY_SAFE);
+        CHECK(acp_policy_rule_count(policy) == 0 && acp_policy_get_mode(policy) == ACP_POLICY_SAFE);
     acp_policy_free(policy);
 }
 

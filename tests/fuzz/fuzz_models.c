@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct model_facts found;
         for (size_t i = 0; i < table.count; i++) {
             check_facts(&table.rows[i].facts);
-            if (!facts_find(&table, NULL, acp_str(table.rows[i].name), &found))
+            if (!facts_find(&table, NULL, acp_str_from(table.rows[i].name), &found))
                 abort();
         }
     }

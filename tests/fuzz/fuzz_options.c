@@ -92,8 +92,8 @@ static void check_completion(const struct words *words)
     CHECK(complete_print(&out, &test_program, words->items, words->count) == 0);
     CHECK(!out.err);
     struct acp_str answer = acp_buf_view(&out.pending);
-    CHECK(acp_str_begins(answer, "words\t") || acp_str_begins(answer, "files\t") ||
-          acp_str_begins(answer, "directories\t"));
+    CHECK(acp_str_starts_with(answer, "words\t") || acp_str_starts_with(answer, "files\t") ||
+          acp_str_starts_with(answer, "directories\t"));
     output_finish(&out);
 }
 

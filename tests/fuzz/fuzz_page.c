@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         "text/html; charset=utf-8", "text/plain", ""};
     if (!size)
         return 0;
-    struct acp_str type = acp_str(types[data[0] % (sizeof(types) / sizeof(types[0]))]);
+    struct acp_str type = acp_str_from(types[data[0] % (sizeof(types) / sizeof(types[0]))]);
     struct acp_str body = acp_str_n((const char *) data + 1, size - 1);
     size_t most = data[0] & 0x80 ? 100 : 100 + 20 * size;
     struct acp_buf text;

@@ -48,7 +48,8 @@ static bool has_returns(struct acp_str text)
 
 static void apply_ours(struct acp_str old_text, struct acp_str new_text)
 {
-    struct acp_diff_patch_options options = {.old_path = acp_str("f"), .new_path = acp_str("f")};
+    struct acp_diff_patch_options options = {.old_path = acp_str_from("f"),
+                                             .new_path = acp_str_from("f")};
     struct acp_arena arena;
     struct acp_buf text;
     struct acp_buf made;

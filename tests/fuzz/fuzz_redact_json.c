@@ -47,7 +47,7 @@ static void check_message(struct acp_str json)
 
 static void write_secret(struct acp_json_writer *w, const char *key, struct acp_str secret)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_str(w, secret);
 }
 
@@ -59,27 +59,27 @@ static void write_places(struct acp_json_writer *w, struct acp_str secret)
     acp_json_begin_object(w);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         write_secret(w, names[i], secret);
-    acp_json_write_key(w, acp_str("credentials"));
+    acp_json_write_key(w, acp_str_from("credentials"));
     acp_json_begin_array(w);
     acp_json_begin_object(w);
     write_secret(w, "any", secret);
     acp_json_end_object(w);
     acp_json_write_str(w, secret);
     acp_json_end_array(w);
-    acp_json_write_key(w, acp_str("env"));
+    acp_json_write_key(w, acp_str_from("env"));
     acp_json_begin_object(w);
     write_secret(w, "A", secret);
     acp_json_end_object(w);
-    acp_json_write_key(w, acp_str("headers"));
+    acp_json_write_key(w, acp_str_from("headers"));
     acp_json_begin_array(w);
     acp_json_begin_object(w);
-    write_secret(w, "name", acp_str("X"));
+    write_secret(w, "name", acp_str_from("X"));
     write_secret(w, "value", secret);
     acp_json_end_object(w);
     acp_json_end_array(w);
-    acp_json_write_key(w, acp_str("args"));
+    acp_json_write_key(w, acp_str_from("args"));
     acp_json_begin_array(w);
-    acp_json_write_str(w, acp_str("--token"));
+    acp_json_write_str(w, acp_str_from("--token"));
     acp_json_write_str(w, secret);
     acp_json_end_array(w);
     acp_json_end_object(w);
@@ -94,10 +94,10 @@ static void check_places(const uint8_t *data, size_t size)
     acp_buf_init(&secret, size + 100);
     acp_buf_init(&json, 256 * size + 65536);
     (void) acp_buf_append(&secret, data, size);
-    (void) acp_buf_append_str(&secret, acp_str(MARKER));
+    (void) acp_buf_append_str(&secret, acp_str_from(MARKER));
     acp_json_writer_init(&w, &json);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str("params"));
+    acp_json_write_key(&w, acp_str_from("params"));
     write_places(&w, acp_buf_view(&secret));
     acp_json_end_object(&w);
     if (!w.err) {

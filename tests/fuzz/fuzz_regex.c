@@ -46,9 +46,9 @@ static int search_within(const char *before, struct acp_str pattern, const char 
 {
     struct acp_buf out;
     acp_buf_init(&out, SIZE_MAX / 2);
-    CHECK(acp_buf_append_str(&out, acp_str(before)) == 0);
+    CHECK(acp_buf_append_str(&out, acp_str_from(before)) == 0);
     CHECK(acp_buf_append_str(&out, pattern) == 0);
-    CHECK(acp_buf_append_str(&out, acp_str(behind)) == 0);
+    CHECK(acp_buf_append_str(&out, acp_str_from(behind)) == 0);
     int result = search(acp_buf_view(&out), text);
     acp_buf_finish(&out);
     return result;

@@ -73,11 +73,11 @@ static void on_cancel(struct acp_peer *peer, acp_call call, void *user)
     act_inside(user);
 }
 
-static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
-                       void *user)
+static void on_protocol_error(struct acp_peer *peer, enum acp_protocol_error what,
+                              struct acp_str text, void *user)
 {
     (void) peer;
-    CHECK(text.ptr || what == ACP_TROUBLE_TOO_LARGE);
+    CHECK(text.ptr || what == ACP_PROTOCOL_ERROR_TOO_LARGE);
     act_inside(user);
 }
 
@@ -135,7 +135,7 @@ static void take_output(struct owner *o)
         struct acp_raw text = acp_raw_n(frame.text.ptr, frame.text.len);
         CHECK(frame.kind == ACP_FRAME_MESSAGE);
         CHECK(acp_json_validate(text, 0, NULL) == 0);
-        CHECK(acp_scan(text, acp_str(NULL), &s, NULL) == 0 && s.version_ok);
+        CHECK(acp_scan_message(text, acp_str_from(NULL), &s, NULL) == 0 && s.version_ok);
         CHECK(s.kind == ACP_SCAN_REQUEST || s.kind == ACP_SCAN_NOTIFICATION ||
               s.kind == ACP_SCAN_RESPONSE);
         if (s.result.ptr)
@@ -153,12 +153,12 @@ static void take_output(struct owner *o)
 static void ask(struct owner *o, uint64_t timeout_ms)
 {
     struct acp_request request = {
-        .method = acp_str("ask"), .timeout_ms = timeout_ms, .reply = on_reply, .user = o};
+        .method = acp_str_from("ask"), .timeout_ms = timeout_ms, .reply = on_reply, .user = o};
     if (o->asked == MAX_ASKED)
         return;
     /* Counted before: the output callback may already bring the end. */
     o->asked++;
-    if (acp_peer_request(o->peer, &request, acp_raw("{}"), NULL))
+    if (acp_peer_request(o->peer, &request, acp_raw_from("{}"), NULL))
         o->asked--;
 }
 
@@ -170,12 +170,12 @@ static void answer(struct owner *o, uint8_t how)
     switch (how % 4) {
     case 0:
         o->results++;
-        if (acp_peer_result(o->peer, call, acp_raw("[\n1]")))
+        if (acp_peer_result(o->peer, call, acp_raw_from("[\n1]")))
             o->results--;
         break;
     case 1:
         o->errors++;
-        if (acp_peer_error(o->peer, call, OUR_CODE, acp_str("a\x01\nb"), acp_raw("{}")))
+        if (acp_peer_error(o->peer, call, OUR_CODE, acp_str_from("a\x01\nb"), acp_raw_from("{}")))
             o->errors--;
         break;
     case 2: {
@@ -212,7 +212,7 @@ static void act(struct owner *o, uint8_t what)
         answer(o, what);
         break;
     case 6:
-        (void) acp_peer_notify(o->peer, acp_str("tell"), acp_raw("{\r\n}"));
+        (void) acp_peer_notify(o->peer, acp_str_from("tell"), acp_raw_from("{\r\n}"));
         break;
     case 7:
         (void) acp_peer_cancel(o->peer, what / 16);
@@ -277,7 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct acp_peer_handler handler = {.request = on_request,
                                                     .notification = on_notification,
                                                     .cancel = on_cancel,
-                                                    .trouble = on_trouble,
+                                                    .protocol_error = on_protocol_error,
                                                     .closed = on_closed};
     if (size == 0)
         return 0;
@@ -287,7 +287,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .max_output = data[0] & 8 ? 300 : 0,
                                        .max_calls = data[0] & 16 ? 2 : 0,
                                        .max_pending = data[0] & 32 ? 2 : 0,
-                                       .silent_on_noise = data[0] & 64,
+                                       .ignore_parse_errors = data[0] & 64,
                                        .null_ids = data[0] & 128};
     CHECK(acp_peer_new(&options, &handler, &o, &o.peer) == 0);
     acp_endpoint_on_wake(acp_peer_endpoint(o.peer), on_wake, &o);

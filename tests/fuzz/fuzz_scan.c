@@ -29,7 +29,7 @@ static void find_inside(struct acp_raw value, struct acp_arena *arena, struct ac
     struct acp_json_reader r;
     struct acp_str key;
     struct acp_raw member;
-    *ret = acp_raw(NULL);
+    *ret = acp_raw_from(NULL);
     acp_json_reader_init(&r, value, arena, 0);
     if (!name.ptr || acp_json_enter_object(&r))
         return;
@@ -65,11 +65,11 @@ static void find_plainly(struct acp_raw text, struct acp_arena *arena, struct ac
             ret->error = member;
     }
     if (ret->params.ptr) {
-        find_inside(ret->params, arena, acp_str("sessionId"), &ret->session_id);
+        find_inside(ret->params, arena, acp_str_from("sessionId"), &ret->session_id);
         find_inside(ret->params, arena, name, &ret->key);
     }
     if (ret->result.ptr)
-        find_inside(ret->result, arena, acp_str("sessionId"), &in_result);
+        find_inside(ret->result, arena, acp_str_from("sessionId"), &in_result);
     if (!ret->method.ptr && !ret->session_id.ptr)
         ret->session_id = in_result;
 }
@@ -82,7 +82,8 @@ static void splice(struct acp_raw text, struct acp_raw span, struct acp_raw by,
     acp_buf_init(out, 64 << 20);
     CHECK(acp_scan_splice(text, span, by, out) == 0);
     CHECK(out->len == text.len - span.len + by.len);
-    CHECK(acp_scan(acp_raw_n(acp_buf_view(out).ptr, out->len), acp_str(NULL), ret, NULL) == 0);
+    CHECK(acp_scan_message(acp_raw_n(acp_buf_view(out).ptr, out->len), acp_str_from(NULL), ret,
+                           NULL) == 0);
 }
 
 static void check_splices(struct acp_raw text, const struct acp_scan *scan)
@@ -128,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const keys[] = {NULL, "update", "sessionId", ""};
     if (size == 0)
         return 0;
-    struct acp_str key = acp_str(keys[data[0] % 4]);
+    struct acp_str key = acp_str_from(keys[data[0] % 4]);
     size--;
     /* A copy of its own size, so that the sanitizer sees every read outside of it. */
     char *copy = malloc(size ? size : 1);
@@ -139,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct acp_scan scan;
     size_t at = 0;
     size_t valid_at = 0;
-    int err = acp_scan(text, key, &scan, &at);
+    int err = acp_scan_message(text, key, &scan, &at);
     CHECK(acp_json_validate(text, 0, &valid_at) == err);
     CHECK(at == valid_at);
     if (!err) {

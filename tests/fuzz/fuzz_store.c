@@ -34,7 +34,7 @@ static void take(const char *kind, struct acp_raw body)
     struct acp_arena arena;
     struct acp_buf words;
     struct store_said said;
-    struct store_event event = {.seq = 1, .kind = acp_str(kind), .body = body};
+    struct store_event event = {.seq = 1, .kind = acp_str_from(kind), .body = body};
     acp_arena_init(&arena, 0);
     acp_buf_init(&words, WORDS_MAX);
     int some = store_said(&event, &arena, &words, &said);

@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         count++;
     const struct tool_info *tool = toolbox_at(world.box, data[0] % count);
     world.ends = 0;
-    CHECK(tools_run(world.tools, world.turn, acp_str("call"), acp_str(tool->name),
+    CHECK(tools_run(world.tools, world.turn, acp_str_from("call"), acp_str_from(tool->name),
                     acp_raw_n((const char *) data + 1, size - 1), on_done, NULL) == 0);
     while (!world.ends)
         (void) uv_run(&world.loop, UV_RUN_ONCE);

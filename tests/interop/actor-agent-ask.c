@@ -15,11 +15,12 @@ static bool is_lost(const struct work *work)
 
 /* ---- Permission ----------------------------------------------------------------------------- */
 
-static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+static void on_permission(struct acp_turn *turn, const struct acp_permission_answer *answer,
+                          void *user)
 {
     struct work *work = user;
     if (work == NULL || is_lost(work)) {
-        (void) acp_turn_text(turn, acp_str("not permitted: cancelled\n"));
+        (void) acp_turn_send_text(turn, acp_str_from("not permitted: cancelled\n"));
         return;
     }
     if (answer->err)
@@ -34,21 +35,23 @@ static int ask_permission(struct work *work, struct acp_turn *turn, const char *
 {
     struct acp_permission_option options[4];
     struct acp_tool_call_update tool;
-    acp_permission_option_init(&options[0], acp_str("yes"), acp_str("Allow"),
+    acp_permission_option_init(&options[0], acp_str_from("yes"), acp_str_from("Allow"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_permission_option_init(&options[1], acp_str("yes-always"), acp_str("Always allow"),
+    acp_permission_option_init(&options[1], acp_str_from("yes-always"),
+                               acp_str_from("Always allow"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS);
-    acp_permission_option_init(&options[2], acp_str("no"), acp_str("Reject"),
+    acp_permission_option_init(&options[2], acp_str_from("no"), acp_str_from("Reject"),
                                ACP_PERMISSION_OPTION_KIND_REJECT_ONCE);
-    acp_permission_option_init(&options[3], acp_str("no-always"), acp_str("Always reject"),
+    acp_permission_option_init(&options[3], acp_str_from("no-always"),
+                               acp_str_from("Always reject"),
                                ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
-    acp_tool_call_update_init(&tool, acp_str("tool-ask"));
-    tool.title = acp_str(*title ? title : "Remove everything");
+    acp_tool_call_update_init(&tool, acp_str_from("tool-ask"));
+    tool.title = acp_str_from(*title ? title : "Remove everything");
     tool.kind.is = ACP_TOOL_KIND_DELETE;
     tool.status.is = ACP_TOOL_CALL_STATUS_PENDING;
-    tool.raw_input = acp_raw("{\"path\":\"/\"}");
-    (void) acp_turn_tool(turn, &tool);
-    return acp_turn_ask_permission(turn, &tool, options, COUNT(options), on_permission, work);
+    tool.raw_input = acp_raw_from("{\"path\":\"/\"}");
+    (void) acp_turn_send_tool_call(turn, &tool);
+    return acp_turn_request_permission(turn, &tool, options, COUNT(options), on_permission, work);
 }
 
 enum step do_permission(struct work *work, const char *argument)
@@ -76,7 +79,7 @@ static void on_read(struct acp_turn *turn, const struct acp_outcome *outcome, st
 {
     int err = outcome->err;
     if (err)
-        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str_from("");
     struct work *work = user;
     (void) turn;
     if (is_lost(work))
@@ -97,7 +100,7 @@ enum step do_read(struct work *work, const char *argument)
     unsigned limit = 0;
     if (sscanf(argument, "%511s %u %u", path, &line, &limit) < 1)
         return STEP_NEXT;
-    int err = acp_turn_read_file(work->turn, acp_str(path), line, limit, on_read, work);
+    int err = acp_turn_read_file(work->turn, acp_str_from(path), line, limit, on_read, work);
     if (!err)
         return STEP_WAIT;
     sayf(work, "read: %s\n", acp_err_name(err));
@@ -109,7 +112,7 @@ static void on_written(struct acp_turn *turn, const struct acp_outcome *outcome,
 {
     int err = outcome->err;
     if (err)
-        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str_from("");
     struct work *work = user;
     (void) turn;
     if (is_lost(work))
@@ -129,8 +132,8 @@ enum step do_write(struct work *work, const char *argument)
     int at = 0;
     if (sscanf(argument, "%511s %n", path, &at) < 1)
         return STEP_NEXT;
-    int err =
-        acp_turn_write_file(work->turn, acp_str(path), acp_str(argument + at), on_written, work);
+    int err = acp_turn_write_file(work->turn, acp_str_from(path), acp_str_from(argument + at),
+                                  on_written, work);
     if (!err)
         return STEP_WAIT;
     sayf(work, "write: %s\n", acp_err_name(err));
@@ -157,8 +160,8 @@ static void ask_terminal(struct work *work, const char *method, acp_type_id type
     /* The four requests about a terminal hold the same. */
     struct acp_terminal_output_request request;
     acp_terminal_output_request_init(&request, acp_session_id(acp_turn_session(work->turn)),
-                                     acp_str(work->terminal));
-    int err = acp_turn_request(work->turn, acp_str(method), type, &request, then, work);
+                                     acp_str_from(work->terminal));
+    int err = acp_turn_request(work->turn, acp_str_from(method), type, &request, then, work);
     if (err) {
         sayf(work, "%s: %s\n", method, acp_err_name(err));
         go_on(work);
@@ -227,13 +230,13 @@ static void show_terminal(struct work *work)
 {
     struct acp_tool_call_content content;
     struct acp_tool_call_update tool;
-    acp_tool_call_content_init_terminal(&content, acp_str(work->terminal));
-    acp_tool_call_update_init(&tool, acp_str("tool-term"));
-    tool.title = acp_str("Running a command");
+    acp_tool_call_content_init_terminal(&content, acp_str_from(work->terminal));
+    acp_tool_call_update_init(&tool, acp_str_from("tool-term"));
+    tool.title = acp_str_from("Running a command");
     tool.kind.is = ACP_TOOL_KIND_EXECUTE;
     tool.content.items = &content;
     tool.content.count = 1;
-    (void) acp_turn_tool(work->turn, &tool);
+    (void) acp_turn_send_tool_call(work->turn, &tool);
 }
 
 static void on_created(struct acp_turn *turn, const struct acp_reply *reply, void *user)
@@ -266,10 +269,11 @@ static void on_created(struct acp_turn *turn, const struct acp_reply *reply, voi
 static enum step start_terminal(struct work *work, const char *command, bool killing)
 {
     struct acp_session *session = acp_turn_session(work->turn);
-    struct acp_str args[] = {acp_str("-c"), acp_str(command)};
-    struct acp_env_variable env = {.name = acp_str("GREETING"), .value = acp_str("hello")};
+    struct acp_str args[] = {acp_str_from("-c"), acp_str_from(command)};
+    struct acp_env_variable env = {.name = acp_str_from("GREETING"),
+                                   .value = acp_str_from("hello")};
     struct acp_create_terminal_request request;
-    acp_create_terminal_request_init(&request, acp_session_id(session), acp_str("/bin/sh"));
+    acp_create_terminal_request_init(&request, acp_session_id(session), acp_str_from("/bin/sh"));
     request.args.items = args;
     request.args.count = COUNT(args);
     request.env.items = &env;
@@ -277,7 +281,7 @@ static enum step start_terminal(struct work *work, const char *command, bool kil
     request.cwd = acp_session_cwd(session);
     request.output_byte_limit = acp_some_u64(64);
     work->killing = killing;
-    int err = acp_turn_request(work->turn, acp_str("terminal/create"),
+    int err = acp_turn_request(work->turn, acp_str_from("terminal/create"),
                                ACP_TYPE_CREATE_TERMINAL_REQUEST, &request, on_created, work);
     if (!err)
         return STEP_WAIT;
@@ -340,7 +344,7 @@ static void on_elicited(struct acp_turn *turn, const struct acp_elicitation_answ
         say_content(work, answer->content);
         /* A web page that was consented to is done later, which the client is told. */
         if (answer->action == ACP_ELICITED_ACCEPT)
-            (void) acp_agent_complete_elicitation(agent, acp_str("elicit-1"));
+            (void) acp_agent_complete_elicitation(agent, acp_str_from("elicit-1"));
     }
     go_on(work);
 }
@@ -352,9 +356,9 @@ static void make_form(struct acp_elicitation_schema *schema,
     static const struct acp_str required[] = {ACP_STR("name")};
     static const char *const names[] = {"name", "size", "count", "sure", "colours"};
     for (size_t i = 0; i < COUNT(names); i++)
-        properties[i].key = acp_str(names[i]);
+        properties[i].key = acp_str_from(names[i]);
     acp_elicitation_property_schema_init_string(&properties[0].value);
-    properties[0].value.string.title = acp_str("Name");
+    properties[0].value.string.title = acp_str_from("Name");
     properties[0].value.string.min_length = acp_some_i64(1);
     properties[0].value.string.max_length = acp_some_i64(20);
     acp_elicitation_property_schema_init_number(&properties[1].value);
@@ -368,7 +372,7 @@ static void make_form(struct acp_elicitation_schema *schema,
     properties[4].value.array.items.string.enum_.items = colours;
     properties[4].value.array.items.string.enum_.count = COUNT(colours);
     acp_elicitation_schema_init(schema);
-    schema->title = acp_str("About it");
+    schema->title = acp_str_from("About it");
     schema->properties.items = properties;
     schema->properties.count = COUNT(names);
     schema->required.items = required;
@@ -382,13 +386,13 @@ enum step do_elicit(struct work *work, const char *argument)
     struct acp_elicitation_schema form;
     int err;
     if (strcmp(argument, "url") == 0) {
-        err = acp_turn_ask_url(work->turn, acp_str(NULL), acp_str("Please sign in"),
-                               acp_str("https://example.com/sign-in"), acp_str("elicit-1"),
-                               on_elicited, work);
+        err = acp_turn_elicit_url(work->turn, acp_str_from(NULL), acp_str_from("Please sign in"),
+                                  acp_str_from("https://example.com/sign-in"),
+                                  acp_str_from("elicit-1"), on_elicited, work);
     } else {
         make_form(&form, properties);
-        err = acp_turn_ask_form(work->turn, acp_str("tool-1"), acp_str("Tell me more"), &form,
-                                on_elicited, work);
+        err = acp_turn_elicit_form(work->turn, acp_str_from("tool-1"), acp_str_from("Tell me more"),
+                                   &form, on_elicited, work);
     }
     if (!err)
         return STEP_WAIT;
@@ -414,11 +418,11 @@ static void on_pong(struct acp_turn *turn, const struct acp_reply *reply, void *
 enum step do_custom(struct work *work, const char *argument)
 {
     struct acp_agent *agent = acp_session_agent(acp_turn_session(work->turn));
-    struct acp_raw params = acp_raw("{\"n\":1}");
+    struct acp_raw params = acp_raw_from("{\"n\":1}");
     (void) argument;
-    (void) acp_agent_notify(agent, acp_str("_x/note"), ACP_TYPE_ANY, &params);
+    (void) acp_agent_notify(agent, acp_str_from("_x/note"), ACP_TYPE_ANY, &params);
     int err =
-        acp_turn_request(work->turn, acp_str("_x/ping"), ACP_TYPE_ANY, &params, on_pong, work);
+        acp_turn_request(work->turn, acp_str_from("_x/ping"), ACP_TYPE_ANY, &params, on_pong, work);
     if (!err)
         return STEP_WAIT;
     sayf(work, "ping: %s\n", acp_err_name(err));

@@ -43,16 +43,16 @@ static void say_result(struct acp_session *session, const struct acp_job_result 
     else
         (void) acp_buf_printf(&text, ": %.*s", (int) result->output.len, result->output.ptr);
     (void) acp_buf_printf(&text, "%s\n", result->truncated ? " (truncated)" : "");
-    (void) acp_session_text(session, acp_buf_view(&text), acp_str(NULL));
+    (void) acp_session_send_text(session, acp_buf_view(&text), acp_str_from(NULL));
     acp_buf_finish(&text);
 }
 
 static void set_status(struct acp_session *session, enum acp_tool_call_status_is status)
 {
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("tool-run"));
+    acp_tool_call_update_init(&tool, acp_str_from("tool-run"));
     tool.status.is = status;
-    (void) acp_session_tool(session, &tool);
+    (void) acp_session_send_tool_call(session, &tool);
 }
 
 /* What a cancelled turn still has to do is left out. */
@@ -77,16 +77,16 @@ static struct acp_job_options make_options(struct work *work, const char *line)
 {
     static const struct acp_str_entry env[] = {{ACP_STR("GREETING"), ACP_STR("hello")}};
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("tool-run"));
-    tool.title = acp_str(line);
+    acp_tool_call_update_init(&tool, acp_str_from("tool-run"));
+    tool.title = acp_str_from(line);
     tool.kind.is = ACP_TOOL_KIND_EXECUTE;
     tool.status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
-    (void) acp_turn_tool(work->turn, &tool);
+    (void) acp_turn_send_tool_call(work->turn, &tool);
     return (struct acp_job_options){
-        .tool_call = acp_str("tool-run"),
-        .command = acp_str(line),
+        .tool_call = acp_str_from("tool-run"),
+        .command = acp_str_from(line),
         .env = {env, 1},
-        .cwd = acp_str("/tmp"),
+        .cwd = acp_str_from("/tmp"),
     };
 }
 

@@ -57,20 +57,20 @@ void sayf(struct work *work, const char *format, ...)
     va_start(args, format);
     (void) vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    (void) acp_turn_text(work->turn, acp_str(text));
+    (void) acp_turn_send_text(work->turn, acp_str_from(text));
 }
 
 /* ---- Lines of a few words ------------------------------------------------------------------- */
 
 static enum step do_say(struct work *work, const char *argument)
 {
-    (void) acp_turn_text(work->turn, acp_str(argument));
+    (void) acp_turn_send_text(work->turn, acp_str_from(argument));
     return STEP_NEXT;
 }
 
 static enum step do_think(struct work *work, const char *argument)
 {
-    (void) acp_turn_thought(work->turn, acp_str(argument));
+    (void) acp_turn_send_thought(work->turn, acp_str_from(argument));
     return STEP_NEXT;
 }
 
@@ -100,7 +100,7 @@ static enum step do_fail(struct work *work, const char *argument)
 {
     char why[128]; /* the argument goes with the work */
     (void) snprintf(why, sizeof(why), "%s", *argument ? argument : "it broke");
-    (void) acp_turn_fail(finish(work), -32603, acp_str(why));
+    (void) acp_turn_fail(finish(work), -32603, acp_str_from(why));
     return STEP_OVER;
 }
 
@@ -145,7 +145,7 @@ static enum step do_stream(struct work *work, const char *argument)
 static void on_later(uv_timer_t *timer)
 {
     struct talk *talk = timer->data;
-    (void) acp_session_text(talk->session, acp_str(talk->words), acp_str(NULL));
+    (void) acp_session_send_text(talk->session, acp_str_from(talk->words), acp_str_from(NULL));
     drop_timer(&talk->later);
 }
 
@@ -252,7 +252,7 @@ void go_on(struct work *work)
 void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
 {
     (void) user;
-    struct acp_str text = acp_str("");
+    struct acp_str text = acp_str_from("");
     if (prompt.count && prompt.items[0].is == ACP_CONTENT_BLOCK_TEXT)
         text = prompt.items[0].text.text;
     /* What is no script is said back, block by block. */
@@ -269,7 +269,7 @@ void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void
         return;
     }
     for (size_t i = 0; i < prompt.count; i++)
-        (void) acp_turn_block(turn, &prompt.items[i]);
+        (void) acp_turn_send_block(turn, &prompt.items[i]);
     (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
 

@@ -10,11 +10,11 @@ static void tell_tool(struct acp_session *session, enum acp_tool_call_status_is 
                       const struct acp_tool_call_capabilities *can)
 {
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("tool-long"));
-    tool.title = acp_str("Taking long");
+    acp_tool_call_update_init(&tool, acp_str_from("tool-long"));
+    tool.title = acp_str_from("Taking long");
     tool.status.is = status;
     tool.capabilities = can;
-    (void) acp_session_tool(session, &tool);
+    (void) acp_session_send_tool_call(session, &tool);
 }
 
 /* Begins a tool call and waits until it is cancelled. */
@@ -36,10 +36,10 @@ enum step do_long_terminal(struct work *work, const char *argument)
     struct acp_session_update update;
     (void) argument;
     work->long_work = true;
-    acp_session_update_init_terminal_update(&update, acp_str("term-long"));
-    update.terminal_update.command = acp_str("sleep 100");
+    acp_session_update_init_terminal_update(&update, acp_str_from("term-long"));
+    update.terminal_update.command = acp_str_from("sleep 100");
     update.terminal_update.capabilities = &can;
-    (void) acp_session_update(acp_turn_session(work->turn), &update);
+    (void) acp_session_send_update(acp_turn_session(work->turn), &update);
     return STEP_WAIT;
 }
 
@@ -63,12 +63,12 @@ void on_cancel_tool(struct acp_session *session, struct acp_str tool_call, void 
 
 void on_cancel_terminal(struct acp_session *session, struct acp_str terminal, void *user)
 {
-    struct acp_terminal_exit_status ended = {.signal = acp_str("SIGTERM")};
+    struct acp_terminal_exit_status ended = {.signal = acp_str_from("SIGTERM")};
     struct acp_session_update update;
     (void) user;
     acp_session_update_init_terminal_update(&update, terminal);
     update.terminal_update.exit_status = &ended;
-    (void) acp_session_update(session, &update);
+    (void) acp_session_send_update(session, &update);
     end_long_work(session);
 }
 
@@ -78,8 +78,8 @@ void on_cancel_terminal(struct acp_session *session, struct acp_str terminal, vo
 enum step do_background(struct work *work, const char *argument)
 {
     struct acp_background_work item;
-    acp_background_work_init_terminal(&item, acp_str(argument));
-    (void) acp_session_background(acp_turn_session(work->turn), &item, *argument ? 1 : 0);
+    acp_background_work_init_terminal(&item, acp_str_from(argument));
+    (void) acp_session_send_background(acp_turn_session(work->turn), &item, *argument ? 1 : 0);
     return STEP_NEXT;
 }
 
@@ -94,10 +94,10 @@ enum step do_busy(struct work *work, const char *argument)
 
 enum step do_ids(struct work *work, const char *argument)
 {
-    struct acp_str user = acp_turn_user_message(work->turn);
+    struct acp_str user = acp_turn_user_message_id(work->turn);
     (void) argument;
     sayf(work, "user=%.*s\n", (int) user.len, user.ptr);
-    struct acp_str mine = acp_session_message(acp_turn_session(work->turn));
+    struct acp_str mine = acp_session_message_id(acp_turn_session(work->turn));
     sayf(work, "agent=%.*s\n", (int) mine.len, mine.ptr);
     return STEP_NEXT;
 }
@@ -115,24 +115,24 @@ enum step do_trace(struct work *work, const char *argument)
 enum step do_relative(struct work *work, const char *argument)
 {
     struct acp_session *session = acp_turn_session(work->turn);
-    struct acp_tool_call_location where = {.path = acp_str("a.txt")};
+    struct acp_tool_call_location where = {.path = acp_str_from("a.txt")};
     struct acp_tool_call_content content;
     struct acp_tool_call_update tool;
     (void) argument;
-    acp_tool_call_update_init(&tool, acp_str("tool-relative"));
-    tool.title = acp_str("Nowhere");
+    acp_tool_call_update_init(&tool, acp_str_from("tool-relative"));
+    tool.title = acp_str_from("Nowhere");
     tool.locations.items = &where;
     tool.locations.count = 1;
-    sayf(work, "location: %s\n", acp_err_name(acp_session_tool(session, &tool)));
-    where.path = acp_str("/w/a.txt");
+    sayf(work, "location: %s\n", acp_err_name(acp_session_send_tool_call(session, &tool)));
+    where.path = acp_str_from("/w/a.txt");
     where.line = acp_some_i64(0);
-    sayf(work, "line: %s\n", acp_err_name(acp_session_tool(session, &tool)));
+    sayf(work, "line: %s\n", acp_err_name(acp_session_send_tool_call(session, &tool)));
     acp_tool_call_content_init_diff(&content);
-    content.diff.path = acp_str("a.txt");
-    content.diff.new_text = acp_str("x\n");
+    content.diff.path = acp_str_from("a.txt");
+    content.diff.new_text = acp_str_from("x\n");
     tool.locations.count = 0;
     tool.content.items = &content;
     tool.content.count = 1;
-    sayf(work, "diff: %s\n", acp_err_name(acp_session_tool(session, &tool)));
+    sayf(work, "diff: %s\n", acp_err_name(acp_session_send_tool_call(session, &tool)));
     return STEP_NEXT;
 }

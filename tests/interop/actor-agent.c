@@ -35,35 +35,40 @@ struct acp_session_setup make_setup(const struct talk *talk)
     static struct acp_session_config_select_group groups[2];
     static struct acp_session_config_option options[2];
 
-    acp_session_mode_init(&modes[0], acp_str("ask"), acp_str("Ask"));
-    modes[0].description = acp_str("Asks before it does anything");
-    acp_session_mode_init(&modes[1], acp_str("code"), acp_str("Code"));
+    acp_session_mode_init(&modes[0], acp_str_from("ask"), acp_str_from("Ask"));
+    modes[0].description = acp_str_from("Asks before it does anything");
+    acp_session_mode_init(&modes[1], acp_str_from("code"), acp_str_from("Code"));
 
-    acp_available_command_init(&commands[0], acp_str("test"), acp_str("Runs the tests"));
-    acp_available_command_init(&commands[1], acp_str("explain"), acp_str("Explains something"));
-    acp_available_command_input_init_unstructured(&input, acp_str("what to explain"));
+    acp_available_command_init(&commands[0], acp_str_from("test"), acp_str_from("Runs the tests"));
+    acp_available_command_init(&commands[1], acp_str_from("explain"),
+                               acp_str_from("Explains something"));
+    acp_available_command_input_init_unstructured(&input, acp_str_from("what to explain"));
     commands[1].input = &input;
 
-    acp_session_config_select_option_init(&fast[0], acp_str("fast-1"), acp_str("Fast One"));
-    acp_session_config_select_option_init(&fast[1], acp_str("fast-2"), acp_str("Fast Two"));
-    fast[1].description = acp_str("newer");
-    acp_session_config_select_option_init(&large[0], acp_str("large-1"), acp_str("Large One"));
-    acp_session_config_select_group_init(&groups[0], acp_str("Fast"), fast, COUNT(fast));
-    groups[0].group = acp_str("fast");
-    acp_session_config_select_group_init(&groups[1], acp_str("Large"), large, COUNT(large));
-    groups[1].group = acp_str("large");
-    acp_session_config_option_init_select(&options[0], acp_str("Model"), acp_str(talk->model));
-    options[0].id = acp_str("model");
+    acp_session_config_select_option_init(&fast[0], acp_str_from("fast-1"),
+                                          acp_str_from("Fast One"));
+    acp_session_config_select_option_init(&fast[1], acp_str_from("fast-2"),
+                                          acp_str_from("Fast Two"));
+    fast[1].description = acp_str_from("newer");
+    acp_session_config_select_option_init(&large[0], acp_str_from("large-1"),
+                                          acp_str_from("Large One"));
+    acp_session_config_select_group_init(&groups[0], acp_str_from("Fast"), fast, COUNT(fast));
+    groups[0].group = acp_str_from("fast");
+    acp_session_config_select_group_init(&groups[1], acp_str_from("Large"), large, COUNT(large));
+    groups[1].group = acp_str_from("large");
+    acp_session_config_option_init_select(&options[0], acp_str_from("Model"),
+                                          acp_str_from(talk->model));
+    options[0].id = acp_str_from("model");
     options[0].category.is = ACP_SESSION_CONFIG_OPTION_CATEGORY_MODEL;
     acp_session_config_select_options_init_grouped(&options[0].select.options, groups,
                                                    COUNT(groups));
-    acp_session_config_option_init_boolean(&options[1], acp_str("Verbose"), talk->verbose);
-    options[1].id = acp_str("verbose");
-    options[1].description = acp_str("Says more");
+    acp_session_config_option_init_boolean(&options[1], acp_str_from("Verbose"), talk->verbose);
+    options[1].id = acp_str_from("verbose");
+    options[1].description = acp_str_from("Says more");
 
     return (struct acp_session_setup){
         .modes = {modes, COUNT(modes)},
-        .current_mode = acp_str(talk->mode),
+        .current_mode = acp_str_from(talk->mode),
         .options = {options, COUNT(options)},
         .commands = {commands, COUNT(commands)},
     };
@@ -127,8 +132,8 @@ static bool may_enter(struct acp_session *session)
 {
     if (!must_log_in || logged_in)
         return true;
-    (void) acp_session_refuse(session, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
-                              acp_str("Log in first"));
+    (void) acp_session_reject(session, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
+                              acp_str_from("Log in first"));
     return false;
 }
 
@@ -149,8 +154,8 @@ static void open_old(struct acp_session *session, const struct acp_resume_sessio
     if (!may_enter(session))
         return;
     if (!is_old(request->session_id)) {
-        (void) acp_session_refuse(session, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
-                                  acp_str("No such session"));
+        (void) acp_session_reject(session, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
+                                  acp_str_from("No such session"));
         return;
     }
     struct talk *talk = make_talk(session, request->mcp_servers);
@@ -184,16 +189,16 @@ static void on_list(struct acp_agent *agent, acp_call call,
     size_t count = 0;
     (void) user;
     if (acp_is_set(request->cursor.ptr) && !acp_str_is(request->cursor, "page-2")) {
-        (void) acp_agent_refuse(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
-                                acp_str("That is no cursor of ours"));
+        (void) acp_agent_respond_error(agent, call, ACP_ERROR_CODE_INVALID_PARAMS,
+                                       acp_str_from("That is no cursor of ours"));
         return;
     }
     for (size_t i = 0; i < COUNT(old); i++) {
         if (old[i].deleted || !(all || acp_str_is(request->cwd, old[i].cwd)))
             continue;
-        acp_session_info_init(&items[count], acp_str(old[i].id), acp_str(old[i].cwd));
-        items[count].title = acp_str(old[i].id);
-        items[count].updated_at = acp_str("2026-01-02T03:04:05Z");
+        acp_session_info_init(&items[count], acp_str_from(old[i].id), acp_str_from(old[i].cwd));
+        items[count].title = acp_str_from(old[i].id);
+        items[count].updated_at = acp_str_from("2026-01-02T03:04:05Z");
         count++;
     }
     if (acp_is_set(request->cursor.ptr))
@@ -201,8 +206,8 @@ static void on_list(struct acp_agent *agent, acp_call call,
     bool more = count - first > PAGE;
     acp_list_sessions_response_init(&answer, items + first, more ? PAGE : count - first);
     if (more)
-        answer.next_cursor = acp_str("page-2");
-    (void) acp_agent_answer(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &answer);
+        answer.next_cursor = acp_str_from("page-2");
+    (void) acp_agent_respond(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &answer);
 }
 
 static void on_delete(struct acp_agent *agent, acp_call call, struct acp_str id, void *user)
@@ -212,7 +217,7 @@ static void on_delete(struct acp_agent *agent, acp_call call, struct acp_str id,
     for (size_t i = 0; i < COUNT(old); i++)
         if (acp_str_is(id, old[i].id))
             old[i].deleted = true;
-    (void) acp_agent_answer(agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &answer);
+    (void) acp_agent_respond(agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &answer);
 }
 
 static void on_end_session(struct acp_session *session, void *user)
@@ -230,12 +235,12 @@ static void on_set_mode(struct acp_session *session, acp_call call, struct acp_s
     struct talk *talk = acp_session_user(session);
     (void) user;
     if (!acp_str_is(mode, "ask") && !acp_str_is(mode, "code")) {
-        (void) acp_agent_refuse(acp_session_agent(session), call, ACP_ERROR_CODE_INVALID_PARAMS,
-                                acp_str("No such mode"));
+        (void) acp_agent_respond_error(acp_session_agent(session), call,
+                                       ACP_ERROR_CODE_INVALID_PARAMS, acp_str_from("No such mode"));
         return;
     }
     (void) snprintf(talk->mode, sizeof(talk->mode), "%.*s", (int) mode.len, mode.ptr);
-    (void) acp_session_mode_set(session, call, mode);
+    (void) acp_session_reply_set_mode(session, call, mode);
 }
 
 static bool set_model(struct talk *talk, struct acp_str value)
@@ -267,12 +272,13 @@ static void on_set_option(struct acp_session *session, acp_call call,
         ok = true;
     }
     if (!ok) {
-        (void) acp_agent_refuse(acp_session_agent(session), call, ACP_ERROR_CODE_INVALID_PARAMS,
-                                acp_str("No such option or value"));
+        (void) acp_agent_respond_error(acp_session_agent(session), call,
+                                       ACP_ERROR_CODE_INVALID_PARAMS,
+                                       acp_str_from("No such option or value"));
         return;
     }
     struct acp_session_setup setup = make_setup(talk);
-    (void) acp_session_options_set(session, call, setup.options);
+    (void) acp_session_reply_set_option(session, call, setup.options);
 }
 
 /* ---- Logging in, and methods of one's own --------------------------------------------------- */
@@ -284,7 +290,7 @@ static void on_authenticate(struct acp_agent *agent, acp_call call, struct acp_s
     (void) method;
     (void) user;
     logged_in = true;
-    (void) acp_agent_answer(agent, call, ACP_TYPE_AUTHENTICATE_RESPONSE, &answer);
+    (void) acp_agent_respond(agent, call, ACP_TYPE_AUTHENTICATE_RESPONSE, &answer);
 }
 
 static void on_logout(struct acp_agent *agent, acp_call call, void *user)
@@ -292,7 +298,7 @@ static void on_logout(struct acp_agent *agent, acp_call call, void *user)
     struct acp_logout_response answer = {.meta = {NULL, 0}};
     (void) user;
     logged_in = false;
-    (void) acp_agent_answer(agent, call, ACP_TYPE_LOGOUT_RESPONSE, &answer);
+    (void) acp_agent_respond(agent, call, ACP_TYPE_LOGOUT_RESPONSE, &answer);
 }
 
 /* _x/echo gives back what it got; _x/slow is answered when it is cancelled. */
@@ -305,8 +311,8 @@ static void on_request(struct acp_agent *agent, acp_call call, const struct acp_
     if (acp_str_is(message->method, "_x/echo"))
         (void) acp_peer_result(acp_agent_peer(agent), call, message->params);
     else if (!acp_str_is(message->method, "_x/slow"))
-        (void) acp_agent_refuse(agent, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
-                                acp_str("Method not found"));
+        (void) acp_agent_respond_error(agent, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                                       acp_str_from("Method not found"));
 }
 
 static void on_cancel_request(struct acp_agent *agent, acp_call call, void *user)
@@ -320,7 +326,7 @@ static void on_notification(struct acp_agent *agent, const struct acp_message *m
 {
     (void) user;
     if (acp_str_is(message->method, "_x/note"))
-        (void) acp_agent_notify(agent, acp_str("_x/noted"), ACP_TYPE_ANY, &message->params);
+        (void) acp_agent_notify(agent, acp_str_from("_x/noted"), ACP_TYPE_ANY, &message->params);
 }
 
 /* ---- Main ----------------------------------------------------------------------------------- */
@@ -329,11 +335,11 @@ static void make_auth_methods(struct acp_auth_method methods[2])
 {
     static const struct acp_str args[] = {ACP_STR("--login")};
     static const struct acp_str_entry env[] = {{ACP_STR("LOGIN"), ACP_STR("1")}};
-    acp_auth_method_init_agent(&methods[0], acp_str("With a token"));
-    methods[0].agent.id = acp_str("token");
-    methods[0].agent.description = acp_str("Takes any");
-    acp_auth_method_init_terminal(&methods[1], acp_str("In a terminal"));
-    methods[1].terminal.id = acp_str("tui");
+    acp_auth_method_init_agent(&methods[0], acp_str_from("With a token"));
+    methods[0].agent.id = acp_str_from("token");
+    methods[0].agent.description = acp_str_from("Takes any");
+    acp_auth_method_init_terminal(&methods[1], acp_str_from("In a terminal"));
+    methods[1].terminal.id = acp_str_from("tui");
     methods[1].terminal.args.items = args;
     methods[1].terminal.args.count = COUNT(args);
     methods[1].terminal.env.items = env;
@@ -352,9 +358,9 @@ int main(int argc, char **argv)
 {
     struct acp_agent_handler handler = {.prompt = on_prompt, .cancel = on_cancel};
     struct acp_agent_options options = {
-        .name = acp_str("actor-agent"),
-        .title = acp_str("Actor"),
-        .version = acp_str("1.0"),
+        .name = acp_str_from("actor-agent"),
+        .title = acp_str_from("Actor"),
+        .version = acp_str_from("1.0"),
         .versions = has_flag(argc, argv, "--v1")   ? ACP_V1
                     : has_flag(argc, argv, "--v2") ? ACP_V2
                                                    : ACP_V1 | ACP_V2,

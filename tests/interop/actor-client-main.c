@@ -21,7 +21,7 @@ static void on_logged_in(struct acp_login *login, int err, const struct acp_proc
     (void) user;
     struct acp_json_writer *w = begin_event("logged_in");
     write_text(w, "err", err ? acp_err_name(err) : NULL);
-    acp_json_write_key(w, acp_str("sentence"));
+    acp_json_write_key(w, acp_str_from("sentence"));
     acp_json_write_str(w, sentence);
     end_event(w);
     acp_login_free(login);
@@ -33,7 +33,7 @@ static void on_logged_in(struct acp_login *login, int err, const struct acp_proc
 
 int do_login(char *rest)
 {
-    const struct acp_initialize_response *agent = acp_client_agent(actor_client);
+    const struct acp_initialize_response *agent = acp_client_initialize_response(actor_client);
     struct acp_login *login;
     struct acp_login_options how = {.agent = &options.process};
     for (size_t i = 0; agent && i < agent->auth_methods.count; i++) {
@@ -101,9 +101,9 @@ static void on_exited(struct acp_agent_process *agent, const struct acp_process_
 {
     (void) user;
     struct acp_json_writer *w = begin_event("exited");
-    acp_json_write_key(w, acp_str("code"));
+    acp_json_write_key(w, acp_str_from("code"));
     acp_json_write_i64(w, how->code);
-    acp_json_write_key(w, acp_str("sentence"));
+    acp_json_write_key(w, acp_str_from("sentence"));
     acp_json_write_str(w, sentence);
     end_event(w);
     if (restarting) {
@@ -145,9 +145,9 @@ int main(int argc, char **argv)
         else if (strcmp(argv[at], "--no-permission") == 0)
             options.handler.permission = NULL;
     }
-    client->name = acp_str("actor-client");
-    client->title = acp_str("Actor");
-    client->version = acp_str("1.0");
+    client->name = acp_str_from("actor-client");
+    client->title = acp_str_from("Actor");
+    client->version = acp_str_from("1.0");
     client->read_files = client->write_files = client->terminals = !bare;
     client->forms = client->urls = client->terminal_login = !bare;
     client->no_notices = client->no_compaction = bare;

@@ -14,15 +14,15 @@ void write_text(struct acp_json_writer *w, const char *key, const char *words)
 {
     if (!words)
         return;
-    acp_json_write_key(w, acp_str(key));
-    acp_json_write_str(w, acp_str(words));
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_str(w, acp_str_from(words));
 }
 
 static void write_str(struct acp_json_writer *w, const char *key, struct acp_str words)
 {
     if (!words.ptr)
         return;
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_str(w, words);
 }
 
@@ -30,14 +30,14 @@ static void write_raw(struct acp_json_writer *w, const char *key, struct acp_raw
 {
     if (!value.ptr)
         return;
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     acp_json_write_raw(w, value);
 }
 
 static void write_value(struct acp_json_writer *w, const char *key, acp_type_id type, unsigned mode,
                         const void *value)
 {
-    acp_json_write_key(w, acp_str(key));
+    acp_json_write_key(w, acp_str_from(key));
     (void) acp_encode(type, mode, value, w, NULL);
 }
 
@@ -74,7 +74,7 @@ void finish_events(void)
 
 static void write_options(struct acp_json_writer *w, struct acp_session_config_option_list options)
 {
-    acp_json_write_key(w, acp_str("options"));
+    acp_json_write_key(w, acp_str_from("options"));
     acp_json_begin_array(w);
     /* In the words of version 1, which events have in either version. */
     for (size_t i = 0; i < options.count; i++)
@@ -84,7 +84,7 @@ static void write_options(struct acp_json_writer *w, struct acp_session_config_o
 
 static void write_commands(struct acp_json_writer *w, struct acp_available_command_list commands)
 {
-    acp_json_write_key(w, acp_str("commands"));
+    acp_json_write_key(w, acp_str_from("commands"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < commands.count; i++)
         (void) acp_available_command_encode(ACP_V1, &commands.items[i], w, NULL);
@@ -93,7 +93,7 @@ static void write_commands(struct acp_json_writer *w, struct acp_available_comma
 
 static void write_modes(struct acp_json_writer *w, struct acp_session_mode_list modes)
 {
-    acp_json_write_key(w, acp_str("modes"));
+    acp_json_write_key(w, acp_str_from("modes"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < modes.count; i++)
         acp_json_write_str(w, modes.items[i].id);
@@ -107,7 +107,7 @@ static void write_event(struct acp_json_writer *w, const struct acp_event *e, un
         write_value(w, "block", ACP_TYPE_CONTENT_BLOCK, mode, e->block);
         break;
     case ACP_EVENT_MESSAGE:
-        acp_json_write_key(w, acp_str("content"));
+        acp_json_write_key(w, acp_str_from("content"));
         acp_json_begin_array(w);
         for (size_t i = 0; i < e->content.count; i++)
             (void) acp_content_block_encode(mode, &e->content.items[i], w, NULL);
@@ -120,7 +120,7 @@ static void write_event(struct acp_json_writer *w, const struct acp_event *e, un
         write_value(w, "content", ACP_TYPE_TOOL_CALL_CONTENT, mode, e->tool_content);
         break;
     case ACP_EVENT_PLAN:
-        acp_json_write_key(w, acp_str("plan"));
+        acp_json_write_key(w, acp_str_from("plan"));
         acp_json_begin_array(w);
         for (size_t i = 0; i < e->plan.count; i++)
             (void) acp_plan_entry_encode(mode, &e->plan.items[i], w, NULL);
@@ -166,7 +166,7 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
     write_str(w, "toolId", e->tool_id);
     write_str(w, "planId", e->plan_id);
     write_str(w, "mode", e->mode);
-    write_event(w, e, acp_client_mode(actor_client));
+    write_event(w, e, acp_client_protocol(actor_client));
     write_raw(w, "raw", e->raw);
     write_raw(w, "meta", e->meta);
     end_event(w);
@@ -175,20 +175,20 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
 /* ---- What the agent asks -------------------------------------------------------------------- */
 
 static void on_permission(struct acp_client_session *session, acp_call call,
-                          const struct acp_permission_question *question, void *user)
+                          const struct acp_permission_request *question, void *user)
 {
-    unsigned mode = acp_client_mode(actor_client);
+    unsigned mode = acp_client_protocol(actor_client);
     (void) user;
     struct acp_json_writer *w = begin_event("permission");
     write_text(w, "session", name_of(session));
-    acp_json_write_key(w, acp_str("call"));
+    acp_json_write_key(w, acp_str_from("call"));
     acp_json_write_u64(w, call);
     write_str(w, "title", question->title);
     write_str(w, "description", question->description);
     write_str(w, "command", question->command);
     if (question->tool)
         write_value(w, "tool", ACP_TYPE_TOOL_CALL_UPDATE, mode, question->tool);
-    acp_json_write_key(w, acp_str("options"));
+    acp_json_write_key(w, acp_str_from("options"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < question->options.count; i++)
         (void) acp_permission_option_encode(mode, &question->options.items[i], w, NULL);
@@ -199,9 +199,9 @@ static void on_permission(struct acp_client_session *session, acp_call call,
 static void on_permission_gone(struct acp_client_session *session, acp_call call, void *user)
 {
     (void) user;
-    struct acp_json_writer *w = begin_event("permission_gone");
+    struct acp_json_writer *w = begin_event("permission_cancelled");
     write_text(w, "session", name_of(session));
-    acp_json_write_key(w, acp_str("call"));
+    acp_json_write_key(w, acp_str_from("call"));
     acp_json_write_u64(w, call);
     end_event(w);
 }
@@ -225,11 +225,11 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
     struct acp_json_writer *w = begin_event("request");
     write_str(w, "method", message->method);
     write_text(w, "session", session ? name_of(session) : NULL);
-    acp_json_write_key(w, acp_str("call"));
+    acp_json_write_key(w, acp_str_from("call"));
     acp_json_write_u64(w, call);
     /* What was decoded, where it was. */
     if (params)
-        write_value(w, "params", method->params, acp_client_mode(client), params);
+        write_value(w, "params", method->params, acp_client_protocol(client), params);
     else
         write_raw(w, "params", message->params);
     end_event(w);
@@ -247,9 +247,9 @@ int answer_call(acp_call call, struct acp_raw result)
     struct acp_failure failure;
     acp_arena_init(&arena, 0);
     void *value = acp_arena_alloc(&arena, acp_type_size(type));
-    int err = acp_decode(type, acp_client_mode(actor_client), result, &arena, value, &failure);
+    int err = acp_decode(type, acp_client_protocol(actor_client), result, &arena, value, &failure);
     if (!err)
-        err = acp_client_answer(actor_client, call, type, value);
+        err = acp_client_respond(actor_client, call, type, value);
     acp_arena_finish(&arena);
     return err;
 }
@@ -259,7 +259,7 @@ static void on_cancel_request(struct acp_client *client, acp_call call, void *us
     (void) client;
     (void) user;
     struct acp_json_writer *w = begin_event("cancel_request");
-    acp_json_write_key(w, acp_str("call"));
+    acp_json_write_key(w, acp_str_from("call"));
     acp_json_write_u64(w, call);
     end_event(w);
 }
@@ -275,8 +275,8 @@ static void on_notification(struct acp_client *client, const struct acp_message 
     end_event(w);
 }
 
-static void on_trouble(struct acp_client *client, enum acp_trouble what, struct acp_str words,
-                       void *user)
+static void on_protocol_error(struct acp_client *client, enum acp_protocol_error what,
+                              struct acp_str words, void *user)
 {
     static const char *const names[] = {"noise", "too_large", "invalid", "stray", "duplicate_id"};
     (void) client;
@@ -301,11 +301,11 @@ struct acp_client_handler make_handler(void)
     return (struct acp_client_handler){
         .event = on_event,
         .permission = on_permission,
-        .permission_gone = on_permission_gone,
+        .permission_cancelled = on_permission_gone,
         .request = on_request,
         .cancel_request = on_cancel_request,
         .notification = on_notification,
-        .trouble = on_trouble,
+        .protocol_error = on_protocol_error,
         .closed = on_closed,
     };
 }

@@ -102,18 +102,18 @@ static void write_outcome(struct acp_json_writer *w, const struct acp_outcome *o
 {
     write_text(w, "err", outcome->err ? acp_err_name(outcome->err) : NULL);
     if (outcome->code) {
-        acp_json_write_key(w, acp_str("code"));
+        acp_json_write_key(w, acp_str_from("code"));
         acp_json_write_i64(w, outcome->code);
     }
     if (outcome->err) {
-        acp_json_write_key(w, acp_str("why"));
+        acp_json_write_key(w, acp_str_from("why"));
         acp_json_write_str(w, outcome->why);
     }
-    unsigned mode = acp_client_mode(actor_client);
+    unsigned mode = acp_client_protocol(actor_client);
     acp_type_id type = mode & ACP_V2 ? expected->v2 : expected->v1;
     if (!outcome->value)
         return;
-    acp_json_write_key(w, acp_str("value"));
+    acp_json_write_key(w, acp_str_from("value"));
     if (type == ACP_TYPE_ANY)
         acp_json_write_raw(w, *(const struct acp_raw *) outcome->value);
     else
@@ -151,8 +151,8 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
 {
     const struct expected *expected = user;
     struct acp_json_writer *w = begin_event(expected->event);
-    acp_json_write_key(w, acp_str("version"));
-    acp_json_write_i64(w, acp_client_mode(client) & (ACP_V1 | ACP_V2));
+    acp_json_write_key(w, acp_str_from("version"));
+    acp_json_write_i64(w, acp_client_protocol(client) & (ACP_V1 | ACP_V2));
     write_outcome(w, outcome, expected);
     end_event(w);
 }
@@ -167,9 +167,9 @@ static void on_opened(struct acp_client *client, struct acp_client_session *sess
     struct acp_json_writer *w = begin_event(expected->event);
     write_text(w, "session", names[place].name);
     if (session) {
-        acp_json_write_key(w, acp_str("id"));
+        acp_json_write_key(w, acp_str_from("id"));
         acp_json_write_str(w, acp_client_session_id(session));
-        acp_json_write_key(w, acp_str("cwd"));
+        acp_json_write_key(w, acp_str_from("cwd"));
         acp_json_write_str(w, acp_client_session_cwd(session));
     }
     write_outcome(w, outcome, expected);
@@ -209,7 +209,7 @@ static void on_end(struct acp_client_session *session, const struct acp_turn_sto
     struct acp_json_writer *w = begin_event("end");
     write_text(w, "session", name_of(session));
     if (stop->text.ptr) {
-        acp_json_write_key(w, acp_str("stop"));
+        acp_json_write_key(w, acp_str_from("stop"));
         acp_json_write_str(w, stop->text);
     }
     write_outcome(w, outcome, &expected);
@@ -230,7 +230,7 @@ static char *take_word(char **rest)
 
 static struct acp_str optional(const char *word)
 {
-    return strcmp(word, "-") == 0 || !*word ? acp_str(NULL) : acp_str(word);
+    return strcmp(word, "-") == 0 || !*word ? acp_str_from(NULL) : acp_str_from(word);
 }
 
 static int do_start(char *rest)
@@ -238,19 +238,19 @@ static int do_start(char *rest)
     static struct expected expected = {"ready", ACP_TYPE_INITIALIZE_RESPONSE,
                                        ACP_TYPE_INITIALIZE_RESPONSE};
     (void) rest;
-    return acp_client_start(actor_client, on_ready, &expected);
+    return acp_client_initialize(actor_client, on_ready, &expected);
 }
 
 static int do_new(char *rest)
 {
     size_t place = place_of(take_word(&rest));
-    struct acp_session_place where = {.cwd = acp_str(take_word(&rest))};
-    struct acp_str directory = acp_str(rest);
+    struct acp_session_params where = {.cwd = acp_str_from(take_word(&rest))};
+    struct acp_str directory = acp_str_from(rest);
     struct acp_mcp_server server;
     if (*rest) {
         where.directories.items = &directory;
         where.directories.count = 1;
-        acp_mcp_server_init_stdio(&server, acp_str("tools"), acp_str("/bin/tools"));
+        acp_mcp_server_init_stdio(&server, acp_str_from("tools"), acp_str_from("/bin/tools"));
         where.mcp_servers.items = &server;
         where.mcp_servers.count = 1;
     }
@@ -261,14 +261,14 @@ static int do_new(char *rest)
 static int open_old(char *rest, bool load)
 {
     size_t place = place_of(take_word(&rest));
-    struct acp_str id = acp_str(take_word(&rest));
-    struct acp_session_place where = {.cwd = acp_str(rest)};
+    struct acp_str id = acp_str_from(take_word(&rest));
+    struct acp_session_params where = {.cwd = acp_str_from(rest)};
     int err = load ? acp_client_load_session(actor_client, id, &where, on_loaded,
                                              (void *) (uintptr_t) place)
                    : acp_client_resume_session(actor_client, id, &where, on_resumed,
                                                (void *) (uintptr_t) place);
     if (!err)
-        names[place].session = acp_client_session(actor_client, id);
+        names[place].session = acp_client_find_session(actor_client, id);
     return err;
 }
 
@@ -294,7 +294,7 @@ static int do_delete(char *rest)
 {
     static struct expected expected = {"deleted", ACP_TYPE_DELETE_SESSION_RESPONSE,
                                        ACP_TYPE_DELETE_SESSION_RESPONSE};
-    return acp_client_delete_session(actor_client, acp_str(rest), on_done, &expected);
+    return acp_client_delete_session(actor_client, acp_str_from(rest), on_done, &expected);
 }
 
 static int do_close(char *rest)
@@ -315,13 +315,13 @@ static int do_prompt(char *rest)
     if (!session)
         return ACP_ERR_UNKNOWN;
     acp_arena_init(&arena, 0);
-    acp_json_reader_init(&r, acp_raw(rest), &arena, 0);
+    acp_json_reader_init(&r, acp_raw_from(rest), &arena, 0);
     int err = acp_json_enter_array(&r);
     while (!err && count < 16 && acp_json_next_item(&r) > 0) {
         struct acp_raw block;
         err = acp_json_read_raw(&r, &block);
         if (!err)
-            err = acp_content_block_decode(acp_client_mode(actor_client), block, &arena,
+            err = acp_content_block_decode(acp_client_protocol(actor_client), block, &arena,
                                            &blocks[count++], NULL);
     }
     if (!err)
@@ -341,7 +341,7 @@ static int do_cancel_tool(char *rest)
     static struct expected expected = {"tool_cancelled", ACP_TYPE_ANY,
                                        ACP_TYPE_CANCEL_TOOL_CALL_RESPONSE};
     struct acp_client_session *session = session_of(take_word(&rest));
-    return session ? acp_client_cancel_tool(session, acp_str(rest), on_done, &expected)
+    return session ? acp_client_cancel_tool_call(session, acp_str_from(rest), on_done, &expected)
                    : ACP_ERR_UNKNOWN;
 }
 
@@ -350,7 +350,7 @@ static int do_cancel_terminal(char *rest)
     static struct expected expected = {"terminal_cancelled", ACP_TYPE_ANY,
                                        ACP_TYPE_CANCEL_TERMINAL_RESPONSE};
     struct acp_client_session *session = session_of(take_word(&rest));
-    return session ? acp_client_cancel_terminal(session, acp_str(rest), on_done, &expected)
+    return session ? acp_client_cancel_terminal(session, acp_str_from(rest), on_done, &expected)
                    : ACP_ERR_UNKNOWN;
 }
 
@@ -358,7 +358,8 @@ static int do_mode(char *rest)
 {
     static char event[] = "mode_set";
     struct acp_client_session *session = session_of(take_word(&rest));
-    return session ? acp_client_set_mode(session, acp_str(rest), on_set, event) : ACP_ERR_UNKNOWN;
+    return session ? acp_client_set_mode(session, acp_str_from(rest), on_set, event)
+                   : ACP_ERR_UNKNOWN;
 }
 
 static char option_set[] = "option_set";
@@ -366,17 +367,18 @@ static char option_set[] = "option_set";
 static int do_option(char *rest)
 {
     struct acp_client_session *session = session_of(take_word(&rest));
-    struct acp_str option = acp_str(take_word(&rest));
-    return session ? acp_client_set_option(session, option, acp_str(rest), on_set, option_set)
+    struct acp_str option = acp_str_from(take_word(&rest));
+    return session ? acp_client_set_config_option(session, option, acp_str_from(rest), on_set,
+                                                  option_set)
                    : ACP_ERR_UNKNOWN;
 }
 
 static int do_switch(char *rest)
 {
     struct acp_client_session *session = session_of(take_word(&rest));
-    struct acp_str option = acp_str(take_word(&rest));
-    return session ? acp_client_set_switch(session, option, strcmp(rest, "true") == 0, on_set,
-                                           option_set)
+    struct acp_str option = acp_str_from(take_word(&rest));
+    return session ? acp_client_set_boolean_option(session, option, strcmp(rest, "true") == 0,
+                                                   on_set, option_set)
                    : ACP_ERR_UNKNOWN;
 }
 
@@ -384,7 +386,7 @@ static int do_auth(char *rest)
 {
     static struct expected expected = {"authenticated", ACP_TYPE_AUTHENTICATE_RESPONSE,
                                        ACP_TYPE_LOGIN_AUTH_RESPONSE};
-    return acp_client_authenticate(actor_client, acp_str(rest), on_done, &expected);
+    return acp_client_authenticate(actor_client, acp_str_from(rest), on_done, &expected);
 }
 
 static int do_logout(char *rest)
@@ -398,22 +400,23 @@ static int do_logout(char *rest)
 static int do_request(char *rest)
 {
     static struct expected expected = {"replied", ACP_TYPE_ANY, ACP_TYPE_ANY};
-    struct acp_str method = acp_str(take_word(&rest));
-    struct acp_raw params = acp_raw(rest);
+    struct acp_str method = acp_str_from(take_word(&rest));
+    struct acp_raw params = acp_raw_from(rest);
     return acp_client_request(actor_client, method, ACP_TYPE_ANY, &params, ACP_TYPE_ANY, on_done,
                               &expected);
 }
 
 static int do_notify(char *rest)
 {
-    struct acp_str method = acp_str(take_word(&rest));
-    struct acp_raw params = acp_raw(rest);
+    struct acp_str method = acp_str_from(take_word(&rest));
+    struct acp_raw params = acp_raw_from(rest);
     return acp_client_notify(actor_client, method, ACP_TYPE_ANY, &params);
 }
 
 static int do_meta(char *rest)
 {
-    return acp_client_set_meta(actor_client, strcmp(rest, "-") ? acp_raw(rest) : acp_raw(NULL));
+    return acp_client_set_meta(actor_client,
+                               strcmp(rest, "-") ? acp_raw_from(rest) : acp_raw_from(NULL));
 }
 
 static acp_call take_call(char **rest)
@@ -426,18 +429,18 @@ static acp_call take_call(char **rest)
 static int do_permit(char *rest)
 {
     acp_call call = take_call(&rest);
-    return acp_client_permit(actor_client, call, acp_str(rest));
+    return acp_client_select_permission(actor_client, call, acp_str_from(rest));
 }
 
 static int do_reject(char *rest)
 {
-    return acp_client_reject(actor_client, take_call(&rest));
+    return acp_client_cancel_permission(actor_client, take_call(&rest));
 }
 
 static int do_answer(char *rest)
 {
     acp_call call = take_call(&rest);
-    return answer_call(call, acp_raw(rest));
+    return answer_call(call, acp_raw_from(rest));
 }
 
 static int do_refuse(char *rest)
@@ -445,7 +448,8 @@ static int do_refuse(char *rest)
     acp_call call = take_call(&rest);
     long long code = 0;
     (void) sscanf(take_word(&rest), "%lld", &code);
-    return acp_client_refuse(actor_client, call, code, acp_str(rest), acp_raw(NULL));
+    return acp_client_respond_error(actor_client, call, code, acp_str_from(rest),
+                                    acp_raw_from(NULL));
 }
 
 static const struct {
@@ -495,8 +499,8 @@ void do_line(char *line)
     write_text(w, "what", word);
     write_text(w, "err", err ? acp_err_name(err) : NULL);
     if (err) {
-        acp_json_write_key(w, acp_str("why"));
-        acp_json_write_str(w, acp_client_why(actor_client));
+        acp_json_write_key(w, acp_str_from("why"));
+        acp_json_write_str(w, acp_client_error_text(actor_client));
     }
     end_event(w);
 }

@@ -38,14 +38,14 @@ export async function clientCancelCases(v, start) {
     await c.open();
     const turn = c.prompt("permission");
     const { call } = await c.next("permission");
-    const gone = c.next("permission_gone");
+    const gone = c.next("permission_cancelled");
     c.send("cancel a");
     assert.equal((await gone).call, call);
     assert.equal((await turn).stop, "cancelled");
     assert.equal(await c.refused(`permit ${call} yes`), "UNKNOWN");
     const [answer] = c.sent().filter((message) => message.result?.outcome);
     assert.deepEqual(answer.result, { outcome: { outcome: "cancelled" } });
-    assert.equal(c.of("permission_gone").length, 1);
+    assert.equal(c.of("permission_cancelled").length, 1);
   });
 
   await kase(name("cancel settles a question that the agent does not take back"), async (keep) => {
@@ -53,7 +53,7 @@ export async function clientCancelCases(v, start) {
     await c.open();
     const turn = c.prompt("stubborn");
     const { call } = await c.next("permission");
-    const gone = c.next("permission_gone");
+    const gone = c.next("permission_cancelled");
     c.send("cancel a");
     assert.equal((await gone).call, call);
     assert.equal((await turn).stop, "cancelled");
@@ -189,7 +189,7 @@ export async function clientCancelCases(v, start) {
     const { call } = await c.next("permission", (event) => event.session === "b");
     c.send("cancel a");
     assert.equal((await first).stop, "cancelled");
-    assert.deepEqual(c.of("permission_gone", "b"), []);
+    assert.deepEqual(c.of("permission_cancelled", "b"), []);
     c.send(`permit ${call} yes`);
     assert.equal((await second).stop, "end_turn");
     assert.match(c.text("b"), /"optionId":"yes"/);

@@ -270,7 +270,7 @@ async function answering(v, start) {
     await c.open();
     const turn = c.prompt("withdraw");
     const { call } = await c.next("permission");
-    const gone = await c.next("permission_gone");
+    const gone = await c.next("permission_cancelled");
     assert.equal(gone.call, call);
     assert.equal((await turn).stop, "end_turn");
     assert.deepEqual(outcome(c), { outcome: "cancelled" });

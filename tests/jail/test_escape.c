@@ -156,9 +156,9 @@ static void attack(struct place *place, const struct attempt *attempt,
     scene_reset(place);
     scene_argv(place, attempt->name, words);
     for (size_t i = 0; i < SCENE_ARGS; i++)
-        command[i] = acp_str(words[i]);
-    struct acp_str root = acp_str(place->scene.root);
-    struct acp_str programs = acp_str(place->programs);
+        command[i] = acp_str_from(words[i]);
+    struct acp_str root = acp_str_from(place->scene.root);
+    struct acp_str programs = acp_str_from(place->programs);
     struct sandbox_profile profile = {.roots = {&root, 1},
                                       .readable = {&programs, 1},
                                       .cwd = root,

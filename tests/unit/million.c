@@ -70,23 +70,23 @@ static void tell(struct side *s, struct acp_str session)
     case 0:
         acp_session_update_init_agent_message_chunk(&n.update);
         acp_content_block_init_text(&n.update.agent_message_chunk.content,
-                                    acp_str("some text\nwith \"escapes\" and \xC3\xA9"));
+                                    acp_str_from("some text\nwith \"escapes\" and \xC3\xA9"));
         break;
     case 1:
-        acp_session_update_init_tool_call(&n.update, acp_str("c\t1"), acp_str("Read"));
+        acp_session_update_init_tool_call(&n.update, acp_str_from("c\t1"), acp_str_from("Read"));
         for (int i = 0; i < 3; i++)
-            acp_tool_call_content_init_terminal(&content[i], acp_str("t"));
+            acp_tool_call_content_init_terminal(&content[i], acp_str_from("t"));
         n.update.tool_call.content.items = content;
         n.update.tool_call.content.count = roll(4);
-        n.update.tool_call.raw_input = acp_raw("{\"a\":[1,2,{\"b\":null}]}");
+        n.update.tool_call.raw_input = acp_raw_from("{\"a\":[1,2,{\"b\":null}]}");
         break;
     case 2:
         acp_session_update_init_usage_update(&n.update, roll(1000), UINT64_MAX);
         break;
     default: /* not a message of this version: it is taken back */
-        acp_session_update_init_agent_message(&n.update, acp_str("m"));
+        acp_session_update_init_agent_message(&n.update, acp_str_from("m"));
     }
-    struct acp_json_writer *w = acp_peer_begin_notify(s->peer, acp_str("session/update"));
+    struct acp_json_writer *w = acp_peer_begin_notify(s->peer, acp_str_from("session/update"));
     CHECK(w);
     int err = acp_session_notification_encode(ACP_V1, &n, w, NULL);
     CHECK(acp_peer_commit(s->peer, NULL) == err);
@@ -105,7 +105,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
         (void) acp_peer_error_for(peer, s->later, ACP_ERR_CANCELLED);
     s->later = 0;
     if (!good) {
-        CHECK(acp_peer_error(peer, call, -32602, acp_str("no"), acp_raw("{\"a\":1}")) == 0);
+        CHECK(acp_peer_error(peer, call, -32602, acp_str_from("no"), acp_raw_from("{\"a\":1}")) ==
+              0);
         return;
     }
     for (unsigned n = roll(4); n > 0; n--)
@@ -139,12 +140,12 @@ static void ask(struct side *s, uint64_t now)
 {
     struct acp_content_block blocks[2];
     struct acp_prompt_request prompt;
-    acp_content_block_init_text(&blocks[0], acp_str("do it\n"));
-    acp_content_block_init_resource_link(&blocks[1], acp_str("n"), acp_str("file:///x"));
-    acp_prompt_request_init(&prompt, acp_str("sess_1"), blocks, roll(3));
+    acp_content_block_init_text(&blocks[0], acp_str_from("do it\n"));
+    acp_content_block_init_resource_link(&blocks[1], acp_str_from("n"), acp_str_from("file:///x"));
+    acp_prompt_request_init(&prompt, acp_str_from("sess_1"), blocks, roll(3));
     if (roll(20) == 0)
         blocks[0].is = ACP_CONTENT_BLOCK_ABSENT;
-    struct acp_request request = {.method = acp_str("session/prompt"),
+    struct acp_request request = {.method = acp_str_from("session/prompt"),
                                   .timeout_ms = roll(3) ? 0 : 5,
                                   .reply = on_reply,
                                   .user = s};
@@ -182,7 +183,7 @@ static void disturb(struct side *to, uint64_t now)
         "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"a\"}\n\n\r\n",
         "\xFF\xFE\n",
     };
-    struct acp_str line = acp_str(lines[roll(sizeof(lines) / sizeof(lines[0]))]);
+    struct acp_str line = acp_str_from(lines[roll(sizeof(lines) / sizeof(lines[0]))]);
     CHECK(acp_peer_receive(to->peer, line.ptr, line.len, now) == 0);
     messages++;
 }

@@ -20,24 +20,24 @@ static inline void acts_work(struct acp_turn *turn)
     struct acp_plan_entry entry;
     struct acp_tool_call_update tool;
     struct acp_tool_call_content content;
-    (void) acp_turn_thought(turn, acp_str("hm"));
-    acp_plan_entry_init(&entry, acp_str("think"), ACP_PLAN_ENTRY_PRIORITY_HIGH,
+    (void) acp_turn_send_thought(turn, acp_str_from("hm"));
+    acp_plan_entry_init(&entry, acp_str_from("think"), ACP_PLAN_ENTRY_PRIORITY_HIGH,
                         ACP_PLAN_ENTRY_STATUS_IN_PROGRESS);
-    (void) acp_turn_plan(turn, &entry, 1);
-    acp_tool_call_update_init(&tool, acp_str("call-1"));
-    tool.title = acp_str("Edit a file");
+    (void) acp_turn_send_plan(turn, &entry, 1);
+    acp_tool_call_update_init(&tool, acp_str_from("call-1"));
+    tool.title = acp_str_from("Edit a file");
     tool.kind.is = ACP_TOOL_KIND_EDIT;
-    (void) acp_turn_tool(turn, &tool);
-    acp_tool_call_update_init(&tool, acp_str("call-1"));
+    (void) acp_turn_send_tool_call(turn, &tool);
+    acp_tool_call_update_init(&tool, acp_str_from("call-1"));
     tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
     memset(&content, 0, sizeof(content));
     content.is = ACP_TOOL_CALL_CONTENT_DIFF;
-    content.diff.path = acp_str("/w/a.txt");
-    content.diff.old_text = acp_str("one\n");
-    content.diff.new_text = acp_str("two\n");
+    content.diff.path = acp_str_from("/w/a.txt");
+    content.diff.old_text = acp_str_from("one\n");
+    content.diff.new_text = acp_str_from("two\n");
     tool.content.items = &content;
     tool.content.count = 1;
-    (void) acp_turn_tool(turn, &tool);
+    (void) acp_turn_send_tool_call(turn, &tool);
 }
 
 /* Asks whether it may remove everything: "yes" or "no". */
@@ -45,13 +45,13 @@ static inline void acts_ask(struct acp_turn *turn, acp_permission_fn *answered, 
 {
     struct acp_permission_option options[2];
     struct acp_tool_call_update tool;
-    acp_permission_option_init(&options[0], acp_str("yes"), acp_str("Allow"),
+    acp_permission_option_init(&options[0], acp_str_from("yes"), acp_str_from("Allow"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_permission_option_init(&options[1], acp_str("no"), acp_str("Reject"),
+    acp_permission_option_init(&options[1], acp_str_from("no"), acp_str_from("Reject"),
                                ACP_PERMISSION_OPTION_KIND_REJECT_ONCE);
-    acp_tool_call_update_init(&tool, acp_str("call-9"));
-    tool.title = acp_str("Remove everything");
-    assert_int_equal(acp_turn_ask_permission(turn, &tool, options, 2, answered, user), 0);
+    acp_tool_call_update_init(&tool, acp_str_from("call-9"));
+    tool.title = acp_str_from("Remove everything");
+    assert_int_equal(acp_turn_request_permission(turn, &tool, options, 2, answered, user), 0);
 }
 
 /* Takes a new session, with the modes "ask" and "code" and the command "test". */
@@ -59,11 +59,11 @@ static inline void acts_accept(struct acp_session *session)
 {
     struct acp_session_mode modes[2];
     struct acp_available_command command;
-    acp_session_mode_init(&modes[0], acp_str("ask"), acp_str("Ask"));
-    acp_session_mode_init(&modes[1], acp_str("code"), acp_str("Code"));
-    acp_available_command_init(&command, acp_str("test"), acp_str("Runs the tests"));
+    acp_session_mode_init(&modes[0], acp_str_from("ask"), acp_str_from("Ask"));
+    acp_session_mode_init(&modes[1], acp_str_from("code"), acp_str_from("Code"));
+    acp_available_command_init(&command, acp_str_from("test"), acp_str_from("Runs the tests"));
     struct acp_session_setup setup = {
-        .modes = {modes, 2}, .current_mode = acp_str("ask"), .commands = {&command, 1}};
+        .modes = {modes, 2}, .current_mode = acp_str_from("ask"), .commands = {&command, 1}};
     assert_int_equal(acp_session_accept(session, &setup), 0);
 }
 
@@ -71,9 +71,10 @@ static inline void acts_accept(struct acp_session *session)
 static inline void acts_replay(struct acp_session *session)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("what I said"));
-    assert_int_equal(acp_session_user_block(session, &block, acp_str("u1")), 0);
-    assert_int_equal(acp_session_text(session, acp_str("what was answered"), acp_str("a1")), 0);
+    acp_content_block_init_text(&block, acp_str_from("what I said"));
+    assert_int_equal(acp_session_send_user_block(session, &block, acp_str_from("u1")), 0);
+    assert_int_equal(
+        acp_session_send_text(session, acp_str_from("what was answered"), acp_str_from("a1")), 0);
 }
 
 #endif

@@ -68,7 +68,7 @@ void world_pass_time(struct world *w, uint64_t ms)
 
 /* ---- The agent ------------------------------------------------------------------------------- */
 
-static void on_permission_answer(struct acp_turn *turn, const struct acp_permission *answer,
+static void on_permission_answer(struct acp_turn *turn, const struct acp_permission_answer *answer,
                                  void *user)
 {
     struct world *w = user;
@@ -84,7 +84,7 @@ void world_on_file_answer(struct acp_turn *turn, const struct acp_outcome *outco
 {
     int err = outcome->err;
     if (err)
-        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str_from("");
     struct world *w = user;
     w->answers++;
     w->answer_err = err;
@@ -99,7 +99,7 @@ void world_on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt
     switch ((enum scene) w->scene) {
     case SCENE_ECHO:
         for (size_t i = 0; i < prompt.count; i++)
-            (void) acp_turn_block(turn, &prompt.items[i]);
+            (void) acp_turn_send_block(turn, &prompt.items[i]);
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
         break;
     case SCENE_WAIT:
@@ -107,7 +107,7 @@ void world_on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt
         break;
     case SCENE_WORK:
         acts_work(turn);
-        (void) acp_turn_text(turn, acp_str("done"));
+        (void) acp_turn_send_text(turn, acp_str_from("done"));
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
         break;
     case SCENE_ASK:
@@ -116,12 +116,12 @@ void world_on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt
         break;
     case SCENE_READ:
         w->turn = turn;
-        w->err = acp_turn_read_file(turn, acp_str("/w/a.txt"), 1, 0, world_on_file_answer, w);
+        w->err = acp_turn_read_file(turn, acp_str_from("/w/a.txt"), 1, 0, world_on_file_answer, w);
         if (w->err)
             (void) acp_turn_end(turn, ACP_STOP_END_TURN);
         break;
     case SCENE_FAIL:
-        (void) acp_turn_fail(turn, -32603, acp_str("the model is gone"));
+        (void) acp_turn_fail(turn, -32603, acp_str_from("the model is gone"));
         break;
     }
 }
@@ -149,9 +149,10 @@ static void on_set_mode(struct acp_session *session, acp_call call, struct acp_s
 {
     (void) user;
     if (acp_str_is(mode, "code"))
-        (void) acp_session_mode_set(session, call, mode);
+        (void) acp_session_reply_set_mode(session, call, mode);
     else
-        (void) acp_agent_refuse(acp_session_agent(session), call, -32602, acp_str("No such mode"));
+        (void) acp_agent_respond_error(acp_session_agent(session), call, -32602,
+                                       acp_str_from("No such mode"));
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */
@@ -194,7 +195,7 @@ static void on_event(struct acp_client_session *session, const struct acp_event 
 }
 
 static void on_question(struct acp_client_session *session, acp_call call,
-                        const struct acp_permission_question *question, void *user)
+                        const struct acp_permission_request *question, void *user)
 {
     struct world *w = user;
     (void) session;
@@ -222,10 +223,11 @@ static void on_service(struct acp_client *client, struct acp_client_session *ses
         const struct acp_read_text_file_request *request = params;
         struct acp_read_text_file_response answer;
         assert_true(acp_str_is(request->path, "/w/a.txt"));
-        acp_read_text_file_response_init(&answer, acp_str("contents"));
-        (void) acp_client_answer(client, call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer);
+        acp_read_text_file_response_init(&answer, acp_str_from("contents"));
+        (void) acp_client_respond(client, call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &answer);
     } else {
-        (void) acp_client_refuse(client, call, -32601, acp_str("no"), acp_raw(NULL));
+        (void) acp_client_respond_error(client, call, -32601, acp_str_from("no"),
+                                        acp_raw_from(NULL));
     }
 }
 
@@ -280,13 +282,15 @@ struct world *world_new(unsigned agent_versions, unsigned client_versions)
     static const struct acp_client_handler client_handler = {
         .event = on_event,
         .permission = on_question,
-        .permission_gone = on_question_gone,
+        .permission_cancelled = on_question_gone,
         .request = on_service,
     };
-    struct acp_agent_options agent_options = {
-        .name = acp_str("a"), .version = acp_str("1"), .versions = agent_versions, .seed = {1, 2}};
-    struct acp_client_options client_options = {.name = acp_str("c"),
-                                                .version = acp_str("1"),
+    struct acp_agent_options agent_options = {.name = acp_str_from("a"),
+                                              .version = acp_str_from("1"),
+                                              .versions = agent_versions,
+                                              .seed = {1, 2}};
+    struct acp_client_options client_options = {.name = acp_str_from("c"),
+                                                .version = acp_str_from("1"),
                                                 .versions = client_versions,
                                                 .read_files = true};
     struct world *w = calloc(1, sizeof(*w));
@@ -310,14 +314,14 @@ void world_free(struct world *w)
 
 void world_start(struct world *w)
 {
-    assert_int_equal(acp_client_start(w->client, world_on_ready, w), 0);
+    assert_int_equal(acp_client_initialize(w->client, world_on_ready, w), 0);
     world_carry(w);
     assert_int_equal(w->err, 0);
 }
 
 struct world *world_open(unsigned version)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/w")};
     struct world *w = world_new(version, version);
     world_start(w);
     assert_int_equal(acp_client_new_session(w->client, &place, world_on_session, w), 0);
@@ -331,7 +335,7 @@ struct world *world_open(unsigned version)
 void world_say(struct world *w, int scene, const char *text)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str(text));
+    acp_content_block_init_text(&block, acp_str_from(text));
     w->scene = scene;
     assert_int_equal(acp_client_prompt(w->session, &block, 1, world_on_end, w), 0);
     world_carry(w);

@@ -68,8 +68,8 @@ static inline struct store_event event_of(uint64_t seq, const char *kind, const 
     return (struct store_event){.seq = seq,
                                 .time = 1000 + (int64_t) seq,
                                 .turn = 1,
-                                .kind = acp_str(kind),
-                                .body = acp_raw(body)};
+                                .kind = acp_str_from(kind),
+                                .body = acp_raw_from(body)};
 }
 
 /* A whole session of that many events in one go; bodies are their numbers. */

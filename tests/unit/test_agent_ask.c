@@ -24,22 +24,25 @@ static void on_answer(struct acp_turn *turn, const struct acp_elicitation_answer
 
 static int ask_form(struct host *h)
 {
-    struct acp_elicitation_property_schema_entry name = {.key = acp_str("name")};
+    struct acp_elicitation_property_schema_entry name = {.key = acp_str_from("name")};
     struct acp_elicitation_schema form;
     acp_elicitation_property_schema_init_string(&name.value);
     acp_elicitation_schema_init(&form);
     form.properties.items = &name;
     form.properties.count = 1;
-    return acp_turn_ask_form(h->turn, acp_str("t1"), acp_str("Who?"), &form, on_answer, h);
+    return acp_turn_elicit_form(h->turn, acp_str_from("t1"), acp_str_from("Who?"), &form, on_answer,
+                                h);
 }
 
 static int ask_url(struct host *h)
 {
-    return acp_turn_ask_url(h->turn, acp_str(NULL), acp_str("There"),
-                            acp_str("https://example.com/"), acp_str("v1"), on_answer, h);
+    return acp_turn_elicit_url(h->turn, acp_str_from(NULL), acp_str_from("There"),
+                               acp_str_from("https://example.com/"), acp_str_from("v1"), on_answer,
+                               h);
 }
 
-static void on_permission(struct acp_turn *turn, const struct acp_permission *answer, void *user)
+static void on_permission(struct acp_turn *turn, const struct acp_permission_answer *answer,
+                          void *user)
 {
     struct host *h = user;
     (void) turn;
@@ -49,16 +52,16 @@ static void on_permission(struct acp_turn *turn, const struct acp_permission *an
 
 static int ask_permission(struct host *h, const char *path)
 {
-    struct acp_tool_call_location where = {.path = acp_str(path)};
+    struct acp_tool_call_location where = {.path = acp_str_from(path)};
     struct acp_permission_option option;
     struct acp_tool_call_update tool;
-    acp_permission_option_init(&option, acp_str("yes"), acp_str("Yes"),
+    acp_permission_option_init(&option, acp_str_from("yes"), acp_str_from("Yes"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_tool_call_update_init(&tool, acp_str("t1"));
-    tool.title = acp_str("Look");
+    acp_tool_call_update_init(&tool, acp_str_from("t1"));
+    tool.title = acp_str_from("Look");
     tool.locations.items = &where;
     tool.locations.count = 1;
-    return acp_turn_ask_permission(h->turn, &tool, &option, 1, on_permission, h);
+    return acp_turn_request_permission(h->turn, &tool, &option, 1, on_permission, h);
 }
 
 static void a_form_and_a_page_are_asked_for(void **state)
@@ -81,7 +84,7 @@ static void a_form_and_a_page_are_asked_for(void **state)
         assert_false(wrote(&h, "toolCallId"));
         feed(&h, "{'jsonrpc':'2.0','id':1,'result':{'action':'decline'}}");
         expect_note(&h, "decline 0\n");
-        assert_int_equal(acp_agent_complete_elicitation(h.agent, acp_str("v1")), 0);
+        assert_int_equal(acp_agent_complete_elicitation(h.agent, acp_str_from("v1")), 0);
         expect_wrote(&h, "'method':'elicitation/complete','params':{'elicitationId':'v1'}");
         host_finish(&h);
     }
@@ -95,7 +98,8 @@ static void v1_elic_01_one_mode_is_not_the_other(void **state)
         open_host(&h, version, "{'elicitation':{'form':{}}}");
         forget(&h);
         assert_int_equal(ask_url(&h), ACP_ERR_STATE);
-        assert_int_equal(acp_agent_complete_elicitation(h.agent, acp_str("v1")), ACP_ERR_STATE);
+        assert_int_equal(acp_agent_complete_elicitation(h.agent, acp_str_from("v1")),
+                         ACP_ERR_STATE);
         expect_silence(&h);
         assert_int_equal(ask_form(&h), 0);
         host_finish(&h);
@@ -213,28 +217,29 @@ static void com_rpc_24_relative_paths_are_not_asked_about(void **state)
         if (version == 2)
             break;
         struct acp_create_terminal_request create;
-        acp_create_terminal_request_init(&create, acp_str("s"), acp_str("make"));
-        create.cwd = acp_str("here");
-        assert_int_equal(acp_turn_request(h.turn, acp_str("terminal/create"),
+        acp_create_terminal_request_init(&create, acp_str_from("s"), acp_str_from("make"));
+        create.cwd = acp_str_from("here");
+        assert_int_equal(acp_turn_request(h.turn, acp_str_from("terminal/create"),
                                           ACP_TYPE_CREATE_TERMINAL_REQUEST, &create, NULL, NULL),
                          ACP_ERR_ARGUMENT);
         struct acp_read_text_file_request read;
-        acp_read_text_file_request_init(&read, acp_str("s"), acp_str("/w/a"));
+        acp_read_text_file_request_init(&read, acp_str_from("s"), acp_str_from("/w/a"));
         read.line = acp_some_i64(0);
-        assert_int_equal(acp_turn_request(h.turn, acp_str("fs/read_text_file"),
+        assert_int_equal(acp_turn_request(h.turn, acp_str_from("fs/read_text_file"),
                                           ACP_TYPE_READ_TEXT_FILE_REQUEST, &read, NULL, NULL),
                          ACP_ERR_ARGUMENT);
         expect_silence(&h);
         host_finish(&h);
     }
     /* A command that is asked about. */
-    acp_permission_option_init(&option, acp_str("yes"), acp_str("Yes"),
+    acp_permission_option_init(&option, acp_str_from("yes"), acp_str_from("Yes"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_request_permission_request_init(&request, acp_str("s"), &option, 1);
-    request.title = acp_str("Run it");
-    acp_request_permission_subject_init_command(&subject, acp_str("make"), acp_str("here"));
+    acp_request_permission_request_init(&request, acp_str_from("s"), &option, 1);
+    request.title = acp_str_from("Run it");
+    acp_request_permission_subject_init_command(&subject, acp_str_from("make"),
+                                                acp_str_from("here"));
     request.subject = &subject;
-    struct acp_str method = acp_str("session/request_permission");
+    struct acp_str method = acp_str_from("session/request_permission");
     assert_int_equal(
         acp_turn_request(h.turn, method, ACP_TYPE_REQUEST_PERMISSION_REQUEST, &request, NULL, NULL),
         ACP_ERR_ARGUMENT);
@@ -259,13 +264,13 @@ static void v2_perm_02_a_command_is_asked_about(void **state)
     (void) state;
     open_host(&h, 2, "{}");
     forget(&h);
-    acp_permission_option_init(&option, acp_str("yes"), acp_str("Yes"),
+    acp_permission_option_init(&option, acp_str_from("yes"), acp_str_from("Yes"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_request_permission_request_init(&request, acp_str("s"), &option, 1);
-    request.title = acp_str("Run it");
-    acp_request_permission_subject_init_command(&subject, acp_str("make"), acp_str("/w"));
+    acp_request_permission_request_init(&request, acp_str_from("s"), &option, 1);
+    request.title = acp_str_from("Run it");
+    acp_request_permission_subject_init_command(&subject, acp_str_from("make"), acp_str_from("/w"));
     request.subject = &subject;
-    assert_int_equal(acp_turn_request(h.turn, acp_str("session/request_permission"),
+    assert_int_equal(acp_turn_request(h.turn, acp_str_from("session/request_permission"),
                                       ACP_TYPE_REQUEST_PERMISSION_REQUEST, &request, on_result, &h),
                      0);
     expect_wrote(&h, "'subject':{'type':'command','command':'make','cwd':'/w'}");
@@ -279,22 +284,24 @@ static void v2_perm_02_a_command_is_asked_about(void **state)
 /* Standard methods are asked with their own structs, so that they can be looked at. */
 static void a_request_has_the_params_of_its_method(void **state)
 {
-    struct acp_raw raw = acp_raw("{}");
-    struct acp_raw list = acp_raw("[]");
+    struct acp_raw raw = acp_raw_from("{}");
+    struct acp_raw list = acp_raw_from("[]");
     struct host h;
     (void) state;
     open_host(&h, 1, "{'elicitation':{'form':{}}}");
     forget(&h);
-    assert_int_equal(
-        acp_turn_request(h.turn, acp_str("elicitation/create"), ACP_TYPE_ANY, &raw, on_result, &h),
-        ACP_ERR_ARGUMENT);
-    assert_int_equal(
-        acp_turn_request(h.turn, acp_str("no/such"), ACP_TYPE_ANY, &raw, on_result, &h),
-        ACP_ERR_STATE);
-    assert_int_equal(acp_turn_request(h.turn, acp_str("_x"), ACP_TYPE_ANY, &list, on_result, &h),
+    assert_int_equal(acp_turn_request(h.turn, acp_str_from("elicitation/create"), ACP_TYPE_ANY,
+                                      &raw, on_result, &h),
                      ACP_ERR_ARGUMENT);
+    assert_int_equal(
+        acp_turn_request(h.turn, acp_str_from("no/such"), ACP_TYPE_ANY, &raw, on_result, &h),
+        ACP_ERR_STATE);
+    assert_int_equal(
+        acp_turn_request(h.turn, acp_str_from("_x"), ACP_TYPE_ANY, &list, on_result, &h),
+        ACP_ERR_ARGUMENT);
     expect_silence(&h);
-    assert_int_equal(acp_turn_request(h.turn, acp_str("_x"), ACP_TYPE_ANY, &raw, on_result, &h), 0);
+    assert_int_equal(
+        acp_turn_request(h.turn, acp_str_from("_x"), ACP_TYPE_ANY, &raw, on_result, &h), 0);
     expect_wrote(&h, "'method':'_x','params':{}");
     host_finish(&h);
     assert_int_equal(h.answers, 1);
@@ -317,13 +324,13 @@ static void v1_elic_05_a_form_for_a_request(void **state)
     struct host h;
     (void) state;
     open_host(&h, 1, "{'elicitation':{'form':{}}}");
-    assert_int_equal(acp_turn_text(h.turn, acp_str("first")), 0);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("first")), 0);
     forget(&h);
-    acp_create_elicitation_request_init_form(&request, acp_str("Who?"));
+    acp_create_elicitation_request_init_form(&request, acp_str_from("Who?"));
     acp_elicitation_form_mode_init_request(&request.form);
     request.form.request.request_id.is = ACP_REQUEST_ID_NUMBER;
     request.form.request.request_id.number = 2;
-    assert_int_equal(acp_agent_request(h.agent, acp_str("elicitation/create"),
+    assert_int_equal(acp_agent_request(h.agent, acp_str_from("elicitation/create"),
                                        ACP_TYPE_CREATE_ELICITATION_REQUEST, &request, on_reply, &h,
                                        NULL),
                      0);

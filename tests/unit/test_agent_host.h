@@ -149,7 +149,7 @@ static inline void host_accept(struct acp_session *session,
     struct host *h = user;
     (void) request;
     h->session = session;
-    assert_int_equal(acp_session_set_id(session, acp_str("s")), 0);
+    assert_int_equal(acp_session_set_id(session, acp_str_from("s")), 0);
     assert_int_equal(acp_session_accept(session, NULL), 0);
 }
 

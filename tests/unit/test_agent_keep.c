@@ -12,13 +12,13 @@ static void on_keep(struct acp_session *session, const struct acp_session_update
     (void) session;
     host_note(h, "%d", (int) update->is);
     if (next_number)
-        acp_agent_hold(h->agent, next_number);
+        acp_agent_hold_output(h->agent, next_number);
 }
 
 static void open_keeping(struct host *h, int version)
 {
     struct acp_agent_options options = {.versions = ACP_V1 | ACP_V2, .no_merging = true};
-    struct acp_agent_handler handler = {.new_session = host_accept, .keep_update = on_keep};
+    struct acp_agent_handler handler = {.new_session = host_accept, .before_update = on_keep};
     next_number = 0;
     host_init(h, &options, &handler);
     host_open(h, version, "{}");
@@ -30,7 +30,7 @@ static void open_keeping(struct host *h, int version)
 static void say_numbered(struct host *h, const char *text, uint64_t number)
 {
     next_number = number;
-    assert_int_equal(acp_turn_text(h->turn, acp_str(text)), 0);
+    assert_int_equal(acp_turn_send_text(h->turn, acp_str_from(text)), 0);
 }
 
 static void what_is_not_kept_is_not_sent(void **state)
@@ -46,7 +46,7 @@ static void what_is_not_kept_is_not_sent(void **state)
     assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
     expect_silence(&h);
     assert_true(acp_endpoint_is_holding(h.end));
-    acp_agent_release(h.agent, 1);
+    acp_agent_release_output(h.agent, 1);
     expect_wrote(&h, "held");
     expect_wrote(&h, "'stopReason':'end_turn'");
     assert_false(acp_endpoint_is_holding(h.end));
@@ -62,17 +62,17 @@ static void waves_are_sent_in_turn(void **state)
     say_numbered(&h, "two", 2);
     say_numbered(&h, "three", 3);
     expect_silence(&h);
-    acp_agent_release(h.agent, 1);
+    acp_agent_release_output(h.agent, 1);
     expect_wrote(&h, "one");
     assert_false(wrote(&h, "two"));
     say_numbered(&h, "four", 4);
-    acp_agent_release(h.agent, 2); /* three came with it */
+    acp_agent_release_output(h.agent, 2); /* three came with it */
     assert_false(wrote(&h, "two"));
-    acp_agent_release(h.agent, 3);
+    acp_agent_release_output(h.agent, 3);
     expect_wrote(&h, "two");
     expect_wrote(&h, "three");
     assert_false(wrote(&h, "four"));
-    acp_agent_release(h.agent, 9);
+    acp_agent_release_output(h.agent, 9);
     expect_wrote(&h, "four");
     host_finish(&h);
 }
@@ -90,9 +90,9 @@ static void a_release_wakes_who_carries_the_bytes(void **state)
     open_keeping(&h, 1);
     say_numbered(&h, "held", 1);
     acp_endpoint_on_wake(h.end, wake, &wakes);
-    acp_agent_release(h.agent, 1);
+    acp_agent_release_output(h.agent, 1);
     assert_int_equal(wakes, 1);
-    acp_agent_release(h.agent, 1);
+    acp_agent_release_output(h.agent, 1);
     assert_int_equal(wakes, 1);
     host_finish(&h);
 }
@@ -156,7 +156,7 @@ static void on_load(struct acp_session *session, const struct acp_resume_session
         struct acp_raw update = test_quoted(history[i].update, text, sizeof(text));
         assert_int_equal(acp_session_replay(session, history[i].mode, update), 0);
     }
-    assert_int_not_equal(acp_session_replay(session, ACP_V1, acp_raw("{\"no\":1}")), 0);
+    assert_int_not_equal(acp_session_replay(session, ACP_V1, acp_raw_from("{\"no\":1}")), 0);
     assert_int_equal(acp_session_accept(session, NULL), 0);
 }
 
@@ -164,7 +164,7 @@ static void load_history(struct host *h, int version)
 {
     struct acp_agent_options options = {.versions = ACP_V1 | ACP_V2};
     struct acp_agent_handler handler = {
-        .load_session = on_load, .resume_session = on_load, .keep_update = on_keep};
+        .load_session = on_load, .resume_session = on_load, .before_update = on_keep};
     host_init(h, &options, &handler);
     host_initialize(h, version, "{}");
     feed(h, version == 1 ? "{'jsonrpc':'2.0','id':1,'method':'session/load','params':{"
@@ -236,11 +236,11 @@ static void an_open_session_is_replayed_without_the_program(void **state)
     expect_wrote(&h, "'id':9,'result':{");
     assert_false(wrote(&h, "-32002"));
     host_prompt(&h);
-    assert_int_equal(acp_turn_text(h.turn, acp_str("one")), 0);
-    acp_tool_call_update_init(&tool, acp_str("t"));
-    tool.title = acp_str("Look");
-    assert_int_equal(acp_turn_tool(h.turn, &tool), 0);
-    assert_int_equal(acp_turn_text(h.turn, acp_str("two")), 0);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("one")), 0);
+    acp_tool_call_update_init(&tool, acp_str_from("t"));
+    tool.title = acp_str_from("Look");
+    assert_int_equal(acp_turn_send_tool_call(h.turn, &tool), 0);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("two")), 0);
     forget(&h);
     /* While the turn runs: all of it, once, before the answer, with the state. */
     feed(&h, REPLAY);
@@ -258,7 +258,7 @@ static void an_open_session_is_replayed_without_the_program(void **state)
     }
     forget(&h);
     /* The message that was open goes on under its id, and the next replay has it whole. */
-    assert_int_equal(acp_turn_text(h.turn, acp_str("three")), 0);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("three")), 0);
     assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
     expect_wrote(&h, "'three'");
     forget(&h);
@@ -284,8 +284,8 @@ static void a_session_too_long_is_not_replayed(void **state)
     host_init(&h, &options, &handler);
     host_open(&h, 2, "{}");
     for (int i = 0; i < 17; i++) {
-        assert_int_equal(acp_session_text(h.session, acp_str_n(text, sizeof(text)), acp_str(NULL)),
-                         0);
+        assert_int_equal(
+            acp_session_send_text(h.session, acp_str_n(text, sizeof(text)), acp_str_from(NULL)), 0);
         forget(&h);
     }
     feed(&h, REPLAY);

@@ -132,12 +132,12 @@ static void a_refused_reopen_changes_nothing(void **state)
         assert_non_null(h.session);
         assert_ptr_not_equal(h.session, old);
         assert_text_equal(acp_session_id(h.session), "s");
-        assert_ptr_equal(acp_agent_session(h.agent, acp_str("s")), old);
+        assert_ptr_equal(acp_agent_find_session(h.agent, acp_str_from("s")), old);
         expect_note(&h, "");
-        assert_int_equal(acp_session_refuse(h.session, -32602, acp_str("no folder")), 0);
+        assert_int_equal(acp_session_reject(h.session, -32602, acp_str_from("no folder")), 0);
         expect_wrote(&h, "'id':10,'error':{'code':-32602,'message':'no folder'}");
         expect_note(&h, ""); /* neither of them has ended for the program */
-        assert_ptr_equal(acp_agent_session(h.agent, acp_str("s")), old);
+        assert_ptr_equal(acp_agent_find_session(h.agent, acp_str_from("s")), old);
         assert_string_equal(acp_session_user(old), "old");
         forget(&h);
         host_prompt(&h);
@@ -162,7 +162,7 @@ static void an_accepted_reopen_ends_the_old_session(void **state)
         expect_note(&h, "end old\n");
         expect_wrote(&h, "'id':10,'result'");
         assert_ptr_not_equal(session, old);
-        assert_ptr_equal(acp_agent_session(h.agent, acp_str("s")), session);
+        assert_ptr_equal(acp_agent_find_session(h.agent, acp_str_from("s")), session);
         host_prompt(&h);
         assert_ptr_equal(acp_turn_session(h.turn), session);
         host_finish(&h);
@@ -203,7 +203,7 @@ static void closing_a_session_that_is_reopened_ends_both(void **state)
         expect_note(&h, "end new\nend old\n");
         expect_wrote(&h, "'id':10,'error':{'code':-32800");
         expect_wrote(&h, "'id':11,'result':{}");
-        assert_null(acp_agent_session(h.agent, acp_str("s")));
+        assert_null(acp_agent_find_session(h.agent, acp_str_from("s")));
         host_finish(&h);
         open_life(&h, version);
         feed_load(&h, version, 10);
@@ -226,13 +226,13 @@ static void ending_all_sessions_answers_their_prompts(void **state)
         host_init(&h, &options, &slow);
         host_open(&h, version, "{}");
         host_prompt(&h);
-        assert_int_equal(acp_turn_text(h.turn, acp_str("half a sen")), 0);
+        assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("half a sen")), 0);
         forget(&h);
         acp_agent_end_sessions(h.agent);
         expect_wrote(&h, "half a sen");
         expect_wrote(&h, "'stopReason':'cancelled'");
         expect_note(&h, "end old\n");
-        assert_null(acp_agent_session(h.agent, acp_str("s")));
+        assert_null(acp_agent_find_session(h.agent, acp_str_from("s")));
         acp_agent_end_sessions(h.agent); /* there are none */
         forget(&h);
         feed(&h, "{'jsonrpc':'2.0','id':3,'method':'session/new','params':{'cwd':'/w',"
@@ -253,14 +253,14 @@ static void on_keep(struct acp_session *session, const struct acp_session_update
     (void) session;
     (void) update;
     if (held)
-        acp_agent_hold(h->agent, held++);
+        acp_agent_hold_output(h->agent, held++);
 }
 
 static void open_merging(struct host *h)
 {
     struct acp_agent_options options = {.versions = ACP_V1 | ACP_V2, .merge_waiting = true};
     struct acp_agent_handler handler = life;
-    handler.keep_update = on_keep;
+    handler.before_update = on_keep;
     held = 0;
     host_init(h, &options, &handler);
     host_open(h, 1, "{}");
@@ -270,7 +270,7 @@ static void open_merging(struct host *h)
 
 static void say(struct host *h, const char *text)
 {
-    assert_int_equal(acp_turn_text(h->turn, acp_str(text)), 0);
+    assert_int_equal(acp_turn_send_text(h->turn, acp_str_from(text)), 0);
 }
 
 static int count_updates(struct host *h)
@@ -310,16 +310,16 @@ static void text_behind_what_is_held_is_joined(void **state)
     say(&h, "first");
     for (int i = 0; i < 19; i++)
         say(&h, "12345");
-    assert_int_equal(acp_turn_thought(h.turn, acp_str("hm")), 0); /* another message */
+    assert_int_equal(acp_turn_send_thought(h.turn, acp_str_from("hm")), 0); /* another message */
     expect_silence(&h);
-    acp_agent_release(h.agent, 1);
+    acp_agent_release_output(h.agent, 1);
     assert_int_equal(count_updates(&h), 1);
-    acp_agent_release(h.agent, 2);
+    acp_agent_release_output(h.agent, 2);
     assert_int_equal(count_updates(&h), 2);
     expect_wrote(&h, "'text':'123451234512345123451234512345123451234512345123451234512345123451234"
                      "51234512345123451234512345'");
     host_collect(&h);
-    acp_agent_release(h.agent, 3);
+    acp_agent_release_output(h.agent, 3);
     assert_int_equal(count_updates(&h), 3);
     expect_wrote(&h, "'text':'hm'");
     host_finish(&h);
@@ -334,7 +334,7 @@ static void what_waits_is_joined_up_to_the_limit_of_bytes(void **state)
     for (int i = 0; i < 2000; i++)
         say(&h, "12345");
     assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
-    acp_agent_release(h.agent, UINT64_MAX);
+    acp_agent_release_output(h.agent, UINT64_MAX);
     /* The first by itself, then 100 bytes each. */
     assert_int_equal(count_updates(&h), 1 + (2000 - 1 + 19) / 20);
     host_finish(&h);

@@ -42,15 +42,15 @@ static void v1_info_08_nothing_is_sent_that_was_not_offered(void **state)
     struct acp_content_block block;
     struct host h;
     (void) state;
-    acp_content_block_init_text(&block, acp_str("short"));
-    acp_session_update_init_notice(&updates[0], ACP_NOTICE_SEVERITY_INFO, acp_str("Hm"));
-    acp_session_update_init_compaction_update(&updates[1], acp_str("c"),
+    acp_content_block_init_text(&block, acp_str_from("short"));
+    acp_session_update_init_notice(&updates[0], ACP_NOTICE_SEVERITY_INFO, acp_str_from("Hm"));
+    acp_session_update_init_compaction_update(&updates[1], acp_str_from("c"),
                                               ACP_COMPACTION_STATUS_IN_PROGRESS);
-    acp_session_update_init_compaction_summary_chunk(&updates[2], acp_str("c"));
+    acp_session_update_init_compaction_summary_chunk(&updates[2], acp_str_from("c"));
     updates[2].compaction_summary_chunk.content = block;
-    acp_session_config_option_init_boolean(&option, acp_str("Loud"), true);
-    option.id = acp_str("loud");
-    option.config_id = acp_str("loud");
+    acp_session_config_option_init_boolean(&option, acp_str_from("Loud"), true);
+    option.id = acp_str_from("loud");
+    option.config_id = acp_str_from("loud");
     acp_session_update_init_config_option_update(&updates[3], &option, 1);
 
     static const struct {
@@ -68,7 +68,7 @@ static void v1_info_08_nothing_is_sent_that_was_not_offered(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         open_host(&h, rows[i].version, rows[i].takes, &plain);
         for (size_t j = 0; j < COUNT(updates); j++) {
-            int err = acp_session_update(h.session, &updates[j]);
+            int err = acp_session_send_update(h.session, &updates[j]);
             CHECK_ROW(err == (rows[i].sent[j] ? 0 : ACP_ERR_STATE), i, "update %zu: %d", j, err);
             CHECK_ROW(wrote(&h, "session/update") == rows[i].sent[j], i, "update %zu", j);
             forget(&h);
@@ -83,19 +83,19 @@ static int say_tool(struct host *h, const struct acp_tool_call_location *where,
                     const struct acp_tool_call_content *content)
 {
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("t"));
-    tool.title = acp_str("Edit");
+    acp_tool_call_update_init(&tool, acp_str_from("t"));
+    tool.title = acp_str_from("Edit");
     tool.locations.items = where;
     tool.locations.count = where != NULL;
     tool.content.items = content;
     tool.content.count = content != NULL;
-    int err = acp_session_tool(h->session, &tool);
+    int err = acp_session_send_tool_call(h->session, &tool);
     /* As any update it is looked at in the same way. */
     if (err) {
         struct acp_session_update update;
         acp_session_update_init_tool_call_update(&update, tool.tool_call_id);
         update.tool_call_update = tool;
-        assert_int_equal(acp_session_update(h->session, &update), err);
+        assert_int_equal(acp_session_send_update(h->session, &update), err);
     }
     return err;
 }
@@ -110,29 +110,29 @@ static void a_tool_call_has_a_title_and_a_diff_has_a_path(void **state)
         struct host h;
         struct acp_tool_call_update tool;
         struct acp_tool_call_content content =
-            acp_tool_diff(acp_str(NULL), acp_str(NULL), acp_str("x"));
+            acp_tool_diff(acp_str_from(NULL), acp_str_from(NULL), acp_str_from("x"));
         host_init(&h, &options, &handler);
         host_open(&h, version, "{}");
-        acp_tool_call_update_init(&tool, acp_str("t"));
-        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_MISSING);
-        tool.title = acp_str("");
-        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_MISSING);
+        acp_tool_call_update_init(&tool, acp_str_from("t"));
+        assert_int_equal(acp_session_send_tool_call(h.session, &tool), ACP_ERR_MISSING);
+        tool.title = acp_str_from("");
+        assert_int_equal(acp_session_send_tool_call(h.session, &tool), ACP_ERR_MISSING);
         tool.title = acp_str_n(acp_null(), 0);
-        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_MISSING);
-        tool.title = acp_str("Edit");
+        assert_int_equal(acp_session_send_tool_call(h.session, &tool), ACP_ERR_MISSING);
+        tool.title = acp_str_from("Edit");
         tool.content.items = &content;
         tool.content.count = 1;
-        assert_int_equal(acp_session_tool(h.session, &tool), ACP_ERR_ARGUMENT);
+        assert_int_equal(acp_session_send_tool_call(h.session, &tool), ACP_ERR_ARGUMENT);
         expect_silence(&h);
-        content = acp_tool_diff(acp_str("/w/a"), acp_str(NULL), acp_str("new\n"));
-        assert_int_equal(acp_session_tool(h.session, &tool), 0);
+        content = acp_tool_diff(acp_str_from("/w/a"), acp_str_from(NULL), acp_str_from("new\n"));
+        assert_int_equal(acp_session_send_tool_call(h.session, &tool), 0);
         expect_wrote(&h, "'title':'Edit'");
         expect_wrote(&h, version == 1 ? "'newText':'new\\n'" : "+new");
         forget(&h);
         /* Once it has begun, an update says only what has changed. */
-        acp_tool_call_update_init(&tool, acp_str("t"));
+        acp_tool_call_update_init(&tool, acp_str_from("t"));
         tool.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
-        assert_int_equal(acp_session_tool(h.session, &tool), 0);
+        assert_int_equal(acp_session_send_tool_call(h.session, &tool), 0);
         expect_wrote(&h, "'status':'completed'");
         host_finish(&h);
     }
@@ -157,7 +157,7 @@ static void com_rpc_24_places_of_tool_calls_are_absolute_and_from_1(void **state
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, "{}", &plain);
         for (size_t i = 0; i < COUNT(rows); i++) {
-            struct acp_tool_call_location where = {.path = acp_str(rows[i].path),
+            struct acp_tool_call_location where = {.path = acp_str_from(rows[i].path),
                                                    .line = acp_some_i64(rows[i].line)};
             CHECK_ROW(say_tool(&h, &where, NULL) == rows[i].err, i, "version %d", version);
             CHECK_ROW(wrote(&h, "session/update") == !rows[i].err, i, "version %d", version);
@@ -176,11 +176,11 @@ static void v1_tool_09_v2_tool_18_paths_of_diffs_are_absolute(void **state)
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, "{}", &plain);
         acp_tool_call_content_init_diff(&content);
-        content.diff.path = acp_str("a.txt");
-        content.diff.new_text = acp_str("x\n");
+        content.diff.path = acp_str_from("a.txt");
+        content.diff.new_text = acp_str_from("x\n");
         assert_int_equal(say_tool(&h, NULL, &content), ACP_ERR_ARGUMENT);
         expect_silence(&h);
-        content.diff.path = acp_str("/w/a.txt");
+        content.diff.path = acp_str_from("/w/a.txt");
         assert_int_equal(say_tool(&h, NULL, &content), 0);
         expect_wrote(&h, "/w/a.txt");
         forget(&h);
@@ -192,18 +192,18 @@ static void v1_tool_09_v2_tool_18_paths_of_diffs_are_absolute(void **state)
         acp_tool_call_content_init_diff(&content);
         content.diff.changes.items = &change;
         content.diff.changes.count = 1;
-        acp_diff_change_init_delete(&change, acp_str("a"));
+        acp_diff_change_init_delete(&change, acp_str_from("a"));
         assert_int_equal(say_tool(&h, NULL, &content), ACP_ERR_ARGUMENT);
-        acp_diff_change_init_move(&change, acp_str("a"), acp_str("/w/b"));
+        acp_diff_change_init_move(&change, acp_str_from("a"), acp_str_from("/w/b"));
         assert_int_equal(say_tool(&h, NULL, &content), ACP_ERR_ARGUMENT);
-        acp_diff_change_init_copy(&change, acp_str("/w/a"), acp_str("b"));
+        acp_diff_change_init_copy(&change, acp_str_from("/w/a"), acp_str_from("b"));
         assert_int_equal(say_tool(&h, NULL, &content), ACP_ERR_ARGUMENT);
         struct acp_session_update chunk;
-        acp_session_update_init_tool_call_content_chunk(&chunk, acp_str("t"));
+        acp_session_update_init_tool_call_content_chunk(&chunk, acp_str_from("t"));
         chunk.tool_call_content_chunk.content = content;
-        assert_int_equal(acp_session_update(h.session, &chunk), ACP_ERR_ARGUMENT);
+        assert_int_equal(acp_session_send_update(h.session, &chunk), ACP_ERR_ARGUMENT);
         expect_silence(&h);
-        acp_diff_change_init_move(&change, acp_str("/w/a"), acp_str("/w/b"));
+        acp_diff_change_init_move(&change, acp_str_from("/w/a"), acp_str_from("/w/b"));
         assert_int_equal(say_tool(&h, NULL, &content), 0);
         host_finish(&h);
     }
@@ -215,12 +215,12 @@ static void v2_tool_08_the_directory_of_a_terminal_is_absolute(void **state)
     struct host h;
     (void) state;
     open_host(&h, 2, "{}", &plain);
-    acp_session_update_init_terminal_update(&update, acp_str("term"));
-    update.terminal_update.cwd = acp_str("here");
-    assert_int_equal(acp_session_update(h.session, &update), ACP_ERR_ARGUMENT);
+    acp_session_update_init_terminal_update(&update, acp_str_from("term"));
+    update.terminal_update.cwd = acp_str_from("here");
+    assert_int_equal(acp_session_send_update(h.session, &update), ACP_ERR_ARGUMENT);
     expect_silence(&h);
-    update.terminal_update.cwd = acp_str("/w");
-    assert_int_equal(acp_session_update(h.session, &update), 0);
+    update.terminal_update.cwd = acp_str_from("/w");
+    assert_int_equal(acp_session_send_update(h.session, &update), 0);
     host_finish(&h);
 }
 
@@ -278,11 +278,11 @@ static void tell_tool(struct host *h, enum acp_tool_call_status_is status,
                       const struct acp_tool_call_capabilities *can)
 {
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("t"));
-    tool.title = acp_str("Long");
+    acp_tool_call_update_init(&tool, acp_str_from("t"));
+    tool.title = acp_str_from("Long");
     tool.status.is = status;
     tool.capabilities = can;
-    assert_int_equal(acp_session_tool(h->session, &tool), 0);
+    assert_int_equal(acp_session_send_tool_call(h->session, &tool), 0);
 }
 
 static void expect_refused(struct host *h, const char *line)
@@ -335,15 +335,15 @@ static void v2_cancel_13_a_terminal_is_cancelled_while_that_is_offered(void **st
     (void) state;
     open_host(&h, 2, "{}", &cancelling);
     expect_refused(&h, CANCEL_TERMINAL);
-    acp_session_update_init_terminal_update(&update, acp_str("term"));
-    assert_int_equal(acp_session_update(h.session, &update), 0);
+    acp_session_update_init_terminal_update(&update, acp_str_from("term"));
+    assert_int_equal(acp_session_send_update(h.session, &update), 0);
     expect_refused(&h, CANCEL_TERMINAL);
     update.terminal_update.capabilities = &terminal_can;
-    assert_int_equal(acp_session_update(h.session, &update), 0);
+    assert_int_equal(acp_session_send_update(h.session, &update), 0);
     expect_accepted(&h, CANCEL_TERMINAL, "terminal term\n");
     update.terminal_update.capabilities = NULL;
     update.terminal_update.exit_status = &ended;
-    assert_int_equal(acp_session_update(h.session, &update), 0);
+    assert_int_equal(acp_session_send_update(h.session, &update), 0);
     expect_wrote(&h, "'capabilities':null");
     expect_refused(&h, CANCEL_TERMINAL);
     host_finish(&h);
@@ -356,9 +356,9 @@ static void v2_cancel_14_without_a_callback_it_is_not_offered(void **state)
     (void) state;
     open_host(&h, 2, "{}", &plain);
     tell_tool(&h, ACP_TOOL_CALL_STATUS_IN_PROGRESS, &tool_can);
-    acp_session_update_init_terminal_update(&update, acp_str("term"));
+    acp_session_update_init_terminal_update(&update, acp_str_from("term"));
     update.terminal_update.capabilities = &terminal_can;
-    assert_int_equal(acp_session_update(h.session, &update), 0);
+    assert_int_equal(acp_session_send_update(h.session, &update), 0);
     assert_false(wrote(&h, "capabilities"));
     expect_refused(&h, CANCEL_TOOL);
     expect_refused(&h, CANCEL_TERMINAL);
@@ -377,9 +377,9 @@ static void v2_state_12_background_is_in_every_state_once_told(void **state)
     expect_wrote(&h, "'state':'running'}");
     assert_false(wrote(&h, "background"));
     forget(&h);
-    acp_background_work_init_terminal(&work[0], acp_str("term"));
-    acp_background_work_init_tool_call(&work[1], acp_str("t"));
-    assert_int_equal(acp_session_background(h.session, work, 2), 0);
+    acp_background_work_init_terminal(&work[0], acp_str_from("term"));
+    acp_background_work_init_tool_call(&work[1], acp_str_from("t"));
+    assert_int_equal(acp_session_send_background(h.session, work, 2), 0);
     static const char LIST[] = "'background':[{'type':'terminal','terminalId':'term'},"
                                "{'type':'tool_call','toolCallId':'t'}]";
     expect_wrote(&h, "'state':'running'");
@@ -393,11 +393,11 @@ static void v2_state_12_background_is_in_every_state_once_told(void **state)
     /* A state of the program's own, between turns, has it too. */
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_STATE_UPDATE};
     update.state_update.is = ACP_STATE_UPDATE_RUNNING;
-    assert_int_equal(acp_session_update(h.session, &update), 0);
+    assert_int_equal(acp_session_send_update(h.session, &update), 0);
     expect_wrote(&h, "'state':'running'");
     expect_wrote(&h, LIST);
     forget(&h);
-    assert_int_equal(acp_session_background(h.session, NULL, 0), 0);
+    assert_int_equal(acp_session_send_background(h.session, NULL, 0), 0);
     expect_wrote(&h, "'state':'running','background':[]");
     forget(&h);
     host_prompt(&h);
@@ -405,11 +405,11 @@ static void v2_state_12_background_is_in_every_state_once_told(void **state)
     forget(&h);
     /* In a turn the states are the role's. */
     update.state_update.is = ACP_STATE_UPDATE_IDLE;
-    assert_int_equal(acp_session_update(h.session, &update), ACP_ERR_STATE);
+    assert_int_equal(acp_session_send_update(h.session, &update), ACP_ERR_STATE);
     expect_silence(&h);
     host_finish(&h);
     open_host(&h, 1, "{}", &plain);
-    assert_int_equal(acp_session_background(h.session, work, 2), 0);
+    assert_int_equal(acp_session_send_background(h.session, work, 2), 0);
     expect_silence(&h);
     host_finish(&h);
 }
@@ -423,18 +423,18 @@ static void accept_with_setup(struct acp_session *session,
     struct acp_available_command command;
     (void) request;
     h->session = session;
-    acp_session_mode_init(&modes[0], acp_str("ask"), acp_str("Ask"));
-    acp_session_mode_init(&modes[1], acp_str("code"), acp_str("Code"));
-    acp_available_command_init(&command, acp_str("test"), acp_str("Tests"));
-    acp_session_config_option_init_boolean(&option, acp_str("Loud"), true);
-    option.id = acp_str("loud");
+    acp_session_mode_init(&modes[0], acp_str_from("ask"), acp_str_from("Ask"));
+    acp_session_mode_init(&modes[1], acp_str_from("code"), acp_str_from("Code"));
+    acp_available_command_init(&command, acp_str_from("test"), acp_str_from("Tests"));
+    acp_session_config_option_init_boolean(&option, acp_str_from("Loud"), true);
+    option.id = acp_str_from("loud");
     struct acp_session_setup setup = {.modes = {modes, 2},
-                                      .current_mode = acp_str("ask"),
+                                      .current_mode = acp_str_from("ask"),
                                       .options = {&option, 1},
                                       .commands = {&command, 1}};
     /* The first session is "s". */
-    if (!acp_agent_session(h->agent, acp_str("s")))
-        assert_int_equal(acp_session_set_id(session, acp_str("s")), 0);
+    if (!acp_agent_find_session(h->agent, acp_str_from("s")))
+        assert_int_equal(acp_session_set_id(session, acp_str_from("s")), 0);
     assert_int_equal(acp_session_accept(session, &setup), 0);
 }
 
@@ -450,11 +450,11 @@ static void v2_sess_17_a_session_at_work_is_resumed_as_it_is(void **state)
     expect_wrote(&h, "'state':'idle'");
     forget(&h);
     host_prompt(&h);
-    assert_int_equal(acp_session_mode(h.session, acp_str("code")), 0);
+    assert_int_equal(acp_session_send_mode(h.session, acp_str_from("code")), 0);
     struct acp_available_command commands[2];
-    acp_available_command_init(&commands[0], acp_str("test"), acp_str("Tests"));
-    acp_available_command_init(&commands[1], acp_str("more"), acp_str("More"));
-    assert_int_equal(acp_session_commands(h.session, commands, 2), 0);
+    acp_available_command_init(&commands[0], acp_str_from("test"), acp_str_from("Tests"));
+    acp_available_command_init(&commands[1], acp_str_from("more"), acp_str_from("More"));
+    assert_int_equal(acp_session_send_commands(h.session, commands, 2), 0);
     forget(&h);
     feed(&h, RESUME);
     expect_wrote(&h, "'state':'running'");
@@ -469,10 +469,10 @@ static void v2_sess_17_a_session_at_work_is_resumed_as_it_is(void **state)
     /* Commands that were told as any update count too. */
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE};
     struct acp_available_command_v2 other;
-    acp_available_command_v2_init_command(&other, acp_str("other"), acp_str("Other"));
+    acp_available_command_v2_init_command(&other, acp_str_from("other"), acp_str_from("Other"));
     update.available_commands_update.available_commands_v2.items = &other;
     update.available_commands_update.available_commands_v2.count = 1;
-    assert_int_equal(acp_session_update(h.session, &update), 0);
+    assert_int_equal(acp_session_send_update(h.session, &update), 0);
     forget(&h);
     feed(&h, RESUME);
     expect_wrote(&h,
@@ -480,13 +480,13 @@ static void v2_sess_17_a_session_at_work_is_resumed_as_it_is(void **state)
     expect_wrote(&h, "'currentValue':'code'");
     forget(&h);
     /* The turn is not touched: its message goes on. */
-    assert_int_equal(acp_turn_text(h.turn, acp_str("half")), 0);
-    struct acp_str message = acp_session_message(h.session);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("half")), 0);
+    struct acp_str message = acp_session_message_id(h.session);
     char id[64];
     (void) snprintf(id, sizeof(id), "%.*s", (int) message.len, message.ptr);
     feed(&h, RESUME);
-    assert_int_equal(acp_turn_text(h.turn, acp_str(" and half")), 0);
-    assert_true(acp_str_is(acp_session_message(h.session), id));
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from(" and half")), 0);
+    assert_true(acp_str_is(acp_session_message_id(h.session), id));
     feed(&h, "{'jsonrpc':'2.0','id':8,'method':'session/resume','params':{"
              "'sessionId':'s','cwd':'/elsewhere'}}");
     expect_wrote(&h, "'id':8,'error':{'code':-32602");
@@ -506,7 +506,7 @@ static void setups_are_shared_and_let_go(void **state)
     assert_int_equal(h.agent->sessions.count, 21);
     assert_int_equal(h.agent->texts.count, 1);
     assert_ptr_equal(h.session->setup, first->setup);
-    assert_int_equal(acp_session_mode(first, acp_str("code")), 0);
+    assert_int_equal(acp_session_send_mode(first, acp_str_from("code")), 0);
     assert_int_equal(h.agent->texts.count, 2);
     feed(&h, "{'jsonrpc':'2.0','id':6,'method':'session/close','params':{'sessionId':'s'}}");
     assert_int_equal(h.agent->texts.count, 1);
@@ -522,9 +522,9 @@ static void v2_sess_15_the_program_learns_the_ids_of_messages(void **state)
     (void) state;
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, "{}", &plain);
-        assert_null(acp_session_message(h.session).ptr);
+        assert_null(acp_session_message_id(h.session).ptr);
         host_prompt(&h);
-        struct acp_str user = acp_turn_user_message(h.turn);
+        struct acp_str user = acp_turn_user_message_id(h.turn);
         assert_true(user.len > 0);
         if (version == 2) {
             (void) snprintf(part, sizeof(part), "'sessionUpdate':'user_message','messageId':'%.*s'",
@@ -532,8 +532,8 @@ static void v2_sess_15_the_program_learns_the_ids_of_messages(void **state)
             expect_wrote(&h, part);
         }
         forget(&h);
-        assert_int_equal(acp_turn_text(h.turn, acp_str("hello")), 0);
-        struct acp_str said = acp_session_message(h.session);
+        assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("hello")), 0);
+        struct acp_str said = acp_session_message_id(h.session);
         assert_false(acp_str_eq(said, user));
         (void) snprintf(part, sizeof(part), "'messageId':'%.*s'", (int) said.len, said.ptr);
         assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
@@ -557,24 +557,24 @@ static void com_ext_07_meta_goes_beside_updates_and_questions(void **state)
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, "{'fs':{'readTextFile':true},'elicitation':{'url':{}}}", &plain);
         host_prompt(&h);
-        assert_int_equal(acp_turn_text(h.turn, acp_str("before")), 0);
+        assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("before")), 0);
         /* The trace context of the prompt is passed on. */
         assert_int_equal(acp_turn_set_meta(h.turn, acp_turn_meta(h.turn)), 0);
         expect_wrote(&h, "before");
         assert_false(wrote(&h, "traceparent"));
         forget(&h);
-        assert_int_equal(acp_turn_text(h.turn, acp_str("after")), 0);
-        assert_int_equal(acp_turn_ask_url(h.turn, acp_str(NULL), acp_str("m"),
-                                          acp_str("https://example.com/"), acp_str("v"),
-                                          ignore_answer, NULL),
+        assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("after")), 0);
+        assert_int_equal(acp_turn_elicit_url(h.turn, acp_str_from(NULL), acp_str_from("m"),
+                                             acp_str_from("https://example.com/"),
+                                             acp_str_from("v"), ignore_answer, NULL),
                          0);
         expect_wrote(&h, "'text':'after'}},'_meta':{'traceparent':'00-1'}}}");
         expect_wrote(&h, "'message':'m','_meta':{'traceparent':'00-1'}");
-        assert_int_equal(acp_turn_set_meta(h.turn, acp_raw("[1]")), ACP_ERR_TYPE);
-        assert_int_equal(acp_turn_set_meta(h.turn, acp_raw("{\"a\":}")), ACP_ERR_TYPE);
-        assert_int_equal(acp_turn_set_meta(h.turn, acp_raw(NULL)), 0);
+        assert_int_equal(acp_turn_set_meta(h.turn, acp_raw_from("[1]")), ACP_ERR_TYPE);
+        assert_int_equal(acp_turn_set_meta(h.turn, acp_raw_from("{\"a\":}")), ACP_ERR_TYPE);
+        assert_int_equal(acp_turn_set_meta(h.turn, acp_raw_from(NULL)), 0);
         forget(&h);
-        assert_int_equal(acp_turn_text(h.turn, acp_str("end")), 0);
+        assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("end")), 0);
         acp_agent_close(h.agent, ACP_ERR_CLOSED);
         assert_false(wrote(&h, "_meta"));
         h.turn = NULL;
@@ -587,7 +587,7 @@ static void on_delete(struct acp_agent *agent, acp_call call, struct acp_str id,
     struct acp_raw meta = acp_agent_meta(agent);
     (void) id;
     host_note(user, "meta %.*s", (int) meta.len, meta.ptr ? meta.ptr : "");
-    (void) acp_agent_refuse(agent, call, -32603, acp_str("no"));
+    (void) acp_agent_respond_error(agent, call, -32603, acp_str_from("no"));
 }
 
 static void the_meta_of_any_request_can_be_read(void **state)
@@ -613,29 +613,29 @@ static void the_meta_of_any_request_can_be_read(void **state)
 
 static void notifications_of_ones_own_begin_with_an_underscore(void **state)
 {
-    struct acp_raw object = acp_raw("{\"n\":1}");
-    struct acp_raw broken = acp_raw("{\"n\":");
-    struct acp_raw list = acp_raw("[1]");
+    struct acp_raw object = acp_raw_from("{\"n\":1}");
+    struct acp_raw broken = acp_raw_from("{\"n\":");
+    struct acp_raw list = acp_raw_from("[1]");
     struct host h;
     (void) state;
     struct acp_agent_options options = {.versions = ACP_V1 | ACP_V2};
     host_init(&h, &options, &plain);
-    assert_int_equal(acp_agent_notify(h.agent, acp_str("_x"), ACP_TYPE_ANY, &object),
+    assert_int_equal(acp_agent_notify(h.agent, acp_str_from("_x"), ACP_TYPE_ANY, &object),
                      ACP_ERR_STATE); /* before initialize */
     host_open(&h, 1, "{}");
     host_prompt(&h);
-    assert_int_equal(acp_turn_text(h.turn, acp_str("first")), 0);
-    assert_int_equal(acp_agent_notify(h.agent, acp_str("_x"), ACP_TYPE_ANY, &object), 0);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("first")), 0);
+    assert_int_equal(acp_agent_notify(h.agent, acp_str_from("_x"), ACP_TYPE_ANY, &object), 0);
     expect_wrote(&h, "'method':'_x','params':{'n':1}");
     const char *all = test_cstr(&h.wire);
     assert_true(strstr(all, "first") && strstr(all, "first") < strstr(all, "_x"));
     forget(&h);
-    assert_int_equal(acp_agent_notify(h.agent, acp_str("_y"), ACP_TYPE_ANY, NULL), 0);
+    assert_int_equal(acp_agent_notify(h.agent, acp_str_from("_y"), ACP_TYPE_ANY, NULL), 0);
     expect_wrote(&h, "'method':'_y','params':{}");
     forget(&h);
-    assert_int_equal(acp_agent_notify(h.agent, acp_str("_x"), ACP_TYPE_ANY, &broken),
+    assert_int_equal(acp_agent_notify(h.agent, acp_str_from("_x"), ACP_TYPE_ANY, &broken),
                      ACP_ERR_ARGUMENT);
-    assert_int_equal(acp_agent_notify(h.agent, acp_str("_x"), ACP_TYPE_ANY, &list),
+    assert_int_equal(acp_agent_notify(h.agent, acp_str_from("_x"), ACP_TYPE_ANY, &list),
                      ACP_ERR_ARGUMENT);
     static const char *const others[] = {"x",
                                          "session/update",
@@ -644,7 +644,7 @@ static void notifications_of_ones_own_begin_with_an_underscore(void **state)
                                          "auth/status_update",
                                          ""};
     for (size_t i = 0; i < COUNT(others); i++)
-        CHECK_ROW(acp_agent_notify(h.agent, acp_str(others[i]), ACP_TYPE_ANY, &object) ==
+        CHECK_ROW(acp_agent_notify(h.agent, acp_str_from(others[i]), ACP_TYPE_ANY, &object) ==
                       ACP_ERR_STATE,
                   i, "%s", others[i]);
     expect_silence(&h);

@@ -9,7 +9,7 @@
 
 static void note(struct undo *journal, const char *path, const char *before, const char *after)
 {
-    undo_note(journal, acp_str(path), acp_str(before), 0644, acp_str(after));
+    undo_note(journal, acp_str_from(path), acp_str_from(before), 0644, acp_str_from(after));
 }
 
 static void a_turn_keeps_the_first_text_of_each_file(void **state)
@@ -26,9 +26,9 @@ static void a_turn_keeps_the_first_text_of_each_file(void **state)
     assert_int_equal(undo_count(journal), 2);
     const struct undo_file *file = undo_at(journal, 0);
     assert_text_equal(file->old_text, "1");
-    assert_true(undo_same(file->left, undo_mark(acp_str("3"))));
-    assert_false(undo_same(file->left, undo_mark(acp_str("2"))));
-    assert_false(undo_same(file->left, undo_mark(acp_str(NULL))));
+    assert_true(undo_same(file->left, undo_mark(acp_str_from("3"))));
+    assert_false(undo_same(file->left, undo_mark(acp_str_from("2"))));
+    assert_false(undo_same(file->left, undo_mark(acp_str_from(NULL))));
     assert_null(undo_at(journal, 1)->old_text.ptr);
     assert_null(undo_at(journal, 2));
     /* A turn that changes nothing hides no turn that did. */
@@ -94,7 +94,7 @@ static void terminal_output_becomes_text(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_buf out;
         acp_buf_init(&out, 1000);
-        struct acp_raw text = test_exact(acp_raw(rows[i][0]));
+        struct acp_raw text = test_exact(acp_raw_from(rows[i][0]));
         assert_int_equal(plain_text(acp_str_n(text.ptr, text.len), &out), 0);
         CHECK_ROW(strcmp(test_cstr(&out), rows[i][1]) == 0, i, "%s", test_cstr(&out));
         test_exact_free(text);
@@ -136,8 +136,8 @@ static void patterns_of_files(void **state)
         struct acp_arena arena;
         struct pattern pattern;
         acp_arena_init(&arena, 0);
-        assert_int_equal(pattern_parse(acp_str(rows[i].pattern), &arena, &pattern), 0);
-        CHECK_ROW(pattern_matches(&pattern, acp_str(rows[i].path)) == rows[i].fits, i, "%s %s",
+        assert_int_equal(pattern_parse(acp_str_from(rows[i].pattern), &arena, &pattern), 0);
+        CHECK_ROW(pattern_matches(&pattern, acp_str_from(rows[i].path)) == rows[i].fits, i, "%s %s",
                   rows[i].pattern, rows[i].path);
         acp_arena_finish(&arena);
     }
@@ -149,11 +149,12 @@ static void alternatives_do_not_explode(void **state)
     struct pattern pattern;
     (void) state;
     acp_arena_init(&arena, 1 << 20);
-    assert_int_equal(pattern_parse(acp_str("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), &arena, &pattern), 0);
-    assert_int_equal(pattern.count, 64);
     assert_int_equal(
-        pattern_parse(acp_str("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), &arena, &pattern),
-        ACP_ERR_LIMIT);
+        pattern_parse(acp_str_from("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), &arena, &pattern), 0);
+    assert_int_equal(pattern.count, 64);
+    assert_int_equal(pattern_parse(acp_str_from("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"),
+                                   &arena, &pattern),
+                     ACP_ERR_LIMIT);
     acp_arena_finish(&arena);
 }
 

@@ -16,11 +16,11 @@ static void on_request(struct acp_agent *agent, acp_call call, const struct acp_
         struct acp_set_session_title_response answer;
         acp_set_session_title_response_init(&answer, request->title);
         host_note(h, "title %.*s", (int) request->title.len, request->title.ptr);
-        assert_int_equal(acp_agent_answer(agent, call, method->result, &answer), 0);
+        assert_int_equal(acp_agent_respond(agent, call, method->result, &answer), 0);
         return;
     }
     host_note(h, "%.*s%s", (int) method->name.len, method->name.ptr, params ? "" : " raw");
-    (void) acp_agent_refuse(agent, call, -32603, acp_str("served"));
+    (void) acp_agent_respond_error(agent, call, -32603, acp_str_from("served"));
 }
 
 static void on_fork(struct acp_session *session, const struct acp_fork_session_request *request,
@@ -30,11 +30,11 @@ static void on_fork(struct acp_session *session, const struct acp_fork_session_r
     host_note(h, "fork of %.*s in %.*s", (int) request->session_id.len, request->session_id.ptr,
               (int) acp_session_cwd(session).len, acp_session_cwd(session).ptr);
     if (acp_str_is(request->session_id, "s")) {
-        assert_int_equal(acp_session_set_id(session, acp_str("fork")), 0);
+        assert_int_equal(acp_session_set_id(session, acp_str_from("fork")), 0);
         assert_int_equal(acp_session_accept(session, NULL), 0);
     } else {
-        assert_int_equal(acp_session_refuse(session, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
-                                            acp_str("No such session")),
+        assert_int_equal(acp_session_reject(session, ACP_ERROR_CODE_RESOURCE_NOT_FOUND,
+                                            acp_str_from("No such session")),
                          0);
     }
 }
@@ -182,8 +182,8 @@ static void a_session_is_forked(void **state)
         send_request(&h, "session/fork", FORK);
         expect_note(&h, "fork of s in /w/2\n");
         expect_wrote(&h, "'id':5,'result':{'sessionId':'fork'");
-        assert_non_null(acp_agent_session(h.agent, acp_str("s")));
-        assert_non_null(acp_agent_session(h.agent, acp_str("fork")));
+        assert_non_null(acp_agent_find_session(h.agent, acp_str_from("s")));
+        assert_non_null(acp_agent_find_session(h.agent, acp_str_from("fork")));
         send_request(&h, "session/fork", "{'sessionId':'gone','cwd':'/w','mcpServers':[]}");
         expect_wrote(&h, "'id':5,'error':{'code':-32002");
         expect_note(&h, "fork of gone in /w\n");
@@ -246,10 +246,11 @@ static void mcp_goes_through_the_connection(void **state)
         "{'jsonrpc':'2.0','method':'mcp/message','params':{'serverId':'m1','requestId':'r',"
         "'method':'notifications/progress'}}";
     struct acp_message_mcp_request request;
-    struct acp_str method = acp_str("mcp/message");
+    struct acp_str method = acp_str_from("mcp/message");
     struct host h;
     (void) state;
-    acp_message_mcp_request_init(&request, acp_str("m1"), acp_str("r"), acp_str("tools/list"));
+    acp_message_mcp_request_init(&request, acp_str_from("m1"), acp_str_from("r"),
+                                 acp_str_from("tools/list"));
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, ACP_UNSTABLE, 0, "{}");
         send_request(&h, "session/new", SERVER);
@@ -278,7 +279,7 @@ static void mcp_goes_through_the_connection(void **state)
 static void the_state_of_the_login_is_told_where_it_is_offered(void **state)
 {
     struct acp_auth_status_update_notification note;
-    struct acp_str method = acp_str("auth/status_update");
+    struct acp_str method = acp_str_from("auth/status_update");
     struct host h;
     (void) state;
     acp_auth_status_update_notification_init(&note, ACP_AUTH_STATE_AUTHENTICATED);
@@ -302,31 +303,31 @@ static void subagents_and_plans_need_the_markers_of_version_1(void **state)
     struct acp_session_update removed;
     struct host h;
     (void) state;
-    acp_session_update_init_subagent_update(&child, acp_str("child"));
-    acp_session_update_init_plan_removed(&removed, acp_str("main"));
+    acp_session_update_init_subagent_update(&child, acp_str_from("child"));
+    acp_session_update_init_plan_removed(&removed, acp_str_from("main"));
     open_host(&h, 1, ACP_UNSTABLE, 0, "{}");
     open_session(&h);
-    assert_int_equal(acp_session_update(h.session, &child), ACP_ERR_STATE);
-    assert_int_equal(acp_session_update(h.session, &removed), ACP_ERR_STATE);
+    assert_int_equal(acp_session_send_update(h.session, &child), ACP_ERR_STATE);
+    assert_int_equal(acp_session_send_update(h.session, &removed), ACP_ERR_STATE);
     expect_silence(&h);
     host_finish(&h);
     for (int version = 1; version <= 2; version++) {
         open_host(&h, version, ACP_UNSTABLE, 0, version == 1 ? "{'subagents':{},'plan':{}}" : "{}");
         open_session(&h);
-        assert_int_equal(acp_session_update(h.session, &child), 0);
+        assert_int_equal(acp_session_send_update(h.session, &child), 0);
         expect_wrote(&h, "'sessionUpdate':'subagent_update','sessionId':'child'");
-        assert_int_equal(acp_session_update(h.session, &removed), 0);
+        assert_int_equal(acp_session_send_update(h.session, &removed), 0);
         expect_wrote(&h, "'sessionUpdate':'plan_removed'");
         forget(&h);
-        child.subagent_update.cwd = acp_str("here");
-        assert_int_equal(acp_session_update(h.session, &child), ACP_ERR_ARGUMENT);
-        child.subagent_update.cwd = acp_str(NULL);
+        child.subagent_update.cwd = acp_str_from("here");
+        assert_int_equal(acp_session_send_update(h.session, &child), ACP_ERR_ARGUMENT);
+        child.subagent_update.cwd = acp_str_from(NULL);
         expect_silence(&h);
         host_finish(&h);
     }
     open_host(&h, 2, 0, 0, "{}");
     open_session(&h);
-    assert_int_not_equal(acp_session_update(h.session, &child), 0);
+    assert_int_not_equal(acp_session_send_update(h.session, &child), 0);
     expect_silence(&h);
     host_finish(&h);
 }
@@ -342,7 +343,7 @@ static void what_a_turn_cost_is_told_at_its_end(void **state)
             open_host(&h, version, unstable, 0, "{}");
             open_session(&h);
             host_prompt(&h);
-            acp_turn_spent(h.turn, &usage);
+            acp_turn_set_usage(h.turn, &usage);
             assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
             assert_true(wrote(&h, "'stopReason':'end_turn'"));
             assert_int_equal(wrote(&h, "'usage':{'totalTokens':30,'inputTokens':10,"

@@ -259,7 +259,7 @@ static void command_lines_are_split_like_a_shell_does_quotes(void **state)
     acp_arena_init(&arena, 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         const char *const *words = NULL;
-        int err = agents_split(&arena, acp_str(rows[i].line), &words);
+        int err = agents_split(&arena, acp_str_from(rows[i].line), &words);
         CHECK_ROW(err == rows[i].err, i, "%d", err);
         char line[100] = "";
         size_t n = 0;

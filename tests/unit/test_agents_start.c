@@ -91,7 +91,7 @@ static int start(struct acp_arena *arena, const char *const *argv, struct launch
                  struct acp_failure *failure)
 {
     const char *folder = test_path("state/launch");
-    struct acp_str copy = acp_arena_copy(arena, acp_str(folder));
+    struct acp_str copy = acp_arena_copy(arena, acp_str_from(folder));
     return launch_fetched(arena, copy.ptr, "/bin/prog", argv, "/the/project", ret, failure);
 }
 

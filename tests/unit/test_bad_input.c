@@ -92,7 +92,7 @@ static struct decoded take(struct acp_raw text, enum acp_side from, unsigned mod
     size_t at = SIZE_MAX;
     size_t valid_at = SIZE_MAX;
     int valid = acp_json_validate(text, 0, &valid_at);
-    int err = acp_scan(text, acp_str("update"), &scan, &at);
+    int err = acp_scan_message(text, acp_str_from("update"), &scan, &at);
     assert_int_equal(err, valid);
     assert_int_equal(at, valid_at);
     if (err) {
@@ -157,7 +157,7 @@ static void truncated_at_every_byte(void **state)
         /* The codec alone, which has no scan before it. */
         struct acp_scan scan;
         struct acp_method m;
-        assert_int_equal(acp_scan(json, acp_str(NULL), &scan, NULL), 0);
+        assert_int_equal(acp_scan_message(json, acp_str_from(NULL), &scan, NULL), 0);
         assert_true(
             acp_method_find(acp_scan_plain(scan.method), messages[i].from, messages[i].mode, &m));
         for (size_t len = 0; len < scan.params.len; len++) {
@@ -249,7 +249,7 @@ static void every_value_replaced(void **state)
             for (size_t b = 0; b < COUNT(by); b++) {
                 struct acp_buf out;
                 acp_buf_init(&out, ROOM);
-                assert_int_equal(acp_scan_splice(json, value, acp_raw(by[b]), &out), 0);
+                assert_int_equal(acp_scan_splice(json, value, acp_raw_from(by[b]), &out), 0);
                 (void) take_exact(acp_buf_view(&out).ptr, out.len, i);
                 acp_buf_finish(&out);
             }
@@ -296,7 +296,8 @@ static void deep_messages_are_refused_wherever_they_are_deep(void **state)
                 repeat(&buf, "0", 1);
                 repeat(&buf, rows[i].close, closed ? depths[d] : 0);
                 struct acp_raw text = {acp_buf_view(&buf).ptr, buf.len};
-                assert_int_equal(acp_scan(text, acp_str(NULL), &scan, NULL), ACP_ERR_DEPTH);
+                assert_int_equal(acp_scan_message(text, acp_str_from(NULL), &scan, NULL),
+                                 ACP_ERR_DEPTH);
                 assert_int_equal(acp_json_validate(text, 0, NULL), ACP_ERR_DEPTH);
                 struct acp_buf out;
                 acp_buf_init(&out, 1 << 20);
@@ -338,7 +339,7 @@ static void huge_text(const char *unit, size_t unfolded)
     repeat(&buf, unit, count);
     repeat(&buf, "\"}}}}", 1);
     struct acp_raw text = {acp_buf_view(&buf).ptr, buf.len};
-    assert_int_equal(acp_scan(text, acp_str(NULL), &scan, NULL), 0);
+    assert_int_equal(acp_scan_message(text, acp_str_from(NULL), &scan, NULL), 0);
     assert_int_equal(acp_session_notification_decode(ACP_V1, scan.params, &arena, &m, NULL), 0);
     assert_int_equal(m.update.agent_message_chunk.content.text.text.len, count * unfolded);
     struct acp_buf out;
@@ -432,8 +433,8 @@ static void texts_that_are_no_utf8_fail_the_message(void **state)
             struct acp_raw json = test_exact(test_quoted(text, quoted, ROOM));
             struct acp_scan scan;
             size_t at = 0;
-            CHECK_ROW(acp_scan(json, acp_str(NULL), &scan, &at) == ACP_ERR_UTF8, p, "%s",
-                      places[p]);
+            CHECK_ROW(acp_scan_message(json, acp_str_from(NULL), &scan, &at) == ACP_ERR_UTF8, p,
+                      "%s", places[p]);
             CHECK_ROW(at == (size_t) (hole - places[p]) + (b == 7 ? 2 : 0), p, "%s: at %zu",
                       places[p], at);
             test_exact_free(json);
@@ -448,9 +449,12 @@ static void nul_is_a_character_in_texts_only(void **state)
     struct acp_arena arena;
     struct acp_text_content m;
     acp_arena_init(&arena, 0);
-    assert_int_equal(acp_scan(TEXT("{\"id\":1}\0"), acp_str(NULL), &scan, NULL), ACP_ERR_SYNTAX);
-    assert_int_equal(acp_scan(TEXT("{\0\"id\":1}"), acp_str(NULL), &scan, NULL), ACP_ERR_SYNTAX);
-    assert_int_equal(acp_scan(TEXT("{\"i\0d\":1}"), acp_str(NULL), &scan, NULL), ACP_ERR_SYNTAX);
+    assert_int_equal(acp_scan_message(TEXT("{\"id\":1}\0"), acp_str_from(NULL), &scan, NULL),
+                     ACP_ERR_SYNTAX);
+    assert_int_equal(acp_scan_message(TEXT("{\0\"id\":1}"), acp_str_from(NULL), &scan, NULL),
+                     ACP_ERR_SYNTAX);
+    assert_int_equal(acp_scan_message(TEXT("{\"i\0d\":1}"), acp_str_from(NULL), &scan, NULL),
+                     ACP_ERR_SYNTAX);
     assert_int_equal(
         acp_text_content_decode(ACP_V1, TEXT("{\"text\":\"a\\u0000b\"}"), &arena, &m, NULL), 0);
     assert_int_equal(m.text.len, 3);

@@ -58,19 +58,19 @@ static void texts_compare_by_content(void **state)
 {
     (void) state;
     struct acp_str literal = ACP_STR("ab");
-    assert_true(acp_str_eq(acp_str("ab"), literal));
-    assert_false(acp_str_eq(acp_str("ab"), acp_str("ac")));
-    assert_false(acp_str_eq(acp_str("ab"), acp_str("abc")));
+    assert_true(acp_str_eq(acp_str_from("ab"), literal));
+    assert_false(acp_str_eq(acp_str_from("ab"), acp_str_from("ac")));
+    assert_false(acp_str_eq(acp_str_from("ab"), acp_str_from("abc")));
     assert_true(acp_str_eq(acp_str_n("a\0b", 3), acp_str_n("a\0b", 3)));
     assert_false(acp_str_eq(acp_str_n("a\0b", 3), acp_str_n("a\0c", 3)));
-    assert_true(acp_str_eq(acp_str(NULL), acp_str("")));
+    assert_true(acp_str_eq(acp_str_from(NULL), acp_str_from("")));
     assert_true(acp_str_is(acp_str_null(), ""));
-    assert_true(acp_str_begins(acp_str("abc"), "ab"));
-    assert_true(acp_str_begins(acp_str("ab"), "ab"));
-    assert_true(acp_str_begins(acp_str(NULL), ""));
-    assert_false(acp_str_begins(acp_str("a"), "ab"));
-    assert_false(acp_str_begins(acp_str("ba"), "a"));
-    assert_null(acp_str(NULL).ptr);
+    assert_true(acp_str_starts_with(acp_str_from("abc"), "ab"));
+    assert_true(acp_str_starts_with(acp_str_from("ab"), "ab"));
+    assert_true(acp_str_starts_with(acp_str_from(NULL), ""));
+    assert_false(acp_str_starts_with(acp_str_from("a"), "ab"));
+    assert_false(acp_str_starts_with(acp_str_from("ba"), "a"));
+    assert_null(acp_str_from(NULL).ptr);
 }
 
 static void null_reads_as_empty_and_is_told_apart(void **state)
@@ -236,7 +236,7 @@ static void buffer_appends_nothing_without_allocating(void **state)
     struct acp_buf buf;
     acp_buf_init(&buf, 10);
     assert_int_equal(acp_buf_append(&buf, NULL, 0), 0);
-    assert_int_equal(acp_buf_append_str(&buf, acp_str(NULL)), 0);
+    assert_int_equal(acp_buf_append_str(&buf, acp_str_from(NULL)), 0);
     assert_null(buf.data);
     assert_non_null(acp_buf_view(&buf).ptr);
     assert_int_equal(acp_buf_view(&buf).len, 0);
@@ -249,7 +249,7 @@ static void buffer_consumes_from_the_front(void **state)
     (void) state;
     struct acp_buf buf;
     acp_buf_init(&buf, 1000);
-    assert_int_equal(acp_buf_append_str(&buf, acp_str("hello world")), 0);
+    assert_int_equal(acp_buf_append_str(&buf, acp_str_from("hello world")), 0);
     acp_buf_consume(&buf, 6);
     assert_text_equal(acp_buf_view(&buf), "world");
     assert_int_equal(buf.start, 6);
@@ -305,13 +305,13 @@ static void buffer_is_cut_and_cleared(void **state)
     (void) state;
     struct acp_buf buf;
     acp_buf_init(&buf, 1000);
-    assert_int_equal(acp_buf_append_str(&buf, acp_str("hello world")), 0);
+    assert_int_equal(acp_buf_append_str(&buf, acp_str_from("hello world")), 0);
     acp_buf_consume(&buf, 2);
     acp_buf_truncate(&buf, 3);
     assert_text_equal(acp_buf_view(&buf), "llo");
     acp_buf_truncate(&buf, 0);
     assert_int_equal(buf.start, 0);
-    assert_int_equal(acp_buf_append_str(&buf, acp_str("x")), 0);
+    assert_int_equal(acp_buf_append_str(&buf, acp_str_from("x")), 0);
     size_t cap = buf.cap;
     acp_buf_clear(&buf);
     assert_int_equal(buf.len, 0);
@@ -550,7 +550,7 @@ static void arena_copies_end_in_nul(void **state)
     struct acp_str copy = acp_arena_copy(&arena, acp_str_n("abcdef", 3));
     assert_int_equal(copy.len, 3);
     assert_string_equal(copy.ptr, "abc");
-    copy = acp_arena_copy(&arena, acp_str(NULL));
+    copy = acp_arena_copy(&arena, acp_str_from(NULL));
     assert_non_null(copy.ptr);
     assert_int_equal(copy.len, 0);
     acp_arena_finish(&arena);
@@ -565,14 +565,14 @@ static void map_sets_replaces_and_removes(void **state)
     int a;
     int b;
     acp_map_init(&map, 1);
-    assert_null(acp_map_get(&map, acp_str("x")));
-    assert_null(acp_map_remove(&map, acp_str("x")));
-    assert_int_equal(acp_map_set(&map, acp_str("x"), &a), 0);
-    assert_ptr_equal(acp_map_get(&map, acp_str("x")), &a);
-    assert_int_equal(acp_map_set(&map, acp_str("x"), &b), 0);
+    assert_null(acp_map_get(&map, acp_str_from("x")));
+    assert_null(acp_map_remove(&map, acp_str_from("x")));
+    assert_int_equal(acp_map_set(&map, acp_str_from("x"), &a), 0);
+    assert_ptr_equal(acp_map_get(&map, acp_str_from("x")), &a);
+    assert_int_equal(acp_map_set(&map, acp_str_from("x"), &b), 0);
     assert_int_equal(map.count, 1);
-    assert_ptr_equal(acp_map_remove(&map, acp_str("x")), &b);
-    assert_null(acp_map_get(&map, acp_str("x")));
+    assert_ptr_equal(acp_map_remove(&map, acp_str_from("x")), &b);
+    assert_null(acp_map_get(&map, acp_str_from("x")));
     assert_int_equal(map.count, 0);
     acp_map_finish(&map);
     acp_map_finish(&map);
@@ -588,12 +588,12 @@ static void map_takes_empty_and_binary_keys(void **state)
     assert_int_equal(acp_map_set(&map, acp_str_n("\0", 1), &values[1]), 0);
     assert_int_equal(acp_map_set(&map, acp_str_n("\0\0", 2), &values[2]), 0);
     assert_int_equal(acp_map_set(&map, acp_str_n("\xFF\0\x01", 3), &values[3]), 0);
-    assert_ptr_equal(acp_map_get(&map, acp_str(NULL)), &values[0]);
+    assert_ptr_equal(acp_map_get(&map, acp_str_from(NULL)), &values[0]);
     assert_ptr_equal(acp_map_get(&map, acp_str_n("\0", 1)), &values[1]);
     assert_ptr_equal(acp_map_get(&map, acp_str_n("\0\0", 2)), &values[2]);
     assert_ptr_equal(acp_map_get(&map, acp_str_n("\xFF\0\x01", 3)), &values[3]);
     assert_null(acp_map_get(&map, acp_str_n("\xFF\0\x02", 3)));
-    assert_ptr_equal(acp_map_remove(&map, acp_str("")), &values[0]);
+    assert_ptr_equal(acp_map_remove(&map, acp_str_from("")), &values[0]);
     assert_int_equal(map.count, 3);
     acp_map_finish(&map);
 }
@@ -605,13 +605,13 @@ static void map_without_memory_stays_as_it_was(void **state)
     int value;
     acp_map_init(&map, 0);
     test_no_memory = true;
-    int err = acp_map_set(&map, acp_str("a"), &value);
+    int err = acp_map_set(&map, acp_str_from("a"), &value);
     test_no_memory = false;
     assert_int_equal(err, ACP_ERR_NOMEM);
     for (int i = 0; i < 12; i++)
         assert_int_equal(acp_map_set(&map, acp_str_n((char *) &i, sizeof(i)), &value), 0);
     test_no_memory = true;
-    err = acp_map_set(&map, acp_str("one more"), &value);
+    err = acp_map_set(&map, acp_str_from("one more"), &value);
     test_no_memory = false;
     assert_int_equal(err, ACP_ERR_NOMEM);
     assert_int_equal(map.count, 12);
@@ -702,14 +702,14 @@ static void texts_are_copied_and_printed(void **state)
     char *copy = acp_str_dup(acp_str_n("hello", 3));
     assert_string_equal(copy, "hel");
     free(copy);
-    copy = acp_str_dup(acp_str(NULL));
+    copy = acp_str_dup(acp_str_from(NULL));
     assert_string_equal(copy, "");
     free(copy);
     test_no_memory = true;
-    assert_null(acp_str_dup(acp_str("x")));
+    assert_null(acp_str_dup(acp_str_from("x")));
     test_no_memory = false;
     (void) snprintf(text, sizeof(text), "<%.*s|%.*s>", ACP_ARG(acp_str_n("hello", 3)),
-                    ACP_ARG(acp_str(NULL)));
+                    ACP_ARG(acp_str_from(NULL)));
     assert_string_equal(text, "<hel|>");
 }
 

@@ -32,9 +32,10 @@ static void the_vectors_of_rfc_4648(void **state)
         struct acp_str got = encoded(&text, rows[i].bytes, strlen(rows[i].bytes));
         CHECK_ROW(acp_str_is(got, rows[i].text), i, "%.*s", (int) got.len, got.ptr);
         acp_buf_clear(&bytes);
-        assert_int_equal(acp_base64_decode(&bytes, acp_str(rows[i].text), NULL), 0);
+        assert_int_equal(acp_base64_decode(&bytes, acp_str_from(rows[i].text), NULL), 0);
         CHECK_ROW(acp_str_is(acp_buf_view(&bytes), rows[i].bytes), i, "%s", rows[i].text);
-        assert_int_equal(acp_base64_decoded_size(acp_str(rows[i].text)), strlen(rows[i].bytes));
+        assert_int_equal(acp_base64_decoded_size(acp_str_from(rows[i].text)),
+                         strlen(rows[i].bytes));
     }
     acp_buf_finish(&text);
     acp_buf_finish(&bytes);
@@ -104,12 +105,12 @@ static void what_is_not_base64_is_refused_with_its_place(void **state)
         struct acp_failure failure = {0};
         acp_buf_init(&out, 100);
         assert_int_equal(acp_buf_append(&out, "kept", 4), 0);
-        int err = acp_base64_decode(&out, acp_str(rows[i].text), &failure);
+        int err = acp_base64_decode(&out, acp_str_from(rows[i].text), &failure);
         CHECK_ROW(err == ACP_ERR_RANGE, i, "%s", rows[i].text);
         CHECK_ROW(failure.offset == rows[i].offset, i, "%s: %zu", rows[i].text, failure.offset);
         CHECK_ROW(failure.err == err && failure.message[0], i, "%s", rows[i].text);
         assert_text_equal(acp_buf_view(&out), "kept");
-        assert_int_equal(acp_base64_decode(&out, acp_str(rows[i].text), NULL), ACP_ERR_RANGE);
+        assert_int_equal(acp_base64_decode(&out, acp_str_from(rows[i].text), NULL), ACP_ERR_RANGE);
         acp_buf_finish(&out);
     }
 }
@@ -121,10 +122,10 @@ static void a_buffer_that_is_too_small_stays_as_it_was(void **state)
     acp_buf_init(&out, 7);
     assert_int_equal(acp_buf_append(&out, "abcd", 4), 0);
     assert_int_equal(acp_base64_encode(&out, "x", 1), ACP_ERR_LIMIT);
-    assert_int_equal(acp_base64_decode(&out, acp_str("Zm9vYg=="), NULL), ACP_ERR_LIMIT);
+    assert_int_equal(acp_base64_decode(&out, acp_str_from("Zm9vYg=="), NULL), ACP_ERR_LIMIT);
     assert_int_equal(acp_base64_encode(&out, "x", SIZE_MAX), ACP_ERR_LIMIT);
     assert_text_equal(acp_buf_view(&out), "abcd");
-    assert_int_equal(acp_base64_decode(&out, acp_str("Zm9v"), NULL), 0);
+    assert_int_equal(acp_base64_decode(&out, acp_str_from("Zm9v"), NULL), 0);
     assert_text_equal(acp_buf_view(&out), "abcdfoo");
     acp_buf_finish(&out);
 }

@@ -74,7 +74,8 @@ static void v1_cancel_03_a_cancelled_turn_settles_all_its_questions(void **state
                        "\"cancelled\"}}}\n"
                        "{\"jsonrpc\":\"2.0\",\"id\":101,\"result\":{\"outcome\":{\"outcome\":"
                        "\"cancelled\"}}}\n");
-        assert_int_equal(acp_client_permit(t->client, last, acp_str("y")), ACP_ERR_UNKNOWN);
+        assert_int_equal(acp_client_select_permission(t->client, last, acp_str_from("y")),
+                         ACP_ERR_UNKNOWN);
         /* One that crosses the cancellation is answered for the program. */
         ask(t, "s", 103, "");
         expect_log(t, "");
@@ -87,7 +88,7 @@ static void v1_cancel_03_a_cancelled_turn_settles_all_its_questions(void **state
 static void questions_of_many_sessions_are_kept_apart(void **state)
 {
     enum { MANY = 50 };
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     acp_call calls[MANY];
     struct talk *t = talk_begin(ACP_V1, session_capability(ACP_V1));
     char text[120];
@@ -103,14 +104,15 @@ static void questions_of_many_sessions_are_kept_apart(void **state)
     acp_buf_clear(&t->said);
     for (int i = 0; i < MANY; i++) {
         int at = (i * 7) % MANY;
-        assert_int_equal(acp_client_permit(t->client, calls[at], acp_str("n")), ACP_ERR_ARGUMENT);
-        assert_int_equal(acp_client_permit(t->client, calls[at], acp_str("y")), 0);
+        assert_int_equal(acp_client_select_permission(t->client, calls[at], acp_str_from("n")),
+                         ACP_ERR_ARGUMENT);
+        assert_int_equal(acp_client_select_permission(t->client, calls[at], acp_str_from("y")), 0);
         (void) snprintf(text, sizeof(text),
                         "\"id\":%d,\"result\":{\"outcome\":{\"outcome\":"
                         "\"selected\",\"optionId\":\"y\"}}",
                         1000 + at);
         expect_said(t, text);
-        assert_int_equal(acp_client_reject(t->client, calls[at]), ACP_ERR_UNKNOWN);
+        assert_int_equal(acp_client_cancel_permission(t->client, calls[at]), ACP_ERR_UNKNOWN);
     }
     talk_free(t);
 }
@@ -128,10 +130,12 @@ static void questions_have_a_limit_and_a_refusal_makes_room(void **state)
     expect_log(t, "");
     expect_said(t, "Too many permission requests are open");
     acp_call last = t->call;
-    assert_int_equal(acp_client_refuse(t->client, last, -32603, acp_str("no room"), acp_raw(NULL)),
+    assert_int_equal(acp_client_respond_error(t->client, last, -32603, acp_str_from("no room"),
+                                              acp_raw_from(NULL)),
                      0);
     expect_said(t, "no room");
-    assert_int_equal(acp_client_permit(t->client, last, acp_str("y")), ACP_ERR_UNKNOWN);
+    assert_int_equal(acp_client_select_permission(t->client, last, acp_str_from("y")),
+                     ACP_ERR_UNKNOWN);
     ask(t, "s", CLIENT_MAX_QUESTIONS + 1, "");
     expect_log(t, "may it in s: May I? (1) tool\n");
     expect_said(t, NULL);
@@ -148,7 +152,7 @@ static int tell_cancellable(struct talk *t, const char *id)
                     "\"capabilities\":{\"cancel\":{}}}",
                     id);
     update(t, "s", text);
-    return acp_client_cancel_tool(t->session, acp_str(id), NULL, NULL);
+    return acp_client_cancel_tool_call(t->session, acp_str_from(id), NULL, NULL);
 }
 
 static void what_can_be_cancelled_has_a_limit(void **state)
@@ -182,7 +186,7 @@ static void v2_perm_04_a_subject_of_no_known_kind_is_shown_as_it_is(void **state
         ",\"subject\":{\"type\":\"_door\",\"door\":7},\"_meta\":{\"traceparent\":\"00\"}");
     expect_log(t, "may it in s: May I? (1) subject\nabout {\"type\":\"_door\",\"door\":7}\n"
                   "meta {\"traceparent\":\"00\"}\n");
-    assert_int_equal(acp_client_permit(t->client, t->call, acp_str("y")), 0);
+    assert_int_equal(acp_client_select_permission(t->client, t->call, acp_str_from("y")), 0);
     expect_said(t, "\"optionId\":\"y\"");
     talk_free(t);
 }
@@ -245,7 +249,7 @@ static void v2_state_09_an_unknown_state_is_busy(void **state)
     begin_turn(t);
     update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"_dreaming\"}");
     expect_log(t, "[running]\n");
-    assert_int_equal(acp_client_session_state(t->session), ACP_WORK_RUNNING);
+    assert_int_equal(acp_client_session_state(t->session), ACP_SESSION_RUNNING);
     update(t, "s",
            "{\"sessionUpdate\":\"state_update\",\"state\":\"idle\","
            "\"stopReason\":\"_bored\"}");
@@ -298,7 +302,7 @@ static void com_ext_07_the_meta_beside_an_update_reaches_the_program(void **stat
         expect_log(t, rows[i].shown);
     }
     /* Also of one that was held. */
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
     int id = last_id(t);
     tell(t, NOTE("{\"sessionId\":\"later\",\"update\":" CHUNK ",\"_meta\":{\"a\":1}}"));
@@ -313,8 +317,8 @@ static void com_ext_07_the_meta_beside_an_update_reaches_the_program(void **stat
 
 static int open_old(struct talk *t, const char *id, bool load)
 {
-    struct acp_session_place place = {.cwd = acp_str("/w")};
-    return (load ? acp_client_load_session : acp_client_resume_session)(t->client, acp_str(id),
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
+    return (load ? acp_client_load_session : acp_client_resume_session)(t->client, acp_str_from(id),
                                                                         &place, on_opened, t);
 }
 
@@ -331,8 +335,9 @@ static void a_session_that_is_open_outlives_a_refused_load(void **state)
             assert_int_equal(open_old(t, "s", load), 0);
             refuse(t, -32603);
             expect_log(t, "opened REMOTE\n");
-            assert_ptr_equal(acp_client_session(t->client, acp_str("s")), session);
-            assert_int_equal(acp_client_permit(t->client, t->call, acp_str("y")), 0);
+            assert_ptr_equal(acp_client_find_session(t->client, acp_str_from("s")), session);
+            assert_int_equal(acp_client_select_permission(t->client, t->call, acp_str_from("y")),
+                             0);
             /* Nor does one end that somebody else is still opening. */
             assert_int_equal(open_old(t, "x", load), 0);
             int first = last_id(t);
@@ -340,12 +345,12 @@ static void a_session_that_is_open_outlives_a_refused_load(void **state)
             refuse(t, -32603);
             tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}", first);
             expect_log(t, "opened REMOTE\nopened well\n");
-            assert_non_null(acp_client_session(t->client, acp_str("x")));
+            assert_non_null(acp_client_find_session(t->client, acp_str_from("x")));
             /* But one that nobody could open is none. */
             assert_int_equal(open_old(t, "y", load), 0);
             refuse(t, -32002);
             expect_log(t, "ended y\nopened REMOTE\n");
-            assert_null(acp_client_session(t->client, acp_str("y")));
+            assert_null(acp_client_find_session(t->client, acp_str_from("y")));
             talk_free(t);
         }
     }
@@ -355,13 +360,14 @@ static void v1_prompt_01_no_prompt_before_the_session_is_open(void **state)
 {
     struct acp_content_block block;
     (void) state;
-    acp_content_block_init_text(&block, acp_str("go"));
+    acp_content_block_init_text(&block, acp_str_from("go"));
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         struct talk *t = talk_begin(version, session_capability(version));
         assert_int_equal(open_old(t, "old", true), 0);
-        struct acp_client_session *session = acp_client_session(t->client, acp_str("old"));
+        struct acp_client_session *session =
+            acp_client_find_session(t->client, acp_str_from("old"));
         assert_int_equal(acp_client_prompt(session, &block, 1, on_turn_end, t), ACP_ERR_STATE);
-        assert_true(acp_str_is(acp_client_why(t->client), "the session is not open"));
+        assert_true(acp_str_is(acp_client_error_text(t->client), "the session is not open"));
         answer(t, "{}");
         assert_int_equal(acp_client_prompt(session, &block, 1, on_turn_end, t), 0);
         talk_free(t);
@@ -380,7 +386,7 @@ static void v1_life_05_null_is_an_answer_that_says_nothing(void **state)
         answer(t, "null");
         expect_log(t, "ended old\ndone well\n");
         /* Where something must be said, it is no answer. */
-        struct acp_session_place place = {.cwd = acp_str("/w")};
+        struct acp_session_params place = {.cwd = acp_str_from("/w")};
         assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
         answer(t, "null");
         expect_log(t, "opened MALFORMED\n");

@@ -19,20 +19,20 @@ static const char *unstable(unsigned version)
 
 static int request(struct talk *t, const char *method, const char *json)
 {
-    struct acp_raw params = acp_raw(json);
-    return acp_client_request(t->client, acp_str(method), ACP_TYPE_ANY, &params, ACP_TYPE_ANY,
+    struct acp_raw params = acp_raw_from(json);
+    return acp_client_request(t->client, acp_str_from(method), ACP_TYPE_ANY, &params, ACP_TYPE_ANY,
                               on_done, t);
 }
 
 static int notify(struct talk *t, const char *method, const char *json)
 {
-    struct acp_raw params = acp_raw(json);
-    return acp_client_notify(t->client, acp_str(method), ACP_TYPE_ANY, &params);
+    struct acp_raw params = acp_raw_from(json);
+    return acp_client_notify(t->client, acp_str_from(method), ACP_TYPE_ANY, &params);
 }
 
 static bool why_has(struct talk *t, const char *word)
 {
-    return strstr(acp_client_why(t->client).ptr, word) != NULL;
+    return strstr(acp_client_error_text(t->client).ptr, word) != NULL;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static void nothing_is_requested_that_the_agent_does_not_offer(void **state)
         int err = request(t, rows[i].method, "{}");
         CHECK_ROW(err == (rows[i].why ? ACP_ERR_STATE : 0), i, "%d %s", err, rows[i].method);
         if (rows[i].why) {
-            CHECK_ROW(why_has(t, rows[i].why), i, "%s", acp_client_why(t->client).ptr);
+            CHECK_ROW(why_has(t, rows[i].why), i, "%s", acp_client_error_text(t->client).ptr);
             expect_said(t, NULL);
         } else {
             expect_said(t, rows[i].method);
@@ -142,9 +142,9 @@ static void keep_raw(struct acp_client *client, const struct acp_outcome *outcom
 static void the_result_of_a_method_of_ones_own_is_shown_raw(void **state)
 {
     struct talk *t = talk_begin(ACP_V1, "{}");
-    struct acp_raw params = acp_raw("{}");
+    struct acp_raw params = acp_raw_from("{}");
     (void) state;
-    assert_int_equal(acp_client_request(t->client, acp_str("_own"), ACP_TYPE_ANY, &params,
+    assert_int_equal(acp_client_request(t->client, acp_str_from("_own"), ACP_TYPE_ANY, &params,
                                         ACP_TYPE_ANY, keep_raw, t),
                      0);
     answer(t, "[1,{\"a\":null}]");
@@ -175,14 +175,14 @@ static void unstable_requests_have_their_types(void **state)
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         struct talk *t = talk_begin(version | ACP_UNSTABLE, unstable(version));
-        acp_set_session_title_request_init(&title, acp_str("s"), acp_str("A talk"));
-        assert_int_equal(acp_client_request(t->client, acp_str("session/set_title"),
+        acp_set_session_title_request_init(&title, acp_str_from("s"), acp_str_from("A talk"));
+        assert_int_equal(acp_client_request(t->client, acp_str_from("session/set_title"),
                                             ACP_TYPE_SET_SESSION_TITLE_REQUEST, &title,
                                             ACP_TYPE_SET_SESSION_TITLE_RESPONSE, on_title, t),
                          0);
         answer(t, "{\"title\":\"A Talk\"}");
         expect_said(t, "\"params\":{\"sessionId\":\"s\",\"title\":\"A talk\"}");
-        assert_int_equal(acp_client_request(t->client, acp_str("providers/list"),
+        assert_int_equal(acp_client_request(t->client, acp_str_from("providers/list"),
                                             ACP_TYPE_LIST_PROVIDERS_REQUEST, &list,
                                             ACP_TYPE_LIST_PROVIDERS_RESPONSE, on_providers, t),
                          0);
@@ -194,14 +194,14 @@ static void unstable_requests_have_their_types(void **state)
 
 static void a_fork_is_a_session_of_its_own(void **state)
 {
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         struct talk *t = talk_begin(version | ACP_UNSTABLE, unstable(version));
         talk_open(t, "{\"sessionId\":\"old\"}");
         struct acp_client_session *old = t->session;
-        assert_int_equal(acp_client_fork_session(t->client, acp_str("old"), &place, on_opened, t),
-                         0);
+        assert_int_equal(
+            acp_client_fork_session(t->client, acp_str_from("old"), &place, on_opened, t), 0);
         int id = last_id(t);
         expect_said(t, "\"method\":\"session/fork\",\"params\":{\"sessionId\":\"old\"");
         update(t, "new",
@@ -211,13 +211,14 @@ static void a_fork_is_a_session_of_its_own(void **state)
         expect_log(t, "opened well\nopened well\nchunk early\n");
         assert_true(t->session != old);
         assert_true(acp_str_is(acp_client_session_id(t->session), "new"));
-        assert_ptr_equal(acp_client_session(t->client, acp_str("old")), old);
+        assert_ptr_equal(acp_client_find_session(t->client, acp_str_from("old")), old);
         talk_prompt(t);
         expect_said(t, "\"sessionId\":\"new\"");
         talk_free(t);
         t = talk_begin(version, unstable(version));
-        assert_int_equal(acp_client_fork_session(t->client, acp_str("old"), &place, on_opened, t),
-                         ACP_ERR_STATE);
+        assert_int_equal(
+            acp_client_fork_session(t->client, acp_str_from("old"), &place, on_opened, t),
+            ACP_ERR_STATE);
         talk_free(t);
     }
 }
@@ -227,12 +228,12 @@ static void servers_in_the_client_are_asked_by_the_agent(void **state)
     const char *ask = "{\"jsonrpc\":\"2.0\",\"id\":\"m\",\"method\":\"mcp/message\",\"params\":{"
                       "\"serverId\":\"mine\",\"requestId\":\"1\",\"method\":\"tools/list\"}}";
     struct acp_mcp_server server = {.is = ACP_MCP_SERVER_ACP};
-    struct acp_session_place place = {.cwd = acp_str("/w"), .mcp_servers = {&server, 1}};
+    struct acp_session_params place = {.cwd = acp_str_from("/w"), .mcp_servers = {&server, 1}};
     struct acp_message_mcp_response result = {.is = ACP_MESSAGE_MCP_RESPONSE_RESULT};
     (void) state;
-    server.acp.name = acp_str("mine");
-    server.acp.server_id = acp_str("mine");
-    result.result.result = acp_raw("{\"tools\":[]}");
+    server.acp.name = acp_str_from("mine");
+    server.acp.server_id = acp_str_from("mine");
+    result.result.result = acp_raw_from("{\"tools\":[]}");
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         struct talk *t = talk_begin(version | ACP_UNSTABLE, unstable(version));
         tell(t, "%s", ask); /* before there is one */
@@ -243,7 +244,7 @@ static void servers_in_the_client_are_asked_by_the_agent(void **state)
         tell(t, "%s", ask);
         expect_log(t, "opened well\nasked mcp/message\nmcp mine tools/list\n");
         assert_int_equal(
-            acp_client_answer(t->client, t->call, ACP_TYPE_MESSAGE_MCP_RESPONSE, &result), 0);
+            acp_client_respond(t->client, t->call, ACP_TYPE_MESSAGE_MCP_RESPONSE, &result), 0);
         expect_said(t, "\"result\":{\"result\":{\"tools\":[]}}");
         talk_free(t);
         /* An agent that cannot, and a client that does not want to. */
@@ -263,10 +264,10 @@ static void a_system_prompt_goes_only_where_it_is_taken(void **state)
     struct acp_content_block block;
     struct acp_system_prompt prompt = {.mode = {.is = ACP_SYSTEM_PROMPT_MODE_APPEND},
                                        .content = {&block, 1}};
-    struct acp_session_place place = {.cwd = acp_str("/w"), .system_prompt = &prompt};
+    struct acp_session_params place = {.cwd = acp_str_from("/w"), .system_prompt = &prompt};
     struct talk *t = talk_begin(ACP_V1 | ACP_UNSTABLE, UNSTABLE_V1);
     (void) state;
-    acp_content_block_init_text(&block, acp_str("Be brief."));
+    acp_content_block_init_text(&block, acp_str_from("Be brief."));
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
     expect_said(t, "\"systemPrompt\":{\"mode\":\"append\"");
     prompt.mode.is = ACP_SYSTEM_PROMPT_MODE_OVERRIDE;
@@ -282,7 +283,7 @@ static void a_system_prompt_goes_only_where_it_is_taken(void **state)
 
 static int open_with(struct talk *t, const struct acp_mcp_server *servers, size_t count)
 {
-    struct acp_session_place place = {.cwd = acp_str("/w"), .mcp_servers = {servers, count}};
+    struct acp_session_params place = {.cwd = acp_str_from("/w"), .mcp_servers = {servers, count}};
     return acp_client_new_session(t->client, &place, on_opened, t);
 }
 
@@ -295,12 +296,12 @@ static void v1_sess_15_the_command_of_a_server_is_an_absolute_path(void **state)
         struct talk *t = talk_begin(
             version, version == ACP_V2 ? "{\"session\":{\"mcp\":{\"stdio\":{}}}}" : "{}");
         for (size_t i = 0; i < COUNT(relative); i++) {
-            acp_mcp_server_init_stdio(&server, acp_str("tools"), acp_str(relative[i]));
+            acp_mcp_server_init_stdio(&server, acp_str_from("tools"), acp_str_from(relative[i]));
             assert_int_equal(open_with(t, &server, 1), ACP_ERR_ARGUMENT);
             assert_true(why_has(t, "the command of the MCP server tools must be an absolute path"));
         }
         expect_said(t, NULL);
-        acp_mcp_server_init_stdio(&server, acp_str("tools"), acp_str("/bin/tools"));
+        acp_mcp_server_init_stdio(&server, acp_str_from("tools"), acp_str_from("/bin/tools"));
         assert_int_equal(open_with(t, &server, 1), 0);
         expect_said(t, "/bin/tools");
         talk_free(t);
@@ -332,11 +333,13 @@ static void v1_sess_14_servers_that_the_agent_cannot_reach_are_not_sent(void **s
         struct talk *t = talk_begin(rows[i].version, rows[i].capabilities);
         struct acp_mcp_server server = {.is = rows[i].is};
         if (rows[i].is == ACP_MCP_SERVER_STDIO)
-            acp_mcp_server_init_stdio(&server, acp_str("n"), acp_str("/bin/x"));
+            acp_mcp_server_init_stdio(&server, acp_str_from("n"), acp_str_from("/bin/x"));
         else if (rows[i].is == ACP_MCP_SERVER_HTTP)
-            acp_mcp_server_init_http(&server, acp_str("n"), acp_str("https://example.com"));
+            acp_mcp_server_init_http(&server, acp_str_from("n"),
+                                     acp_str_from("https://example.com"));
         else
-            acp_mcp_server_init_sse(&server, acp_str("n"), acp_str("https://example.com"), NULL, 0);
+            acp_mcp_server_init_sse(&server, acp_str_from("n"), acp_str_from("https://example.com"),
+                                    NULL, 0);
         int err = open_with(t, &server, 1);
         CHECK_ROW(err == rows[i].err, i, "%d", err);
         talk_free(t);
@@ -348,11 +351,11 @@ static void v2_sess_07_servers_have_names_of_their_own(void **state)
     struct talk *t = talk_begin(ACP_V2, "{\"session\":{\"mcp\":{\"stdio\":{},\"http\":{}}}}");
     struct acp_mcp_server servers[2];
     (void) state;
-    acp_mcp_server_init_stdio(&servers[0], acp_str("one"), acp_str("/bin/x"));
-    acp_mcp_server_init_http(&servers[1], acp_str("one"), acp_str("https://example.com"));
+    acp_mcp_server_init_stdio(&servers[0], acp_str_from("one"), acp_str_from("/bin/x"));
+    acp_mcp_server_init_http(&servers[1], acp_str_from("one"), acp_str_from("https://example.com"));
     assert_int_equal(open_with(t, servers, 2), ACP_ERR_ARGUMENT);
     assert_true(why_has(t, "two MCP servers are named one"));
-    acp_mcp_server_init_http(&servers[1], acp_str("two"), acp_str("https://example.com"));
+    acp_mcp_server_init_http(&servers[1], acp_str_from("two"), acp_str_from("https://example.com"));
     assert_int_equal(open_with(t, servers, 2), 0);
     talk_free(t);
 }
@@ -360,13 +363,14 @@ static void v2_sess_07_servers_have_names_of_their_own(void **state)
 static void v2_init_15_without_sessions_there_are_none(void **state)
 {
     struct talk *t = talk_begin(ACP_V2, "{}");
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), ACP_ERR_STATE);
-    assert_int_equal(acp_client_load_session(t->client, acp_str("s"), &place, on_opened, t),
+    assert_int_equal(acp_client_load_session(t->client, acp_str_from("s"), &place, on_opened, t),
                      ACP_ERR_STATE);
-    assert_int_equal(acp_client_list_sessions(t->client, acp_str(NULL), acp_str(NULL), on_done, t),
-                     ACP_ERR_STATE);
+    assert_int_equal(
+        acp_client_list_sessions(t->client, acp_str_from(NULL), acp_str_from(NULL), on_done, t),
+        ACP_ERR_STATE);
     expect_said(t, NULL);
     talk_free(t);
 }
@@ -379,8 +383,8 @@ static void v2_init_15_without_sessions_there_are_none(void **state)
 
 static int cancel(struct talk *t, bool tool)
 {
-    return (tool ? acp_client_cancel_tool : acp_client_cancel_terminal)(t->session, acp_str("t"),
-                                                                        on_done, t);
+    return (tool ? acp_client_cancel_tool_call
+                 : acp_client_cancel_terminal)(t->session, acp_str_from("t"), on_done, t);
 }
 
 static void v2_cancel_12_only_what_can_be_cancelled_now(void **state)
@@ -445,7 +449,7 @@ static void com_ext_06_requests_carry_the_trace_context(void **state)
 {
     struct acp_content_block block;
     (void) state;
-    acp_content_block_init_text(&block, acp_str("go"));
+    acp_content_block_init_text(&block, acp_str_from("go"));
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         struct talk *t =
             talk_begin(version, version == ACP_V2 ? "{\"session\":{}}"
@@ -459,28 +463,31 @@ static void com_ext_06_requests_carry_the_trace_context(void **state)
         talk_open(t, opened);
         const char *meta = "{\"traceparent\":\"00-1\"}";
         const char *expected = "\"_meta\":{\"traceparent\":\"00-1\"}";
-        assert_int_equal(acp_client_set_meta(t->client, acp_raw(meta)), 0);
+        assert_int_equal(acp_client_set_meta(t->client, acp_raw_from(meta)), 0);
         talk_prompt(t);
         expect_said(t, expected);
         assert_int_equal(acp_client_cancel(t->session), 0);
         expect_said(t, expected);
         assert_int_equal(
-            acp_client_list_sessions(t->client, acp_str(NULL), acp_str(NULL), on_done, t), 0);
+            acp_client_list_sessions(t->client, acp_str_from(NULL), acp_str_from(NULL), on_done, t),
+            0);
         expect_said(t, expected);
-        assert_int_equal(acp_client_set_switch(t->session, acp_str("o"), false, on_done, t), 0);
+        assert_int_equal(
+            acp_client_set_boolean_option(t->session, acp_str_from("o"), false, on_done, t), 0);
         expect_said(t, expected);
         /* Who brings one of its own keeps it. */
-        struct acp_list_sessions_request own = {.meta = acp_raw("{\"own\":1}")};
-        assert_int_equal(acp_client_request(t->client, acp_str("session/list"),
+        struct acp_list_sessions_request own = {.meta = acp_raw_from("{\"own\":1}")};
+        assert_int_equal(acp_client_request(t->client, acp_str_from("session/list"),
                                             ACP_TYPE_LIST_SESSIONS_REQUEST, &own,
                                             ACP_TYPE_LIST_SESSIONS_RESPONSE, on_done, t),
                          0);
         expect_said(t, "\"_meta\":{\"own\":1}");
-        assert_int_equal(acp_client_set_meta(t->client, acp_raw("7")), ACP_ERR_ARGUMENT);
-        assert_int_equal(acp_client_set_meta(t->client, acp_raw("{}x")), ACP_ERR_ARGUMENT);
-        assert_int_equal(acp_client_set_meta(t->client, acp_raw(NULL)), 0);
+        assert_int_equal(acp_client_set_meta(t->client, acp_raw_from("7")), ACP_ERR_ARGUMENT);
+        assert_int_equal(acp_client_set_meta(t->client, acp_raw_from("{}x")), ACP_ERR_ARGUMENT);
+        assert_int_equal(acp_client_set_meta(t->client, acp_raw_from(NULL)), 0);
         assert_int_equal(
-            acp_client_list_sessions(t->client, acp_str(NULL), acp_str(NULL), on_done, t), 0);
+            acp_client_list_sessions(t->client, acp_str_from(NULL), acp_str_from(NULL), on_done, t),
+            0);
         expect_said(t, "\"params\":{}");
         talk_free(t);
     }
@@ -496,12 +503,12 @@ static void v1_init_04_the_client_says_who_it_is(void **state)
             struct acp_client *client;
             char expected[100];
             if (named) {
-                options.name = acp_str("me");
-                options.title = acp_str("Me");
-                options.version = acp_str("3");
+                options.name = acp_str_from("me");
+                options.title = acp_str_from("Me");
+                options.version = acp_str_from("3");
             }
             assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
-            assert_int_equal(acp_client_start(client, NULL, NULL), 0);
+            assert_int_equal(acp_client_initialize(client, NULL, NULL), 0);
             struct acp_str out = acp_endpoint_output(acp_client_endpoint(client));
             char *text = strndup(out.ptr, out.len);
             /* Version 2 demands a name, so there are stand-ins. */
@@ -520,11 +527,11 @@ static void an_agent_of_either_version_learns_what_is_offered(void **state)
 {
     static const struct acp_client_handler handler = {0};
     struct acp_client_options options = {
-        .versions = ACP_V1 | ACP_V2, .name = acp_str("me"), .read_files = true, .forms = true};
+        .versions = ACP_V1 | ACP_V2, .name = acp_str_from("me"), .read_files = true, .forms = true};
     struct acp_client *client;
     (void) state;
     assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
-    assert_int_equal(acp_client_start(client, NULL, NULL), 0);
+    assert_int_equal(acp_client_initialize(client, NULL, NULL), 0);
     struct acp_str out = acp_endpoint_output(acp_client_endpoint(client));
     char *text = strndup(out.ptr, out.len);
     assert_non_null(strstr(text, "\"protocolVersion\":2"));
@@ -544,7 +551,7 @@ static void unstable_capabilities_are_told_only_when_wanted(void **state)
         struct acp_client_options options = {.versions = ACP_V1 | flags, .subagents = true};
         struct acp_client *client;
         assert_int_equal(acp_client_new(&options, &handler, NULL, &client), 0);
-        assert_int_equal(acp_client_start(client, NULL, NULL), 0);
+        assert_int_equal(acp_client_initialize(client, NULL, NULL), 0);
         struct acp_str out = acp_endpoint_output(acp_client_endpoint(client));
         char *text = strndup(out.ptr, out.len);
         assert_int_equal(strstr(text, "\"subagents\":{}") != NULL, flags != 0);

@@ -95,7 +95,7 @@ static inline void on_event(struct acp_client_session *session, const struct acp
 }
 
 static inline void on_question(struct acp_client_session *session, acp_call call,
-                               const struct acp_permission_question *q, void *user)
+                               const struct acp_permission_request *q, void *user)
 {
     struct talk *t = user;
     t->call = call;
@@ -129,8 +129,8 @@ static inline void on_asked(struct acp_client *client, struct acp_client_session
     }
 }
 
-static inline void on_trouble(struct acp_client *client, enum acp_trouble what, struct acp_str text,
-                              void *user)
+static inline void on_protocol_error(struct acp_client *client, enum acp_protocol_error what,
+                                     struct acp_str text, void *user)
 {
     (void) client;
     (void) text;
@@ -165,7 +165,7 @@ static inline void on_turn_end(struct acp_client_session *session, const struct 
                                const struct acp_outcome *outcome, void *user)
 {
     (void) session;
-    note(user, "end %.*s\n", ACP_ARG(outcome->err ? acp_str("error") : stop->text));
+    note(user, "end %.*s\n", ACP_ARG(outcome->err ? acp_str_from("error") : stop->text));
 }
 
 /* ---- The conversation ------------------------------------------------------------------------ */
@@ -250,9 +250,9 @@ static inline struct talk *talk_with(const struct acp_client_options *options)
     static const struct acp_client_handler handler = {
         .event = on_event,
         .permission = on_question,
-        .permission_gone = on_question_gone,
+        .permission_cancelled = on_question_gone,
         .request = on_asked,
-        .trouble = on_trouble,
+        .protocol_error = on_protocol_error,
         .end_session = on_end_session,
     };
     struct talk *t = calloc(1, sizeof(*t));
@@ -276,7 +276,7 @@ static inline void talk_start(struct talk *t, const char *capabilities)
 {
     bool v2 = t->options.versions & ACP_V2;
     char result[2000];
-    assert_int_equal(acp_client_start(t->client, on_done, t), 0);
+    assert_int_equal(acp_client_initialize(t->client, on_done, t), 0);
     (void) snprintf(result, sizeof(result),
                     v2 ? "{\"protocolVersion\":2,\"info\":{\"name\":\"a\",\"version\":\"1\"},"
                          "\"capabilities\":%s}"
@@ -297,7 +297,7 @@ static inline struct talk *talk_begin(unsigned versions, const char *capabilitie
 /* A new session; result is what the agent answers. */
 static inline void talk_open(struct talk *t, const char *result)
 {
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
     answer(t, result);
     acp_buf_clear(&t->said);
@@ -306,7 +306,7 @@ static inline void talk_open(struct talk *t, const char *result)
 static inline void talk_prompt(struct talk *t)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("go"));
+    acp_content_block_init_text(&block, acp_str_from("go"));
     assert_int_equal(acp_client_prompt(t->session, &block, 1, on_turn_end, t), 0);
 }
 

@@ -24,8 +24,8 @@
 static struct acp_auth_method terminal_method(struct acp_str_list args, struct acp_str_map env)
 {
     struct acp_auth_method method = {.is = ACP_AUTH_METHOD_TERMINAL};
-    method.terminal.id = acp_str("tui");
-    method.terminal.name = acp_str("In a terminal");
+    method.terminal.id = acp_str_from("tui");
+    method.terminal.name = acp_str_from("In a terminal");
     method.terminal.args = args;
     method.terminal.env = env;
     return method;
@@ -98,8 +98,8 @@ static void a_command_of_the_agents_own_needs_leave(void **state)
     (void) state;
     acp_arena_init(&arena, 0);
     method.agent.meta =
-        acp_raw("{\"x\":1,\"terminal-auth\":{\"label\":\"Log in\",\"command\":"
-                "\"node\",\"args\":[\"cli.js\",\"/login\"],\"env\":{\"A\":\"1\"}}}");
+        acp_raw_from("{\"x\":1,\"terminal-auth\":{\"label\":\"Log in\",\"command\":"
+                     "\"node\",\"args\":[\"cli.js\",\"/login\"],\"env\":{\"A\":\"1\"}}}");
     assert_int_equal(acp_login_command_make(&method, own, NULL, false, &arena, &command, &failure),
                      ACP_ERR_STATE);
     assert_int_equal(acp_login_command_make(&method, own, NULL, true, &arena, &command, &failure),
@@ -116,7 +116,7 @@ static void a_command_of_the_agents_own_needs_leave(void **state)
                                 "{\"terminal-auth\":{\"command\":\"x\",\"args\":[1]}}",
                                 "{\"terminal-auth\":{\"command\":\"x\",\"env\":[]}}"};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-        method.agent.meta = acp_raw(none[i]);
+        method.agent.meta = acp_raw_from(none[i]);
         assert_int_equal(
             acp_login_command_make(&method, own, NULL, true, &arena, &command, &failure),
             ACP_ERR_STATE);
@@ -148,7 +148,7 @@ static void on_done(struct acp_login *login, int err, const struct acp_process_e
 static int start(uv_loop_t *loop, const char *script, const char *argument, struct end *end,
                  struct acp_login **ret)
 {
-    struct acp_str arg = acp_str(argument);
+    struct acp_str arg = acp_str_from(argument);
     static const struct acp_str_entry env = {ACP_STR("LOGIN_TEST"), ACP_STR("method")};
     const char *const argv[] = {"/bin/sh", "-c", script, "agent", NULL};
     const char *const own_env[] = {"LOGIN_TEST=agent", NULL};

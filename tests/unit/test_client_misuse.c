@@ -13,7 +13,7 @@ static void a_prompt_without_a_callback_ends_like_any_other(void **state)
 {
     struct acp_content_block block;
     (void) state;
-    acp_content_block_init_text(&block, acp_str("go"));
+    acp_content_block_init_text(&block, acp_str_from("go"));
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         struct talk *t = talk_begin(version, of_session(version));
         talk_open(t, "{\"sessionId\":\"s\"}");
@@ -33,7 +33,7 @@ static void a_prompt_without_a_callback_ends_like_any_other(void **state)
                        "{\"sessionUpdate\":\"state_update\",\"state\":\"idle\","
                        "\"stopReason\":\"end_turn\"}");
             expect_log(t, "[running]\n[idle]\n");
-            assert_int_equal(acp_client_session_state(t->session), ACP_WORK_IDLE);
+            assert_int_equal(acp_client_session_state(t->session), ACP_SESSION_IDLE);
         }
         /* One that is cancelled, and one that ends with the connection. */
         assert_int_equal(acp_client_prompt(t->session, &block, 1, NULL, NULL), 0);
@@ -51,28 +51,29 @@ static void params_that_are_not_an_object_are_not_sent(void **state)
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         struct talk *t = talk_begin(version, of_session(version));
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-            struct acp_raw params = acp_raw(bad[i]);
-            assert_int_equal(acp_client_notify(t->client, acp_str("_x"), ACP_TYPE_ANY, &params),
+            struct acp_raw params = acp_raw_from(bad[i]);
+            assert_int_equal(
+                acp_client_notify(t->client, acp_str_from("_x"), ACP_TYPE_ANY, &params),
+                ACP_ERR_ARGUMENT);
+            assert_int_equal(acp_client_request(t->client, acp_str_from("_x"), ACP_TYPE_ANY,
+                                                &params, ACP_TYPE_ANY, on_done, t),
                              ACP_ERR_ARGUMENT);
-            assert_int_equal(acp_client_request(t->client, acp_str("_x"), ACP_TYPE_ANY, &params,
-                                                ACP_TYPE_ANY, on_done, t),
-                             ACP_ERR_ARGUMENT);
-            assert_non_null(strstr(acp_client_why(t->client).ptr, "JSON object"));
+            assert_non_null(strstr(acp_client_error_text(t->client).ptr, "JSON object"));
         }
         expect_said(t, NULL);
         /* A struct of another method, and none at all where there must be one. */
         struct acp_list_sessions_request list = {0};
         assert_int_equal(
-            acp_client_notify(t->client, acp_str("_x"), ACP_TYPE_LIST_SESSIONS_REQUEST, NULL),
+            acp_client_notify(t->client, acp_str_from("_x"), ACP_TYPE_LIST_SESSIONS_REQUEST, NULL),
             ACP_ERR_ARGUMENT);
         if (version == ACP_V2)
-            assert_int_equal(acp_client_request(t->client, acp_str("session/close"),
+            assert_int_equal(acp_client_request(t->client, acp_str_from("session/close"),
                                                 ACP_TYPE_LIST_SESSIONS_REQUEST, &list, ACP_TYPE_ANY,
                                                 on_done, t),
                              ACP_ERR_ARGUMENT);
         expect_said(t, NULL);
         expect_log(t, "");
-        assert_int_equal(acp_client_notify(t->client, acp_str("_x"), ACP_TYPE_ANY, NULL), 0);
+        assert_int_equal(acp_client_notify(t->client, acp_str_from("_x"), ACP_TYPE_ANY, NULL), 0);
         expect_said(t, "\"method\":\"_x\",\"params\":{}");
         talk_free(t);
     }
@@ -83,8 +84,8 @@ static void a_request_is_answered_by_its_own_type_only(void **state)
     struct acp_client_options options = {.versions = ACP_V1, .read_files = true};
     struct acp_read_text_file_response file;
     struct acp_write_text_file_response written = {0};
-    struct acp_raw raw = acp_raw("{\"content\":\"x\"}");
-    struct acp_raw broken = acp_raw("{\"content\":");
+    struct acp_raw raw = acp_raw_from("{\"content\":\"x\"}");
+    struct acp_raw broken = acp_raw_from("{\"content\":");
     (void) state;
     struct talk *t = talk_with(&options);
     talk_start(t, "{}");
@@ -93,25 +94,26 @@ static void a_request_is_answered_by_its_own_type_only(void **state)
             "\"sessionId\":\"s\",\"path\":\"/w/a\"}}");
     expect_log(t, "opened well\nasked fs/read_text_file in a session\n");
     assert_int_equal(
-        acp_client_answer(t->client, t->call, ACP_TYPE_WRITE_TEXT_FILE_RESPONSE, &written),
+        acp_client_respond(t->client, t->call, ACP_TYPE_WRITE_TEXT_FILE_RESPONSE, &written),
         ACP_ERR_ARGUMENT);
-    assert_int_equal(acp_client_answer(t->client, t->call, ACP_TYPE_ANY, &raw), ACP_ERR_ARGUMENT);
-    assert_int_equal(acp_client_answer(t->client, t->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, NULL),
+    assert_int_equal(acp_client_respond(t->client, t->call, ACP_TYPE_ANY, &raw), ACP_ERR_ARGUMENT);
+    assert_int_equal(acp_client_respond(t->client, t->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, NULL),
                      ACP_ERR_ARGUMENT);
     expect_said(t, NULL);
-    acp_read_text_file_response_init(&file, acp_str("text"));
-    assert_int_equal(acp_client_answer(t->client, t->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &file),
-                     0);
+    acp_read_text_file_response_init(&file, acp_str_from("text"));
+    assert_int_equal(
+        acp_client_respond(t->client, t->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &file), 0);
     expect_said(t, "\"id\":\"f\",\"result\":{\"content\":\"text\"}");
-    assert_int_equal(acp_client_answer(t->client, t->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &file),
-                     ACP_ERR_UNKNOWN);
+    assert_int_equal(
+        acp_client_respond(t->client, t->call, ACP_TYPE_READ_TEXT_FILE_RESPONSE, &file),
+        ACP_ERR_UNKNOWN);
     /* One of the agent's own has no type; but what is sent is JSON. */
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"_x\"}");
     expect_log(t, "asked _x raw\n");
-    assert_int_equal(acp_client_answer(t->client, t->call, ACP_TYPE_ANY, &broken),
+    assert_int_equal(acp_client_respond(t->client, t->call, ACP_TYPE_ANY, &broken),
                      ACP_ERR_ARGUMENT);
     expect_said(t, NULL);
-    assert_int_equal(acp_client_answer(t->client, t->call, ACP_TYPE_ANY, &raw), 0);
+    assert_int_equal(acp_client_respond(t->client, t->call, ACP_TYPE_ANY, &raw), 0);
     expect_said(t, "\"id\":\"x\",\"result\":{\"content\":\"x\"}");
     talk_free(t);
 }
@@ -124,19 +126,22 @@ static void a_call_that_fails_at_once_says_why(void **state)
         struct talk *t = talk_begin(version, of_session(version));
         talk_open(t, "{\"sessionId\":\"s\"}");
         expect_log(t, "opened well\n");
-        assert_int_equal(acp_client_set_mode(t->session, acp_str("x"), on_done, t), ACP_ERR_STATE);
-        assert_true(acp_str_is(acp_client_why(t->client), "the session has no modes"));
-        assert_int_equal(acp_client_permit(t->client, 7, acp_str("x")), ACP_ERR_UNKNOWN);
-        assert_true(
-            acp_str_is(acp_client_why(t->client), "the permission request is settled already"));
-        assert_int_equal(acp_client_refuse(t->client, 7, -1, acp_str("No."), acp_raw(NULL)),
+        assert_int_equal(acp_client_set_mode(t->session, acp_str_from("x"), on_done, t),
+                         ACP_ERR_STATE);
+        assert_true(acp_str_is(acp_client_error_text(t->client), "the session has no modes"));
+        assert_int_equal(acp_client_select_permission(t->client, 7, acp_str_from("x")),
                          ACP_ERR_UNKNOWN);
-        assert_true(acp_str_is(acp_client_why(t->client), acp_err_text(ACP_ERR_UNKNOWN)));
-        acp_client_explain_close(t->client, acp_str("the agent exited with code 1"));
+        assert_true(acp_str_is(acp_client_error_text(t->client),
+                               "the permission request is settled already"));
+        assert_int_equal(
+            acp_client_respond_error(t->client, 7, -1, acp_str_from("No."), acp_raw_from(NULL)),
+            ACP_ERR_UNKNOWN);
+        assert_true(acp_str_is(acp_client_error_text(t->client), acp_err_text(ACP_ERR_UNKNOWN)));
+        acp_client_set_close_message(t->client, acp_str_from("the agent exited with code 1"));
         acp_client_close(t->client, ACP_ERR_CLOSED);
-        assert_int_equal(acp_client_notify(t->client, acp_str("_x"), ACP_TYPE_ANY, NULL),
+        assert_int_equal(acp_client_notify(t->client, acp_str_from("_x"), ACP_TYPE_ANY, NULL),
                          ACP_ERR_CLOSED);
-        assert_true(acp_str_is(acp_client_why(t->client), "the agent exited with code 1"));
+        assert_true(acp_str_is(acp_client_error_text(t->client), "the agent exited with code 1"));
         talk_free(t);
     }
 }

@@ -35,7 +35,7 @@ static void a_session_of_version_2_tells_what_may_be_set(void **state)
     assert_int_equal(acp_client_session_modes(t->session).count, 2);
     assert_int_equal(acp_client_session_options(t->session).count, 2);
     /* The mode is the option of that category, whatever its id. */
-    assert_int_equal(acp_client_set_mode(t->session, acp_str("code"), on_done, t), 0);
+    assert_int_equal(acp_client_set_mode(t->session, acp_str_from("code"), on_done, t), 0);
     hear(t);
     int id = last_id(t);
     expect_said(t, "\"method\":\"session/set_config_option\",\"params\":{\"type\":\"id\","
@@ -62,14 +62,14 @@ static void a_session_of_version_1_tells_what_may_be_set(void **state)
     expect_log(t, "opened well\noptions model=m-1 style=code\nmodes ask code (ask)\n");
     update(t, "s", "{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"code\"}");
     expect_log(t, "mode code\n");
-    assert_int_equal(acp_client_set_mode(t->session, acp_str("ask"), on_done, t), 0);
+    assert_int_equal(acp_client_set_mode(t->session, acp_str_from("ask"), on_done, t), 0);
     int id = last_id(t);
     expect_said(t, "\"method\":\"session/set_mode\"");
     /* No update need follow the answer, which may be null. */
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":null}", id);
     expect_log(t, "mode ask\ndone well\n");
     assert_true(acp_str_is(acp_client_session_mode(t->session), "ask"));
-    assert_int_equal(acp_client_set_mode(t->session, acp_str("fly"), on_done, t), 0);
+    assert_int_equal(acp_client_set_mode(t->session, acp_str_from("fly"), on_done, t), 0);
     refuse(t, -32602);
     expect_log(t, "done REMOTE\n");
     assert_true(acp_str_is(acp_client_session_mode(t->session), "ask"));
@@ -82,7 +82,7 @@ static void modes_of_version_1_may_be_an_option_too(void **state)
     (void) state;
     talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" STYLE("id", "ask", VALUES) "]}");
     expect_log(t, "opened well\noptions style=ask\nmodes ask code (ask)\n");
-    assert_int_equal(acp_client_set_mode(t->session, acp_str("code"), on_done, t), 0);
+    assert_int_equal(acp_client_set_mode(t->session, acp_str_from("code"), on_done, t), 0);
     hear(t);
     expect_said(t, "\"method\":\"session/set_config_option\",\"params\":{\"value\":\"code\","
                    "\"sessionId\":\"s\",\"configId\":\"style\"}");
@@ -115,7 +115,7 @@ static void the_reason_in_an_errors_data_is_told(void **state)
     talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" STYLE("id", "ask", VALUES) "]}");
     expect_log(t, "opened well\noptions style=ask\nmodes ask code (ask)\n");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(acp_client_set_mode(t->session, acp_str("code"), on_why, t), 0);
+        assert_int_equal(acp_client_set_mode(t->session, acp_str_from("code"), on_why, t), 0);
         hear(t);
         tell(t,
              "{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":-32603,\"message\":\"No.\","
@@ -133,12 +133,15 @@ static void what_was_not_told_of_cannot_be_set(void **state)
         struct talk *t = talk_begin(version, version == ACP_V2 ? SESSION_V2 : "{}");
         talk_open(t, "{\"sessionId\":\"s\"}");
         expect_log(t, "opened well\n");
-        assert_int_equal(acp_client_set_mode(t->session, acp_str("x"), on_done, t), ACP_ERR_STATE);
-        assert_true(acp_str_is(acp_client_why(t->client), "the session has no modes"));
-        assert_int_equal(acp_client_set_option(t->session, acp_str("x"), acp_str("y"), on_done, t),
+        assert_int_equal(acp_client_set_mode(t->session, acp_str_from("x"), on_done, t),
                          ACP_ERR_STATE);
-        assert_int_equal(acp_client_set_switch(t->session, acp_str("x"), true, on_done, t),
+        assert_true(acp_str_is(acp_client_error_text(t->client), "the session has no modes"));
+        assert_int_equal(acp_client_set_config_option(t->session, acp_str_from("x"),
+                                                      acp_str_from("y"), on_done, t),
                          ACP_ERR_STATE);
+        assert_int_equal(
+            acp_client_set_boolean_option(t->session, acp_str_from("x"), true, on_done, t),
+            ACP_ERR_STATE);
         expect_said(t, NULL);
         assert_null(acp_client_session_mode(t->session).ptr);
         talk_free(t);
@@ -149,7 +152,7 @@ static void what_was_not_told_of_cannot_be_set(void **state)
 static void v2_cfg_11_the_newest_list_wins(void **state)
 {
     struct talk *t = talk_begin(ACP_V2, SESSION_V2);
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
     int id = last_id(t);
@@ -170,14 +173,14 @@ static void v2_cfg_11_the_newest_list_wins(void **state)
 static void v2_sess_03_an_early_state_stays(void **state)
 {
     struct talk *t = talk_begin(ACP_V2, SESSION_V2);
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
     int id = last_id(t);
     update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"running\"}");
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"sessionId\":\"s\"}}", id);
     expect_log(t, "opened well\n[running]\n");
-    assert_int_equal(acp_client_session_state(t->session), ACP_WORK_RUNNING);
+    assert_int_equal(acp_client_session_state(t->session), ACP_SESSION_RUNNING);
     talk_free(t);
 }
 
@@ -193,8 +196,8 @@ static void v1_mode_06_a_misspelled_mode_is_understood(void **state)
     update(t, "s", "{\"sessionUpdate\":\"current_mode_update\",\"modeId\":7}");
     update(t, "s", "{\"sessionUpdate\":\"current_mode_update\"}");
     char invalid[40];
-    (void) snprintf(invalid, sizeof(invalid), "trouble %d\ntrouble %d\n", ACP_TROUBLE_INVALID,
-                    ACP_TROUBLE_INVALID);
+    (void) snprintf(invalid, sizeof(invalid), "trouble %d\ntrouble %d\n",
+                    ACP_PROTOCOL_ERROR_INVALID_MESSAGE, ACP_PROTOCOL_ERROR_INVALID_MESSAGE);
     expect_log(t, invalid);
     talk_free(t);
 }
@@ -203,7 +206,7 @@ static void v1_mode_06_a_misspelled_mode_is_understood(void **state)
 static void closing_in_the_first_event_is_fine(void **state)
 {
     struct talk *t = talk_begin(ACP_V2, SESSION_V2);
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     t->closes = true;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);

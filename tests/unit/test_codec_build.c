@@ -63,7 +63,7 @@ static void initialize_in_version_1(void **state)
     acp_client_capabilities_init(&can);
     can.fs = &fs;
     can.terminal = true;
-    acp_implementation_init(&info, acp_str("acp"), acp_str("0.1"));
+    acp_implementation_init(&info, acp_str_from("acp"), acp_str_from("0.1"));
     acp_initialize_request_init(&m, 1);
     m.client_capabilities = &can;
     m.client_info = &info;
@@ -79,7 +79,7 @@ static void initialize_in_version_2(void **state)
     struct acp_client_capabilities can;
     acp_client_capabilities_init(&can);
     acp_initialize_request_init(&m, 2);
-    acp_implementation_init(&m.info, acp_str("acp"), acp_str("0.1"));
+    acp_implementation_init(&m.info, acp_str_from("acp"), acp_str_from("0.1"));
     m.info.title = acp_str_null();
     m.capabilities = &can;
     expect(ACP_TYPE_INITIALIZE_REQUEST, ACP_V2, &m,
@@ -94,12 +94,12 @@ static void new_session_with_mcp_servers(void **state)
     struct acp_mcp_server servers[2];
     struct acp_env_variable env[1];
     const struct acp_str args[] = {ACP_STR("-v"), ACP_STR("a b")};
-    acp_env_variable_init(&env[0], acp_str("HOME"), acp_str("/root"));
-    acp_mcp_server_init_stdio(&servers[0], acp_str("files"), acp_str("/bin/mcp"));
+    acp_env_variable_init(&env[0], acp_str_from("HOME"), acp_str_from("/root"));
+    acp_mcp_server_init_stdio(&servers[0], acp_str_from("files"), acp_str_from("/bin/mcp"));
     servers[0].stdio.args = (struct acp_str_list){args, 2};
     servers[0].stdio.env = (struct acp_env_variable_list){env, 1};
-    acp_mcp_server_init_http(&servers[1], acp_str("web"), acp_str("https://x/"));
-    acp_new_session_request_init(&m, acp_str("/w"));
+    acp_mcp_server_init_http(&servers[1], acp_str_from("web"), acp_str_from("https://x/"));
+    acp_new_session_request_init(&m, acp_str_from("/w"));
     m.mcp_servers = (struct acp_mcp_server_list){servers, 2};
     /* Version 1 has no tag for stdio and requires the lists, which are written though empty. */
     expect(ACP_TYPE_NEW_SESSION_REQUEST, ACP_V1, &m,
@@ -110,7 +110,7 @@ static void new_session_with_mcp_servers(void **state)
            "{'cwd':'/w','mcpServers':[{'type':'stdio','name':'files','command':'/bin/mcp',"
            "'args':['-v','a b'],'env':[{'name':'HOME','value':'/root'}]},{'type':'http',"
            "'name':'web','url':'https://x/'}]}");
-    acp_new_session_request_init(&m, acp_str(""));
+    acp_new_session_request_init(&m, acp_str_from(""));
     expect(ACP_TYPE_NEW_SESSION_REQUEST, ACP_V1, &m, "{'cwd':'','mcpServers':[]}");
     expect(ACP_TYPE_NEW_SESSION_REQUEST, ACP_V2, &m, "{'cwd':''}");
 }
@@ -125,18 +125,18 @@ static void prompt_with_every_block(void **state)
     acp_annotations_init(&notes);
     notes.audience = (struct acp_role_list){whom, 2};
     notes.priority = acp_some_f64(0.5);
-    acp_content_block_init_text(&blocks[0], acp_str("line\n\"two\" \xC3\xA9"));
+    acp_content_block_init_text(&blocks[0], acp_str_from("line\n\"two\" \xC3\xA9"));
     blocks[0].text.annotations = &notes;
-    acp_content_block_init_image(&blocks[1], acp_str("aGk="), acp_str("image/png"));
-    acp_content_block_init_audio(&blocks[2], acp_str(""), acp_str("audio/wav"));
-    acp_content_block_init_resource_link(&blocks[3], acp_str("n"), acp_str("file:///x"));
+    acp_content_block_init_image(&blocks[1], acp_str_from("aGk="), acp_str_from("image/png"));
+    acp_content_block_init_audio(&blocks[2], acp_str_from(""), acp_str_from("audio/wav"));
+    acp_content_block_init_resource_link(&blocks[3], acp_str_from("n"), acp_str_from("file:///x"));
     blocks[3].resource_link.size = acp_some_i64(-1);
     blocks[3].resource_link.size_v2 = acp_some_u64(UINT64_MAX);
     acp_content_block_init_resource(&blocks[4]);
-    acp_embedded_resource_resource_init_text_resource_contents(&blocks[4].resource.resource,
-                                                               acp_str("t"), acp_str("u:"));
-    blocks[4].resource.meta = acp_raw("{\"k\": [1]}");
-    acp_prompt_request_init(&m, acp_str("s1"), blocks, 5);
+    acp_embedded_resource_resource_init_text_resource_contents(
+        &blocks[4].resource.resource, acp_str_from("t"), acp_str_from("u:"));
+    blocks[4].resource.meta = acp_raw_from("{\"k\": [1]}");
+    acp_prompt_request_init(&m, acp_str_from("s1"), blocks, 5);
     expect(ACP_TYPE_PROMPT_REQUEST, ACP_V1, &m,
            "{'sessionId':'s1','prompt':[{'type':'text','text':'line\\n\\'two\\' \xC3\xA9',"
            "'annotations':{'audience':['user','assistant'],'priority':0.5}},"
@@ -145,7 +145,7 @@ static void prompt_with_every_block(void **state)
            "{'type':'resource_link','name':'n','uri':'file:///x','size':-1},"
            "{'type':'resource','resource':{'text':'t','uri':'u:'},'_meta':{'k': [1]}}]}");
     blocks[3].resource_link.size.has = ACP_NULL;
-    acp_prompt_request_init(&m, acp_str("s1"), &blocks[3], 1);
+    acp_prompt_request_init(&m, acp_str_from("s1"), &blocks[3], 1);
     expect(ACP_TYPE_PROMPT_REQUEST, ACP_V2, &m,
            "{'sessionId':'s1','prompt':[{'type':'resource_link','name':'n','uri':'file:///x',"
            "'size':18446744073709551615}]}");
@@ -156,15 +156,15 @@ static void updates_in_both_versions(void **state)
     (void) state;
     struct acp_session_notification m1;
     struct acp_update_session_notification m2;
-    acp_session_notification_init(&m1, acp_str("s"));
+    acp_session_notification_init(&m1, acp_str_from("s"));
     acp_session_update_init_agent_message_chunk(&m1.update);
-    acp_content_block_init_text(&m1.update.agent_message_chunk.content, acp_str("hi"));
+    acp_content_block_init_text(&m1.update.agent_message_chunk.content, acp_str_from("hi"));
     expect(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m1,
            "{'sessionId':'s','update':{'sessionUpdate':'agent_message_chunk',"
            "'content':{'type':'text','text':'hi'}}}");
 
     struct acp_plan_entry entry;
-    acp_plan_entry_init(&entry, acp_str("do"), ACP_PLAN_ENTRY_PRIORITY_HIGH,
+    acp_plan_entry_init(&entry, acp_str_from("do"), ACP_PLAN_ENTRY_PRIORITY_HIGH,
                         ACP_PLAN_ENTRY_STATUS_IN_PROGRESS);
     acp_session_update_init_plan(&m1.update, &entry, 1);
     expect(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m1,
@@ -172,7 +172,7 @@ static void updates_in_both_versions(void **state)
            "'priority':'high','status':'in_progress'}]}}");
 
     struct acp_cost cost;
-    acp_cost_init(&cost, 0.25, acp_str("USD"));
+    acp_cost_init(&cost, 0.25, acp_str_from("USD"));
     acp_session_update_init_usage_update(&m1.update, 7, UINT64_MAX);
     m1.update.usage_update.cost = &cost;
     expect(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m1,
@@ -180,12 +180,12 @@ static void updates_in_both_versions(void **state)
            "'size':18446744073709551615,'cost':{'amount':0.25,'currency':'USD'}}}");
 
     /* Layers that lie flat in one object: the tags come first. */
-    acp_update_session_notification_init(&m2, acp_str("s"));
+    acp_update_session_notification_init(&m2, acp_str_from("s"));
     acp_session_update_init_state_update(&m2.update);
     acp_state_update_init_idle(&m2.update.state_update);
     acp_idle_state_update_init_error(&m2.update.state_update.idle);
     struct acp_error error;
-    acp_error_init(&error, -32603, acp_str("no"));
+    acp_error_init(&error, -32603, acp_str_from("no"));
     m2.update.state_update.idle.error.error = &error;
     m2.update.state_update.idle.background.items = acp_null();
     expect(ACP_TYPE_UPDATE_SESSION_NOTIFICATION, ACP_V2, &m2,
@@ -202,19 +202,19 @@ static void permission_in_both_versions(void **state)
     struct acp_request_permission_request m;
     struct acp_permission_option options[2];
     struct acp_request_permission_subject subject;
-    acp_permission_option_init(&options[0], acp_str("y"), acp_str("Yes"),
+    acp_permission_option_init(&options[0], acp_str_from("y"), acp_str_from("Yes"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_permission_option_init(&options[1], acp_str("n"), acp_str("No"),
+    acp_permission_option_init(&options[1], acp_str_from("n"), acp_str_from("No"),
                                ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
-    acp_request_permission_request_init(&m, acp_str("s"), options, 2);
-    acp_tool_call_update_init(&m.tool_call, acp_str("c"));
+    acp_request_permission_request_init(&m, acp_str_from("s"), options, 2);
+    acp_tool_call_update_init(&m.tool_call, acp_str_from("c"));
     m.tool_call.status.is = ACP_TOOL_CALL_STATUS_PENDING;
     expect(ACP_TYPE_REQUEST_PERMISSION_REQUEST, ACP_V1, &m,
            "{'sessionId':'s','toolCall':{'toolCallId':'c','status':'pending'},'options':["
            "{'optionId':'y','name':'Yes','kind':'allow_once'},"
            "{'optionId':'n','name':'No','kind':'reject_always'}]}");
-    acp_request_permission_subject_init_command(&subject, acp_str("rm"), acp_str("/"));
-    m.title = acp_str("May I?");
+    acp_request_permission_subject_init_command(&subject, acp_str_from("rm"), acp_str_from("/"));
+    m.title = acp_str_from("May I?");
     m.subject = &subject;
     expect(ACP_TYPE_REQUEST_PERMISSION_REQUEST, ACP_V2, &m,
            "{'sessionId':'s','title':'May I?','subject':{'type':'command','command':'rm',"
@@ -223,7 +223,7 @@ static void permission_in_both_versions(void **state)
 
     struct acp_request_permission_response answer;
     acp_request_permission_response_init(&answer);
-    acp_request_permission_outcome_init_selected(&answer.outcome, acp_str("y"));
+    acp_request_permission_outcome_init_selected(&answer.outcome, acp_str_from("y"));
     expect(ACP_TYPE_REQUEST_PERMISSION_RESPONSE, ACP_V1, &answer,
            "{'outcome':{'outcome':'selected','optionId':'y'}}");
     acp_request_permission_outcome_init_cancelled(&answer.outcome);
@@ -240,7 +240,7 @@ static void choices_are_written_as_what_they_are(void **state)
     acp_cancel_request_notification_init(&m);
     acp_request_id_init_number(&m.request_id, INT64_MIN);
     expect(ACP_TYPE_CANCEL_REQUEST_NOTIFICATION, ACP_V1, &m, "{'requestId':-9223372036854775808}");
-    acp_request_id_init_str(&m.request_id, acp_str("7"));
+    acp_request_id_init_str(&m.request_id, acp_str_from("7"));
     expect(ACP_TYPE_CANCEL_REQUEST_NOTIFICATION, ACP_V2, &m, "{'requestId':'7'}");
     acp_request_id_init_null(&m.request_id);
     expect(ACP_TYPE_CANCEL_REQUEST_NOTIFICATION, ACP_V1, &m, "{'requestId':null}");
@@ -258,16 +258,16 @@ static void absent_null_and_value_are_written_apart(void **state)
     expect(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V2, &m, "{}");
     m.title = acp_str_null();
     expect(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V2, &m, "{'title':null}");
-    m.title = acp_str("");
+    m.title = acp_str_from("");
     expect(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V2, &m, "{'title':''}");
 
     struct acp_tool_call_update t;
-    acp_tool_call_update_init(&t, acp_str("c"));
+    acp_tool_call_update_init(&t, acp_str_from("c"));
     t.kind.is = ACP_TOOL_KIND_NULL;
     t.status.is = ACP_TOOL_CALL_STATUS_COMPLETED;
     t.content.items = acp_null();
     t.capabilities = acp_null();
-    t.raw_input = acp_raw("null");
+    t.raw_input = acp_raw_from("null");
     expect(ACP_TYPE_TOOL_CALL_UPDATE, ACP_V2, &t,
            "{'toolCallId':'c','kind':null,'status':'completed','content':null,'rawInput':null,"
            "'capabilities':null}");
@@ -282,7 +282,7 @@ static void null_where_none_is_allowed_is_left_out(void **state)
 {
     (void) state;
     struct acp_tool_call t;
-    acp_tool_call_init(&t, acp_str("c"), acp_str("t"));
+    acp_tool_call_init(&t, acp_str_from("c"), acp_str_from("t"));
     t.kind.is = ACP_TOOL_KIND_NULL;
     t.content.items = acp_null();
     t.name = acp_str_null();
@@ -299,7 +299,7 @@ static void fields_of_the_other_version_are_left_out(void **state)
     acp_usage_init(&usage, 3, 2, 1);
     acp_prompt_response_init(&m);
     m.stop_reason.is = ACP_STOP_REASON_END_TURN;
-    m.message_id = acp_str("m1");
+    m.message_id = acp_str_from("m1");
     m.usage = &usage;
     expect(ACP_TYPE_PROMPT_RESPONSE, ACP_V1, &m, "{'stopReason':'end_turn'}");
     expect(ACP_TYPE_PROMPT_RESPONSE, ACP_V2, &m, "{'messageId':'m1'}");
@@ -317,9 +317,9 @@ static void a_message_is_built_by_the_name_of_its_type(void **state)
     static const char json[] = "{\"text\" : \"hi\", \"_own\":1}";
     acp_arena_init(&arena, 0);
     acp_buf_init(&out, 1000);
-    acp_type_id type = acp_type_find(acp_str("TextContent"), ACP_V1);
+    acp_type_id type = acp_type_find(acp_str_from("TextContent"), ACP_V1);
     void *value = acp_arena_alloc(&arena, acp_type_size(type));
-    assert_int_equal(acp_decode(type, ACP_V1, acp_raw(json), &arena, value, NULL), 0);
+    assert_int_equal(acp_decode(type, ACP_V1, acp_raw_from(json), &arena, value, NULL), 0);
     assert_int_equal(acp_buf_append(&out, "x", 1), 0);
     assert_int_equal(acp_encode_text(type, ACP_V1, value, &out, NULL), 0);
     assert_text_equal(acp_buf_view(&out), "x{\"text\":\"hi\"}");
@@ -341,8 +341,8 @@ static void variants_and_types_of_the_other_version_are_refused(void **state)
 {
     (void) state;
     struct acp_session_notification m;
-    acp_session_notification_init(&m, acp_str("s"));
-    acp_session_update_init_agent_message(&m.update, acp_str("m"));
+    acp_session_notification_init(&m, acp_str_from("s"));
+    acp_session_update_init_agent_message(&m.update, acp_str_from("m"));
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m, ACP_ERR_VARIANT,
                    "update.sessionUpdate", "is not part of this version");
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V2, &m, ACP_ERR_ARGUMENT, "",
@@ -359,13 +359,13 @@ static void variants_and_types_of_the_other_version_are_refused(void **state)
                    "no such type in this version"); /* an enum is no message */
 
     struct acp_tool_call_update t;
-    acp_tool_call_update_init(&t, acp_str("c"));
+    acp_tool_call_update_init(&t, acp_str_from("c"));
     t.status.is = ACP_TOOL_CALL_STATUS_PAUSED;
     expect(ACP_TYPE_TOOL_CALL_UPDATE, ACP_V2, &t, "{'toolCallId':'c','status':'paused'}");
     expect_refused(ACP_TYPE_TOOL_CALL_UPDATE, ACP_V1, &t, ACP_ERR_VARIANT, "status",
                    "is not part of this version");
     t.status.is = ACP_TOOL_CALL_STATUS_UNLISTED;
-    t.status.text = acp_str("napping");
+    t.status.text = acp_str_from("napping");
     expect(ACP_TYPE_TOOL_CALL_UPDATE, ACP_V2, &t, "{'toolCallId':'c','status':'napping'}");
     expect_refused(ACP_TYPE_TOOL_CALL_UPDATE, ACP_V1, &t, ACP_ERR_VARIANT, "status",
                    "is not part of this version");
@@ -377,20 +377,20 @@ static void what_is_required_must_be_there(void **state)
 {
     (void) state;
     struct acp_session_notification m;
-    acp_session_notification_init(&m, acp_str("s"));
+    acp_session_notification_init(&m, acp_str_from("s"));
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m, ACP_ERR_MISSING,
                    "update.sessionUpdate", "is required but missing");
     acp_session_update_init_agent_message_chunk(&m.update);
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m, ACP_ERR_MISSING,
                    "update.content.type", "is required but missing");
-    acp_content_block_init_text(&m.update.agent_message_chunk.content, acp_str(NULL));
+    acp_content_block_init_text(&m.update.agent_message_chunk.content, acp_str_from(NULL));
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m, ACP_ERR_MISSING,
                    "update.content.text", "is required but missing");
     m.update.agent_message_chunk.content.text.text = acp_str_null();
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m, ACP_ERR_MISSING,
                    "update.content.text", "is required but missing");
-    m.update.agent_message_chunk.content.text.text = acp_str("x");
-    m.session_id = acp_str(NULL);
+    m.update.agent_message_chunk.content.text.text = acp_str_from("x");
+    m.session_id = acp_str_from(NULL);
     expect_refused(ACP_TYPE_SESSION_NOTIFICATION, ACP_V1, &m, ACP_ERR_MISSING, "sessionId",
                    "is required but missing");
 
@@ -398,9 +398,9 @@ static void what_is_required_must_be_there(void **state)
     struct acp_tool_call t;
     for (int i = 0; i < 3; i++) {
         acp_tool_call_content_init_content(&items[i]);
-        acp_content_block_init_text(&items[i].content.content, acp_str(i == 2 ? NULL : "x"));
+        acp_content_block_init_text(&items[i].content.content, acp_str_from(i == 2 ? NULL : "x"));
     }
-    acp_tool_call_init(&t, acp_str("c"), acp_str("t"));
+    acp_tool_call_init(&t, acp_str_from("c"), acp_str_from("t"));
     t.content = (struct acp_tool_call_content_list){items, 3};
     expect_refused(ACP_TYPE_TOOL_CALL, ACP_V1, &t, ACP_ERR_MISSING, "content[2].content.text",
                    "is required but missing");
@@ -417,7 +417,7 @@ static void values_out_of_range_are_refused(void **state)
 {
     (void) state;
     struct acp_tool_call_location where;
-    acp_tool_call_location_init(&where, acp_str("/f"));
+    acp_tool_call_location_init(&where, acp_str_from("/f"));
     static const struct {
         int64_t line;
         bool v1;
@@ -442,7 +442,7 @@ static void values_out_of_range_are_refused(void **state)
     expect_refused(ACP_TYPE_INITIALIZE_REQUEST, ACP_V1, &init, ACP_ERR_RANGE, "protocolVersion",
                    "is outside of its range");
     struct acp_cost cost;
-    acp_cost_init(&cost, (double) NAN, acp_str("USD"));
+    acp_cost_init(&cost, (double) NAN, acp_str_from("USD"));
     expect_refused(ACP_TYPE_COST, ACP_V1, &cost, ACP_ERR_RANGE, "amount",
                    "is outside of its range");
     struct acp_annotations notes;
@@ -452,11 +452,11 @@ static void values_out_of_range_are_refused(void **state)
     expect_refused(ACP_TYPE_ANNOTATIONS, ACP_V2, &notes, ACP_ERR_RANGE, "priority",
                    "is outside of its range");
     struct acp_notice notice;
-    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_INFO, acp_str(""));
+    acp_notice_init(&notice, ACP_NOTICE_SEVERITY_INFO, acp_str_from(""));
     expect_refused(ACP_TYPE_NOTICE, ACP_V2, &notice, ACP_ERR_RANGE, "title",
                    "is outside of its range");
     struct acp_prompt_request prompt;
-    acp_prompt_request_init(&prompt, acp_str("s"), NULL, 0);
+    acp_prompt_request_init(&prompt, acp_str_from("s"), NULL, 0);
     expect(ACP_TYPE_PROMPT_REQUEST, ACP_V1, &prompt, "{'sessionId':'s','prompt':[]}");
     expect_refused(ACP_TYPE_PROMPT_REQUEST, ACP_V2, &prompt, ACP_ERR_RANGE, "prompt",
                    "has too few items");
@@ -467,29 +467,29 @@ static void raw_json_is_checked_before_it_goes_out(void **state)
     (void) state;
     struct acp_session_info_update m;
     acp_session_info_update_init(&m);
-    m.meta = acp_raw("{\"a\":\n1}");
+    m.meta = acp_raw_from("{\"a\":\n1}");
     expect(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V1, &m, "{'_meta':{'a': 1}}");
-    m.meta = acp_raw("null");
+    m.meta = acp_raw_from("null");
     expect(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V1, &m, "{'_meta':null}");
-    m.meta = acp_raw("[1]");
+    m.meta = acp_raw_from("[1]");
     expect_refused(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V1, &m, ACP_ERR_TYPE, "_meta",
                    "must be an object");
-    m.meta = acp_raw("{\"a\":}");
+    m.meta = acp_raw_from("{\"a\":}");
     expect_refused(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V1, &m, ACP_ERR_SYNTAX, "_meta",
                    "not valid JSON");
-    m.meta = acp_raw("{} , \"injected\":1");
+    m.meta = acp_raw_from("{} , \"injected\":1");
     expect_refused(ACP_TYPE_SESSION_INFO_UPDATE, ACP_V1, &m, ACP_ERR_SYNTAX, "_meta",
                    "not valid JSON");
 
     struct acp_update_session_notification u;
-    acp_update_session_notification_init(&u, acp_str("s"));
+    acp_update_session_notification_init(&u, acp_str_from("s"));
     u.update.is = ACP_SESSION_UPDATE_UNLISTED;
     expect_refused(ACP_TYPE_UPDATE_SESSION_NOTIFICATION, ACP_V2, &u, ACP_ERR_MISSING, "update",
                    "needs its raw text");
-    u.update.raw = acp_raw("{\"sessionUpdate\":\"_own\",\n\"x\":1}");
+    u.update.raw = acp_raw_from("{\"sessionUpdate\":\"_own\",\n\"x\":1}");
     expect(ACP_TYPE_UPDATE_SESSION_NOTIFICATION, ACP_V2, &u,
            "{'sessionId':'s','update':{'sessionUpdate':'_own', 'x':1}}");
-    u.update.raw = acp_raw("{\"sessionUpdate\":");
+    u.update.raw = acp_raw_from("{\"sessionUpdate\":");
     expect_refused(ACP_TYPE_UPDATE_SESSION_NOTIFICATION, ACP_V2, &u, ACP_ERR_SYNTAX, "update",
                    "not valid JSON");
 }
@@ -500,7 +500,7 @@ static void encoding_takes_its_place_among_other_values(void **state)
     struct acp_buf buf;
     struct acp_json_writer w;
     struct acp_error error;
-    acp_error_init(&error, -32000, acp_str("no"));
+    acp_error_init(&error, -32000, acp_str_from("no"));
     acp_buf_init(&buf, 1 << 16);
     acp_json_writer_init(&w, &buf);
     acp_json_begin_array(&w);
@@ -521,8 +521,9 @@ static void a_full_buffer_is_an_error_not_half_a_message(void **state)
     struct acp_content_block blocks[8];
     struct acp_prompt_request m;
     for (size_t i = 0; i < COUNT(blocks); i++)
-        acp_content_block_init_text(&blocks[i], acp_str("text\nwith escapes and \xFF bytes \x01"));
-    acp_prompt_request_init(&m, acp_str("s"), blocks, COUNT(blocks));
+        acp_content_block_init_text(&blocks[i],
+                                    acp_str_from("text\nwith escapes and \xFF bytes \x01"));
+    acp_prompt_request_init(&m, acp_str_from("s"), blocks, COUNT(blocks));
     size_t whole = 0;
     for (size_t max = 2000; max-- > 0;) {
         struct acp_buf buf;

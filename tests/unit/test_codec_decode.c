@@ -175,11 +175,12 @@ static void a_line_of_560_kilobytes(void **state)
                                         "\"input\":%s}",
                                         i ? "," : "", i, i, i % 2 ? "null" : "{\"hint\":\"h\"}"),
                          0);
-    assert_int_equal(acp_buf_append_str(&buf, acp_str("]}}}")), 0);
+    assert_int_equal(acp_buf_append_str(&buf, acp_str_from("]}}}")), 0);
     assert_true(buf.len > 560000);
     struct acp_scan scan;
     struct acp_session_notification m;
-    assert_int_equal(acp_scan(acp_raw_n(buf.data, buf.len), acp_str(NULL), &scan, NULL), 0);
+    assert_int_equal(
+        acp_scan_message(acp_raw_n(buf.data, buf.len), acp_str_from(NULL), &scan, NULL), 0);
     assert_int_equal(acp_session_notification_decode(ACP_V1, scan.params, &arena, &m, NULL), 0);
     const struct acp_available_command_list *list =
         &m.update.available_commands_update.available_commands;
@@ -575,16 +576,17 @@ static void dropped_items_cost_little(void **state)
     struct acp_plan m;
     acp_buf_init(&buf, 1 << 20);
     acp_arena_init(&small, 1 << 16);
-    assert_int_equal(acp_buf_append_str(&buf, acp_str("{\"entries\":[")), 0);
+    assert_int_equal(acp_buf_append_str(&buf, acp_str_from("{\"entries\":[")), 0);
     for (int i = 0; i < BAD; i++)
         assert_int_equal(acp_buf_append(&buf, "0,", 2), 0);
     for (int i = 0; i < 4; i++)
-        assert_int_equal(acp_buf_append_str(&buf, acp_str("{\"content\":\"c\",\"priority\":\"low\","
-                                                          "\"status\":\"pending\"},")),
-                         0);
+        assert_int_equal(
+            acp_buf_append_str(&buf, acp_str_from("{\"content\":\"c\",\"priority\":\"low\","
+                                                  "\"status\":\"pending\"},")),
+            0);
     for (int i = 0; i < BAD; i++)
         assert_int_equal(acp_buf_append(&buf, "0,", 2), 0);
-    assert_int_equal(acp_buf_append_str(&buf, acp_str("{}]}")), 0);
+    assert_int_equal(acp_buf_append_str(&buf, acp_str_from("{}]}")), 0);
     assert_int_equal(acp_plan_decode(ACP_V1, acp_raw_n(buf.data, buf.len), &small, &m, NULL), 0);
     assert_int_equal(m.entries.count, 4);
     assert_text_equal(m.entries.items[3].content, "c");
@@ -607,7 +609,8 @@ static void types_and_modes_that_do_not_exist_are_refused(void **state)
     refuse(ACP_TYPE_USAGE, ACP_V1, "{}", ACP_ERR_ARGUMENT, "", text);
     refuse(ACP_TYPE_STOP_REASON, ACP_V1, "{}", ACP_ERR_ARGUMENT, "", text);
     struct acp_plan m;
-    assert_int_equal(acp_plan_decode(ACP_V1, acp_raw(NULL), &arena, &m, NULL), ACP_ERR_ARGUMENT);
+    assert_int_equal(acp_plan_decode(ACP_V1, acp_raw_from(NULL), &arena, &m, NULL),
+                     ACP_ERR_ARGUMENT);
 }
 
 /* A small arena: NOMEM or success, never a crash, for every size. */

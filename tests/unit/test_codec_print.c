@@ -169,7 +169,7 @@ static void arguments_and_limits(void **state)
 {
     (void) state;
     struct acp_text_content m;
-    acp_text_content_init(&m, acp_str("a text of some length, longer than the buffer"));
+    acp_text_content_init(&m, acp_str_from("a text of some length, longer than the buffer"));
     for (size_t max = 0; max < 80; max++) {
         struct acp_buf out;
         acp_buf_init(&out, max);

@@ -44,7 +44,8 @@ static void methods_that_everybody_knows(void **state)
             struct acp_method found;
             int in = m < 2 ? methods[i].v1 : methods[i].v2;
             bool want = in == 1 || (in == 2 && (modes[m] & ACP_UNSTABLE));
-            bool got = acp_method_find(acp_str(methods[i].name), methods[i].from, modes[m], &found);
+            bool got =
+                acp_method_find(acp_str_from(methods[i].name), methods[i].from, modes[m], &found);
             CHECK_ROW(got == want, i, "%s in mode %u", methods[i].name, modes[m]);
             if (!got)
                 continue;
@@ -119,11 +120,11 @@ static void names_that_are_no_method_are_not_found(void **state)
     struct acp_method found;
     for (size_t i = 0; i < COUNT(names); i++)
         for (size_t m = 0; m < COUNT(modes); m++)
-            assert_false(acp_method_find(acp_str(names[i]), ACP_SIDE_ANY, modes[m], &found));
-    assert_false(acp_method_find(acp_str("initialize"), ACP_SIDE_AGENT, ACP_V1, &found));
-    assert_false(acp_method_find(acp_str("session/update"), ACP_SIDE_CLIENT, ACP_V1, &found));
-    assert_false(acp_method_find(acp_str("initialize"), ACP_SIDE_CLIENT, 0, &found));
-    assert_false(acp_method_find(acp_str(NULL), ACP_SIDE_CLIENT, ACP_V1, &found));
+            assert_false(acp_method_find(acp_str_from(names[i]), ACP_SIDE_ANY, modes[m], &found));
+    assert_false(acp_method_find(acp_str_from("initialize"), ACP_SIDE_AGENT, ACP_V1, &found));
+    assert_false(acp_method_find(acp_str_from("session/update"), ACP_SIDE_CLIENT, ACP_V1, &found));
+    assert_false(acp_method_find(acp_str_from("initialize"), ACP_SIDE_CLIENT, 0, &found));
+    assert_false(acp_method_find(acp_str_from(NULL), ACP_SIDE_CLIENT, ACP_V1, &found));
     assert_false(acp_method_at(0, 0, &found));
 }
 
@@ -131,30 +132,30 @@ static void gates_are_those_of_the_version(void **state)
 {
     (void) state;
     struct acp_method m;
-    assert_true(acp_method_find(acp_str("session/load"), ACP_SIDE_CLIENT, ACP_V1, &m));
+    assert_true(acp_method_find(acp_str_from("session/load"), ACP_SIDE_CLIENT, ACP_V1, &m));
     assert_text_equal(m.gate, "agentCapabilities.loadSession");
-    assert_true(acp_method_find(acp_str("session/prompt"), ACP_SIDE_CLIENT, ACP_V1, &m));
+    assert_true(acp_method_find(acp_str_from("session/prompt"), ACP_SIDE_CLIENT, ACP_V1, &m));
     assert_null(m.gate.ptr);
-    assert_true(acp_method_find(acp_str("session/prompt"), ACP_SIDE_CLIENT, ACP_V2, &m));
+    assert_true(acp_method_find(acp_str_from("session/prompt"), ACP_SIDE_CLIENT, ACP_V2, &m));
     assert_text_equal(m.gate, "capabilities.session");
-    assert_true(acp_method_find(acp_str("tool_call/cancel"), ACP_SIDE_CLIENT, ACP_V2, &m));
+    assert_true(acp_method_find(acp_str_from("tool_call/cancel"), ACP_SIDE_CLIENT, ACP_V2, &m));
     assert_text_equal(m.gate, "capabilities.cancel of the tool call");
 }
 
 static void types_differ_between_versions_where_names_do_not(void **state)
 {
     (void) state;
-    assert_int_equal(acp_type_find(acp_str("AvailableCommand"), ACP_V1),
+    assert_int_equal(acp_type_find(acp_str_from("AvailableCommand"), ACP_V1),
                      ACP_TYPE_AVAILABLE_COMMAND);
-    assert_int_equal(acp_type_find(acp_str("AvailableCommand"), ACP_V2),
+    assert_int_equal(acp_type_find(acp_str_from("AvailableCommand"), ACP_V2),
                      ACP_TYPE_AVAILABLE_COMMAND_V2);
-    assert_int_equal(acp_type_find(acp_str("Plan"), ACP_V1), ACP_TYPE_PLAN);
-    assert_int_equal(acp_type_find(acp_str("Plan"), ACP_V2), ACP_TYPE_NONE);
-    assert_int_equal(acp_type_find(acp_str("Usage"), ACP_V1), ACP_TYPE_NONE);
-    assert_int_equal(acp_type_find(acp_str("Usage"), ACP_V1 | ACP_UNSTABLE), ACP_TYPE_USAGE);
-    assert_int_equal(acp_type_find(acp_str("Plan"), 0), ACP_TYPE_NONE);
-    assert_int_equal(acp_type_find(acp_str(""), ACP_V1), ACP_TYPE_NONE);
-    assert_int_equal(acp_type_find(acp_str("plan"), ACP_V1), ACP_TYPE_NONE);
+    assert_int_equal(acp_type_find(acp_str_from("Plan"), ACP_V1), ACP_TYPE_PLAN);
+    assert_int_equal(acp_type_find(acp_str_from("Plan"), ACP_V2), ACP_TYPE_NONE);
+    assert_int_equal(acp_type_find(acp_str_from("Usage"), ACP_V1), ACP_TYPE_NONE);
+    assert_int_equal(acp_type_find(acp_str_from("Usage"), ACP_V1 | ACP_UNSTABLE), ACP_TYPE_USAGE);
+    assert_int_equal(acp_type_find(acp_str_from("Plan"), 0), ACP_TYPE_NONE);
+    assert_int_equal(acp_type_find(acp_str_from(""), ACP_V1), ACP_TYPE_NONE);
+    assert_int_equal(acp_type_find(acp_str_from("plan"), ACP_V1), ACP_TYPE_NONE);
     assert_text_equal(acp_type_name(ACP_TYPE_PLAN), "Plan");
     assert_int_equal(acp_type_size(ACP_TYPE_PLAN), sizeof(struct acp_plan));
     assert_null(acp_type_name(-1).ptr);

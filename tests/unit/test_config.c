@@ -64,7 +64,8 @@ static void trust_project(const char *text)
     acp_arena_init(&arena, 0);
     acp_buf_init(&why, 1000);
     assert_int_equal(
-        trust_add(trust_file(test_environment, &arena), test_path("p"), acp_str(text), &why), 0);
+        trust_add(trust_file(test_environment, &arena), test_path("p"), acp_str_from(text), &why),
+        0);
     acp_buf_finish(&why);
     acp_arena_finish(&arena);
 }
@@ -670,7 +671,7 @@ static void a_project_that_is_not_trusted_can_only_restrict(void **state)
     assert_string_equal(config_text(config, CONFIG_MODEL), "theirs");
     struct acp_policy *policy = NULL;
     assert_int_equal(config_policy(config, &policy), 0);
-    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_SAFE);
+    assert_int_equal(acp_policy_get_mode(policy), ACP_POLICY_SAFE);
     assert_int_equal(acp_policy_rule_count(policy), 3);
     for (size_t i = 0; i < 3; i++)
         assert_int_not_equal(acp_policy_rule_at(policy, i)->verdict, ACP_VERDICT_ALLOW);
@@ -696,11 +697,11 @@ static void a_trusted_project_is_taken_as_it_is_until_it_changes(void **state)
     assert_string_equal(config_env(config)[0], "LD_PRELOAD=evil");
     struct acp_policy *policy = NULL;
     assert_int_equal(config_policy(config, &policy), 0);
-    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_get_mode(policy), ACP_POLICY_FULL);
     assert_int_equal(acp_policy_rule_count(policy), 4);
     /* What the user denies stays denied. */
     struct acp_action action = {
-        .kind = ACP_TOOL_KIND_OTHER, .tool = acp_str("mine"), .cwd = acp_str("/")};
+        .kind = ACP_TOOL_KIND_OTHER, .tool = acp_str_from("mine"), .cwd = acp_str_from("/")};
     assert_int_equal(acp_policy_decide(policy, NULL, &action, 0, true).verdict, ACP_VERDICT_DENY);
     acp_policy_free(policy);
     config_free(config);
@@ -741,7 +742,7 @@ static void projects_can_choose_stricter_modes_and_approval(void **state)
         struct config *config = load();
         struct acp_policy *policy = NULL;
         assert_int_equal(config_policy(config, &policy), 0);
-        const char *holds = acp_policy_mode_name(acp_policy_mode(policy));
+        const char *holds = acp_policy_mode_name(acp_policy_get_mode(policy));
         CHECK_ROW(strcmp(holds, rows[i].holds) == 0, i, "%s", holds);
         CHECK_ROW((report.len > 0) == (strcmp(holds, rows[i].project) != 0), i, "%s",
                   test_cstr(&report));
@@ -767,7 +768,7 @@ static void rules_of_a_file_that_the_user_names_are_added(void **state)
     struct config *config = load();
     assert_int_equal(config_add_policy_file(config, "rules.json", &report), 0);
     assert_int_equal(config_policy(config, &policy), 0);
-    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_get_mode(policy), ACP_POLICY_FULL);
     assert_int_equal(acp_policy_rule_count(policy), 2);
     assert_int_equal(acp_policy_rule_at(policy, 1)->verdict, ACP_VERDICT_ALLOW);
     assert_string_equal(config_origin(config, CONFIG_PERMISSIONS).where, "rules.json");
@@ -856,15 +857,15 @@ static void every_key_is_in_the_manual_and_found_by_name(void **state)
         char heading[80];
         (void) snprintf(heading, sizeof(heading), "*%s* (", key->name);
         assert_non_null(strstr(test_cstr(&out), heading));
-        assert_int_equal(config_find_key(acp_str(key->name)), i);
+        assert_int_equal(config_find_key(acp_str_from(key->name)), i);
         if (key->environment)
             assert_non_null(strstr(test_cstr(&out), key->environment));
         /* What a project may restrict is a choice in order, or sorts itself out. */
         if (key->project == CONFIG_PROJECT_STRICTER)
             assert_true(key->type == CONFIG_TYPE_CHOICE || key->type == CONFIG_TYPE_POLICY);
     }
-    assert_int_equal(config_find_key(acp_str("context_servers")), CONFIG_MCP_SERVERS);
-    assert_int_equal(config_find_key(acp_str("log")), CONFIG_COUNT);
+    assert_int_equal(config_find_key(acp_str_from("context_servers")), CONFIG_MCP_SERVERS);
+    assert_int_equal(config_find_key(acp_str_from("log")), CONFIG_COUNT);
     acp_buf_finish(&out);
 }
 

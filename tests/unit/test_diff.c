@@ -231,16 +231,16 @@ static void scripts_in_the_small(void **state)
     (void) state;
     struct acp_str none = {NULL, 0};
     expect_script(none, none, "");
-    expect_script(acp_str_null(), acp_str(""), "");
-    expect_script(none, acp_str("a\nb"), "0,0>0,2");
-    expect_script(acp_str("a\nb"), none, "0,2>0,0");
-    expect_script(acp_str("a\nb\nc\n"), acp_str("a\nb\nc\n"), "");
-    expect_script(acp_str("a\nb\nc\n"), acp_str("a\nB\nc\n"), "1,1>1,1");
-    expect_script(acp_str("a\nb\nc\n"), acp_str("b\nc\nd\n"), "0,1>0,0 3,0>2,1");
+    expect_script(acp_str_null(), acp_str_from(""), "");
+    expect_script(none, acp_str_from("a\nb"), "0,0>0,2");
+    expect_script(acp_str_from("a\nb"), none, "0,2>0,0");
+    expect_script(acp_str_from("a\nb\nc\n"), acp_str_from("a\nb\nc\n"), "");
+    expect_script(acp_str_from("a\nb\nc\n"), acp_str_from("a\nB\nc\n"), "1,1>1,1");
+    expect_script(acp_str_from("a\nb\nc\n"), acp_str_from("b\nc\nd\n"), "0,1>0,0 3,0>2,1");
     /* The end of a line is a part of it. */
-    expect_script(acp_str("a\nb"), acp_str("a\nb\n"), "1,1>1,1");
-    expect_script(acp_str("a\nb\n"), acp_str("a\r\nb\n"), "0,1>0,1");
-    expect_script(acp_str("a\rb\n"), acp_str("a\rc\n"), "0,1>0,1");
+    expect_script(acp_str_from("a\nb"), acp_str_from("a\nb\n"), "1,1>1,1");
+    expect_script(acp_str_from("a\nb\n"), acp_str_from("a\r\nb\n"), "0,1>0,1");
+    expect_script(acp_str_from("a\rb\n"), acp_str_from("a\rc\n"), "0,1>0,1");
     struct acp_str old_text = ACP_STR("a\0b\nx\n");
     struct acp_str new_text = ACP_STR("a\0c\nx\n");
     expect_script(old_text, new_text, "0,1>0,1");
@@ -249,14 +249,15 @@ static void scripts_in_the_small(void **state)
 static void edits_stand_as_low_as_they_can(void **state)
 {
     (void) state;
-    expect_script(acp_str("x\nx\nx\n"), acp_str("x\nx\nx\nx\n"), "3,0>3,1");
-    expect_script(acp_str("x\nx\nx\nx\n"), acp_str("x\nx\nx\n"), "3,1>3,0");
-    expect_script(acp_str("1\nf {\n}\ng {\n}\n"), acp_str("2\nf {\n}\nh {\n}\ng {\n}\n"),
+    expect_script(acp_str_from("x\nx\nx\n"), acp_str_from("x\nx\nx\nx\n"), "3,0>3,1");
+    expect_script(acp_str_from("x\nx\nx\nx\n"), acp_str_from("x\nx\nx\n"), "3,1>3,0");
+    expect_script(acp_str_from("1\nf {\n}\ng {\n}\n"), acp_str_from("2\nf {\n}\nh {\n}\ng {\n}\n"),
                   "0,1>0,1 3,0>3,2");
     /* Below the last edit of the search stands the common tail: it may go into that too. */
-    expect_script(acp_str("1\nf {\n}\n"), acp_str("2\nf {\n}\nh {\n}\n"), "0,1>0,1 3,0>3,2");
+    expect_script(acp_str_from("1\nf {\n}\n"), acp_str_from("2\nf {\n}\nh {\n}\n"),
+                  "0,1>0,1 3,0>3,2");
     /* One that comes to touch the next joins it. */
-    expect_script(acp_str("0\nx\nx\nb\n"), acp_str("1\nx\nx\nx\nc\n"), "0,1>0,1 3,1>3,2");
+    expect_script(acp_str_from("0\nx\nx\nb\n"), acp_str_from("1\nx\nx\nx\nc\n"), "0,1>0,1 3,1>3,2");
 }
 
 static void failures_of_scripts(void **state)
@@ -265,8 +266,8 @@ static void failures_of_scripts(void **state)
     struct acp_arena arena;
     struct acp_diff_script script;
     acp_arena_init(&arena, 8);
-    struct acp_str text = acp_str("a\n");
-    assert_int_equal(acp_diff_lines(text, acp_str("b\n"), &arena, &script), ACP_ERR_NOMEM);
+    struct acp_str text = acp_str_from("a\n");
+    assert_int_equal(acp_diff_lines(text, acp_str_from("b\n"), &arena, &script), ACP_ERR_NOMEM);
     /* Never read: it is too long for that. */
     struct acp_str large = {"", (size_t) ACP_DIFF_MAX_BYTES + 1};
     assert_int_equal(acp_diff_lines(large, text, &arena, &script), ACP_ERR_LIMIT);
@@ -426,8 +427,8 @@ static void colliding_lines_take_bounded_time(void **state)
 
 static struct acp_diff_patch_options named(const char *old_path, const char *new_path)
 {
-    return (struct acp_diff_patch_options){.old_path = acp_str(old_path),
-                                           .new_path = acp_str(new_path)};
+    return (struct acp_diff_patch_options){.old_path = acp_str_from(old_path),
+                                           .new_path = acp_str_from(new_path)};
 }
 
 static void expect_patch(const struct acp_diff_patch_options *options, const char *old_text,
@@ -436,7 +437,8 @@ static void expect_patch(const struct acp_diff_patch_options *options, const cha
     struct acp_buf out;
     acp_buf_init(&out, MEGABYTE);
     add(&out, "before", 6);
-    assert_int_equal(acp_diff_patch(options, acp_str(old_text), acp_str(new_text), &out), 0);
+    assert_int_equal(acp_diff_patch(options, acp_str_from(old_text), acp_str_from(new_text), &out),
+                     0);
     add(&out, "", 1);
     assert_string_equal(acp_buf_view(&out).ptr + 6, want);
     acp_buf_finish(&out);
@@ -539,7 +541,7 @@ static void failures_of_patches(void **state)
     (void) state;
     struct acp_buf out;
     acp_buf_init(&out, MEGABYTE);
-    struct acp_str a = acp_str("a\n");
+    struct acp_str a = acp_str_from("a\n");
     struct acp_str none = {NULL, 0};
     struct acp_diff_patch_options o = named(NULL, NULL);
     assert_int_equal(acp_diff_patch(&o, none, none, &out), ACP_ERR_ARGUMENT);
@@ -561,7 +563,7 @@ static void failures_of_patches(void **state)
     for (size_t max = 6; err; max++) {
         acp_buf_init(&out, max);
         add(&out, "before", 6);
-        err = acp_diff_patch(&o, acp_str("1\n2\n3"), acp_str("1\n2\n4"), &out);
+        err = acp_diff_patch(&o, acp_str_from("1\n2\n3"), acp_str_from("1\n2\n4"), &out);
         assert_true(err == 0 || err == ACP_ERR_LIMIT);
         assert_true(err == 0 || acp_str_is(acp_buf_view(&out), "before"));
         acp_buf_finish(&out);

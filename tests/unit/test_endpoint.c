@@ -89,10 +89,11 @@ static void two_loops_that_both_write_first_do_not_deadlock(void **state)
         assert_int_equal(acp_peer_new(&options, &handler, &s[i], &s[i].peer), 0);
         s[i].other = &s[1 - i];
         for (int n = 0; n < CALLS; n++) {
-            struct acp_request request = {.method = acp_str("m"), .reply = on_reply, .user = &s[i]};
-            assert_int_equal(acp_peer_request(s[i].peer, &request, acp_raw(params), NULL), 0);
+            struct acp_request request = {
+                .method = acp_str_from("m"), .reply = on_reply, .user = &s[i]};
+            assert_int_equal(acp_peer_request(s[i].peer, &request, acp_raw_from(params), NULL), 0);
         }
-        assert_true(acp_peer_is_pressed(s[i].peer));
+        assert_true(acp_peer_is_above_high_water(s[i].peer));
     }
     uint64_t now = 1000;
     while (s[0].answered < CALLS || s[1].answered < CALLS) {
@@ -122,8 +123,8 @@ static void a_side_that_is_not_read_is_served_a_little_only(void **state)
     struct acp_endpoint *end = acp_peer_endpoint(peer);
     acp_endpoint_poll(end, 5, &want);
     assert_true(want.input == SIZE_MAX && !want.output && want.timeout_ms == -1);
-    while (!acp_peer_is_pressed(peer))
-        assert_int_equal(acp_peer_notify(peer, acp_str("n"), acp_raw(NULL)), 0);
+    while (!acp_peer_is_above_high_water(peer))
+        assert_int_equal(acp_peer_notify(peer, acp_str_from("n"), acp_raw_from(NULL)), 0);
     acp_endpoint_poll(end, 10, &want);
     assert_true(want.input == 0 && want.output > 100 && want.timeout_ms > 0);
     uint64_t breath = want.due_at;
@@ -159,19 +160,19 @@ static void a_loop_is_woken_for_output_and_for_deadlines(void **state)
     assert_int_equal(acp_peer_new(NULL, NULL, NULL, &peer), 0);
     struct acp_endpoint *end = acp_peer_endpoint(peer);
     acp_endpoint_on_wake(end, count, &wakes);
-    assert_int_equal(acp_peer_notify(peer, acp_str("n"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(peer, acp_str_from("n"), acp_raw_from(NULL)), 0);
     assert_int_equal(wakes, 1);
-    assert_int_equal(acp_peer_notify(peer, acp_str("n"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(peer, acp_str_from("n"), acp_raw_from(NULL)), 0);
     assert_int_equal(wakes, 1); /* it knows */
-    struct acp_request request = {.method = acp_str("m"), .timeout_ms = 100};
-    assert_int_equal(acp_peer_request(peer, &request, acp_raw(NULL), NULL), 0);
+    struct acp_request request = {.method = acp_str_from("m"), .timeout_ms = 100};
+    assert_int_equal(acp_peer_request(peer, &request, acp_raw_from(NULL), NULL), 0);
     assert_int_equal(wakes, 2); /* its time begins with the next tick */
     assert_int_equal(acp_endpoint_deadline(end), 0);
     acp_endpoint_tick(end, 1000);
     assert_int_equal(acp_endpoint_deadline(end), 1100);
     acp_endpoint_on_wake(end, NULL, NULL);
     acp_endpoint_sent(end, acp_endpoint_output(end).len);
-    assert_int_equal(acp_peer_notify(peer, acp_str("n"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(peer, acp_str_from("n"), acp_raw_from(NULL)), 0);
     assert_int_equal(wakes, 2);
     acp_peer_free(peer);
 }
@@ -235,7 +236,7 @@ static void messages_say_where_they_belong(void **state)
                     session);
     give(end, line);
     assert_non_null(turn);
-    assert_int_equal(acp_turn_text(turn, acp_str("a\nb")), 0);
+    assert_int_equal(acp_turn_send_text(turn, acp_str_from("a\nb")), 0);
     assert_int_equal(acp_turn_end(turn, ACP_STOP_END_TURN), 0);
     assert_int_equal(acp_endpoint_next_message(end, &out), 1);
     assert_int_equal(out.kind, ACP_MESSAGE_NOTIFICATION);
@@ -261,13 +262,13 @@ static void on_echo(struct acp_peer *peer, acp_call call, const struct acp_messa
     if (acp_str_is(message->method, "more")) {
         assert_int_equal(
             acp_peer_receive_message(
-                peer, acp_raw("{\"jsonrpc\":\"2.0\",\n\"id\":2,\"method\":\"echo\"}"), 1),
+                peer, acp_raw_from("{\"jsonrpc\":\"2.0\",\n\"id\":2,\"method\":\"echo\"}"), 1),
             0);
         assert_int_equal(*depth, 0);
     } else {
         ++*depth;
     }
-    assert_int_equal(acp_peer_result(peer, call, acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_result(peer, call, acp_raw_from(NULL)), 0);
 }
 
 static void messages_have_the_limits_of_bytes(void **state)
@@ -298,19 +299,19 @@ static void messages_have_the_limits_of_bytes(void **state)
     /* Pressure counts the same bytes. */
     for (int i = 0; i < 10; i++)
         give(end, "{'jsonrpc':'2.0','id':4,'method':'echo'}");
-    assert_true(acp_peer_is_pressed(peer));
+    assert_true(acp_peer_is_above_high_water(peer));
     assert_int_equal(acp_endpoint_wanted(end, 2), 0);
     while (acp_endpoint_next_message(end, &out) == 1)
         acp_endpoint_message_sent(end);
-    assert_false(acp_peer_is_pressed(peer));
+    assert_false(acp_peer_is_above_high_water(peer));
     acp_peer_close(peer, ACP_ERR_CLOSED);
-    assert_int_equal(acp_endpoint_receive_message(end, acp_raw("{}"), 3), ACP_ERR_CLOSED);
+    assert_int_equal(acp_endpoint_receive_message(end, acp_raw_from("{}"), 3), ACP_ERR_CLOSED);
     acp_peer_free(peer);
     /* A stream of another framing has no lines to take messages from. */
     assert_int_equal(acp_peer_new(&(struct acp_peer_options){.framing = ACP_FRAMING_CONTENT_LENGTH},
                                   NULL, NULL, &peer),
                      0);
-    assert_int_equal(acp_peer_notify(peer, acp_str("n"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(peer, acp_str_from("n"), acp_raw_from(NULL)), 0);
     assert_int_equal(acp_endpoint_next_message(acp_peer_endpoint(peer), &out), ACP_ERR_STATE);
     acp_peer_free(peer);
 }

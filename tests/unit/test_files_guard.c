@@ -42,7 +42,7 @@ static int decide(struct acp_str path, bool writes, struct acp_files_error *e, v
 {
     struct acp_action action = {.kind = writes ? ACP_TOOL_KIND_EDIT : ACP_TOOL_KIND_READ,
                                 .paths = {&path, 1},
-                                .cwd = acp_str(test_home),
+                                .cwd = acp_str_from(test_home),
                                 .is_real = true};
     (void) e;
     (void) user;
@@ -81,7 +81,7 @@ static int setup(void **state)
     acp_policy_set_mode(policy, ACP_POLICY_FULL);
     for (size_t i = 0; i < COUNT(rules); i++)
         assert_int_equal(acp_policy_add(policy, &rules[i], NULL), 0);
-    return acp_roots_new(acp_str(test_home), (struct acp_str_list){NULL, 0}, &roots, NULL);
+    return acp_roots_new(acp_str_from(test_home), (struct acp_str_list){NULL, 0}, &roots, NULL);
 }
 
 static int teardown(void **state)
@@ -95,8 +95,8 @@ static int teardown(void **state)
 static int read_it(const char *name, const struct acp_files_guard *guard, bool walk)
 {
     const struct acp_files_options options = {.guard = guard, .walk = walk};
-    text = acp_str("");
-    return acp_files_read(roots, acp_str(test_path(name)), none, none, &options, &out, &text,
+    text = acp_str_from("");
+    return acp_files_read(roots, acp_str_from(test_path(name)), none, none, &options, &out, &text,
                           &error);
 }
 
@@ -104,7 +104,8 @@ static int write_it(const char *name, const char *content, const struct acp_file
                     bool walk)
 {
     const struct acp_files_options options = {.guard = guard, .walk = walk};
-    return acp_files_write(roots, acp_str(test_path(name)), acp_str(content), &options, &error);
+    return acp_files_write(roots, acp_str_from(test_path(name)), acp_str_from(content), &options,
+                           &error);
 }
 
 static void assert_content(const char *name, const char *wanted)
@@ -149,17 +150,18 @@ static void a_root_behind_a_link_has_its_real_name(void **state)
     (void) state;
     (void) snprintf(alias, sizeof(alias), "%s-alias", test_home);
     assert_int_equal(symlink(test_home, alias), 0);
-    assert_int_equal(acp_roots_new(acp_str(alias), (struct acp_str_list){NULL, 0}, &linked, NULL),
-                     0);
+    assert_int_equal(
+        acp_roots_new(acp_str_from(alias), (struct acp_str_list){NULL, 0}, &linked, NULL), 0);
     (void) snprintf(path, sizeof(path), "%s/to-env", alias);
     for (int walk = 0; walk < 2; walk++) {
         struct acp_files_options options = {.guard = &noting, .walk = walk};
         assert_int_equal(
-            acp_files_read(linked, acp_str(path), none, none, &options, &out, &text, &error), 0);
+            acp_files_read(linked, acp_str_from(path), none, none, &options, &out, &text, &error),
+            0);
         assert_string_equal(seen.path, test_path(".env"));
         options.guard = &deciding;
         assert_int_equal(
-            acp_files_read(linked, acp_str(path), none, none, &options, &out, &text, &error),
+            acp_files_read(linked, acp_str_from(path), none, none, &options, &out, &text, &error),
             ACP_ERR_STATE);
     }
     acp_roots_free(linked);
@@ -212,11 +214,12 @@ static void what_is_no_file_inside_is_never_asked_about(void **state)
     static const char *const special[] = {"/dev/null", "/dev/zero", "/proc/self/environ",
                                           "/proc/self/cwd/open", "/proc/self/fd/0"};
     struct acp_roots *whole = NULL;
-    assert_int_equal(acp_roots_new(acp_str("/"), (struct acp_str_list){NULL, 0}, &whole, NULL), 0);
+    assert_int_equal(acp_roots_new(acp_str_from("/"), (struct acp_str_list){NULL, 0}, &whole, NULL),
+                     0);
     for (size_t i = 0; i < 2 * COUNT(special); i++) {
         struct acp_files_options options = {.guard = &noting, .walk = i % 2};
         int fd = -1;
-        CHECK_ROW(acp_files_open(whole, acp_str(special[i / 2]), &options, &fd, &error) ==
+        CHECK_ROW(acp_files_open(whole, acp_str_from(special[i / 2]), &options, &fd, &error) ==
                       ACP_ERR_STATE,
                   i, "%s", special[i / 2]);
     }
@@ -230,7 +233,7 @@ static int read_buffer(struct acp_str path, struct acp_str *ret, void *user)
     (void) path;
     (void) user;
     buffer_asked++;
-    *ret = acp_str("unsaved secret");
+    *ret = acp_str_from("unsaved secret");
     return 1;
 }
 
@@ -239,12 +242,12 @@ static void an_editors_buffer_is_guarded_as_well(void **state)
     const struct acp_files_hooks hooks = {.read = read_buffer};
     struct acp_files_options options = {.guard = &deciding, .hooks = &hooks};
     (void) state;
-    assert_int_equal(acp_files_read(roots, acp_str(test_path("to-env")), none, none, &options, &out,
-                                    &text, &error),
+    assert_int_equal(acp_files_read(roots, acp_str_from(test_path("to-env")), none, none, &options,
+                                    &out, &text, &error),
                      ACP_ERR_STATE);
     assert_int_equal(buffer_asked, 0);
-    assert_int_equal(acp_files_read(roots, acp_str(test_path("open")), none, none, &options, &out,
-                                    &text, &error),
+    assert_int_equal(acp_files_read(roots, acp_str_from(test_path("open")), none, none, &options,
+                                    &out, &text, &error),
                      0);
     assert_int_equal(buffer_asked, 1);
 }

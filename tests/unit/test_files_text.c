@@ -75,7 +75,7 @@ static int setup(void **state)
     assert_int_equal(symlink("../out", at("@/ws/to-out")), 0);
     assert_int_equal(symlink("../out/secret", at("@/ws/relative")), 0);
     assert_int_equal(symlink("../out/nowhere", at("@/ws/dangling-out")), 0);
-    return acp_roots_new(acp_str(at("@/ws")), (struct acp_str_list){NULL, 0}, &roots, NULL);
+    return acp_roots_new(acp_str_from(at("@/ws")), (struct acp_str_list){NULL, 0}, &roots, NULL);
 }
 
 static int teardown(void **state)
@@ -138,9 +138,9 @@ static void lines_are_counted_from_one(void **state)
                                                            : ACP_PRESENT,
                                     rows[i].limit};
         struct acp_str text;
-        assert_int_equal(
-            acp_files_read(roots, acp_str(at("@/ws/lines")), line, limit, NULL, &out, &text, NULL),
-            0);
+        assert_int_equal(acp_files_read(roots, acp_str_from(at("@/ws/lines")), line, limit, NULL,
+                                        &out, &text, NULL),
+                         0);
         if (!acp_str_is(text, rows[i].text))
             print_error("row %zu: %.*s\n", i, (int) text.len, text.ptr);
         assert_true(acp_str_is(text, rows[i].text));
@@ -154,8 +154,9 @@ static void lines_and_limits_that_cannot_be_are_refused(void **state)
     for (size_t i = 0; i < 5; i++) {
         struct acp_str text;
         struct acp_files_error error;
-        assert_int_equal(acp_files_read(roots, acp_str(at("@/ws/plain")), acp_some_i64(rows[i][0]),
-                                        acp_some_i64(rows[i][1]), NULL, &out, &text, &error),
+        assert_int_equal(acp_files_read(roots, acp_str_from(at("@/ws/plain")),
+                                        acp_some_i64(rows[i][0]), acp_some_i64(rows[i][1]), NULL,
+                                        &out, &text, &error),
                          ACP_ERR_RANGE);
         assert_int_equal(error.code, INVALID);
     }
@@ -172,8 +173,9 @@ static void lines_are_the_same_wherever_blocks_end(void **state)
     const int64_t lines[] = {1, 8191, 8192, 8193, 8194, 16384, 16385, LINES};
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         struct acp_str got;
-        assert_int_equal(acp_files_read(roots, acp_str(at("@/ws/blocks")), acp_some_i64(lines[i]),
-                                        acp_some_i64(3), NULL, &out, &got, NULL),
+        assert_int_equal(acp_files_read(roots, acp_str_from(at("@/ws/blocks")),
+                                        acp_some_i64(lines[i]), acp_some_i64(3), NULL, &out, &got,
+                                        NULL),
                          0);
         size_t from = ((size_t) lines[i] - 1) * LINE;
         size_t left = sizeof(text) - 1 - from;
@@ -210,9 +212,9 @@ static void what_is_not_text_gets_a_clear_error(void **state)
         put_bytes("@/ws/bytes", rows[i].bytes, rows[i].n);
         struct acp_str text = {NULL, 0};
         struct acp_files_error error;
-        assert_int_equal(
-            acp_files_read(roots, acp_str(at("@/ws/bytes")), none, none, NULL, &out, &text, &error),
-            ACP_ERR_UTF8);
+        assert_int_equal(acp_files_read(roots, acp_str_from(at("@/ws/bytes")), none, none, NULL,
+                                        &out, &text, &error),
+                         ACP_ERR_UTF8);
         assert_null(text.ptr);
         assert_int_equal(error.code, FAILED);
         assert_non_null(strstr(error.message, rows[i].word));
@@ -235,17 +237,17 @@ static void sizes_are_limited_to_what_is_returned(void **state)
         struct acp_files_error error = {0};
         struct acp_opt_i64 line = {rows[i].line ? ACP_PRESENT : ACP_ABSENT, rows[i].line};
         struct acp_opt_i64 limit = {rows[i].limit ? ACP_PRESENT : ACP_ABSENT, rows[i].limit};
-        int err = acp_files_read(roots, acp_str(at("@/ws/ten")), line, limit, &options, &out, &text,
-                                 &error);
+        int err = acp_files_read(roots, acp_str_from(at("@/ws/ten")), line, limit, &options, &out,
+                                 &text, &error);
         assert_int_equal(error.code, rows[i].code);
         assert_int_equal(err, rows[i].code ? ACP_ERR_LIMIT : 0);
     }
-    assert_int_equal(
-        acp_files_write(roots, acp_str(at("@/ws/new")), acp_str("123456789012"), &options, NULL),
-        0);
-    assert_int_equal(
-        acp_files_write(roots, acp_str(at("@/ws/new")), acp_str("1234567890123"), &options, NULL),
-        ACP_ERR_LIMIT);
+    assert_int_equal(acp_files_write(roots, acp_str_from(at("@/ws/new")),
+                                     acp_str_from("123456789012"), &options, NULL),
+                     0);
+    assert_int_equal(acp_files_write(roots, acp_str_from(at("@/ws/new")),
+                                     acp_str_from("1234567890123"), &options, NULL),
+                     ACP_ERR_LIMIT);
     assert_string_equal(content("@/ws/new"), "123456789012");
 }
 
@@ -256,7 +258,7 @@ static void ten_mebibytes_are_the_default(void **state)
     char *big = malloc(n + 1);
     assert_non_null(big);
     memset(big, 'x', n + 1);
-    struct acp_str path = acp_str(at("@/ws/big"));
+    struct acp_str path = acp_str_from(at("@/ws/big"));
     struct acp_str text;
     assert_int_equal(acp_files_write(roots, path, acp_str_n(big, n), NULL, NULL), 0);
     assert_int_equal(acp_files_write(roots, path, acp_str_n(big, n + 1), NULL, NULL),
@@ -278,7 +280,7 @@ static void text_that_cannot_be_read_back_is_not_written(void **state)
     } rows[] = {{"\xff", 1}, {"a\0b", 3}, {"ab\xe2\x82", 4}, {"\xed\xa0\x80", 3}};
     for (size_t i = 0; i < 4; i++) {
         struct acp_files_error error;
-        assert_int_equal(acp_files_write(roots, acp_str(at("@/ws/plain")),
+        assert_int_equal(acp_files_write(roots, acp_str_from(at("@/ws/plain")),
                                          acp_str_n(rows[i].bytes, rows[i].n), NULL, &error),
                          ACP_ERR_UTF8);
         assert_int_equal(error.code, INVALID);
@@ -286,7 +288,8 @@ static void text_that_cannot_be_read_back_is_not_written(void **state)
     }
     struct acp_files_options options = {.sync = true};
     assert_int_equal(
-        acp_files_write(roots, acp_str(at("@/ws/plain")), acp_str_n("", 0), &options, NULL), 0);
+        acp_files_write(roots, acp_str_from(at("@/ws/plain")), acp_str_n("", 0), &options, NULL),
+        0);
     assert_string_equal(content("@/ws/plain"), "");
 }
 
@@ -297,7 +300,7 @@ static void a_missing_file_is_told_by_its_uri(void **state)
     (void) state;
     struct acp_str text;
     struct acp_files_error error;
-    struct acp_str path = acp_str(at("@/ws/no such ünit#1?%"));
+    struct acp_str path = acp_str_from(at("@/ws/no such ünit#1?%"));
     assert_int_equal(acp_files_read(roots, path, none, none, NULL, &out, &text, &error),
                      ACP_ERR_MISSING);
     assert_int_equal(error.code, MISSING);
@@ -323,7 +326,7 @@ static void assert_names(const char *uri, int err, const char *path)
 {
     struct acp_buf found;
     acp_buf_init(&found, 100);
-    assert_int_equal(acp_file_path(acp_str(uri), &found), err);
+    assert_int_equal(acp_file_path(acp_str_from(uri), &found), err);
     assert_true(acp_str_is(acp_buf_view(&found), path));
     acp_buf_finish(&found);
 }
@@ -358,7 +361,7 @@ static void long_messages_end_with_a_whole_character(void **state)
         struct acp_str text;
         struct acp_files_error error;
         assert_int_equal(
-            acp_files_read(roots, acp_str(path), none, none, NULL, &out, &text, &error),
+            acp_files_read(roots, acp_str_from(path), none, none, NULL, &out, &text, &error),
             ACP_ERR_RANGE);
         size_t n = strlen(error.message);
         assert_true(n > 250);
@@ -380,7 +383,7 @@ static int editor_read(struct acp_str path, struct acp_str *ret_text, void *user
     struct editor *e = user;
     e->calls++;
     (void) snprintf(e->path, sizeof(e->path), "%.*s", (int) path.len, path.ptr);
-    *ret_text = acp_str("unsaved 1\nunsaved 2\n");
+    *ret_text = acp_str_from("unsaved 1\nunsaved 2\n");
     return e->answer;
 }
 
@@ -400,12 +403,12 @@ static void unsaved_buffers_come_before_the_disk(void **state)
     struct acp_files_hooks hooks = {.read = editor_read, .write = editor_write, .user = &e};
     struct acp_files_options options = {.hooks = &hooks};
     struct acp_str text;
-    struct acp_str path = acp_str(at("@/ws/sub/../new buffer"));
+    struct acp_str path = acp_str_from(at("@/ws/sub/../new buffer"));
     assert_int_equal(
         acp_files_read(roots, path, acp_some_i64(2), none, &options, &out, &text, NULL), 0);
     assert_true(acp_str_is(text, "unsaved 2\n"));
     assert_string_equal(e.path, at("@/ws/new buffer"));
-    assert_int_equal(acp_files_write(roots, path, acp_str("typed"), &options, NULL), 0);
+    assert_int_equal(acp_files_write(roots, path, acp_str_from("typed"), &options, NULL), 0);
     assert_string_equal(e.text, "typed");
     assert_null(content("@/ws/new buffer"));
 
@@ -415,7 +418,7 @@ static void unsaved_buffers_come_before_the_disk(void **state)
     options.max_bytes = 0;
 
     e.answer = 0;
-    assert_int_equal(acp_files_write(roots, path, acp_str("disk"), &options, NULL), 0);
+    assert_int_equal(acp_files_write(roots, path, acp_str_from("disk"), &options, NULL), 0);
     assert_string_equal(content("@/ws/new buffer"), "disk");
     assert_int_equal(acp_files_read(roots, path, none, none, &options, &out, &text, NULL), 0);
     assert_true(acp_str_is(text, "disk"));
@@ -425,7 +428,8 @@ static void unsaved_buffers_come_before_the_disk(void **state)
     assert_int_equal(acp_files_read(roots, path, none, none, &options, &out, &text, &error),
                      ACP_ERR_STATE);
     assert_int_equal(error.code, FAILED);
-    assert_int_equal(acp_files_write(roots, path, acp_str("x"), &options, &error), ACP_ERR_STATE);
+    assert_int_equal(acp_files_write(roots, path, acp_str_from("x"), &options, &error),
+                     ACP_ERR_STATE);
 }
 
 static void unsaved_buffers_outside_stay_outside(void **state)
@@ -439,10 +443,11 @@ static void unsaved_buffers_outside_stay_outside(void **state)
     for (size_t i = 0; i < 14; i++) {
         struct acp_files_options options = {.hooks = &hooks, .walk = i % 2};
         struct acp_str text;
-        struct acp_str path = acp_str(at(paths[i / 2]));
+        struct acp_str path = acp_str_from(at(paths[i / 2]));
         assert_int_equal(acp_files_read(roots, path, none, none, &options, &out, &text, NULL),
                          ACP_ERR_RANGE);
-        assert_int_equal(acp_files_write(roots, path, acp_str("x"), &options, NULL), ACP_ERR_RANGE);
+        assert_int_equal(acp_files_write(roots, path, acp_str_from("x"), &options, NULL),
+                         ACP_ERR_RANGE);
     }
     assert_int_equal(e.calls, 0);
 }

@@ -93,7 +93,7 @@ static void words_match_as_a_whole(void **state)
         {"A", "a", false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        bool got = acp_glob_text(acp_str(rows[i].pattern), acp_str(rows[i].text));
+        bool got = acp_glob_text(acp_str_from(rows[i].pattern), acp_str_from(rows[i].text));
         if (got != rows[i].matches)
             print_error("%s on %s\n", rows[i].pattern, rows[i].text);
         assert_int_equal(got, rows[i].matches);
@@ -151,7 +151,7 @@ static void paths_match_name_by_name(void **state)
         {"ä/日*", "ä/日本", true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        bool got = acp_glob_path(acp_str(rows[i].pattern), acp_str(rows[i].text));
+        bool got = acp_glob_path(acp_str_from(rows[i].pattern), acp_str_from(rows[i].text));
         if (got != rows[i].matches)
             print_error("%s on %s\n", rows[i].pattern, rows[i].text);
         assert_int_equal(got, rows[i].matches);
@@ -218,8 +218,8 @@ static void random_patterns_match_as_the_simple_matcher_says(void **state)
         random_text(text, sizeof(text), "aab/");
         bool want = simple_path(pattern, text);
         bool want_text = simple_text(pattern, pattern + strlen(pattern), text, text + strlen(text));
-        if (acp_glob_path(acp_str(pattern), acp_str(text)) != want ||
-            acp_glob_text(acp_str(pattern), acp_str(text)) != want_text) {
+        if (acp_glob_path(acp_str_from(pattern), acp_str_from(text)) != want ||
+            acp_glob_text(acp_str_from(pattern), acp_str_from(text)) != want_text) {
             print_error("SEED=%u: %s on %s\n", start, pattern, text);
             fail();
         }
@@ -241,14 +241,14 @@ static void no_pattern_takes_forever(void **state)
     memcpy(pattern + 2 * N, "b", 2);
     text[2 * N] = '\0';
     clock_t begin = clock();
-    assert_false(acp_glob_text(acp_str(pattern), acp_str(text)));
+    assert_false(acp_glob_text(acp_str_from(pattern), acp_str_from(text)));
     /* A double star, a name, a double star ... */
     for (size_t i = 0; i + 5 < 2 * N; i += 5)
         memcpy(pattern + i, "**/a/", 6);
     for (size_t i = 0; i < N; i++)
         memcpy(text + 2 * i, "a/", 2);
     text[2 * N - 1] = 'c';
-    assert_false(acp_glob_path(acp_str(pattern), acp_str(text)));
+    assert_false(acp_glob_path(acp_str_from(pattern), acp_str_from(text)));
     assert_true((double) (clock() - begin) / CLOCKS_PER_SEC < 5);
     free(pattern);
     free(text);
@@ -265,17 +265,17 @@ static void escaped_texts_match_themselves_only(void **state)
     acp_buf_init(&out, 1000);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         acp_buf_clear(&out);
-        assert_int_equal(acp_glob_escape(acp_str(texts[i]), &out), 0);
+        assert_int_equal(acp_glob_escape(acp_str_from(texts[i]), &out), 0);
         struct acp_str pattern = acp_buf_view(&out);
         assert_false(acp_glob_is_wild(pattern));
         for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
-            assert_int_equal(acp_glob_text(pattern, acp_str(texts[k])), i == k);
-            assert_int_equal(acp_glob_spells(pattern, acp_str(texts[k])), i == k);
+            assert_int_equal(acp_glob_text(pattern, acp_str_from(texts[k])), i == k);
+            assert_int_equal(acp_glob_spells(pattern, acp_str_from(texts[k])), i == k);
         }
     }
     acp_buf_finish(&out);
     acp_buf_init(&out, 3);
-    assert_int_equal(acp_glob_escape(acp_str("***"), &out), ACP_ERR_LIMIT);
+    assert_int_equal(acp_glob_escape(acp_str_from("***"), &out), ACP_ERR_LIMIT);
     assert_int_equal(out.len, 0);
     acp_buf_finish(&out);
 }
@@ -291,15 +291,15 @@ static void mistakes_in_patterns_are_told(void **state)
                 {"\\[", true},    {"[\\]", false}, {"[a\\]]", true}, {"x[!]", false},
                 {"**/*.c", true}, {"[a][b", false}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        bool good = acp_glob_complaint(acp_str(rows[i].pattern)) == NULL;
+        bool good = acp_glob_complaint(acp_str_from(rows[i].pattern)) == NULL;
         if (good != rows[i].good)
             fail_msg("row %zu", i);
     }
     assert_non_null(acp_glob_complaint(acp_str_n("a\0b", 3)));
-    assert_true(acp_glob_is_wild(acp_str("a?")));
-    assert_true(acp_glob_is_wild(acp_str("\\\\*")));
-    assert_false(acp_glob_is_wild(acp_str("a\\*b")));
-    assert_false(acp_glob_spells(acp_str("a*"), acp_str("a*")));
+    assert_true(acp_glob_is_wild(acp_str_from("a?")));
+    assert_true(acp_glob_is_wild(acp_str_from("\\\\*")));
+    assert_false(acp_glob_is_wild(acp_str_from("a\\*b")));
+    assert_false(acp_glob_spells(acp_str_from("a*"), acp_str_from("a*")));
 }
 
 int main(void)

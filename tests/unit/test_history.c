@@ -9,20 +9,21 @@
 
 static struct model_part text(const char *words)
 {
-    return (struct model_part){.kind = MODEL_TEXT, .text = acp_str(words)};
+    return (struct model_part){.kind = MODEL_TEXT, .text = acp_str_from(words)};
 }
 
 static struct model_part call(const char *id, const char *name)
 {
     return (struct model_part){.kind = MODEL_CALL,
-                               .id = acp_str(id),
-                               .name = acp_str(name),
-                               .arguments = acp_raw("{\"path\":\"a.c\"}")};
+                               .id = acp_str_from(id),
+                               .name = acp_str_from(name),
+                               .arguments = acp_raw_from("{\"path\":\"a.c\"}")};
 }
 
 static struct model_part result(const char *id, const char *words)
 {
-    return (struct model_part){.kind = MODEL_RESULT, .id = acp_str(id), .text = acp_str(words)};
+    return (struct model_part){
+        .kind = MODEL_RESULT, .id = acp_str_from(id), .text = acp_str_from(words)};
 }
 
 static void add(struct history *history, enum model_role role, struct model_part part)
@@ -78,18 +79,18 @@ static void calls_without_a_result_get_one(void **state)
     struct history *history = new_history();
     struct model_part parts[] = {text("I look."), call("1", "read"), call("2", "grep")};
     (void) state;
-    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
+    assert_int_equal(history_close_calls(history, acp_str_from("cancelled")), 0);
     add(history, MODEL_USER, text("look"));
-    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
+    assert_int_equal(history_close_calls(history, acp_str_from("cancelled")), 0);
     assert_int_equal(history_add(history, MODEL_ASSISTANT, parts, 3), 0);
-    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 2);
+    assert_int_equal(history_close_calls(history, acp_str_from("cancelled")), 2);
     const struct model_message *messages = messages_of(history, 3);
     assert_int_equal(messages[2].role, MODEL_USER);
     assert_int_equal(messages[2].part_count, 2);
     assert_true(messages[2].parts[1].failed);
     assert_true(acp_str_is(messages[2].parts[1].id, "2"));
     assert_true(acp_str_is(messages[2].parts[1].text, "cancelled"));
-    assert_int_equal(history_close_calls(history, acp_str("cancelled")), 0);
+    assert_int_equal(history_close_calls(history, acp_str_from("cancelled")), 0);
     finish(history);
 }
 
@@ -125,9 +126,10 @@ static void what_follows_a_call_does_not_break_it(void **state)
 static void nothing_empty_and_nothing_misplaced_is_kept(void **state)
 {
     struct history *history = new_history();
-    struct model_part sealed = {
-        .kind = MODEL_TEXT, .text = acp_str(""), .sealed = {acp_str("gemini"), acp_raw("\"s\"")}};
-    struct model_part thoughts[] = {text("a"), {.kind = MODEL_THOUGHT, .text = acp_str("hm")}};
+    struct model_part sealed = {.kind = MODEL_TEXT,
+                                .text = acp_str_from(""),
+                                .sealed = {acp_str_from("gemini"), acp_raw_from("\"s\"")}};
+    struct model_part thoughts[] = {text("a"), {.kind = MODEL_THOUGHT, .text = acp_str_from("hm")}};
     (void) state;
     add(history, MODEL_USER, text(""));
     add(history, MODEL_USER, result("1", "of no call"));
@@ -136,7 +138,8 @@ static void nothing_empty_and_nothing_misplaced_is_kept(void **state)
     assert_int_equal(history_count(history), 0);
     add(history, MODEL_USER, text("a"));
     add(history, MODEL_ASSISTANT, sealed);
-    add(history, MODEL_ASSISTANT, (struct model_part){.kind = MODEL_THOUGHT, .text = acp_str("")});
+    add(history, MODEL_ASSISTANT,
+        (struct model_part){.kind = MODEL_THOUGHT, .text = acp_str_from("")});
     add(history, MODEL_ASSISTANT, result("1", "of the other side"));
     assert_int_equal(history_add(history, MODEL_ASSISTANT, thoughts, 2), 0);
     const struct model_message *messages = messages_of(history, 3);
@@ -155,7 +158,7 @@ static void a_summary_does_not_part_calls_from_results(void **state)
     add(history, MODEL_USER, text("three"));
     add(history, MODEL_ASSISTANT, call("1", "read"));
     add(history, MODEL_USER, result("1", "found"));
-    assert_int_equal(history_compact(history, acp_str("in short"), 1), 0);
+    assert_int_equal(history_compact(history, acp_str_from("in short"), 1), 0);
     const struct model_message *messages = messages_of(history, 3);
     assert_true(acp_str_is(messages[0].parts[0].text, "in short"));
     assert_int_equal(messages[1].parts[0].kind, MODEL_CALL);
@@ -166,13 +169,14 @@ static void a_summary_does_not_part_calls_from_results(void **state)
 static void reasoning_is_removed_and_the_words_stay(void **state)
 {
     struct history *history = new_history();
-    struct model_sealed seal = {acp_str("anthropic"), acp_raw("\"x\"")};
+    struct model_sealed seal = {acp_str_from("anthropic"), acp_raw_from("\"x\"")};
     struct model_part sealed_call = call("1", "read");
     sealed_call.sealed = seal;
-    struct model_part parts[] = {{.kind = MODEL_THOUGHT, .text = acp_str("hm"), .sealed = seal},
-                                 text("I look."),
-                                 sealed_call};
-    struct model_part empty = {.kind = MODEL_TEXT, .text = acp_str(""), .sealed = seal};
+    struct model_part parts[] = {
+        {.kind = MODEL_THOUGHT, .text = acp_str_from("hm"), .sealed = seal},
+        text("I look."),
+        sealed_call};
+    struct model_part empty = {.kind = MODEL_TEXT, .text = acp_str_from(""), .sealed = seal};
     (void) state;
     add(history, MODEL_USER, text("look"));
     assert_int_equal(history_add(history, MODEL_ASSISTANT, parts, 3), 0);
@@ -279,10 +283,10 @@ static void a_message_comes_back_from_the_log(void **state)
     struct acp_json_writer w;
     struct model_part parts[] = {
         {.kind = MODEL_THOUGHT,
-         .text = acp_str("hm"),
-         .sealed = {acp_str("anthropic"), acp_raw("{\"signature\":\"x\"}")}},
+         .text = acp_str_from("hm"),
+         .sealed = {acp_str_from("anthropic"), acp_raw_from("{\"signature\":\"x\"}")}},
         text("\"quoted\"\n"),
-        {.kind = MODEL_IMAGE, .mime = acp_str("image/png"), .data = acp_str("AAAA")},
+        {.kind = MODEL_IMAGE, .mime = acp_str_from("image/png"), .data = acp_str_from("AAAA")},
         call("7", "edit"),
     };
     (void) state;
@@ -300,7 +304,7 @@ static void a_message_comes_back_from_the_log(void **state)
     assert_int_equal(buf[0].len, buf[1].len);
     assert_memory_equal(buf[0].data + buf[0].start, buf[1].data + buf[1].start, buf[0].len);
     assert_int_equal(
-        history_read(second, acp_raw("{\"role\":\"user\",\"parts\":[{\"kind\":\"x\"}]}")),
+        history_read(second, acp_raw_from("{\"role\":\"user\",\"parts\":[{\"kind\":\"x\"}]}")),
         ACP_ERR_VARIANT);
     acp_buf_finish(&buf[0]);
     acp_buf_finish(&buf[1]);
@@ -316,8 +320,8 @@ static void a_conversation_is_shortened_and_stays_valid(void **state)
     struct model_part parts[] = {text("hello"),
                                  call("1", "write"),
                                  result("1", words),
-                                 {.kind = MODEL_IMAGE, .data = acp_str("QUJD")},
-                                 {.kind = MODEL_THOUGHT, .text = acp_str(words)},
+                                 {.kind = MODEL_IMAGE, .data = acp_str_from("QUJD")},
+                                 {.kind = MODEL_THOUGHT, .text = acp_str_from(words)},
                                  text("so")};
     struct model_message messages[] = {{MODEL_USER, &parts[0], 1},
                                        {MODEL_ASSISTANT, &parts[1], 1},
@@ -327,8 +331,8 @@ static void a_conversation_is_shortened_and_stays_valid(void **state)
     (void) state;
     for (size_t i = 0; i + 2 < sizeof(words); i += 2)
         memcpy(words + i, "\xc3\xbc", 2);
-    parts[2].text = acp_str(words);
-    parts[4].text = acp_str(words);
+    parts[2].text = acp_str_from(words);
+    parts[4].text = acp_str_from(words);
     parts[1].arguments = acp_raw_n(words, 60000);
     acp_arena_init(&arena, 0);
     assert_int_equal(coder_shorten(messages, 4, &arena, shorter), 0);
@@ -359,7 +363,7 @@ static void a_history_has_a_limit(void **state)
     for (int i = 0; i < PIECES; i++)
         add(history, MODEL_USER, part);
     add(history, MODEL_ASSISTANT, open);
-    assert_int_equal(history_close_calls(history, acp_str("no room")), 1);
+    assert_int_equal(history_close_calls(history, acp_str_from("no room")), 1);
     add(history, MODEL_ASSISTANT, open);
     struct model_part large[] = {result("c", ""), part};
     assert_int_equal(history_add(history, MODEL_USER, large, 2), ACP_ERR_LIMIT);
@@ -369,10 +373,10 @@ static void a_history_has_a_limit(void **state)
     large[1] = part;
     assert_int_equal(history_add(history, MODEL_USER, large, 2), ACP_ERR_LIMIT);
     assert_int_equal(history_count(history), PIECES + 3);
-    assert_int_equal(history_close_calls(history, acp_str("no room")), 1);
+    assert_int_equal(history_close_calls(history, acp_str_from("no room")), 1);
     assert_non_null(strstr(history_err_text(history, ACP_ERR_LIMIT), "begin a new session"));
     /* A shorter one takes more again. */
-    assert_int_equal(history_compact(history, acp_str("short"), 1), 0);
+    assert_int_equal(history_compact(history, acp_str_from("short"), 1), 0);
     part.text.len = PIECE;
     assert_int_equal(history_add(history, MODEL_USER, &part, 1), 0);
     history_free(history);
@@ -400,7 +404,7 @@ static void histories_share_a_total(void **state)
     assert_int_equal(refused, COUNT * EACH - HISTORY_MAX_TOTAL / PIECE);
     assert_true(total <= HISTORY_MAX_TOTAL && total > HISTORY_MAX_TOTAL - PIECE);
     assert_non_null(strstr(history_err_text(histories[COUNT - 1], ACP_ERR_LIMIT), "all sessions"));
-    assert_int_equal(history_compact(histories[0], acp_str("short"), 1), 0);
+    assert_int_equal(history_compact(histories[0], acp_str_from("short"), 1), 0);
     assert_true(total <= HISTORY_MAX_TOTAL - (EACH - 2) * (size_t) PIECE);
     assert_int_equal(history_add(histories[COUNT - 1], MODEL_USER, &part, 1), 0);
     for (int i = 0; i < COUNT; i++)

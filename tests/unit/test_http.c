@@ -455,9 +455,10 @@ static void test_places(void **state)
         {"", "", false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct acp_str place = http_place(acp_str(rows[i].url));
+        struct acp_str place = http_place(acp_str_from(rows[i].url));
         CHECK_ROW(acp_str_is(place, rows[i].place), i, "%.*s", (int) place.len, place.ptr);
-        CHECK_ROW(http_is_loopback(acp_str(rows[i].url)) == rows[i].loopback, i, "%s", rows[i].url);
+        CHECK_ROW(http_is_loopback(acp_str_from(rows[i].url)) == rows[i].loopback, i, "%s",
+                  rows[i].url);
     }
 }
 

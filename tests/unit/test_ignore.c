@@ -81,8 +81,8 @@ static void rules_are_those_of_git(void **state)
         struct acp_arena arena;
         const struct ignore *rules = NULL;
         acp_arena_init(&arena, 0);
-        assert_int_equal(ignore_parse(acp_str(rows[i].rules), acp_str(""), NULL, &arena, &rules),
-                         0);
+        assert_int_equal(
+            ignore_parse(acp_str_from(rows[i].rules), acp_str_from(""), NULL, &arena, &rules), 0);
         CHECK_ROW(decide(rules, rows[i].path) == rows[i].ignored, i, "%s: %s", rows[i].rules,
                   rows[i].path);
         acp_arena_finish(&arena);
@@ -97,9 +97,10 @@ static void inner_files_come_before_outer_ones(void **state)
     const struct ignore *none = NULL;
     (void) state;
     acp_arena_init(&arena, 0);
-    assert_int_equal(ignore_parse(acp_str("*.log\n/only"), acp_str(""), NULL, &arena, &top), 0);
-    assert_int_equal(ignore_parse(acp_str("!my.log\n/local"), acp_str("src"), top, &arena, &inner),
-                     0);
+    assert_int_equal(
+        ignore_parse(acp_str_from("*.log\n/only"), acp_str_from(""), NULL, &arena, &top), 0);
+    assert_int_equal(
+        ignore_parse(acp_str_from("!my.log\n/local"), acp_str_from("src"), top, &arena, &inner), 0);
     assert_true(decide(inner, "src/other.log"));
     assert_false(decide(inner, "src/my.log"));
     assert_true(decide(inner, "my.log"));
@@ -108,7 +109,8 @@ static void inner_files_come_before_outer_ones(void **state)
     assert_false(decide(inner, "local"));
     assert_false(decide(inner, "srclocal/local"));
     assert_true(decide(inner, "only"));
-    assert_int_equal(ignore_parse(acp_str("# nothing\n"), acp_str("x"), inner, &arena, &none), 0);
+    assert_int_equal(
+        ignore_parse(acp_str_from("# nothing\n"), acp_str_from("x"), inner, &arena, &none), 0);
     assert_ptr_equal(none, inner);
     assert_false(decide(NULL, "x"));
     acp_arena_finish(&arena);
@@ -127,7 +129,7 @@ static void what_is_too_much_is_passed_over(void **state)
     assert_int_equal(acp_buf_printf(&text, "\n*.o\n"), 0);
     for (int i = 0; i < 3 * IGNORE_MAX_RULES; i++)
         assert_int_equal(acp_buf_printf(&text, "name-%d\n", i), 0);
-    assert_int_equal(ignore_parse(acp_buf_view(&text), acp_str(""), NULL, &arena, &rules), 0);
+    assert_int_equal(ignore_parse(acp_buf_view(&text), acp_str_from(""), NULL, &arena, &rules), 0);
     assert_true(decide(rules, "x.o"));
     assert_true(decide(rules, "name-7"));
     assert_false(decide(rules, "name-12000"));

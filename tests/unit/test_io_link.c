@@ -539,7 +539,7 @@ static void on_reply(struct acp_peer *peer, uint64_t request, const struct acp_r
         return;
     }
     struct acp_request next = {.method = ACP_STR("echo"), .reply = on_reply, .user = t};
-    assert_int_equal(acp_peer_request(peer, &next, acp_raw("[1,2,3]"), NULL), 0);
+    assert_int_equal(acp_peer_request(peer, &next, acp_raw_from("[1,2,3]"), NULL), 0);
 }
 
 static void peers_talk_over_links(void **state)
@@ -556,7 +556,7 @@ static void peers_talk_over_links(void **state)
                          0);
     }
     struct acp_request first = {.method = ACP_STR("echo"), .reply = on_reply, .user = &t[0]};
-    assert_int_equal(acp_peer_request(t[0].peer, &first, acp_raw("[1]"), NULL), 0);
+    assert_int_equal(acp_peer_request(t[0].peer, &first, acp_raw_from("[1]"), NULL), 0);
     assert_true(host_run_until(host_loop(state), &t[0].done, 20000));
     for (int i = 0; i < 2; i++) {
         acp_link_free(t[i].link);
@@ -597,7 +597,7 @@ static void a_request_after_a_long_silence_has_all_of_its_time(void **state)
     }
     struct acp_request request = {
         .method = ACP_STR("echo"), .timeout_ms = now / 2, .reply = on_only_reply, .user = &t[0]};
-    assert_int_equal(acp_peer_request(t[0].peer, &request, acp_raw("[1]"), NULL), 0);
+    assert_int_equal(acp_peer_request(t[0].peer, &request, acp_raw_from("[1]"), NULL), 0);
     assert_true(host_run_until(host_loop(state), &t[0].done, 20000));
     for (int i = 0; i < 2; i++) {
         acp_link_free(t[i].link);

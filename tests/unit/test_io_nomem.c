@@ -84,7 +84,7 @@ static void terminals(void **state)
         test_countdown = n;
         int err = acp_terminals_new(host_loop(state), NULL, NULL, NULL, &set);
         if (!err)
-            err = acp_terminals_create(set, acp_str("s"), &request, &id, NULL);
+            err = acp_terminals_create(set, acp_str_from("s"), &request, &id, NULL);
         test_countdown = 0;
         if (err)
             assert_int_equal(err, ACP_ERR_NOMEM);

@@ -21,7 +21,7 @@ static void a_crash_is_told_with_its_signal_and_last_words(void **state)
     acp_buf_init(&text, 1 << 20);
     assert_int_equal(acp_process_error_tail(run.process, &tail), 0);
     assert_int_equal(
-        acp_process_describe_exit(acp_str("agent"), &run.how, acp_buf_view(&tail), &text), 0);
+        acp_process_describe_exit(acp_str_from("agent"), &run.how, acp_buf_view(&tail), &text), 0);
     assert_string_equal(test_cstr(&text), "agent was ended by SIGSEGV; the last it wrote to "
                                           "standard error:\nabout to crash");
     acp_buf_finish(&tail);
@@ -377,7 +377,8 @@ static void describe(const struct acp_process_exit *how, const char *tail, const
 {
     struct acp_buf text;
     acp_buf_init(&text, 1 << 20);
-    assert_int_equal(acp_process_describe_exit(acp_str("it"), how, acp_str(tail), &text), 0);
+    assert_int_equal(acp_process_describe_exit(acp_str_from("it"), how, acp_str_from(tail), &text),
+                     0);
     assert_string_equal(test_cstr(&text), expected);
     acp_buf_finish(&text);
 }
@@ -400,7 +401,8 @@ static void ends_are_described(void **state)
     for (int i = 0; i < 5000; i++)
         assert_int_equal(acp_buf_printf(&tail, "line %d\n", i), 0);
     struct acp_process_exit how = {.code = 0};
-    assert_int_equal(acp_process_describe_exit(acp_str("it"), &how, acp_buf_view(&tail), &text), 0);
+    assert_int_equal(
+        acp_process_describe_exit(acp_str_from("it"), &how, acp_buf_view(&tail), &text), 0);
     assert_null(strstr(test_cstr(&text), "line 4989"));
     assert_non_null(strstr(test_cstr(&text), ":\nline 4990\n"));
     assert_non_null(strstr(test_cstr(&text), "line 4999"));
@@ -409,13 +411,15 @@ static void ends_are_described(void **state)
     acp_buf_clear(&text);
     for (int i = 0; i < 5000; i++)
         assert_int_equal(acp_buf_append(&tail, "\xE2\x82\xAC", 3), 0);
-    assert_int_equal(acp_process_describe_exit(acp_str("it"), &how, acp_buf_view(&tail), &text), 0);
+    assert_int_equal(
+        acp_process_describe_exit(acp_str_from("it"), &how, acp_buf_view(&tail), &text), 0);
     assert_true(text.len > 1400 && text.len < 1700);
     assert_non_null(strstr(test_cstr(&text), ":\n\xE2\x82\xAC"));
     acp_buf_finish(&text);
     acp_buf_init(&text, 10);
-    assert_int_equal(acp_process_describe_exit(acp_str("it"), &how, acp_buf_view(&tail), &text),
-                     ACP_ERR_LIMIT);
+    assert_int_equal(
+        acp_process_describe_exit(acp_str_from("it"), &how, acp_buf_view(&tail), &text),
+        ACP_ERR_LIMIT);
     assert_int_equal(text.len, 0);
     acp_buf_finish(&tail);
     acp_buf_finish(&text);

@@ -51,7 +51,7 @@ static void what_is_not_there_is_not_started(void **state)
     assert_non_null(strstr(w->told.message, "/nowhere/at-all"));
     assert_false(w->told.has_code);
     assert_int_equal(w->told.output.len, 0);
-    options.command = acp_str("true");
+    options.command = acp_str_from("true");
     world_run(w, &options);
     assert_int_equal(w->told.end, ACP_JOB_EXITED);
 }
@@ -158,7 +158,7 @@ static void a_cancelled_turn_ends_its_commands_before_it_ends(void **state)
     assert_false(host_is_alive(world_printed_number(w)));
     world_prompt(w); /* and the session goes on */
     w->ends_turn = false;
-    options.command = acp_str("echo again");
+    options.command = acp_str_from("echo again");
     world_run(w, &options);
     assert_string_equal(test_cstr(&w->told.output), "again\n");
 }
@@ -219,7 +219,7 @@ static void a_session_that_ends_takes_all_along(void **state)
     (void) world_start(w, &options);
     options.background = true;
     (void) world_start(w, &options);
-    options.command = acp_str("true");
+    options.command = acp_str_from("true");
     (void) world_start(w, &options);
     UNTIL(w, w->told.count == 1); /* the last one, which stays to be read */
     assert_int_equal(acp_client_close_session(w->session, world_on_done, w), 0);
@@ -281,7 +281,7 @@ static void a_result_may_free_everything(void **state)
     struct acp_job_options options = world_line(w, "true");
     options.background = true;
     assert_int_equal(acp_turn_run_command(w->turn, w->jobs, &options, free_everything, w, NULL), 0);
-    options.command = acp_str("sleep 300");
+    options.command = acp_str_from("sleep 300");
     assert_int_equal(acp_turn_run_command(w->turn, w->jobs, &options, free_everything, w, NULL), 0);
     UNTIL(w, w->told.count);
     world_run_for(w, 50);
@@ -383,13 +383,13 @@ static void what_makes_no_sense_is_refused(void **state)
     struct acp_job_options options = world_line(w, "");
     assert_int_equal(acp_turn_run_command(w->turn, w->jobs, &options, NULL, NULL, NULL),
                      ACP_ERR_ARGUMENT);
-    options.command = acp_str("true");
-    options.cwd = acp_str("not/absolute");
+    options.command = acp_str_from("true");
+    options.cwd = acp_str_from("not/absolute");
     assert_int_equal(acp_turn_run_command(w->turn, w->jobs, &options, NULL, NULL, NULL),
                      ACP_ERR_ARGUMENT);
     struct acp_jobs *second;
     assert_int_equal(acp_jobs_new(w->loop, w->agent, NULL, &second), ACP_ERR_STATE);
-    options.cwd = acp_str(NULL);
+    options.cwd = acp_str_from(NULL);
     assert_int_equal(acp_turn_run_command(w->turn, w->jobs, &options, NULL, NULL, NULL), 0);
     world_run_for(w, 100); /* nobody wants to know */
     acp_jobs_free(NULL);

@@ -85,7 +85,7 @@ static inline struct acp_str world_value(struct acp_str line, const char *key)
     (void) snprintf(quoted, sizeof(quoted), "\"%s\":\"", key);
     const char *at = memmem(line.ptr, line.len, quoted, strlen(quoted));
     if (!at)
-        return acp_str(NULL);
+        return acp_str_from(NULL);
     at += strlen(quoted);
     const char *end = memchr(at, '"', (size_t) (line.ptr + line.len - at));
     return acp_str_n(at, (size_t) (end - at));
@@ -180,9 +180,9 @@ static inline void world_on_request(struct acp_client *client, struct acp_client
     if (w->ignores && acp_str_is(message->method, w->ignores))
         return;
     if (w->refuses && acp_str_is(message->method, w->refuses))
-        assert_int_equal(acp_client_refuse(client, call, -32000,
-                                           acp_str(w->reason ? w->reason : "not today"),
-                                           acp_raw(NULL)),
+        assert_int_equal(acp_client_respond_error(client, call, -32000,
+                                                  acp_str_from(w->reason ? w->reason : "not today"),
+                                                  acp_raw_from(NULL)),
                          0);
     else
         assert_true(acp_workspace_serve(w->workspace, client, session, call, method, message));
@@ -217,7 +217,7 @@ static inline void world_on_end(struct acp_client_session *session,
 static inline void world_prompt(struct world *w)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("go"));
+    acp_content_block_init_text(&block, acp_str_from("go"));
     assert_int_equal(acp_client_prompt(w->session, &block, 1, world_on_end, w), 0);
     UNTIL(w, w->turn);
 }
@@ -270,13 +270,13 @@ static inline int world_setup(void **state)
     acp_buf_init(&w->shown, MIB(64));
     acp_buf_init(&w->told.output, MIB(64));
     world_make_sides(w, &variant->options);
-    assert_int_equal(acp_client_start(w->client, world_on_done, w), 0);
-    UNTIL(w, acp_agent_mode(w->agent));
+    assert_int_equal(acp_client_initialize(w->client, world_on_done, w), 0);
+    UNTIL(w, acp_agent_protocol(w->agent));
     world_step(w);
-    struct acp_session_place where = {.cwd = acp_str("/tmp")};
+    struct acp_session_params where = {.cwd = acp_str_from("/tmp")};
     assert_int_equal(acp_client_new_session(w->client, &where, world_on_session, w), 0);
     UNTIL(w, w->session);
-    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str("/tmp"),
+    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str_from("/tmp"),
                                         (struct acp_str_list){NULL, 0}, NULL),
                      0);
     world_prompt(w);
@@ -334,10 +334,11 @@ static inline void world_on_result(struct acp_job *job, const struct acp_job_res
 static inline struct acp_job_options world_line(struct world *w, const char *line)
 {
     struct acp_tool_call_update tool;
-    acp_tool_call_update_init(&tool, acp_str("call-1"));
-    tool.title = acp_str("Running");
-    assert_int_equal(acp_turn_tool(w->turn, &tool), 0);
-    return (struct acp_job_options){.tool_call = acp_str("call-1"), .command = acp_str(line)};
+    acp_tool_call_update_init(&tool, acp_str_from("call-1"));
+    tool.title = acp_str_from("Running");
+    assert_int_equal(acp_turn_send_tool_call(w->turn, &tool), 0);
+    return (struct acp_job_options){.tool_call = acp_str_from("call-1"),
+                                    .command = acp_str_from(line)};
 }
 
 static inline struct acp_job *world_start(struct world *w, const struct acp_job_options *options)

@@ -82,10 +82,10 @@ static void what_is_said_is_not_cut_by_what_is_printed(void **state)
     for (int i = 0; i < 2; i++) {
         acp_buf_clear(&w->log);
         size_t before = w->chunks;
-        assert_int_equal(acp_turn_text(w->turn, acp_str("words")), 0);
+        assert_int_equal(acp_turn_send_text(w->turn, acp_str_from("words")), 0);
         UNTIL(w, w->chunks > before + 1 && world_said(w, "agent_message_chunk"));
         const char *at = strstr(test_cstr(&w->log), "agent_message_chunk");
-        struct acp_str id = world_value(acp_str(at), "messageId");
+        struct acp_str id = world_value(acp_str_from(at), "messageId");
         (void) snprintf(ids[i], sizeof(ids[i]), "%.*s", (int) id.len, id.ptr);
     }
     assert_string_equal(ids[0], ids[1]);
@@ -123,7 +123,7 @@ static void a_slow_client_does_not_keep_a_command_from_its_end(void **state)
     options.pipes = true;
     w->reads_nothing = true;
     (void) world_start(w, &options);
-    UNTIL(w, acp_agent_is_pressed(w->agent));
+    UNTIL(w, acp_agent_is_above_high_water(w->agent));
     world_run_for(w, 500);
     assert_int_equal(w->told.count, 1);
     assert_int_equal(w->told.output.len, 820000);
@@ -173,7 +173,7 @@ static void a_client_may_cancel_the_terminal_alone(void **state)
     assert_int_equal(w->told.end, ACP_JOB_KILLED);
     UNTIL(w, world_said(w, "\"exitStatus\":{\"signal\":\"SIGTERM\"}"));
     assert_int_equal(w->ends, 0); /* the turn goes on */
-    assert_null(acp_jobs_find(w->jobs, acp_turn_session(w->turn), acp_str("term_0_0")));
+    assert_null(acp_jobs_find(w->jobs, acp_turn_session(w->turn), acp_str_from("term_0_0")));
 }
 
 /* ---- Text ----------------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static void long_text_is_shown_by_its_end(void **state)
 static void what_has_no_tool_call_is_not_shown(void **state)
 {
     struct world *w = *state;
-    struct acp_job_options options = {.command = acp_str("echo secret")};
+    struct acp_job_options options = {.command = acp_str_from("echo secret")};
     world_run_for(w, 20);
     acp_buf_clear(&w->log);
     world_run(w, &options);

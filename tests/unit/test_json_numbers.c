@@ -99,7 +99,7 @@ static void integers_are_exact(void **state)
     (void) state;
     for (size_t n = 0; n < COUNT(integers); n++) {
         const struct integer *row = &integers[n];
-        struct acp_raw text = test_exact(acp_raw(row->text));
+        struct acp_raw text = test_exact(acp_raw_from(row->text));
         struct acp_json_reader r;
         int64_t i = 77;
         uint64_t u = 77;
@@ -235,7 +235,7 @@ static void doubles_are_the_nearest(void **state)
     (void) state;
     for (size_t i = 0; i < COUNT(doubles); i++) {
         double value = 77;
-        CHECK_ROW(read_f64(acp_raw(doubles[i].text), &value) == 0, i, "%s", doubles[i].text);
+        CHECK_ROW(read_f64(acp_raw_from(doubles[i].text), &value) == 0, i, "%s", doubles[i].text);
         CHECK_ROW(same(value, doubles[i].value), i, "%s: %.17g", doubles[i].text, value);
     }
 }
@@ -249,7 +249,7 @@ static void numbers_beyond_all_doubles_are_out_of_range(void **state)
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
         double value = 77;
-        CHECK_ROW(read_f64(acp_raw(texts[i]), &value) == RANGE, i, "%s", texts[i]);
+        CHECK_ROW(read_f64(acp_raw_from(texts[i]), &value) == RANGE, i, "%s", texts[i]);
         CHECK_ROW(same(value, 77), i, "%s", texts[i]);
     }
 }
@@ -323,9 +323,9 @@ static void check_round_trip(struct acp_buf *buf, double value)
 {
     double back = 0;
     const char *text = written(buf, value);
-    assert_int_equal(acp_json_validate(acp_raw(text), 0, NULL), 0);
+    assert_int_equal(acp_json_validate(acp_raw_from(text), 0, NULL), 0);
     assert_true(strlen(text) <= 25);
-    if (read_f64(acp_raw(text), &back) != 0 || !same(value, back)) {
+    if (read_f64(acp_raw_from(text), &back) != 0 || !same(value, back)) {
         print_error("%a was written as %s\n", value, text);
         fail();
     }
@@ -417,7 +417,7 @@ static void the_locale_does_not_matter(void **state)
     for (int round = 0; round < 1000; round++)
         check_round_trip(&buf, (double) (int64_t) test_random() / 1024);
     assert_string_equal(written(&buf, 1.5), "1.5");
-    assert_int_equal(read_f64(acp_raw("1.5"), &value), 0);
+    assert_int_equal(read_f64(acp_raw_from("1.5"), &value), 0);
     assert_true(same(value, 1.5));
     (void) setlocale(LC_ALL, "C");
     remove_folder(folder);

@@ -244,7 +244,7 @@ static void table_by_scan(void **state)
         struct acp_scan scan;
         size_t at = 0;
         struct acp_raw text = test_exact(acp_raw_n(row.text, row.len));
-        int err = acp_scan(text, acp_str(NULL), &scan, &at);
+        int err = acp_scan_message(text, acp_str_from(NULL), &scan, &at);
         CHECK_ROW(err == row.err, i, "%s: %d", row.text, err);
         CHECK_ROW(at == row.offset, i, "%s: at %zu", row.text, at);
         test_exact_free(text);
@@ -272,12 +272,12 @@ static void table_by_scan_in_an_envelope(void **state)
             size_t want_at = 0;
             acp_buf_init(&buf, 4096);
             const char *tail = strchr(heads[h] + 1, '{') ? "}}" : "}";
-            assert_int_equal(acp_buf_append_str(&buf, acp_str(heads[h])), 0);
+            assert_int_equal(acp_buf_append_str(&buf, acp_str_from(heads[h])), 0);
             assert_int_equal(acp_buf_append(&buf, row.text, row.len), 0);
-            assert_int_equal(acp_buf_append_str(&buf, acp_str(tail)), 0);
+            assert_int_equal(acp_buf_append_str(&buf, acp_str_from(tail)), 0);
             struct acp_raw text = test_exact(acp_raw_n(buf.data, buf.len));
             int want = ref_validate(text, ACP_JSON_MAX_DEPTH, &want_at);
-            int err = acp_scan(text, acp_str("x"), &scan, &at);
+            int err = acp_scan_message(text, acp_str_from("x"), &scan, &at);
             CHECK_ROW(err == want && !err == !row.err, i, "%s: %d", row.text, err);
             CHECK_ROW(at == want_at, i, "%s: at %zu, not %zu", row.text, at, want_at);
             test_exact_free(text);
@@ -340,10 +340,10 @@ static void nest(struct acp_buf *buf, size_t depth, bool object)
 {
     acp_buf_clear(buf);
     for (size_t i = 0; i < depth; i++)
-        assert_int_equal(acp_buf_append_str(buf, acp_str(object ? "{\"a\":" : "[")), 0);
-    assert_int_equal(acp_buf_append_str(buf, acp_str("0")), 0);
+        assert_int_equal(acp_buf_append_str(buf, acp_str_from(object ? "{\"a\":" : "[")), 0);
+    assert_int_equal(acp_buf_append_str(buf, acp_str_from("0")), 0);
     for (size_t i = 0; i < depth; i++)
-        assert_int_equal(acp_buf_append_str(buf, acp_str(object ? "}" : "]")), 0);
+        assert_int_equal(acp_buf_append_str(buf, acp_str_from(object ? "}" : "]")), 0);
 }
 
 static void depth_128_is_taken_and_129_refused(void **state)
@@ -364,7 +364,7 @@ static void depth_128_is_taken_and_129_refused(void **state)
             assert_int_equal(acp_json_validate(text, 0, &at), want);
             assert_int_equal(at, want_at);
             at = 0;
-            assert_int_equal(acp_scan(text, acp_str(NULL), &scan, &at), want);
+            assert_int_equal(acp_scan_message(text, acp_str_from(NULL), &scan, &at), want);
             assert_int_equal(at, want_at);
             assert_int_equal(walk_all(text, 0, &at), want);
             assert_int_equal(at, want ? want_at : text.len);
@@ -423,7 +423,7 @@ static void many_items_are_no_depth(void **state)
     acp_buf_init(&buf, 64 << 20);
     assert_int_equal(acp_buf_append(&buf, "[", 1), 0);
     for (int i = 0; i < ITEMS; i++)
-        assert_int_equal(acp_buf_append_str(&buf, acp_str(i ? ",{\"a\":[]}" : "[]")), 0);
+        assert_int_equal(acp_buf_append_str(&buf, acp_str_from(i ? ",{\"a\":[]}" : "[]")), 0);
     assert_int_equal(acp_buf_append(&buf, "]", 1), 0);
     struct acp_raw text = {acp_buf_view(&buf).ptr, buf.len};
     size_t at;
@@ -451,7 +451,7 @@ static void types_are_told_by_the_first_byte(void **state)
     };
     for (size_t i = 0; i < COUNT(types); i++) {
         struct acp_json_reader r;
-        acp_json_reader_init(&r, acp_raw(types[i].text), NULL, 0);
+        acp_json_reader_init(&r, acp_raw_from(types[i].text), NULL, 0);
         size_t before = acp_json_offset(&r);
         CHECK_ROW(acp_json_peek(&r) == types[i].type, i, "%s", types[i].text);
         CHECK_ROW(acp_json_offset(&r) == before && r.err == 0, i, "%s", types[i].text);
@@ -471,7 +471,7 @@ static void a_wrong_type_neither_moves_nor_is_latched(void **state)
         int64_t i = 5;
         uint64_t u = 6;
         double x = 7;
-        acp_json_reader_init(&r, acp_raw(values[v]), NULL, 0);
+        acp_json_reader_init(&r, acp_raw_from(values[v]), NULL, 0);
         struct acp_json_reader start = r;
         if (v != 0)
             assert_int_equal(acp_json_read_null(&r), ACP_ERR_TYPE);
@@ -579,7 +579,7 @@ static void an_absent_text_is_no_value(void **state)
 {
     (void) state;
     size_t at = 9;
-    assert_int_equal(acp_json_validate(acp_raw(NULL), 0, &at), ACP_ERR_SYNTAX);
+    assert_int_equal(acp_json_validate(acp_raw_from(NULL), 0, &at), ACP_ERR_SYNTAX);
     assert_int_equal(at, 0);
 }
 

@@ -158,19 +158,20 @@ static void check_as_key(struct acp_raw json)
     struct verdict want = judge(json);
     if (want.err || want.end != json.len)
         return;
-    size_t n = put(text, 0, acp_str("{\"params\":{"));
+    size_t n = put(text, 0, acp_str_from("{\"params\":{"));
     n = put(text, n, acp_str_n(json.ptr, json.len));
-    n = put(text, n, acp_str(":[\"\\\\\",7]}}"));
+    n = put(text, n, acp_str_from(":[\"\\\\\",7]}}"));
     struct acp_raw whole = test_exact(acp_raw_n(text, n));
     struct acp_scan scan;
-    assert_int_equal(acp_scan(whole, acp_str_n(want.text, want.len), &scan, NULL), 0);
+    assert_int_equal(acp_scan_message(whole, acp_str_n(want.text, want.len), &scan, NULL), 0);
     assert_text_equal(scan.key, "[\"\\\\\",7]");
     /* No other name is taken for it. */
     want.text[want.len] = 'x';
-    assert_int_equal(acp_scan(whole, acp_str_n(want.text, want.len + 1), &scan, NULL), 0);
+    assert_int_equal(acp_scan_message(whole, acp_str_n(want.text, want.len + 1), &scan, NULL), 0);
     assert_null(scan.key.ptr);
     if (want.len > 0) {
-        assert_int_equal(acp_scan(whole, acp_str_n(want.text, want.len - 1), &scan, NULL), 0);
+        assert_int_equal(acp_scan_message(whole, acp_str_n(want.text, want.len - 1), &scan, NULL),
+                         0);
         assert_null(scan.key.ptr);
     }
     test_exact_free(whole);
@@ -188,9 +189,9 @@ static void check_with_neighbours(struct acp_raw json, struct acp_arena *arena)
         char text[ROOM];
         struct acp_json_reader r;
         struct acp_str got;
-        size_t n = put(text, 0, acp_str("["));
+        size_t n = put(text, 0, acp_str_from("["));
         n = put(text, n, acp_str_n(json.ptr, json.len));
-        n = put(text, n, acp_str(tails[i]));
+        n = put(text, n, acp_str_from(tails[i]));
         struct acp_raw whole = test_exact(acp_raw_n(text, n));
         acp_json_reader_init(&r, whole, arena, 0);
         assert_int_equal(acp_json_enter_array(&r), 0);
@@ -362,7 +363,7 @@ static size_t ref_write(struct acp_str text, char *out)
         } else if (ref_utf8(&r)) {
             n = put(out, n, acp_str_n(text.ptr + before, r.i - before));
         } else {
-            n = put(out, n, acp_str("\xEF\xBF\xBD"));
+            n = put(out, n, acp_str_from("\xEF\xBF\xBD"));
             r.i++;
         }
     }

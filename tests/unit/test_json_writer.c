@@ -29,7 +29,7 @@ static void commas_are_the_writers_business(void **state)
     struct page p;
     open_page(&p, 4096);
     acp_json_begin_object(&p.w);
-    acp_json_write_key(&p.w, acp_str("a"));
+    acp_json_write_key(&p.w, acp_str_from("a"));
     acp_json_begin_array(&p.w);
     acp_json_begin_array(&p.w);
     acp_json_end_array(&p.w);
@@ -38,23 +38,23 @@ static void commas_are_the_writers_business(void **state)
     acp_json_write_null(&p.w);
     acp_json_write_bool(&p.w, true);
     acp_json_write_bool(&p.w, false);
-    acp_json_write_str(&p.w, acp_str("s"));
+    acp_json_write_str(&p.w, acp_str_from("s"));
     acp_json_write_i64(&p.w, -1);
     acp_json_write_u64(&p.w, 1);
     acp_json_write_f64(&p.w, 0.5);
-    acp_json_write_raw(&p.w, acp_raw("{\"r\":0}"));
+    acp_json_write_raw(&p.w, acp_raw_from("{\"r\":0}"));
     acp_json_begin_array(&p.w);
     acp_json_write_i64(&p.w, 2);
     acp_json_end_array(&p.w);
     acp_json_end_array(&p.w);
-    acp_json_write_key(&p.w, acp_str("b"));
+    acp_json_write_key(&p.w, acp_str_from("b"));
     acp_json_begin_object(&p.w);
-    acp_json_write_key(&p.w, acp_str("c"));
-    acp_json_write_raw(&p.w, acp_raw("7"));
-    acp_json_write_key(&p.w, acp_str("d"));
-    acp_json_write_str(&p.w, acp_str(""));
+    acp_json_write_key(&p.w, acp_str_from("c"));
+    acp_json_write_raw(&p.w, acp_raw_from("7"));
+    acp_json_write_key(&p.w, acp_str_from("d"));
+    acp_json_write_str(&p.w, acp_str_from(""));
     acp_json_end_object(&p.w);
-    acp_json_write_key(&p.w, acp_str("e"));
+    acp_json_write_key(&p.w, acp_str_from("e"));
     acp_json_begin_object(&p.w);
     acp_json_end_object(&p.w);
     acp_json_end_object(&p.w);
@@ -83,7 +83,7 @@ static void write_random(struct acp_json_writer *w, int depth)
         acp_json_write_f64(w, (double) test_random() / 3);
         break;
     case 5:
-        acp_json_write_str(w, acp_str("text\n\xC3\xA9\x01"));
+        acp_json_write_str(w, acp_str_from("text\n\xC3\xA9\x01"));
         break;
     case 6:
         acp_json_begin_array(w);
@@ -94,7 +94,7 @@ static void write_random(struct acp_json_writer *w, int depth)
     default:
         acp_json_begin_object(w);
         while (count--) {
-            acp_json_write_key(w, acp_str("k\""));
+            acp_json_write_key(w, acp_str_from("k\""));
             write_random(w, depth + 1);
         }
         acp_json_end_object(w);
@@ -159,11 +159,11 @@ static void what_is_not_utf8_is_replaced(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct page p;
         open_page(&p, 4096);
-        acp_json_write_str(&p.w, acp_str(rows[i].text));
+        acp_json_write_str(&p.w, acp_str_from(rows[i].text));
         expect(&p, rows[i].want);
         open_page(&p, 4096);
         acp_json_begin_object(&p.w);
-        acp_json_write_key(&p.w, acp_str(rows[i].text));
+        acp_json_write_key(&p.w, acp_str_from(rows[i].text));
         acp_json_write_null(&p.w);
         acp_json_end_object(&p.w);
         assert_int_equal(p.w.err, 0);
@@ -178,8 +178,8 @@ static void raw_values_stay_on_one_line(void **state)
     struct page p;
     open_page(&p, 4096);
     acp_json_begin_array(&p.w);
-    acp_json_write_raw(&p.w, acp_raw("{\n  \"a\": 1,\r\n\t\"b\": [\n1\n]\n}"));
-    acp_json_write_raw(&p.w, acp_raw("\"\\n stays\""));
+    acp_json_write_raw(&p.w, acp_raw_from("{\n  \"a\": 1,\r\n\t\"b\": [\n1\n]\n}"));
+    acp_json_write_raw(&p.w, acp_raw_from("\"\\n stays\""));
     acp_json_end_array(&p.w);
     expect(&p, "[{   \"a\": 1,  \t\"b\": [ 1 ] },\"\\n stays\"]");
 }
@@ -189,9 +189,9 @@ static void raw_values_do_not_touch_what_was_there(void **state)
     (void) state;
     struct page p;
     open_page(&p, 4096);
-    assert_int_equal(acp_buf_append_str(&p.buf, acp_str("before\n")), 0);
+    assert_int_equal(acp_buf_append_str(&p.buf, acp_str_from("before\n")), 0);
     acp_buf_consume(&p.buf, 3);
-    acp_json_write_raw(&p.w, acp_raw("[\n]"));
+    acp_json_write_raw(&p.w, acp_raw_from("[\n]"));
     assert_int_equal(p.w.err, 0);
     assert_string_equal(test_cstr(&p.buf), "ore\n[ ]");
     acp_buf_finish(&p.buf);
@@ -206,13 +206,13 @@ static void the_limit_is_latched_wherever_it_strikes(void **state)
         struct page p;
         open_page(&p, max);
         acp_json_begin_object(&p.w);
-        acp_json_write_key(&p.w, acp_str("key"));
+        acp_json_write_key(&p.w, acp_str_from("key"));
         acp_json_begin_array(&p.w);
-        acp_json_write_str(&p.w, acp_str("some text\nwith \x01 escapes and \xFF"));
+        acp_json_write_str(&p.w, acp_str_from("some text\nwith \x01 escapes and \xFF"));
         acp_json_write_i64(&p.w, INT64_MIN);
         acp_json_write_f64(&p.w, 0.25);
         acp_json_write_bool(&p.w, true);
-        acp_json_write_raw(&p.w, acp_raw("[1,2,3]"));
+        acp_json_write_raw(&p.w, acp_raw_from("[1,2,3]"));
         acp_json_end_array(&p.w);
         acp_json_end_object(&p.w);
         assert_true(p.buf.len <= max);
@@ -228,8 +228,8 @@ static void the_limit_is_latched_wherever_it_strikes(void **state)
             assert_int_equal(err, 0);
         if (err) {
             acp_json_write_null(&p.w);
-            acp_json_write_key(&p.w, acp_str("x"));
-            acp_json_write_raw(&p.w, acp_raw("1"));
+            acp_json_write_key(&p.w, acp_str_from("x"));
+            acp_json_write_raw(&p.w, acp_raw_from("1"));
             acp_json_write_f64(&p.w, 1);
             acp_json_end_object(&p.w);
             assert_int_equal(p.w.err, err);
@@ -267,7 +267,7 @@ static void an_absent_text_is_an_empty_one(void **state)
     struct page p;
     open_page(&p, 4096);
     acp_json_begin_array(&p.w);
-    acp_json_write_str(&p.w, acp_str(NULL));
+    acp_json_write_str(&p.w, acp_str_from(NULL));
     acp_json_write_str(&p.w, acp_str_null());
     acp_json_end_array(&p.w);
     expect(&p, "[\"\",\"\"]");

@@ -51,7 +51,7 @@ static void comments_and_last_commas_become_spaces(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char out[64];
-        struct acp_str text = acp_str(rows[i].text);
+        struct acp_str text = acp_str_from(rows[i].text);
         assert_int_equal(jsonc_blank(text, out, NULL), 0);
         if (memcmp(out, rows[i].blanked, text.len) != 0)
             print_error("row %zu: %.*s\n", i, (int) text.len, out);
@@ -65,10 +65,10 @@ static void a_comment_that_does_not_end_is_told_with_its_beginning(void **state)
     (void) state;
     char out[64];
     struct acp_failure failure = {0};
-    assert_int_equal(jsonc_blank(acp_str("{ /* x }"), out, &failure), ACP_ERR_SYNTAX);
+    assert_int_equal(jsonc_blank(acp_str_from("{ /* x }"), out, &failure), ACP_ERR_SYNTAX);
     assert_int_equal(failure.offset, 2);
     assert_true(*failure.message);
-    assert_int_equal(jsonc_blank(acp_str("{} /*/"), out, NULL), ACP_ERR_SYNTAX);
+    assert_int_equal(jsonc_blank(acp_str_from("{} /*/"), out, NULL), ACP_ERR_SYNTAX);
 }
 
 static void places_count_lines_and_characters_from_one(void **state)
@@ -84,7 +84,7 @@ static void places_count_lines_and_characters_from_one(void **state)
         {"a\rb", 2, 2, 1}, {"a\n\n", 3, 3, 1}, {"\xc3\xa4x", 2, 1, 2}, {"ab", 99, 1, 3},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct jsonc_place place = jsonc_place(acp_str(rows[i].text), rows[i].offset);
+        struct jsonc_place place = jsonc_place(acp_str_from(rows[i].text), rows[i].offset);
         assert_int_equal(place.line, rows[i].line);
         assert_int_equal(place.column, rows[i].column);
     }
@@ -113,8 +113,9 @@ static int edit(const char *text, const char *path, const char *value, struct ac
     size_t depth = split_path(path, names);
     struct acp_failure failure;
     acp_buf_init(out, 100000);
-    int err = value ? jsonc_set(acp_str(text), names, depth, acp_raw(value), out, &failure)
-                    : jsonc_remove(acp_str(text), names, depth, out, &failure);
+    int err = value
+                  ? jsonc_set(acp_str_from(text), names, depth, acp_raw_from(value), out, &failure)
+                  : jsonc_remove(acp_str_from(text), names, depth, out, &failure);
     if (err) {
         assert_int_equal(failure.err, err);
         assert_int_equal(out->len, 0);

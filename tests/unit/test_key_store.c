@@ -38,7 +38,7 @@ static int teardown(void **state)
 static int write_key(const char *provider, const char *key)
 {
     acp_buf_clear(&why);
-    return key_store_write(config, folder, provider, acp_str(key), KEY_IN_FILE, &why);
+    return key_store_write(config, folder, provider, acp_str_from(key), KEY_IN_FILE, &why);
 }
 
 static int read_key(const char *provider, const char **ret)
@@ -130,7 +130,7 @@ static void what_is_no_key_is_refused(void **state)
     const char *key = NULL;
     (void) state;
     for (size_t i = 0; i < COUNT(texts); i++) {
-        CHECK_ROW(!key_is_valid(acp_str(texts[i])), i, "%s", texts[i]);
+        CHECK_ROW(!key_is_valid(acp_str_from(texts[i])), i, "%s", texts[i]);
         test_write(FOLDER "/openai", texts[i], 0600);
         CHECK_ROW(read_key("openai", &key) == -EINVAL, i, "%s", texts[i]);
         CHECK_ROW(strstr(test_cstr(&why), "no key in it"), i, "%s", test_cstr(&why));
@@ -179,8 +179,8 @@ static void the_keyring_is_asked_by_its_program(void **state)
     acp_buf_clear(&why);
     (void) snprintf(path, sizeof(path), "PATH=%s/bin", test_home);
     test_add_variable(path);
-    assert_int_equal(key_store_write(config, folder, "xai", acp_str(KEY), KEY_IN_KEYRING, &why),
-                     -ENOENT);
+    assert_int_equal(
+        key_store_write(config, folder, "xai", acp_str_from(KEY), KEY_IN_KEYRING, &why), -ENOENT);
     assert_non_null(strstr(test_cstr(&why), "secret-tool is not installed"));
     char script[400];
     (void) snprintf(script, sizeof(script),
@@ -189,7 +189,8 @@ static void the_keyring_is_asked_by_its_program(void **state)
                     test_home, test_home, test_home, test_home);
     test_write("bin/secret-tool", script, 0700);
     assert_int_equal(setenv("PATH", "/usr/bin:/bin", 1), 0);
-    assert_int_equal(key_store_write(config, folder, "xai", acp_str(KEY), KEY_IN_KEYRING, &why), 0);
+    assert_int_equal(
+        key_store_write(config, folder, "xai", acp_str_from(KEY), KEY_IN_KEYRING, &why), 0);
     char text[200] = "";
     FILE *file = fopen(test_path(FOLDER "/xai"), "rb");
     assert_non_null(file);

@@ -52,9 +52,9 @@ static void test_names(void **state)
                                          "GITHUB_TOKEN",
                                          "PATH"};
     for (size_t i = 0; i < COUNT(keys); i++)
-        CHECK_ROW(keys_is_key(acp_str(keys[i])), i, "%s", keys[i]);
+        CHECK_ROW(keys_is_key(acp_str_from(keys[i])), i, "%s", keys[i]);
     for (size_t i = 0; i < COUNT(others); i++)
-        CHECK_ROW(!keys_is_key(acp_str(others[i])), i, "%s", others[i]);
+        CHECK_ROW(!keys_is_key(acp_str_from(others[i])), i, "%s", others[i]);
     const struct agent_known *known;
     for (size_t i = 0; (known = agents_known_at(i)); i++)
         CHECK_ROW(known->keys && *known->keys, i, "%s", known->name);

@@ -69,7 +69,7 @@ static void test_tables(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         uid_t uid = 0;
         enum listener found =
-            listener_in(acp_str(rows[i].table), rows[i].six, 1234, (uid_t) 1000, &uid);
+            listener_in(acp_str_from(rows[i].table), rows[i].six, 1234, (uid_t) 1000, &uid);
         CHECK_ROW(found == rows[i].found && uid == rows[i].uid, i, "%d, %u", (int) found,
                   (unsigned) uid);
     }

@@ -109,9 +109,9 @@ static void end(struct world *world)
 
 static void call(struct world *world, const char *tool)
 {
-    assert_int_equal(
-        mcp_call(world->server, acp_str(tool), acp_raw("{\"a\":1}"), on_done, world, &world->call),
-        0);
+    assert_int_equal(mcp_call(world->server, acp_str_from(tool), acp_raw_from("{\"a\":1}"), on_done,
+                              world, &world->call),
+                     0);
 }
 
 /* Pieces of scripts: an answer, the handshake, no answers any more, tools. */
@@ -140,9 +140,9 @@ static void tools_are_listed_by_pages(void **state)
     (void) state;
     (void) snprintf(script, sizeof(script), "%s%s", first, second);
     assert_int_equal(begin(&world, script, 0, 0), 0);
-    assert_int_equal(
-        mcp_call(world.server, acp_str("one"), acp_raw("{}"), on_done, &world, &world.call),
-        ACP_ERR_STATE);
+    assert_int_equal(mcp_call(world.server, acp_str_from("one"), acp_raw_from("{}"), on_done,
+                              &world, &world.call),
+                     ACP_ERR_STATE);
     await(&world, &world.ready, 1);
     assert_int_equal(mcp_server_tool_count(world.server), 2);
     const struct mcp_tool *one = mcp_server_tool_at(world.server, 0);
@@ -215,9 +215,9 @@ static void is_lost(const char *script, uint64_t start_ms, const char *words)
     assert_non_null(strstr(world.sentence, "\"it\""));
     if (!strstr(world.sentence, words))
         fail_msg("\"%s\" does not say \"%s\"", world.sentence, words);
-    assert_int_equal(
-        mcp_call(world.server, acp_str("look"), acp_raw("{}"), on_done, &world, &world.call),
-        ACP_ERR_CLOSED);
+    assert_int_equal(mcp_call(world.server, acp_str_from("look"), acp_raw_from("{}"), on_done,
+                              &world, &world.call),
+                     ACP_ERR_CLOSED);
     end(&world);
 }
 

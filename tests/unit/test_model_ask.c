@@ -190,7 +190,7 @@ static void test_refused_conversations(void **state)
         CHECK_ROW(strstr(failure.message, rows[i].sentence), i, "%s", failure.message);
     }
     assert_null(w.reply);
-    assert_int_equal(model_service_set_model(w.service, acp_str("")), 0);
+    assert_int_equal(model_service_set_model(w.service, acp_str_from("")), 0);
     assert_int_equal(model_ask(w.service, &question, &handler, &w, &w.reply, &failure),
                      ACP_ERR_ARGUMENT);
     struct model_service *none = NULL;

@@ -29,10 +29,10 @@ static void hear(struct echo *e, const struct model_dialect *dialect, const char
     acp_buf_init(&e->log, 1 << 20);
     acp_buf_init(&e->body, 1 << 20);
     acp_buf_init(&text, 1 << 20);
-    assert_int_equal(acp_buf_append_str(&text, acp_str(events)), 0);
+    assert_int_equal(acp_buf_append_str(&text, acp_str_from(events)), 0);
     unquote(&text);
     stream_init(&e->stream, &sink, &e->log);
-    e->stream.origin = acp_str(origin);
+    e->stream.origin = acp_str_from(origin);
     struct acp_str rest = acp_buf_view(&text);
     while (rest.len) {
         const char *end = memchr(rest.ptr, '\n', rest.len);
@@ -67,8 +67,8 @@ static const char *say(struct echo *e, const struct model_dialect *dialect, cons
     }
     struct model_message talk[] = {
         greeting, {MODEL_ASSISTANT, parts, count}, {MODEL_USER, results, result_count}};
-    struct model_ask ask = {.model = acp_str(model),
-                            .origin = acp_str(origin),
+    struct model_ask ask = {.model = acp_str_from(model),
+                            .origin = acp_str_from(origin),
                             .messages = talk,
                             .message_count = result_count ? 3 : 2,
                             .session = ACP_STR("sess_1")};
@@ -204,7 +204,7 @@ static void test_budget_after_switch(void **state)
         greeting, {MODEL_ASSISTANT, call, 2}, {MODEL_USER, &result, 1}};
     for (int own = 0; own < 2; own++) {
         struct model_ask ask = {.model = ACP_STR("claude-sonnet-4-5"),
-                                .origin = acp_str(own ? "o" : "other"),
+                                .origin = acp_str_from(own ? "o" : "other"),
                                 .effort = MODEL_EFFORT_LOW,
                                 .messages = talk,
                                 .message_count = 3};
@@ -224,7 +224,7 @@ static void check_body(const struct model_dialect *dialect, const char *model,
                        const struct model_message *talk, size_t count, const char *expected,
                        size_t row)
 {
-    struct model_ask ask = {.model = acp_str(model), .messages = talk, .message_count = count};
+    struct model_ask ask = {.model = acp_str_from(model), .messages = talk, .message_count = count};
     struct acp_buf body;
     struct acp_json_writer w;
     acp_buf_init(&body, 1 << 20);
@@ -266,10 +266,10 @@ static void test_names(void **state)
         check_body(rows[i].dialect, rows[i].model, talk, 3, rows[i].result, i);
     }
     /* What is taken stays as it is; nothing becomes something. */
-    call.id = acp_str("toolu_1");
-    call.name = acp_str("");
+    call.id = acp_str_from("toolu_1");
+    call.name = acp_str_from("");
     check_body(&dialect_anthropic, "claude-opus-5", talk, 2, "'id':'toolu_1','name':'unnamed'", 10);
-    call.name = acp_str("1st");
+    call.name = acp_str_from("1st");
     check_body(&dialect_gemini, "gemini-3-pro", talk, 2, "'name':'_1st'", 11);
     check_body(&dialect_anthropic, "claude-opus-5", talk, 2, "'name':'1st'", 12);
 }
@@ -372,7 +372,7 @@ static void test_limits(void **state)
         {"anthropic/claude-3.5-sonnet", 8192},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct model_ask ask = {.model = acp_str(rows[i].model)};
+        struct model_ask ask = {.model = acp_str_from(rows[i].model)};
         CHECK_ROW(limits_of(&ask).max_output == rows[i].max_output, i, "%llu",
                   (unsigned long long) limits_of(&ask).max_output);
         ask.limits.max_output = 77;

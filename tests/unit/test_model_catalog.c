@@ -41,7 +41,7 @@ static const char *resolve(struct world *w, const char *name)
     static char text[sizeof(((struct acp_failure *) NULL)->message) + 20];
     struct model_ref ref;
     struct acp_failure failure = {0};
-    int err = model_catalog_resolve(w->catalog, acp_str(name), &ref, &failure);
+    int err = model_catalog_resolve(w->catalog, acp_str_from(name), &ref, &failure);
     assert_true(err == 0 || err == ACP_ERR_UNKNOWN);
     if (err)
         (void) snprintf(text, sizeof(text), "! %s", failure.message);
@@ -49,7 +49,7 @@ static const char *resolve(struct world *w, const char *name)
         (void) snprintf(text, sizeof(text), "%s %.*s", ref.provider, (int) ref.model.len,
                         ref.model.ptr);
     if (!err)
-        assert_ptr_equal(ref.service, model_catalog_find(w->catalog, acp_str(ref.provider)));
+        assert_ptr_equal(ref.service, model_catalog_find(w->catalog, acp_str_from(ref.provider)));
     return text;
 }
 
@@ -90,8 +90,8 @@ static void test_names(void **state)
           "! more than one provider has a model 'gpt-5'; name one of work/gpt-5, "
           "openai/gpt-5");
     check(&w, "openai/gpt-5", "openai gpt-5");
-    model_catalog_remove(w.catalog, acp_str("work"));
-    model_catalog_remove(w.catalog, acp_str("nobody"));
+    model_catalog_remove(w.catalog, acp_str_from("work"));
+    model_catalog_remove(w.catalog, acp_str_from("nobody"));
     assert_int_equal(model_catalog_count(w.catalog), 2);
     check(&w, "gpt-5", "openai gpt-5");
     check(&w, "work/gpt-5", "~there is no model 'work/gpt-5'");
@@ -107,7 +107,7 @@ static void test_one_provider(void **state)
     check(&w, "demo/demo", "demo demo");
     check(&w, "bogus", "! there is no model 'bogus'; there is, for example, demo");
     check(&w, "demo/bogus", "! there is no model 'bogus'; there is, for example, demo");
-    model_catalog_remove(w.catalog, acp_str("demo"));
+    model_catalog_remove(w.catalog, acp_str_from("demo"));
     check(&w, "bogus", "! there is no model 'bogus'; name it as provider/model");
     add(&w, "open", &(struct model_settings){.api = MODEL_CHAT, .base_url = "http://o/v1"});
     check(&w, "anything", "open anything"); /* nobody can know before there is a list */
@@ -133,8 +133,8 @@ static void test_lists(void **state)
             .api = MODEL_CHAT, .base_url = w.web.url, .model = "two", .name = "Here"});
     assert_int_equal(model_catalog_list(w.catalog, rows, 10), 2);
     web_answers(&w.web, answer);
-    model_catalog_refresh(w.catalog, acp_str(NULL), on_changed, &w);
-    model_catalog_refresh(w.catalog, acp_str(NULL), on_changed, &w); /* it is on its way */
+    model_catalog_refresh(w.catalog, acp_str_from(NULL), on_changed, &w);
+    model_catalog_refresh(w.catalog, acp_str_from(NULL), on_changed, &w); /* it is on its way */
     assert_int_equal(w.changed, 0);
     check(&w, "here/anything", "here anything");
     web_run_until(&w.host->loop, &w.changed);
@@ -162,11 +162,12 @@ static void test_no_list(void **state)
         &(struct model_settings){
             .api = MODEL_CHAT, .base_url = w.web.url, .model = "two", .provider = "openai"});
     web_answers(&w.web, "HTTP/1.1 500 No\r\nConnection: close\r\n\r\nno");
-    model_catalog_refresh(w.catalog, acp_str(NULL), on_changed, &w); /* the table knows enough */
+    model_catalog_refresh(w.catalog, acp_str_from(NULL), on_changed,
+                          &w); /* the table knows enough */
     for (int i = 0; i < 10; i++)
         (void) uv_run(&w.host->loop, UV_RUN_NOWAIT);
     assert_int_equal(w.web.request_count, 0);
-    model_catalog_refresh(w.catalog, acp_str("here"), on_changed, &w);
+    model_catalog_refresh(w.catalog, acp_str_from("here"), on_changed, &w);
     (void) uv_run(&w.host->loop, UV_RUN_NOWAIT);
     while (!w.web.request_count)
         (void) uv_run(&w.host->loop, UV_RUN_ONCE);

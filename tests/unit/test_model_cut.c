@@ -85,7 +85,8 @@ void __wrap_http_request_free(struct http_request *request)
 struct acp_str __wrap_http_request_header(const struct http_request *request, const char *name)
 {
     (void) request;
-    return strcmp(name, "content-type") == 0 ? acp_str("text/event-stream") : acp_str(NULL);
+    return strcmp(name, "content-type") == 0 ? acp_str_from("text/event-stream")
+                                             : acp_str_from(NULL);
 }
 
 bool __wrap_http_request_retry_after(const struct http_request *request, uint64_t *ret_ms)
@@ -279,7 +280,7 @@ static void test_every_byte(void **state)
         struct model_service *service;
         unsigned cuts = 0;
         assert_int_equal(model_service_new(&net.loop, NULL, &settings, &service, NULL), 0);
-        net.answer = acp_str(recordings[i].stream);
+        net.answer = acp_str_from(recordings[i].stream);
         net.cut = net.answer.len;
         net.trouble = HTTP_DONE;
         run(service, &seen);

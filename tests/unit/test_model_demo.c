@@ -44,7 +44,7 @@ static void test_rules(void **state)
         struct demo_request requests[DEMO_MAX_REQUESTS];
         struct acp_buf log;
         acp_buf_init(&log, 10000);
-        size_t count = demo_read_prompt(acp_str(rows[i].prompt), requests);
+        size_t count = demo_read_prompt(acp_str_from(rows[i].prompt), requests);
         for (size_t k = 0; k < count; k++) {
             const struct demo_request *r = &requests[k];
             assert_int_equal(acp_buf_printf(&log, "%d(%.*s|%.*s|%.*s)", (int) r->wish,
@@ -212,8 +212,8 @@ static void test_conversation(void **state)
             break;
         memcpy(ids[i], w.id, sizeof(ids[i]));
         assert_true(i == 0 || strcmp(ids[i], ids[i - 1]) != 0);
-        calls[i].id = acp_str(ids[i]);
-        calls[i].name = acp_str(i == 0 ? "list" : i == 1 ? "edit" : "read");
+        calls[i].id = acp_str_from(ids[i]);
+        calls[i].name = acp_str_from(i == 0 ? "list" : i == 1 ? "edit" : "read");
         results[i].id = calls[i].id;
         results[i].name = calls[i].name;
     }
@@ -245,7 +245,7 @@ static void test_words(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world w;
         begin(&w, state);
-        struct model_part prompt = {.kind = MODEL_TEXT, .text = acp_str(rows[i].prompt)};
+        struct model_part prompt = {.kind = MODEL_TEXT, .text = acp_str_from(rows[i].prompt)};
         struct model_message message = {MODEL_USER, &prompt, 1};
         ask(&w, &message, 1);
         CHECK_ROW(strstr(test_cstr(&w.said), rows[i].words), i, "%s", test_cstr(&w.said));

@@ -41,7 +41,7 @@ static void a_row_has_all_kinds_of_facts(void **state)
     struct acp_failure failure;
     (void) state;
     acp_arena_init(&arena, 0);
-    assert_int_equal(facts_read_table(acp_raw(text), &arena, &table, &failure), 0);
+    assert_int_equal(facts_read_table(acp_raw_from(text), &arena, &table, &failure), 0);
     assert_int_equal(table.count, 1);
     const struct model_facts *facts = &table.rows[0].facts;
     assert_string_equal(table.rows[0].name, "p/m");
@@ -93,8 +93,8 @@ static void rows_that_make_no_sense_are_refused(void **state)
         char text[200];
         acp_arena_init(&arena, 0);
         (void) snprintf(text, sizeof(text), "{\"models\":{\"a/b\":%s}}", rows[i].row);
-        CHECK_ROW(facts_read_table(acp_raw(text), &arena, &table, &failure) == ACP_ERR_RANGE, i,
-                  "%s", rows[i].row);
+        CHECK_ROW(facts_read_table(acp_raw_from(text), &arena, &table, &failure) == ACP_ERR_RANGE,
+                  i, "%s", rows[i].row);
         CHECK_ROW(strstr(failure.message, rows[i].sentence), i, "%s", failure.message);
         assert_null(table.rows);
         acp_arena_finish(&arena);
@@ -136,7 +136,7 @@ static void the_closest_row_is_found(void **state)
     (void) state;
     for (size_t i = 0; i < COUNT(asked); i++) {
         struct model_facts facts = {0};
-        bool found = facts_find(&table, asked[i].provider, acp_str(asked[i].model), &facts);
+        bool found = facts_find(&table, asked[i].provider, acp_str_from(asked[i].model), &facts);
         CHECK_ROW(found == (asked[i].context > 0), i, "%s", asked[i].model);
         CHECK_ROW(facts.context == asked[i].context, i, "%s: %llu", asked[i].model,
                   (unsigned long long) facts.context);
@@ -148,14 +148,14 @@ static void the_closest_row_is_found(void **state)
     };
     static const struct model_table split = {parts, COUNT(parts)};
     struct model_facts facts;
-    assert_true(facts_find(&split, "a", acp_str("m1"), &facts));
+    assert_true(facts_find(&split, "a", acp_str_from("m1"), &facts));
     assert_int_equal(facts.context, 3);
     assert_int_equal(facts.output, 2);
     assert_true(facts.has_price);
     assert_int_equal(facts.can, 0);
     assert_int_equal(facts.cannot, MODEL_CAN_PDF);
     struct model_facts none;
-    assert_false(facts_find(NULL, "a", acp_str("gpt-5"), &none));
+    assert_false(facts_find(NULL, "a", acp_str_from("gpt-5"), &none));
 }
 
 static void models_of_others_are_known_without_their_price(void **state)
@@ -163,14 +163,14 @@ static void models_of_others_are_known_without_their_price(void **state)
     struct model_facts facts = {0};
     (void) state;
     assert_true(
-        facts_find_anywhere(facts_builtin(), acp_str("anthropic/claude-sonnet-4-5"), &facts));
+        facts_find_anywhere(facts_builtin(), acp_str_from("anthropic/claude-sonnet-4-5"), &facts));
     assert_int_equal(facts.context, 200000);
     assert_false(facts.has_price);
-    assert_true(facts_find_anywhere(facts_builtin(), acp_str("gpt-5.4"), &facts));
+    assert_true(facts_find_anywhere(facts_builtin(), acp_str_from("gpt-5.4"), &facts));
     assert_int_equal(facts.context, 1050000);
-    assert_false(facts_find_anywhere(facts_builtin(), acp_str("claude-"), &facts));
-    assert_false(facts_find_anywhere(facts_builtin(), acp_str("gemini-9"), &facts));
-    assert_false(facts_find_anywhere(facts_builtin(), acp_str(""), &facts));
+    assert_false(facts_find_anywhere(facts_builtin(), acp_str_from("claude-"), &facts));
+    assert_false(facts_find_anywhere(facts_builtin(), acp_str_from("gemini-9"), &facts));
+    assert_false(facts_find_anywhere(facts_builtin(), acp_str_from(""), &facts));
 }
 
 static void nothing_is_guessed_from_a_name(void **state)
@@ -182,7 +182,7 @@ static void nothing_is_guessed_from_a_name(void **state)
         struct model_facts facts;
         struct model_settings settings = {.api = (enum model_api)(MODEL_ANTHROPIC + i % 4)};
         assert_int_equal(model_service_new(NULL, NULL, &settings, &service, NULL), 0);
-        model_service_facts(service, acp_str(names[i]), &facts);
+        model_service_facts(service, acp_str_from(names[i]), &facts);
         CHECK_ROW(facts.context == 0 && !facts.has_price, i, "%s", names[i]);
         model_service_free(service);
     }
@@ -204,7 +204,7 @@ static void what_is_nearer_to_the_user_wins_fact_by_fact(void **state)
     known->facts = (struct model_facts){.context = 500000, .output = 33};
     service->known = known;
     service->known_count = 1;
-    model_service_facts(service, acp_str("claude-sonnet-4-5"), &facts);
+    model_service_facts(service, acp_str_from("claude-sonnet-4-5"), &facts);
     assert_int_equal(facts.context, 7000); /* the user */
     assert_int_equal(facts.output, 33);    /* the list */
     assert_true(facts.has_price);          /* the table */
@@ -276,7 +276,7 @@ static void lists_of_all_providers_are_understood(void **state)
         struct acp_arena arena;
         struct listing_row *rows = NULL;
         acp_arena_init(&arena, 0);
-        int count = listing_read(acp_raw(cases[i].body), cases[i].rows, &arena, &rows);
+        int count = listing_read(acp_raw_from(cases[i].body), cases[i].rows, &arena, &rows);
         CHECK_ROW(count == 1, i, "%d", count);
         CHECK_ROW(acp_str_is(rows[0].id, cases[i].id), i, "%s", cases[i].id);
         const struct model_facts *facts = &rows[0].facts;
@@ -316,7 +316,7 @@ static void limits_of_local_servers_are_added(void **state)
                                      {.id = ACP_STR("b")}};
         struct acp_arena arena;
         acp_arena_init(&arena, 0);
-        listing_add_limits(acp_raw(cases[i].body), &arena, rows, 2);
+        listing_add_limits(acp_raw_from(cases[i].body), &arena, rows, 2);
         for (size_t j = 0; j < 2; j++)
             CHECK_ROW(rows[j].facts.context == cases[i].context[j], i, "%llu",
                       (unsigned long long) rows[j].facts.context);

@@ -18,7 +18,7 @@ static double cost_of(const struct model_settings *settings, const char *model)
 {
     struct model_service *service = make(settings);
     struct model_usage usage = {.input = 1000000, .output = 1000000};
-    service_complete_usage(service, acp_str(model), &usage);
+    service_complete_usage(service, acp_str_from(model), &usage);
     model_service_free(service);
     return usage.cost.has == ACP_PRESENT ? usage.cost.value : (double) NAN;
 }
@@ -106,10 +106,10 @@ static void a_cost_that_the_service_tells_stays(void **state)
     struct model_service *service = make(&(struct model_settings){.api = MODEL_CHAT});
     struct model_usage usage = {.input = 1000, .cost = acp_some_f64(0.5)};
     (void) state;
-    service_complete_usage(service, acp_str("gpt-5"), &usage);
+    service_complete_usage(service, acp_str_from("gpt-5"), &usage);
     assert_true(is_about(usage.cost.value, 0.5));
     usage = (struct model_usage){0}; /* an answer that told nothing cost nothing that is known */
-    service_complete_usage(service, acp_str("gpt-5"), &usage);
+    service_complete_usage(service, acp_str_from("gpt-5"), &usage);
     assert_int_not_equal(usage.cost.has, ACP_PRESENT);
     model_service_free(service);
 }

@@ -234,8 +234,8 @@ static void test_refused_reasoning(void **state)
     struct model_message talk[] = {greeting, {MODEL_ASSISTANT, said, 2}, greeting};
     begin(&w, state, MODEL_ANTHROPIC);
     (void) snprintf(origin, sizeof(origin), "anthropic@%08llx m",
-                    (unsigned long long) (dialect_hash(acp_str(w.web.url)) & 0xffffffff));
-    said[0].sealed = (struct model_sealed){acp_str(origin), acp_raw("\"sig\"")};
+                    (unsigned long long) (dialect_hash(acp_str_from(w.web.url)) & 0xffffffff));
+    said[0].sealed = (struct model_sealed){acp_str_from(origin), acp_raw_from("\"sig\"")};
     web_answers(&w.web, ERROR_ANSWER("400", "",
                                      "{\"error\":{\"message\":\"messages.1.content.0: Invalid "
                                      "`signature` in `thinking` block\"}}"));

@@ -22,7 +22,7 @@ static void check(enum schema_taker taker, const char *schema, const char *expec
     struct acp_json_writer w;
     acp_buf_init(&text, 1 << 20);
     acp_json_writer_init(&w, &text);
-    schema_write(acp_raw(in), taker, &w);
+    schema_write(acp_raw_from(in), taker, &w);
     assert_int_equal(w.err, 0);
     CHECK_ROW(strcmp(test_cstr(&text), out) == 0, row, "%s\n%s", test_cstr(&text), out);
     acp_buf_finish(&text);
@@ -129,32 +129,32 @@ static void test_bounds(void **state)
     struct acp_json_writer w;
     acp_buf_init(&in, 1 << 20);
     acp_buf_init(&out, 1 << 20);
-    assert_int_equal(acp_buf_append_str(&in, acp_str("{\"properties\":{")), 0);
+    assert_int_equal(acp_buf_append_str(&in, acp_str_from("{\"properties\":{")), 0);
     for (int i = 0; i < 2000; i++)
         assert_int_equal(acp_buf_printf(&in, "%s\"p%d\":{}", i ? "," : "", i), 0);
-    assert_int_equal(acp_buf_append_str(&in, acp_str("}}")), 0);
+    assert_int_equal(acp_buf_append_str(&in, acp_str_from("}}")), 0);
     acp_json_writer_init(&w, &out);
-    schema_write(acp_raw(test_cstr(&in)), SCHEMA_OPENAI, &w);
+    schema_write(acp_raw_from(test_cstr(&in)), SCHEMA_OPENAI, &w);
     assert_non_null(strstr(test_cstr(&out), "\"p511\""));
     assert_null(strstr(test_cstr(&out), "\"p512\""));
     /* Deep, but still JSON. */
     acp_buf_clear(&in);
     acp_buf_clear(&out);
     for (int i = 0; i < 50; i++)
-        assert_int_equal(acp_buf_append_str(&in, acp_str("{\"properties\":{\"a\":")), 0);
-    assert_int_equal(acp_buf_append_str(&in, acp_str("{}")), 0);
+        assert_int_equal(acp_buf_append_str(&in, acp_str_from("{\"properties\":{\"a\":")), 0);
+    assert_int_equal(acp_buf_append_str(&in, acp_str_from("{}")), 0);
     for (int i = 0; i < 50; i++)
-        assert_int_equal(acp_buf_append_str(&in, acp_str("}}")), 0);
+        assert_int_equal(acp_buf_append_str(&in, acp_str_from("}}")), 0);
     acp_json_writer_init(&w, &out);
-    schema_write(acp_raw(test_cstr(&in)), SCHEMA_GEMINI, &w);
-    assert_int_equal(acp_json_validate(acp_raw(test_cstr(&out)), 2 * SCHEMA_MAX_DEPTH + 4, NULL),
-                     0);
+    schema_write(acp_raw_from(test_cstr(&in)), SCHEMA_GEMINI, &w);
+    assert_int_equal(
+        acp_json_validate(acp_raw_from(test_cstr(&out)), 2 * SCHEMA_MAX_DEPTH + 4, NULL), 0);
     /* Large. */
     acp_buf_clear(&in);
     acp_buf_clear(&out);
     assert_int_equal(acp_buf_printf(&in, "{\"title\":\"%*s\"}", SCHEMA_MAX_BYTES, "x"), 0);
     acp_json_writer_init(&w, &out);
-    schema_write(acp_raw(test_cstr(&in)), SCHEMA_OPENAI, &w);
+    schema_write(acp_raw_from(test_cstr(&in)), SCHEMA_OPENAI, &w);
     assert_string_equal(test_cstr(&out), "{\"type\":\"object\",\"properties\":{}}");
     acp_buf_finish(&in);
     acp_buf_finish(&out);
@@ -222,10 +222,11 @@ static void test_repairs(void **state)
         char *changed = quoted(rows[i].changed ? rows[i].changed : "");
         struct acp_buf out;
         acp_buf_init(&out, 1 << 20);
-        struct repair repair = repair_find(rows[i].api, acp_raw(request), acp_str(rows[i].words));
+        struct repair repair =
+            repair_find(rows[i].api, acp_raw_from(request), acp_str_from(rows[i].words));
         CHECK_ROW((repair.kind != REPAIR_NONE) == (rows[i].changed != NULL), i, "%d", repair.kind);
         if (rows[i].changed) {
-            assert_int_equal(repair_apply(rows[i].api, acp_raw(request), &repair, &out), 0);
+            assert_int_equal(repair_apply(rows[i].api, acp_raw_from(request), &repair, &out), 0);
             CHECK_ROW(strcmp(test_cstr(&out), changed) == 0, i, "%s", test_cstr(&out));
         }
         acp_buf_finish(&out);

@@ -173,7 +173,7 @@ static const char *ask(struct world *w, const struct model_message *messages, si
 
 static const char *ask_for(struct world *w, const char *prompt)
 {
-    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str(prompt)};
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(prompt)};
     struct model_message message = {MODEL_USER, &part, 1};
     return ask(w, &message, 1);
 }

@@ -78,7 +78,7 @@ static void on_notice(struct model_reply *reply, const char *sentence, void *use
     w->notices++;
     (void) snprintf(w->notice, sizeof(w->notice), "%s", sentence);
     if (strstr(sentence, "differs"))
-        assert_int_equal(acp_buf_append_str(&w->log, acp_str("[!]")), 0);
+        assert_int_equal(acp_buf_append_str(&w->log, acp_str_from("[!]")), 0);
 }
 
 static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)

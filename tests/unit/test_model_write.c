@@ -68,7 +68,7 @@ static void expect(const struct model_dialect *dialect, const struct model_ask *
 static struct model_ask whole(const char *model)
 {
     return (struct model_ask){
-        .model = acp_str(model),
+        .model = acp_str_from(model),
         .system = ACP_STR("Be brief."),
         .messages = messages,
         .message_count = COUNT(messages),
@@ -83,7 +83,7 @@ static const struct model_message greeting = {MODEL_USER, &hello, 1};
 static struct model_ask plain(const char *model, enum model_effort effort)
 {
     return (struct model_ask){
-        .model = acp_str(model),
+        .model = acp_str_from(model),
         .messages = &greeting,
         .message_count = 1,
         .effort = effort,
@@ -441,7 +441,7 @@ static void test_paths(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_buf url;
         acp_buf_init(&url, 1000);
-        assert_int_equal(rows[i].dialect->path(acp_str("a.b-c/..?x"), &url), 0);
+        assert_int_equal(rows[i].dialect->path(acp_str_from("a.b-c/..?x"), &url), 0);
         assert_string_equal(test_cstr(&url), rows[i].path);
         acp_buf_finish(&url);
     }

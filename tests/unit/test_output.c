@@ -24,10 +24,10 @@ static void results_in_a_pipe_are_exact_but_for_json(void **state)
     struct output out;
     (void) state;
     output_init_results(&out, -1);
-    output_text(&out, acp_str(hostile));
-    output_prose(&out, acp_str(hostile));
+    output_text(&out, acp_str_from(hostile));
+    output_prose(&out, acp_str_from(hostile));
     output_printf(&out, "%s", hostile);
-    output_json(&out, acp_str(hostile + 4));
+    output_json(&out, acp_str_from(hostile + 4));
     check_pending(&out, "\033[2J\xC2\x9B\xE2\x80\xAE\033[2J\xC2\x9B\xE2\x80\xAE"
                         "\033[2J\xC2\x9B\xE2\x80\xAE\\u009b\\u202e");
 }
@@ -37,7 +37,7 @@ static void messages_are_filtered_wherever_they_go(void **state)
     struct output out;
     (void) state;
     output_init_messages(&out, -1);
-    output_text(&out, acp_str(hostile));
+    output_text(&out, acp_str_from(hostile));
     output_printf(&out, " %s%d\n", "\xC2", 7);
     check_pending(&out, "\\x1b[2J\\u{9b}\\u{202e} \\xc27\n");
 }
@@ -48,10 +48,10 @@ static void styles_are_written_only_where_they_are_wanted(void **state)
     (void) state;
     output_init_messages(&out, -1);
     output_style(&out, STYLE_RED);
-    output_text(&out, acp_str("a\xE2\x80")); /* cut, so that the style could end it */
+    output_text(&out, acp_str_from("a\xE2\x80")); /* cut, so that the style could end it */
     out.styled = true;
     output_style(&out, STYLE_NONE);
-    output_text(&out, acp_str("b"));
+    output_text(&out, acp_str_from("b"));
     check_pending(&out, "a\\xe2\\x80\033[0mb");
 }
 
@@ -122,11 +122,11 @@ static void a_reader_that_has_gone_is_an_error_that_stays(void **state)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     (void) close(ends[0]);
     output_init_results(&out, ends[1]);
-    output_text(&out, acp_str("x"));
+    output_text(&out, acp_str_from("x"));
     int err = output_flush(&out);
     assert_true(err < 0);
     assert_int_equal(out.reason, EPIPE);
-    output_text(&out, acp_str("y"));
+    output_text(&out, acp_str_from("y"));
     assert_int_equal(output_flush(&out), err);
     (void) close(ends[1]);
     output_finish(&out);

@@ -69,7 +69,7 @@ static void prompts_that_are_wrong_are_refused(void **state)
         struct wire wire;
         struct wire_prompt got;
         wire_init(&wire);
-        CHECK_ROW(wire_read_prompt(acp_raw(rows[i]), &wire.arena, &got) < 0, i, "%s", rows[i]);
+        CHECK_ROW(wire_read_prompt(acp_raw_from(rows[i]), &wire.arena, &got) < 0, i, "%s", rows[i]);
         wire_finish(&wire);
     }
 }
@@ -82,7 +82,7 @@ static void ends(void **state)
         struct talk_end got;
         uint64_t request = 0;
         struct talk_end end = {.kind = (enum talk_end_kind) kind,
-                               .message = acp_str("a \"sentence\"\n"),
+                               .message = acp_str_from("a \"sentence\"\n"),
                                .denied = kind == 1,
                                .cancelled = kind == 2};
         wire_init(&wire);
@@ -95,9 +95,9 @@ static void ends(void **state)
         assert_int_equal(got.denied, end.denied);
         assert_int_equal(got.cancelled, end.cancelled);
         assert_int_equal(
-            wire_read_end(acp_raw("{\"kind\":\"eaten\"}"), &wire.arena, &request, &got),
+            wire_read_end(acp_raw_from("{\"kind\":\"eaten\"}"), &wire.arena, &request, &got),
             ACP_ERR_VARIANT);
-        assert_int_equal(wire_read_end(acp_raw("{}"), &wire.arena, &request, &got),
+        assert_int_equal(wire_read_end(acp_raw_from("{}"), &wire.arena, &request, &got),
                          ACP_ERR_VARIANT);
         wire_finish(&wire);
     }
@@ -108,25 +108,26 @@ static void questions(void **state)
     (void) state;
     struct wire wire;
     struct talk_question got;
-    struct acp_str paths[] = {acp_str("/a b"), acp_str("/c")};
-    struct acp_str_entry env[] = {{acp_str("A"), acp_str("1")}, {acp_str("B"), acp_str("")}};
-    struct acp_action_edit edits[] = {{.path = acp_str("/c"), .known = true, .size = 7}};
+    struct acp_str paths[] = {acp_str_from("/a b"), acp_str_from("/c")};
+    struct acp_str_entry env[] = {{acp_str_from("A"), acp_str_from("1")},
+                                  {acp_str_from("B"), acp_str_from("")}};
+    struct acp_action_edit edits[] = {{.path = acp_str_from("/c"), .known = true, .size = 7}};
     struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT,
-                                .command = acp_str("make"),
+                                .command = acp_str_from("make"),
                                 .paths = {paths, 2},
                                 .env = {env, 2},
-                                .command_cwd = acp_str("/x"),
+                                .command_cwd = acp_str_from("/x"),
                                 .edits = {edits, 1}};
     struct acp_permission_option options[2];
     struct talk_question question = {
-        .title = acp_str("Change it"), .action = &action, .options = {options, 2}};
-    question.always = acp_str("all of it");
-    question.changes = acp_str("-a\n+b\n");
+        .title = acp_str_from("Change it"), .action = &action, .options = {options, 2}};
+    question.always = acp_str_from("all of it");
+    question.changes = acp_str_from("-a\n+b\n");
     for (size_t i = 0; i < ACP_DIGEST_SIZE; i++)
         edits[0].digest[i] = (unsigned char) (i * 9);
-    acp_permission_option_init(&options[0], acp_str("y"), acp_str("Yes"),
+    acp_permission_option_init(&options[0], acp_str_from("y"), acp_str_from("Yes"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    acp_permission_option_init(&options[1], acp_str("n"), acp_str("No"),
+    acp_permission_option_init(&options[1], acp_str_from("n"), acp_str_from("No"),
                                ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
     wire_init(&wire);
     wire_write_question(&wire.w, &question);
@@ -152,17 +153,18 @@ static void questions(void **state)
     assert_int_equal(got.options.count, 2);
     assert_true(acp_str_is(got.options.items[1].option_id, "n"));
     assert_int_equal(got.options.items[1].kind.is, ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
-    assert_true(wire_read_question(acp_raw("{\"paths\":[7]}"), &wire.arena, &got) < 0);
-    assert_true(wire_read_question(acp_raw("{\"options\":[{}]}"), &wire.arena, &got) < 0);
-    assert_true(wire_read_question(acp_raw("{\"env\":[{\"name\":1}]}"), &wire.arena, &got) < 0);
-    /* A digest has 64 digits. */
-    assert_true(wire_read_question(acp_raw("{\"edits\":[{\"path\":\"/a\"}]}"), &wire.arena, &got) <
+    assert_true(wire_read_question(acp_raw_from("{\"paths\":[7]}"), &wire.arena, &got) < 0);
+    assert_true(wire_read_question(acp_raw_from("{\"options\":[{}]}"), &wire.arena, &got) < 0);
+    assert_true(wire_read_question(acp_raw_from("{\"env\":[{\"name\":1}]}"), &wire.arena, &got) <
                 0);
+    /* A digest has 64 digits. */
     assert_true(
-        wire_read_question(acp_raw("{\"edits\":[{\"digest\":\"00\"}]}"), &wire.arena, &got) < 0);
+        wire_read_question(acp_raw_from("{\"edits\":[{\"path\":\"/a\"}]}"), &wire.arena, &got) < 0);
+    assert_true(wire_read_question(acp_raw_from("{\"edits\":[{\"digest\":\"00\"}]}"), &wire.arena,
+                                   &got) < 0);
     assert_true(
-        wire_read_question(acp_raw("{\"edits\":[{\"digest\":\"000000000000000000000000000000"
-                                   "000000000000000000000000000000000G\"}]}"),
+        wire_read_question(acp_raw_from("{\"edits\":[{\"digest\":\"000000000000000000000000000000"
+                                        "000000000000000000000000000000000G\"}]}"),
                            &wire.arena, &got) < 0);
     wire_finish(&wire);
 }
@@ -172,7 +174,7 @@ static void statuses(void **state)
     (void) state;
     struct wire wire;
     struct wire_status got;
-    struct wire_status status = {1, 2, 3, 4, 5, acp_str("s1")};
+    struct wire_status status = {1, 2, 3, 4, 5, acp_str_from("s1")};
     wire_init(&wire);
     wire_write_status(&wire.w, &status);
     assert_int_equal(wire_read_status(written(&wire), &wire.arena, &got), 0);
@@ -182,7 +184,7 @@ static void statuses(void **state)
     assert_int_equal(got.waiting, 4);
     assert_int_equal(got.idle_ms, 5);
     assert_true(acp_str_is(got.agent_session, "s1"));
-    assert_true(wire_read_status(acp_raw("{\"pid\":\"x\"}"), &wire.arena, &got) < 0);
+    assert_true(wire_read_status(acp_raw_from("{\"pid\":\"x\"}"), &wire.arena, &got) < 0);
     wire_finish(&wire);
 }
 

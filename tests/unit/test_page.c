@@ -10,7 +10,7 @@ static void becomes(const char *type, const char *body, const char *text)
 {
     struct acp_buf out;
     acp_buf_init(&out, ROOM);
-    assert_int_equal(page_text(acp_str(type), acp_str(body), &out), 0);
+    assert_int_equal(page_text(acp_str_from(type), acp_str_from(body), &out), 0);
     if (!acp_str_is(acp_buf_view(&out), text))
         fail_msg("\"%s\" became \"%.*s\", not \"%s\"", body, (int) out.len,
                  out.len ? acp_buf_view(&out).ptr : "", text);
@@ -99,10 +99,10 @@ static void what_is_no_text_is_known(void **state)
     };
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (page_is_text(acp_str(rows[i].type), acp_str("x")) != rows[i].text)
+        if (page_is_text(acp_str_from(rows[i].type), acp_str_from("x")) != rows[i].text)
             fail_msg("%s", rows[i].type);
-    assert_false(page_is_text(acp_str("text/plain"), acp_str_n("a\0b", 3)));
-    assert_false(page_is_text(acp_str(""), acp_str_n("a\0b", 3)));
+    assert_false(page_is_text(acp_str_from("text/plain"), acp_str_n("a\0b", 3)));
+    assert_false(page_is_text(acp_str_from(""), acp_str_n("a\0b", 3)));
 }
 
 static void a_full_buffer_has_what_fits(void **state)
@@ -117,7 +117,8 @@ static void a_full_buffer_has_what_fits(void **state)
         assert_int_equal(acp_buf_printf(&body, "w\u00f6rd "), 0);
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         acp_buf_init(&out, LITTLE);
-        assert_int_equal(page_text(acp_str(types[i]), acp_buf_view(&body), &out), ACP_ERR_LIMIT);
+        assert_int_equal(page_text(acp_str_from(types[i]), acp_buf_view(&body), &out),
+                         ACP_ERR_LIMIT);
         assert_true(out.len > LITTLE - 300 && out.len <= LITTLE);
         assert_memory_equal(acp_buf_view(&out).ptr, "w\u00f6rd w", 7);
         acp_buf_finish(&out);
@@ -136,7 +137,7 @@ static void bad_pages_take_no_longer(void **state)
         struct acp_buf out;
         acp_buf_init(&body, ROOM);
         acp_buf_init(&out, (size_t) ROOM * 10);
-        while (acp_buf_append_str(&body, acp_str(pieces[i])) == 0)
+        while (acp_buf_append_str(&body, acp_str_from(pieces[i])) == 0)
             continue;
         assert_int_equal(html_text(acp_buf_view(&body), &out), 0);
         acp_buf_finish(&body);

@@ -21,7 +21,7 @@ static int run(const char *old_text, const char *hunks, struct acp_buf *out,
     assert_int_equal(acp_buf_printf(&text, "--- a/f\n+++ b/f\n%s", hunks), 0);
     int err = patch_parse(acp_buf_view(&text), &arena, &patch, failure);
     if (!err)
-        err = patch_apply(&patch.files[0], acp_str(old_text), out, failure);
+        err = patch_apply(&patch.files[0], acp_str_from(old_text), out, failure);
     acp_buf_finish(&text);
     acp_arena_finish(&arena);
     return err;
@@ -122,11 +122,11 @@ static void files_are_named_in_many_ways(void **state)
     struct patch patch;
     (void) state;
     acp_arena_init(&arena, 0);
-    assert_int_equal(patch_parse(acp_str(text), &arena, &patch, NULL), 0);
+    assert_int_equal(patch_parse(acp_str_from(text), &arena, &patch, NULL), 0);
     assert_int_equal(patch.count, COUNT(names));
     for (size_t i = 0; i < COUNT(names); i++) {
-        CHECK_ROW(acp_str_eq(patch.files[i].old_path, acp_str(names[i][0])), i, "old");
-        CHECK_ROW(acp_str_eq(patch.files[i].new_path, acp_str(names[i][1])), i, "new");
+        CHECK_ROW(acp_str_eq(patch.files[i].old_path, acp_str_from(names[i][0])), i, "old");
+        CHECK_ROW(acp_str_eq(patch.files[i].new_path, acp_str_from(names[i][1])), i, "new");
     }
     acp_arena_finish(&arena);
 }
@@ -148,8 +148,9 @@ static void what_is_no_patch_is_refused(void **state)
         struct patch patch;
         struct acp_failure failure = {0};
         acp_arena_init(&arena, 0);
-        CHECK_ROW(patch_parse(acp_str(rows[i].text), &arena, &patch, &failure) == ACP_ERR_SYNTAX, i,
-                  "%s", rows[i].text);
+        CHECK_ROW(patch_parse(acp_str_from(rows[i].text), &arena, &patch, &failure) ==
+                      ACP_ERR_SYNTAX,
+                  i, "%s", rows[i].text);
         CHECK_ROW(strstr(failure.message, rows[i].words), i, "%s", failure.message);
         acp_arena_finish(&arena);
     }
@@ -182,8 +183,8 @@ static void our_own_patches_come_out_again(void **state)
         struct acp_arena arena;
         struct patch patch;
         struct acp_failure failure = {0};
-        struct acp_diff_patch_options options = {.old_path = acp_str("f"),
-                                                 .new_path = acp_str("f")};
+        struct acp_diff_patch_options options = {.old_path = acp_str_from("f"),
+                                                 .new_path = acp_str_from("f")};
         random_text(&old_text);
         random_text(&new_text);
         acp_buf_clear(&text);

@@ -34,8 +34,8 @@ static struct acp_policy *load(const char *json)
     struct acp_policy *policy = NULL;
     struct acp_failure failure = {0};
     assert_int_equal(acp_policy_new(&policy), 0);
-    assert_int_equal(acp_policy_set_home(policy, acp_str("/no/home")), 0);
-    if (acp_policy_load(policy, acp_raw(json), &failure))
+    assert_int_equal(acp_policy_set_home(policy, acp_str_from("/no/home")), 0);
+    if (acp_policy_load(policy, acp_raw_from(json), &failure))
         print_error("%s: %s: %s\n", json, failure.path, failure.message);
     assert_int_equal(failure.err, 0);
     return policy;
@@ -44,19 +44,19 @@ static struct acp_policy *load(const char *json)
 static struct acp_action action_on(int kind, struct acp_str *path)
 {
     static struct acp_str extra;
-    extra = acp_str("/no/extra");
+    extra = acp_str_from("/no/extra");
     return (struct acp_action){.kind = (enum acp_tool_kind_is) kind,
                                .paths = {path, path && path->ptr ? 1 : 0},
-                               .cwd = acp_str("/no/ws"),
+                               .cwd = acp_str_from("/no/ws"),
                                .additional = {&extra, 1},
-                               .session_id = acp_str("s1")};
+                               .session_id = acp_str_from("s1")};
 }
 
 static int decide(const struct acp_policy *policy, int kind, const char *path, const char *command)
 {
-    struct acp_str item = acp_str(path);
+    struct acp_str item = acp_str_from(path);
     struct acp_action action = action_on(kind, &item);
-    action.command = acp_str(command);
+    action.command = acp_str_from(command);
     return (int) acp_policy_decide(policy, NULL, &action, 0, true).verdict;
 }
 
@@ -108,14 +108,14 @@ static void modes_decide_what_no_rule_does(void **state)
         {ACP_TOOL_KIND_UNLISTED, out, {ASK, ASK, DENY, ALLOW, DENY}},
     };
     struct acp_policy *policy = load("{}");
-    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_SAFE);
+    assert_int_equal(acp_policy_get_mode(policy), ACP_POLICY_SAFE);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (int m = 0; m < 5; m++) {
-            struct acp_str path = acp_str(rows[i].path);
+            struct acp_str path = acp_str_from(rows[i].path);
             struct acp_action action = action_on(rows[i].kind, &path);
             action.sandboxed = m == 4;
             enum acp_policy_mode mode;
-            assert_true(acp_policy_mode_find(acp_str(names[m == 4 ? 2 : m]), &mode));
+            assert_true(acp_policy_mode_find(acp_str_from(names[m == 4 ? 2 : m]), &mode));
             acp_policy_set_mode(policy, mode);
             struct acp_decision d = acp_policy_decide(policy, NULL, &action, 0, true);
             if ((int) d.verdict != rows[i].want[m])
@@ -131,7 +131,7 @@ static void without_a_person_the_answer_is_no(void **state)
 {
     (void) state;
     struct acp_policy *policy = load("{}");
-    struct acp_str path = acp_str("/no/ws/a");
+    struct acp_str path = acp_str_from("/no/ws/a");
     struct acp_action action = action_on(EDIT, &path);
     struct acp_decision d = acp_policy_decide(policy, NULL, &action, 0, false);
     assert_int_equal(d.verdict, DENY);
@@ -146,7 +146,8 @@ static void the_strictest_of_several_paths_counts(void **state)
     (void) state;
     struct acp_policy *policy =
         load("{\"mode\":\"sandbox\",\"rules\":[{\"verdict\":\"ask\",\"path\":\"ask\"}]}");
-    struct acp_str paths[] = {acp_str("/no/ws/a"), acp_str("/no/ws/ask"), acp_str("/no/else")};
+    struct acp_str paths[] = {acp_str_from("/no/ws/a"), acp_str_from("/no/ws/ask"),
+                              acp_str_from("/no/else")};
     struct acp_action action = action_on(MOVE, paths);
     const int want[] = {ALLOW, ASK, DENY};
     for (size_t n = 1; n <= 3; n++) {
@@ -232,7 +233,7 @@ static void decisions_tell_what_made_them(void **state)
         {"/no/ws/c", true, "denied by rules[1]"},
     };
     for (size_t i = 0; i < 4; i++) {
-        struct acp_str path = acp_str(rows[i].path);
+        struct acp_str path = acp_str_from(rows[i].path);
         struct acp_action action = action_on(EDIT, &path);
         struct acp_decision d = acp_policy_decide(policy, NULL, &action, 0, rows[i].person);
         struct acp_buf out;
@@ -282,7 +283,7 @@ static void path_patterns_start_at_cwd_home_or_root(void **state)
         for (size_t k = 0; k < 2; k++) {
             struct acp_policy *policy = load("{}");
             struct acp_policy_rule rule = {.verdict = (enum acp_verdict) verdicts[k],
-                                           .path = acp_str(rows[i].pattern)};
+                                           .path = acp_str_from(rows[i].pattern)};
             assert_int_equal(acp_policy_add(policy, &rule, NULL), 0);
             int got = decide(policy, EDIT, rows[i].path, NULL);
             if (got != (rows[i].matches ? verdicts[k] : ASK))
@@ -357,13 +358,13 @@ static void links_permit_only_what_is_really_there(void **state)
         for (size_t k = 0; k < 3; k++)
             (void) snprintf(texts[k], sizeof(texts[k]), "%s%s", given[k][0] == '@' ? base : "",
                             given[k] + (given[k][0] == '@'));
-        struct acp_policy_rule rule = {.path = acp_str(texts[0])};
-        assert_true(acp_verdict_find(acp_str(rows[i].rule), &rule.verdict));
+        struct acp_policy_rule rule = {.path = acp_str_from(texts[0])};
+        assert_true(acp_verdict_find(acp_str_from(rows[i].rule), &rule.verdict));
         struct acp_policy *policy = load("{}");
         assert_int_equal(acp_policy_add(policy, &rule, NULL), 0);
-        struct acp_str path = acp_str(texts[1]);
+        struct acp_str path = acp_str_from(texts[1]);
         struct acp_action action = action_on(EDIT, &path);
-        action.cwd = acp_str(texts[2]);
+        action.cwd = acp_str_from(texts[2]);
         int got = (int) acp_policy_decide(policy, NULL, &action, 0, true).verdict;
         if (got != rows[i].want)
             print_error("%s %s on %s: %d\n", rows[i].rule, rows[i].pattern, rows[i].path, got);
@@ -379,9 +380,9 @@ static void links_permit_only_what_is_really_there(void **state)
     for (size_t i = 0; i < 4; i++) {
         char cwd[100];
         (void) snprintf(cwd, sizeof(cwd), "%s/ws", base);
-        struct acp_str path = acp_str(reads[i].path);
+        struct acp_str path = acp_str_from(reads[i].path);
         struct acp_action action = action_on(READ, &path);
-        action.cwd = acp_str(cwd);
+        action.cwd = acp_str_from(cwd);
         assert_int_equal(acp_policy_decide(policy, NULL, &action, 0, true).verdict, reads[i].want);
     }
     acp_policy_free(policy);
@@ -401,7 +402,7 @@ static void tools_are_known_by_name(void **state)
         {"mcp__github__list", ALLOW}, {"mcp__git__push", DENY}, {"other", ASK}, {NULL, ASK}};
     for (size_t i = 0; i < 4; i++) {
         struct acp_action action = action_on(OTHER, NULL);
-        action.tool = acp_str(rows[i].tool);
+        action.tool = acp_str_from(rows[i].tool);
         assert_int_equal(acp_policy_decide(policy, NULL, &action, 0, true).verdict, rows[i].want);
     }
     acp_policy_free(policy);
@@ -418,14 +419,14 @@ static void a_copy_decides_alike(void **state)
     struct acp_policy *copy = NULL;
     assert_int_equal(acp_policy_copy(policy, &copy), 0);
     acp_policy_free(policy);
-    assert_int_equal(acp_policy_mode(copy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_get_mode(copy), ACP_POLICY_FULL);
     assert_int_equal(acp_policy_rule_count(copy), 2);
     assert_int_equal(decide(copy, READ, "/no/home/secret", NULL), ACP_VERDICT_DENY);
     assert_int_equal(decide(copy, READ, "/no/home/other", NULL), ACP_VERDICT_ALLOW);
     assert_int_equal(decide(copy, EXECUTE, NULL, "rm x"), ACP_VERDICT_DENY);
     acp_policy_free(copy);
     assert_int_equal(acp_policy_copy(NULL, &copy), 0);
-    assert_int_equal(acp_policy_mode(copy), ACP_POLICY_SAFE);
+    assert_int_equal(acp_policy_get_mode(copy), ACP_POLICY_SAFE);
     acp_policy_free(copy);
 }
 
@@ -441,10 +442,10 @@ static void a_real_path_is_taken_as_it_is(void **state)
     struct acp_policy *policy = load("{\"rules\": [{\"verdict\": \"deny\", \"path\": "
                                      "\"/etc/passwd\"}, {\"verdict\": \"ask\", \"path\": "
                                      "\"**/.env\"}]}");
-    struct acp_str paths[] = {acp_str(link), ACP_STR("relative"), ACP_STR("")};
+    struct acp_str paths[] = {acp_str_from(link), ACP_STR("relative"), ACP_STR("")};
     for (size_t i = 0; i < 3; i++) {
         struct acp_action action = {
-            .kind = ACP_TOOL_KIND_READ, .paths = {&paths[i], 1}, .cwd = acp_str(folder)};
+            .kind = ACP_TOOL_KIND_READ, .paths = {&paths[i], 1}, .cwd = acp_str_from(folder)};
         if (i == 0)
             assert_int_equal(acp_policy_decide(policy, NULL, &action, 0, true).verdict,
                              ACP_VERDICT_DENY);

@@ -33,7 +33,7 @@ static int decide(const char *verdict, const char *conditions, const struct acp_
     (void) snprintf(json, sizeof(json), "{\"rules\":[{\"verdict\":\"%s\"%s}]}", verdict,
                     conditions);
     assert_int_equal(acp_policy_new(&policy), 0);
-    assert_int_equal(acp_policy_load(policy, acp_raw(json), NULL), 0);
+    assert_int_equal(acp_policy_load(policy, acp_raw_from(json), NULL), 0);
     int got = (int) acp_policy_decide(policy, NULL, action, 0, true).verdict;
     acp_policy_free(policy);
     return got;
@@ -41,8 +41,9 @@ static int decide(const char *verdict, const char *conditions, const struct acp_
 
 static struct acp_action git_status(void)
 {
-    return (struct acp_action){
-        .kind = ACP_TOOL_KIND_EXECUTE, .command = acp_str("git status"), .cwd = acp_str("/work")};
+    return (struct acp_action){.kind = ACP_TOOL_KIND_EXECUTE,
+                               .command = acp_str_from("git status"),
+                               .cwd = acp_str_from("/work")};
 }
 
 static const char *const narrow[] = {
@@ -86,7 +87,7 @@ static void another_directory_is_not_permitted_by_a_command(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_action action = git_status();
-        action.command_cwd = acp_str(rows[i].directory);
+        action.command_cwd = acp_str_from(rows[i].directory);
         for (size_t k = 0; k < COUNT(narrow); k++) {
             int got = decide("allow", narrow[k], &action);
             if (got != (rows[i].same ? ALLOW : ASK))
@@ -98,8 +99,8 @@ static void another_directory_is_not_permitted_by_a_command(void **state)
     }
     /* Without a directory to compare with, none is the same. */
     struct acp_action action = git_status();
-    action.cwd = acp_str(NULL);
-    action.command_cwd = acp_str("/work");
+    action.cwd = acp_str_from(NULL);
+    action.command_cwd = acp_str_from("/work");
     assert_int_equal(decide("allow", narrow[0], &action), ASK);
 }
 
@@ -115,7 +116,7 @@ static void grants_cannot_express_variables_or_directories(void **state)
     assert_int_equal(acp_policy_new(&policy), 0);
     struct acp_action altered[] = {git_status(), git_status()};
     altered[0].env = (struct acp_str_map){variables, 1};
-    altered[1].command_cwd = acp_str("/work/sub");
+    altered[1].command_cwd = acp_str_from("/work/sub");
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(acp_ledger_remember(ledger, &altered[i], &yes, &failure), ACP_ERR_MISSING);
         assert_non_null(strstr(failure.message, "environment"));
@@ -138,7 +139,7 @@ static void grants_cannot_express_variables_or_directories(void **state)
 static void a_path_does_not_permit_a_command(void **state)
 {
     (void) state;
-    struct acp_str path = acp_str("/work/src/a");
+    struct acp_str path = acp_str_from("/work/src/a");
     struct acp_action action = git_status();
     action.kind = ACP_TOOL_KIND_EDIT;
     action.paths = (struct acp_str_list){&path, 1};
@@ -147,7 +148,7 @@ static void a_path_does_not_permit_a_command(void **state)
     assert_int_equal(decide("allow", ",\"path\":\"src/**\",\"kinds\":[\"execute\"]", &action),
                      ALLOW);
     assert_int_equal(decide("deny", ",\"path\":\"src/**\"", &action), DENY);
-    action.command = acp_str(NULL);
+    action.command = acp_str_from(NULL);
     assert_int_equal(decide("allow", ",\"path\":\"src/**\"", &action), ALLOW);
 }
 
@@ -162,7 +163,7 @@ static void read_request(const char *call, struct acp_arena *arena, struct acp_a
                     "{\"sessionId\":\"s\",\"toolCall\":{\"toolCallId\":\"t\",%s},\"options\":[]}",
                     call);
     acp_arena_init(arena, 0);
-    struct acp_str copy = acp_arena_copy(arena, acp_str(json));
+    struct acp_str copy = acp_arena_copy(arena, acp_str_from(json));
     if (acp_request_permission_request_decode(ACP_V1, acp_raw_n(copy.ptr, copy.len), arena,
                                               &request, &failure))
         print_error("%s: %s %s\n", json, failure.path, failure.message);
@@ -244,7 +245,7 @@ static void requests_tell_variables_and_directory(void **state)
         (void) snprintf(call, sizeof(call), "\"rawInput\":%s", rows[i].input);
         read_request(call, &arena, &action);
         assert_true(acp_str_is(action.command, "make"));
-        assert_true(acp_str_eq(action.command_cwd, acp_str(rows[i].cwd)));
+        assert_true(acp_str_eq(action.command_cwd, acp_str_from(rows[i].cwd)));
         for (size_t k = 0; k < action.env.count; k++)
             n += (size_t) snprintf(env + n, sizeof(env) - n, "%.*s=%.*s ",
                                    (int) action.env.items[k].key.len, action.env.items[k].key.ptr,
@@ -280,7 +281,7 @@ static void endless_paths_are_permitted_by_nothing(void **state)
     static char name[9000];
     memset(name, 'x', sizeof(name));
     struct acp_str path = acp_str_n(name, sizeof(name));
-    struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT, .cwd = acp_str("/work")};
+    struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT, .cwd = acp_str_from("/work")};
     action.paths = (struct acp_str_list){&path, 1};
     for (int absolute = 0; absolute < 2; absolute++) {
         name[0] = absolute ? '/' : 'x';
@@ -339,7 +340,7 @@ static void digests_are_sha_256(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_action_edit edit;
         char digest[2 * ACP_DIGEST_SIZE + 1];
-        acp_action_edit_init(&edit, acp_str("/a"), acp_str_n(text, rows[i].length));
+        acp_action_edit_init(&edit, acp_str_from("/a"), acp_str_n(text, rows[i].length));
         print_digest(&edit, digest);
         assert_string_equal(digest, rows[i].digest);
     }

@@ -20,8 +20,8 @@ static struct acp_policy *load(const char *json)
     struct acp_policy *policy = NULL;
     struct acp_failure failure = {0};
     assert_int_equal(acp_policy_new(&policy), 0);
-    assert_int_equal(acp_policy_set_home(policy, acp_str("/no/home")), 0);
-    if (acp_policy_load(policy, acp_raw(json), &failure))
+    assert_int_equal(acp_policy_set_home(policy, acp_str_from("/no/home")), 0);
+    if (acp_policy_load(policy, acp_raw_from(json), &failure))
         print_error("%s: %s: %s\n", json, failure.path, failure.message);
     assert_int_equal(failure.err, 0);
     return policy;
@@ -46,9 +46,9 @@ static void check_commands(const struct command_row *rows, size_t count, int ver
     for (size_t i = 0; i < count; i++) {
         struct acp_policy *policy = load("{}");
         struct acp_policy_rule rule = {.verdict = (enum acp_verdict) verdict,
-                                       .command = acp_str(rows[i].pattern)};
+                                       .command = acp_str_from(rows[i].pattern)};
         assert_int_equal(acp_policy_add(policy, &rule, NULL), 0);
-        int got = decide(policy, acp_str(rows[i].command));
+        int got = decide(policy, acp_str_from(rows[i].command));
         if (got != (rows[i].matches ? verdict : ASK))
             print_error("%s on %s\n", rows[i].pattern, rows[i].command);
         assert_int_equal(got, rows[i].matches ? verdict : ASK);
@@ -253,7 +253,7 @@ static void argument_lists_read_as_the_same_words_again(void **state)
         struct acp_str words[4];
         size_t n = 0;
         for (; n < 4 && rows[i].words[n]; n++)
-            words[n] = acp_str(rows[i].words[n]);
+            words[n] = acp_str_from(rows[i].words[n]);
         struct acp_buf out;
         acp_buf_init(&out, 1000);
         assert_int_equal(acp_command_line(words[0], (struct acp_str_list){words + 1, n - 1}, &out),

@@ -27,8 +27,8 @@ static struct acp_policy *load(const char *json)
     struct acp_policy *policy = NULL;
     struct acp_failure failure = {0};
     assert_int_equal(acp_policy_new(&policy), 0);
-    assert_int_equal(acp_policy_set_home(policy, acp_str("/no/home")), 0);
-    if (acp_policy_load(policy, acp_raw(json), &failure))
+    assert_int_equal(acp_policy_set_home(policy, acp_str_from("/no/home")), 0);
+    if (acp_policy_load(policy, acp_raw_from(json), &failure))
         print_error("%s: %s: %s\n", json, failure.path, failure.message);
     assert_int_equal(failure.err, 0);
     return policy;
@@ -80,17 +80,17 @@ static void mistakes_in_the_configuration_are_told_with_their_place(void **state
         struct acp_policy *policy =
             load("{\"mode\":\"read-only\",\"rules\":[{\"verdict\":\"ask\"}]}");
         struct acp_failure failure = {0};
-        int err = acp_policy_load(policy, acp_raw(rows[i].json), &failure);
+        int err = acp_policy_load(policy, acp_raw_from(rows[i].json), &failure);
         if (err != rows[i].err || strcmp(failure.path, rows[i].path) != 0)
             print_error("row %zu: %d %s %s\n", i, err, failure.path, failure.message);
         assert_int_equal(err, rows[i].err);
         assert_int_equal(failure.err, rows[i].err);
         assert_string_equal(failure.path, rows[i].path);
         assert_true(strlen(failure.message) > 5);
-        assert_int_equal(acp_policy_load(policy, acp_raw(rows[i].json), NULL), rows[i].err);
+        assert_int_equal(acp_policy_load(policy, acp_raw_from(rows[i].json), NULL), rows[i].err);
         /* All or nothing. */
         assert_int_equal(acp_policy_rule_count(policy), 1);
-        assert_int_equal(acp_policy_mode(policy), ACP_POLICY_READ_ONLY);
+        assert_int_equal(acp_policy_get_mode(policy), ACP_POLICY_READ_ONLY);
         acp_policy_free(policy);
     }
 }
@@ -101,10 +101,10 @@ static void configurations_add_to_each_other(void **state)
     struct acp_policy *policy =
         load("{\"mode\":\"full\",\"rules\":[{\"verdict\":\"ask\",\"kinds\":[\"read\",\"edit\"],"
              "\"path\":\"s\\u0072c/**\",\"command\":\"make *\",\"tool\":\"t\"}]}");
-    assert_int_equal(acp_policy_load(policy, acp_raw("{\"rules\":[{\"verdict\":\"deny\"}]}"), NULL),
-                     0);
+    assert_int_equal(
+        acp_policy_load(policy, acp_raw_from("{\"rules\":[{\"verdict\":\"deny\"}]}"), NULL), 0);
     assert_int_equal(acp_policy_rule_count(policy), 2);
-    assert_int_equal(acp_policy_mode(policy), ACP_POLICY_FULL);
+    assert_int_equal(acp_policy_get_mode(policy), ACP_POLICY_FULL);
     const struct acp_policy_rule *rule = acp_policy_rule_at(policy, 0);
     assert_int_equal(rule->verdict, ASK);
     assert_int_equal(rule->kinds, ACP_KIND_BIT(READ) | ACP_KIND_BIT(EDIT));
@@ -143,7 +143,7 @@ static void names_lead_there_and_back(void **state)
     (void) state;
     for (int i = READ; i <= OTHER; i++) {
         enum acp_tool_kind_is kind;
-        assert_true(acp_kind_find(acp_str(acp_kind_name((enum acp_tool_kind_is) i)), &kind));
+        assert_true(acp_kind_find(acp_str_from(acp_kind_name((enum acp_tool_kind_is) i)), &kind));
         assert_int_equal(kind, i);
         /* The codec has the same names. */
         char json[100];
@@ -152,13 +152,13 @@ static void names_lead_there_and_back(void **state)
         struct acp_arena arena;
         struct acp_tool_call_update call;
         acp_arena_init(&arena, 0);
-        assert_int_equal(acp_tool_call_update_decode(ACP_V1, acp_raw(json), &arena, &call, NULL),
-                         0);
+        assert_int_equal(
+            acp_tool_call_update_decode(ACP_V1, acp_raw_from(json), &arena, &call, NULL), 0);
         assert_int_equal(call.kind.is, i);
         acp_arena_finish(&arena);
     }
     enum acp_tool_kind_is kind;
-    assert_false(acp_kind_find(acp_str(""), &kind));
+    assert_false(acp_kind_find(acp_str_from(""), &kind));
     assert_string_equal(acp_kind_name(ACP_TOOL_KIND_UNLISTED), "other");
     assert_string_equal(acp_verdict_name(ACP_VERDICT_ASK), "ask");
     assert_string_equal(acp_policy_mode_name(ACP_POLICY_READ_ONLY), "read-only");
@@ -190,7 +190,8 @@ static void answers_never_give_more_than_was_decided(void **state)
             const char *letter = strchr(letters, rows[i].offered[k]);
             int kind = letter ? (int) (letter - letters) + 1 : ACP_PERMISSION_OPTION_KIND_UNLISTED;
             acp_permission_option_init(&options[k], acp_str_n(&rows[i].offered[k], 1),
-                                       acp_str("name"), (enum acp_permission_option_kind_is) kind);
+                                       acp_str_from("name"),
+                                       (enum acp_permission_option_kind_is) kind);
         }
         struct acp_request_permission_outcome outcome;
         bool chosen = acp_policy_answer((enum acp_verdict) rows[i].verdict, rows[i].always,
@@ -258,14 +259,14 @@ static void requests_tell_what_they_are_about(void **state)
         struct acp_failure failure = {0};
         struct acp_action action;
         acp_arena_init(&arena, 0);
-        if (acp_request_permission_request_decode(rows[i].mode, acp_raw(rows[i].json), &arena,
+        if (acp_request_permission_request_decode(rows[i].mode, acp_raw_from(rows[i].json), &arena,
                                                   &request, &failure))
             print_error("row %zu: %s %s\n", i, failure.path, failure.message);
         assert_int_equal(failure.err, 0);
         assert_int_equal(acp_action_from_request(&request, &arena, &action), 0);
         assert_int_equal(action.kind, rows[i].kind);
         assert_true(acp_str_is(action.title, rows[i].title));
-        assert_true(acp_str_eq(action.command, acp_str(rows[i].command)));
+        assert_true(acp_str_eq(action.command, acp_str_from(rows[i].command)));
         assert_true(acp_str_is(action.session_id, "s"));
         char paths[100] = "";
         size_t n = 0;
@@ -287,7 +288,7 @@ static void requests_with_endless_paths_are_refused(void **state)
     static char names[ACP_ACTION_MAX_PATHS + 1][16];
     for (size_t i = 0; i <= ACP_ACTION_MAX_PATHS; i++) {
         (void) snprintf(names[i], sizeof(names[i]), "/%zu", i);
-        locations[i].path = acp_str(names[i]);
+        locations[i].path = acp_str_from(names[i]);
     }
     struct acp_request_permission_request request = {0};
     struct acp_arena arena;

@@ -29,7 +29,7 @@ static int setup(void **state)
     assert_non_null(mkdtemp(real));
     (void) snprintf(base, sizeof(base), "%s", real);
     assert_int_equal(acp_policy_new(&policy), 0);
-    assert_int_equal(acp_policy_set_home(policy, acp_str("/no/home")), 0);
+    assert_int_equal(acp_policy_set_home(policy, acp_str_from("/no/home")), 0);
     return acp_ledger_new(&ledger);
 }
 
@@ -54,10 +54,10 @@ static const char *at(const char *name)
 static struct acp_action run(const char *command)
 {
     return (struct acp_action){.kind = ACP_TOOL_KIND_EXECUTE,
-                               .title = acp_str("Run it"),
-                               .command = acp_str(command),
-                               .cwd = acp_str("/no/ws/sub"),
-                               .session_id = acp_str("s1")};
+                               .title = acp_str_from("Run it"),
+                               .command = acp_str_from(command),
+                               .cwd = acp_str_from("/no/ws/sub"),
+                               .session_id = acp_str_from("s1")};
 }
 
 static struct acp_decision decide(const struct acp_action *action, int64_t now)
@@ -68,7 +68,7 @@ static struct acp_decision decide(const struct acp_action *action, int64_t now)
 static struct acp_grant how(bool allow, enum acp_grant_scope scope)
 {
     return (struct acp_grant){
-        .allow = allow, .scope = scope, .who = acp_str("ann"), .granted = 1000};
+        .allow = allow, .scope = scope, .who = acp_str_from("ann"), .granted = 1000};
 }
 
 /* ---- Holding -------------------------------------------------------------------------------- */
@@ -100,8 +100,8 @@ static void always_is_remembered_in_its_scope(void **state)
         struct acp_action action = run("make test");
         assert_int_equal(acp_ledger_remember(ledger, &action, &grant, NULL), 0);
         assert_int_equal(acp_ledger_count(ledger), 1);
-        action.session_id = acp_str(rows[i / 2].session);
-        action.cwd = acp_str(rows[i / 2].cwd);
+        action.session_id = acp_str_from(rows[i / 2].session);
+        action.cwd = acp_str_from(rows[i / 2].cwd);
         struct acp_decision d = decide(&action, 2000);
         enum acp_verdict answered = allow ? ACP_VERDICT_ALLOW : ACP_VERDICT_DENY;
         if (d.verdict != (rows[i / 2].holds ? answered : ACP_VERDICT_ASK))
@@ -151,11 +151,12 @@ static void grants_are_for_exactly_what_was_asked(void **state)
 static void every_path_must_have_been_granted(void **state)
 {
     (void) state;
-    struct acp_str paths[] = {acp_str("/no/ws/a[1]"), acp_str("/no/ws/../ws/b*"), acp_str("/no/c")};
+    struct acp_str paths[] = {acp_str_from("/no/ws/a[1]"), acp_str_from("/no/ws/../ws/b*"),
+                              acp_str_from("/no/c")};
     struct acp_action action = {.kind = ACP_TOOL_KIND_MOVE,
                                 .paths = {paths, 2},
-                                .cwd = acp_str("/no/ws"),
-                                .session_id = acp_str("s1")};
+                                .cwd = acp_str_from("/no/ws"),
+                                .session_id = acp_str_from("s1")};
     struct acp_grant grant = how(true, ACP_GRANT_PROJECT);
     assert_int_equal(acp_ledger_remember(ledger, &action, &grant, NULL), 0);
     assert_int_equal(acp_ledger_count(ledger), 2);
@@ -166,7 +167,7 @@ static void every_path_must_have_been_granted(void **state)
     action.kind = ACP_TOOL_KIND_DELETE;
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ASK);
     action.kind = ACP_TOOL_KIND_MOVE;
-    paths[0] = acp_str("/no/ws/a1");
+    paths[0] = acp_str_from("/no/ws/a1");
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ASK);
 }
 
@@ -176,9 +177,9 @@ static void a_link_does_not_carry_a_grant_elsewhere(void **state)
     char command[300];
     (void) snprintf(command, sizeof(command), "cd %s && touch a b && ln -s a link", base);
     assert_int_equal(system(command), 0);
-    struct acp_str path = acp_str(at("link"));
+    struct acp_str path = acp_str_from(at("link"));
     struct acp_action action = {
-        .kind = ACP_TOOL_KIND_EDIT, .paths = {&path, 1}, .cwd = acp_str(base)};
+        .kind = ACP_TOOL_KIND_EDIT, .paths = {&path, 1}, .cwd = acp_str_from(base)};
     struct acp_grant grant = how(true, ACP_GRANT_PROJECT);
     assert_int_equal(acp_ledger_remember(ledger, &action, &grant, NULL), 0);
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ALLOW);
@@ -190,14 +191,14 @@ static void a_link_does_not_carry_a_grant_elsewhere(void **state)
 static void tools_are_remembered_by_name_and_nothing_by_nothing(void **state)
 {
     (void) state;
-    struct acp_action action = {.kind = ACP_TOOL_KIND_OTHER, .tool = acp_str("mcp__x*")};
+    struct acp_action action = {.kind = ACP_TOOL_KIND_OTHER, .tool = acp_str_from("mcp__x*")};
     struct acp_grant grant = how(true, ACP_GRANT_EVERYWHERE);
     assert_int_equal(acp_ledger_remember(ledger, &action, &grant, NULL), 0);
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ALLOW);
-    action.tool = acp_str("mcp__xy");
+    action.tool = acp_str_from("mcp__xy");
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ASK);
-    action.tool = acp_str(NULL);
-    action.title = acp_str("Do something");
+    action.tool = acp_str_from(NULL);
+    action.title = acp_str_from("Do something");
     struct acp_failure failure;
     assert_int_equal(acp_ledger_remember(ledger, &action, &grant, &failure), ACP_ERR_MISSING);
     assert_int_equal(acp_ledger_count(ledger), 1);
@@ -216,11 +217,11 @@ static void grants_do_not_lift_what_is_denied(void **state)
     acp_policy_set_mode(policy, ACP_POLICY_READ_ONLY);
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_DENY);
     acp_policy_set_mode(policy, ACP_POLICY_SAFE);
-    assert_int_equal(acp_policy_load(policy, acp_raw("{\"rules\":[{\"verdict\":\"ask\"}]}"), NULL),
-                     0);
+    assert_int_equal(
+        acp_policy_load(policy, acp_raw_from("{\"rules\":[{\"verdict\":\"ask\"}]}"), NULL), 0);
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ALLOW);
-    assert_int_equal(acp_policy_load(policy, acp_raw("{\"rules\":[{\"verdict\":\"deny\"}]}"), NULL),
-                     0);
+    assert_int_equal(
+        acp_policy_load(policy, acp_raw_from("{\"rules\":[{\"verdict\":\"deny\"}]}"), NULL), 0);
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_DENY);
 }
 
@@ -231,8 +232,8 @@ static void rejections_beat_rules_and_full_mode(void **state)
     struct acp_grant grant = how(false, ACP_GRANT_EVERYWHERE);
     assert_int_equal(acp_ledger_remember(ledger, &action, &grant, NULL), 0);
     assert_int_equal(
-        acp_policy_load(policy, acp_raw("{\"mode\":\"full\",\"rules\":[{\"verdict\":\"allow\"}]}"),
-                        NULL),
+        acp_policy_load(
+            policy, acp_raw_from("{\"mode\":\"full\",\"rules\":[{\"verdict\":\"allow\"}]}"), NULL),
         0);
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_DENY);
     action = run("ls; /usr/bin/make");
@@ -275,8 +276,8 @@ static void grants_end_by_the_time_that_is_told(void **state)
     grant.expires = 0;
     assert_int_equal(acp_ledger_remember(ledger, &action, &grant, NULL), 0);
     assert_int_equal(acp_ledger_expire(ledger, INT64_MAX), 0);
-    assert_int_equal(acp_ledger_end_session(ledger, acp_str("s2")), 0);
-    assert_int_equal(acp_ledger_end_session(ledger, acp_str("s1")), 1);
+    assert_int_equal(acp_ledger_end_session(ledger, acp_str_from("s2")), 0);
+    assert_int_equal(acp_ledger_end_session(ledger, acp_str_from("s1")), 1);
     assert_int_equal(acp_ledger_count(ledger), 0);
 }
 
@@ -375,7 +376,7 @@ static void assert_text(const char *want)
 static void text_reads_back_as_it_was_written(void **state)
 {
     (void) state;
-    assert_int_equal(acp_ledger_load(ledger, acp_str(sample), NULL, NULL), 0);
+    assert_int_equal(acp_ledger_load(ledger, acp_str_from(sample), NULL, NULL), 0);
     assert_int_equal(acp_ledger_count(ledger), 3);
     const struct acp_grant *grant = acp_ledger_at(ledger, 0);
     assert_true(grant->allow && grant->number == 3 && grant->scope == ACP_GRANT_PROJECT);
@@ -445,7 +446,7 @@ static void bad_lines_are_told_and_do_not_take_others_along(void **state)
         struct reports r = {0};
         (void) snprintf(text, sizeof(text),
                         "{\"grant\":1," GOOD "}\n\n%s\r\n{\"grant\":4," GOOD "}", rows[i].line);
-        int aside = acp_ledger_load(ledger, acp_str(text), take_report, &r);
+        int aside = acp_ledger_load(ledger, acp_str_from(text), take_report, &r);
         if (aside != 1 || strcmp(r.last.path, rows[i].path) != 0)
             print_error("%s: %d %s: %s\n", rows[i].line, aside, r.last.path, r.last.message);
         assert_int_equal(aside, 1);
@@ -486,7 +487,7 @@ static uint64_t add(struct acp_ledger *to, const char *tool)
     uint64_t number = 0;
     struct acp_grant grant = {.kind = ACP_TOOL_KIND_OTHER,
                               .scope = ACP_GRANT_EVERYWHERE,
-                              .tool = acp_str(tool),
+                              .tool = acp_str_from(tool),
                               .allow = true};
     assert_int_equal(acp_ledger_add(to, &grant, &number, NULL), 0);
     return number;
@@ -600,7 +601,7 @@ static void an_answer_is_remembered_whole_or_not(void **state)
     memset(name, 'x', sizeof(name));
     struct acp_str paths[] = {ACP_STR("/no/ws/a"), acp_str_n(name, sizeof(name))};
     struct acp_action action = {
-        .kind = ACP_TOOL_KIND_EDIT, .paths = {paths, 2}, .cwd = acp_str("/no/ws")};
+        .kind = ACP_TOOL_KIND_EDIT, .paths = {paths, 2}, .cwd = acp_str_from("/no/ws")};
     struct acp_grant yes = how(true, ACP_GRANT_PROJECT);
     struct acp_failure failure = {0};
     assert_int_equal(acp_ledger_remember(ledger, &action, &yes, &failure), ACP_ERR_RANGE);

@@ -24,10 +24,11 @@ static void a_decision_without_memory_is_never_looser(void **state)
     static const char *const commands[] = {"git status", "git status; rm x", "make", "rm x", NULL};
     struct acp_policy *policy = NULL;
     assert_int_equal(acp_policy_new(&policy), 0);
-    assert_int_equal(acp_policy_load(policy, acp_raw(rules), NULL), 0);
+    assert_int_equal(acp_policy_load(policy, acp_raw_from(rules), NULL), 0);
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT, .command = acp_str(commands[i])};
-        action.cwd = acp_str("/no/ws");
+        struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT,
+                                    .command = acp_str_from(commands[i])};
+        action.cwd = acp_str_from("/no/ws");
         action.additional = (struct acp_str_list){roots, 2};
         if (!commands[i])
             action.paths = (struct acp_str_list){paths, 2};
@@ -44,7 +45,7 @@ static void a_decision_without_memory_is_never_looser(void **state)
                 assert_true(d.verdict <= want);
                 /* The first is for the roots, and without it nothing is known. */
                 if (n == 1)
-                    assert_int_equal(d.by, ACP_DECIDED_BY_TROUBLE);
+                    assert_int_equal(d.by, ACP_DECIDED_BY_ERROR);
             }
     }
     acp_policy_free(policy);
@@ -64,9 +65,9 @@ static void a_request_is_read_whole_or_not_at_all(void **state)
         struct acp_request_permission_request request;
         struct acp_action action = {0};
         acp_arena_init(&arena, 0);
-        assert_int_equal(
-            acp_request_permission_request_decode(ACP_V1, acp_raw(json), &arena, &request, NULL),
-            0);
+        assert_int_equal(acp_request_permission_request_decode(ACP_V1, acp_raw_from(json), &arena,
+                                                               &request, NULL),
+                         0);
         struct acp_arena own;
         acp_arena_init(&own, 0);
         test_struck = false;

@@ -72,7 +72,7 @@ static void lines_mean_the_option_of_their_kind(void **state)
         size_t index = 0;
         for (size_t k = 0; k < 4 && rows[i].kinds[k]; k++)
             choices.kinds[choices.count++] = (enum acp_permission_option_kind_is) rows[i].kinds[k];
-        int reply = (int) question_read(&choices, acp_str(rows[i].line), &index);
+        int reply = (int) question_read(&choices, acp_str_from(rows[i].line), &index);
         if (reply != rows[i].reply || index != rows[i].index)
             print_error("row %zu: %s\n", i, rows[i].line);
         assert_int_equal(reply, rows[i].reply);
@@ -86,7 +86,7 @@ static void make_options(struct acp_permission_option *options, char (*ids)[8], 
 {
     for (size_t i = 0; i < count; i++) {
         (void) snprintf(ids[i], sizeof(ids[i]), "%zu", i);
-        acp_permission_option_init(&options[i], acp_str(ids[i]), acp_str("ok"),
+        acp_permission_option_init(&options[i], acp_str_from(ids[i]), acp_str_from("ok"),
                                    ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
     }
 }
@@ -111,9 +111,9 @@ static void limits_are_exact(void **state)
     static struct acp_permission_option options[QUESTION_MAX_OPTIONS + 1];
     memset(text, 'x', sizeof(text));
     for (size_t i = 0; i <= QUESTION_MAX_PATHS; i++) {
-        paths[i] = acp_str("/p");
-        edits[i].path = acp_str("/p");
-        env[i] = (struct acp_str_entry){acp_str("A"), acp_str("")};
+        paths[i] = acp_str_from("/p");
+        edits[i].path = acp_str_from("/p");
+        env[i] = (struct acp_str_entry){acp_str_from("A"), acp_str_from("")};
     }
     make_options(options, ids, QUESTION_MAX_OPTIONS + 1);
     for (size_t more = 0; more < 2; more++) {
@@ -170,18 +170,18 @@ static void texts_stay_in_their_place(void **state)
     struct acp_str paths[] = {ACP_STR("/a\n[permission] read"), ACP_STR("/b\033[1A\r")};
     struct acp_str_entry env[] = {{ACP_STR("A\n  1) Reject"), ACP_STR("\x7f\x1b[2J")}};
     struct acp_action action = {.kind = ACP_TOOL_KIND_EDIT,
-                                .command = acp_str("make\n[y]es, [?] y\rls"),
-                                .command_cwd = acp_str("/x\n/y"),
+                                .command = acp_str_from("make\n[y]es, [?] y\rls"),
+                                .command_cwd = acp_str_from("/x\n/y"),
                                 .paths = {paths, 2},
                                 .env = {env, 1}};
     struct acp_permission_option option;
-    struct talk_question question = {.title = acp_str("Hello\n  1) Reject"),
-                                     .description = acp_str("one\ntwo\xc2\x9b"),
-                                     .changes = acp_str("+a\tb\n[y]es, [?] y\r\n-\x1b[2K\n"),
+    struct talk_question question = {.title = acp_str_from("Hello\n  1) Reject"),
+                                     .description = acp_str_from("one\ntwo\xc2\x9b"),
+                                     .changes = acp_str_from("+a\tb\n[y]es, [?] y\r\n-\x1b[2K\n"),
                                      .action = &action,
                                      .options = {&option, 1}};
     struct acp_buf out;
-    acp_permission_option_init(&option, acp_str("a"), acp_str("\n  2) Reject\""),
+    acp_permission_option_init(&option, acp_str_from("a"), acp_str_from("\n  2) Reject\""),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS);
     assert_int_equal(write_question(&question, &out), 0);
     const char *text = out.data + out.start;
@@ -212,26 +212,27 @@ static void always_tells_its_scope(void **state)
         struct acp_action action;
         const char *scope; /* NULL: it is not remembered */
     } rows[] = {
-        {{.command = acp_str("make")},
+        {{.command = acp_str_from("make")},
          "exactly this command line, in every session in /no; kept in /g"},
         {{.kind = ACP_TOOL_KIND_EDIT, .paths = {paths, 1}},
          "edit, with any content, of this file, in every session in /no; kept in /g"},
         {{.kind = ACP_TOOL_KIND_EDIT, .paths = {paths, 2}},
          "edit, with any content, of these files, in every session in /no; kept in /g"},
-        {{.tool = acp_str("mcp__x")},
+        {{.tool = acp_str_from("mcp__x")},
          "everything that the tool mcp__x does, in every session in /no; kept in /g"},
-        {{.title = acp_str("something")}, NULL},
-        {{.command = acp_str("make"), .env = {&env, 1}}, NULL},
-        {{.command = acp_str("make"), .command_cwd = acp_str("/no/sub")}, NULL},
+        {{.title = acp_str_from("something")}, NULL},
+        {{.command = acp_str_from("make"), .env = {&env, 1}}, NULL},
+        {{.command = acp_str_from("make"), .command_cwd = acp_str_from("/no/sub")}, NULL},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_action action = rows[i].action;
         struct acp_buf out;
         acp_buf_init(&out, 1000);
-        action.cwd = acp_str("/no");
+        action.cwd = acp_str_from("/no");
         int err = question_scope(&action, "/g", &out);
         assert_int_equal(err, rows[i].scope ? 0 : ACP_ERR_MISSING);
-        assert_true(acp_str_eq(acp_buf_view(&out), acp_str(rows[i].scope ? rows[i].scope : "")));
+        assert_true(
+            acp_str_eq(acp_buf_view(&out), acp_str_from(rows[i].scope ? rows[i].scope : "")));
         acp_buf_finish(&out);
     }
 }
@@ -249,8 +250,10 @@ static void directories_are_compared_by_name(void **state)
         {"..", "/", true},        {"/no", "/no/sub/..", true},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct acp_action one = {.cwd = acp_str("/no"), .command_cwd = acp_str(rows[i].one)};
-        struct acp_action other = {.cwd = acp_str("/no"), .command_cwd = acp_str(rows[i].other)};
+        struct acp_action one = {.cwd = acp_str_from("/no"),
+                                 .command_cwd = acp_str_from(rows[i].one)};
+        struct acp_action other = {.cwd = acp_str_from("/no"),
+                                   .command_cwd = acp_str_from(rows[i].other)};
         assert_int_equal(question_same_directory(&one, &other), rows[i].same);
         assert_int_equal(question_same_directory(&other, &one), rows[i].same);
     }

@@ -11,12 +11,12 @@ static void every_kind_has_one_name(void **state)
         enum record_kind found;
         const char *name = record_kind_name((enum record_kind) kind);
         assert_non_null(name);
-        assert_true(record_kind_find(acp_str(name), &found));
+        assert_true(record_kind_find(acp_str_from(name), &found));
         assert_int_equal(found, kind);
     }
     enum record_kind found = RECORD_STOP;
-    assert_false(record_kind_find(acp_str("dance"), &found));
-    assert_false(record_kind_find(acp_str(""), &found));
+    assert_false(record_kind_find(acp_str_from("dance"), &found));
+    assert_false(record_kind_find(acp_str_from(""), &found));
     assert_int_equal(found, RECORD_STOP);
     assert_true(record_is_update(RECORD_TOOL));
     assert_false(record_is_update(RECORD_PROMPT));
@@ -52,7 +52,7 @@ static void a_record_comes_back_as_it_was(void **state)
         acp_buf_init(&text, 10000);
         acp_arena_init(&arena, 0);
         acp_json_writer_init(&w, &text);
-        assert_int_equal(record_write(&records[i], acp_str("a \"session\""), &w), 0);
+        assert_int_equal(record_write(&records[i], acp_str_from("a \"session\""), &w), 0);
         struct acp_raw line = acp_raw_n(text.data + text.start, text.len);
         assert_int_equal(record_read(line, &arena, &got, &session, NULL), 0);
         assert_int_equal(got.kind, records[i].kind);
@@ -88,10 +88,10 @@ static void what_is_no_record_is_refused_with_a_sentence(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_arena arena;
         struct record got = {.sequence = 99};
-        struct acp_str session = acp_str("untouched");
+        struct acp_str session = acp_str_from("untouched");
         struct acp_failure failure = {0};
         acp_arena_init(&arena, 0);
-        int err = record_read(acp_raw(rows[i].text), &arena, &got, &session, &failure);
+        int err = record_read(acp_raw_from(rows[i].text), &arena, &got, &session, &failure);
         CHECK_ROW(err == rows[i].err, i, "%d: %s", err, rows[i].text);
         CHECK_ROW(*failure.message, i, "%s", rows[i].text);
         CHECK_ROW(got.sequence == 99 && acp_str_is(session, "untouched"), i, "written");
@@ -106,10 +106,11 @@ static void what_is_new_in_a_record_is_passed_over(void **state)
     struct record got;
     struct acp_str session;
     acp_arena_init(&arena, 0);
-    assert_int_equal(record_read(acp_raw("{\"colour\":{\"a\":[]},\"version\":1,\"session\":\"s\","
-                                         "\"kind\":\"stop\",\"body\":{\"stopReason\":\"x\"}}"),
-                                 &arena, &got, &session, NULL),
-                     0);
+    assert_int_equal(
+        record_read(acp_raw_from("{\"colour\":{\"a\":[]},\"version\":1,\"session\":\"s\","
+                                 "\"kind\":\"stop\",\"body\":{\"stopReason\":\"x\"}}"),
+                    &arena, &got, &session, NULL),
+        0);
     assert_int_equal(got.kind, RECORD_STOP);
     assert_int_equal(got.sequence, 0);
     acp_arena_finish(&arena);
@@ -124,18 +125,18 @@ static void a_prompt_comes_back_block_by_block(void **state)
     struct acp_arena arena;
     acp_buf_init(&body, 10000);
     acp_arena_init(&arena, 0);
-    acp_content_block_init_text(&blocks[0], acp_str("look at\nthis"));
-    acp_content_block_init_image(&blocks[1], acp_str("aGk="), acp_str("image/png"));
+    acp_content_block_init_text(&blocks[0], acp_str_from("look at\nthis"));
+    acp_content_block_init_image(&blocks[1], acp_str_from("aGk="), acp_str_from("image/png"));
     assert_int_equal(record_write_prompt(blocks, 2, &body, NULL), 0);
     struct acp_raw raw = acp_raw_n(body.data + body.start, body.len);
     assert_int_equal(record_read_prompt(raw, &arena, &got, NULL), 0);
     assert_int_equal(got.count, 2);
     assert_true(acp_str_is(got.items[0].text.text, "look at\nthis"));
     assert_true(acp_str_is(got.items[1].image.mime_type, "image/png"));
-    assert_int_equal(record_read_prompt(acp_raw("{}"), &arena, &got, NULL), ACP_ERR_MISSING);
-    assert_true(record_read_prompt(acp_raw("{\"prompt\":7}"), &arena, &got, NULL) < 0);
-    assert_true(
-        record_read_prompt(acp_raw("{\"prompt\":[{\"type\":\"text\"}]}"), &arena, &got, NULL) < 0);
+    assert_int_equal(record_read_prompt(acp_raw_from("{}"), &arena, &got, NULL), ACP_ERR_MISSING);
+    assert_true(record_read_prompt(acp_raw_from("{\"prompt\":7}"), &arena, &got, NULL) < 0);
+    assert_true(record_read_prompt(acp_raw_from("{\"prompt\":[{\"type\":\"text\"}]}"), &arena, &got,
+                                   NULL) < 0);
     acp_arena_finish(&arena);
     acp_buf_finish(&body);
 }

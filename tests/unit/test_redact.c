@@ -26,7 +26,7 @@ static void test_urls(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_buf out;
         acp_buf_init(&out, 1000);
-        assert_int_equal(redact_url(acp_str(rows[i][0]), &out), 0);
+        assert_int_equal(redact_url(acp_str_from(rows[i][0]), &out), 0);
         CHECK_ROW(acp_str_is(acp_buf_view(&out), rows[i][1]), i, "%s -> %.*s", rows[i][0],
                   (int) out.len, out.len ? out.data + out.start : "");
         acp_buf_finish(&out);
@@ -84,7 +84,7 @@ static void test_arguments(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_buf out;
         acp_buf_init(&out, 1000);
-        assert_int_equal(redact_argument(rows[i][0], acp_str(rows[i][1]), &out), 0);
+        assert_int_equal(redact_argument(rows[i][0], acp_str_from(rows[i][1]), &out), 0);
         CHECK_ROW(acp_str_is(acp_buf_view(&out), rows[i][2]), i, "%s -> %.*s", rows[i][1],
                   (int) out.len, out.len ? out.data + out.start : "");
         acp_buf_finish(&out);

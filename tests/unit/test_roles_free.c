@@ -53,7 +53,7 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
 {
     struct world *w = user;
     (void) prompt;
-    (void) acp_turn_text(turn, acp_str("text"));
+    (void) acp_turn_send_text(turn, acp_str_from("text"));
     free_agent(w, 'p');
     if (w->agent && w->when != 'c')
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
@@ -146,10 +146,10 @@ static void carry(struct world *w)
 
 static void talk(struct world *w)
 {
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("go"));
-    assert_int_equal(acp_client_start(w->client, on_ready, w), 0);
+    acp_content_block_init_text(&block, acp_str_from("go"));
+    assert_int_equal(acp_client_initialize(w->client, on_ready, w), 0);
     carry(w);
     if (!w->client)
         return;
@@ -199,7 +199,7 @@ static void a_role_may_be_freed_in_any_callback(void **state)
 static void an_agent_without_randomness_is_refused(void **state)
 {
     static const struct acp_agent_handler handler = {.prompt = on_prompt};
-    struct acp_agent_options options = {.name = acp_str("a")};
+    struct acp_agent_options options = {.name = acp_str_from("a")};
     struct acp_agent *agent = NULL;
     (void) state;
     assert_int_equal(acp_agent_new(&options, &handler, NULL, &agent), ACP_ERR_ARGUMENT);

@@ -45,11 +45,11 @@ static bool web = true;
 static struct acp_session_config_option_list offer_options(struct acp_session_config_option *ret)
 {
     static struct acp_session_config_select_option models[2];
-    models[0] = acp_option_value(acp_str("small"), acp_str("Small"));
-    models[1] = acp_option_value(acp_str("large"), acp_str("Large"));
-    ret[0] =
-        acp_option_select(acp_str("model"), acp_str("Model"), acp_str(current_model), models, 2);
-    ret[1] = acp_option_boolean(acp_str("web"), acp_str("Web"), web);
+    models[0] = acp_option_value(acp_str_from("small"), acp_str_from("Small"));
+    models[1] = acp_option_value(acp_str_from("large"), acp_str_from("Large"));
+    ret[0] = acp_option_select(acp_str_from("model"), acp_str_from("Model"),
+                               acp_str_from(current_model), models, 2);
+    ret[1] = acp_option_boolean(acp_str_from("web"), acp_str_from("Web"), web);
     return (struct acp_session_config_option_list){ret, 2};
 }
 
@@ -57,11 +57,11 @@ static void on_new_session(struct acp_session *session,
                            const struct acp_new_session_request *request, void *user)
 {
     const struct acp_session_mode modes[] = {
-        acp_mode_value(acp_str("ask"), acp_str("Ask")),
-        acp_mode_value(acp_str("code"), acp_str("Code")),
+        acp_mode_value(acp_str_from("ask"), acp_str_from("Ask")),
+        acp_mode_value(acp_str_from("code"), acp_str_from("Code")),
     };
     struct acp_session_config_option options[2];
-    struct acp_session_setup setup = {.modes = {modes, 2}, .current_mode = acp_str("ask")};
+    struct acp_session_setup setup = {.modes = {modes, 2}, .current_mode = acp_str_from("ask")};
     (void) request;
     setup.options = offer_options(options);
     ((struct pair *) user)->agent_session = session;
@@ -71,7 +71,7 @@ static void on_new_session(struct acp_session *session,
 static void on_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
 {
     (void) user;
-    assert_int_equal(acp_session_mode_set(session, call, mode), 0);
+    assert_int_equal(acp_session_reply_set_mode(session, call, mode), 0);
 }
 
 static void on_set_option(struct acp_session *session, acp_call call,
@@ -83,7 +83,7 @@ static void on_set_option(struct acp_session *session, acp_call call,
         current_model = "large";
     else
         web = !web;
-    assert_int_equal(acp_session_options_set(session, call, offer_options(options)), 0);
+    assert_int_equal(acp_session_reply_set_option(session, call, offer_options(options)), 0);
 }
 
 static void on_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
@@ -91,16 +91,16 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
     const struct pair *p = user;
     struct acp_tool_call_update tool;
     const struct acp_tool_call_content content[] = {
-        acp_tool_diff(acp_str("/w/a"), acp_str("one\ntwo\n"), acp_str("one\n2\n")),
-        acp_tool_diff(acp_str("/w/b"), acp_str(NULL), acp_str("new\n")),
+        acp_tool_diff(acp_str_from("/w/a"), acp_str_from("one\ntwo\n"), acp_str_from("one\n2\n")),
+        acp_tool_diff(acp_str_from("/w/b"), acp_str_from(NULL), acp_str_from("new\n")),
     };
     (void) prompt;
-    acp_tool_call_update_init(&tool, acp_str("t"));
-    tool.title = acp_str("Edit");
+    acp_tool_call_update_init(&tool, acp_str_from("t"));
+    tool.title = acp_str_from("Edit");
     tool.content = (struct acp_tool_call_content_list){content, 2};
-    assert_int_equal(acp_turn_tool(turn, &tool), 0);
+    assert_int_equal(acp_turn_send_tool_call(turn, &tool), 0);
     if (p->stop == ACP_STOP_NONE)
-        assert_int_equal(acp_turn_fail(turn, -32603, acp_str("It broke")), 0);
+        assert_int_equal(acp_turn_fail(turn, -32603, acp_str_from("It broke")), 0);
     else
         assert_int_equal(acp_turn_end(turn, p->stop), 0);
 }
@@ -204,7 +204,7 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
-    struct acp_session_place place = {.cwd = acp_str("/w")};
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
     assert_int_equal(outcome->err, 0);
     assert_int_equal(acp_client_new_session(client, &place, on_session, user), 0);
 }
@@ -235,13 +235,13 @@ static void start(struct pair *p, unsigned version)
     static const struct acp_agent_handler agent = {.new_session = on_new_session,
                                                    .set_mode = on_set_mode,
                                                    .set_option = on_set_option,
-                                                   .keep_update = on_keep,
+                                                   .before_update = on_keep,
                                                    .prompt = on_prompt};
     static const struct acp_client_handler client = {.event = on_event,
                                                      .end_session = on_end_session};
-    struct acp_agent_options agent_options = {.name = acp_str("tester"),
-                                              .version = acp_str("1.2"),
-                                              .title = acp_str("The Tester"),
+    struct acp_agent_options agent_options = {.name = acp_str_from("tester"),
+                                              .version = acp_str_from("1.2"),
+                                              .title = acp_str_from("The Tester"),
                                               .versions = version,
                                               .seed = {1, 2}};
     struct acp_client_options client_options = {.versions = version};
@@ -253,7 +253,7 @@ static void start(struct pair *p, unsigned version)
     assert_int_equal(acp_agent_new(&agent_options, &agent, p, &p->agent), 0);
     assert_int_equal(acp_client_new(&client_options, &client, p, &p->client), 0);
     assert_null(acp_client_agent_info(p->client));
-    assert_int_equal(acp_client_start(p->client, on_ready, p), 0);
+    assert_int_equal(acp_client_initialize(p->client, on_ready, p), 0);
     carry(p);
     assert_non_null(p->session);
 }
@@ -282,7 +282,7 @@ static void in_both(void (*test)(struct pair *p))
 static void check_info(struct pair *p)
 {
     const struct acp_implementation *info = acp_client_agent_info(p->client);
-    const struct acp_initialize_response *agent = acp_client_agent(p->client);
+    const struct acp_initialize_response *agent = acp_client_initialize_response(p->client);
     assert_non_null(info);
     assert_true(acp_str_is(info->name, "tester"));
     assert_true(acp_str_is(info->version, "1.2"));
@@ -303,14 +303,16 @@ static void set_each(struct pair *p)
     acp_client_session_settings(p->session, &now);
     note_settings(p, &now);
     expect(&p->log, "modes ask code (ask) model=small web=1\n");
-    assert_int_equal(acp_client_set_mode(p->session, acp_str("code"), on_set, p), 0);
+    assert_int_equal(acp_client_set_mode(p->session, acp_str_from("code"), on_set, p), 0);
     carry(p);
     expect(&p->log, "modes ask code (code) model=small web=1\n");
-    assert_int_equal(
-        acp_client_set_option(p->session, acp_str("model"), acp_str("large"), on_set, p), 0);
+    assert_int_equal(acp_client_set_config_option(p->session, acp_str_from("model"),
+                                                  acp_str_from("large"), on_set, p),
+                     0);
     carry(p);
     expect(&p->log, "modes ask code (code) model=large web=1\n");
-    assert_int_equal(acp_client_set_switch(p->session, acp_str("web"), false, on_set, p), 0);
+    assert_int_equal(
+        acp_client_set_boolean_option(p->session, acp_str_from("web"), false, on_set, p), 0);
     carry(p);
     expect(&p->log, "modes ask code (code) model=large web=0\n");
 }
@@ -324,8 +326,9 @@ static void setting_gives_all_settings(void **state)
 static void close_when_set(struct pair *p)
 {
     p->closes = true;
-    assert_int_equal(
-        acp_client_set_option(p->session, acp_str("model"), acp_str("large"), on_set, p), 0);
+    assert_int_equal(acp_client_set_config_option(p->session, acp_str_from("model"),
+                                                  acp_str_from("large"), on_set, p),
+                     0);
     carry(p);
     assert_null(p->session);
     expect(&p->log, "modes ()\n");
@@ -340,8 +343,8 @@ static void settings_are_empty_when_the_session_ended_meanwhile(void **state)
 static void prompt(struct pair *p)
 {
     struct acp_content_block blocks[2];
-    acp_content_block_init_text(&blocks[0], acp_str("go"));
-    acp_content_block_init_text(&blocks[1], acp_str("on"));
+    acp_content_block_init_text(&blocks[0], acp_str_from("go"));
+    acp_content_block_init_text(&blocks[1], acp_str_from("on"));
     assert_int_equal(acp_client_prompt(p->session, blocks, 2, on_end, p), 0);
     carry(p);
 }
@@ -443,7 +446,7 @@ static void every_operation_has_its_paths(void **state)
         acp_arena_init(&arena, 0);
         acp_buf_init(&out, 100);
         assert_int_equal(
-            acp_tool_call_content_decode(ACP_V2, acp_raw(text), &arena, &content, NULL), 0);
+            acp_tool_call_content_decode(ACP_V2, acp_raw_from(text), &arena, &content, NULL), 0);
         assert_int_equal(acp_diff_file_count(&content.diff), 4);
         for (size_t i = 0; i < 4; i++) {
             assert_true(acp_diff_file_at(&content.diff, i, &file));
@@ -464,7 +467,7 @@ static void every_operation_has_its_paths(void **state)
 static void diffs_are_found_in_the_events_that_have_them(void **state)
 {
     const struct acp_tool_call_content content =
-        acp_tool_diff(acp_str("/a"), acp_str("x"), acp_str("y"));
+        acp_tool_diff(acp_str_from("/a"), acp_str_from("x"), acp_str_from("y"));
     struct acp_event event = {.kind = ACP_EVENT_PLAN, .tool_content = &content};
     const struct acp_diff *diff = NULL;
     (void) state;

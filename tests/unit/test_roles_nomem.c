@@ -16,7 +16,7 @@ struct conversation {
     struct acp_agent *agent;
     struct acp_client *client;
     struct acp_client_session *session;
-    struct acp_client_session_watch watch;
+    struct acp_client_session_observer watch;
     bool watching;
     size_t begun;   /* calls that were taken */
     size_t settled; /* their callbacks */
@@ -34,29 +34,29 @@ static void on_new_session(struct acp_session *session,
                            const struct acp_new_session_request *request, void *user)
 {
     const struct acp_session_mode modes[] = {
-        acp_mode_value(acp_str("ask"), acp_str("Ask")),
-        acp_mode_value(acp_str("code"), acp_str("Code")),
+        acp_mode_value(acp_str_from("ask"), acp_str_from("Ask")),
+        acp_mode_value(acp_str_from("code"), acp_str_from("Code")),
     };
     const struct acp_session_config_select_option values[] = {
-        acp_option_value(acp_str("small"), acp_str("Small"))};
-    const struct acp_session_config_option options[] = {
-        acp_option_select(acp_str("model"), acp_str("Model"), acp_str("small"), values, 1)};
+        acp_option_value(acp_str_from("small"), acp_str_from("Small"))};
+    const struct acp_session_config_option options[] = {acp_option_select(
+        acp_str_from("model"), acp_str_from("Model"), acp_str_from("small"), values, 1)};
     struct acp_session_setup setup = {
-        .modes = {modes, 2}, .current_mode = acp_str("ask"), .options = {options, 1}};
+        .modes = {modes, 2}, .current_mode = acp_str_from("ask"), .options = {options, 1}};
     (void) request;
     (void) user;
     if (acp_session_accept(session, &setup))
-        (void) acp_session_refuse(session, -32603, acp_str("out of memory"));
+        (void) acp_session_reject(session, -32603, acp_str_from("out of memory"));
 }
 
 static void on_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
 {
     const struct conversation *c = user;
-    if (acp_session_mode_set(session, call, mode))
-        (void) acp_agent_refuse(c->agent, call, -32603, acp_str("out of memory"));
+    if (acp_session_reply_set_mode(session, call, mode))
+        (void) acp_agent_respond_error(c->agent, call, -32603, acp_str_from("out of memory"));
 }
 
-static void on_permission_answer(struct acp_turn *turn, const struct acp_permission *answer,
+static void on_permission_answer(struct acp_turn *turn, const struct acp_permission_answer *answer,
                                  void *user)
 {
     struct conversation *c = user;
@@ -72,16 +72,16 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
     struct acp_tool_call_update tool;
     struct acp_permission_option option;
     const struct acp_tool_call_content content =
-        acp_tool_diff(acp_str("/w/a"), acp_str("one\n"), acp_str("two\n"));
+        acp_tool_diff(acp_str_from("/w/a"), acp_str_from("one\n"), acp_str_from("two\n"));
     (void) prompt;
-    (void) acp_turn_text(turn, acp_str("hello"));
-    acp_tool_call_update_init(&tool, acp_str("t"));
-    tool.title = acp_str("Edit");
+    (void) acp_turn_send_text(turn, acp_str_from("hello"));
+    acp_tool_call_update_init(&tool, acp_str_from("t"));
+    tool.title = acp_str_from("Edit");
     tool.content = (struct acp_tool_call_content_list){&content, 1};
-    (void) acp_turn_tool(turn, &tool);
-    acp_permission_option_init(&option, acp_str("yes"), acp_str("Yes"),
+    (void) acp_turn_send_tool_call(turn, &tool);
+    acp_permission_option_init(&option, acp_str_from("yes"), acp_str_from("Yes"),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE);
-    if (acp_turn_ask_permission(turn, &tool, &option, 1, on_permission_answer, c) == 0)
+    if (acp_turn_request_permission(turn, &tool, &option, 1, on_permission_answer, c) == 0)
         c->asked++;
     else
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
@@ -92,7 +92,7 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
 static void begin(struct conversation *c, int err)
 {
     if (err)
-        assert_true(acp_client_why(c->client).len > 0);
+        assert_true(acp_client_error_text(c->client).len > 0);
     else
         c->begun++;
 }
@@ -123,16 +123,16 @@ static void on_session(struct acp_client *client, struct acp_client_session *ses
 }
 
 static void on_permission(struct acp_client_session *session, acp_call call,
-                          const struct acp_permission_question *question, void *user)
+                          const struct acp_permission_request *question, void *user)
 {
     const struct conversation *c = user;
     (void) session;
     (void) question;
-    if (acp_client_permit(c->client, call, acp_str("yes")))
-        assert_true(acp_client_why(c->client).len > 0);
+    if (acp_client_select_permission(c->client, call, acp_str_from("yes")))
+        assert_true(acp_client_error_text(c->client).len > 0);
 }
 
-static void on_watch(struct acp_client_session_watch *watch)
+static void on_watch(struct acp_client_session_observer *watch)
 {
     struct conversation *c =
         (struct conversation *) ((char *) watch - offsetof(struct conversation, watch));
@@ -202,10 +202,10 @@ static void carry(struct conversation *c)
 static void talk_in_session(struct conversation *c)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("go"));
+    acp_content_block_init_text(&block, acp_str_from("go"));
     c->watch.session_ends = on_watch;
-    c->watching = acp_client_session_add_watch(c->session, &c->watch) == 0;
-    begin(c, acp_client_set_mode(c->session, acp_str("code"), on_done, c));
+    c->watching = acp_client_session_add_observer(c->session, &c->watch) == 0;
+    begin(c, acp_client_set_mode(c->session, acp_str_from("code"), on_done, c));
     carry(c);
     if (c->session)
         begin(c, acp_client_prompt(c->session, &block, 1, on_end, c));
@@ -217,10 +217,10 @@ static void talk_in_session(struct conversation *c)
 
 static void talk(struct conversation *c)
 {
-    struct acp_session_place place = {.cwd = acp_str("/w")};
-    if (acp_client_set_meta(c->client, acp_raw("{\"a\":1}")))
-        assert_true(acp_client_why(c->client).len > 0);
-    begin(c, acp_client_start(c->client, on_done, c));
+    struct acp_session_params place = {.cwd = acp_str_from("/w")};
+    if (acp_client_set_meta(c->client, acp_raw_from("{\"a\":1}")))
+        assert_true(acp_client_error_text(c->client).len > 0);
+    begin(c, acp_client_initialize(c->client, on_done, c));
     carry(c);
     begin(c, acp_client_new_session(c->client, &place, on_session, c));
     carry(c);
@@ -236,7 +236,7 @@ static bool run(long n, unsigned version, bool by_message)
     static const struct acp_client_handler client = {
         .permission = on_permission, .end_session = on_end_session, .closed = on_closed};
     struct acp_agent_options agent_options = {.versions = version, .seed = {1, 2}};
-    struct acp_client_options client_options = {.versions = version, .name = acp_str("c")};
+    struct acp_client_options client_options = {.versions = version, .name = acp_str_from("c")};
     struct conversation c = {.by_message = by_message};
     test_struck = false;
     test_countdown = n;

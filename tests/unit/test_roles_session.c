@@ -24,9 +24,9 @@ static void negotiation(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *w = world_new(cases[i].agent, cases[i].client);
-        assert_int_equal(acp_client_start(w->client, world_on_ready, w), 0);
+        assert_int_equal(acp_client_initialize(w->client, world_on_ready, w), 0);
         world_carry(w);
-        assert_int_equal(acp_client_mode(w->client), cases[i].agreed);
+        assert_int_equal(acp_client_protocol(w->client), cases[i].agreed);
         assert_int_equal(w->err == 0, cases[i].agreed != 0);
         world_free(w);
     }
@@ -37,7 +37,7 @@ static void nothing_goes_before_initialize(void **state)
     static const char line[] =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":"
         "{\"cwd\":\"/w\",\"mcpServers\":[]}}\n";
-    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/w")};
     (void) state;
     struct world *w = world_new(ACP_V1, ACP_V1);
     assert_int_equal(acp_client_new_session(w->client, &place, world_on_session, w), ACP_ERR_STATE);
@@ -58,12 +58,12 @@ static void com_ext_12_extensions_are_advertised_in_the_capabilities(void **stat
         struct world *w = world_new(versions[i], versions[i]);
         struct acp_agent_options options = {.versions = versions[i],
                                             .seed = {1, 2},
-                                            .capabilities_meta = acp_raw("{\"x.example\":1}")};
+                                            .capabilities_meta = acp_raw_from("{\"x.example\":1}")};
         acp_agent_free(w->agent);
         assert_int_equal(acp_agent_new(&options, &handler, w, &w->agent), 0);
         w->a = acp_agent_endpoint(w->agent);
         world_start(w);
-        const struct acp_initialize_response *agent = acp_client_agent(w->client);
+        const struct acp_initialize_response *agent = acp_client_initialize_response(w->client);
         const struct acp_agent_capabilities *can =
             versions[i] == ACP_V1 ? agent->agent_capabilities : agent->capabilities;
         assert_int_equal(can->meta.len, strlen("{\"x.example\":1}"));
@@ -77,7 +77,7 @@ static void updates_before_the_session_is_known_are_kept(void **state)
 {
     (void) state;
     struct world *w = world_new(ACP_V1, ACP_V1);
-    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/w")};
     static const char early[] =
         "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s9\","
         "\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\","
@@ -97,13 +97,13 @@ static void updates_before_the_session_is_known_are_kept(void **state)
 
 static void load_once(struct world *w)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("/w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("/w")};
     assert_int_equal(
-        acp_client_load_session(w->client, acp_str("old-1"), &place, world_on_session, w), 0);
+        acp_client_load_session(w->client, acp_str_from("old-1"), &place, world_on_session, w), 0);
     world_carry(w);
     assert_int_equal(w->err, 0);
     assert_true(acp_str_is(acp_client_session_id(w->session), "old-1"));
-    bool v2 = acp_client_mode(w->client) & ACP_V2;
+    bool v2 = acp_client_protocol(w->client) & ACP_V2;
     world_expect_log(w, v2 ? "user: what I said\nagent: what was answered\n[idle]\n"
                            : "user: what I said\nagent: what was answered\n");
     world_echo(w);
@@ -133,10 +133,10 @@ static void closing_a_session_ends_its_turn_as_cancelled(void **state)
 
 static void modes_once(struct world *w)
 {
-    assert_int_equal(acp_client_set_mode(w->session, acp_str("code"), world_on_ready, w), 0);
+    assert_int_equal(acp_client_set_mode(w->session, acp_str_from("code"), world_on_ready, w), 0);
     world_carry(w);
     assert_int_equal(w->err, 0);
-    assert_int_equal(acp_client_set_mode(w->session, acp_str("none"), world_on_ready, w), 0);
+    assert_int_equal(acp_client_set_mode(w->session, acp_str_from("none"), world_on_ready, w), 0);
     world_carry(w);
     assert_int_equal(w->err, ACP_ERR_REMOTE);
     assert_int_equal(w->code, -32602);
@@ -213,14 +213,15 @@ static void com_rpc_15_absent_params_are_an_empty_object(void **state)
 
 static void com_rpc_24_relative_paths_go_nowhere(void **state)
 {
-    static const struct acp_session_place place = {.cwd = ACP_STR("w")};
+    static const struct acp_session_params place = {.cwd = ACP_STR("w")};
     (void) state;
     struct world *w = world_open(ACP_V1);
     assert_int_equal(acp_client_new_session(w->client, &place, world_on_session, w),
                      ACP_ERR_ARGUMENT);
     world_say(w, SCENE_WAIT, "x");
-    assert_int_equal(acp_turn_read_file(w->turn, acp_str("a.txt"), 1, 0, world_on_file_answer, w),
-                     ACP_ERR_ARGUMENT);
+    assert_int_equal(
+        acp_turn_read_file(w->turn, acp_str_from("a.txt"), 1, 0, world_on_file_answer, w),
+        ACP_ERR_ARGUMENT);
     (void) acp_turn_end(w->turn, ACP_STOP_END_TURN);
     world_free(w);
 }

@@ -18,7 +18,7 @@ static void work_once(struct world *w)
     world_expect_log(w, "[running]\nthought: hm\nplan of 1\ntool call-1: Edit a file \n"
                         "tool call-1:  completed\nagent: done\n[idle]\nend end_turn\n");
     assert_int_equal(acp_buf_append(&w->wire, "", 1), 0);
-    bool v2 = acp_client_mode(w->client) & ACP_V2;
+    bool v2 = acp_client_protocol(w->client) & ACP_V2;
     assert_int_equal(strstr(w->wire.data, "\"oldText\":\"one\\n\"") != NULL, !v2);
     assert_int_equal(strstr(w->wire.data, "\"format\":\"git_patch\"") != NULL, v2);
     assert_int_equal(strstr(w->wire.data, "\"sessionUpdate\":\"tool_call\"") != NULL, !v2);
@@ -38,16 +38,16 @@ static void chunks_are_merged_and_never_reordered(void **state)
     world_say(w, SCENE_WAIT, "x");
     acp_buf_clear(&w->log);
     for (int i = 0; i < 5; i++)
-        (void) acp_turn_text(w->turn, acp_str("ab"));
+        (void) acp_turn_send_text(w->turn, acp_str_from("ab"));
     world_carry(w);
     world_expect_log(w, "");
     world_pass_time(w, 49);
     world_expect_log(w, "");
     world_pass_time(w, 1);
     world_expect_log(w, "agent: ababababab\n");
-    (void) acp_turn_text(w->turn, acp_str("one"));
-    (void) acp_turn_thought(w->turn, acp_str("two"));
-    (void) acp_turn_text(w->turn, acp_str("three"));
+    (void) acp_turn_send_text(w->turn, acp_str_from("one"));
+    (void) acp_turn_send_thought(w->turn, acp_str_from("two"));
+    (void) acp_turn_send_text(w->turn, acp_str_from("three"));
     (void) acp_turn_end(w->turn, ACP_STOP_END_TURN);
     world_carry(w);
     world_expect_log(w, "agent: one\nthought: two\nagent: three\n[idle]\nend end_turn\n");
@@ -56,7 +56,7 @@ static void chunks_are_merged_and_never_reordered(void **state)
     many[100] = '\0';
     world_say(w, SCENE_WAIT, "x");
     acp_buf_clear(&w->log);
-    (void) acp_turn_text(w->turn, acp_str(many));
+    (void) acp_turn_send_text(w->turn, acp_str_from(many));
     world_carry(w);
     assert_int_equal(w->log.len, 108);
     (void) acp_turn_end(w->turn, ACP_STOP_END_TURN);
@@ -96,7 +96,7 @@ static void a_cancelled_turn_ends_as_cancelled_and_the_session_stays(void **stat
         world_say(w, SCENE_WAIT, "wait");
         assert_int_equal(acp_client_cancel(w->session), 0);
         world_carry(w);
-        assert_int_equal(acp_turn_fail(w->turn, -32603, acp_str("aborted")), 0);
+        assert_int_equal(acp_turn_fail(w->turn, -32603, acp_str_from("aborted")), 0);
         world_carry(w);
         assert_string_equal(w->stop, "cancelled");
         assert_int_equal(w->end_err, 0);
@@ -114,7 +114,7 @@ static void a_second_prompt_does_not_touch_the_first(void **state)
     struct world *w = world_open(ACP_V1);
     struct acp_content_block block;
     world_say(w, SCENE_WAIT, "first");
-    acp_content_block_init_text(&block, acp_str("second"));
+    acp_content_block_init_text(&block, acp_str_from("second"));
     assert_int_equal(acp_client_prompt(w->session, &block, 1, world_on_end, w), ACP_ERR_STATE);
     /* A client that does not hold back is told so by the agent. */
     char second[200];
@@ -177,7 +177,7 @@ static void v2_state_08_a_state_told_again_is_no_end(void **state)
                     "\"stopReason\":\"end_turn\"}}}\n",
                     (int) acp_client_session_id(w->session).len,
                     acp_client_session_id(w->session).ptr);
-    acp_content_block_init_text(&block, acp_str("x"));
+    acp_content_block_init_text(&block, acp_str_from("x"));
     w->scene = SCENE_ECHO;
     assert_int_equal(acp_client_prompt(w->session, &block, 1, world_on_end, w), 0);
     assert_int_equal(acp_endpoint_receive(w->c, idle, strlen(idle), 0), 0);
@@ -193,8 +193,9 @@ static void permit_once(struct world *w)
 {
     world_say(w, SCENE_ASK, "may I");
     assert_int_not_equal(w->question, 0);
-    assert_int_equal(acp_client_permit(w->client, w->question, acp_str("yes")), 0);
-    assert_int_equal(acp_client_permit(w->client, w->question, acp_str("yes")), ACP_ERR_UNKNOWN);
+    assert_int_equal(acp_client_select_permission(w->client, w->question, acp_str_from("yes")), 0);
+    assert_int_equal(acp_client_select_permission(w->client, w->question, acp_str_from("yes")),
+                     ACP_ERR_UNKNOWN);
     world_carry(w);
     assert_int_equal(w->answers, 1);
     assert_int_equal(w->answer_err, 0);
@@ -214,13 +215,13 @@ static void made_up_option(struct world *w)
 {
     struct acp_request_permission_response answer;
     world_say(w, SCENE_ASK, "may I");
-    assert_int_equal(acp_client_permit(w->client, w->question, acp_str("made up")),
+    assert_int_equal(acp_client_select_permission(w->client, w->question, acp_str_from("made up")),
                      ACP_ERR_ARGUMENT);
     /* A client that says it all the same permits nothing. */
     acp_request_permission_response_init(&answer);
-    acp_request_permission_outcome_init_selected(&answer.outcome, acp_str("made up"));
+    acp_request_permission_outcome_init_selected(&answer.outcome, acp_str_from("made up"));
     assert_int_equal(
-        acp_client_answer(w->client, w->question, ACP_TYPE_REQUEST_PERMISSION_RESPONSE, &answer),
+        acp_client_respond(w->client, w->question, ACP_TYPE_REQUEST_PERMISSION_RESPONSE, &answer),
         0);
     world_carry(w);
     assert_int_equal(w->answers, 1);

@@ -52,7 +52,7 @@ static void com_stdio_01_writes_utf8_only(void **state)
     (void) state;
     struct host h;
     host_init(&h, NULL);
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("a\xff\"b"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("a\xff\"b"), acp_raw_from(NULL)), 0);
     assert_string_equal(host_take(&h), RPC "\"method\":\"a\xef\xbf\xbd\\\"b\"}\n");
     static const struct row rows[] = {
         {RPC "\"id\":1,\"method\":\"echo\",\"params\":[\"\xff\"]}", PARSE_ERROR, "T0;"},
@@ -68,14 +68,15 @@ static void com_stdio_02_writes_no_line_end_inside_a_message(void **state)
     (void) state;
     struct host h;
     host_init(&h, NULL);
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("n"), acp_raw("{\r\n\"a\":\n\"x\\n\"}")), 0);
+    assert_int_equal(
+        acp_peer_notify(h.peer, acp_str_from("n"), acp_raw_from("{\r\n\"a\":\n\"x\\n\"}")), 0);
     assert_string_equal(host_take(&h), RPC "\"method\":\"n\",\"params\":{  \"a\": \"x\\n\"}}\n");
     host_feed(&h, RPC "\"id\":1,\"method\":\"later\"}\n");
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw("[\n1\n]")), 0);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from("[\n1\n]")), 0);
     assert_string_equal(host_take(&h), OK("1", "[ 1 ]"));
     host_feed(&h, RPC "\"id\":2,\"method\":\"later\"}\n");
-    assert_int_equal(acp_peer_error(h.peer, h.later, 5, acp_str("one\ntwo"), acp_raw("[\n1\n]")),
-                     0);
+    assert_int_equal(
+        acp_peer_error(h.peer, h.later, 5, acp_str_from("one\ntwo"), acp_raw_from("[\n1\n]")), 0);
     assert_string_equal(host_take(&h), RPC "\"id\":2,\"error\":{\"code\":5,\"message\":\"one\","
                                            "\"data\":[ 1 ]}}\n");
     host_finish(&h);
@@ -199,12 +200,12 @@ static void com_rpc_02_answers_once_with_the_same_id(void **state)
     struct acp_raw id = acp_peer_call_id(h.peer, h.later);
     assert_true(id.len == 3 && memcmp(id.ptr, "\"a\"", 3) == 0);
     assert_int_equal(acp_peer_calls(h.peer), 1);
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw("1")), 0);
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw("2")), ACP_ERR_UNKNOWN);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from("1")), 0);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from("2")), ACP_ERR_UNKNOWN);
     assert_int_equal(acp_peer_error_for(h.peer, h.later, ACP_ERR_NOMEM), ACP_ERR_UNKNOWN);
     assert_non_null(acp_peer_begin_result(h.peer, h.later));
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_UNKNOWN);
-    assert_int_equal(acp_peer_result(h.peer, 0, acp_raw("2")), ACP_ERR_UNKNOWN);
+    assert_int_equal(acp_peer_result(h.peer, 0, acp_raw_from("2")), ACP_ERR_UNKNOWN);
     assert_null(acp_peer_call_id(h.peer, h.later).ptr);
     assert_int_equal(acp_peer_calls(h.peer), 0);
     assert_string_equal(host_take(&h), OK("\"a\"", "1"));
@@ -239,7 +240,7 @@ static void com_rpc_04_a_response_has_result_or_error(void **state)
     const char *results[] = {NULL, "null", "{}", "[1]", "7"};
     for (size_t i = 0; i < 5; i++) {
         host_feed(&h, RPC "\"id\":1,\"method\":\"later\"}\n");
-        assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(results[i])), 0);
+        assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(results[i])), 0);
         const char *out = host_take(&h);
         assert_non_null(strstr(out, "\"result\":"));
         assert_null(strstr(out, "\"error\":"));
@@ -276,7 +277,7 @@ static void com_rpc_05_06_an_error_has_a_code_and_one_line(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         host_feed(&h, RPC "\"id\":1,\"method\":\"later\"}\n");
         assert_int_equal(
-            acp_peer_error(h.peer, h.later, rows[i].code, rows[i].message, acp_raw(NULL)), 0);
+            acp_peer_error(h.peer, h.later, rows[i].code, rows[i].message, acp_raw_from(NULL)), 0);
         const char *out = host_take(&h);
         const char *error = strstr(out, "\"error\":") + strlen("\"error\":");
         assert_memory_equal(error, rows[i].want, strlen(rows[i].want));
@@ -309,7 +310,7 @@ static void com_rpc_07_answers_unparsable_bytes_and_reads_on(void **state)
         {"hello", "", "T0;"},
         {"42", NO_MESSAGE("null"), "T2;"},
     };
-    CHECK_ROWS((&(struct acp_peer_options){.silent_on_noise = true}), silent);
+    CHECK_ROWS((&(struct acp_peer_options){.ignore_parse_errors = true}), silent);
 }
 
 static void com_rpc_08_answers_what_is_no_message(void **state)
@@ -462,11 +463,11 @@ static void com_rpc_16_an_open_id_is_not_served_twice(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(host_ask(&h, "m", NULL, 0), 0);
     (void) host_take(&h);
-    struct acp_request request = {.method = acp_str("m"), .reply = host_reply, .user = &h};
+    struct acp_request request = {.method = acp_str_from("m"), .reply = host_reply, .user = &h};
     assert_non_null(acp_peer_begin_request(h.peer, &request));
     acp_peer_abort(h.peer);
     uint64_t number = 77;
-    assert_int_equal(acp_peer_request(h.peer, &request, acp_raw(NULL), &number), 0);
+    assert_int_equal(acp_peer_request(h.peer, &request, acp_raw_from(NULL), &number), 0);
     assert_int_equal(number, 3);
     assert_string_equal(host_take(&h), RPC "\"id\":3,\"method\":\"m\"}\n");
     host_finish(&h);
@@ -519,7 +520,7 @@ static void com_rpc_18_both_directions_are_open_at_once(void **state)
     host_feed(&h, RPC "\"id\":0,\"result\":\"yes\"}\n");
     assert_string_equal(host_log(&h), "R1:later:;R2:echo:;A0:0:\"yes\";");
     assert_int_equal(acp_peer_calls(h.peer), 1);
-    assert_int_equal(acp_peer_result(h.peer, prompt, acp_raw("\"done\"")), 0);
+    assert_int_equal(acp_peer_result(h.peer, prompt, acp_raw_from("\"done\"")), 0);
     assert_string_equal(host_take(&h), OK("0", "\"done\""));
     host_finish(&h);
 }
@@ -530,15 +531,15 @@ static void com_rpc_19_output_keeps_its_order(void **state)
     struct host h;
     host_init(&h, NULL);
     host_feed(&h, RPC "\"id\":\"p\",\"method\":\"later\"}\n");
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("one"), acp_raw(NULL)), 0);
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("two"), acp_raw("[]")), 0);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("one"), acp_raw_from(NULL)), 0);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("two"), acp_raw_from("[]")), 0);
     assert_int_equal(host_ask(&h, "three", NULL, 0), 0);
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(NULL)), 0);
     assert_int_equal(h.outputs, 1);
     assert_string_equal(host_take(&h),
                         RPC "\"method\":\"one\"}\n" RPC "\"method\":\"two\",\"params\":[]}\n" RPC
                             "\"id\":0,\"method\":\"three\"}\n" OK("\"p\"", "{}"));
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("four"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("four"), acp_raw_from(NULL)), 0);
     assert_int_equal(h.outputs, 2);
     host_finish(&h);
 }
@@ -576,7 +577,7 @@ static void com_rpc_22_an_empty_result_is_an_object(void **state)
     for (int i = 0; i < 3; i++) {
         host_feed(&h, RPC "\"id\":1,\"method\":\"later\"}\n");
         if (i == 0)
-            assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(NULL)), 0);
+            assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(NULL)), 0);
         else if (i == 1)
             assert_int_equal(
                 acp_peer_result(h.peer, h.later, acp_raw_n((const char *) acp_null(), 0)), 0);
@@ -593,8 +594,8 @@ static void a_message_that_cannot_be_begun_fails_at_its_commit(void **state)
     (void) state;
     struct host h;
     host_init(&h, NULL);
-    struct acp_request request = {.method = acp_str("m"), .reply = host_reply, .user = &h};
-    struct acp_json_writer *w = acp_peer_begin_notify(h.peer, acp_str(NULL));
+    struct acp_request request = {.method = acp_str_from("m"), .reply = host_reply, .user = &h};
+    struct acp_json_writer *w = acp_peer_begin_notify(h.peer, acp_str_from(NULL));
     acp_json_write_null(w);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_ARGUMENT);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_STATE);
@@ -603,16 +604,16 @@ static void a_message_that_cannot_be_begun_fails_at_its_commit(void **state)
     acp_peer_abort(h.peer);
     assert_string_equal(host_take(&h), "");
     /* A second begin spoils the first, and what was there before stays whole. */
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("n"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("n"), acp_raw_from(NULL)), 0);
     w = acp_peer_begin_request(h.peer, &request);
     acp_json_begin_array(w);
-    w = acp_peer_begin_notify(h.peer, acp_str("x"));
+    w = acp_peer_begin_notify(h.peer, acp_str_from("x"));
     acp_json_write_null(w);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_STATE);
     assert_int_equal(acp_peer_pending(h.peer), 0);
     assert_string_equal(host_take(&h), RPC "\"method\":\"n\"}\n");
     /* After the close as well; a message that is open then fails with it. */
-    w = acp_peer_begin_notify(h.peer, acp_str("n"));
+    w = acp_peer_begin_notify(h.peer, acp_str_from("n"));
     acp_peer_close(h.peer, ACP_ERR_LIMIT);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_STATE);
     acp_json_write_null(acp_peer_begin_request(h.peer, &request));
@@ -654,12 +655,12 @@ static void the_word_for_cancelling_is_an_option(void **state)
     assert_string_equal(host_log(&h), "A0:-16;");
     host_finish(&h);
     host_init(&h, NULL);
-    struct acp_request quiet = {.method = acp_str("m"),
+    struct acp_request quiet = {.method = acp_str_from("m"),
                                 .timeout_ms = 50,
                                 .reply = host_reply,
                                 .user = &h,
                                 .no_cancel = true};
-    assert_int_equal(acp_peer_request(h.peer, &quiet, acp_raw(NULL), NULL), 0);
+    assert_int_equal(acp_peer_request(h.peer, &quiet, acp_raw_from(NULL), NULL), 0);
     (void) host_take(&h);
     acp_peer_tick(h.peer, 1);
     acp_peer_tick(h.peer, 51);
@@ -711,7 +712,7 @@ static void com_ext_13_works_with_a_peer_that_knows_none(void **state)
     (void) state;
     struct host h;
     host_init(&h, NULL);
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("_x/note"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("_x/note"), acp_raw_from(NULL)), 0);
     assert_int_equal(host_ask(&h, "_x/do", NULL, 0), 0);
     (void) host_take(&h);
     host_feed(&h, NO_METHOD("0") RPC "\"id\":1,\"method\":\"echo\"}\n");
@@ -766,7 +767,7 @@ static void begin_and_commit_write_in_place(void **state)
     static const struct acp_str key = ACP_STR("a");
     struct host h;
     host_init(&h, NULL);
-    struct acp_request request = {.method = acp_str("ask"), .reply = host_reply, .user = &h};
+    struct acp_request request = {.method = acp_str_from("ask"), .reply = host_reply, .user = &h};
     struct acp_json_writer *w = acp_peer_begin_request(h.peer, &request);
     assert_non_null(w);
     acp_json_begin_object(w);
@@ -776,7 +777,7 @@ static void begin_and_commit_write_in_place(void **state)
     uint64_t number = 9;
     assert_int_equal(acp_peer_commit(h.peer, &number), 0);
     assert_int_equal(number, 0);
-    w = acp_peer_begin_notify(h.peer, acp_str("tell"));
+    w = acp_peer_begin_notify(h.peer, acp_str_from("tell"));
     assert_non_null(w);
     acp_json_begin_array(w);
     acp_json_write_i64(w, 1);
@@ -805,12 +806,12 @@ static void a_failed_writer_takes_the_message_back(void **state)
     (void) state;
     struct host h;
     host_init(&h, NULL);
-    struct acp_request request = {.method = acp_str("ask"), .reply = host_reply, .user = &h};
+    struct acp_request request = {.method = acp_str_from("ask"), .reply = host_reply, .user = &h};
     struct acp_json_writer *w = acp_peer_begin_request(h.peer, &request);
     acp_json_write_f64(w, 1.0 / 0.0);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_RANGE);
     assert_int_equal(acp_peer_pending(h.peer), 0);
-    w = acp_peer_begin_notify(h.peer, acp_str("tell"));
+    w = acp_peer_begin_notify(h.peer, acp_str_from("tell"));
     acp_json_write_f64(w, 0.0 / 0.0);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_RANGE);
     assert_string_equal(host_take(&h), "");

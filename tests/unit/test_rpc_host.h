@@ -6,7 +6,7 @@
  *
  *   R1:echo:{}   request, call 1       A0:0:{}    reply to request 0: err, result
  *   N:note:[1]   notification          A0:-14:-32000:text:data   an error from the other side
- *   C1           cancel for call 1     T3         trouble, enum acp_trouble
+ *   C1           cancel for call 1     T3         trouble, enum acp_protocol_error
  *   P1 P0        pressure on, off      X-18       closed, reason
  */
 #ifndef TESTS_UNIT_TEST_RPC_HOST_H
@@ -38,9 +38,11 @@ static inline void host_request(struct acp_peer *peer, acp_call call, const stru
     else if (acp_str_is(m->method, "later"))
         h->later = call;
     else if (acp_str_is(m->method, "fail"))
-        (void) acp_peer_error(peer, call, -32000, acp_str("failed"), acp_raw("{\"why\":1}"));
+        (void) acp_peer_error(peer, call, -32000, acp_str_from("failed"),
+                              acp_raw_from("{\"why\":1}"));
     else
-        (void) acp_peer_error(peer, call, -32601, acp_str("Method not found"), acp_raw(NULL));
+        (void) acp_peer_error(peer, call, -32601, acp_str_from("Method not found"),
+                              acp_raw_from(NULL));
 }
 
 static inline void host_notification(struct acp_peer *peer, const struct acp_message *m, void *user)
@@ -58,8 +60,8 @@ static inline void host_cancel(struct acp_peer *peer, acp_call call, void *user)
     (void) acp_buf_printf(&h->log, "C%" PRIu64 ";", call);
 }
 
-static inline void host_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
-                                void *user)
+static inline void host_trouble(struct acp_peer *peer, enum acp_protocol_error what,
+                                struct acp_str text, void *user)
 {
     (void) peer;
     (void) text;
@@ -106,7 +108,7 @@ static const struct acp_peer_handler host_handler = {
     .request = host_request,
     .notification = host_notification,
     .cancel = host_cancel,
-    .trouble = host_trouble,
+    .protocol_error = host_trouble,
     .pressure = host_pressure,
     .closed = host_closed,
 };
@@ -173,8 +175,8 @@ static inline int host_ask(struct host *h, const char *method, const char *param
                            uint64_t timeout_ms)
 {
     struct acp_request request = {
-        .method = acp_str(method), .timeout_ms = timeout_ms, .reply = host_reply, .user = h};
-    return acp_peer_request(h->peer, &request, acp_raw(params), NULL);
+        .method = acp_str_from(method), .timeout_ms = timeout_ms, .reply = host_reply, .user = h};
+    return acp_peer_request(h->peer, &request, acp_raw_from(params), NULL);
 }
 
 static inline unsigned test_seed(void)

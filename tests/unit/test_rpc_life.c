@@ -43,7 +43,7 @@ static void com_cancel_02_03_07_the_request_is_answered_all_the_same(void **stat
     host_feed(&h, LATER("1") CANCEL_ID("1"));
     assert_string_equal(host_log(&h), "R1:later:;C1;");
     assert_string_equal(host_take(&h), "");
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw("\"partial\"")), 0);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from("\"partial\"")), 0);
     assert_string_equal(host_take(&h), OK("1", "\"partial\""));
     host_feed(&h, LATER("2") CANCEL_ID("2"));
     assert_int_equal(acp_peer_error_for(h.peer, h.later, ACP_ERR_CANCELLED), 0);
@@ -59,7 +59,7 @@ static void com_cancel_02_03_07_the_request_is_answered_all_the_same(void **stat
     assert_int_equal(acp_peer_new(NULL, &handler, &h, &h.peer), 0);
     host_feed(&h, LATER("1") CANCEL_ID("1"));
     assert_string_equal(host_log(&h), "R1:later:;");
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(NULL)), 0);
     assert_string_equal(host_take(&h), OK("1", "{}"));
     host_finish(&h);
 }
@@ -70,7 +70,7 @@ static void com_cancel_04_notifications_go_before_the_answer(void **state)
     struct host h;
     host_init(&h, NULL);
     host_feed(&h, LATER("1") CANCEL_ID("1"));
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("last"), acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("last"), acp_raw_from(NULL)), 0);
     assert_int_equal(acp_peer_error_for(h.peer, h.later, ACP_ERR_CANCELLED), 0);
     const char *out = host_take(&h);
     assert_true(strstr(out, "\"last\"") < strstr(out, "-32800"));
@@ -257,9 +257,11 @@ static void many_timeouts_in_any_order(void **state)
     acp_peer_tick(peer, 0);
     for (int i = 0; i < MANY; i++) {
         uint64_t timeout = 1 + (uint64_t) rand() % SPAN;
-        struct acp_request request = {
-            .method = acp_str("m"), .timeout_ms = timeout, .reply = on_timed_reply, .user = &order};
-        assert_int_equal(acp_peer_request(peer, &request, acp_raw(NULL), NULL), 0);
+        struct acp_request request = {.method = acp_str_from("m"),
+                                      .timeout_ms = timeout,
+                                      .reply = on_timed_reply,
+                                      .user = &order};
+        assert_int_equal(acp_peer_request(peer, &request, acp_raw_from(NULL), NULL), 0);
         due[timeout]++;
         timeouts[i] = timeout;
     }
@@ -293,7 +295,7 @@ static void too_many_calls_are_answered_with_an_error(void **state)
     host_feed(&h, LATER("1") LATER("2") LATER("3"));
     assert_string_equal(host_take(&h), RPC "\"id\":3,\"error\":{\"code\":-32603,"
                                            "\"message\":\"too many open requests\"}}\n");
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(NULL)), 0);
     host_feed(&h, LATER("4"));
     assert_string_equal(host_log(&h), "R1:later:;R2:later:;R3:later:;");
     host_finish(&h);
@@ -315,7 +317,7 @@ static void long_ids_do_not_pile_up(void **state)
     }
     assert_int_equal(acp_peer_calls(h.peer), 2);
     assert_non_null(strstr(host_take(&h), "too many open requests"));
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(NULL)), 0);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(NULL)), 0);
     (void) host_take(&h);
     assert_int_equal(acp_peer_receive(h.peer, line, strlen(line), 0), 0);
     assert_int_equal(acp_peer_calls(h.peer), 2);
@@ -332,7 +334,7 @@ static void too_many_pending_requests_are_refused(void **state)
     assert_int_equal(host_ask(&h, "m", NULL, 0), 0);
     (void) host_take(&h);
     assert_int_equal(host_ask(&h, "m", NULL, 0), ACP_ERR_LIMIT);
-    struct acp_request request = {.method = acp_str("m"), .reply = host_reply, .user = &h};
+    struct acp_request request = {.method = acp_str_from("m"), .reply = host_reply, .user = &h};
     acp_json_write_null(acp_peer_begin_request(h.peer, &request));
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_LIMIT);
     assert_string_equal(host_take(&h), "");
@@ -353,8 +355,10 @@ static void output_over_its_limit(void **state)
                                                  .framing = (enum acp_framing) framing});
         /* Requests and notifications that do not fit are not sent, nor half of them. */
         assert_int_equal(host_ask(&h, "m", big, 0), ACP_ERR_LIMIT);
-        assert_int_equal(acp_peer_notify(h.peer, acp_str("m"), acp_raw(big)), ACP_ERR_LIMIT);
-        assert_int_equal(acp_peer_notify(h.peer, acp_str(big), acp_raw(NULL)), ACP_ERR_LIMIT);
+        assert_int_equal(acp_peer_notify(h.peer, acp_str_from("m"), acp_raw_from(big)),
+                         ACP_ERR_LIMIT);
+        assert_int_equal(acp_peer_notify(h.peer, acp_str_from(big), acp_raw_from(NULL)),
+                         ACP_ERR_LIMIT);
         assert_int_equal(acp_peer_pending(h.peer), 0);
         assert_int_equal(acp_peer_output(h.peer).len, 0);
         assert_string_equal(host_log(&h), "");
@@ -364,11 +368,11 @@ static void output_over_its_limit(void **state)
     host_init(&h, &(struct acp_peer_options){.max_output = 130});
     host_feed(&h, LATER("1") LATER("2"));
     acp_call last = h.later;
-    assert_int_equal(acp_peer_result(h.peer, 1, acp_raw(big)), ACP_ERR_LIMIT);
+    assert_int_equal(acp_peer_result(h.peer, 1, acp_raw_from(big)), ACP_ERR_LIMIT);
     assert_int_equal(acp_peer_calls(h.peer), 1);
     assert_false(acp_peer_is_closed(h.peer));
     /* ... and a response that does not fit in any form ends the connection. */
-    assert_int_equal(acp_peer_result(h.peer, last, acp_raw(big)), ACP_ERR_LIMIT);
+    assert_int_equal(acp_peer_result(h.peer, last, acp_raw_from(big)), ACP_ERR_LIMIT);
     assert_true(acp_peer_is_closed(h.peer));
     assert_string_equal(host_log(&h), "R1:later:;R2:later:;X-2;");
     assert_string_equal(host_take(&h), RPC "\"id\":1,\"error\":{\"code\":-32603,"
@@ -377,7 +381,7 @@ static void output_over_its_limit(void **state)
     /* The data of an error is what goes first. */
     host_init(&h, &(struct acp_peer_options){.max_output = 130});
     host_feed(&h, LATER("1"));
-    assert_int_equal(acp_peer_error(h.peer, h.later, 5, acp_str("why"), acp_raw(big)), 0);
+    assert_int_equal(acp_peer_error(h.peer, h.later, 5, acp_str_from("why"), acp_raw_from(big)), 0);
     assert_string_equal(host_take(&h),
                         RPC "\"id\":1,\"error\":{\"code\":5,\"message\":\"why\"}}\n");
     host_finish(&h);
@@ -395,7 +399,7 @@ static void pressure_has_two_marks(void **state)
     host_init(&h, &(struct acp_peer_options){.high_water = 100, .low_water = 40});
     const size_t one = strlen(RPC "\"method\":\"note\"}\n");
     for (int i = 0; i < 6; i++)
-        assert_int_equal(acp_peer_notify(h.peer, acp_str("note"), acp_raw(NULL)), 0);
+        assert_int_equal(acp_peer_notify(h.peer, acp_str_from("note"), acp_raw_from(NULL)), 0);
     assert_string_equal(host_log(&h), "P1;");
     for (int i = 0; i < 4; i++)
         acp_peer_sent(h.peer, one);
@@ -429,12 +433,13 @@ static void com_rpc_20_the_close_fails_what_is_pending(void **state)
     /* Nothing goes in or out any more, but what was queued can be sent. */
     assert_int_equal(host_feed_n(&h, LATER("8"), strlen(LATER("8"))), ACP_ERR_CLOSED);
     assert_int_equal(host_ask(&h, "d", NULL, 0), ACP_ERR_CLOSED);
-    assert_int_equal(acp_peer_notify(h.peer, acp_str("n"), acp_raw(NULL)), ACP_ERR_CLOSED);
+    assert_int_equal(acp_peer_notify(h.peer, acp_str_from("n"), acp_raw_from(NULL)),
+                     ACP_ERR_CLOSED);
     assert_int_equal(acp_peer_cancel(h.peer, 0), ACP_ERR_CLOSED);
     assert_int_equal(acp_peer_calls(h.peer), 1);
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(NULL)), ACP_ERR_CLOSED);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(NULL)), ACP_ERR_CLOSED);
     assert_int_equal(acp_peer_calls(h.peer), 0);
-    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw(NULL)), ACP_ERR_UNKNOWN);
+    assert_int_equal(acp_peer_result(h.peer, h.later, acp_raw_from(NULL)), ACP_ERR_UNKNOWN);
     assert_string_equal(host_take(&h),
                         RPC "\"id\":0,\"method\":\"a\"}\n" RPC "\"id\":1,\"method\":\"b\"}\n" RPC
                             "\"id\":2,\"method\":\"c\"}\n");
@@ -469,7 +474,7 @@ static void free_takes_null_and_fails_what_is_pending(void **state)
     /* Between begin and commit as well: that request was never sent. */
     host_init(&h, NULL);
     struct acp_request request = {
-        .method = acp_str("m"), .timeout_ms = 5, .reply = host_reply, .user = &h};
+        .method = acp_str_from("m"), .timeout_ms = 5, .reply = host_reply, .user = &h};
     assert_non_null(acp_peer_begin_request(h.peer, &request));
     acp_peer_free(h.peer);
     assert_string_equal(host_log(&h), "X-18;");
@@ -503,7 +508,7 @@ static void act(struct reentrant *re, char when)
     static const char fed[] =
         RPC "\"method\":\"fed\"}\n" RPC "\"id\":\"in\",\"method\":\"echo\"}\n";
     struct acp_request request = {
-        .method = acp_str("inner"), .timeout_ms = 5, .reply = re_reply, .user = re};
+        .method = acp_str_from("inner"), .timeout_ms = 5, .reply = re_reply, .user = re};
     struct acp_peer *peer = re->peer;
     switch (re->what) {
     case 'f':
@@ -514,7 +519,7 @@ static void act(struct reentrant *re, char when)
         acp_peer_close(peer, ACP_ERR_CANCELLED);
         break;
     case 'q':
-        if (acp_peer_request(peer, &request, acp_raw(NULL), NULL) == 0)
+        if (acp_peer_request(peer, &request, acp_raw_from(NULL), NULL) == 0)
             re->asked++;
         break;
     case 'b':
@@ -569,7 +574,7 @@ static void re_cancel(struct acp_peer *peer, acp_call call, void *user)
     (void) call;
     act(user, 'c');
 }
-static void re_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
+static void re_trouble(struct acp_peer *peer, enum acp_protocol_error what, struct acp_str text,
                        void *user)
 {
     (void) peer;
@@ -610,9 +615,9 @@ static void converse(struct reentrant *re)
                                           "\"id\":\"\\u0061\",\"method\":\"l\\u0061ter\"}\n" RPC
                                           "\"id\":77,\"result\":{}}\n";
     struct acp_request request = {
-        .method = acp_str("outer"), .timeout_ms = 5, .reply = re_reply, .user = re};
+        .method = acp_str_from("outer"), .timeout_ms = 5, .reply = re_reply, .user = re};
     for (int i = 0; i < 3 && !gone(re); i++)
-        if (acp_peer_request(re->peer, &request, acp_raw(NULL), NULL) == 0)
+        if (acp_peer_request(re->peer, &request, acp_raw_from(NULL), NULL) == 0)
             re->asked++;
     /* Bytes that come in pieces live in the peer's own buffer; but what 'b' feeds must not come
      * between two of them. */

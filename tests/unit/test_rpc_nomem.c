@@ -99,8 +99,8 @@ static const char talk[] = RPC
 static void ask(struct acp_peer *peer, struct owner *o, uint64_t timeout_ms)
 {
     struct acp_request request = {
-        .method = acp_str("question"), .timeout_ms = timeout_ms, .reply = on_reply, .user = o};
-    int err = acp_peer_request(peer, &request, acp_raw("{\"q\":true}"), NULL);
+        .method = acp_str_from("question"), .timeout_ms = timeout_ms, .reply = on_reply, .user = o};
+    int err = acp_peer_request(peer, &request, acp_raw_from("{\"q\":true}"), NULL);
     if (!err)
         o->asked++;
     note(o, err);
@@ -110,7 +110,7 @@ static void converse(struct acp_peer *peer, struct owner *o, size_t piece)
 {
     for (int i = 0; i < 40; i++)
         ask(peer, o, i % 2 ? 10 : 0);
-    note(o, acp_peer_notify(peer, acp_str("hello"), acp_raw(NULL)));
+    note(o, acp_peer_notify(peer, acp_str_from("hello"), acp_raw_from(NULL)));
     take(peer, o);
     for (size_t i = 0; i + 1 < sizeof(talk); i += piece) {
         size_t left = sizeof(talk) - 1 - i;
@@ -205,8 +205,9 @@ static void notifications_do_not_allocate(void **state)
         assert_int_equal(acp_peer_receive(peer, in, sizeof(in) - 1, 0), 0);
         assert_int_equal(acp_peer_receive(peer, in, 50, 0), 0);
         assert_int_equal(acp_peer_receive(peer, in + 50, sizeof(in) - 51, 0), 0);
-        assert_int_equal(acp_peer_notify(peer, acp_str("session/update"), acp_raw("{}")), 0);
-        assert_int_equal(acp_peer_notify(peer, acp_str("other"), acp_raw(NULL)), 0);
+        assert_int_equal(acp_peer_notify(peer, acp_str_from("session/update"), acp_raw_from("{}")),
+                         0);
+        assert_int_equal(acp_peer_notify(peer, acp_str_from("other"), acp_raw_from(NULL)), 0);
         acp_peer_sent(peer, acp_peer_output(peer).len);
     }
     test_countdown = 0;

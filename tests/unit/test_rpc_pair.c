@@ -55,8 +55,9 @@ static void put_number(struct acp_json_writer *w, uint64_t number)
 static void answer(struct side *s, acp_call call, uint64_t number)
 {
     if (number % 7 == 3) {
-        assert_int_equal(
-            acp_peer_error(s->peer, call, (int64_t) number, acp_str("seven"), acp_raw(NULL)), 0);
+        assert_int_equal(acp_peer_error(s->peer, call, (int64_t) number, acp_str_from("seven"),
+                                        acp_raw_from(NULL)),
+                         0);
         return;
     }
     put_number(acp_peer_begin_result(s->peer, call), number);
@@ -98,8 +99,8 @@ static void on_cancel(struct acp_peer *peer, acp_call call, void *user)
     fail_msg("cancel for a call that is not open");
 }
 
-static void on_trouble(struct acp_peer *peer, enum acp_trouble what, struct acp_str text,
-                       void *user)
+static void on_protocol_error(struct acp_peer *peer, enum acp_protocol_error what,
+                              struct acp_str text, void *user)
 {
     (void) peer;
     (void) user;
@@ -127,7 +128,7 @@ static void chatter(struct side *s)
 {
     switch (rand() % 4) {
     case 0: {
-        struct acp_request request = {.method = acp_str("ask"), .reply = on_reply, .user = s};
+        struct acp_request request = {.method = acp_str_from("ask"), .reply = on_reply, .user = s};
         uint64_t number;
         put_number(acp_peer_begin_request(s->peer, &request), s->asked);
         assert_int_equal(acp_peer_commit(s->peer, &number), 0);
@@ -136,7 +137,7 @@ static void chatter(struct side *s)
         break;
     }
     case 1:
-        put_number(acp_peer_begin_notify(s->peer, acp_str("tell")), s->told++);
+        put_number(acp_peer_begin_notify(s->peer, acp_str_from("tell")), s->told++);
         assert_int_equal(acp_peer_commit(s->peer, NULL), 0);
         break;
     case 2:
@@ -182,7 +183,7 @@ static void talk(enum acp_framing first, enum acp_framing second)
     static const struct acp_peer_handler handler = {.request = on_request,
                                                     .notification = on_notification,
                                                     .cancel = on_cancel,
-                                                    .trouble = on_trouble};
+                                                    .protocol_error = on_protocol_error};
     struct side a = {0};
     struct side b = {0};
     const struct acp_peer_options of_a = {.framing = first};
@@ -192,7 +193,7 @@ static void talk(enum acp_framing first, enum acp_framing second)
     a.other = &b;
     b.other = &a;
     /* So that an AUTO side knows before it speaks. */
-    put_number(acp_peer_begin_notify(a.peer, acp_str("tell")), a.told++);
+    put_number(acp_peer_begin_notify(a.peer, acp_str_from("tell")), a.told++);
     assert_int_equal(acp_peer_commit(a.peer, NULL), 0);
     carry(&a, true);
     for (int i = 0; i < 100000; i++) {
@@ -263,8 +264,8 @@ static void on_pong(struct acp_peer *peer, uint64_t request, const struct acp_re
 static void strike(struct rally *r)
 {
     struct acp_request request = {
-        .method = acp_str("echo"), .timeout_ms = 1000, .reply = on_pong, .user = r};
-    assert_int_equal(acp_peer_request(r->peer, &request, acp_raw("{\"a\":1}"), NULL), 0);
+        .method = acp_str_from("echo"), .timeout_ms = 1000, .reply = on_pong, .user = r};
+    assert_int_equal(acp_peer_request(r->peer, &request, acp_raw_from("{\"a\":1}"), NULL), 0);
 }
 
 static void ping_pong_100k(void **state)
@@ -324,7 +325,7 @@ static void run(struct acp_str text, size_t first, size_t second, struct acp_buf
 
 static void check_splits(const char *bytes)
 {
-    struct acp_str text = acp_str(bytes);
+    struct acp_str text = acp_str_from(bytes);
     struct acp_buf whole;
     struct acp_buf cut;
     acp_buf_init(&whole, 1 << 20);

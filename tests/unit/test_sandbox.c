@@ -55,8 +55,8 @@ struct started {
 
 static int start(struct started *s, const char *root, const char *line, struct acp_failure *failure)
 {
-    struct acp_str path = acp_str(root);
-    struct acp_str command[] = {acp_str("/bin/sh"), acp_str("-c"), acp_str(line)};
+    struct acp_str path = acp_str_from(root);
+    struct acp_str command[] = {acp_str_from("/bin/sh"), acp_str_from("-c"), acp_str_from(line)};
     struct sandbox_profile profile = {
         .roots = {&path, 1}, .cwd = path, .command = {command, 3}, .commits = commits};
     int err = sandbox_run_new(sandbox, &profile, &s->run, failure);

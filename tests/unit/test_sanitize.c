@@ -82,7 +82,7 @@ static void prose_keeps_what_scripts_and_emoji_need(void **state)
         "\xE0\xA4\x95\xE0\xA5\x8D\xE2\x80\x8D\xE0\xA4\xB7",     /* Devanagari, half form */
     };
     for (size_t i = 0; i < COUNT(kept); i++)
-        check(SANITIZE_PROSE, acp_raw(kept[i]), kept[i]);
+        check(SANITIZE_PROSE, acp_raw_from(kept[i]), kept[i]);
     check(SANITIZE_TEXT, TEXT("\xE2\x9A\xA0\xEF\xB8\x8F"), "\xE2\x9A\xA0\\u{fe0f}");
     check(SANITIZE_PROSE, TEXT("\xE2\x9A\xA0\xEF\xB8\x8F\xEF\xB8\x8F"),
           "\xE2\x9A\xA0\xEF\xB8\x8F\\u{fe0f}");
@@ -172,8 +172,8 @@ static void a_full_buffer_is_an_error(void **state)
     struct acp_buf out;
     (void) state;
     acp_buf_init(&out, 3);
-    assert_int_equal(sanitize_whole(SANITIZE_TEXT, acp_str("\033"), &out), ACP_ERR_LIMIT);
-    assert_int_equal(sanitize_whole(SANITIZE_TEXT, acp_str("abcd"), &out), ACP_ERR_LIMIT);
+    assert_int_equal(sanitize_whole(SANITIZE_TEXT, acp_str_from("\033"), &out), ACP_ERR_LIMIT);
+    assert_int_equal(sanitize_whole(SANITIZE_TEXT, acp_str_from("abcd"), &out), ACP_ERR_LIMIT);
     acp_buf_finish(&out);
 }
 

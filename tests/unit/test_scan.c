@@ -21,7 +21,7 @@
 static void scan_ok(const char *text, const char *key, struct acp_scan *ret, char *out, size_t size)
 {
     size_t at = 0;
-    int err = acp_scan(test_quoted(text, out, size), acp_str(key), ret, &at);
+    int err = acp_scan_message(test_quoted(text, out, size), acp_str_from(key), ret, &at);
     if (err) {
         print_error("%s: %s at %zu\n", text, acp_err_name(err), at);
         fail();
@@ -268,14 +268,14 @@ static void spans_are_without_the_space_around(void **state)
 static void plain_text_of_a_span(void **state)
 {
     (void) state;
-    assert_text_equal(acp_scan_plain(acp_raw("\"abc\"")), "abc");
-    assert_non_null(acp_scan_plain(acp_raw("\"\"")).ptr);
-    assert_int_equal(acp_scan_plain(acp_raw("\"\"")).len, 0);
+    assert_text_equal(acp_scan_plain(acp_raw_from("\"abc\"")), "abc");
+    assert_non_null(acp_scan_plain(acp_raw_from("\"\"")).ptr);
+    assert_int_equal(acp_scan_plain(acp_raw_from("\"\"")).len, 0);
     static const char *const others[] = {"\"a\\n\"", "\"\\u0041\"", "1", "null",
                                          "{}",       "[\"a\"]",     ""};
     for (size_t i = 0; i < COUNT(others); i++)
-        assert_null(acp_scan_plain(acp_raw(others[i])).ptr);
-    assert_null(acp_scan_plain(acp_raw(NULL)).ptr);
+        assert_null(acp_scan_plain(acp_raw_from(others[i])).ptr);
+    assert_null(acp_scan_plain(acp_raw_from(NULL)).ptr);
 }
 
 /* ---- Errors --------------------------------------------------------------------------------- */
@@ -321,10 +321,12 @@ static void errors_tell_where(void **state)
         memset(&scan, 0x5A, sizeof(scan));
         struct acp_scan before = scan;
         struct acp_raw copy = test_exact(test_quoted(rows[i].text, text, sizeof(text)));
-        CHECK_ROW(acp_scan(copy, acp_str("k"), &scan, &at) == rows[i].err, i, "%s", rows[i].text);
+        CHECK_ROW(acp_scan_message(copy, acp_str_from("k"), &scan, &at) == rows[i].err, i, "%s",
+                  rows[i].text);
         CHECK_ROW(at == rows[i].at, i, "%s: at %zu", rows[i].text, at);
         assert_memory_equal(&scan, &before, sizeof(scan)); /* written on success only */
-        CHECK_ROW(acp_scan(copy, acp_str("k"), &scan, NULL) == rows[i].err, i, "%s", rows[i].text);
+        CHECK_ROW(acp_scan_message(copy, acp_str_from("k"), &scan, NULL) == rows[i].err, i, "%s",
+                  rows[i].text);
         test_exact_free(copy);
     }
 }
@@ -341,14 +343,14 @@ static void depth_is_counted_through_the_envelope(void **state)
             struct acp_scan scan;
             size_t at = 0;
             acp_buf_init(&buf, 4096);
-            assert_int_equal(acp_buf_append_str(&buf, acp_str(heads[h])), 0);
+            assert_int_equal(acp_buf_append_str(&buf, acp_str_from(heads[h])), 0);
             for (size_t i = 0; i < 2 * inner; i++)
                 assert_int_equal(acp_buf_append(&buf, i < inner ? "[" : "]", 1), 0);
-            assert_int_equal(acp_buf_append_str(&buf, acp_str(h == 3 ? "}]" : "}}")), 0);
+            assert_int_equal(acp_buf_append_str(&buf, acp_str_from(h == 3 ? "}]" : "}}")), 0);
             struct acp_raw text = {buf.data, buf.len};
             int want = inner + 2 > ACP_JSON_MAX_DEPTH ? ACP_ERR_DEPTH : 0;
             assert_int_equal(acp_json_validate(text, 0, NULL), want);
-            assert_int_equal(acp_scan(text, acp_str(NULL), &scan, &at), want);
+            assert_int_equal(acp_scan_message(text, acp_str_from(NULL), &scan, &at), want);
             if (want)
                 assert_int_equal(at, strlen(heads[h]) + ACP_JSON_MAX_DEPTH - 2);
             acp_buf_finish(&buf);
@@ -373,8 +375,8 @@ static void splices_at_every_place(void **state)
                 acp_buf_init(&out, 256);
                 assert_int_equal(acp_buf_append(&out, "+", 1), 0);
                 assert_int_equal(acp_scan_splice(acp_raw_n(text, len),
-                                                 acp_raw_n(text + from, to - from), acp_raw(by[b]),
-                                                 &out),
+                                                 acp_raw_n(text + from, to - from),
+                                                 acp_raw_from(by[b]), &out),
                                  0);
                 (void) snprintf(want, sizeof(want), "+%.*s%s%s", (int) from, text, by[b],
                                 text + to);
@@ -388,15 +390,16 @@ static void splices_at_every_place(void **state)
 static void a_spliced_message_scans_with_the_new_value(void **state)
 {
     (void) state;
-    struct acp_raw message =
-        acp_raw("{\"id\":\"old\",\"method\":\"m\",\"params\":{\"a\":[1],\"sessionId\":\"s\"}}");
+    struct acp_raw message = acp_raw_from(
+        "{\"id\":\"old\",\"method\":\"m\",\"params\":{\"a\":[1],\"sessionId\":\"s\"}}");
     struct acp_scan scan;
     struct acp_buf out;
     acp_buf_init(&out, 4096);
-    assert_int_equal(acp_scan(message, acp_str(NULL), &scan, NULL), 0);
-    assert_int_equal(acp_scan_splice(message, scan.session_id, acp_raw("\"other\\n\""), &out), 0);
+    assert_int_equal(acp_scan_message(message, acp_str_from(NULL), &scan, NULL), 0);
+    assert_int_equal(acp_scan_splice(message, scan.session_id, acp_raw_from("\"other\\n\""), &out),
+                     0);
     struct acp_raw spliced = {out.data, out.len};
-    assert_int_equal(acp_scan(spliced, acp_str(NULL), &scan, NULL), 0);
+    assert_int_equal(acp_scan_message(spliced, acp_str_from(NULL), &scan, NULL), 0);
     assert_span(scan.session_id, "'other\\n'");
     assert_span(scan.id, "'old'");
     assert_span(scan.params, "{'a':[1],'sessionId':'other\\n'}");
@@ -410,15 +413,17 @@ static void a_splice_that_cannot_be_is_refused(void **state)
     struct acp_raw message = acp_raw_n(text + 1, 6);
     struct acp_buf out;
     acp_buf_init(&out, 8);
-    assert_int_equal(acp_scan_splice(message, acp_raw(NULL), acp_raw("1"), &out), ACP_ERR_ARGUMENT);
-    assert_int_equal(acp_scan_splice(message, acp_raw_n(text, 2), acp_raw("1"), &out),
+    assert_int_equal(acp_scan_splice(message, acp_raw_from(NULL), acp_raw_from("1"), &out),
                      ACP_ERR_ARGUMENT);
-    assert_int_equal(acp_scan_splice(message, acp_raw_n(text + 6, 2), acp_raw("1"), &out),
+    assert_int_equal(acp_scan_splice(message, acp_raw_n(text, 2), acp_raw_from("1"), &out),
                      ACP_ERR_ARGUMENT);
-    assert_int_equal(acp_scan_splice(message, acp_raw_n(text + 3, 1), acp_raw("abcd"), &out),
+    assert_int_equal(acp_scan_splice(message, acp_raw_n(text + 6, 2), acp_raw_from("1"), &out),
+                     ACP_ERR_ARGUMENT);
+    assert_int_equal(acp_scan_splice(message, acp_raw_n(text + 3, 1), acp_raw_from("abcd"), &out),
                      ACP_ERR_LIMIT);
     assert_int_equal(out.len, 0);
-    assert_int_equal(acp_scan_splice(message, acp_raw_n(text + 3, 1), acp_raw("abc"), &out), 0);
+    assert_int_equal(acp_scan_splice(message, acp_raw_n(text + 3, 1), acp_raw_from("abc"), &out),
+                     0);
     assert_int_equal(out.len, 8);
     acp_buf_finish(&out);
 }
@@ -455,7 +460,8 @@ static void strings_may_end_anywhere_in_a_block(void **state)
                 size_t scan_at = 0;
                 size_t at = 0;
                 int err = acp_json_validate(message, 0, &at);
-                assert_int_equal(acp_scan(message, acp_str("k"), &scan, &scan_at), err);
+                assert_int_equal(acp_scan_message(message, acp_str_from("k"), &scan, &scan_at),
+                                 err);
                 assert_int_equal(scan_at, at);
                 if (!err) {
                     assert_int_equal(scan.session_id.len, before + after + strlen(specials[s]) + 2);
@@ -480,9 +486,9 @@ static void several_spans_are_replaced_at_once(void **state)
             for (size_t b = 0; b <= LEN; b++)
                 for (size_t b_end = b; b_end <= LEN; b_end++) {
                     struct acp_splice splices[] = {
-                        {acp_raw_n(text + a, a_end - a), acp_raw("<one>")},
-                        {acp_raw_n(NULL, 0), acp_raw("never")},
-                        {acp_raw_n(text + b, b_end - b), acp_raw("")},
+                        {acp_raw_n(text + a, a_end - a), acp_raw_from("<one>")},
+                        {acp_raw_n(NULL, 0), acp_raw_from("never")},
+                        {acp_raw_n(text + b, b_end - b), acp_raw_from("")},
                     };
                     /* Of two that begin at one place the first given comes first. */
                     bool in_order = a <= b;
@@ -504,8 +510,8 @@ static void several_spans_are_replaced_at_once(void **state)
     acp_buf_clear(&out);
     assert_int_equal(acp_scan_splice_all(message, NULL, 0, &out), 0);
     assert_text_equal(acp_buf_view(&out), text);
-    struct acp_splice outside[] = {{acp_raw_n(text + 1, 1), acp_raw("1")},
-                                   {acp_raw_n(text + 5, 2), acp_raw("2")}};
+    struct acp_splice outside[] = {{acp_raw_n(text + 1, 1), acp_raw_from("1")},
+                                   {acp_raw_n(text + 5, 2), acp_raw_from("2")}};
     assert_int_equal(acp_scan_splice_all(message, outside, 2, &out), ACP_ERR_ARGUMENT);
     assert_int_equal(out.len, LEN);
     acp_buf_finish(&out);

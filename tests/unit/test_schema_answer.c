@@ -56,7 +56,7 @@ static void json_is_found_among_words(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct acp_raw json = {0};
         struct acp_failure failure = {0};
-        int err = schema_answer(acp_str(rows[i].text), &json, &failure);
+        int err = schema_answer(acp_str_from(rows[i].text), &json, &failure);
         struct acp_str found = {json.ptr, json.len};
         bool same = err ? !rows[i].json : rows[i].json && acp_str_is(found, rows[i].json);
         if (!same)
@@ -71,12 +71,12 @@ static void failures_tell_an_agent_what_to_do(void **state)
     (void) state;
     struct acp_raw json;
     struct acp_failure failure = {0};
-    assert_int_equal(schema_answer(acp_str("No."), &json, &failure), ACP_ERR_MISSING);
+    assert_int_equal(schema_answer(acp_str_from("No."), &json, &failure), ACP_ERR_MISSING);
     assert_string_equal(failure.message, "there is no valid JSON in the answer");
-    assert_int_equal(schema_answer(acp_str("[] []"), &json, &failure), ACP_ERR_VARIANT);
+    assert_int_equal(schema_answer(acp_str_from("[] []"), &json, &failure), ACP_ERR_VARIANT);
     assert_string_equal(failure.message,
                         "the answer has more than one JSON value in it; exactly one is wanted");
-    assert_int_equal(schema_answer(acp_str("No."), &json, NULL), ACP_ERR_MISSING);
+    assert_int_equal(schema_answer(acp_str_from("No."), &json, NULL), ACP_ERR_MISSING);
 }
 
 /* Brackets that never close, in number. */

@@ -17,7 +17,7 @@ static struct schema *compile(const char *json)
 {
     struct schema *schema = NULL;
     struct acp_failure failure = {0};
-    if (schema_compile(acp_raw(json), &schema, &failure))
+    if (schema_compile(acp_raw_from(json), &schema, &failure))
         print_error("%s: %s: %s\n", json, failure.path, failure.message);
     assert_non_null(schema);
     return schema;
@@ -98,7 +98,7 @@ static void violations_say_where_and_what_is_wanted(void **state)
     struct acp_buf out;
     acp_buf_init(&out, 1 << 20);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        int result = check(rows[i].schema, acp_raw(rows[i].value), &out);
+        int result = check(rows[i].schema, acp_raw_from(rows[i].value), &out);
         if (!acp_str_is(acp_buf_view(&out), rows[i].said))
             print_error("%s on %s:\n%.*s\n", rows[i].schema, rows[i].value, (int) out.len,
                         acp_buf_view(&out).ptr);
@@ -120,7 +120,7 @@ static void of_alternatives_the_nearest_is_explained(void **state)
         "\"h\":{\"type\":\"number\"}},\"required\":[\"kind\",\"w\",\"h\"]}]}";
     struct acp_buf out;
     acp_buf_init(&out, 1 << 20);
-    int result = check(schema, acp_raw("{\"kind\":\"box\",\"w\":\"5\"}"), &out);
+    int result = check(schema, acp_raw_from("{\"kind\":\"box\",\"w\":\"5\"}"), &out);
     assert_int_equal(result, 3);
     assert_true(acp_str_is(
         acp_buf_view(&out),
@@ -184,10 +184,10 @@ static void a_value_that_is_no_json_has_no_verdict(void **state)
     (void) state;
     struct acp_buf out;
     acp_buf_init(&out, 1000);
-    assert_int_equal(check("true", acp_raw("{"), &out), ACP_ERR_SYNTAX);
-    assert_int_equal(check("true", acp_raw(""), &out), ACP_ERR_SYNTAX);
-    assert_int_equal(check("true", acp_raw("1 2"), &out), ACP_ERR_SYNTAX);
-    assert_int_equal(check("true", acp_raw("\"\xff\""), &out), ACP_ERR_UTF8);
+    assert_int_equal(check("true", acp_raw_from("{"), &out), ACP_ERR_SYNTAX);
+    assert_int_equal(check("true", acp_raw_from(""), &out), ACP_ERR_SYNTAX);
+    assert_int_equal(check("true", acp_raw_from("1 2"), &out), ACP_ERR_SYNTAX);
+    assert_int_equal(check("true", acp_raw_from("\"\xff\""), &out), ACP_ERR_UTF8);
     assert_int_equal(out.len, 0);
     acp_buf_finish(&out);
 }
@@ -223,12 +223,13 @@ static void mistakes_in_a_schema_are_told_with_their_place(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct schema *schema = NULL;
         struct acp_failure failure = {0};
-        assert_int_equal(schema_compile(acp_raw(rows[i].json), &schema, &failure), rows[i].err);
+        assert_int_equal(schema_compile(acp_raw_from(rows[i].json), &schema, &failure),
+                         rows[i].err);
         assert_int_equal(failure.err, rows[i].err);
         assert_null(schema);
         assert_string_equal(failure.path, rows[i].path);
         assert_string_equal(failure.message, rows[i].message);
-        assert_int_equal(schema_compile(acp_raw(rows[i].json), &schema, NULL), rows[i].err);
+        assert_int_equal(schema_compile(acp_raw_from(rows[i].json), &schema, NULL), rows[i].err);
     }
     schema_free(NULL);
 }
@@ -243,7 +244,7 @@ static double seconds_since(clock_t begin)
 static void repeat(struct acp_buf *out, const char *text, size_t times)
 {
     for (size_t i = 0; i < times; i++)
-        assert_int_equal(acp_buf_append_str(out, acp_str(text)), 0);
+        assert_int_equal(acp_buf_append_str(out, acp_str_from(text)), 0);
 }
 
 /* Each definition applies the next one twice. */
@@ -263,7 +264,7 @@ static void schemas_that_multiply_come_to_an_end(void **state)
                          0);
     assert_int_equal(acp_buf_printf(&schema, "\"60\":{}}}%c", '\0'), 0);
     clock_t begin = clock();
-    assert_int_equal(check(acp_buf_view(&schema).ptr, acp_raw("1"), &out), ACP_ERR_LIMIT);
+    assert_int_equal(check(acp_buf_view(&schema).ptr, acp_raw_from("1"), &out), ACP_ERR_LIMIT);
     assert_true(seconds_since(begin) < 20);
     acp_buf_finish(&schema);
     acp_buf_finish(&out);
@@ -288,7 +289,7 @@ static void depth_is_limited(void **state)
     repeat(&value, "]", 100);
     struct acp_raw json = {acp_buf_view(&value).ptr, value.len};
     assert_int_equal(check(acp_buf_view(&schema).ptr, json, &out), ACP_ERR_DEPTH);
-    assert_int_equal(check(acp_buf_view(&schema).ptr, acp_raw("[[[]]]"), &out), 0);
+    assert_int_equal(check(acp_buf_view(&schema).ptr, acp_raw_from("[[[]]]"), &out), 0);
 
     /* A longer chain is no schema at all. */
     acp_buf_clear(&schema);

@@ -30,7 +30,7 @@ static void compiling(void **state)
         struct acp_failure failure = {0};
         test_struck = false;
         test_countdown = n;
-        int err = schema_compile(acp_raw(schema_text), &schema, &failure);
+        int err = schema_compile(acp_raw_from(schema_text), &schema, &failure);
         test_countdown = 0;
         if (test_struck) {
             assert_int_equal(err, ACP_ERR_NOMEM);
@@ -57,12 +57,12 @@ static void checking(void **state)
     static const char good[] = "{\"a\":1,\"b\":2.0,\"c\":\"abxy\",\"d\":[1,2,3],\"xx\":null}";
     static const char bad[] = "{\"a\":\"x\",\"b\":3,\"c\":\"\",\"d\":[1,1],\"q\":1}";
     struct schema *schema = NULL;
-    assert_int_equal(schema_compile(acp_raw(schema_text), &schema, NULL), 0);
+    assert_int_equal(schema_compile(acp_raw_from(schema_text), &schema, NULL), 0);
     for (long n = 1; n == 1 || test_struck; n++) {
         int reports = 0;
         test_struck = false;
         test_countdown = n;
-        int result = schema_check(schema, acp_raw(good), count_reports, &reports);
+        int result = schema_check(schema, acp_raw_from(good), count_reports, &reports);
         test_countdown = 0;
         assert_true(result == 0 || (test_struck && result == ACP_ERR_NOMEM));
         assert_int_equal(reports, 0);
@@ -71,7 +71,7 @@ static void checking(void **state)
         int reports = 0;
         test_struck = false;
         test_countdown = n;
-        int result = schema_check(schema, acp_raw(bad), count_reports, &reports);
+        int result = schema_check(schema, acp_raw_from(bad), count_reports, &reports);
         test_countdown = 0;
         assert_true(result == 4 || (test_struck && result == ACP_ERR_NOMEM));
         assert_true(result < 0 || reports == 4);

@@ -33,7 +33,7 @@ static int search_n(struct acp_str pattern, struct acp_str text, uint64_t work)
 
 static int search(const char *pattern, const char *text)
 {
-    return search_n(acp_str(pattern), acp_str(text), 1000000);
+    return search_n(acp_str_from(pattern), acp_str_from(text), 1000000);
 }
 
 static void patterns_match(void **state)
@@ -83,7 +83,7 @@ static void patterns_match(void **state)
             print_error("%s on %s\n", rows[i].pattern, rows[i].text);
         assert_int_equal(got, rows[i].matches);
     }
-    assert_int_equal(search_n(acp_str("^\\0$"), acp_str_n("\0", 1), 1000), 1);
+    assert_int_equal(search_n(acp_str_from("^\\0$"), acp_str_n("\0", 1), 1000), 1);
 }
 
 static void what_is_not_taken_is_refused_with_its_place(void **state)
@@ -106,7 +106,7 @@ static void what_is_not_taken_is_refused_with_its_place(void **state)
         struct schema_regex *regex = NULL;
         struct acp_failure failure = {0};
         acp_arena_init(&arena, 0);
-        int err = schema_regex_compile(acp_str(rows[i].pattern), &arena, &regex, &failure);
+        int err = schema_regex_compile(acp_str_from(rows[i].pattern), &arena, &regex, &failure);
         if (err != ACP_ERR_ARGUMENT || failure.offset != rows[i].offset)
             print_error("%s: %d at %zu: %s\n", rows[i].pattern, err, failure.offset,
                         failure.message);
@@ -124,8 +124,9 @@ static void sizes_are_limited(void **state)
     size_t n = SCHEMA_REGEX_MAX_GROUPS;
     memset(deep, '(', n + 1);
     memset(deep + n + 1, ')', n + 1);
-    assert_int_equal(search_n(acp_str_n(deep, 2 * n + 2), acp_str(""), 1000), ACP_ERR_ARGUMENT);
-    assert_int_equal(search_n(acp_str_n(deep + 1, 2 * n), acp_str(""), 1000), 1);
+    assert_int_equal(search_n(acp_str_n(deep, 2 * n + 2), acp_str_from(""), 1000),
+                     ACP_ERR_ARGUMENT);
+    assert_int_equal(search_n(acp_str_n(deep + 1, 2 * n), acp_str_from(""), 1000), 1);
     assert_int_equal(search("a{20001}", ""), ACP_ERR_ARGUMENT);
     assert_int_equal(search("a{99999999999999999999}", ""), ACP_ERR_ARGUMENT);
     assert_int_equal(search("((a{100}){100}){100}", ""), ACP_ERR_ARGUMENT);
@@ -148,11 +149,12 @@ static void nothing_is_slow(void **state)
     text[N - 1] = '!';
     clock_t begin = clock();
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-        assert_int_equal(search_n(acp_str(patterns[i]), acp_str_n(text, N), UINT64_MAX), 0);
+        assert_int_equal(search_n(acp_str_from(patterns[i]), acp_str_n(text, N), UINT64_MAX), 0);
     assert_true((double) (clock() - begin) / CLOCKS_PER_SEC < 20);
     /* And where there is too much of everything, the work has an end. */
     memset(text, 'a', N);
-    assert_int_equal(search_n(acp_str("(a?){5000}b"), acp_str_n(text, N), 1000000), ACP_ERR_LIMIT);
+    assert_int_equal(search_n(acp_str_from("(a?){5000}b"), acp_str_n(text, N), 1000000),
+                     ACP_ERR_LIMIT);
     free(text);
 }
 

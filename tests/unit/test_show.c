@@ -23,7 +23,7 @@ static void open_stage(struct stage *stage, struct show_options options)
     assert_int_equal(pipe2(stage->progress, O_CLOEXEC | O_NONBLOCK), 0);
     options.out = stage->out[1];
     options.progress = options.progress < 0 ? -1 : stage->progress[1];
-    options.session = acp_str("s");
+    options.session = acp_str_from("s");
     assert_int_equal(show_new(&options, &stage->show), 0);
 }
 
@@ -38,7 +38,7 @@ static void close_stage(struct stage *stage)
 
 static void play(struct stage *stage, enum record_kind kind, const char *body)
 {
-    struct record record = {.kind = kind, .request = 1, .sequence = 1, .body = acp_raw(body)};
+    struct record record = {.kind = kind, .request = 1, .sequence = 1, .body = acp_raw_from(body)};
     assert_int_equal(show_record(stage->show, &record), 0);
 }
 
@@ -158,7 +158,7 @@ static void the_answer_is_the_last_message(void **state)
     (void) show_turn_end(stage.show);
     assert_string_equal(read_pipe(&stage, stage.out[0]), "");
     say(&stage, NULL, "Well: 7");
-    show_set_answer(stage.show, acp_str("7"));
+    show_set_answer(stage.show, acp_str_from("7"));
     (void) show_turn_end(stage.show);
     assert_string_equal(read_pipe(&stage, stage.out[0]), "7\n");
     close_stage(&stage);
@@ -183,7 +183,7 @@ static void open_stage_at_terminal(struct stage *stage, struct show_options opti
     assert_int_equal(tcsetattr(stage->out[1], TCSANOW, &raw), 0);
     options.out = stage->out[1];
     options.progress = stage->progress[1];
-    options.session = acp_str("s");
+    options.session = acp_str_from("s");
     assert_int_equal(show_new(&options, &stage->show), 0);
 }
 

@@ -50,7 +50,8 @@ static void write_more(uint64_t durable)
         uint64_t seq = 0;
         const char *kind = (last + 1) % TURN == 0 ? "stop" : "update";
         body_of(last + 1, body, sizeof(body));
-        if (store_log_append(own.log, last / TURN, store_now(), acp_str(kind), acp_raw(body), &seq))
+        if (store_log_append(own.log, last / TURN, store_now(), acp_str_from(kind),
+                             acp_raw_from(body), &seq))
             _exit(3);
         last = seq;
     }
@@ -95,14 +96,15 @@ static void be_writer(const char *id, bool create, uint64_t until, int report)
 {
     const struct store_writer_handler handler = {.durable = on_durable, .failed = on_failed};
     struct store_writer_options options = {.path = store_at("log.db"), .flags = STORE_CREATE};
-    struct store_session session = {.id = acp_str(id), .agent = acp_str("x")};
+    struct store_session session = {.id = acp_str_from(id), .agent = acp_str_from("x")};
     (void) uv_loop_init(&own.loop);
     own.report = report;
     own.until = until;
     if (store_writer_new(&own.loop, &options, &handler, NULL, &own.writer))
         _exit(1);
-    if (create ? store_log_create(own.writer, &session, NULL, &own.log, &failure)
-               : store_log_open(own.writer, acp_str(id), on_opened, NULL, &own.log, &failure)) {
+    if (create
+            ? store_log_create(own.writer, &session, NULL, &own.log, &failure)
+            : store_log_open(own.writer, acp_str_from(id), on_opened, NULL, &own.log, &failure)) {
         (void) fprintf(stderr, "%s\n", failure.message);
         _exit(2);
     }
@@ -135,9 +137,9 @@ static uint64_t check_session(struct store *store, const char *id)
     struct acp_arena arena;
     struct store_session row;
     acp_arena_init(&arena, 0);
-    assert_int_equal(store_find(store, acp_str(id), &arena, &row, &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from(id), &arena, &row, &failure), 0);
     acp_arena_finish(&arena);
-    assert_int_equal(store_events(store, acp_str(id), 1, 0, check_event, &check, &failure), 0);
+    assert_int_equal(store_events(store, acp_str_from(id), 1, 0, check_event, &check, &failure), 0);
     assert_true(check.right);
     assert_int_equal(check.last, row.last_seq);
     return check.last;
@@ -158,7 +160,7 @@ static void check_index(struct store *store, uint64_t last)
             continue;
         char word[32];
         (void) snprintf(word, sizeof(word), "w%llu", (unsigned long long) seq);
-        struct store_query query = {.words = acp_str(word)};
+        struct store_query query = {.words = acp_str_from(word)};
         uint64_t found = 0;
         assert_int_equal(store_search(store, &query, note_seq, &found, &failure), 0);
         assert_int_equal(found, seq / TURN * TURN + 1);
@@ -227,7 +229,7 @@ static void test_killed_at_any_moment(void **state)
         struct acp_arena arena;
         struct store_session row;
         acp_arena_init(&arena, 0);
-        made = store_find(store, acp_str("a"), &arena, &row, &failure) == 0;
+        made = store_find(store, acp_str_from("a"), &arena, &row, &failure) == 0;
         acp_arena_finish(&arena);
         uint64_t kept = made ? check_session(store, "a") : 0;
         assert_true(kept >= shown);
@@ -258,7 +260,7 @@ static void test_processes_write_at_the_same_time(void **state)
     /* And one that reads and searches meanwhile. */
     struct store *store = open_store();
     for (int i = 0; i < 50; i++) {
-        struct store_query query = {.words = acp_str("w1")};
+        struct store_query query = {.words = acp_str_from("w1")};
         uint64_t found = 0;
         if (store_search(store, &query, note_seq, &found, &failure))
             fail_msg("%s", failure.message);
@@ -271,7 +273,7 @@ static void test_processes_write_at_the_same_time(void **state)
         char id[16];
         (void) snprintf(id, sizeof(id), "s%d", i);
         assert_int_equal(check_session(store, id), EVENTS);
-        assert_int_equal(store_owner(store_at("log.db"), acp_str(id)), 0);
+        assert_int_equal(store_owner(store_at("log.db"), acp_str_from(id)), 0);
     }
     store_close(store);
 }

@@ -124,7 +124,7 @@ static int teardown(void **state)
 static struct store_log *create(const char *id)
 {
     struct store_log *log = NULL;
-    struct store_session session = {.id = acp_str(id), .agent = acp_str("x")};
+    struct store_session session = {.id = acp_str_from(id), .agent = acp_str_from("x")};
     if (store_log_create(writer, &session, NULL, &log, &failure))
         return NULL;
     return log;
@@ -133,7 +133,9 @@ static struct store_log *create(const char *id)
 static uint64_t append(struct store_log *log, const char *kind, const char *body)
 {
     uint64_t seq = 0;
-    return store_log_append(log, 1, store_now(), acp_str(kind), acp_raw(body), &seq) ? 0 : seq;
+    return store_log_append(log, 1, store_now(), acp_str_from(kind), acp_raw_from(body), &seq)
+               ? 0
+               : seq;
 }
 
 static void flush(void)
@@ -159,7 +161,7 @@ static uint64_t kept_events(const char *path, const char *id)
     struct store *store = NULL;
     uint64_t last = 0;
     if (store_open(path, 0, &store, &failure) ||
-        store_events(store, acp_str(id), 1, 0, count_event, &last, &failure))
+        store_events(store, acp_str_from(id), 1, 0, count_event, &last, &failure))
         fail_msg("%s", failure.message);
     store_close(store);
     return last;
@@ -190,7 +192,7 @@ static void test_new_session_without_events(void **state)
 {
     (void) state;
     struct store_log *log = NULL;
-    struct store_session session = {.agent = acp_str("x"), .cwd = acp_str("/w")};
+    struct store_session session = {.agent = acp_str_from("x"), .cwd = acp_str_from("/w")};
     assert_int_equal(store_log_create(writer, &session, &heard, &log, &failure), 0);
     assert_int_equal(store_log_id(log).len, 36);
     assert_ptr_equal(store_log_user(log), &heard);
@@ -208,10 +210,12 @@ static void test_bad_arguments(void **state)
     char kind[STORE_KIND_MAX + 2];
     memset(kind, 'k', sizeof(kind));
     kind[sizeof(kind) - 1] = '\0';
-    assert_int_equal(store_log_append(log, 1, store_now(), acp_str(kind), acp_raw("1"), &seq),
-                     ACP_ERR_ARGUMENT);
-    assert_int_equal(store_log_append(log, 1, store_now(), acp_str(""), acp_raw("1"), &seq),
-                     ACP_ERR_ARGUMENT);
+    assert_int_equal(
+        store_log_append(log, 1, store_now(), acp_str_from(kind), acp_raw_from("1"), &seq),
+        ACP_ERR_ARGUMENT);
+    assert_int_equal(
+        store_log_append(log, 1, store_now(), acp_str_from(""), acp_raw_from("1"), &seq),
+        ACP_ERR_ARGUMENT);
     assert_int_equal(seq, 77);
     assert_null(create("no/good"));
     assert_int_equal(failure.err, ACP_ERR_ARGUMENT);
@@ -223,12 +227,13 @@ static void test_changes_in_order(void **state)
     (void) state;
     struct store_log *log = create("a");
     char title[] = "First";
-    struct store_change change = {
-        .title = acp_str(title), .agent_session = acp_str("s1"), .running = acp_some_bool(true)};
+    struct store_change change = {.title = acp_str_from(title),
+                                  .agent_session = acp_str_from("s1"),
+                                  .running = acp_some_bool(true)};
     assert_int_equal(append(log, "prompt", "[]"), 1);
     assert_int_equal(store_log_change(log, &change), 0);
     memset(title, 'x', sizeof(title) - 1); /* it was copied */
-    change = (struct store_change){.stop_reason = acp_str("end_turn")};
+    change = (struct store_change){.stop_reason = acp_str_from("end_turn")};
     assert_int_equal(append(log, "stop", "{}"), 2);
     assert_int_equal(store_log_change(log, &change), 0);
     flush();
@@ -236,7 +241,7 @@ static void test_changes_in_order(void **state)
     struct acp_arena arena;
     struct store_session row;
     acp_arena_init(&arena, 0);
-    assert_int_equal(store_find(store, acp_str("a"), &arena, &row, &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from("a"), &arena, &row, &failure), 0);
     assert_text(row.title, "First");
     assert_text(row.agent_session, "s1");
     assert_text(row.stop_reason, "end_turn");
@@ -322,7 +327,8 @@ static void test_pressure(void **state)
     uint64_t seq = 0;
     int err = 0;
     while (!err && count < 5000) {
-        err = store_log_append(log, 1, store_now(), acp_str("update"), acp_raw(body), &seq);
+        err =
+            store_log_append(log, 1, store_now(), acp_str_from("update"), acp_raw_from(body), &seq);
         if (!err)
             assert_int_equal(seq, ++count);
         (void) uv_run(&loop, UV_RUN_NOWAIT);
@@ -353,12 +359,13 @@ static void test_open_goes_on(void **state)
     (void) append(log, "stop", "{}");
     store_log_close(log);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(store_owner(store_at("log.db"), acp_str("a")), 0);
+    assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
 
-    assert_int_equal(store_log_open(writer, acp_str("a"), on_opened, NULL, &log, &failure), 0);
+    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &log, &failure), 0);
     uint64_t seq = 0;
-    assert_int_equal(store_log_append(log, 2, store_now(), acp_str("prompt"), acp_raw("[]"), &seq),
-                     ACP_ERR_STATE);
+    assert_int_equal(
+        store_log_append(log, 2, store_now(), acp_str_from("prompt"), acp_raw_from("[]"), &seq),
+        ACP_ERR_STATE);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.opened, 1);
     assert_int_equal(heard.session.last_seq, 2);
@@ -372,18 +379,18 @@ static void test_open_what_is_not_there(void **state)
 {
     (void) state;
     struct store_log *log = NULL;
-    assert_int_equal(store_log_open(writer, acp_str("a"), on_opened, NULL, &log, &failure), 0);
+    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &log, &failure), 0);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.open_failures, 1);
     assert_says(heard.open_sentence, "there is no session a");
     assert_int_equal(heard.failures, 0);
-    assert_int_equal(store_owner(store_at("log.db"), acp_str("a")), 0);
+    assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
     /* Closed before it was opened: nobody is told. */
-    assert_int_equal(store_log_open(writer, acp_str("a"), on_opened, NULL, &log, &failure), 0);
+    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &log, &failure), 0);
     store_log_close(log);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.opened, 1);
-    assert_int_equal(store_owner(store_at("log.db"), acp_str("a")), 0);
+    assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
 }
 
 static void test_one_writer_for_a_session(void **state)
@@ -394,17 +401,18 @@ static void test_one_writer_for_a_session(void **state)
     flush();
     char owner[60];
     (void) snprintf(owner, sizeof(owner), "process %d is writing to this session", (int) getpid());
-    assert_int_equal(store_log_open(writer, acp_str("a"), on_opened, NULL, &second, &failure),
+    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &second, &failure),
                      ACP_ERR_STATE);
     assert_says(failure.message, owner);
     assert_null(second);
     /* What is being let go can be had again at once: the same writer writes all of it. */
     (void) append(log, "update", "{}");
     store_log_close(log);
-    assert_int_equal(store_log_open(writer, acp_str("a"), on_opened, NULL, &second, &failure), 0);
+    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &second, &failure),
+                     0);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.session.last_seq, 1);
-    assert_int_equal(store_owner(store_at("log.db"), acp_str("a")), getpid());
+    assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), getpid());
     assert_int_equal(append(second, "update", "{}"), 2);
     flush();
     assert_int_equal(kept_events(store_at("log.db"), "a"), 2);
@@ -453,7 +461,7 @@ static void check_goes_on(const char *path, const char *sentence)
     CHECK(log);
     for (uint64_t i = 1; i <= 5000; i++)
         CHECK(append(log, i == 5000 ? "stop" : "update", "{}") == i);
-    struct store_change change = {.title = acp_str("T")};
+    struct store_change change = {.title = acp_str_from("T")};
     CHECK(store_log_change(log, &change) == 0);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     CHECK(heard.failures == 1);
@@ -548,7 +556,7 @@ static void check_full(const char *path)
     struct store *store = NULL;
     uint64_t last = 0;
     CHECK(store_open(path, 0, &store, &failure) == 0);
-    CHECK(store_events(store, acp_str("a"), 1, 0, count_event, &last, &failure) == 0);
+    CHECK(store_events(store, acp_str_from("a"), 1, 0, count_event, &last, &failure) == 0);
     CHECK(last == kept);
     store_close(store);
 }

@@ -54,7 +54,7 @@ static int64_t ask(const char *path, const char *sql)
 static void fill_version_1(void)
 {
     struct store *store = open_store();
-    struct store_session session = {.id = acp_str("a"), .agent = acp_str("x")};
+    struct store_session session = {.id = acp_str_from("a"), .agent = acp_str_from("x")};
     add_session(store, &session, 25);
     store_close(store);
 }
@@ -262,7 +262,7 @@ static void test_damage_within_is_told(void **state)
     (void) state;
     static char bytes[1 << 20];
     struct store *store = open_store();
-    struct store_session session = {.id = acp_str("a"), .agent = acp_str("x")};
+    struct store_session session = {.id = acp_str_from("a"), .agent = acp_str_from("x")};
     add_session(store, &session, 2000);
     store_close(store);
     size_t n = read_whole(store_at("log.db"), bytes, sizeof(bytes));
@@ -271,7 +271,7 @@ static void test_damage_within_is_told(void **state)
     store = NULL;
     int err = store_open(store_at("log.db"), 0, &store, &failure);
     if (!err)
-        err = store_events(store, acp_str("a"), 1, 0, ignore_event, NULL, &failure);
+        err = store_events(store, acp_str_from("a"), 1, 0, ignore_event, NULL, &failure);
     assert_int_equal(err, ACP_ERR_STATE);
     assert_says(failure.message, "is damaged");
     store_close(store);

@@ -32,13 +32,13 @@ struct line {
 static int64_t number_of(const char *id)
 {
     int64_t number = 0;
-    assert_int_equal(store_number(store, acp_str(id), &number, &failure), 0);
+    assert_int_equal(store_number(store, acp_str_from(id), &number, &failure), 0);
     return number;
 }
 
 static void add_empty(const char *id, const char *agent)
 {
-    struct store_session session = {.id = acp_str(id), .agent = acp_str(agent)};
+    struct store_session session = {.id = acp_str_from(id), .agent = acp_str_from(agent)};
     add_session(store, &session, 0);
 }
 
@@ -99,7 +99,7 @@ static void assert_query(const struct store_query *query, const char *wanted)
 
 static void assert_found(const char *words, const char *wanted)
 {
-    struct store_query query = {.words = acp_str(words)};
+    struct store_query query = {.words = acp_str_from(words)};
     assert_query(&query, wanted);
 }
 
@@ -213,7 +213,7 @@ static void test_large_turns_are_indexed_in_parts(void **state)
     assert_int_equal(store_index_session(store, number, &failure), 1);
     assert_int_equal(store_index_session(store, number, &failure), 0);
     assert_int_equal(store_index_session(store, number, &failure), 0);
-    struct store_query query = {.words = acp_str("finis"), .mark = "<", .end_mark = ">"};
+    struct store_query query = {.words = acp_str_from("finis"), .mark = "<", .end_mark = ">"};
     acp_buf_clear(&found);
     assert_int_equal(store_search(store, &query, note_hit, NULL, &failure), 0);
     assert_says(found.data, "a/40001 agent: ");
@@ -235,7 +235,7 @@ static void test_small_turns_are_not_cut(void **state)
     int64_t number = number_of("a");
     assert_int_equal(store_index_session(store, number, &failure), 1);
     assert_int_equal(store_index_session(store, number, &failure), 0);
-    struct store_query query = {.words = acp_str("before behind")};
+    struct store_query query = {.words = acp_str_from("before behind")};
     acp_buf_clear(&found);
     assert_int_equal(store_search(store, &query, note_hit, NULL, &failure), 0);
     assert_says(found.data, "a/19983 agent: ");
@@ -249,21 +249,21 @@ static void test_filters_and_order(void **state)
     APPEND("a", 1, PROMPT("tea"), AGENT("tea tea tea"), STOP);
     APPEND("b", 1, PROMPT("a long text in which tea is one of very many words"), STOP);
     APPEND("b", 3, PROMPT("tea later"), STOP);
-    struct store_query query = {.words = acp_str("tea"), .newest_first = true};
+    struct store_query query = {.words = acp_str_from("tea"), .newest_first = true};
     assert_query(&query, "b/3 user: tea later\na/2 agent: tea tea tea\n"
                          "b/1 user: a long text in which tea is one of very many words\n"
                          "a/1 user: tea\n");
     query.limit = 1;
     query.offset = 1;
     assert_query(&query, "a/2 agent: tea tea tea\n");
-    query = (struct store_query){.words = acp_str("tea"), .limit = 1};
+    query = (struct store_query){.words = acp_str_from("tea"), .limit = 1};
     assert_query(&query, "a/2 agent: tea tea tea\n");
     query = (struct store_query){
-        .words = acp_str("tea"), .session = acp_str("a"), .author = acp_str("user")};
+        .words = acp_str_from("tea"), .session = acp_str_from("a"), .author = acp_str_from("user")};
     assert_query(&query, "a/1 user: tea\n");
-    query = (struct store_query){.words = acp_str("tea later"), .agent = acp_str("y")};
+    query = (struct store_query){.words = acp_str_from("tea later"), .agent = acp_str_from("y")};
     assert_query(&query, "b/3 user: tea later\n");
-    query.scope = acp_str("/nowhere");
+    query.scope = acp_str_from("/nowhere");
     assert_query(&query, "");
 }
 
@@ -327,7 +327,7 @@ static void test_no_words_are_wrong(void **state)
     add_empty("a", "x");
     APPEND("a", 1, PROMPT("the quick brown fox"), STOP);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        struct store_query query = {.words = acp_str(all[i])};
+        struct store_query query = {.words = acp_str_from(all[i])};
         acp_buf_clear(&found);
         if (store_search(store, &query, note_hit, NULL, &failure))
             fail_msg("'%s': %s", all[i], failure.message);
@@ -354,7 +354,7 @@ static void test_deleted_is_not_found(void **state)
     APPEND("a", 1, PROMPT("secret word"), STOP);
     APPEND("b", 1, PROMPT("word"), STOP);
     assert_found("word", "b/1 user: word\na/1 user: secret word\n");
-    assert_int_equal(store_delete(store, acp_str("a"), &failure), 0);
+    assert_int_equal(store_delete(store, acp_str_from("a"), &failure), 0);
     assert_found("word", "b/1 user: word\n");
     assert_found("secret", "");
     assert_int_equal(

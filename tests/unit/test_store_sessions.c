@@ -33,11 +33,11 @@ static int teardown(void **state)
 static struct store_session named(const char *id, const char *agent, const char *scope,
                                   const char *name, int64_t time)
 {
-    return (struct store_session){.id = acp_str(id),
-                                  .agent = acp_str(agent),
-                                  .scope = acp_str(scope),
-                                  .cwd = acp_str(scope),
-                                  .name = acp_str(name),
+    return (struct store_session){.id = acp_str_from(id),
+                                  .agent = acp_str_from(agent),
+                                  .scope = acp_str_from(scope),
+                                  .cwd = acp_str_from(scope),
+                                  .name = acp_str_from(name),
                                   .created = time,
                                   .updated = time};
 }
@@ -96,9 +96,9 @@ static void test_ids_sort_by_age(void **state)
     assert_int_equal(first[14], '7');
     assert_non_null(strchr("89ab", first[19]));
     assert_true(strcmp(first, second) < 0);
-    assert_true(store_is_id(acp_str(first)));
-    assert_false(store_is_id(acp_str("../x")));
-    assert_false(store_is_id(acp_str("")));
+    assert_true(store_is_id(acp_str_from(first)));
+    assert_false(store_is_id(acp_str_from("../x")));
+    assert_false(store_is_id(acp_str_from("")));
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -107,18 +107,18 @@ static void test_row_comes_back_whole(void **state)
 {
     (void) state;
     struct store_session in = {
-        .id = acp_str("0198-a"),
-        .agent = acp_str("claude"),
-        .command = acp_str("[\"claude\",\"--acp\"]"),
-        .agent_session = acp_str("s-1"),
-        .name = acp_str("fix \xc3\xa9t\xc3\xa9"),
-        .scope = acp_str("/w"),
-        .cwd = acp_str("/w/sub"),
-        .directories = acp_str("[\"/d\"]"),
-        .title = acp_str("A title"),
-        .settings = acp_str("{\"mode\":\"plan\"}"),
-        .usage = acp_str("{\"used\":3}"),
-        .stop_reason = acp_str("end_turn"),
+        .id = acp_str_from("0198-a"),
+        .agent = acp_str_from("claude"),
+        .command = acp_str_from("[\"claude\",\"--acp\"]"),
+        .agent_session = acp_str_from("s-1"),
+        .name = acp_str_from("fix \xc3\xa9t\xc3\xa9"),
+        .scope = acp_str_from("/w"),
+        .cwd = acp_str_from("/w/sub"),
+        .directories = acp_str_from("[\"/d\"]"),
+        .title = acp_str_from("A title"),
+        .settings = acp_str_from("{\"mode\":\"plan\"}"),
+        .usage = acp_str_from("{\"used\":3}"),
+        .stop_reason = acp_str_from("end_turn"),
         .created = 10,
         .updated = 20,
         .closed = 30,
@@ -153,16 +153,18 @@ static void test_find_by_prefix(void **state)
     add("0198ab-1", "x", "/", NULL, 2);
     add("0198ab", "x", "/", NULL, 3);
     struct store_session out;
-    assert_int_equal(store_find(store, acp_str("0198aa"), &arena, &out, &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from("0198aa"), &arena, &out, &failure), 0);
     assert_text(out.id, "0198aa-1");
     /* A whole id is meant, though another begins with it. */
-    assert_int_equal(store_find(store, acp_str("0198ab"), &arena, &out, &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from("0198ab"), &arena, &out, &failure), 0);
     assert_text(out.id, "0198ab");
-    assert_int_equal(store_find(store, acp_str("0198"), &arena, &out, &failure), ACP_ERR_ARGUMENT);
+    assert_int_equal(store_find(store, acp_str_from("0198"), &arena, &out, &failure),
+                     ACP_ERR_ARGUMENT);
     assert_says(failure.message, "several sessions begin with 0198");
-    assert_int_equal(store_find(store, acp_str("77"), &arena, &out, &failure), ACP_ERR_MISSING);
-    assert_int_equal(store_find(store, acp_str(""), &arena, &out, &failure), ACP_ERR_MISSING);
-    assert_int_equal(store_find(store, acp_str("%"), &arena, &out, &failure), ACP_ERR_MISSING);
+    assert_int_equal(store_find(store, acp_str_from("77"), &arena, &out, &failure),
+                     ACP_ERR_MISSING);
+    assert_int_equal(store_find(store, acp_str_from(""), &arena, &out, &failure), ACP_ERR_MISSING);
+    assert_int_equal(store_find(store, acp_str_from("%"), &arena, &out, &failure), ACP_ERR_MISSING);
 }
 
 static void test_find_named(void **state)
@@ -173,24 +175,24 @@ static void test_find_named(void **state)
     add("c", "x", "/w", NULL, 3);
     add("d", "y", "/w", NULL, 4);
     struct store_session out;
-    assert_int_equal(store_find_named(store, acp_str("x"), acp_str("/w"), acp_str("one"), &arena,
-                                      &out, &failure),
+    assert_int_equal(store_find_named(store, acp_str_from("x"), acp_str_from("/w"),
+                                      acp_str_from("one"), &arena, &out, &failure),
                      0);
     assert_text(out.id, "b");
-    assert_int_equal(
-        store_find_named(store, acp_str("x"), acp_str("/w"), acp_str(NULL), &arena, &out, &failure),
-        0);
+    assert_int_equal(store_find_named(store, acp_str_from("x"), acp_str_from("/w"),
+                                      acp_str_from(NULL), &arena, &out, &failure),
+                     0);
     assert_text(out.id, "c");
     /* A closed one is not found by its name any more. */
     struct store_change close = {.closed = acp_some_i64(9)};
-    assert_int_equal(store_change(store, acp_str("b"), &close, &failure), 0);
-    assert_int_equal(store_find_named(store, acp_str("x"), acp_str("/w"), acp_str("one"), &arena,
-                                      &out, &failure),
+    assert_int_equal(store_change(store, acp_str_from("b"), &close, &failure), 0);
+    assert_int_equal(store_find_named(store, acp_str_from("x"), acp_str_from("/w"),
+                                      acp_str_from("one"), &arena, &out, &failure),
                      0);
     assert_text(out.id, "a");
-    assert_int_equal(
-        store_find_named(store, acp_str("x"), acp_str("/"), acp_str("one"), &arena, &out, &failure),
-        ACP_ERR_MISSING);
+    assert_int_equal(store_find_named(store, acp_str_from("x"), acp_str_from("/"),
+                                      acp_str_from("one"), &arena, &out, &failure),
+                     ACP_ERR_MISSING);
 }
 
 static int note_id(const struct store_session *session, void *user)
@@ -222,21 +224,22 @@ static void test_list(void **state)
     add("b", "y", "/w", NULL, 20);
     add("c", "x", "/v", NULL, 10);
     struct store_change close = {.closed = acp_some_i64(9)};
-    assert_int_equal(store_change(store, acp_str("a"), &close, &failure), 0);
+    assert_int_equal(store_change(store, acp_str_from("a"), &close, &failure), 0);
     assert_list(&(struct store_filter){0}, "a b c ");
-    assert_list(&(struct store_filter){.agent = acp_str("x")}, "a c ");
-    assert_list(&(struct store_filter){.scope = acp_str("/w")}, "a b ");
-    assert_list(&(struct store_filter){.cwd = acp_str("/v")}, "c ");
-    assert_list(&(struct store_filter){.name = acp_str("n")}, "a ");
+    assert_list(&(struct store_filter){.agent = acp_str_from("x")}, "a c ");
+    assert_list(&(struct store_filter){.scope = acp_str_from("/w")}, "a b ");
+    assert_list(&(struct store_filter){.cwd = acp_str_from("/v")}, "c ");
+    assert_list(&(struct store_filter){.name = acp_str_from("n")}, "a ");
     assert_list(&(struct store_filter){.state = STORE_OPEN}, "b c ");
     assert_list(&(struct store_filter){.state = STORE_CLOSED}, "a ");
     assert_list(&(struct store_filter){.limit = 1, .offset = 1}, "b ");
-    assert_list(&(struct store_filter){.agent = acp_str("z")}, "");
+    assert_list(&(struct store_filter){.agent = acp_str_from("z")}, "");
     assert_list(&(struct store_filter){.not_empty = true}, "");
     struct store_session used = named("d", "x", "/w", NULL, 5);
     add_session(store, &used, 2);
     assert_list(&(struct store_filter){.not_empty = true}, "d ");
-    assert_list(&(struct store_filter){.agent = acp_str("x"), .not_empty = true, .offset = 1}, "");
+    assert_list(&(struct store_filter){.agent = acp_str_from("x"), .not_empty = true, .offset = 1},
+                "");
     int calls = 0;
     struct store_filter all = {0};
     assert_int_equal(store_list(store, &all, stop_at_once, &calls, &failure), 42);
@@ -247,13 +250,13 @@ static void test_change(void **state)
 {
     (void) state;
     add("a", "x", "/w", "n", 30);
-    struct store_change change = {.title = acp_str("T"),
+    struct store_change change = {.title = acp_str_from("T"),
                                   .name = acp_str_null(),
-                                  .settings = acp_str("{}"),
+                                  .settings = acp_str_from("{}"),
                                   .closed = acp_some_i64(77)};
-    assert_int_equal(store_change(store, acp_str("a"), &change, &failure), 0);
+    assert_int_equal(store_change(store, acp_str_from("a"), &change, &failure), 0);
     struct store_session out;
-    assert_int_equal(store_find(store, acp_str("a"), &arena, &out, &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from("a"), &arena, &out, &failure), 0);
     assert_text(out.title, "T");
     assert_text(out.name, NULL);
     assert_text(out.settings, "{}");
@@ -261,11 +264,12 @@ static void test_change(void **state)
     assert_int_equal(out.closed, 77);
     assert_int_equal(out.updated, 30);
     struct store_change reopen = {.closed = {.has = ACP_NULL}};
-    assert_int_equal(store_change(store, acp_str("a"), &reopen, &failure), 0);
-    assert_int_equal(store_change(store, acp_str("a"), &(struct store_change){0}, &failure), 0);
-    assert_int_equal(store_find(store, acp_str("a"), &arena, &out, &failure), 0);
+    assert_int_equal(store_change(store, acp_str_from("a"), &reopen, &failure), 0);
+    assert_int_equal(store_change(store, acp_str_from("a"), &(struct store_change){0}, &failure),
+                     0);
+    assert_int_equal(store_find(store, acp_str_from("a"), &arena, &out, &failure), 0);
     assert_int_equal(out.closed, 0);
-    assert_int_equal(store_change(store, acp_str("q"), &change, &failure), ACP_ERR_MISSING);
+    assert_int_equal(store_change(store, acp_str_from("q"), &change, &failure), ACP_ERR_MISSING);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -290,7 +294,7 @@ static int note_event(const struct store_event *event, void *user)
 static struct seen read_events(const char *id, uint64_t from, uint64_t limit)
 {
     struct seen seen = {0};
-    int err = store_events(store, acp_str(id), from, limit, note_event, &seen, &failure);
+    int err = store_events(store, acp_str_from(id), from, limit, note_event, &seen, &failure);
     assert_int_equal(err, 0);
     return seen;
 }
@@ -318,7 +322,7 @@ static void test_events_are_the_bytes_that_came(void **state)
     assert_int_equal(store_import_begin(store, &session, &failure), 0);
     assert_int_equal(store_import_event(store, &event, &failure), 0);
     assert_int_equal(store_import_commit(store, &failure), 0);
-    assert_int_equal(store_events(store, acp_str("a"), 1, 0, same_bytes, &event, &failure), 0);
+    assert_int_equal(store_events(store, acp_str_from("a"), 1, 0, same_bytes, &event, &failure), 0);
 }
 
 static void test_events_of_their_own_session(void **state)
@@ -336,7 +340,7 @@ static void test_events_of_their_own_session(void **state)
     assert_int_equal(read_events("a", UINT64_MAX, 0).count, 0);
     assert_int_equal(read_events("b", 0, 0).count, 10);
     struct seen seen = {0};
-    assert_int_equal(store_events(store, acp_str("q"), 1, 0, note_event, &seen, &failure),
+    assert_int_equal(store_events(store, acp_str_from("q"), 1, 0, note_event, &seen, &failure),
                      ACP_ERR_MISSING);
 }
 
@@ -360,7 +364,7 @@ static void test_import_is_all_or_nothing(void **state)
     add_session(store, &a, 2);
     assert_int_equal(store_import_begin(store, &a, &failure), ACP_ERR_STATE);
     assert_says(failure.message, "a session a already");
-    a.id = acp_str("no/good");
+    a.id = acp_str_from("no/good");
     assert_int_equal(store_import_begin(store, &a, &failure), ACP_ERR_ARGUMENT);
     assert_int_equal(read_events("a", 1, 0).count, 2);
 }
@@ -389,12 +393,12 @@ static void test_delete(void **state)
     struct store_session b = named("b", "x", "/", NULL, 2);
     add_session(store, &a, 50);
     add_session(store, &b, 5);
-    assert_int_equal(store_delete(store, acp_str("a"), &failure), 0);
-    assert_int_equal(store_delete(store, acp_str("a"), &failure), ACP_ERR_MISSING);
+    assert_int_equal(store_delete(store, acp_str_from("a"), &failure), 0);
+    assert_int_equal(store_delete(store, acp_str_from("a"), &failure), ACP_ERR_MISSING);
     assert_list(&(struct store_filter){0}, "b ");
     assert_int_equal(read_events("b", 1, 0).count, 5);
     /* A new session may get the number of the old one; nothing is left for it to inherit. */
-    assert_int_equal(store_delete(store, acp_str("b"), &failure), 0);
+    assert_int_equal(store_delete(store, acp_str_from("b"), &failure), 0);
     add_session(store, &a, 0);
     assert_int_equal(read_events("a", 1, 0).count, 0);
     assert_int_equal(store_compact(store, &failure), 0);
@@ -415,8 +419,8 @@ static void test_prune(void **state)
     add("b", "x", "/w", NULL, 20);
     add("c", "x", "/w", NULL, 30);
     add("d", "y", "/w", NULL, 40);
-    assert_int_equal(store_change(store, acp_str("b"), &close, &failure), 0);
-    assert_int_equal(store_change(store, acp_str("d"), &close, &failure), 0);
+    assert_int_equal(store_change(store, acp_str_from("b"), &close, &failure), 0);
+    assert_int_equal(store_change(store, acp_str_from("d"), &close, &failure), 0);
 
     struct acp_buf ids;
     acp_buf_init(&ids, 100);
@@ -430,9 +434,9 @@ static void test_prune(void **state)
     assert_list(&(struct store_filter){0}, "d c a ");
     assert_int_equal(prune((struct store_prune){.keep = 2}), 1);
     assert_list(&(struct store_filter){0}, "d c ");
-    assert_int_equal(prune((struct store_prune){.agent = acp_str("x"), .keep = 1}), 0);
-    assert_int_equal(prune((struct store_prune){.scope = acp_str("/v")}), 0);
-    assert_int_equal(prune((struct store_prune){.agent = acp_str("y")}), 1);
+    assert_int_equal(prune((struct store_prune){.agent = acp_str_from("x"), .keep = 1}), 0);
+    assert_int_equal(prune((struct store_prune){.scope = acp_str_from("/v")}), 0);
+    assert_int_equal(prune((struct store_prune){.agent = acp_str_from("y")}), 1);
     assert_list(&(struct store_filter){0}, "c ");
 }
 
@@ -443,27 +447,27 @@ static void test_claimed_sessions_are_left_alone(void **state)
     (void) state;
     add("a", "x", "/w", NULL, 10);
     struct store_claim claim = STORE_NO_CLAIM;
-    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str("a"), &failure), 0);
-    struct store_change change = {.title = acp_str("T"), .running = acp_some_bool(true)};
-    assert_int_equal(store_change(store, acp_str("a"), &change, &failure), ACP_ERR_STATE);
+    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str_from("a"), &failure), 0);
+    struct store_change change = {.title = acp_str_from("T"), .running = acp_some_bool(true)};
+    assert_int_equal(store_change(store, acp_str_from("a"), &change, &failure), ACP_ERR_STATE);
     char pid[40];
     (void) snprintf(pid, sizeof(pid), "process %d is writing", (int) getpid());
     assert_says(failure.message, pid);
-    assert_int_equal(store_delete(store, acp_str("a"), &failure), ACP_ERR_STATE);
+    assert_int_equal(store_delete(store, acp_str_from("a"), &failure), ACP_ERR_STATE);
     assert_int_equal(prune((struct store_prune){0}), 0);
     struct store_session out;
-    assert_int_equal(store_find(store, acp_str("a"), &arena, &out, &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from("a"), &arena, &out, &failure), 0);
     assert_int_equal(out.owner, getpid());
     store_claim_release(&claim);
     store_claim_release(&claim);
-    assert_int_equal(store_owner(store_at("log.db"), acp_str("a")), 0);
+    assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
 
     /* Whoever says that a prompt runs is believed only while he lives. */
-    assert_int_equal(store_change(store, acp_str("a"), &change, &failure), 0);
-    assert_int_equal(store_find(store, acp_str("a"), &arena, &out, &failure), 0);
+    assert_int_equal(store_change(store, acp_str_from("a"), &change, &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from("a"), &arena, &out, &failure), 0);
     assert_false(out.running);
-    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str("a"), &failure), 0);
-    assert_int_equal(store_find(store, acp_str("a"), &arena, &out, &failure), 0);
+    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str_from("a"), &failure), 0);
+    assert_int_equal(store_find(store, acp_str_from("a"), &arena, &out, &failure), 0);
     assert_true(out.running);
     store_claim_release(&claim);
 }
@@ -476,7 +480,7 @@ static void test_a_claim_ends_with_its_process(void **state)
     pid_t child = fork();
     if (child == 0) {
         struct store_claim claim = STORE_NO_CLAIM;
-        if (store_claim_take(&claim, store_at("log.db"), acp_str("a"), NULL))
+        if (store_claim_take(&claim, store_at("log.db"), acp_str_from("a"), NULL))
             _exit(1);
         (void) !write(ready[1], "x", 1);
         (void) pause();
@@ -485,16 +489,16 @@ static void test_a_claim_ends_with_its_process(void **state)
     char byte;
     assert_int_equal(read(ready[0], &byte, 1), 1);
     struct store_claim claim = STORE_NO_CLAIM;
-    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str("a"), &failure),
+    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str_from("a"), &failure),
                      ACP_ERR_STATE);
     char pid[40];
     (void) snprintf(pid, sizeof(pid), "process %d is writing", (int) child);
     assert_says(failure.message, pid);
-    assert_int_equal(store_owner(store_at("log.db"), acp_str("a")), child);
+    assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), child);
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(store_owner(store_at("log.db"), acp_str("a")), 0);
-    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str("a"), &failure), 0);
+    assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
+    assert_int_equal(store_claim_take(&claim, store_at("log.db"), acp_str_from("a"), &failure), 0);
     store_claim_release(&claim);
     (void) close(ready[0]);
     (void) close(ready[1]);

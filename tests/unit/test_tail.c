@@ -121,12 +121,12 @@ static void a_character_is_handed_on_as_soon_as_it_is_whole(void **state)
     struct acp_buf got;
     acp_buf_init(&got, 1000);
     struct acp_mend mend = {0};
-    acp_mend_feed(&mend, acp_str("x\xE2"), gather, &got);
-    acp_mend_feed(&mend, acp_str("\x82"), gather, &got);
+    acp_mend_feed(&mend, acp_str_from("x\xE2"), gather, &got);
+    acp_mend_feed(&mend, acp_str_from("\x82"), gather, &got);
     assert_text_equal(acp_buf_view(&got), "x");
-    acp_mend_feed(&mend, acp_str("\xAC"), gather, &got);
+    acp_mend_feed(&mend, acp_str_from("\xAC"), gather, &got);
     assert_text_equal(acp_buf_view(&got), "x\xE2\x82\xAC");
-    acp_mend_feed(&mend, acp_str("\xF0\x9F"), gather, &got);
+    acp_mend_feed(&mend, acp_str_from("\xF0\x9F"), gather, &got);
     acp_mend_end(&mend, gather, &got);
     acp_mend_end(&mend, gather, &got);
     assert_text_equal(acp_buf_view(&got), "x\xE2\x82\xAC\xEF\xBF\xBD\xEF\xBF\xBD");
@@ -144,9 +144,9 @@ static void good_text_is_one_piece(void **state)
     (void) state;
     unsigned pieces = 0;
     struct acp_mend mend = {0};
-    acp_mend_feed(&mend, acp_str("all of this \xE2\x82\xAC is good"), count_pieces, &pieces);
+    acp_mend_feed(&mend, acp_str_from("all of this \xE2\x82\xAC is good"), count_pieces, &pieces);
     assert_int_equal(pieces, 1);
-    acp_mend_feed(&mend, acp_str(""), count_pieces, &pieces);
+    acp_mend_feed(&mend, acp_str_from(""), count_pieces, &pieces);
     assert_int_equal(pieces, 1);
 }
 
@@ -205,7 +205,7 @@ static void nothing_is_kept_with_limit_0(void **state)
     acp_buf_init(&out, 10);
     assert_int_equal(acp_tail_read(&tail, &out), 0);
     assert_false(tail.truncated);
-    acp_tail_write(&tail, acp_str("x"));
+    acp_tail_write(&tail, acp_str_from("x"));
     assert_int_equal(acp_tail_read(&tail, &out), 0);
     assert_int_equal(out.len, 0);
     assert_true(tail.truncated);
@@ -221,7 +221,7 @@ static void a_buffer_that_is_too_small_stays_as_it_was(void **state)
     acp_tail_init(&tail, 100);
     acp_buf_init(&out, 8);
     assert_int_equal(acp_buf_append(&out, "kept", 4), 0);
-    acp_tail_write(&tail, acp_str("12345"));
+    acp_tail_write(&tail, acp_str_from("12345"));
     assert_int_equal(acp_tail_read(&tail, &out), ACP_ERR_LIMIT);
     assert_text_equal(acp_buf_view(&out), "kept");
     acp_tail_finish(&tail);

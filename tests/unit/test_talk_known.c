@@ -34,7 +34,7 @@ static struct acp_action command(int number, size_t more)
     memset(line + n, 'x', more);
     return (struct acp_action){.kind = ACP_TOOL_KIND_EXECUTE,
                                .command = acp_str_n(line, (size_t) n + more),
-                               .cwd = acp_str("/work")};
+                               .cwd = acp_str_from("/work")};
 }
 
 static void permit(int number, size_t more)
@@ -105,8 +105,8 @@ static void a_write_needs_the_content_that_was_shown(void **state)
     struct acp_action permitted = {.kind = ACP_TOOL_KIND_EDIT, .paths = {&path, 1}};
     struct acp_action write = {
         .kind = ACP_TOOL_KIND_EDIT, .paths = {&path, 1}, .edits = {&written, 1}};
-    acp_action_edit_init(&shown, path, acp_str("new"));
-    acp_action_edit_init(&written, path, acp_str("new"));
+    acp_action_edit_init(&shown, path, acp_str_from("new"));
+    acp_action_edit_init(&written, path, acp_str_from("new"));
     talk_note_permitted(&talk, &permitted);
     assert_false(talk_use_permission(&talk, &write));
     permitted.edits = (struct acp_action_edit_list){&shown, 1};
@@ -115,9 +115,9 @@ static void a_write_needs_the_content_that_was_shown(void **state)
     assert_false(talk_use_permission(&talk, &write));
     shown.known = true;
     talk_note_permitted(&talk, &permitted);
-    acp_action_edit_init(&written, path, acp_str("old"));
+    acp_action_edit_init(&written, path, acp_str_from("old"));
     assert_false(talk_use_permission(&talk, &write));
-    acp_action_edit_init(&written, path, acp_str("new"));
+    acp_action_edit_init(&written, path, acp_str_from("new"));
     assert_true(talk_use_permission(&talk, &write));
     assert_false(talk_use_permission(&talk, &write));
 }

@@ -59,7 +59,7 @@ static void desk_finish(struct desk *d)
 /* A terminal of session one. */
 static struct acp_str create(struct desk *d, const char *command)
 {
-    struct acp_terminal_request request = {.command = acp_str(command)};
+    struct acp_terminal_request request = {.command = acp_str_from(command)};
     struct acp_str id;
     struct acp_failure failure = {0};
     int err = acp_terminals_create(d->set, one, &request, &id, &failure);
@@ -204,8 +204,8 @@ static void a_line_is_never_the_name_of_a_file(void **state)
         int fd = open(path, O_WRONLY | O_CREAT, 0700);
         assert_int_equal(write(fd, "#!/bin/sh\necho ran\n", 19), 19);
         assert_int_equal(close(fd), 0);
-        struct acp_terminal_request request = {.command = acp_str(lines[i]),
-                                               .cwd = acp_str(folder)};
+        struct acp_terminal_request request = {.command = acp_str_from(lines[i]),
+                                               .cwd = acp_str_from(folder)};
         assert_int_equal(acp_terminals_create(d.set, one, &request, &id, NULL), 0);
         (void) wait_exit(&d, id);
         const char *got = output(&d, id, NULL);
@@ -250,7 +250,7 @@ static void output_is_a_terminal_or_a_pipe_and_input_is_empty(void **state)
     for (int pipes = 0; pipes < 2; pipes++) {
         struct desk d;
         desk_init(&d, state, &(struct acp_terminals_options){.pipes = pipes != 0});
-        struct acp_terminal_request request = {.command = acp_str(host_child())};
+        struct acp_terminal_request request = {.command = acp_str_from(host_child())};
         static const struct acp_str args[] = {ACP_STR("tty")};
         request.args = (struct acp_str_list){args, 1};
         struct acp_str id;
@@ -399,8 +399,8 @@ static void v1_term_07_all_who_wait_hear_of_the_end(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(acp_terminals_wait(d.set, one, id, on_wait, &w[i], &number), 0);
     assert_true(number > 0);
-    assert_int_equal(acp_terminals_unwait(d.set, number), 0);
-    assert_int_equal(acp_terminals_unwait(d.set, number), ACP_ERR_UNKNOWN);
+    assert_int_equal(acp_terminals_cancel_wait(d.set, number), 0);
+    assert_int_equal(acp_terminals_cancel_wait(d.set, number), ACP_ERR_UNKNOWN);
     assert_true(host_run_until(d.loop, &w[1].done, 5000));
     assert_true(w[0].done && !w[2].done);
     assert_true(w[0].how.code == 3 && w[1].how.code == 3);
@@ -457,7 +457,7 @@ static void kill_is_final_for_who_ignores_it(void **state)
 {
     struct desk d;
     desk_init(&d, state, &(struct acp_terminals_options){.term_ms = 100});
-    struct acp_terminal_request request = {.command = acp_str(host_child())};
+    struct acp_terminal_request request = {.command = acp_str_from(host_child())};
     static const struct acp_str args[] = {ACP_STR("stubborn")};
     request.args = (struct acp_str_list){args, 1};
     struct acp_str id;
@@ -476,7 +476,7 @@ static void v1_term_10_16_release_kills_forgets_and_answers(void **state)
     struct acp_str id = create(&d, "echo $$; exec sleep 1000");
     char name[64];
     (void) snprintf(name, sizeof(name), "%s", id.ptr);
-    struct acp_str kept = acp_str(name);
+    struct acp_str kept = acp_str_from(name);
     await_output(&d, id, "\n");
     int pid = first_number(&d, id);
     struct waiter w = {0};
@@ -520,7 +520,7 @@ static void v1_term_13_other_sessions_and_unknown_ids_are_refused(void **state)
     assert_int_equal(acp_terminals_release(d.set, two, id), ACP_ERR_UNKNOWN);
     assert_int_equal(acp_terminals_resize(d.set, two, id, 1, 1), ACP_ERR_UNKNOWN);
     for (size_t i = 0; i < COUNT(strange); i++) {
-        struct acp_str other = acp_str(strange[i]);
+        struct acp_str other = acp_str_from(strange[i]);
         assert_int_equal(acp_terminals_output(d.set, one, other, &text, &out), ACP_ERR_UNKNOWN);
         assert_int_equal(acp_terminals_release(d.set, one, other), ACP_ERR_UNKNOWN);
     }

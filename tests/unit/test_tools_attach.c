@@ -26,7 +26,8 @@ static struct attached attach(struct world *w, const char *path)
 {
     struct attached attached = {.world = w};
     w->count = 0;
-    assert_int_equal(tools_attach(w->tools, w->turn, acp_str(path), on_attached, &attached), 0);
+    assert_int_equal(tools_attach(w->tools, w->turn, acp_str_from(path), on_attached, &attached),
+                     0);
     assert_int_equal(w->count, 0); /* never inside of the call */
     UNTIL(w, w->count == 1);
     assert_int_equal(tools_running(w->tools), 0);
@@ -106,8 +107,8 @@ static void what_is_no_text_is_not_given(void **state)
 static void the_rules_hold(void **state)
 {
     struct world *w = *state;
-    struct acp_policy_rule deny = {.verdict = ACP_VERDICT_DENY, .path = acp_str("**/secret")};
-    struct acp_policy_rule ask = {.verdict = ACP_VERDICT_ASK, .path = acp_str("**/private")};
+    struct acp_policy_rule deny = {.verdict = ACP_VERDICT_DENY, .path = acp_str_from("**/secret")};
+    struct acp_policy_rule ask = {.verdict = ACP_VERDICT_ASK, .path = acp_str_from("**/private")};
     assert_int_equal(acp_policy_add(w->policy, &deny, NULL), 0);
     assert_int_equal(acp_policy_add(w->policy, &ask, NULL), 0);
     test_write("secret", "s3cret", 0644);
@@ -127,7 +128,7 @@ static void a_buffer_that_is_not_saved_is_given(void **state)
     test_write("a.txt", "on the disk\n", 0644);
     w->has_buffer = true;
     w->buffer_path = test_path("a.txt");
-    assert_int_equal(acp_buf_append_str(&w->buffer, acp_str("not saved\n")), 0);
+    assert_int_equal(acp_buf_append_str(&w->buffer, acp_str_from("not saved\n")), 0);
     assert_given(w, test_path("a.txt"), "not saved\n");
 }
 
@@ -137,7 +138,8 @@ static void cancel_ends_it(void **state)
     struct attached attached = {.world = w};
     test_write("a.txt", "one\n", 0644);
     assert_int_equal(
-        tools_attach(w->tools, w->turn, acp_str(test_path("a.txt")), on_attached, &attached), 0);
+        tools_attach(w->tools, w->turn, acp_str_from(test_path("a.txt")), on_attached, &attached),
+        0);
     tools_cancel(w->tools, w->turn);
     assert_int_equal(w->count, 1);
     assert_has(w, "cancelled");

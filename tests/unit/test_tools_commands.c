@@ -59,8 +59,8 @@ static void a_single_command_is_cancelled(void **state)
     world_begin(w, "x", "run_command", "{'command':'echo $$ > pid; exec sleep 300'}");
     world_begin(w, "y", "run_command", "{'command':'sleep 0.2; echo good'}");
     UNTIL(w, world_file("pid") && strchr(world_file("pid"), '\n'));
-    assert_int_equal(tools_cancel_one(w->tools, acp_str("x")), 0);
-    assert_int_equal(tools_cancel_one(w->tools, acp_str("x")), 0);
+    assert_int_equal(tools_cancel_one(w->tools, acp_str_from("x")), 0);
+    assert_int_equal(tools_cancel_one(w->tools, acp_str_from("x")), 0);
     UNTIL(w, w->count == 2);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(w->results[i].end,
@@ -244,12 +244,12 @@ static void without_a_jail_nothing_runs(void **state)
     (void) snprintf(helper, sizeof(helper), "%s", getenv("ACP_SANDBOX_HELPER"));
     assert_int_equal(setenv("ACP_SANDBOX_HELPER", "/nowhere", 1), 0);
     enum tool_end end = world_run(w, "run_command", "{'command':'true'}");
-    bool offered = tools_offer(w->tools, toolbox_find(w->box, acp_str("run_command")));
+    bool offered = tools_offer(w->tools, toolbox_find(w->box, acp_str_from("run_command")));
     assert_int_equal(setenv("ACP_SANDBOX_HELPER", helper, 1), 0);
     assert_int_equal(end, TOOL_DENIED);
     assert_has(w, "not available in mode sandbox");
     assert_false(offered);
-    assert_true(tools_offer(w->tools, toolbox_find(w->box, acp_str("write"))));
+    assert_true(tools_offer(w->tools, toolbox_find(w->box, acp_str_from("write"))));
 }
 
 int main(void)

@@ -80,7 +80,7 @@ static void the_editors_buffer_is_read_and_written(void **state)
     test_write("a.txt", "on the disk\n", 0644);
     w->has_buffer = true;
     w->buffer_path = test_path("a.txt");
-    assert_int_equal(acp_buf_append_str(&w->buffer, acp_str("not saved\nyet\n")), 0);
+    assert_int_equal(acp_buf_append_str(&w->buffer, acp_str_from("not saved\nyet\n")), 0);
     assert_run(w, "read", "{'path':'a.txt','line':2}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "     2\tyet\n");
     assert_run(w, "edit", "{'path':'a.txt','edits':[{'old_text':'saved','new_text':'kept'}]}",
@@ -96,7 +96,7 @@ static void the_editor_is_not_asked_beside_a_sandbox(void **state)
     test_write("a.txt", "on the disk\n", 0644);
     w->has_buffer = true;
     w->buffer_path = test_path("a.txt");
-    assert_int_equal(acp_buf_append_str(&w->buffer, acp_str("not saved\n")), 0);
+    assert_int_equal(acp_buf_append_str(&w->buffer, acp_str_from("not saved\n")), 0);
     assert_run(w, "read", "{'path':'a.txt'}", TOOL_COMPLETED);
     assert_has(w, "on the disk");
     assert_run(w, "edit", "{'path':'a.txt','edits':[{'old_text':'on','new_text':'off'}]}",

@@ -140,7 +140,7 @@ static inline void world_on_granted(struct tools *set, void *user)
 /* ---- The client ----------------------------------------------------------------------------- */
 
 static inline void world_on_permission(struct acp_client_session *session, acp_call call,
-                                       const struct acp_permission_question *question, void *user)
+                                       const struct acp_permission_request *question, void *user)
 {
     struct world *w = user;
     (void) session;
@@ -148,11 +148,12 @@ static inline void world_on_permission(struct acp_client_session *session, acp_c
     w->question = call;
     assert_int_equal(question->options.count, 4);
     if (w->user == DISMISSES)
-        assert_int_equal(acp_client_reject(w->client, call), 0);
+        assert_int_equal(acp_client_cancel_permission(w->client, call), 0);
     for (size_t i = 0; i < question->options.count && w->user == CHOOSES; i++)
         if (question->options.items[i].kind.is == w->choice)
             assert_int_equal(
-                acp_client_permit(w->client, call, question->options.items[i].option_id), 0);
+                acp_client_select_permission(w->client, call, question->options.items[i].option_id),
+                0);
 }
 
 static inline void world_on_permission_gone(struct acp_client_session *session, acp_call call,
@@ -166,15 +167,15 @@ static inline void world_on_permission_gone(struct acp_client_session *session, 
 static inline void world_answer_form(struct world *w, acp_call call)
 {
     struct acp_create_elicitation_response response;
-    struct acp_elicitation_content_value_entry entry = {.key = acp_str("answer")};
+    struct acp_elicitation_content_value_entry entry = {.key = acp_str_from("answer")};
     acp_create_elicitation_response_init_decline(&response);
     if (w->form_answer) {
         acp_create_elicitation_response_init_accept(&response);
-        acp_elicitation_content_value_init_string(&entry.value, acp_str(w->form_answer));
+        acp_elicitation_content_value_init_string(&entry.value, acp_str_from(w->form_answer));
         response.accept.content = (struct acp_elicitation_content_value_map){&entry, 1};
     }
     assert_int_equal(
-        acp_client_answer(w->client, call, ACP_TYPE_CREATE_ELICITATION_RESPONSE, &response), 0);
+        acp_client_respond(w->client, call, ACP_TYPE_CREATE_ELICITATION_RESPONSE, &response), 0);
 }
 
 static inline void world_on_request(struct acp_client *client, struct acp_client_session *session,
@@ -262,7 +263,7 @@ static inline void world_fetch_cancel(void *request, void *user)
 static inline void world_prompt(struct world *w)
 {
     struct acp_content_block block;
-    acp_content_block_init_text(&block, acp_str("go"));
+    acp_content_block_init_text(&block, acp_str_from("go"));
     assert_int_equal(acp_client_prompt(w->session, &block, 1, world_on_end, w), 0);
     UNTIL(w, w->turn);
     tools_begin_turn(w->tools);
@@ -284,7 +285,7 @@ static inline void world_make_sides(struct world *w)
                                                            .cancel = world_on_cancel,
                                                            .end_session = world_on_end_session};
     static const struct acp_client_handler client_handler = {.permission = world_on_permission,
-                                                             .permission_gone =
+                                                             .permission_cancelled =
                                                                  world_on_permission_gone,
                                                              .request = world_on_request};
     static struct acp_files_hooks hooks;
@@ -346,13 +347,13 @@ static inline int world_setup(void **state)
     acp_policy_set_mode(w->everything, ACP_POLICY_FULL);
     assert_int_equal(acp_ledger_new(&w->ledger), 0);
     world_make_sides(w);
-    assert_int_equal(acp_client_start(w->client, world_on_ready, w), 0);
-    UNTIL(w, acp_agent_mode(w->agent));
+    assert_int_equal(acp_client_initialize(w->client, world_on_ready, w), 0);
+    UNTIL(w, acp_agent_protocol(w->agent));
     world_step(w);
-    struct acp_session_place where = {.cwd = acp_str(test_home)};
+    struct acp_session_params where = {.cwd = acp_str_from(test_home)};
     assert_int_equal(acp_client_new_session(w->client, &where, world_on_session, w), 0);
     UNTIL(w, w->session);
-    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(test_home),
+    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str_from(test_home),
                                         (struct acp_str_list){NULL, 0}, NULL),
                      0);
     world_make_tools(w);
@@ -423,8 +424,8 @@ static inline void world_begin(struct world *w, const char *call, const char *na
         assert_true(n + 1 < sizeof(json));
     }
     size_t before = w->count;
-    assert_int_equal(tools_run(w->tools, w->turn, acp_str(call), acp_str(name), acp_raw_n(json, n),
-                               world_on_done, w),
+    assert_int_equal(tools_run(w->tools, w->turn, acp_str_from(call), acp_str_from(name),
+                               acp_raw_n(json, n), world_on_done, w),
                      0);
     assert_int_equal(w->count, before); /* never inside of the call */
 }

@@ -8,7 +8,7 @@
 
 static void add_rule(struct world *w, enum acp_verdict verdict, const char *path)
 {
-    struct acp_policy_rule rule = {.verdict = verdict, .path = acp_str(path)};
+    struct acp_policy_rule rule = {.verdict = verdict, .path = acp_str_from(path)};
     assert_int_equal(acp_policy_add(w->policy, &rule, NULL), 0);
 }
 
@@ -59,11 +59,12 @@ static void grep_honours_rules_for_reading_alone(void **state)
 static void grep_honours_rejections(void **state)
 {
     struct world *w = *state;
-    struct acp_grant no = {
-        .kind = ACP_TOOL_KIND_READ, .scope = ACP_GRANT_EVERYWHERE, .path = acp_str(test_path("a"))};
+    struct acp_grant no = {.kind = ACP_TOOL_KIND_READ,
+                           .scope = ACP_GRANT_EVERYWHERE,
+                           .path = acp_str_from(test_path("a"))};
     struct acp_grant over = {.kind = ACP_TOOL_KIND_READ,
                              .scope = ACP_GRANT_EVERYWHERE,
-                             .path = acp_str(test_path("b")),
+                             .path = acp_str_from(test_path("b")),
                              .granted = 1,
                              .expires = 2};
     uint64_t number;
@@ -119,7 +120,8 @@ static void a_yes_is_for_the_file_that_was_shown(void **state)
         UNTIL(w, w->questions == 1);
         make_link("b/f", "link");
         make_link("b", "folder");
-        assert_int_equal(acp_client_permit(w->client, w->question, acp_str("allow-once")), 0);
+        assert_int_equal(
+            acp_client_select_permission(w->client, w->question, acp_str_from("allow-once")), 0);
         UNTIL(w, w->count);
         assert_int_equal(world_end(w), TOOL_FAILED);
         assert_string_equal(world_file("a/f"), "one\n");

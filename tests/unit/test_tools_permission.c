@@ -34,17 +34,17 @@ static const enum outcome expected[][COUNT(inputs)] = {
 
 static bool needs_jail(struct world *w, const char *name)
 {
-    return acp_policy_mode(w->policy) == ACP_POLICY_SANDBOX && strcmp(name, "run_command") == 0 &&
-           !toolbox_has_jail(w->box, NULL);
+    return acp_policy_get_mode(w->policy) == ACP_POLICY_SANDBOX &&
+           strcmp(name, "run_command") == 0 && !toolbox_has_jail(w->box, NULL);
 }
 
 /* The file changes when, and only when, it may. */
 static void check_row(struct world *w, size_t i, enum user user,
                       enum acp_permission_option_kind_is choice)
 {
-    enum acp_policy_mode mode = acp_policy_mode(w->policy);
+    enum acp_policy_mode mode = acp_policy_get_mode(w->policy);
     enum outcome outcome = needs_jail(w, inputs[i][0]) ? REFUSED : expected[mode][i];
-    const struct tool_info *tool = toolbox_find(w->box, acp_str(inputs[i][0]));
+    const struct tool_info *tool = toolbox_find(w->box, acp_str_from(inputs[i][0]));
     bool says_yes = user == CHOOSES && choice == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE;
     test_write("f", "one\n", 0644);
     w->user = user;
@@ -103,8 +103,9 @@ static void always_is_remembered(void **state)
 static void rules_hold_for_tools(void **state)
 {
     struct world *w = *state;
-    struct acp_policy_rule no_secrets = {.verdict = ACP_VERDICT_DENY, .path = acp_str("**/.env")};
-    struct acp_policy_rule no_plan = {.verdict = ACP_VERDICT_DENY, .tool = acp_str("plan")};
+    struct acp_policy_rule no_secrets = {.verdict = ACP_VERDICT_DENY,
+                                         .path = acp_str_from("**/.env")};
+    struct acp_policy_rule no_plan = {.verdict = ACP_VERDICT_DENY, .tool = acp_str_from("plan")};
     assert_int_equal(acp_policy_add(w->policy, &no_secrets, NULL), 0);
     assert_int_equal(acp_policy_add(w->policy, &no_plan, NULL), 0);
     test_write(".env", "KEY=1\n", 0600);
@@ -142,7 +143,8 @@ static void a_file_that_changes_while_it_is_asked_is_not_overwritten(void **stat
     world_begin(w, "x", "write", "{'path':'f','text':'two\\n'}");
     UNTIL(w, w->questions == 1);
     test_write("f", "somebody else\n", 0644);
-    assert_int_equal(acp_client_permit(w->client, w->question, acp_str("allow-once")), 0);
+    assert_int_equal(
+        acp_client_select_permission(w->client, w->question, acp_str_from("allow-once")), 0);
     UNTIL(w, w->count);
     assert_int_equal(world_end(w), TOOL_FAILED);
     assert_has(w, "has changed while permission was asked for");
@@ -210,8 +212,8 @@ static void a_cancelled_turn_settles_everything_once(void **state)
     for (size_t i = 0; i < w->count; i++)
         if (strcmp(w->results[i].call, "4") != 0)
             assert_int_equal(w->results[i].end, TOOL_CANCELLED);
-    assert_int_equal(tools_run(w->tools, w->turn, acp_str("5"), acp_str("list"), acp_raw("{}"),
-                               world_on_done, w),
+    assert_int_equal(tools_run(w->tools, w->turn, acp_str_from("5"), acp_str_from("list"),
+                               acp_raw_from("{}"), world_on_done, w),
                      ACP_ERR_CANCELLED);
     world_end_turn(w);
     world_prompt(w);
@@ -282,7 +284,7 @@ static void an_address_is_fetched_after_permission(void **state)
     w->count = 0;
     world_begin(w, "x", "fetch", "{'url':'https://example.com/a'}");
     UNTIL(w, w->fetched);
-    w->fetched(0, acp_str("the page"), true, w->fetch_waiting);
+    w->fetched(0, acp_str_from("the page"), true, w->fetch_waiting);
     assert_int_equal(w->count, 1);
     assert_has(w, "the page\n[There is more");
     w->fetched = NULL;
@@ -302,7 +304,7 @@ static void fetched(struct world *w, const char *input)
     w->count = 0;
     world_begin(w, "x", "fetch", input);
     UNTIL(w, w->fetched);
-    w->fetched(0, acp_str("the page"), false, w->fetch_waiting);
+    w->fetched(0, acp_str_from("the page"), false, w->fetch_waiting);
     assert_int_equal(w->count, 1);
 }
 
@@ -322,7 +324,7 @@ static void always_is_for_one_host(void **state)
     assert_int_equal(w->questions, 3);
     acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
     assert_run(w, "fetch", "{'url':'https://bad.com/'}", TOOL_DENIED);
-    struct acp_policy_rule no_fetch = {.verdict = ACP_VERDICT_DENY, .tool = acp_str("fetch")};
+    struct acp_policy_rule no_fetch = {.verdict = ACP_VERDICT_DENY, .tool = acp_str_from("fetch")};
     assert_int_equal(acp_policy_add(w->policy, &no_fetch, NULL), 0);
     assert_run(w, "fetch", "{'url':'https://example.com/a'}", TOOL_DENIED);
 }
@@ -332,7 +334,7 @@ static void without_a_way_there_is_no_fetch(void **state)
     struct world *w = *state;
     struct toolbox *box;
     assert_int_equal(toolbox_new(w->loop, NULL, &box), 0);
-    assert_null(toolbox_find(box, acp_str("fetch")));
+    assert_null(toolbox_find(box, acp_str_from("fetch")));
     size_t with = 0;
     size_t without = 0;
     while (toolbox_at(w->box, with))

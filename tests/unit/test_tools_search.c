@@ -158,9 +158,9 @@ static void a_search_is_cancelled_at_once(void **state)
     w->count = 0;
     world_begin(w, "z", "grep", "{'pattern':'compute'}");
     (void) uv_run(w->loop, UV_RUN_NOWAIT);
-    assert_int_equal(tools_cancel_one(w->tools, acp_str("nobody")), ACP_ERR_UNKNOWN);
+    assert_int_equal(tools_cancel_one(w->tools, acp_str_from("nobody")), ACP_ERR_UNKNOWN);
     if (!w->count)
-        assert_int_equal(tools_cancel_one(w->tools, acp_str("z")), 0);
+        assert_int_equal(tools_cancel_one(w->tools, acp_str_from("z")), 0);
     assert_int_equal(w->count, 1);
     world_run_for(w, 30);
     assert_int_equal(w->count, 1);

@@ -35,18 +35,18 @@ static void exactly_what_was_agreed_to_is_trusted(void **state)
 {
     (void) state;
     const char *a = test_path("a");
-    assert_int_equal(trust_check(list, a, acp_str("{}")), TRUST_NONE);
-    assert_int_equal(trust_add(list, a, acp_str("{}"), &why), 0);
-    assert_int_equal(trust_check(list, a, acp_str("{}")), TRUST_YES);
-    assert_int_equal(trust_check(list, a, acp_str("{} ")), TRUST_CHANGED);
-    assert_int_equal(trust_check(list, a, acp_str("")), TRUST_CHANGED);
-    assert_int_equal(trust_check(list, test_path("b"), acp_str("{}")), TRUST_NONE);
-    assert_int_equal(trust_check(NULL, a, acp_str("{}")), TRUST_NONE);
-    assert_int_equal(trust_add(list, a, acp_str("{\"\n\xc3\xa4\": \"\\\"}"), &why), 0);
-    assert_int_equal(trust_check(list, a, acp_str("{\"\n\xc3\xa4\": \"\\\"}")), TRUST_YES);
-    assert_int_equal(trust_check(list, a, acp_str("{}")), TRUST_CHANGED);
+    assert_int_equal(trust_check(list, a, acp_str_from("{}")), TRUST_NONE);
+    assert_int_equal(trust_add(list, a, acp_str_from("{}"), &why), 0);
+    assert_int_equal(trust_check(list, a, acp_str_from("{}")), TRUST_YES);
+    assert_int_equal(trust_check(list, a, acp_str_from("{} ")), TRUST_CHANGED);
+    assert_int_equal(trust_check(list, a, acp_str_from("")), TRUST_CHANGED);
+    assert_int_equal(trust_check(list, test_path("b"), acp_str_from("{}")), TRUST_NONE);
+    assert_int_equal(trust_check(NULL, a, acp_str_from("{}")), TRUST_NONE);
+    assert_int_equal(trust_add(list, a, acp_str_from("{\"\n\xc3\xa4\": \"\\\"}"), &why), 0);
+    assert_int_equal(trust_check(list, a, acp_str_from("{\"\n\xc3\xa4\": \"\\\"}")), TRUST_YES);
+    assert_int_equal(trust_check(list, a, acp_str_from("{}")), TRUST_CHANGED);
     assert_int_equal(trust_remove(list, a, &why), 0);
-    assert_int_equal(trust_check(list, a, acp_str("{}")), TRUST_NONE);
+    assert_int_equal(trust_check(list, a, acp_str_from("{}")), TRUST_NONE);
     assert_int_equal(trust_remove(list, a, &why), ACP_ERR_UNKNOWN);
     assert_non_null(strstr(test_cstr(&why), "was not trusted"));
 }
@@ -55,12 +55,12 @@ static void a_link_is_the_folder_behind_it(void **state)
 {
     (void) state;
     assert_int_equal(symlink(test_path("a"), test_path("link")), 0);
-    assert_int_equal(trust_add(list, test_path("link"), acp_str("x"), &why), 0);
-    assert_int_equal(trust_check(list, test_path("a"), acp_str("x")), TRUST_YES);
+    assert_int_equal(trust_add(list, test_path("link"), acp_str_from("x"), &why), 0);
+    assert_int_equal(trust_check(list, test_path("a"), acp_str_from("x")), TRUST_YES);
     /* Pointing it elsewhere takes nothing along. */
     assert_int_equal(unlink(test_path("link")), 0);
     assert_int_equal(symlink(test_path("b"), test_path("link")), 0);
-    assert_int_equal(trust_check(list, test_path("link"), acp_str("x")), TRUST_NONE);
+    assert_int_equal(trust_check(list, test_path("link"), acp_str_from("x")), TRUST_NONE);
 }
 
 static void the_list_is_for_its_user_alone(void **state)
@@ -68,7 +68,7 @@ static void the_list_is_for_its_user_alone(void **state)
     (void) state;
     struct stat st;
     mode_t before = umask(0);
-    assert_int_equal(trust_add(list, test_path("a"), acp_str("x"), &why), 0);
+    assert_int_equal(trust_add(list, test_path("a"), acp_str_from("x"), &why), 0);
     (void) umask(before);
     assert_int_equal(stat(list, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
@@ -92,7 +92,7 @@ static void lines_that_are_not_ours_stay_and_trust_nothing(void **state)
     size_t count = 0;
     assert_int_equal(trust_list(list, count_folder, &count, &why), 0);
     assert_int_equal(count, 1);
-    assert_int_equal(trust_add(list, test_path("a"), acp_str("x"), &why), 0);
+    assert_int_equal(trust_add(list, test_path("a"), acp_str_from("x"), &why), 0);
     struct acp_buf text;
     acp_buf_init(&text, 100000);
     assert_int_equal(places_read_file(list, &text), 0);
@@ -106,13 +106,13 @@ static void lines_that_are_not_ours_stay_and_trust_nothing(void **state)
 static void what_cannot_be_kept_is_told(void **state)
 {
     (void) state;
-    assert_int_equal(trust_add(list, test_path("a"), acp_str("\xff"), &why), ACP_ERR_UTF8);
+    assert_int_equal(trust_add(list, test_path("a"), acp_str_from("\xff"), &why), ACP_ERR_UTF8);
     assert_int_equal(trust_add(list, test_path("a"), acp_str_n("a\0b", 3), &why), ACP_ERR_UTF8);
     acp_buf_clear(&why);
     test_make_folder(".local/state/acp/trusted.jsonl");
-    assert_int_equal(trust_add(list, test_path("a"), acp_str("x"), &why), ACP_ERR_STATE);
+    assert_int_equal(trust_add(list, test_path("a"), acp_str_from("x"), &why), ACP_ERR_STATE);
     assert_non_null(strstr(test_cstr(&why), "cannot read "));
-    assert_int_equal(trust_check(list, test_path("a"), acp_str("x")), TRUST_NONE);
+    assert_int_equal(trust_check(list, test_path("a"), acp_str_from("x")), TRUST_NONE);
     size_t count = 0;
     assert_int_equal(trust_list(list, count_folder, &count, &why), ACP_ERR_STATE);
 }
@@ -127,7 +127,7 @@ static void two_processes_do_not_lose_each_others_folders(void **state)
         test_make_folder(name);
         children[i] = fork();
         if (children[i] == 0)
-            _exit(trust_add(list, test_path(name), acp_str("x"), &why) ? 1 : 0);
+            _exit(trust_add(list, test_path(name), acp_str_from("x"), &why) ? 1 : 0);
     }
     for (int i = 0; i < 4; i++) {
         int status = -1;
@@ -147,7 +147,7 @@ static void replacing_keeps_links_and_modes(void **state)
     struct stat st;
     test_write("real.json", "old", 0640);
     assert_int_equal(symlink("real.json", test_path("link.json")), 0);
-    assert_int_equal(places_write_file(test_path("link.json"), acp_str("new"), 0600), 0);
+    assert_int_equal(places_write_file(test_path("link.json"), acp_str_from("new"), 0600), 0);
     assert_int_equal(lstat(test_path("link.json"), &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     struct acp_buf text;
@@ -156,8 +156,8 @@ static void replacing_keeps_links_and_modes(void **state)
     assert_string_equal(test_cstr(&text), "new");
     assert_int_equal(stat(test_path("real.json"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
-    assert_int_equal(places_write_file(test_path("x/y/z.json"), acp_str("1"), 0600), 0);
-    assert_int_equal(places_write_file(test_path("a"), acp_str("1"), 0600), -EISDIR);
+    assert_int_equal(places_write_file(test_path("x/y/z.json"), acp_str_from("1"), 0600), 0);
+    assert_int_equal(places_write_file(test_path("a"), acp_str_from("1"), 0600), -EISDIR);
     assert_int_equal(places_read_file(test_path("a"), &text), -EISDIR);
     assert_int_equal(places_read_file(test_path("none"), &text), -ENOENT);
     assert_int_equal(mkfifo(test_path("fifo"), 0600), 0);
@@ -189,9 +189,9 @@ static void folders_come_from_xdg_or_the_home(void **state)
     assert_string_equal(places_shorten(&arena, test_path("x/y"), test_home), "~/x/y");
     assert_string_equal(places_shorten(&arena, test_home, test_home), "~");
     assert_string_equal(places_shorten(&arena, "/x", test_home), "/x");
-    assert_string_equal(places_expand(&arena, acp_str("~"), "/b", "/h"), "/h/");
-    assert_string_equal(places_expand(&arena, acp_str("~x"), "/b", "/h"), "/b/~x");
-    assert_null(places_expand(&arena, acp_str("~/x"), "/b", NULL));
+    assert_string_equal(places_expand(&arena, acp_str_from("~"), "/b", "/h"), "/h/");
+    assert_string_equal(places_expand(&arena, acp_str_from("~x"), "/b", "/h"), "/b/~x");
+    assert_null(places_expand(&arena, acp_str_from("~/x"), "/b", NULL));
 }
 
 #define HOME_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

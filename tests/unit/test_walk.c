@@ -46,7 +46,8 @@ static int setup(void **state)
     struct tour *tour = calloc(1, sizeof(*tour));
     assert_int_equal(test_make_home(NULL), 0);
     assert_int_equal(
-        acp_roots_new(acp_str(test_home), (struct acp_str_list){NULL, 0}, &tour->roots, NULL), 0);
+        acp_roots_new(acp_str_from(test_home), (struct acp_str_list){NULL, 0}, &tour->roots, NULL),
+        0);
     acp_buf_init(&tour->seen.text, 64 << 20);
     tour->options.roots = tour->roots;
     tour->options.top = test_home;

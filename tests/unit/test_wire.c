@@ -96,7 +96,7 @@ struct row {
 static void check_rows(enum acp_framing framing, const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        check_all_cuts(framing, SMALL, acp_str(rows[i].stream), rows[i].want);
+        check_all_cuts(framing, SMALL, acp_str_from(rows[i].stream), rows[i].want);
 }
 
 #define CHECK_ROWS(framing, rows) check_rows((framing), (rows), sizeof(rows) / sizeof((rows)[0]))
@@ -353,7 +353,7 @@ static void auto_decides_by_the_first_bytes(void **state)
         {" \n ", ACP_FRAMING_AUTO, ""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct acp_str stream = acp_str(rows[i].stream);
+        struct acp_str stream = acp_str_from(rows[i].stream);
         check_all_cuts(ACP_FRAMING_AUTO, SMALL, stream, rows[i].want);
         check_all_cuts(ACP_FRAMING_AUTO, 0, stream, rows[i].want);
 
@@ -379,7 +379,7 @@ static void put_frame(struct acp_buf *out, enum acp_framing framing, const char 
 {
     size_t mark;
     assert_int_equal(acp_frame_begin(out, framing, &mark), 0);
-    assert_int_equal(acp_buf_append_str(out, acp_str(text)), 0);
+    assert_int_equal(acp_buf_append_str(out, acp_str_from(text)), 0);
     assert_int_equal(acp_frame_end(out, framing, mark), 0);
 }
 

@@ -179,20 +179,20 @@ static void connect_pair(struct world *w)
     assert_int_equal(acp_client_new(&options, &client_handler, w, &w->client), 0);
     w->a = acp_agent_endpoint(w->agent);
     w->c = acp_client_endpoint(w->client);
-    assert_int_equal(acp_client_start(w->client, on_done, w), 0);
+    assert_int_equal(acp_client_initialize(w->client, on_done, w), 0);
     carry(w, 1);
     w->answers = 0;
-    struct acp_session_place where = {.cwd = acp_str(w->dir)};
+    struct acp_session_params where = {.cwd = acp_str_from(w->dir)};
     assert_int_equal(acp_client_new_session(w->client, &where, on_session, w), 0);
     for (int k = 0; k < 4; k++) {
         move_bytes(w->c, w->a);
         move_bytes(w->a, w->c);
     }
-    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(w->dir),
+    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str_from(w->dir),
                                         (struct acp_str_list){NULL, 0}, NULL),
                      0);
     struct acp_content_block words;
-    acp_content_block_init_text(&words, acp_str("go"));
+    acp_content_block_init_text(&words, acp_str_from("go"));
     assert_int_equal(acp_client_prompt(w->session, &words, 1, on_end, w), 0);
     move_bytes(w->c, w->a);
     assert_non_null(w->turn);
@@ -263,7 +263,7 @@ static void on_text(struct acp_turn *turn, const struct acp_outcome *outcome, st
 {
     int err = outcome->err;
     if (err)
-        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str("");
+        text = err == ACP_ERR_REMOTE ? outcome->why : acp_str_from("");
     struct world *w = user;
     (void) turn;
     w->answers++;
@@ -293,7 +293,8 @@ static void write_file(struct world *w, const char *name, const char *text)
         (void) snprintf(path, sizeof(path), "%s", name);
     else
         (void) snprintf(path, sizeof(path), "%s/%s", w->dir, name);
-    assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str(text), on_text, w), 0);
+    assert_int_equal(
+        acp_turn_write_file(w->turn, acp_str_from(path), acp_str_from(text), on_text, w), 0);
     carry(w, before + 1);
 }
 
@@ -302,14 +303,15 @@ static void read_file(struct world *w, const char *name)
     char path[200];
     int before = w->answers;
     (void) snprintf(path, sizeof(path), "%s/%s", w->dir, name);
-    assert_int_equal(acp_turn_read_file(w->turn, acp_str(path), 0, 0, on_text, w), 0);
+    assert_int_equal(acp_turn_read_file(w->turn, acp_str_from(path), 0, 0, on_text, w), 0);
     carry(w, before + 1);
 }
 
 static void ask_terminal(struct world *w, const char *method, acp_type_id type, const void *params)
 {
     int before = w->answers;
-    assert_int_equal(acp_turn_request(w->turn, acp_str(method), type, params, on_result, w), 0);
+    assert_int_equal(acp_turn_request(w->turn, acp_str_from(method), type, params, on_result, w),
+                     0);
     carry(w, before + 1);
     assert_int_equal(w->answers, before + 1);
 }
@@ -351,7 +353,8 @@ static void the_policy_denies_and_asks(void **state)
     (void) snprintf(path, sizeof(path), "%s/a.txt", w->dir);
     for (int allowed = 0; allowed < 2; allowed++) {
         w->pending = NULL;
-        assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
+        assert_int_equal(
+            acp_turn_write_file(w->turn, acp_str_from(path), acp_str_from("y"), on_text, w), 0);
         move_bytes(w->a, w->c);
         assert_non_null(w->pending);
         assert_int_equal(w->asked, ACP_TOOL_KIND_EDIT);
@@ -398,8 +401,8 @@ static void a_yes_is_for_the_file_that_was_asked_about(void **state)
         int before = w->answers;
         point_link(w, "a.txt");
         w->pending = NULL;
-        assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("new"), on_text, w),
-                         0);
+        assert_int_equal(
+            acp_turn_write_file(w->turn, acp_str_from(path), acp_str_from("new"), on_text, w), 0);
         move_bytes(w->a, w->c);
         assert_non_null(w->pending);
         if (swapped)
@@ -447,7 +450,7 @@ static void v1_term_02_terminals_run_and_are_asked_for(void **state)
     struct acp_str session = acp_client_session_id(w->session);
     struct acp_create_terminal_request create;
     struct acp_str args[] = {ACP_STR("-c"), ACP_STR("pwd; exit 3")};
-    acp_create_terminal_request_init(&create, session, acp_str("sh"));
+    acp_create_terminal_request_init(&create, session, acp_str_from("sh"));
     create.args.items = args;
     create.args.count = 2;
     ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
@@ -455,15 +458,15 @@ static void v1_term_02_terminals_run_and_are_asked_for(void **state)
     char id[128] = "";
     assert_int_equal(sscanf(w->text, "{\"terminalId\":\"%127[^\"]", id), 1);
     struct acp_wait_for_terminal_exit_request wait;
-    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str(id));
+    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str_from(id));
     ask_terminal(w, "terminal/wait_for_exit", ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, &wait);
     assert_non_null(strstr(w->text, "\"exitCode\":3"));
     struct acp_terminal_output_request output;
-    acp_terminal_output_request_init(&output, session, acp_str(id));
+    acp_terminal_output_request_init(&output, session, acp_str_from(id));
     ask_terminal(w, "terminal/output", ACP_TYPE_TERMINAL_OUTPUT_REQUEST, &output);
     assert_non_null(strstr(w->text, w->dir));
     struct acp_release_terminal_request release;
-    acp_release_terminal_request_init(&release, session, acp_str(id));
+    acp_release_terminal_request_init(&release, session, acp_str_from(id));
     ask_terminal(w, "terminal/release", ACP_TYPE_RELEASE_TERMINAL_REQUEST, &release);
     assert_int_equal(w->err, 0);
     ask_terminal(w, "terminal/output", ACP_TYPE_TERMINAL_OUTPUT_REQUEST, &output);
@@ -475,8 +478,9 @@ static void a_terminal_outside_of_the_roots_is_refused(void **state)
 {
     struct world *w = *state;
     struct acp_create_terminal_request create;
-    acp_create_terminal_request_init(&create, acp_client_session_id(w->session), acp_str("true"));
-    create.cwd = acp_str("/");
+    acp_create_terminal_request_init(&create, acp_client_session_id(w->session),
+                                     acp_str_from("true"));
+    create.cwd = acp_str_from("/");
     ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
     assert_int_equal(w->code, ACP_ERROR_CODE_INVALID_PARAMS);
 }
@@ -485,7 +489,7 @@ static void a_terminal_outside_of_the_roots_is_refused(void **state)
 static void send_create(struct world *w, const struct acp_create_terminal_request *create)
 {
     w->pending = NULL;
-    assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/create"),
+    assert_int_equal(acp_turn_request(w->turn, acp_str_from("terminal/create"),
                                       ACP_TYPE_CREATE_TERMINAL_REQUEST, create, on_result, w),
                      0);
     move_bytes(w->a, w->c);
@@ -500,16 +504,16 @@ static int64_t touch_in(struct world *w, const char *cwd)
     struct acp_str args[] = {ACP_STR("here")};
     struct acp_str session = acp_client_session_id(w->session);
     char id[100] = "";
-    acp_create_terminal_request_init(&create, session, acp_str("touch"));
+    acp_create_terminal_request_init(&create, session, acp_str_from("touch"));
     create.args = (struct acp_str_list){args, 1};
-    create.cwd = acp_str(cwd);
+    create.cwd = acp_str_from(cwd);
     ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
     if (w->err)
         return w->code;
     assert_int_equal(sscanf(w->text, "{\"terminalId\":\"%90[^\"]", id), 1);
-    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str(id));
+    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str_from(id));
     ask_terminal(w, "terminal/wait_for_exit", ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, &wait);
-    acp_release_terminal_request_init(&release, session, acp_str(id));
+    acp_release_terminal_request_init(&release, session, acp_str_from(id));
     ask_terminal(w, "terminal/release", ACP_TYPE_RELEASE_TERMINAL_REQUEST, &release);
     return 0;
 }
@@ -553,8 +557,9 @@ static void a_yes_covers_the_directory_that_was_asked_about(void **state)
     (void) snprintf(moved, sizeof(moved), "%s/moved", w->dir);
     assert_int_equal(mkdir(one, 0700) | mkdir(other, 0700), 0);
     acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
-    acp_create_terminal_request_init(&create, acp_client_session_id(w->session), acp_str("true"));
-    create.cwd = acp_str(one);
+    acp_create_terminal_request_init(&create, acp_client_session_id(w->session),
+                                     acp_str_from("true"));
+    create.cwd = acp_str_from(one);
     int before = w->answers;
     send_create(w, &create);
     assert_non_null(w->pending);
@@ -569,7 +574,7 @@ static void a_yes_covers_the_directory_that_was_asked_about(void **state)
     assert_int_equal(w->code, ACP_ERROR_CODE_INTERNAL_ERROR);
     assert_non_null(strstr(w->message, "leads to another"));
     /* A missing one is told apart from one outside. */
-    create.cwd = acp_str(strcat(moved, "/none"));
+    create.cwd = acp_str_from(strcat(moved, "/none"));
     acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
     ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
     assert_int_equal(w->code, ACP_ERROR_CODE_INVALID_PARAMS);
@@ -582,19 +587,20 @@ static void an_allowed_command_is_asked_about_when_it_is_changed(void **state)
     char cwd[100];
     struct acp_env_variable variable;
     struct acp_create_terminal_request create;
-    struct acp_policy_rule rule = {.verdict = ACP_VERDICT_ALLOW, .command = acp_str("echo *")};
+    struct acp_policy_rule rule = {.verdict = ACP_VERDICT_ALLOW, .command = acp_str_from("echo *")};
     struct acp_str args[] = {ACP_STR("a")};
     acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
     assert_int_equal(acp_policy_add(w->policy, &rule, NULL), 0);
-    acp_create_terminal_request_init(&create, acp_client_session_id(w->session), acp_str("echo"));
+    acp_create_terminal_request_init(&create, acp_client_session_id(w->session),
+                                     acp_str_from("echo"));
     create.args = (struct acp_str_list){args, 1};
-    create.cwd = acp_str(w->dir);
+    create.cwd = acp_str_from(w->dir);
     ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
     assert_int_equal(w->err, 0);
     assert_null(w->pending);
     int before = w->answers;
     /* Variables, whatever they are. */
-    acp_env_variable_init(&variable, acp_str("PATH"), acp_str("/x"));
+    acp_env_variable_init(&variable, acp_str_from("PATH"), acp_str_from("/x"));
     create.env = (struct acp_env_variable_list){&variable, 1};
     send_create(w, &create);
     assert_non_null(w->pending);
@@ -607,7 +613,7 @@ static void an_allowed_command_is_asked_about_when_it_is_changed(void **state)
     /* Another directory. */
     create.env.count = 0;
     (void) snprintf(cwd, sizeof(cwd), "%s/sub", w->dir);
-    create.cwd = acp_str(cwd);
+    create.cwd = acp_str_from(cwd);
     send_create(w, &create);
     assert_non_null(w->pending);
     assert_non_null(strstr(w->shown, "/sub"));
@@ -616,7 +622,7 @@ static void an_allowed_command_is_asked_about_when_it_is_changed(void **state)
     assert_int_equal(w->err, ACP_ERR_REMOTE);
     /* A line that a shell would expand. */
     acp_create_terminal_request_init(&create, acp_client_session_id(w->session),
-                                     acp_str("echo .*"));
+                                     acp_str_from("echo .*"));
     send_create(w, &create);
     assert_non_null(w->pending);
     acp_workspace_decide(w->pending, false);
@@ -632,7 +638,8 @@ static void a_session_that_ends_refuses_what_waits(void **state)
     acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
     (void) snprintf(path, sizeof(path), "%s/late.txt", w->dir);
     w->pending = NULL;
-    assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
+    assert_int_equal(
+        acp_turn_write_file(w->turn, acp_str_from(path), acp_str_from("y"), on_text, w), 0);
     move_bytes(w->a, w->c);
     assert_non_null(w->pending);
     acp_workspace_close(w->workspace, w->session);
@@ -651,19 +658,19 @@ static void wait_in_terminal(struct world *w, const char *script)
     struct acp_str session = acp_client_session_id(w->session);
     struct acp_create_terminal_request create;
     struct acp_wait_for_terminal_exit_request wait;
-    struct acp_str args[] = {ACP_STR("-c"), acp_str(script)};
+    struct acp_str args[] = {ACP_STR("-c"), acp_str_from(script)};
     char id[128] = "";
-    acp_create_terminal_request_init(&create, session, acp_str("sh"));
+    acp_create_terminal_request_init(&create, session, acp_str_from("sh"));
     create.args.items = args;
     create.args.count = 2;
-    assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/create"),
+    assert_int_equal(acp_turn_request(w->turn, acp_str_from("terminal/create"),
                                       ACP_TYPE_CREATE_TERMINAL_REQUEST, &create, on_result, w),
                      0);
     move_bytes(w->a, w->c);
     move_bytes(w->c, w->a);
     assert_int_equal(sscanf(w->text, "{\"terminalId\":\"%127[^\"]", id), 1);
-    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str(id));
-    assert_int_equal(acp_turn_request(w->turn, acp_str("terminal/wait_for_exit"),
+    acp_wait_for_terminal_exit_request_init(&wait, session, acp_str_from(id));
+    assert_int_equal(acp_turn_request(w->turn, acp_str_from("terminal/wait_for_exit"),
                                       ACP_TYPE_WAIT_FOR_TERMINAL_EXIT_REQUEST, &wait, on_result, w),
                      0);
     move_bytes(w->a, w->c);
@@ -738,11 +745,12 @@ static void a_question_is_withdrawn_with_its_session(void **state)
     char path[200];
     acp_policy_set_mode(w->policy, ACP_POLICY_SAFE);
     (void) snprintf(path, sizeof(path), "%s/a.txt", w->dir);
-    assert_int_equal(acp_turn_write_file(w->turn, acp_str(path), acp_str("y"), on_text, w), 0);
+    assert_int_equal(
+        acp_turn_write_file(w->turn, acp_str_from(path), acp_str_from("y"), on_text, w), 0);
     move_bytes(w->a, w->c);
     assert_non_null(w->pending);
     /* The roots may be replaced meanwhile; the question stays. */
-    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str(w->dir),
+    assert_int_equal(acp_workspace_open(w->workspace, w->session, acp_str_from(w->dir),
                                         (struct acp_str_list){NULL, 0}, NULL),
                      0);
     assert_int_equal(w->withdrawn, 0);

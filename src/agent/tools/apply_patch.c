@@ -16,7 +16,7 @@ static int make(struct tool_run *run, size_t index)
     const struct origin *origin = &((const struct origin *) changes->own)[index];
     struct acp_failure failure = {0};
     struct acp_str old_text = changes->items[origin->old].old_text;
-    int err = patch_apply(origin->file, old_text.ptr ? old_text : acp_str(""),
+    int err = patch_apply(origin->file, old_text.ptr ? old_text : acp_str_from(""),
                           &changes->items[index].made, &failure);
     if (err)
         tool_say(run, "%s: %s. Nothing was written.", changes->items[index].path.ptr,

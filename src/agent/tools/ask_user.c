@@ -34,7 +34,7 @@ static struct acp_str answer_in(const struct acp_elicitation_answer *answer)
             entry->value.is == ACP_ELICITATION_CONTENT_VALUE_STRING)
             return entry->value.string;
     }
-    return acp_str(NULL);
+    return acp_str_from(NULL);
 }
 
 static void on_answer(struct acp_turn *turn, const struct acp_elicitation_answer *answer,
@@ -66,19 +66,19 @@ static void start(struct tool_run *run)
 {
     struct acp_str choices[MAX_CHOICES];
     struct acp_str question = {NULL, 0};
-    struct acp_str required = acp_str("answer");
+    struct acp_str required = acp_str_from("answer");
     struct acp_elicitation_property_schema_entry field = {.key = required};
     struct acp_elicitation_schema form;
     tool_get_str(run, "question", &question);
     acp_elicitation_property_schema_init_string(&field.value);
-    field.value.string.title = acp_str("Answer");
+    field.value.string.title = acp_str_from("Answer");
     field.value.string.enum_.count = read_choices(run, choices);
     field.value.string.enum_.items = field.value.string.enum_.count ? choices : NULL;
     acp_elicitation_schema_init(&form);
     form.properties = (struct acp_elicitation_property_schema_map){&field, 1};
     form.required = (struct acp_str_list){&required, 1};
     tool_hold(run);
-    int err = acp_turn_ask_form(run->turn, run->call, question, &form, on_answer, run);
+    int err = acp_turn_elicit_form(run->turn, run->call, question, &form, on_answer, run);
     if (!err)
         return;
     (void) tool_resume(run);

@@ -65,7 +65,7 @@ static void tell_client(struct tools *set)
         if (job && acp_job_is_running(job) && acp_job_terminal(job).len)
             acp_background_work_init_terminal(&work[count++], acp_job_terminal(job));
     }
-    (void) acp_session_background(set->options.session, work, count);
+    (void) acp_session_send_background(set->options.session, work, count);
 }
 
 void tool_end_background(struct tools *set)

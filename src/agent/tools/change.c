@@ -42,7 +42,7 @@ int change_place(struct tool_run *run, const char *verb)
     (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_short_path(run, paths[0].ptr));
     if (changes->count > 1)
         (void) snprintf(title, sizeof(title), "%s %zu files", verb, changes->count);
-    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     for (size_t i = 0; i < changes->count; i++) {
         int err = tool_check_place(run, paths[i], true);
         if (err)
@@ -185,7 +185,7 @@ static void fail_write(struct tool_run *run, struct acp_str words)
 static void note(struct tool_run *run, const struct change *change)
 {
     undo_note(run->set->undo, change->path, change->old_text, change->mode,
-              change->removes ? acp_str(NULL) : acp_buf_view(&change->made));
+              change->removes ? acp_str_from(NULL) : acp_buf_view(&change->made));
 }
 
 /* What is made comes before what is removed, so that a move loses nothing on its way. */
@@ -223,7 +223,7 @@ static void write_next(struct tool_run *run)
             return;
         }
         if (tool_remove(run, change->path, &error)) {
-            fail_write(run, acp_str(error.message));
+            fail_write(run, acp_str_from(error.message));
             return;
         }
         note(run, change);

@@ -29,7 +29,7 @@ struct command {
 static int prepare_jail(struct tool_run *run)
 {
     struct acp_failure failure;
-    if (acp_policy_mode(run->set->options.policy) != ACP_POLICY_SANDBOX)
+    if (acp_policy_get_mode(run->set->options.policy) != ACP_POLICY_SANDBOX)
         return 0;
     if (!toolbox_has_jail(run->box, &failure)) {
         tool_say(run, "Commands run in a sandbox only, and there is none: %s.", failure.message);
@@ -59,7 +59,7 @@ static int prepare(struct tool_run *run)
     struct acp_str shown = tool_cut(run->command, SHOWN_TITLE);
     (void) snprintf(title, sizeof(title), "%.*s%s", (int) shown.len, shown.ptr,
                     shown.len < run->command.len ? " ..." : "");
-    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     int err = tool_get_path(run, given, &own->cwd);
     if (!err)
         err = tool_set_path(run, own->cwd);
@@ -91,7 +91,7 @@ static int enter_jail(struct tool_run *run, struct acp_job_options *options)
     struct acp_roots *roots = run->roots->roots;
     size_t count = acp_roots_count(roots);
     struct acp_str *paths = acp_arena_alloc(&run->arena, count * sizeof(*paths));
-    struct acp_str shell[] = {acp_str("/bin/sh"), acp_str("-c"), run->command};
+    struct acp_str shell[] = {acp_str_from("/bin/sh"), acp_str_from("-c"), run->command};
     if (!paths) {
         tool_say(run, "Out of memory.");
         return ACP_ERR_NOMEM;

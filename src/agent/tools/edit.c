@@ -128,7 +128,7 @@ static struct acp_str first_words(struct acp_str text, size_t *ret_index)
         at += line.len + 1;
     }
     *ret_index = 0;
-    return acp_str("");
+    return acp_str_from("");
 }
 
 /* The line that is most like it: its likeness, and where it begins. */
@@ -201,7 +201,7 @@ static struct acp_str with_returns(struct tool_run *run, struct acp_str text)
     char *out = acp_arena_alloc(&run->arena, text.len + lines + 1);
     size_t n = 0;
     if (!out)
-        return acp_str(NULL);
+        return acp_str_from(NULL);
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '\n' && (i == 0 || text.ptr[i - 1] != '\r'))
             out[n++] = '\r';

@@ -29,7 +29,7 @@ static struct acp_str host_of(struct acp_str url)
         bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                      c >= 0x80 || strchr(".-_:[]", c);
         if (!plain)
-            return acp_str(NULL);
+            return acp_str_from(NULL);
     }
     return acp_str_n(from, (size_t) (at - from));
 }
@@ -71,7 +71,7 @@ static int prepare(struct tool_run *run)
     }
     (void) snprintf(title, sizeof(title), "Fetch %.*s", (int) tool_cut(own->url, 200).len,
                     own->url.ptr);
-    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     return name_matter(run, host);
 }
 

@@ -117,9 +117,9 @@ static int tell_line(struct search *search, const char *path, uint64_t number, c
     char head[64];
     struct acp_str shown = tool_cut(line, SHOWN_LINE);
     (void) snprintf(head, sizeof(head), "%c%llu%c", sign, (unsigned long long) number, sign);
-    return search_add(search, acp_str(path)) || search_add(search, acp_str(head)) ||
+    return search_add(search, acp_str_from(path)) || search_add(search, acp_str_from(head)) ||
            search_add(search, shown) ||
-           search_add(search, acp_str(shown.len < line.len ? " [...]\n" : "\n"));
+           search_add(search, acp_str_from(shown.len < line.len ? " [...]\n" : "\n"));
 }
 
 /* What is remembered while going through a file. */
@@ -141,7 +141,7 @@ static int tell_match(struct search *search, struct place *p, size_t at, size_t 
     search->found++;
     if (first <= p->told)
         first = p->told + 1;
-    if (context && p->told && first > p->told + 1 && search_add(search, acp_str("--\n")))
+    if (context && p->told && first > p->told + 1 && search_add(search, acp_str_from("--\n")))
         return 1;
     for (uint64_t n = first; n < p->number; n++)
         if (tell_line(search, p->path, n, '-', line_at(p->text, p->before[n % MAX_CONTEXT])))
@@ -178,7 +178,7 @@ static int grep_entry(struct walk *walk, const struct walk_entry *entry, void *u
     struct search *search = user;
     struct grep *grep = search->own;
     if (entry->kind != WALK_FILE ||
-        (search->pattern.count && !pattern_matches(&search->pattern, acp_str(entry->within))))
+        (search->pattern.count && !pattern_matches(&search->pattern, acp_str_from(entry->within))))
         return 0;
     if (!read_file(walk, entry, search) || (grep->fold && !fold_text(grep)))
         return 0;
@@ -209,7 +209,7 @@ static struct acp_str fold_pattern(struct acp_arena *arena, struct acp_str patte
 {
     char *out = acp_arena_alloc(arena, pattern.len + 1);
     if (!out)
-        return acp_str(NULL);
+        return acp_str_from(NULL);
     for (size_t i = 0; i < pattern.len; i++) {
         out[i] = small(pattern.ptr[i]);
         if (!literal && pattern.ptr[i] == '\\' && i + 1 < pattern.len) {

@@ -52,7 +52,8 @@ static int glob_entry(struct walk *walk, const struct walk_entry *entry, void *u
 {
     struct search *search = user;
     (void) walk;
-    if (entry->kind == WALK_FOLDER || !pattern_matches(&search->pattern, acp_str(entry->within)))
+    if (entry->kind == WALK_FOLDER ||
+        !pattern_matches(&search->pattern, acp_str_from(entry->within)))
         return 0;
     return search_add_line(search, search_path(search, entry->path), "\n");
 }

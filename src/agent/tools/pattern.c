@@ -58,7 +58,7 @@ static struct acp_str join(struct acp_arena *arena, struct acp_str a, struct acp
 {
     char *out = acp_arena_alloc(arena, a.len + b.len + c.len + 1);
     if (!out)
-        return acp_str(NULL);
+        return acp_str_from(NULL);
     memcpy(out, a.ptr, a.len);
     memcpy(out + a.len, b.ptr, b.len);
     memcpy(out + a.len + b.len, c.ptr, c.len);

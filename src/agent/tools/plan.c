@@ -49,7 +49,7 @@ static void start(struct tool_run *run)
     while (!err && count < MAX_STEPS && acp_json_next_item(&r) > 0)
         err = read_step(&r, &steps[count++]);
     if (!err)
-        err = acp_turn_plan(run->turn, steps, count);
+        err = acp_turn_send_plan(run->turn, steps, count);
     if (err) {
         tool_fail(run, "The plan cannot be shown: %s.", acp_err_text(err));
         return;

@@ -34,7 +34,7 @@ static int prepare(struct tool_run *run)
     if (err)
         return err;
     (void) snprintf(title, sizeof(title), "Read %.200s", tool_short_path(run, path.ptr));
-    run->title = acp_arena_copy(&run->arena, acp_str(title));
+    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     run->is_about_files = true;
     if (own->first > 1)
         run->line = acp_some_i64((int64_t) own->first);

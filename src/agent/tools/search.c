@@ -36,7 +36,7 @@ int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t o
                    struct search **ret)
 {
     char title[300];
-    struct acp_str given = acp_str(".");
+    struct acp_str given = acp_str_from(".");
     struct acp_str path;
     struct search *search = calloc(1, sizeof(*search));
     if (!search) {
@@ -56,8 +56,8 @@ int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t o
     if (err)
         return err;
     (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_short_path(run, path.ptr));
-    run->title = acp_arena_copy(&run->arena, acp_str(title));
-    if (!acp_roots_hold(run->roots->roots, path)) {
+    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
+    if (!acp_roots_contain(run->roots->roots, path)) {
         tool_say(run, "%s lies outside of the workspace.", path.ptr);
         return ACP_ERR_RANGE;
     }
@@ -100,7 +100,7 @@ int search_add_line(struct search *search, const char *path, const char *end)
     if (search->found == search->most)
         return 1;
     search->found++;
-    return search_add(search, acp_str(path)) || search_add(search, acp_str(end));
+    return search_add(search, acp_str_from(path)) || search_add(search, acp_str_from(end));
 }
 
 static void on_thread(struct tool_work *work)
