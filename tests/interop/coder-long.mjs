@@ -72,6 +72,10 @@ const CHANGES = {
     coder.model.script.first({ times: 1, when: { prompt: "Sum up" }, reply: [{ text: "We read fruit." }] });
     await coder.stops("/compact", "end_turn");
   },
+  "each of these in turn": async (coder, round) => {
+    const turns = [[], ["another model", "another mode"], ["a summary", "another effort"], ["another process"]];
+    for (const what of turns[round]) await CHANGES[what](coder, round);
+  },
 };
 
 async function talk(keep, api, change) {
