@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
-import { APIS, Coder, ownHome } from "./coder-side.mjs";
+import { APIS, Coder, configure, ownHome } from "./coder-side.mjs";
 import { until } from "./processes.mjs";
 
 const version = Number(process.argv[2]);
@@ -79,9 +79,11 @@ async function full(api) {
   const sum = { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] };
 
   await kase(name(api, "an answer that fills the window: it is summed up, and the turn goes on"), async (keep) => {
+    const undo = configure({ models: { "claude-x": { context: window } } });
     const coder = await open(keep, api, sum,
       { when: { prompt: "eat" }, times: 1, reply: [{ text: "I ea" }], stop: "length", usage: { input: window - 10, output: 10 } },
       { reply: [{ text: "Well." }] });
+    undo();
     await coder.stops("hello", "end_turn");
     await coder.stops("eat an apple", "end_turn");
     assert.equal(coder.requests().length, 4);
