@@ -19,7 +19,7 @@ run: all ## build, then show a client and an agent talking to each other
 
 .PHONY: test
 test: ## run every test; PARTS="unit asan fuzz style" chooses
-	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),5) scripts/test $(PARTS)
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),3) scripts/test $(PARTS)
 
 .PHONY: test-peers
 test-peers: ## let the command talk to agents of others; AGENTS="claude" chooses
