@@ -74,7 +74,7 @@ static void add_paths(struct path_list *list, const struct acp_tool_call_update 
     }
 }
 
-/* A list of texts, command and arguments, as one line. */
+/* A list of texts, command and arguments, as one line; one without a program cannot be read. */
 static int read_words(struct acp_json_reader *r, struct acp_str *ret_line)
 {
     struct acp_str words[64];
@@ -83,7 +83,7 @@ static int read_words(struct acp_json_reader *r, struct acp_str *ret_line)
     int more = 0;
     while (!err && (more = acp_json_next_item(r)) > 0)
         err = count < 64 ? acp_json_read_str(r, &words[count++]) : ACP_ERR_LIMIT;
-    if (err || more < 0 || count == 0)
+    if (err || more < 0 || count == 0 || words[0].len == 0)
         return ACP_ERR_TYPE;
     struct acp_buf line;
     acp_buf_init(&line, 1 << 20);
