@@ -177,6 +177,7 @@ static void a_command_that_cannot_be_read_matches_no_pattern(void **state)
     static const char *const commands[] = {
         "[]",
         "[1]",
+        "[\"\"]",
         "[null]",
         "[\"git\",1]",
         "[\"git\",[\"status\"]]",
