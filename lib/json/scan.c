@@ -244,8 +244,8 @@ struct acp_str acp_scan_plain(struct acp_raw span)
 }
 
 /* Of the spans that are there, the one that follows `last` in the message; NULL behind the last. */
-static const struct acp_splice *next_splice(const struct acp_splice *splices, size_t count,
-                                            const struct acp_splice *last)
+static inline const struct acp_splice *next_splice(const struct acp_splice *splices, size_t count,
+                                                   const struct acp_splice *last)
 {
     const struct acp_splice *next = NULL;
     for (const struct acp_splice *s = splices; s < splices + count; s++) {
@@ -259,14 +259,13 @@ static const struct acp_splice *next_splice(const struct acp_splice *splices, si
 }
 
 /* The length of the result, or -1 when a span lies outside of the message or two overlap. */
-static int64_t spliced_length(struct acp_raw message, const struct acp_splice *splices,
-                              size_t count)
+static int64_t spliced_length(struct acp_raw message, const struct acp_splice *first,
+                              const struct acp_splice *splices, size_t count)
 {
     const char *at = message.ptr;
     const char *end = message.ptr + message.len;
     size_t length = message.len;
-    for (const struct acp_splice *s = next_splice(splices, count, NULL); s;
-         s = next_splice(splices, count, s)) {
+    for (const struct acp_splice *s = first; s; s = next_splice(splices, count, s)) {
         if (s->span.ptr < at || s->span.ptr > end || s->span.len > (size_t) (end - s->span.ptr))
             return -1;
         at = s->span.ptr + s->span.len;
@@ -275,23 +274,31 @@ static int64_t spliced_length(struct acp_raw message, const struct acp_splice *s
     return (int64_t) length;
 }
 
+/* Appends where there is room. */
+static inline void add(struct acp_buf *out, const char *bytes, size_t n)
+{
+    if (n)
+        memcpy(out->data + out->start + out->len, bytes, n);
+    out->len += n;
+}
+
 int acp_scan_splice_all(struct acp_raw message, const struct acp_splice *splices, size_t count,
                         struct acp_buf *out)
 {
-    int64_t length = spliced_length(message, splices, count);
+    const struct acp_splice *first = next_splice(splices, count, NULL);
+    int64_t length = spliced_length(message, first, splices, count);
     if (length < 0)
         return ACP_ERR_ARGUMENT;
     int err = acp_buf_reserve(out, (size_t) length);
     if (err)
         return err;
     const char *at = message.ptr;
-    for (const struct acp_splice *s = next_splice(splices, count, NULL); s;
-         s = next_splice(splices, count, s)) {
-        (void) acp_buf_append(out, at, (size_t) (s->span.ptr - at));
-        (void) acp_buf_append(out, s->by.ptr, s->by.len);
+    for (const struct acp_splice *s = first; s; s = next_splice(splices, count, s)) {
+        add(out, at, (size_t) (s->span.ptr - at));
+        add(out, s->by.ptr, s->by.len);
         at = s->span.ptr + s->span.len;
     }
-    (void) acp_buf_append(out, at, (size_t) (message.ptr + message.len - at));
+    add(out, at, (size_t) (message.ptr + message.len - at));
     return 0;
 }
 
