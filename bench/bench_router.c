@@ -228,8 +228,9 @@ int main(int argc, char **argv)
         char count[24];
         (void) snprintf(length, sizeof(length), "%zu", cases[i].length);
         (void) snprintf(count, sizeof(count), "%zu", cases[i].count);
-        char *router[] = {argv[1], "1", argv[0], "--agent", length, count, NULL};
-        char *relay[] = {argv[0], "--relay", argv[0], "--agent", length, count, NULL};
+        char *router[] = {argv[1], (char *) "1", argv[0], (char *) "--agent", length, count, NULL};
+        char *relay[] = {argv[0], (char *) "--relay", argv[0], (char *) "--agent", length, count,
+                         NULL};
         double ours = 1e18;
         double blind = 1e18;
         for (int round = 0; round < ROUNDS; round++) {
