@@ -1,6 +1,6 @@
 /*
- * output_schema.h - what becomes of the answer: --schema, which wants it as JSON of a certain form and has
- * the agent asked again when it is not, and --output.
+ * output_schema.h - the final answer: --schema, which checks it against a JSON Schema and asks the
+ * agent again when it does not match, and --output.
  */
 #ifndef SRC_CMD_OUTPUT_SCHEMA_H
 #define SRC_CMD_OUTPUT_SCHEMA_H

@@ -1,6 +1,6 @@
 /*
- * terminal_front.h - the side of a conversation where the person is: what is shown, what is asked, and what
- * Ctrl-C does; the same for exec, which has the agent itself, and prompt, which visits an owner.
+ * terminal_front.h - the terminal front end of exec and prompt: output, questions, and Ctrl-C.
+ * exec runs the agent itself; prompt connects to a daemon.
  */
 #ifndef SRC_CMD_TERMINAL_FRONT_H
 #define SRC_CMD_TERMINAL_FRONT_H

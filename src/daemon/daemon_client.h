@@ -1,6 +1,6 @@
 /*
- * daemon_client.h - a command's side of the socket: giving a prompt to the owner of a session, hearing what
- * comes of it, and the small things (cancel, set, status, stop).
+ * daemon_client.h - a command's connection to the daemon of a session: prompts and their events,
+ * cancel, set, status, stop.
  */
 #ifndef SRC_DAEMON_DAEMON_CLIENT_H
 #define SRC_DAEMON_DAEMON_CLIENT_H

@@ -1,6 +1,6 @@
 /*
- * file_walk.h - going through the files of a workspace, folder by folder, without leaving its roots and
- * without an end to the work that nobody has set.
+ * file_walk.h - walks the files of a workspace, folder by folder, within its roots and within limits
+ * that the caller sets.
  *
  * A folder's files come first, then its folders, both by name.  Symbolic links are told of and not
  * followed.  ".git" is never entered, and what .gitignore files name is left out unless asked for.
