@@ -59,6 +59,7 @@ struct coder {
     struct acp_policy *policies[CODER_MODES]; /* the user's rules in each mode; NULL: not used */
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
+    bool store_failed;           /* and that was reported on standard error */
     uint64_t appended;           /* to the log: the numbers of acp_agent_hold_output() */
     uint64_t flushing;           /* up to this one, now; 0: nothing */
     uv_timer_t idle;             /* looks for sessions that nobody uses */
@@ -387,6 +388,7 @@ const char *coder_name_server_tool(size_t index, void *user);
 bool coder_find_chat(const struct coder *coder, char ret_chat[CODER_CHAT_SIZE]);
 
 /* coder_log.c */
+extern const struct store_log_handler coding_log_handler;
 int coder_open_store(struct coder *coder);
 /* The role's before_update. */
 void coder_keep_update(struct acp_session *session, const struct acp_session_update *update,

@@ -67,24 +67,25 @@ static void hold(struct coding *coding)
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-static void on_failed(struct store_writer *writer, const char *sentence, void *user)
+static void on_failed(struct store_log *log, const char *sentence, void *user)
 {
-    struct coder *coder = user;
+    struct coding *coding = user;
     char warning[600];
-    (void) writer;
+    (void) log;
     (void) snprintf(warning, sizeof(warning), "sessions are not kept any more: %s", sentence);
-    err_printf("acp agent: %s\n", warning);
-    for (struct coding *coding = coder->first; coding; coding = coding->next)
-        (void) coding_warn(coding, warning);
+    if (!coding->coder->store_failed)
+        err_printf("acp agent: %s\n", warning);
+    coding->coder->store_failed = true;
+    (void) coding_warn(coding, warning);
 }
+
+const struct store_log_handler coding_log_handler = {.failed = on_failed};
 
 int coder_open_store(struct coder *coder)
 {
-    static const struct store_writer_handler handler = {.failed = on_failed};
     struct store_writer_options options = {.path = coder->options->store_path,
                                            .flags = STORE_CREATE | STORE_NO_INDEX};
-    return options.path ? store_writer_new(&coder->loop, &options, &handler, coder, &coder->writer)
-                        : 0;
+    return options.path ? store_writer_new(&coder->loop, &options, &coder->writer) : 0;
 }
 
 bool coding_is_kept(const struct coding *coding)
@@ -190,7 +191,8 @@ bool coding_begin_log(struct coding *coding)
     acp_buf_init(&settings, EVENT_MAX);
     if (write_settings(coding, &settings) == 0)
         row.settings = acp_buf_view(&settings);
-    (void) store_log_create(coding->coder->writer, &row, coding, &coding->log, NULL);
+    (void) store_log_create(coding->coder->writer, &row, &coding_log_handler, coding, &coding->log,
+                            NULL);
     acp_buf_finish(&settings);
     if (coding->log)
         hold(coding); /* nobody learns its id before it can be found by it */

@@ -375,8 +375,8 @@ static void on_opened(struct store_log *log, const struct store_session *row,
 int coding_open_again(struct coding *coding, bool tell, struct acp_failure *failure)
 {
     coding->telling = tell;
-    return store_log_open(coding->coder->writer, acp_session_id(coding->session), on_opened, coding,
-                          &coding->log, failure);
+    return store_log_open(coding->coder->writer, acp_session_id(coding->session),
+                          &coding_log_handler, on_opened, coding, &coding->log, failure);
 }
 
 /* ---- Fork ------------------------------------------------------------------------------------ */
