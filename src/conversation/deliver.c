@@ -25,17 +25,17 @@ static void on_durable(struct store_log *log, uint64_t seq, bool kept, void *use
         talk_wake(talk);
 }
 
-static void on_pressure(struct store_writer *writer, bool high, void *user)
+static void on_pressure(struct store_log *log, bool high, void *user)
 {
     struct talk *talk = user;
-    (void) writer;
+    (void) log;
     talk->log_pressed = high;
     talk_regulate(talk);
 }
 
-static void on_failed(struct store_writer *writer, const char *sentence, void *user)
+static void on_failed(struct store_log *log, const char *sentence, void *user)
 {
-    (void) writer;
+    (void) log;
     talk_notice(user, "this conversation is not kept: %s", sentence);
 }
 
@@ -93,6 +93,9 @@ int talk_session_row(const struct talk_options *options, struct acp_arena *arena
     return !err && !(ret->command.ptr && ret->directories.ptr) ? ACP_ERR_NOMEM : err;
 }
 
+static const struct store_log_handler log_handler = {
+    .durable = on_durable, .pressure = on_pressure, .failed = on_failed};
+
 static int create_session(struct talk *talk, struct acp_failure *failure)
 {
     struct acp_arena arena;
@@ -100,7 +103,7 @@ static int create_session(struct talk *talk, struct acp_failure *failure)
     acp_arena_init(&arena, 0);
     int err = talk_session_row(&talk->options, &arena, &row);
     if (!err)
-        err = store_log_create(talk->writer, &row, talk, &talk->log, failure);
+        err = store_log_create(talk->writer, &row, &log_handler, talk, &talk->log, failure);
     talk->untitled = true;
     acp_arena_finish(&arena);
     return err;
@@ -108,19 +111,18 @@ static int create_session(struct talk *talk, struct acp_failure *failure)
 
 int talk_open_log(struct talk *talk)
 {
-    static const struct store_writer_handler handler = {
-        .durable = on_durable, .pressure = on_pressure, .failed = on_failed};
     const struct talk_options *options = &talk->options;
     struct store_writer_options writer = {.path = options->store_path,
                                           .flags = options->store_flags | STORE_CREATE};
     struct acp_failure failure = {0};
     if (!options->store_path)
         return 0;
-    int err = store_writer_new(talk->loop, &writer, &handler, talk, &talk->writer);
+    int err = store_writer_new(talk->loop, &writer, &talk->writer);
     if (err)
         return err;
     if (options->in_store)
-        err = store_log_open(talk->writer, options->session, on_opened, talk, &talk->log, &failure);
+        err = store_log_open(talk->writer, options->session, &log_handler, on_opened, talk,
+                             &talk->log, &failure);
     else
         err = create_session(talk, &failure);
     talk->log_opening = options->in_store && !err;

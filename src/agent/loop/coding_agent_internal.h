@@ -59,6 +59,7 @@ struct coding_agent {
     struct acp_policy *policies[AGENT_MODES]; /* the user's rules in each mode; NULL: not used */
     struct acp_jobs *jobs;
     struct store_writer *writer; /* NULL: nothing is kept */
+    bool store_failed;           /* and that was reported on standard error */
     uint64_t appended;           /* to the log: the numbers of acp_agent_hold_output() */
     uint64_t flushing;           /* up to this one, now; 0: nothing */
     uv_timer_t idle;             /* looks for sessions that nobody uses */
@@ -405,6 +406,7 @@ const char *agent_session_name_server_tool(size_t index, void *user);
 bool coding_agent_find_chat(const struct coding_agent *agent, char ret_chat[AGENT_CHAT_SIZE]);
 
 /* session_log.c */
+extern const struct store_log_handler agent_session_log_handler;
 int coding_agent_open_store(struct coding_agent *agent);
 /* The role's before_update. */
 void coding_agent_before_update(struct acp_session *role_session,

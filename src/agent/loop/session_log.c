@@ -67,24 +67,25 @@ static void hold(struct agent_session *session)
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-static void on_failed(struct store_writer *writer, const char *sentence, void *user)
+static void on_failed(struct store_log *log, const char *sentence, void *user)
 {
-    struct coding_agent *agent = user;
+    struct agent_session *session = user;
     char warning[600];
-    (void) writer;
+    (void) log;
     (void) snprintf(warning, sizeof(warning), "sessions are not kept any more: %s", sentence);
-    err_printf("acp agent: %s\n", warning);
-    for (struct agent_session *session = agent->first; session; session = session->next)
-        (void) agent_session_warn(session, warning);
+    if (!session->agent->store_failed)
+        err_printf("acp agent: %s\n", warning);
+    session->agent->store_failed = true;
+    (void) agent_session_warn(session, warning);
 }
+
+const struct store_log_handler agent_session_log_handler = {.failed = on_failed};
 
 int coding_agent_open_store(struct coding_agent *agent)
 {
-    static const struct store_writer_handler handler = {.failed = on_failed};
     struct store_writer_options options = {.path = agent->options->store_path,
                                            .flags = STORE_CREATE | STORE_NO_INDEX};
-    return options.path ? store_writer_new(&agent->loop, &options, &handler, agent, &agent->writer)
-                        : 0;
+    return options.path ? store_writer_new(&agent->loop, &options, &agent->writer) : 0;
 }
 
 bool agent_session_is_durable(const struct agent_session *session)
@@ -191,7 +192,8 @@ bool agent_session_begin_log(struct agent_session *session)
     acp_buf_init(&settings, EVENT_MAX);
     if (write_settings(session, &settings) == 0)
         row.settings = acp_buf_view(&settings);
-    (void) store_log_create(session->agent->writer, &row, session, &session->log, NULL);
+    (void) store_log_create(session->agent->writer, &row, &agent_session_log_handler, session,
+                            &session->log, NULL);
     acp_buf_finish(&settings);
     if (session->log)
         hold(session); /* nobody learns its id before it can be found by it */

@@ -376,8 +376,8 @@ static void on_opened(struct store_log *log, const struct store_session *row,
 int agent_session_reopen(struct agent_session *session, bool tell, struct acp_failure *failure)
 {
     session->replays = tell;
-    return store_log_open(session->agent->writer, acp_session_id(session->role), on_opened, session,
-                          &session->log, failure);
+    return store_log_open(session->agent->writer, acp_session_id(session->role),
+                          &agent_session_log_handler, on_opened, session, &session->log, failure);
 }
 
 /* ---- Fork ------------------------------------------------------------------------------------ */
