@@ -49,23 +49,23 @@ static enum coding_agent_fetch configured_fetch(const struct config *config)
 }
 
 /* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
-static const char *store_path(struct conversation *c)
+static const char *store_path(struct conversation_setup *c)
 {
-    const char *data = places_data_dir(config_environment(c->config), &c->arena);
-    return data ? places_join(&c->arena, data, "agent.db") : NULL;
+    const char *data = paths_data_dir(config_environment(c->config), &c->arena);
+    return data ? paths_join(&c->arena, data, "agent.db") : NULL;
 }
 
 /* Where npx is started for MCP servers; the same as for agents. */
-static const char *launch_folder(struct conversation *c)
+static const char *launch_folder(struct conversation_setup *c)
 {
-    const char *state = places_state_dir(config_environment(c->config), &c->arena);
-    return state ? places_join(&c->arena, state, "launch") : NULL;
+    const char *state = paths_state_dir(config_environment(c->config), &c->arena);
+    return state ? paths_join(&c->arena, state, "launch") : NULL;
 }
 
 /* For coding_agent_options.forget_keys. */
 static int forget_keys(void *user)
 {
-    struct conversation *c = user;
+    struct conversation_setup *c = user;
     struct acp_buf why;
     const char *folder = key_store_folder(c->config, &c->arena);
     acp_buf_init(&why, CONFIG_MAX_REPORT);
@@ -76,7 +76,7 @@ static int forget_keys(void *user)
 }
 
 /* What the command line says, or else the configuration; 0 where neither does. */
-static uint64_t number_of(const struct conversation *c, const struct option_number *given,
+static uint64_t number_of(const struct conversation_setup *c, const struct option_number *given,
                           enum config_id id)
 {
     int64_t configured = config_number(c->config, id);
@@ -85,15 +85,15 @@ static uint64_t number_of(const struct conversation *c, const struct option_numb
 
 static int run(const struct invocation *invocation)
 {
-    static const struct agent_options nothing;
+    static const struct agent_flags nothing;
     const struct agent_run_options *options = invocation->options;
-    struct conversation_options permissions = {.policy = options->policy};
-    struct conversation c;
-    int status = conversation_configure(&c, &nothing);
+    struct conversation_flags permissions = {.policy = options->policy};
+    struct conversation_setup c;
+    int status = conversation_setup_configure(&c, &nothing);
     if (!status)
-        status = conversation_make_rules(&c, &permissions);
+        status = conversation_setup_make_rules(&c, &permissions);
     if (status) {
-        conversation_finish(&c);
+        conversation_setup_finish(&c);
         return status;
     }
     struct coding_agent_options agent = {
@@ -127,10 +127,10 @@ static int run(const struct invocation *invocation)
     agent.facts = &facts;
     keys_protect(); /* also from keys that the client sets later */
     if (isatty(STDIN_FILENO))
-        complain("this waits for an editor that speaks the protocol; people use acp exec and "
-                 "acp prompt");
+        err_message("this waits for an editor that speaks the protocol; people use acp exec and "
+                    "acp prompt");
     status = coding_agent_run(&agent) ? EXIT_FAILED : EXIT_OK;
-    conversation_finish(&c);
+    conversation_setup_finish(&c);
     return status;
 }
 

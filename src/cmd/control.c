@@ -11,13 +11,13 @@
 #include "cmd/daemon_connect.h"
 
 struct control_options {
-    struct agent_options agent;
-    struct session_options session;
+    struct agent_flags agent;
+    struct session_flags session;
 };
 
 struct control {
     const struct control_options *options;
-    struct conversation conversation;
+    struct conversation_setup setup;
     char socket[OWNER_PATH_SIZE];
     uv_loop_t loop;
     struct visit *visit;
@@ -59,8 +59,8 @@ static void print_json(const struct control *control, const char *action,
     acp_json_write_key(&w, acp_str_from("action"));
     acp_json_write_str(&w, acp_str_from(action));
     acp_json_write_key(&w, acp_str_from("session"));
-    acp_json_write_str(&w, control->conversation.talk.in_store ? control->conversation.talk.session
-                                                               : acp_str_from("unknown"));
+    acp_json_write_str(&w, control->setup.talk.in_store ? control->setup.talk.session
+                                                        : acp_str_from("unknown"));
     if (write)
         write(&w, more);
     acp_json_end_object(&w);
@@ -73,23 +73,23 @@ static void print_json(const struct control *control, const char *action,
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
     static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
-    static const struct conversation_options nothing;
-    struct conversation *c = &control->conversation;
+    static const struct conversation_flags nothing;
+    struct conversation_setup *c = &control->setup;
     struct acp_failure failure = {0};
     int64_t configured;
     control->options = invocation->options;
-    int status =
-        conversation_prepare(c, invocation, &control->options->agent, start ? &nothing : NULL);
+    int status = conversation_setup_prepare(c, invocation, &control->options->agent,
+                                            start ? &nothing : NULL);
     if (!status)
-        status = owner_find(c, control->options->session.session, control->socket);
+        status = daemon_find(c, control->options->session.session, control->socket);
     if (status)
         return status;
     configured = config_number(c->config, CONFIG_TTL);
     uint64_t ttl_ms = configured >= 0 ? (uint64_t) configured : 300000;
-    int err = owner_visit(c, control->socket, start ? &ttl_ms : NULL, &control->loop, &handler,
-                          control, &control->visit, &failure);
+    int err = daemon_connect(c, control->socket, start ? &ttl_ms : NULL, &control->loop, &handler,
+                             control, &control->visit, &failure);
     if (err && err != ACP_ERR_CLOSED) {
-        complain("%s", failure.message);
+        err_message("%s", failure.message);
         return EXIT_FAILED;
     }
     return EXIT_OK;
@@ -97,10 +97,10 @@ static int open_visit(struct control *control, const struct invocation *invocati
 
 static int say_no_session(const struct control *control)
 {
-    complain("%s has no open session here%s%s; `acp prompt %s` begins one",
-             control->conversation.agent.name, control->options->session.session ? " called " : "",
-             control->options->session.session ? control->options->session.session : "",
-             control->conversation.agent.name);
+    err_message("%s has no open session here%s%s; `acp prompt %s` begins one",
+                control->setup.agent.name, control->options->session.session ? " called " : "",
+                control->options->session.session ? control->options->session.session : "",
+                control->setup.agent.name);
     return EXIT_NO_SESSION;
 }
 
@@ -117,13 +117,13 @@ static int run_control(struct control *control, const struct invocation *invocat
         control->status = ask(control);
     (void) uv_run(&control->loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&control->loop);
-    conversation_finish(&control->conversation);
+    conversation_setup_finish(&control->setup);
     return control->status;
 }
 
 static const struct option_group groups[] = {
-    {session_option_rows, offsetof(struct control_options, session)},
-    {agent_option_rows, offsetof(struct control_options, agent)},
+    {session_flag_rows, offsetof(struct control_options, session)},
+    {agent_flag_rows, offsetof(struct control_options, agent)},
     {0},
 };
 
@@ -138,7 +138,7 @@ static void write_cancelled(struct acp_json_writer *w, const void *more)
 
 static void print_cancelled(const struct control *control, bool cancelled)
 {
-    if (control->conversation.format == FORMAT_JSON)
+    if (control->setup.format == SHOW_JSON)
         print_json(control, "cancel_result", write_cancelled, &cancelled);
     else
         out_printf("%s\n", cancelled ? "cancel requested" : "nothing to cancel");
@@ -151,7 +151,7 @@ static void on_cancelled(struct visit *visit, int err, struct acp_raw result, st
     bool cancelled = false;
     (void) visit;
     if (err) {
-        complain("%.*s", (int) why.len, why.ptr);
+        err_message("%.*s", (int) why.len, why.ptr);
         control->status = EXIT_FAILED;
     } else {
         (void) wire_read_flag(result, "cancelled", &cancelled);
@@ -206,12 +206,12 @@ static void on_set(struct visit *visit, int err, struct acp_raw result, struct a
     (void) visit;
     (void) result;
     if (err) {
-        complain("%s cannot be set to %s: %.*s", control->name, control->value, (int) why.len,
-                 why.ptr);
+        err_message("%s cannot be set to %s: %.*s", control->name, control->value, (int) why.len,
+                    why.ptr);
         control->status = EXIT_FAILED;
-    } else if (control->conversation.format == FORMAT_JSON) {
+    } else if (control->setup.format == SHOW_JSON) {
         print_json(control, is_mode ? "mode_set" : "config_set", write_setting, control);
-    } else if (control->conversation.format == FORMAT_QUIET) {
+    } else if (control->setup.format == SHOW_QUIET) {
         out_printf("%s\n", control->value);
     } else {
         out_printf(is_mode ? "%s set: %s\n" : "config set: %s=%s\n", control->name, control->value);
@@ -307,13 +307,13 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
 
 static void print_snapshot(const struct control *control, const struct snapshot *snapshot)
 {
-    const struct conversation *c = &control->conversation;
+    const struct conversation_setup *c = &control->setup;
     const struct wire_status *status = &snapshot->status;
-    if (c->format == FORMAT_JSON) {
+    if (c->format == SHOW_JSON) {
         print_json(control, "status_snapshot", write_snapshot, snapshot);
         return;
     }
-    if (c->format == FORMAT_QUIET) {
+    if (c->format == SHOW_QUIET) {
         out_printf("%s\n", snapshot->state);
         return;
     }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,24 +14,14 @@
 #include "config/redact.h"
 #include "store/store.h"
 
-void complain(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    output_text(output_messages(), acp_str_from("acp: "));
-    output_vprintf(output_messages(), format, args);
-    err_text(acp_str_from("\n"));
-    va_end(args);
-}
-
 /* ---- Configuration --------------------------------------------------------------------------- */
 
 /* We go there as well, so that relative names in other options count from there. */
-static int find_cwd(struct conversation *c, const char *wanted)
+static int find_cwd(struct conversation_setup *c, const char *wanted)
 {
     char path[PATH_MAX];
     if (!realpath(wanted ? wanted : ".", path) || (wanted && chdir(path))) {
-        complain("%s: %s", wanted ? wanted : ".", strerror(errno));
+        err_message("%s: %s", wanted ? wanted : ".", strerror(errno));
         return EXIT_USAGE;
     }
     struct acp_str copy = acp_arena_copy(&c->arena, acp_str_n(path, strlen(path) + 1));
@@ -40,12 +29,12 @@ static int find_cwd(struct conversation *c, const char *wanted)
     return c->cwd ? EXIT_OK : EXIT_FAILED;
 }
 
-int conversation_configure(struct conversation *c, const struct agent_options *agent)
+int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
 {
     static const char *const formats[] = {
-        [FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_QUIET] = "quiet"};
+        [SHOW_TEXT] = "text", [SHOW_JSON] = "json", [SHOW_QUIET] = "quiet"};
     struct acp_buf report;
-    *c = (struct conversation){.format = FORMAT_TEXT};
+    *c = (struct conversation_setup){.format = SHOW_TEXT};
     acp_arena_init(&c->arena, 0);
     int status = find_cwd(c, agent->cwd);
     if (status)
@@ -62,11 +51,11 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
     if (err)
         return EXIT_USAGE;
     const char *format = config_text(c->config, CONFIG_FORMAT);
-    for (int i = FORMAT_TEXT; format && i <= FORMAT_QUIET; i++)
+    for (int i = SHOW_TEXT; format && i <= SHOW_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
-            c->format = (enum output_format) i;
-    if (agent->json_strict && c->format != FORMAT_JSON) {
-        complain("--json-strict goes with --format json only");
+            c->format = (enum show_format) i;
+    if (agent->json_strict && c->format != SHOW_JSON) {
+        err_message("--json-strict goes with --format json only");
         return EXIT_USAGE;
     }
     if (agent->json_strict && err_silence())
@@ -74,7 +63,7 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
     return EXIT_OK;
 }
 
-void conversation_finish(struct conversation *c)
+void conversation_setup_finish(struct conversation_setup *c)
 {
     for (int i = 0; i < PERMIT_COUNT; i++)
         acp_policy_free(c->policies[i]);
@@ -86,7 +75,7 @@ void conversation_finish(struct conversation *c)
 /* ---- The agent ------------------------------------------------------------------------------- */
 
 /* Where none is named and none is configured: this very program. */
-static int take_own_agent(struct conversation *c, struct acp_buf *why)
+static int take_own_agent(struct conversation_setup *c, struct acp_buf *why)
 {
     static const char self[] = "/proc/self/exe";
     char path[PATH_MAX];
@@ -107,20 +96,20 @@ static int take_own_agent(struct conversation *c, struct acp_buf *why)
     return agents_from_argv(c->config, argv, &c->agent, why);
 }
 
-int conversation_start(struct conversation *c, const struct agent_command *agent, const char *cwd,
-                       struct agent_start *ret)
+int conversation_setup_start_agent(struct conversation_setup *c, const struct agent_command *agent,
+                                   const char *cwd, struct agent_start *ret)
 {
     struct acp_buf why;
     acp_buf_init(&why, 4096);
     int err = agents_start(c->config, agent, cwd, ret, &why);
     if (err)
-        complain("%.*s", (int) why.len, why.len ? why.data + why.start : acp_err_text(err));
+        err_message("%.*s", (int) why.len, why.len ? why.data + why.start : acp_err_text(err));
     acp_buf_finish(&why);
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int find_agent(struct conversation *c, const struct invocation *invocation,
-                      const struct agent_options *agent)
+static int find_agent(struct conversation_setup *c, const struct invocation *invocation,
+                      const struct agent_flags *agent)
 {
     struct acp_buf why;
     const char *name = invocation->agent;
@@ -137,7 +126,7 @@ static int find_agent(struct conversation *c, const struct invocation *invocatio
     else
         err = take_own_agent(c, &why);
     if (err)
-        complain("%.*s", (int) why.len, why.len ? why.data + why.start : "");
+        err_message("%.*s", (int) why.len, why.len ? why.data + why.start : "");
     acp_buf_finish(&why);
     /* A program that is not there is no mistake in the command line. */
     return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
@@ -146,7 +135,7 @@ static int find_agent(struct conversation *c, const struct invocation *invocatio
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* One policy for each way to permit: the configured rules, and on top what the way means. */
-static int make_policy(struct conversation *c, enum permit permit)
+static int make_policy(struct conversation_setup *c, enum permit permit)
 {
     struct acp_policy *policy;
     struct acp_policy_rule everything = {0};
@@ -162,20 +151,12 @@ static int make_policy(struct conversation *c, enum permit permit)
     return err;
 }
 
-static enum permit permit_of(const struct conversation *c,
-                             const struct conversation_options *options)
+static enum permit permit_of(const struct conversation_setup *c,
+                             const struct conversation_flags *options)
 {
     const char *configured = config_text(c->config, CONFIG_APPROVE);
-    switch (options->approval) {
-    case APPROVE_ALL:
-        return PERMIT_ALL;
-    case APPROVE_READS:
-        return PERMIT_READS;
-    case APPROVE_NONE:
-        return PERMIT_NONE;
-    default:
-        break;
-    }
+    if (options->permit)
+        return (enum permit) options->permit;
     if (!configured || strcmp(configured, "reads") == 0)
         return PERMIT_READS;
     if (strcmp(configured, "all") == 0)
@@ -183,7 +164,8 @@ static enum permit permit_of(const struct conversation *c,
     return strcmp(configured, "deny") == 0 ? PERMIT_NONE : PERMIT_ASK;
 }
 
-int conversation_make_rules(struct conversation *c, const struct conversation_options *options)
+int conversation_setup_make_rules(struct conversation_setup *c,
+                                  const struct conversation_flags *options)
 {
     struct acp_failure failure = {0};
     struct acp_buf report;
@@ -200,34 +182,34 @@ int conversation_make_rules(struct conversation *c, const struct conversation_op
     c->talk.policy = c->policies[c->permit];
     if (acp_ledger_new(&c->ledger))
         return EXIT_FAILED;
-    const char *state = places_state_dir(config_environment(c->config), &c->arena);
+    const char *state = paths_state_dir(config_environment(c->config), &c->arena);
     if (state)
-        c->talk.ledger_path = places_join(&c->arena, state, "grants.jsonl");
+        c->talk.ledger_path = paths_join(&c->arena, state, "grants.jsonl");
     /* Where that is not possible, it is told when something is to be remembered. */
     if (c->talk.ledger_path)
-        (void) places_make_folders(c->talk.ledger_path);
+        (void) paths_make_folders(c->talk.ledger_path);
     if (c->talk.ledger_path &&
         acp_ledger_load_file(c->ledger, c->talk.ledger_path, NULL, NULL, &failure) < 0)
-        complain("what was permitted for good is not known: %s", failure.message);
+        err_message("what was permitted for good is not known: %s", failure.message);
     c->talk.ledger = c->ledger;
     return EXIT_OK;
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */
 
-const char *conversation_store_path(struct conversation *c)
+const char *conversation_setup_store_path(struct conversation_setup *c)
 {
     const char *path = config_text(c->config, CONFIG_LOG_PATH);
     if (!config_bool(c->config, CONFIG_LOG_ENABLED))
         return NULL;
     if (path)
         return path;
-    const char *data = places_data_dir(config_environment(c->config), &c->arena);
-    return data ? places_join(&c->arena, data, "sessions.db") : NULL;
+    const char *data = paths_data_dir(config_environment(c->config), &c->arena);
+    return data ? paths_join(&c->arena, data, "sessions.db") : NULL;
 }
 
 /* KEY=VALUE each. */
-static int read_settings(struct conversation *c, const struct option_list *list)
+static int read_settings(struct conversation_setup *c, const struct option_list *list)
 {
     struct acp_str_entry *entries =
         acp_arena_alloc(&c->arena, (list->count + 1) * sizeof(*entries));
@@ -242,7 +224,7 @@ static int read_settings(struct conversation *c, const struct option_list *list)
     return EXIT_OK;
 }
 
-static int read_directories(struct conversation *c, const struct option_list *list)
+static int read_directories(struct conversation_setup *c, const struct option_list *list)
 {
     char path[PATH_MAX];
     struct acp_str *directories =
@@ -251,7 +233,7 @@ static int read_directories(struct conversation *c, const struct option_list *li
         return EXIT_FAILED;
     for (size_t i = 0; i < list->count; i++) {
         if (!realpath(list->items[i], path)) {
-            complain("--add-dir %s: %s", list->items[i], strerror(errno));
+            err_message("--add-dir %s: %s", list->items[i], strerror(errno));
             return EXIT_USAGE;
         }
         directories[i] = acp_arena_copy(&c->arena, acp_str_from(path));
@@ -270,7 +252,7 @@ static void write_text(struct acp_json_writer *w, const char *key, const char *t
  * What some agents take in the _meta of session/new: the system prompt, the number of turns, the
  * tools.  Others do not look at it.
  */
-static int write_meta(struct conversation *c, const struct conversation_options *options)
+static int write_meta(struct conversation_setup *c, const struct conversation_flags *options)
 {
     struct acp_buf meta;
     struct acp_json_writer w;
@@ -323,7 +305,7 @@ static struct acp_str text_or(const char *flag, const char *configured)
     return text ? acp_str_from(text) : (struct acp_str){0};
 }
 
-static int make_session(struct conversation *c, const struct conversation_options *options)
+static int make_session(struct conversation_setup *c, const struct conversation_flags *options)
 {
     struct talk_options *talk = &c->talk;
     struct acp_buf report;
@@ -360,16 +342,16 @@ static int make_session(struct conversation *c, const struct conversation_option
     return status;
 }
 
-int conversation_prepare(struct conversation *c, const struct invocation *invocation,
-                         const struct agent_options *agent,
-                         const struct conversation_options *options)
+int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
+                               const struct agent_flags *agent,
+                               const struct conversation_flags *options)
 {
-    int status = conversation_configure(c, agent);
+    int status = conversation_setup_configure(c, agent);
     if (!status)
         status = find_agent(c, invocation, agent);
     struct agent_start start;
     if (!status)
-        status = conversation_start(c, &c->agent, c->cwd, &start);
+        status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
     if (status)
         return status;
     struct talk_options *talk = &c->talk;
@@ -382,7 +364,7 @@ int conversation_prepare(struct conversation *c, const struct invocation *invoca
     talk->agent = acp_str_from(c->agent.name);
     talk->place.cwd = acp_str_from(c->cwd);
     if (!options || !options->no_log)
-        talk->store_path = conversation_store_path(c);
+        talk->store_path = conversation_setup_store_path(c);
     const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
     if (sync && strcmp(sync, "full") == 0)
         talk->store_flags = STORE_FULL_SYNC;
@@ -390,6 +372,6 @@ int conversation_prepare(struct conversation *c, const struct invocation *invoca
     talk->session = acp_str_from(c->id);
     if (!options)
         return EXIT_OK;
-    status = conversation_make_rules(c, options);
+    status = conversation_setup_make_rules(c, options);
     return status ? status : make_session(c, options);
 }

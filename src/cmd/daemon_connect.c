@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "acp/io.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 
-int owner_find(struct conversation *c, const char *name, char ret_socket[OWNER_PATH_SIZE])
+int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[OWNER_PATH_SIZE])
 {
     struct store_session session;
     struct acp_failure failure = {0};
@@ -22,13 +23,13 @@ int owner_find(struct conversation *c, const char *name, char ret_socket[OWNER_P
     if (!err)
         err = owner_socket_path(c->talk.session, ret_socket, &failure);
     if (err) {
-        complain("%s", *failure.message ? failure.message : acp_err_text(err));
+        err_message("%s", *failure.message ? failure.message : acp_err_text(err));
         return EXIT_FAILED;
     }
     return EXIT_OK;
 }
 
-static int launch(struct conversation *c, const char *socket, uint64_t ttl_ms,
+static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl_ms,
                   struct acp_failure *failure)
 {
     struct owner_options options = {
@@ -60,9 +61,9 @@ static int lock_launching(const char *socket)
     return fd;
 }
 
-int owner_visit(struct conversation *c, const char *socket, const uint64_t *ttl_ms, uv_loop_t *loop,
-                const struct visit_handler *handler, void *user, struct visit **ret,
-                struct acp_failure *failure)
+int daemon_connect(struct conversation_setup *c, const char *socket, const uint64_t *ttl_ms,
+                   uv_loop_t *loop, const struct visit_handler *handler, void *user,
+                   struct visit **ret, struct acp_failure *failure)
 {
     /* An owner that is ending has the session for a moment after its door is closed. */
     enum { TRIES = 100, PAUSE_MS = 20 };

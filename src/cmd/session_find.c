@@ -37,7 +37,7 @@ static void find_top(const char *cwd, char top[PATH_MAX])
     (void) snprintf(top, PATH_MAX, "%s", cwd);
 }
 
-static int find_in(struct conversation *c, struct store *store, const char *name,
+static int find_in(struct conversation_setup *c, struct store *store, const char *name,
                    struct store_session *ret, struct acp_failure *failure)
 {
     char folder[PATH_MAX];
@@ -53,11 +53,11 @@ static int find_in(struct conversation *c, struct store *store, const char *name
     return err;
 }
 
-int session_find(struct conversation *c, const char *name, struct store_session *ret,
+int session_find(struct conversation_setup *c, const char *name, struct store_session *ret,
                  struct acp_failure *failure)
 {
     struct store *store;
-    const char *path = conversation_store_path(c);
+    const char *path = conversation_setup_store_path(c);
     if (!path) {
         *failure = (struct acp_failure){.err = ACP_ERR_STATE};
         (void) snprintf(failure->message, sizeof(failure->message),
@@ -72,7 +72,7 @@ int session_find(struct conversation *c, const char *name, struct store_session 
     return err;
 }
 
-int session_find_word(struct conversation *c, struct store *store, const char *word,
+int session_find_word(struct conversation_setup *c, struct store *store, const char *word,
                       struct store_session *ret, struct acp_failure *failure)
 {
     int err = ACP_ERR_MISSING;
@@ -83,7 +83,7 @@ int session_find_word(struct conversation *c, struct store *store, const char *w
     return err;
 }
 
-int session_make(struct conversation *c, const char *name, struct acp_failure *failure)
+int session_make(struct conversation_setup *c, const char *name, struct acp_failure *failure)
 {
     struct store *store = NULL;
     struct store_session row;
@@ -91,7 +91,7 @@ int session_make(struct conversation *c, const char *name, struct acp_failure *f
     c->talk.scope = acp_str_from(c->cwd);
     int err = talk_session_row(&c->talk, &c->arena, &row);
     if (!err)
-        err = store_open(conversation_store_path(c), STORE_CREATE, &store, failure);
+        err = store_open(conversation_setup_store_path(c), STORE_CREATE, &store, failure);
     if (!err)
         err = store_import_begin(store, &row, failure);
     if (!err)
@@ -103,7 +103,7 @@ int session_make(struct conversation *c, const char *name, struct acp_failure *f
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
-static int read_directories(struct conversation *c, struct acp_str json)
+static int read_directories(struct conversation_setup *c, struct acp_str json)
 {
     struct acp_json_reader r;
     struct acp_str *items = NULL;
@@ -123,7 +123,7 @@ static int read_directories(struct conversation *c, struct acp_str json)
 }
 
 /* What was set before comes first, so that flags of now win. */
-static int read_settings(struct conversation *c, struct acp_str json)
+static int read_settings(struct conversation_setup *c, struct acp_str json)
 {
     struct acp_json_reader r;
     struct acp_str_map flags = c->talk.settings;
@@ -153,7 +153,7 @@ static int read_settings(struct conversation *c, struct acp_str json)
 }
 
 /* An agent that npx fetches is told where it is to run. */
-static int start_there(struct conversation *c, struct acp_str cwd)
+static int start_there(struct conversation_setup *c, struct acp_str cwd)
 {
     struct agent_start start;
     const char *folder = acp_arena_copy(&c->arena, cwd).ptr;
@@ -161,13 +161,13 @@ static int start_there(struct conversation *c, struct acp_str cwd)
         return 0;
     if (!folder)
         return ACP_ERR_NOMEM;
-    if (conversation_start(c, &c->agent, folder, &start))
+    if (conversation_setup_start_agent(c, &c->agent, folder, &start))
         return ACP_ERR_STATE;
     c->talk.env = start.env;
     return 0;
 }
 
-int session_continue(struct conversation *c, const struct store_session *session)
+int session_continue(struct conversation_setup *c, const struct store_session *session)
 {
     struct talk_options *talk = &c->talk;
     talk->session = session->id;

@@ -17,7 +17,7 @@
 struct show;
 
 enum show_format {
-    SHOW_TEXT, /* the agent's words as they come; what it does beside them as progress */
+    SHOW_TEXT = 1, /* the agent's words as they come; what it does beside them as progress */
     SHOW_JSON,
     SHOW_QUIET,    /* the answer, once it is known */
     SHOW_MARKDOWN, /* text with headings, to be read later */

@@ -287,7 +287,7 @@ def trace_id(place, size):
 
 
 NOBODY = ["exec", "--policy", "rules.json", "-p", "go", "--", "/bin/false"]
-exact_file("PLACES_MAX_FILE",
+exact_file("PATHS_MAX_FILE",
            lambda place, n: place.write(".config/acp/config.json", "{}" + " " * (n - 2)),
            ["config", "check"], "large")
 exact_file("PROMPT_MAX_TEXT", lambda place, n: place.write("prompt", "p" * n),

@@ -1,0 +1,47 @@
+/* members.h - writing a member of a JSON object in one call. */
+#ifndef LIB_JSON_MEMBERS_H
+#define LIB_JSON_MEMBERS_H
+
+#include "acp/json.h"
+
+static inline void acp_json_put_str(struct acp_json_writer *w, const char *key, struct acp_str text)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_str(w, text);
+}
+
+/* NULL is written as null. */
+static inline void acp_json_put_text(struct acp_json_writer *w, const char *key, const char *text)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    if (text)
+        acp_json_write_str(w, acp_str_from(text));
+    else
+        acp_json_write_null(w);
+}
+
+static inline void acp_json_put_raw(struct acp_json_writer *w, const char *key, struct acp_raw json)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_raw(w, json);
+}
+
+static inline void acp_json_put_i64(struct acp_json_writer *w, const char *key, int64_t number)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_i64(w, number);
+}
+
+static inline void acp_json_put_u64(struct acp_json_writer *w, const char *key, uint64_t number)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_u64(w, number);
+}
+
+static inline void acp_json_put_bool(struct acp_json_writer *w, const char *key, bool value)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_bool(w, value);
+}
+
+#endif
