@@ -116,9 +116,9 @@ enum acp_session_state {
 
 /*
  * An event of a session; valid during the callback.  update, raw and meta are set in addition to
- * the members of the kind.  update is NULL and raw absent for what the role derived itself or from a
- * response; update alone is NULL for an update of a kind that the library does not know.
- * In a tool call, absent fields are unchanged and null ones are reset.
+ * the members of the kind.  update is NULL and raw absent for what the role derived itself or from
+ * a response; update alone is NULL for an update of a kind that the library does not know.  In a
+ * tool call, absent fields are unchanged and null ones are reset.
  *
  * The modes, options and commands of a session come right after it was opened, and again whenever
  * they change, whoever changed them.  If the modes are an option (version 2), a change of that

@@ -20,7 +20,8 @@
  *         static const struct acp_link_handler handler = {.closed = on_closed};
  *         struct acp_link_options options = {.in = fd, .out = fd};
  *         struct acp_link *link;
- *         int err = acp_link_new(loop, &options, acp_client_endpoint(client), &handler, NULL, &link);
+ *         struct acp_endpoint *endpoint = acp_client_endpoint(client);
+ *         int err = acp_link_new(loop, &options, endpoint, &handler, NULL, &link);
  *         if (!err)
  *             uv_run(loop, UV_RUN_DEFAULT); // returns when the link is closed and freed
  *         return err;
@@ -84,7 +85,7 @@ ACP_API const char *acp_io_err_text(int err);
 /*
  * Takes over standard input and output for a protocol: returns duplicates of them, close-on-exec
  * and the caller's to close, and replaces them by /dev/null and standard error.  So a stray printf
- * does not corrupt the protocol, and a child cannot read its messages.  Returns 0 or a system error.
+ * does not corrupt the protocol, and a child cannot read its messages.  0, or a system error.
  */
 ACP_API int acp_stdio_take(int *ret_in, int *ret_out);
 
