@@ -33,9 +33,9 @@ int answer_new(const char *schema_file, struct answer **ret, struct acp_str *ret
         return EXIT_FAILED;
     *ret = answer;
     acp_buf_init(&text, PLACES_MAX_FILE);
-    acp_buf_init(&answer->wish, RECORD_MAX);
+    acp_buf_init(&answer->wish, EVENT_MAX_BYTES);
     acp_buf_init(&answer->faults, (size_t) 64 * 1024);
-    acp_buf_init(&answer->value, RECORD_MAX);
+    acp_buf_init(&answer->value, EVENT_MAX_BYTES);
     int status = EXIT_OK;
     int err = places_read_file(schema_file, &text);
     if (err) {
@@ -102,14 +102,14 @@ bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf
     judge(answer, said);
     if (!answer->faults.len || ++answer->asks >= MAX_ASKS)
         return false;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = acp_buf_printf(&text,
                              "That answer cannot be used:\n%.*sGive the whole answer again, as "
                              "JSON alone that is valid by the schema.",
                              (int) answer->faults.len, answer->faults.data + answer->faults.start);
     acp_content_block_init_text(&block, acp_buf_view(&text));
     if (!err)
-        err = record_write_prompt(&block, 1, body, NULL);
+        err = event_write_prompt(&block, 1, body, NULL);
     acp_buf_finish(&text);
     return !err;
 }

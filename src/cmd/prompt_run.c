@@ -13,7 +13,7 @@ int asking_prepare(struct asking *asking, const struct invocation *invocation,
     struct acp_str wish = {0};
     struct acp_failure failure = {0};
     *asking = (struct asking){.options = options};
-    acp_buf_init(&asking->body, RECORD_MAX);
+    acp_buf_init(&asking->body, EVENT_MAX_BYTES);
     int status = conversation_prepare(&asking->conversation, invocation, agent, options);
     /* Before the agent can put anything in its place. */
     if (!status && options->output &&

@@ -38,7 +38,7 @@ void front_close(struct front *front);
 bool front_has_person(const struct front *front);
 struct show *front_show(struct front *front);
 
-void front_record(struct front *front, const struct record *record);
+void front_record(struct front *front, const struct session_event *record);
 /* False when nothing can be written any more. */
 bool front_flush(struct front *front);
 void front_question(struct front *front, const struct talk_question *question);
