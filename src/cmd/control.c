@@ -28,7 +28,7 @@ struct control {
 
 /* ---- What all of them do --------------------------------------------------------------------- */
 
-static void ignore_record(struct visit *visit, const struct record *record, void *user)
+static void ignore_record(struct visit *visit, const struct session_event *record, void *user)
 {
     (void) visit;
     (void) record;
@@ -53,7 +53,7 @@ static void print_json(const struct control *control, const char *action,
 {
     struct acp_buf line;
     struct acp_json_writer w;
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("action"));

@@ -259,7 +259,7 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
     bool claude = options->max_turns.given || options->allowed_tools;
     if (!options->system_prompt && !options->append_system_prompt && !claude)
         return EXIT_OK;
-    acp_buf_init(&meta, RECORD_MAX);
+    acp_buf_init(&meta, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &meta);
     acp_json_begin_object(&w);
     if (options->system_prompt) {

@@ -29,7 +29,7 @@ struct exec {
 
 /* ---- What the talk tells --------------------------------------------------------------------- */
 
-static void on_record(struct talk *talk, const struct record *record, void *user)
+static void on_record(struct talk *talk, const struct session_event *record, void *user)
 {
     struct exec *exec = user;
     (void) talk;

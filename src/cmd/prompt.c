@@ -38,7 +38,7 @@ static void leave(struct prompt *prompt)
 
 /* ---- What the owner says --------------------------------------------------------------------- */
 
-static void on_record(struct visit *visit, const struct record *record, void *user)
+static void on_record(struct visit *visit, const struct session_event *record, void *user)
 {
     struct prompt *prompt = user;
     (void) visit;

@@ -14,7 +14,7 @@ int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocati
     struct acp_str wish = {0};
     struct acp_failure failure = {0};
     *run = (struct prompt_run){.options = options};
-    acp_buf_init(&run->body, RECORD_MAX);
+    acp_buf_init(&run->body, EVENT_MAX_BYTES);
     int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
     /* Before the agent can put anything in its place. */
     if (!status && options->output &&

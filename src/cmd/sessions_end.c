@@ -15,7 +15,7 @@ static const struct argument session_argument[] = {
 
 /* ---- The owner goes first -------------------------------------------------------------------- */
 
-static void ignore_record(struct visit *visit, const struct record *record, void *user)
+static void ignore_record(struct visit *visit, const struct session_event *record, void *user)
 {
     (void) visit;
     (void) record;

@@ -201,7 +201,7 @@ static bool shows_progress(const struct terminal_front *front)
 }
 
 /* What a person should know is said in any case. */
-static void say_notice(const struct record *record)
+static void say_notice(const struct session_event *record)
 {
     struct acp_arena arena;
     struct acp_str message = {0};
@@ -211,10 +211,10 @@ static void say_notice(const struct record *record)
     acp_arena_finish(&arena);
 }
 
-void terminal_front_record(struct terminal_front *front, const struct record *record)
+void terminal_front_record(struct terminal_front *front, const struct session_event *record)
 {
     (void) show_record(front->show, record);
-    if (record->kind == RECORD_NOTICE && front->options.format != SHOW_JSON &&
+    if (record->kind == EVENT_NOTICE && front->options.format != SHOW_JSON &&
         !shows_progress(front))
         say_notice(record);
 }

@@ -36,7 +36,7 @@ int talk_prompt(struct talk *talk, struct acp_raw body, const struct talk_prompt
     struct talk_prompt *prompt = calloc(1, sizeof(*prompt));
     if (!prompt)
         return ACP_ERR_NOMEM;
-    acp_buf_init(&prompt->body, RECORD_MAX);
+    acp_buf_init(&prompt->body, EVENT_MAX_BYTES);
     int err = talk->stopping ? ACP_ERR_CLOSED : acp_buf_append(&prompt->body, body.ptr, body.len);
     if (err) {
         free_prompt(prompt);
@@ -69,17 +69,15 @@ static void unlink_prompt(struct talk *talk, struct talk_prompt *prompt)
 }
 
 static void record_end(struct talk *talk, const struct talk_prompt *prompt, struct acp_str stop,
-                       enum record_whose whose, struct acp_str message)
+                       enum error_source source, struct acp_str message)
 {
-    static const char *const names[] = {
-        [WHOSE_ACP] = "acp", [WHOSE_AGENT] = "agent", [WHOSE_USER] = "user"};
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from(stop.ptr ? "stopReason" : "whose"));
-    acp_json_write_str(&w, stop.ptr ? stop : acp_str_from(names[whose]));
+    acp_json_write_key(&w, acp_str_from(stop.ptr ? "stopReason" : "source"));
+    acp_json_write_str(&w, stop.ptr ? stop : acp_str_from(error_source_name(source)));
     if (!stop.ptr) {
         if (talk->code) {
             acp_json_write_key(&w, acp_str_from("code"));
@@ -90,13 +88,13 @@ static void record_end(struct talk *talk, const struct talk_prompt *prompt, stru
     }
     acp_json_end_object(&w);
     if (!w.err)
-        talk_record(talk, stop.ptr ? RECORD_STOP : RECORD_ERROR, prompt->request,
+        talk_record(talk, stop.ptr ? EVENT_STOP : EVENT_ERROR, prompt->request,
                     acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
 void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str stop,
-                     enum record_whose whose, struct acp_str message)
+                     enum error_source source, struct acp_str message)
 {
     struct talk_prompt *prompt = talk->prompts;
     struct talk_end end = {
@@ -106,7 +104,7 @@ void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str 
     if (prompt->timed_out)
         end.kind = TALK_TIMEOUT;
     (void) uv_timer_stop(talk->patience);
-    record_end(talk, prompt, stop, whose, message);
+    record_end(talk, prompt, stop, source, message);
     struct store_change change = {.running = acp_some_bool(false), .stop_reason = stop};
     if (talk->log && prompt->given)
         (void) store_log_change(talk->log, &change);
@@ -131,7 +129,7 @@ static void refuse_prompt(struct talk *talk, const struct acp_outcome *outcome)
                         (int) talk->options.agent.len, talk->options.agent.ptr);
         why = acp_str_from(sentence);
     }
-    talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, WHOSE_AGENT, why);
+    talk_end_prompt(talk, TALK_REFUSED, (struct acp_str){0}, ERROR_SOURCE_AGENT, why);
 }
 
 /* The turn is over, one way or the other. */
@@ -149,9 +147,9 @@ static void on_turn_end(struct acp_client_session *session, const struct acp_tur
     talk->noise = 0;
     talk->code = outcome->code;
     if (!outcome->err)
-        talk_end_prompt(talk, TALK_STOPPED, stop->text, WHOSE_AGENT, (struct acp_str){0});
+        talk_end_prompt(talk, TALK_STOPPED, stop->text, ERROR_SOURCE_AGENT, (struct acp_str){0});
     else if (talk->prompts->cancelled || talk->stopping)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), WHOSE_USER,
+        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), ERROR_SOURCE_USER,
                         (struct acp_str){0});
     else
         refuse_prompt(talk, outcome);
@@ -162,7 +160,7 @@ static void on_patience(uv_timer_t *timer)
     struct talk *talk = timer->data;
     struct talk_prompt *prompt = talk->prompts;
     if (talk->state != TALK_READY) {
-        talk_fail(talk, WHOSE_AGENT, 0, "%.*s has not opened a session in time",
+        talk_fail(talk, ERROR_SOURCE_AGENT, 0, "%.*s has not opened a session in time",
                   (int) talk->options.agent.len, talk->options.agent.ptr);
     } else if (prompt && !prompt->cancelled) {
         prompt->timed_out = true;
@@ -210,15 +208,15 @@ static void give_prompt(struct talk *talk, struct talk_prompt *prompt)
     acp_arena_init(&arena, 0);
     prompt->given = true;
     acp_workspace_set_policy(talk->workspace, talk_policy(talk));
-    int err = record_read_prompt(body, &arena, &blocks, NULL);
+    int err = event_read_prompt(body, &arena, &blocks, NULL);
     note_beginning(talk, blocks);
-    talk_record(talk, RECORD_PROMPT, prompt->request, body);
+    talk_record(talk, EVENT_PROMPT, prompt->request, body);
     if (!err)
         err = acp_client_prompt(talk->session, blocks.items, blocks.count, on_turn_end, talk);
     if (err) {
         struct acp_str why = acp_client_error_text(acp_agent_process_client(talk->process));
         talk->code = 0;
-        talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, WHOSE_USER,
+        talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, ERROR_SOURCE_USER,
                         why.len ? why : acp_str_from(acp_err_text(err)));
     } else if (prompt->options.timeout_ms) {
         (void) uv_timer_start(talk->patience, on_patience, prompt->options.timeout_ms, 0);
@@ -292,7 +290,7 @@ static void step_stopping(struct talk *talk)
         return;
     }
     while (talk->prompts)
-        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), WHOSE_USER,
+        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), ERROR_SOURCE_USER,
                         (struct acp_str){0});
     if (!talk_show(talk))
         return; /* a log that is closed does not tell any more what it has kept */
@@ -320,16 +318,17 @@ static bool drop_first(struct talk *talk, struct talk_prompt *prompt)
     if (prompt->given)
         return false;
     if (prompt->cancelled) {
-        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), WHOSE_USER,
+        talk_end_prompt(talk, TALK_STOPPED, acp_str_from("cancelled"), ERROR_SOURCE_USER,
                         (struct acp_str){0});
         return true;
     }
     if (talk->failure) {
         char *failure = talk->failure;
         talk->failure = NULL;
-        talk_record(talk, RECORD_PROMPT, prompt->request,
+        talk_record(talk, EVENT_PROMPT, prompt->request,
                     acp_raw_n(prompt->body.data + prompt->body.start, prompt->body.len));
-        talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, talk->whose, acp_str_from(failure));
+        talk_end_prompt(talk, TALK_FAILED, (struct acp_str){0}, talk->error_source,
+                        acp_str_from(failure));
         free(failure);
         return true;
     }

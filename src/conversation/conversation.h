@@ -57,7 +57,7 @@ struct talk_question {
 
 struct talk_handler {
     /* Something happened, and is kept. */
-    void (*record)(struct talk *talk, const struct record *record, void *user);
+    void (*record)(struct talk *talk, const struct session_event *record, void *user);
     /* That was all for now: time to flush. */
     void (*shown)(struct talk *talk, void *user);
     /* Left out: there is nobody to ask, and the answer is no. */

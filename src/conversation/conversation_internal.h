@@ -77,7 +77,7 @@ struct talk_item {
     bool is_end;
     bool is_kept;      /* or never will be: it may be shown */
     uint64_t question; /* the number of a question that is to be asked now; 0: it is none */
-    struct record record;
+    struct session_event record;
     struct talk_end end;
     char bytes[]; /* the record's body, or the end's texts */
 };
@@ -138,8 +138,8 @@ struct talk {
     uv_timer_t *step;     /* fires at once, from the loop */
     uv_timer_t *patience; /* the agent has so long for what is at hand */
     enum talk_state state;
-    enum record_whose whose; /* fault it is that the session could not be opened */
-    unsigned noise;          /* lines of the agent that are no messages */
+    enum error_source error_source; /* what kept the session from being opened */
+    unsigned noise;                 /* lines of the agent that are no messages */
     bool stopping;
     bool told_stopped;
     bool untitled; /* the session has no title yet */
@@ -188,16 +188,16 @@ struct talk {
 /* talk.c */
 /* Something has happened: the next step is due. */
 void talk_wake(struct talk *talk);
-/* The first prompt is over: stop says why, or, where that is absent, whose fault and message. */
+/* The first prompt is over: stop says why, or, where that is absent, source and message do. */
 void talk_end_prompt(struct talk *talk, enum talk_end_kind kind, struct acp_str stop,
-                     enum record_whose whose, struct acp_str message);
+                     enum error_source source, struct acp_str message);
 char *talk_copy(struct acp_str text);
 
 /* talk_show.c */
 int talk_open_log(struct talk *talk);
-void talk_record(struct talk *talk, enum record_kind kind, uint64_t request, struct acp_raw body);
+void talk_record(struct talk *talk, enum event_kind kind, uint64_t request, struct acp_raw body);
 /* A record with the members given as pairs of name and text, NULL at the end. */
-void talk_record_texts(struct talk *talk, enum record_kind kind, ...);
+void talk_record_texts(struct talk *talk, enum event_kind kind, ...);
 void talk_notice(struct talk *talk, const char *format, ...) ACP_PRINTF(2, 3);
 /* The same for a limit that was reached: once in a turn. */
 void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *format, ...)
@@ -215,7 +215,7 @@ void talk_regulate(struct talk *talk);
 void talk_start_agent(struct talk *talk);
 void talk_stop_agent(struct talk *talk);
 /* No session is to be had; what waits for it fails. */
-void talk_fail(struct talk *talk, enum record_whose whose, int64_t code, const char *format, ...)
+void talk_fail(struct talk *talk, enum error_source source, int64_t code, const char *format, ...)
     ACP_PRINTF(4, 5);
 
 /* talk_settings.c */

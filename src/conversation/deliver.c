@@ -74,7 +74,7 @@ int talk_session_row(const struct talk_options *options, struct acp_arena *arena
                      struct store_session *ret)
 {
     struct acp_buf text;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     *ret = (struct store_session){
         .id = options->session,
         .agent = options->agent,
@@ -143,20 +143,20 @@ static void push(struct talk *talk, struct talk_item *item)
     talk_wake(talk);
 }
 
-void talk_record(struct talk *talk, enum record_kind kind, uint64_t request, struct acp_raw body)
+void talk_record(struct talk *talk, enum event_kind kind, uint64_t request, struct acp_raw body)
 {
     struct talk_item *item = malloc(sizeof(*item) + body.len);
     if (!item)
         return; /* nothing can be said about it either */
     *item = (struct talk_item){
-        .record = {.kind = kind, .request = request, .time = store_now()},
+        .record = {.kind = kind, .turn = request, .time = store_now()},
     };
     (void) memcpy(item->bytes, body.ptr, body.len);
     item->record.body = acp_raw_n(item->bytes, body.len);
     int err = ACP_ERR_STATE;
     if (talk->log && !talk->log_opening)
         err = store_log_append(talk->log, request, item->record.time,
-                               acp_str_from(record_kind_name(kind)), body, &item->record.sequence);
+                               acp_str_from(event_kind_name(kind)), body, &item->record.sequence);
     if (err) {
         item->is_kept = true;
         item->record.sequence = talk->sequence + 1;
@@ -170,7 +170,7 @@ void talk_show_end(struct talk *talk, uint64_t request, const struct talk_end *e
     struct talk_item *item = malloc(sizeof(*item) + end->stop.len + end->message.len);
     if (!item)
         abort(); /* a prompt must end; there is no way left to say so */
-    *item = (struct talk_item){.is_end = true, .end = *end, .record = {.request = request}};
+    *item = (struct talk_item){.is_end = true, .end = *end, .record = {.turn = request}};
     if (end->stop.len)
         (void) memcpy(item->bytes, end->stop.ptr, end->stop.len);
     if (end->message.len)
@@ -213,7 +213,7 @@ bool talk_show(struct talk *talk)
         else if (!item->is_end)
             talk->handler.record(talk, &item->record, talk->user);
         else if (talk->handler.ended)
-            talk->handler.ended(talk, item->record.request, &item->end, talk->user);
+            talk->handler.ended(talk, item->record.turn, &item->end, talk->user);
         free(item);
     }
     if (any && talk->handler.shown)
@@ -233,13 +233,13 @@ void talk_forget_items(struct talk *talk)
 
 /* ---- Records of ours ------------------------------------------------------------------------- */
 
-void talk_record_texts(struct talk *talk, enum record_kind kind, ...)
+void talk_record_texts(struct talk *talk, enum event_kind kind, ...)
 {
     struct acp_buf body;
     struct acp_json_writer w;
     const char *name;
     va_list args;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     va_start(args, kind);
@@ -264,7 +264,7 @@ void talk_notice(struct talk *talk, const char *format, ...)
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    talk_record_texts(talk, RECORD_NOTICE, "message", acp_str_from(message), (const char *) NULL);
+    talk_record_texts(talk, EVENT_NOTICE, "message", acp_str_from(message), (const char *) NULL);
 }
 
 void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *format, ...)
@@ -283,12 +283,12 @@ void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *for
 /* ---- Events of the agent --------------------------------------------------------------------- */
 
 /* What an answer said of modes and options, as the update that would have said the same. */
-static void record_unsaid(struct talk *talk, const struct acp_event *event, enum record_kind kind)
+static void record_unsaid(struct talk *talk, const struct acp_event *event, enum event_kind kind)
 {
     unsigned mode = acp_client_protocol(acp_agent_process_client(talk->process));
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     int err = ACP_ERR_STATE;
     if (event->kind == ACP_EVENT_MODES) {
@@ -332,12 +332,12 @@ static void note_in_row(struct talk *talk, const struct acp_event *event)
 }
 
 /* Without a log nothing has to wait, and what is decoded need not be copied and decoded again. */
-static void show_at_once(struct talk *talk, const struct acp_event *event, enum record_kind kind)
+static void show_at_once(struct talk *talk, const struct acp_event *event, enum event_kind kind)
 {
-    struct record record = {
+    struct session_event record = {
         .kind = kind,
         .sequence = ++talk->sequence,
-        .request = talk_request(talk),
+        .turn = talk_request(talk),
         .time = store_now(),
         .body = event->raw,
         .update = event->update,
@@ -349,7 +349,7 @@ static void show_at_once(struct talk *talk, const struct acp_event *event, enum 
 
 void talk_event(struct talk *talk, const struct acp_event *event)
 {
-    enum record_kind kind = record_kind_of(event);
+    enum event_kind kind = event_kind_of(event);
     if (event->kind == ACP_EVENT_OPTIONS)
         talk_note_options(talk, event->options);
     else if (event->kind == ACP_EVENT_TOOL)

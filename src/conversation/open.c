@@ -15,7 +15,7 @@ enum { START_DEFAULT_MS = 120 * 1000 };
 /* JSON-RPC code: the agent wants a login first. */
 enum { CODE_AUTH_REQUIRED = -32000 };
 
-void talk_fail(struct talk *talk, enum record_whose whose, int64_t code, const char *format, ...)
+void talk_fail(struct talk *talk, enum error_source source, int64_t code, const char *format, ...)
 {
     char message[4000];
     va_list args;
@@ -24,7 +24,7 @@ void talk_fail(struct talk *talk, enum record_whose whose, int64_t code, const c
     va_end(args);
     free(talk->failure);
     talk->failure = talk_copy(acp_str_from(message));
-    talk->whose = whose;
+    talk->error_source = source;
     talk->code = code;
     talk_refuse_settings(talk, acp_str_from(message));
     if (talk->process)
@@ -53,9 +53,9 @@ static void on_exited(struct acp_agent_process *process, const struct acp_proces
     (void) how;
     (void) uv_timer_stop(talk->patience);
     if (!expected && talk->state == TALK_READY && !talk->stopping)
-        talk_record_texts(talk, RECORD_CLOSED, "message", sentence, (const char *) NULL);
+        talk_record_texts(talk, EVENT_CLOSED, "message", sentence, (const char *) NULL);
     if (!expected && talk->state != TALK_READY && !talk->failure)
-        talk_fail(talk, WHOSE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
+        talk_fail(talk, ERROR_SOURCE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
     talk->session = NULL;
     talk->process = NULL;
     talk->replaying = false;
@@ -88,10 +88,10 @@ static void fail_for_agent(struct talk *talk, const struct acp_outcome *outcome,
 {
     struct acp_str agent = talk->options.agent;
     if (outcome->err == ACP_ERR_CLOSED)
-        talk_fail(talk, WHOSE_AGENT, 0, "%.*s", (int) outcome->why.len, outcome->why.ptr);
+        talk_fail(talk, ERROR_SOURCE_AGENT, 0, "%.*s", (int) outcome->why.len, outcome->why.ptr);
     else
-        talk_fail(talk, WHOSE_AGENT, outcome->code, "%.*s %s: %.*s", (int) agent.len, agent.ptr,
-                  what, (int) outcome->why.len, outcome->why.ptr);
+        talk_fail(talk, ERROR_SOURCE_AGENT, outcome->code, "%.*s %s: %.*s", (int) agent.len,
+                  agent.ptr, what, (int) outcome->why.len, outcome->why.ptr);
 }
 
 /* A call of ours that the client role did not even send. */
@@ -100,7 +100,7 @@ static void fail_for_us(struct talk *talk, int err)
     struct acp_str why = acp_client_error_text(acp_agent_process_client(talk->process));
     if (!why.len)
         why = acp_str_from(acp_err_text(err));
-    talk_fail(talk, WHOSE_USER, 0, "%.*s", (int) why.len, why.ptr);
+    talk_fail(talk, ERROR_SOURCE_USER, 0, "%.*s", (int) why.len, why.ptr);
 }
 
 static struct acp_str method_name(const struct acp_auth_method *method)
@@ -126,7 +126,7 @@ static void fail_for_login(struct talk *talk)
         struct acp_str name = method_name(&agent->auth_methods.items[i]);
         (void) acp_buf_printf(&methods, "%s%.*s", i ? ", " : "", (int) name.len, name.ptr);
     }
-    talk_fail(talk, WHOSE_USER, CODE_AUTH_REQUIRED,
+    talk_fail(talk, ERROR_SOURCE_USER, CODE_AUTH_REQUIRED,
               "%.*s needs a login first%s%.*s; try `acp agents login %.*s`",
               (int) talk->options.agent.len, talk->options.agent.ptr,
               methods.len ? ", by one of: " : "", (int) methods.len,
@@ -142,7 +142,7 @@ static void record_open(struct talk *talk, const char *how)
     unsigned mode = acp_client_protocol(client);
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("agent"));
@@ -162,7 +162,7 @@ static void record_open(struct talk *talk, const char *how)
     }
     acp_json_end_object(&w);
     if (!w.err)
-        talk_record(talk, RECORD_OPEN, 0, acp_raw_n(body.data + body.start, body.len));
+        talk_record(talk, EVENT_OPENED, 0, acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
@@ -287,7 +287,7 @@ static void on_logged_in(struct acp_client *client, const struct acp_outcome *ou
     if (talk->state != TALK_STARTING)
         return;
     if (outcome->err)
-        talk_fail(talk, WHOSE_USER, outcome->code, "%.*s did not take the login: %.*s",
+        talk_fail(talk, ERROR_SOURCE_USER, outcome->code, "%.*s did not take the login: %.*s",
                   (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
                   outcome->why.ptr);
     else
@@ -337,8 +337,8 @@ static void on_too_slow(uv_timer_t *timer)
     uint64_t ms = start_time(talk);
     if (talk->prompts)
         talk->prompts->timed_out = ms == talk->prompts->options.timeout_ms;
-    talk_fail(talk, WHOSE_AGENT, 0, "%.*s %s within %g seconds", (int) talk->options.agent.len,
-              talk->options.agent.ptr,
+    talk_fail(talk, ERROR_SOURCE_AGENT, 0, "%.*s %s within %g seconds",
+              (int) talk->options.agent.len, talk->options.agent.ptr,
               talk->state == TALK_STARTING ? "has not answered initialize"
                                            : "has not opened a session",
               (double) ms / 1000);
@@ -368,7 +368,7 @@ void talk_start_agent(struct talk *talk)
                   : ACP_ERR_NOMEM;
     free(cwd);
     if (err) {
-        talk_fail(talk, WHOSE_USER, 0, "%s",
+        talk_fail(talk, ERROR_SOURCE_USER, 0, "%s",
                   *failure.message ? failure.message : acp_err_text(err));
         return;
     }
@@ -377,5 +377,5 @@ void talk_start_agent(struct talk *talk)
     (void) uv_timer_start(talk->patience, on_too_slow, start_time(talk), 0);
     err = acp_client_initialize(acp_agent_process_client(talk->process), on_ready, talk);
     if (err)
-        talk_fail(talk, WHOSE_ACP, 0, "%s", acp_err_text(err));
+        talk_fail(talk, ERROR_SOURCE_ACP, 0, "%s", acp_err_text(err));
 }

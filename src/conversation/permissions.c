@@ -36,7 +36,7 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
     struct acp_buf body;
     struct acp_json_writer w;
     struct acp_str title = action->title.len ? action->title : action->command;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("title"));
@@ -63,7 +63,7 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
     acp_json_write_str(&w, by);
     acp_json_end_object(&w);
     if (!w.err)
-        talk_record(talk, RECORD_PERMISSION, talk_request(talk),
+        talk_record(talk, EVENT_PERMISSION, talk_request(talk),
                     acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
     if (talk->prompts && allow)

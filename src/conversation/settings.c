@@ -148,7 +148,7 @@ static void note_made(struct talk *talk, const struct talk_setting *setting)
         return;
     struct acp_buf text;
     struct acp_json_writer w;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &text);
     acp_json_begin_object(&w);
     for (const struct talk_setting *made = talk->made; made; made = made->next) {
@@ -168,14 +168,14 @@ static void settle(struct talk *talk, const struct acp_outcome *outcome)
     struct talk_setting *setting = talk->settings;
     talk->settings = setting->next;
     if (!outcome->err) {
-        talk_record_texts(talk, RECORD_SETTING, "name", acp_str_from(setting->name), "value",
+        talk_record_texts(talk, EVENT_SETTING, "name", acp_str_from(setting->name), "value",
                           acp_str_from(setting->value), (const char *) NULL);
         note_made(talk, setting);
     }
     if (setting->done)
         setting->done(talk, outcome, setting->user);
     else if (outcome->err)
-        talk_fail(talk, WHOSE_USER, outcome->code, "%.*s cannot be set to %s = %s: %.*s",
+        talk_fail(talk, ERROR_SOURCE_USER, outcome->code, "%.*s cannot be set to %s = %s: %.*s",
                   (int) talk->options.agent.len, talk->options.agent.ptr, setting->name,
                   setting->value, (int) outcome->why.len, outcome->why.ptr);
     free_setting(setting);
@@ -223,7 +223,7 @@ static int set_old_model(struct talk *talk, struct acp_str model)
         .method = acp_str_from("session/set_model"), .reply = on_model_set, .user = talk};
     struct acp_buf params;
     struct acp_json_writer w;
-    acp_buf_init(&params, RECORD_MAX);
+    acp_buf_init(&params, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &params);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("sessionId"));

@@ -144,7 +144,7 @@ static bool same_line(struct acp_str permitted, struct acp_str command)
     struct acp_buf line;
     if (!permitted.len)
         return false;
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     for (size_t i = 0; i < 8 && !same; i++) {
         struct acp_str words[] = {acp_str_from(flags[i % 2]), permitted};
         acp_buf_clear(&line);

@@ -136,15 +136,15 @@ static bool is_for(const struct owner *owner, const struct visitor *visitor, uin
     return false;
 }
 
-static void on_record(struct talk *talk, const struct record *record, void *user)
+static void on_record(struct talk *talk, const struct session_event *record, void *user)
 {
     struct owner *owner = user;
     (void) talk;
     for (struct visitor *v = owner->visitors; v; v = v->next) {
-        if (!v->peer || !is_for(owner, v, record->request))
+        if (!v->peer || !is_for(owner, v, record->turn))
             continue;
         struct acp_json_writer *w = acp_peer_begin_notify(v->peer, acp_str_from("owner/record"));
-        (void) record_write(record, owner->options->talk.session, w);
+        (void) event_write(record, owner->options->talk.session, w);
         (void) acp_peer_commit(v->peer, NULL);
     }
 }

@@ -20,7 +20,7 @@
  *                                                     "agentSession":TEXT,"idleMs":N}
  *                      owner/stop    {}              the owner ends, with the agent
  *   owner -> visitor   owner/queued  {"request":N,"ahead":N}
- *                      owner/record  a record (record.h)
+ *                      owner/record  an event (event.h)
  *                      owner/ask     {"title":TEXT,"description":TEXT,"kind":KIND,"command":TEXT,
  *                                     "paths":[...],"options":[{"id":ID,"name":TEXT,"kind":KIND}]}
  *                                    answered by {"option":ID} or {"allow":BOOL}

@@ -32,12 +32,12 @@ static void on_notification(struct acp_peer *peer, const struct acp_message *mes
 {
     struct visit *visit = user;
     struct acp_arena arena;
-    struct record record;
+    struct session_event record;
     struct acp_str session;
     (void) peer;
     acp_arena_init(&arena, 0);
     if (acp_str_is(message->method, "owner/record")) {
-        if (record_read(message->params, &arena, &record, &session, NULL) == 0)
+        if (event_read(message->params, &arena, &record, &session, NULL) == 0)
             visit->handler.record(visit, &record, visit->user);
     } else if (acp_str_is(message->method, "owner/queued") && visit->handler.queued) {
         uint64_t request = 0;

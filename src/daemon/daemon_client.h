@@ -12,7 +12,7 @@
 struct visit;
 
 struct visit_handler {
-    void (*record)(struct visit *visit, const struct record *record, void *user);
+    void (*record)(struct visit *visit, const struct session_event *record, void *user);
     /* The prompt waits behind so many others. */
     void (*queued)(struct visit *visit, uint64_t request, uint64_t ahead, void *user);
     /* Answered by visit_answer(). */

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     acp_arena_init(&arena, 0);
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     checks[data[0] % 4](acp_raw_n((const char *) data + 1, size - 1), &arena, &text);
     acp_buf_finish(&text);
     acp_arena_finish(&arena);
