@@ -156,7 +156,8 @@ static inline enum kind take_key(struct acp_json_cursor *c, const char *p, uint6
 
 /*
  * p is after the opening quote of a value.  Returns the byte after its closing quote, or NULL.
- * *ret_another: a comma and the quote of another key follow, whose mark is taken.
+ * *ret_another: a comma and the quote of another key follow, whose mark is taken.  Otherwise the
+ * marks are not up to date until take_next() has found another key.
  */
 static inline const char *take_string(struct acp_json_cursor *c, const char *p, uint64_t *marks,
                                       bool *ret_another)
@@ -173,10 +174,7 @@ static inline const char *take_string(struct acp_json_cursor *c, const char *p, 
             return mark + 1;
     }
     const char *quote = string_from_mark(c, p, mark);
-    if (!quote)
-        return NULL;
-    *marks = marks_at(c, quote + 1);
-    return quote + 1;
+    return quote ? quote + 1 : NULL;
 }
 
 /*
@@ -397,7 +395,6 @@ static const char *walk(struct walk *w, const char *p)
             }
         } else {
             p = acp_json_value(c, value, level);
-            marks = p ? marks_at(c, p) : 0;
         }
         if (!p)
             return NULL;

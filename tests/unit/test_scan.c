@@ -485,23 +485,24 @@ static void strings_may_end_anywhere_in_a_block(void **state)
 static const struct {
     const char *head;
     const char *tail;
+    const char *method;
     const char *session;
     const char *key;
 } shapes[] = {
     {"{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'s','update':{'a':'",
-     "','b':{'c':{'d':'e'},'f':{}},'g':'h'},'k':'v'}}", "'s'", "'v'"},
+     "','b':{'c':{'d':'e'},'f':{}},'g':'h'},'k':'v'}}", "'session/update'", "'s'", "'v'"},
     {"{'jsonrpc':'2.0','method':'session/update','params':{'",
-     "':'','sessionId':'s','k':{}},'id':1}", "'s'", "{}"},
-    {"{'jsonrpc':'2.0','method':'session/updates','params':{'a':'", "','sessionId':'s'}}", "'s'",
-     NULL},
-    {"{'jsonrpc':'2.0','id':'", "','result':{'sessionId':'s','a':[{'b':'c'},'d',1],'k':2}}", "'s'",
-     NULL},
-    {"{'params':{'sessionId':'no','k':'no'},'", "':null,'params':{'k':'v'},'method':'m'}", NULL,
-     "'v'"},
-    {"{ 'method' : 'm',\n'params'\t:{'a':'", "' , 'sessionId':'s' ,'b' : { } ,'k':-1} }", "'s'",
-     "-1"},
+     "':'','sessionId':'s','k':{}},'id':1}", "'session/update'", "'s'", "{}"},
+    {"{'jsonrpc':'2.0','method':'session/updates','params':{'a':'", "','sessionId':'s'}}",
+     "'session/updates'", "'s'", NULL},
+    {"{'jsonrpc':'2.0','id':'", "','result':{'sessionId':'s','a':[{'b':'c'},'d',1],'k':2}}", NULL,
+     "'s'", NULL},
+    {"{'params':{'sessionId':'no','k':'no'},'", "':null,'params':{'k':'v'},'method':'m'}", "'m'",
+     NULL, "'v'"},
+    {"{ 'method' : 'm',\n'params'\t:{'a':'", "' , 'sessionId':'s' ,'b' : { } ,'k':-1} }", "'m'",
+     "'s'", "-1"},
     {"{'method':'m','params':{'\\u0061':'",
-     "\\'\\\\','\xc3\xa9':'\xc3\xa9','sessionId':'s','k':'v'}}", "'s'", "'v'"},
+     "\\'\\\\','\xc3\xa9':'\xc3\xa9','sessionId':'s','k':'v'}}", "'m'", "'s'", "'v'"},
 };
 
 /* That scan and validation see the same error, or none. */
@@ -538,8 +539,13 @@ static void members_are_found_anywhere_in_a_block(void **state)
             struct acp_raw exact =
                 test_exact(acp_raw_n(text, write_shape(i, filling, text, sizeof(text))));
             assert_int_equal(acp_scan_message(exact, acp_str_from("k"), &scan, NULL), 0);
-            assert_span(scan.key, shapes[i].key);
+            assert_span(scan.method, shapes[i].method);
             assert_span(scan.session_id, shapes[i].session);
+            assert_span(scan.key, shapes[i].key);
+            if (scan.method.ptr) {
+                assert_int_equal(scan.params.ptr[0], '{');
+                assert_int_equal(acp_json_validate(scan.params, 0, NULL), 0);
+            }
             test_exact_free(exact);
         }
 }
