@@ -6,6 +6,8 @@ static inline const struct acp_splice *next_splice(const struct acp_splice *spli
                                                    const struct acp_splice *last)
 {
     const struct acp_splice *next = NULL;
+    if (count == 1) /* most messages have one id to replace */
+        return !last && splices->span.ptr ? splices : NULL;
     for (const struct acp_splice *s = splices; s < splices + count; s++) {
         if (!s->span.ptr || (last && s->span.ptr < last->span.ptr) ||
             (last && s->span.ptr == last->span.ptr && s <= last))
