@@ -141,6 +141,19 @@ struct acp_action {
  * rawInput.cwd or rawInput.workdir.  Where one of those cannot be read, its JSON is used, so that
  * nothing is lost.  The caller sets cwd and additional.
  *
+ * In the `permission` callback of a client (acp/client.h), the request is made from the question:
+ *
+ *     struct acp_request_permission_request request = {
+ *         .title = question->title, .subject = question->subject, .options = question->options};
+ *     if (question->tool)
+ *         request.tool_call = *question->tool;
+ *     int err = acp_action_from_request(&request, &arena, &action);
+ *     action.session_id = acp_client_session_id(session);
+ *     action.cwd = acp_client_session_cwd(session);
+ *
+ * An agent of version 1 may send the kind only in an earlier update of the tool call; action.kind
+ * is ACP_TOOL_KIND_ABSENT then, and the caller can set it.
+ *
  * The action points into the request and the arena.  ACP_ERR_LIMIT if there are more than
  * ACP_ACTION_MAX_PATHS paths, ACP_ERR_NOMEM.
  */
@@ -226,8 +239,8 @@ ACP_API void acp_policy_free(struct acp_policy *policy);
 ACP_API void acp_policy_set_mode(struct acp_policy *policy, enum acp_policy_mode mode);
 ACP_API enum acp_policy_mode acp_policy_get_mode(const struct acp_policy *policy);
 /*
- * Sets the directory that "~" means, which is copied.  Without one, patterns with "~" match
- * nothing.  ACP_ERR_NOMEM.
+ * Sets the directory that "~" means, an absolute path, which is copied.  Without one, patterns with
+ * "~" match nothing.  ACP_ERR_NOMEM.
  */
 ACP_API int acp_policy_set_home(struct acp_policy *policy, struct acp_str home);
 
@@ -257,7 +270,8 @@ ACP_API const struct acp_policy_rule *acp_policy_rule_at(const struct acp_policy
 
 /*
  * The names used in files, static: "safe", "read-only", "sandbox", "full"; "deny", "ask", "allow";
- * "read", "edit" and so on.
+ * "read", "edit" and so on.  Never NULL: absent and unlisted kinds are "other", and other numbers
+ * "unknown".
  */
 ACP_API const char *acp_policy_mode_name(enum acp_policy_mode mode);
 ACP_API const char *acp_verdict_name(enum acp_verdict verdict);

@@ -249,4 +249,74 @@ def edit_agent_touches_nothing_else(folder):
     assert content(folder) == "one two\ntwo\n"
 
 
+# ---- report-client ----
+
+
+def report(folder, *words, agent=None):
+    agent = agent or [program("edit-agent")]
+    return run(program("report-client"), *words, *agent, cwd=folder,
+               env={**os.environ, "HOME": folder})
+
+
+@case
+def report_client_lets_the_policy_answer(folder):
+    for mode, said, state, why, text in (
+            ("safe", "Nothing was written.", "failed", "denied because nobody is there to be asked",
+             "one two\ntwo\n"),
+            ("read-only", "Nothing was written.", "failed", "denied by the mode", "one two\ntwo\n"),
+            ("sandbox", "Done.", "completed", "allowed by the mode", "one three\nthree\n")):
+        make_file(folder)
+        status, out, err = report(folder, "-p", mode, f"{folder}/file\ntwo\nthree")
+        assert (status, err) == (0, ""), (mode, status, err)
+        assert out.startswith(f"{said}\n[end_turn]\n\nTool calls:\n  edit "), (mode, out)
+        assert f"Decisions:\n  edit     {folder}/file ({why})\n" in out, (mode, out)
+        assert f"({state})\ndiff --git " in out and "+one three\n" in out, (mode, out)
+        assert content(folder) == text, (mode, content(folder))
+
+
+@case
+def report_client_guards_files_and_commands(folder):
+    rules = os.path.join(folder, "rules")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write('{"rules": [{"verdict": "deny", "path": "**/secret"},'
+                   ' {"verdict": "allow", "kinds": ["execute"], "command": "echo *"}]}')
+    with open(os.path.join(folder, "secret"), "w", encoding="utf-8") as file:
+        file.write("key")
+    make_file(folder)
+    for prompt, said, decision in (
+            (f"read {folder}/file", "one two\ntwo\n", ""),
+            (f"read {folder}/secret", "denied by rules[0]",
+             f"read     {folder}/secret (denied by rules[0])"),
+            ("read /etc/passwd", "denied because nobody is there to be asked",
+             "read     /etc/passwd (denied because nobody is there to be asked)"),
+            ("run echo hello", "hello\n", ""),
+            ("run touch made", "denied because nobody is there to be asked",
+             "execute  touch made (denied because nobody is there to be asked)")):
+        decisions = f"\nDecisions:\n  {decision}\n" if decision else ""
+        result = report(folder, "-r", rules, prompt, agent=SCRIPTED)
+        assert result == (0, f"{said}\n[end_turn]\n{decisions}", ""), (prompt, result)
+    assert not os.path.exists(os.path.join(folder, "made"))
+
+
+@case
+def report_client_shows_no_control_characters(folder):
+    status, out, _ = report(folder, "echo a\x1b[2Jb", agent=SCRIPTED)
+    assert (status, out) == (0, "a?[2Jb\n[end_turn]\n"), out
+
+
+@case
+def report_client_says_what_went_wrong(folder):
+    rules = os.path.join(folder, "rules")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write('{"rules": [{"verdict": "maybe"}]}')
+    for words, status, why in (((), 2, "usage: "), (("-p", "none", "hello"), 2, "usage: "),
+                               (("-r", rules, "hello"), 2, "rules[0].verdict"),
+                               (("error",), 1, "the turn failed: no model"),
+                               (("die",), 1, "exited with code 7")):
+        done = report(folder, *words, agent=SCRIPTED if words else [" "])
+        assert done[0] == status and why in done[2], (words, done)
+    done = report(folder, "hello", agent=[os.path.join(folder, "none")])
+    assert done[0] == 1 and "No such file" in done[2], done
+
+
 main()
