@@ -142,8 +142,8 @@ struct acp_job_result {
 };
 
 /*
- * The result of a job; valid during the callback.  A job that is not in the background is gone when
- * this returns.
+ * The result of a job; valid during the callback, which may end the turn.  A job that is not in the
+ * background is gone when this returns.
  */
 typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result, void *user);
 

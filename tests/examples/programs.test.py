@@ -319,4 +319,72 @@ def report_client_says_what_went_wrong(folder):
     assert done[0] == 1 and "No such file" in done[2], done
 
 
+# ---- steps-agent ----
+
+
+def updates(seen, kind):
+    return [m["params"]["update"] for m in seen if m.get("method") == "session/update"
+            and m["params"]["update"]["sessionUpdate"] == kind]
+
+
+@case
+def steps_agent_runs_commands_in_both_versions(folder):
+    for version, plan in ((1, "plan"), (2, "plan_update")):
+        with Peer(program("steps-agent")) as peer:
+            session = peer.open_session(version, folder)
+            peer.prompt(session, "echo first > made\ncat made")
+            seen = peer.until(lambda m: "idle" in str(m) or "stopReason" in str(m))
+            plans = [str(update) for update in updates(seen, plan)]
+            assert [text.count("completed") for text in plans] == [0, 1, 2], (version, plans)
+            assert "first" in str(seen) and "Done." in str(seen), (version, seen)
+            with open(os.path.join(folder, "made"), encoding="utf-8") as file:
+                assert file.read() == "first\n"
+            assert peer.finish()[0] == 0
+
+
+@case
+def steps_agent_stops_at_what_fails(folder):
+    result = poll_client("-m", "true\nexit 4\ntouch made", "--", program("steps-agent"), cwd=folder)
+    assert result == (0, "exit status 4\n[end_turn]\n", ""), result
+    assert os.listdir(folder) == []
+
+
+@case
+def steps_agent_says_why_a_client_runs_no_command(folder):
+    with Peer(program("steps-agent")) as peer:
+        peer.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {"terminal": True}})
+        session = peer.new_session(folder)
+        peer.prompt(session, "make")
+        made = peer.until(lambda m: m.get("method") == "terminal/create")[-1]
+        assert made["params"]["command"] == "make", made
+        peer.send({"id": made["id"], "error": {"code": -32603, "message": "no terminals today"}})
+        seen = peer.until(lambda m: "stopReason" in str(m))
+        assert "no terminals today" in str(updates(seen, "agent_message_chunk")), seen
+
+
+@case
+def steps_agent_ends_the_command_of_a_cancelled_turn(folder):
+    os.mkfifo(f"{folder}/pid")
+    for version in (1, 2):
+        with Peer(program("steps-agent")) as peer:
+            session = peer.open_session(version, folder)
+            peer.prompt(session, "echo $$ > pid; exec sleep 1000")
+            with open(f"{folder}/pid", encoding="utf-8") as file:
+                pid = file.read().strip()
+            peer.send({"method": "session/cancel", "params": {"sessionId": session}})
+            seen = peer.until(lambda m: "idle" in str(m) or "stopReason" in str(m))
+            assert "cancelled" in str(seen[-1]), (version, seen)
+            assert not os.path.exists(f"/proc/{pid}"), (version, pid)
+            assert peer.finish()[0] == 0
+
+
+@case
+def steps_agent_ends_its_command_when_its_client_has_gone(folder):
+    with Peer(program("steps-agent")) as peer:
+        session = peer.open_session(2, folder)
+        peer.prompt(session, "echo ready; exec sleep 1000")
+        peer.until(lambda m: "terminal_output_chunk" in str(m))
+        assert peer.finish()[0] == 0
+
+
 main()
