@@ -57,18 +57,19 @@ static void replace_text(char **text, struct acp_str by)
 
 static struct tool *find_tool(struct report *report, struct acp_str id)
 {
-    struct tool **at = &report->tools;
-    while (*at && !acp_str_is(id, (*at)->id))
-        at = &(*at)->next;
-    if (*at)
-        return *at;
+    struct tool **end = &report->tools;
+    for (struct tool *tool = *end; tool; tool = tool->next) {
+        if (acp_str_is(id, tool->id))
+            return tool;
+        end = &tool->next;
+    }
     struct tool *tool = calloc(1, sizeof(*tool));
     if (!tool || !(tool->id = acp_str_dup(id))) {
         free(tool);
         return NULL;
     }
     acp_buf_init(&tool->patch, MAX_TEXT);
-    *at = tool;
+    *end = tool;
     return tool;
 }
 
