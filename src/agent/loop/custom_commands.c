@@ -106,17 +106,16 @@ void agent_session_list_custom_commands(struct agent_session *session, struct ac
         (void) memcpy(list.items, commands->items, commands->count * sizeof(*list.items));
     tools_list_notes(session->tools, acp_str_from(path), list_file, &list);
     *commands = (struct acp_available_command_list){list.items, list.count};
-    session->commands_cut = list.more && !session->commands_told;
+    if (list.more && session->commands == AGENT_COMMANDS_LISTED)
+        session->commands = AGENT_COMMANDS_CUT;
 }
 
 void agent_session_warn_commands_cut(struct agent_session *session)
 {
-    if (!session->commands_cut ||
-        !agent_session_warn(session, "this project has more than 100 commands in "
-                                     ".acp/commands; the others are not listed"))
-        return;
-    session->commands_cut = false;
-    session->commands_told = true;
+    static const char sentence[] =
+        "this project has more than 100 commands in .acp/commands; the others are not listed";
+    if (session->commands == AGENT_COMMANDS_CUT && agent_session_warn(session, sentence))
+        session->commands = AGENT_COMMANDS_CUT_REPORTED;
 }
 
 static void warn_cut(struct agent_session *session, struct acp_str name)
