@@ -110,7 +110,7 @@ static int run(const struct invocation *invocation)
                               : acp_policy_get_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
         .ledger = c.ledger,
-        .ledger_path = c.talk.ledger_path,
+        .ledger_path = c.conversation.ledger_path,
         .launch_folder = launch_folder(&c),
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,

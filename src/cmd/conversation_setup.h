@@ -23,15 +23,15 @@ struct conversation_setup {
     bool own_agent;    /* the agent is this very program */
     bool fail_unasked; /* where nobody can be asked, the run fails */
     const char *cwd;   /* absolute */
-    struct talk_options talk;
+    struct conversation_options conversation;
     char id[40]; /* a new one, for a session that is made */
     struct acp_arena arena;
 };
 
 /*
- * Loads the configuration and puts the flags on top.  What is wrong is printed to the standard
- * error, and the exit status is returned; EXIT_OK when all is well.  conversation_setup_finish() is due
- * in any case.  options may be NULL: only the agent, the place and the log are prepared then.
+ * Loads the configuration and applies the flags.  Prints what is wrong on standard error and
+ * returns the exit status, EXIT_OK if nothing is.  Call conversation_setup_finish() in any case.
+ * options may be NULL: then only the agent, the folder and the log are prepared.
  */
 int conversation_setup_prepare(struct conversation_setup *setup,
                                const struct invocation *invocation, const struct agent_flags *agent,

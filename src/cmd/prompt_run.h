@@ -23,7 +23,10 @@ struct prompt_run {
     int status; /* the exit status, so far */
 };
 
-/* Reads configuration, schema and prompt.  The exit status; prompt_run_finish() is due in any case. */
+/*
+ * Reads configuration, schema and prompt; returns the exit status.  Call prompt_run_finish() in any
+ * case.
+ */
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
                        const struct agent_flags *agent, const struct conversation_flags *options);
 /* The front of it, on its loop. */
@@ -33,7 +36,7 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
  * A prompt has ended: sets the status.  True when the agent is to be asked again, because its
  * answer is not what --schema wants; body is the next prompt then.
  */
-bool prompt_run_ended(struct prompt_run *run, const struct talk_end *end);
+bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end);
 /* Shows the last of it and writes --output.  The loop must have run to its end. */
 int prompt_run_close(struct prompt_run *run);
 void prompt_run_finish(struct prompt_run *run);

@@ -39,14 +39,15 @@ void terminal_front_close(struct terminal_front *front);
 bool terminal_front_has_person(const struct terminal_front *front);
 struct show *terminal_front_show(struct terminal_front *front);
 
-void terminal_front_record(struct terminal_front *front, const struct record *record);
+void terminal_front_record(struct terminal_front *front, const struct session_event *record);
 /* False when nothing can be written any more. */
 bool terminal_front_flush(struct terminal_front *front);
-void terminal_front_question(struct terminal_front *front, const struct talk_question *question);
+void terminal_front_question(struct terminal_front *front,
+                             const struct permission_question *question);
 void terminal_front_question_gone(struct terminal_front *front, uint64_t number);
 
 /* The exit status of a prompt's end; says what is to be said about it. */
-int terminal_front_status(struct terminal_front *front, const struct talk_end *end);
+int terminal_front_status(struct terminal_front *front, const struct prompt_end *end);
 /* Whether a signal has asked us to end. */
 bool terminal_front_interrupted(const struct terminal_front *front);
 
