@@ -183,9 +183,9 @@ static void on_called(struct mcp_call *call, const struct mcp_result *result, vo
     if (!tool_resume(run))
         return;
     ((struct serving *) run->own)->call = NULL;
-    tool_say_text(run, result->text);
+    tool_append(run, result->text);
     if (result->cut)
-        tool_say(run, "\n[There is more; this is what fits.]");
+        tool_printf(run, "\n[There is more; this is what fits.]");
     tool_finish(run, result->err || result->is_error ? TOOL_FAILED : TOOL_COMPLETED);
 }
 
@@ -246,10 +246,10 @@ static int prepare_wrong_call(struct tool_run *run)
     struct acp_str name = acp_str_from("");
     tool_get_str(run, "tool", &name);
     if (name.len)
-        tool_say_unknown(run, name);
+        tool_print_unknown(run, name);
     else
-        tool_say(run, "\"tool\" must be the name of a tool of an MCP server, and \"arguments\" "
-                      "its arguments.");
+        tool_printf(run, "\"tool\" must be the name of a tool of an MCP server, and \"arguments\" "
+                         "its arguments.");
     return ACP_ERR_TYPE;
 }
 

@@ -90,7 +90,7 @@ int agent_session_set_mode(struct agent_session *session, struct acp_str mode,
                         (int) mode.len, mode.ptr);
         return ACP_ERR_UNKNOWN;
     }
-    if (found == ACP_POLICY_SANDBOX && !toolbox_has_jail(session->agent->box, failure))
+    if (found == ACP_POLICY_SANDBOX && !toolbox_has_sandbox(session->agent->box, failure))
         return ACP_ERR_STATE;
     int err = agent_session_use_mode(session, found);
     if (err) {
@@ -387,7 +387,7 @@ bool coding_agent_check_folder(struct acp_session *role_session)
 static bool has_sandbox(struct coding_agent *agent, struct acp_session *role_session)
 {
     struct acp_failure failure = {0};
-    if (agent->options->mode != ACP_POLICY_SANDBOX || toolbox_has_jail(agent->box, &failure))
+    if (agent->options->mode != ACP_POLICY_SANDBOX || toolbox_has_sandbox(agent->box, &failure))
         return true;
     (void) acp_session_reject(role_session, CODE_INTERNAL, acp_str_from(failure.message));
     return false;

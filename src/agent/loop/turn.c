@@ -530,7 +530,7 @@ void agent_turn_begin(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
     agent_session_title_from_prompt(session, turn->prompt.parts, turn->prompt.count);
-    tools_begin_turn(session->tools);
+    tools_start_turn(session->tools);
     agent_session_send_warning(session);
     agent_session_report_servers(session);
     agent_session_warn_commands_cut(session);
