@@ -87,8 +87,8 @@ struct daemon {
 };
 
 /*
- * Opens a daemon on a loop, which runs as long as it does.  Closes listener_fd, which listens at its
- * socket, when it ends.
+ * Opens a daemon on a loop, which runs as long as it does.  When it ends, it closes listener_fd,
+ * which listens at its socket.
  */
 int daemon_open(struct daemon *daemon, uv_loop_t *loop, const struct daemon_options *options,
                 int listener_fd);

@@ -1,4 +1,4 @@
-/* Conversations without processes: prompts and their ends, subscribers, questions, the agent's death. */
+/* Conversations without processes: prompts, subscribers, questions, the death of the agent. */
 #include "store_help.h"
 
 #include <string.h>
