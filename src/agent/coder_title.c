@@ -164,5 +164,7 @@ void coding_turn_ended(struct coding *coding)
         return;
     coding->title_due = true;
     coder->title_timer.data = coder;
-    (void) uv_timer_start(&coder->title_timer, on_moment, MOMENT_MS, 0);
+    /* Turns that end meanwhile do not put it off: titles would all be asked for at once then. */
+    if (!uv_is_active((uv_handle_t *) &coder->title_timer))
+        (void) uv_timer_start(&coder->title_timer, on_moment, MOMENT_MS, 0);
 }

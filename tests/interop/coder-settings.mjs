@@ -98,6 +98,19 @@ async function titles() {
         assert.ok(sessions.some(({ title }) => title === "Apples and pears")));
     });
 
+  await kase(name("turns of other sessions do not put a title off"), async (keep) => {
+    const coder = await openTitled(keep, ["--max-sessions", "100000"], TITLED, HM);
+    const { client, folder } = coder;
+    const asked = () => coder.requests().some(({ asked: { tools } }) => tools.length === 0);
+    const end = Date.now() + 10000;
+    await coder.stops("one", "end_turn");
+    while (!asked() && Date.now() < end) {
+      const { sessionId } = await client.request("session/new", { cwd: folder, mcpServers: [] });
+      await client.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "another" }] });
+    }
+    assert.ok(asked(), "a title was asked for while turns went on ending");
+  });
+
   await kase(name("a title that the user gives stays"), async (keep) => {
     const coder = await openTitled(keep, [], { ...TITLED, reply: [{ wait: 300 }, ...TITLED.reply] }, HM);
     await coder.stops("one", "end_turn");
