@@ -78,6 +78,9 @@ enum { CODER_MAX_NAME = 1024 };
 /* The name of a chat of an IDE. */
 enum { CODER_CHAT_SIZE = 128 };
 
+/* Most titles fit: one that comes late in memory of its own would hold a page in an idle session. */
+enum { CODER_TITLE_ROOM = 104 };
+
 /* A session; the user pointer of the role's. */
 struct coding {
     struct coder *coder;
@@ -98,7 +101,7 @@ struct coding {
     struct forking *forking; /* what waits to become this one's log, or NULL */
     uint64_t used;           /* when, last; the loop's time */
     uint64_t turns;
-    char *title;
+    char *title;                 /* in title_room where it fits */
     bool title_wanted;           /* it is but the first words: the model may give a better one */
     bool title_due;              /* and will be asked in a moment */
     struct model_reply *titling; /* on its way, or NULL */
@@ -109,8 +112,9 @@ struct coding {
     uint64_t calls;             /* of tools, so far: their ids */
     uint64_t compactions;       /* likewise */
     char chat[CODER_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
-    struct work *work;          /* the turn at hand, or NULL */
-    char *warning;              /* that could not be sent yet, or NULL */
+    char title_room[CODER_TITLE_ROOM];
+    struct work *work; /* the turn at hand, or NULL */
+    char *warning;     /* that could not be sent yet, or NULL */
 };
 
 /* A prompt until the model is asked; its parts are in the turn's arena. */

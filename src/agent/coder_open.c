@@ -557,6 +557,7 @@ static void on_idle_time(uv_timer_t *timer)
         history_free(coding->history);
         coding->history = NULL;
         coding_free_context(coding);
+        tools_close_roots(coding->tools);
         slept++;
     }
     /* What was freed in small pieces stays with the process otherwise. */

@@ -205,10 +205,10 @@ void coder_set_option(struct acp_session *session, acp_call call,
 
 int coding_keep_title(struct coding *coding, struct acp_str title)
 {
-    char *copy = acp_str_copy(title);
+    char *copy = acp_str_copy_to_room(title, coding->title_room, sizeof(coding->title_room));
     if (!copy)
         return ACP_ERR_NOMEM;
-    free(coding->title);
+    acp_str_free_from_room(coding->title, coding->title_room);
     coding->title = copy;
     return 0;
 }
@@ -294,7 +294,7 @@ void coding_free(struct coding *coding)
     coding_free_context(coding);
     if (coding->log)
         store_log_close(coding->log);
-    free(coding->title);
+    acp_str_free_from_room(coding->title, coding->title_room);
     free(coding->model);
     free(coding->warning);
     free(coding);

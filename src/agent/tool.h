@@ -154,7 +154,7 @@ struct tools {
     struct tools_options options;
     struct tool_roots *roots; /* opened when first used */
     struct tool_run *runs;
-    struct undo *undo;
+    struct undo undo;
     struct tool_background *background; /* so many places, once there was one; or NULL */
     size_t background_count;
     uint64_t next_background;

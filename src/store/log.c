@@ -125,7 +125,6 @@ static void log_free(struct store_log *log)
             log->next->link = log->link;
     }
     store_claim_release(&log->claim);
-    request_free(log->close);
     free(log);
 }
 
@@ -138,11 +137,6 @@ static struct store_log *log_new(struct store_writer *w, struct acp_str id, void
     log->writer = w;
     log->user = user;
     (void) snprintf(log->id, sizeof(log->id), "%.*s", (int) id.len, id.ptr);
-    log->close = request_new(REQUEST_CLOSE, log);
-    if (!log->close) {
-        log_free(log);
-        return NULL;
-    }
     return log;
 }
 
@@ -277,9 +271,12 @@ void store_log_close(struct store_log *log)
     if (log->closing)
         return;
     log->closing = true;
-    /* Without memory for that it is let go with the writer. */
-    if (!log->writer->closing && push_request(log->writer, log->close) == 0)
-        log->close = NULL;
+    if (log->writer->closing)
+        return;
+    /* Without memory for that it is closed with the writer. */
+    struct request *request = request_new(REQUEST_CLOSE, log);
+    if (request && push_request(log->writer, request))
+        request_free(request);
 }
 
 struct acp_str store_log_id(const struct store_log *log)

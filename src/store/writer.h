@@ -60,7 +60,6 @@ struct store_log {
     struct store_log *next;
     struct store_log **link;
     struct store_claim claim;
-    struct request *close; /* made in advance: letting go cannot fail */
     void *user;
     char id[80];
     uint64_t last_seq;
