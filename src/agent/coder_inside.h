@@ -78,7 +78,7 @@ enum { CODER_MAX_NAME = 1024 };
 /* The name of a chat of an IDE. */
 enum { CODER_CHAT_SIZE = 128 };
 
-/* Most titles fit: one that comes late in memory of its own would hold a page in an idle session. */
+/* Most titles fit here: memory of their own, which comes late, would hold a page when idle. */
 enum { CODER_TITLE_ROOM = 104 };
 
 /* A session; the user pointer of the role's. */

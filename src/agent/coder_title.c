@@ -13,6 +13,7 @@
 
 enum {
     MOMENT_MS = 200,
+    MAX_ASKED = 8,    /* titles that are asked for at a time */
     MAX_FIRST = 60,   /* bytes of the first words */
     MAX_TITLE = 100,  /* bytes of the model's title */
     MAX_WORDS = 6,    /* and words */
@@ -121,6 +122,29 @@ static bool has_control(struct acp_str text)
     return false;
 }
 
+/* ---- When ------------------------------------------------------------------------------------ */
+
+static void on_moment(uv_timer_t *timer);
+
+/* Titles that are due are asked for after so many milliseconds. */
+static void ask_later(struct coder *coder, uint64_t ms)
+{
+    uv_handle_t *handle = (uv_handle_t *) &coder->title_timer;
+    coder->title_timer.data = coder;
+    if (!uv_is_closing(handle))
+        (void) uv_timer_start(&coder->title_timer, on_moment, ms, 0);
+}
+
+/* One request less is on its way: the next of those that wait has its turn. */
+static void make_way(struct coder *coder)
+{
+    const struct coding *coding = coder->first;
+    while (coding && !coding->title_due)
+        coding = coding->next;
+    if (coding)
+        ask_later(coder, 0);
+}
+
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
 {
     struct coding *coding = user;
@@ -132,28 +156,36 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         (void) coding_set_title(coding, title);
     coding->title_wanted = false; /* once is enough, also when nothing came of it */
     model_reply_free(reply);
+    make_way(coding->coder);
 }
 
 void coding_drop_title(struct coding *coding)
 {
+    bool had = coding->titling;
     model_reply_free(coding->titling);
     coding->titling = NULL;
     coding->title_wanted = false;
+    if (had)
+        make_way(coding->coder);
 }
-
-/* ---- When ------------------------------------------------------------------------------------ */
 
 static void on_moment(uv_timer_t *timer)
 {
     static const struct model_handler handler = {.end = on_end};
     struct coder *coder = timer->data;
-    for (struct coding *coding = coder->first; coding; coding = coding->next) {
+    int asked = 0;
+    for (const struct coding *coding = coder->first; coding; coding = coding->next)
+        asked += coding->titling != NULL;
+    for (struct coding *coding = coder->first; coding && asked < MAX_ASKED; coding = coding->next) {
         if (!coding->title_due)
             continue;
         coding->title_due = false;
-        if (coding->title_wanted && !coding->titling && !coding_is_disabled(coding) &&
-            ask(coding, &handler))
+        if (!coding->title_wanted || coding->titling || coding_is_disabled(coding))
+            continue;
+        if (ask(coding, &handler))
             coding->title_wanted = false;
+        else
+            asked++;
     }
 }
 
@@ -163,8 +195,7 @@ void coding_turn_ended(struct coding *coding)
     if (!coding->title_wanted || coding->titling)
         return;
     coding->title_due = true;
-    coder->title_timer.data = coder;
     /* Turns that end meanwhile do not put it off: titles would all be asked for at once then. */
     if (!uv_is_active((uv_handle_t *) &coder->title_timer))
-        (void) uv_timer_start(&coder->title_timer, on_moment, MOMENT_MS, 0);
+        ask_later(coder, MOMENT_MS);
 }
