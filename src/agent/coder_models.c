@@ -179,6 +179,8 @@ int coding_ask(struct coding *coding, struct model_ask *ask, const struct model_
         list_used(coding);
         model_service_facts(service, ask->model, &facts);
         ask->limits = (struct model_limits){.window = facts.context, .max_output = facts.output};
+        ask->thinking = facts.thinking;
+        ask->efforts = facts.efforts;
         return model_ask(service, ask, handler, user, ret, failure);
     }
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};
