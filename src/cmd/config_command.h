@@ -2,13 +2,13 @@
 #ifndef SRC_CMD_CONFIG_COMMAND_H
 #define SRC_CMD_CONFIG_COMMAND_H
 
-#include "cmd/config.h"
-#include "cmd/option.h"
+#include "cli/option.h"
+#include "config/config.h"
 
-struct config_place_options {
+struct config_flags {
     const char *cwd;
 };
-extern const struct option config_option_rows[];
+extern const struct option config_flag_rows[];
 
 /* The process's own environment. */
 const char *const *config_command_environment(void);

@@ -2,8 +2,8 @@
 #ifndef SRC_CMD_PROMPT_TEXT_H
 #define SRC_CMD_PROMPT_TEXT_H
 
-#include "cmd/command.h"
-#include "cmd/conversation_options.h"
+#include "cli/command.h"
+#include "cmd/shared_options.h"
 
 /* Longer prompts are refused; so are larger images, before they grow by a third in base64. */
 enum { PROMPT_MAX_TEXT = 16 * 1024 * 1024, PROMPT_MAX_IMAGE = 20 * 1024 * 1024 };
@@ -14,8 +14,7 @@ enum { PROMPT_MAX_TEXT = 16 * 1024 * 1024, PROMPT_MAX_IMAGE = 20 * 1024 * 1024 }
  * which may be empty, is one more block of text.  Prints what is wrong and returns the exit status;
  * EXIT_OK when all is well.
  */
-int prompt_text_read(const struct invocation *invocation,
-                     const struct conversation_options *options, struct acp_str extra,
-                     struct acp_buf *ret_body);
+int prompt_text_read(const struct invocation *invocation, const struct conversation_flags *options,
+                     struct acp_str extra, struct acp_buf *ret_body);
 
 #endif

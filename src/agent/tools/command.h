@@ -2,7 +2,7 @@
 #ifndef SRC_AGENT_TOOLS_COMMAND_H
 #define SRC_AGENT_TOOLS_COMMAND_H
 
-#include "agent/tool.h"
+#include "agent/toolkit/tool.h"
 
 /* Kept of a command's output: its end. */
 enum { COMMAND_OUTPUT_BYTES = 48 * 1024 };
@@ -15,6 +15,6 @@ void command_how(const struct acp_job_result *result, char *out, size_t size);
 
 /* Starts one that runs on, and ends the run.  Takes over its sandbox, which may be NULL. */
 void background_start(struct tool_run *run, const struct acp_job_options *options,
-                      struct sandbox_run *jailed);
+                      struct sandbox_run *sandbox_run);
 
 #endif

@@ -5,9 +5,9 @@
 #ifndef SRC_AGENT_TOOLS_SEARCH_H
 #define SRC_AGENT_TOOLS_SEARCH_H
 
-#include "agent/tool.h"
+#include "agent/toolkit/file_walk.h"
+#include "agent/toolkit/tool.h"
 #include "agent/tools/pattern.h"
-#include "agent/walk.h"
 
 /*
  * What the rules say of a file that is opened, asked on the thread: copies of all that decides, so
@@ -45,11 +45,11 @@ struct search {
 
 /*
  * For prepare: reads "path", which may be missing, checks it, and makes run->own.  Not 0 after
- * tool_say().
+ * tool_printf().
  */
 int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t own_size,
                    struct search **ret);
-/* For prepare: reads a pattern for files, when it is there.  Not 0 after tool_say(). */
+/* For prepare: reads a pattern for files, when it is there.  Not 0 after tool_printf(). */
 int search_read_pattern(struct tool_run *run, const char *key, struct search *search);
 /* How a path is told. */
 const char *search_path(const struct search *search, const char *path);

@@ -1,0 +1,105 @@
+/* prompt_run.c - what exec and prompt share. */
+#include "cmd/prompt_run.h"
+
+#include <errno.h>
+
+#include "acp/io.h"
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "cmd/prompt_text.h"
+
+int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
+                       const struct agent_flags *agent, const struct conversation_flags *options)
+{
+    struct acp_str wish = {0};
+    struct acp_failure failure = {0};
+    *run = (struct prompt_run){.options = options};
+    acp_buf_init(&run->body, EVENT_MAX_BYTES);
+    int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
+    /* Before the agent can put anything in its place. */
+    if (!status && options->output &&
+        output_file_open(&run->output, options->output, 0666, &failure)) {
+        err_message("--output %s: %s", options->output, failure.message);
+        status = EXIT_USAGE;
+    }
+    if (!status && options->schema)
+        status = output_schema_new(options->schema, &run->schema, &wish);
+    return status ? status : prompt_text_read(invocation, options, wish, &run->body);
+}
+
+int prompt_run_open(struct prompt_run *run, bool verbose,
+                    const struct terminal_front_handler *handler, void *user)
+{
+    struct terminal_front_options options = {
+        .format = run->setup.format,
+        .session = run->setup.conversation.session,
+        .verbose = verbose,
+        .fail_unasked = run->setup.fail_unasked,
+    };
+    return terminal_front_new(&run->loop, &options, handler, user, &run->front);
+}
+
+bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end)
+{
+    struct show *show = terminal_front_show(run->front);
+    run->status = terminal_front_status(run->front, end);
+    if (run->status != EXIT_OK || !run->schema)
+        return false;
+    acp_buf_clear(&run->body);
+    if (output_schema_retry(run->schema, show_answer(show), &run->body))
+        return true;
+    run->status = output_schema_status(run->schema);
+    show_set_answer(show, output_schema_value(run->schema));
+    return false;
+}
+
+int prompt_run_close(struct prompt_run *run)
+{
+    const char *output = run->options->output;
+    if (!run->front)
+        return run->status;
+    int unwritten = show_flush(terminal_front_show(run->front));
+    /* Who reads no more knows. */
+    if (unwritten && unwritten != acp_err_from_errno(EPIPE))
+        err_message("the answer cannot be written: %s", acp_io_err_text(unwritten));
+    if (unwritten && run->status == EXIT_OK)
+        run->status = EXIT_FAILED;
+    if (run->status == EXIT_OK && output)
+        run->status = output_file_write_answer(&run->output, output,
+                                               show_answer(terminal_front_show(run->front)));
+    terminal_front_free(run->front);
+    return run->status;
+}
+
+void prompt_run_finish(struct prompt_run *run)
+{
+    output_schema_free(run->schema);
+    output_file_close(&run->output);
+    acp_buf_finish(&run->body);
+    conversation_setup_finish(&run->setup);
+}
+
+struct acp_raw prompt_run_body(const struct prompt_run *run)
+{
+    return acp_raw_n(run->body.data + run->body.start, run->body.len);
+}
+
+uint64_t prompt_run_timeout(const struct prompt_run *run)
+{
+    int64_t configured = config_number(run->setup.config, CONFIG_TIMEOUT);
+    if (run->options->timeout.given)
+        return run->options->timeout.value;
+    return configured > 0 ? (uint64_t) configured : 0;
+}
+
+const struct argument prompt_run_arguments[] = {
+    {.name = "PROMPT", .kind = OPTION_TEXT, .optional = true, .repeated = true},
+    {0},
+};
+
+const struct exit_status prompt_run_statuses[] = {
+    {"*--timeout* was over.", EXIT_TIMEOUT},
+    {"The agent asked for permissions, and none was given.", EXIT_DENIED},
+    {"Ctrl-C, or another signal to end.", EXIT_INTERRUPTED},
+    {0},
+};

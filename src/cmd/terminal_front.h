@@ -1,0 +1,54 @@
+/*
+ * terminal_front.h - the terminal front end of exec and prompt: output, questions, and Ctrl-C.
+ * exec runs the agent itself; prompt connects to a daemon.
+ */
+#ifndef SRC_CMD_TERMINAL_FRONT_H
+#define SRC_CMD_TERMINAL_FRONT_H
+
+#include <uv.h>
+
+#include "cmd/conversation_setup.h"
+#include "conversation/conversation.h"
+#include "render/render.h"
+
+struct terminal_front;
+
+struct terminal_front_handler {
+    /* option is absent to say no. */
+    void (*answer)(uint64_t number, struct acp_str option, void *user);
+    /* Ctrl-C, or another signal that wants us to end; again: at once. */
+    void (*interrupt)(bool again, void *user);
+};
+
+struct terminal_front_options {
+    enum show_format format;
+    struct acp_str session;
+    bool verbose;
+    bool fail_unasked; /* a prompt in which nobody could be asked has failed */
+    bool no_person;    /* do not ask, even if there is a terminal */
+};
+
+int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,
+                       const struct terminal_front_handler *handler, void *user,
+                       struct terminal_front **ret);
+void terminal_front_free(struct terminal_front *front);
+/* Everything that keeps the loop alive is let go; terminal_front_free() is still due. */
+void terminal_front_close(struct terminal_front *front);
+
+/* Whether somebody can be asked. */
+bool terminal_front_has_person(const struct terminal_front *front);
+struct show *terminal_front_show(struct terminal_front *front);
+
+void terminal_front_event(struct terminal_front *front, const struct session_event *event);
+/* False when nothing can be written any more. */
+bool terminal_front_flush(struct terminal_front *front);
+void terminal_front_question(struct terminal_front *front,
+                             const struct permission_question *question);
+void terminal_front_question_gone(struct terminal_front *front, uint64_t number);
+
+/* The exit status of a prompt's end; says what is to be said about it. */
+int terminal_front_status(struct terminal_front *front, const struct prompt_end *end);
+/* Whether a signal has asked us to end. */
+bool terminal_front_interrupted(const struct terminal_front *front);
+
+#endif
