@@ -493,6 +493,21 @@ static void v2_sess_17_a_session_at_work_is_resumed_as_it_is(void **state)
     host_finish(&h);
 }
 
+/* The buffer that text is merged in ends with the turn. */
+static void an_idle_session_keeps_no_buffer(void **state)
+{
+    struct host h;
+    (void) state;
+    open_host(&h, 1, "{}", &plain);
+    host_prompt(&h);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("said")), 0);
+    assert_true(h.session->text.cap > 0);
+    assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
+    expect_wrote(&h, "said");
+    assert_int_equal(h.session->text.cap, 0);
+    host_finish(&h);
+}
+
 /* Sessions that are set up alike do not cost it each. */
 static void setups_are_shared_and_let_go(void **state)
 {
@@ -666,6 +681,7 @@ int main(void)
         cmocka_unit_test(v2_state_12_background_is_in_every_state_once_told),
         cmocka_unit_test(v2_sess_17_a_session_at_work_is_resumed_as_it_is),
         cmocka_unit_test(setups_are_shared_and_let_go),
+        cmocka_unit_test(an_idle_session_keeps_no_buffer),
         cmocka_unit_test(v2_sess_15_the_program_learns_the_ids_of_messages),
         cmocka_unit_test(com_ext_07_meta_goes_beside_updates_and_questions),
         cmocka_unit_test(the_meta_of_any_request_can_be_read),
