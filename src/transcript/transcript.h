@@ -40,6 +40,8 @@
 #include "acp/types.h"
 #include "transcript/event.h"
 
+struct transcript;
+
 /* What an agent can make a transcript hold; docs/limits.md says what happens at each limit. */
 enum {
     TRANSCRIPT_MAX_TEXT = 64 * 1024 * 1024, /* bytes of one message, and of the answer */
@@ -65,6 +67,7 @@ enum transcript_item_kind {
     ITEM_THOUGHT,      /* likewise */
     ITEM_TOOL_CALL,    /* text is its title; tool_call */
     ITEM_PLAN,         /* plan */
+    ITEM_COMPACTION,   /* the agent shortened its context; text is the summary; compaction */
     ITEM_PERMISSION,   /* text is the title of what was granted or denied; permission */
     ITEM_SETTING,      /* text is the name of what was set; setting */
     ITEM_NOTICE,       /* text; notice */
@@ -113,6 +116,11 @@ struct transcript_plan {
     struct acp_str uri;      /* unstable: it stands in a file */
     struct acp_str markdown; /* unstable: it is a text */
     bool is_removed;
+};
+
+struct transcript_compaction {
+    enum acp_compaction_status_is status;
+    struct acp_str reason; /* why it failed; or absent */
 };
 
 struct transcript_permission {
@@ -183,8 +191,9 @@ struct transcript_item {
     uint64_t sequence; /* of the event that began it */
     uint64_t turn;
     int64_t started; /* milliseconds since 1970 */
-    int64_t ended;   /* 0 while it may still change */
+    int64_t ended;   /* when is_ended is set */
     enum transcript_item_kind kind;
+    bool is_ended;      /* it does not change any more, except for a tool call that starts again */
     bool is_cut;        /* its text was longer than a limit and is not complete */
     bool is_dropped;    /* its text and content were freed to keep to a limit */
     bool is_echo;       /* a user message that only repeats the prompt of its turn */
@@ -194,11 +203,12 @@ struct transcript_item {
     union {
         struct transcript_tool_call tool_call;
         struct transcript_plan plan;
+        struct transcript_compaction compaction;
         struct transcript_permission permission;
         struct acp_str setting; /* the value that was set, as text */
         struct transcript_notice notice;
         struct transcript_opened opened;
-        struct transcript_turn end;
+        const struct transcript_turn *end;
     };
 };
 
@@ -250,7 +260,7 @@ enum transcript_what {
 struct transcript_change {
     const struct transcript_item *item; /* NULL: the session */
     unsigned what;                      /* enum transcript_what */
-    size_t offset;
+    size_t offset; /* CHANGE_TEXT: in the text; CHANGE_CONTENT: index of the first new entry */
     struct acp_str text; /* all that came, also where the item could not keep all of it */
 };
 
@@ -316,8 +326,8 @@ const struct transcript_session *transcript_session(const struct transcript *tra
  */
 int transcript_modes(const struct transcript *transcript, struct acp_arena *arena,
                      struct acp_session_mode_list *ret);
-int transcript_options(const struct transcript *transcript, struct acp_arena *arena,
-                       struct acp_session_config_option_list *ret);
+int transcript_config_options(const struct transcript *transcript, struct acp_arena *arena,
+                              struct acp_session_config_option_list *ret);
 int transcript_commands(const struct transcript *transcript, struct acp_arena *arena,
                         struct acp_available_command_list *ret);
 
