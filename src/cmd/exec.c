@@ -33,7 +33,7 @@ static void on_record(struct talk *talk, const struct session_event *record, voi
 {
     struct exec *exec = user;
     (void) talk;
-    front_record(exec->asking.front, record);
+    front_event(exec->asking.front, record);
 }
 
 /* Nobody reads what we write: there is nothing left to do. */
@@ -74,8 +74,7 @@ static int prompt(struct exec *exec)
 static bool is_worth_another_try(const struct exec *exec, const struct talk_end *end)
 {
     return end->kind == TALK_REFUSED && exec->tries <= exec->options->conversation.retries.value &&
-           !front_interrupted(exec->asking.front) &&
-           !show_answer(front_show(exec->asking.front)).len;
+           !front_interrupted(exec->asking.front) && !front_answer(exec->asking.front).text.len;
 }
 
 static void on_ended(struct talk *talk, uint64_t request, const struct talk_end *end, void *user)
@@ -85,7 +84,7 @@ static void on_ended(struct talk *talk, uint64_t request, const struct talk_end 
     bool again = is_worth_another_try(exec, end) || asking_ended(&exec->asking, end);
     if (again && prompt(exec) == 0)
         return;
-    (void) show_turn_end(front_show(exec->asking.front));
+    (void) renderer_end(front_renderer(exec->asking.front), asking_answer(&exec->asking));
     talk_stop(talk);
 }
 

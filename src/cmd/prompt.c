@@ -42,7 +42,7 @@ static void on_record(struct visit *visit, const struct session_event *record, v
 {
     struct prompt *prompt = user;
     (void) visit;
-    front_record(prompt->asking.front, record);
+    front_event(prompt->asking.front, record);
     if (front_flush(prompt->asking.front))
         return;
     /* Nobody reads what we write; the turn goes on at its owner. */
@@ -58,7 +58,7 @@ static void on_queued(struct visit *visit, uint64_t request, uint64_t ahead, voi
     (void) request;
     (void) snprintf(line, sizeof(line), "[queued] behind %llu other prompt%s",
                     (unsigned long long) ahead, ahead == 1 ? "" : "s");
-    (void) show_note(front_show(prompt->asking.front), acp_str_from(line));
+    (void) renderer_note(front_renderer(prompt->asking.front), acp_str_from(line));
     (void) front_flush(prompt->asking.front);
 }
 
@@ -93,7 +93,7 @@ static void on_done(struct visit *visit, int err, struct acp_raw result, struct 
     acp_arena_finish(&arena);
     if (again && send_prompt(prompt) == 0)
         return;
-    (void) show_turn_end(front_show(prompt->asking.front));
+    (void) renderer_end(front_renderer(prompt->asking.front), asking_answer(&prompt->asking));
     leave(prompt);
 }
 

@@ -40,16 +40,20 @@ int asking_open(struct asking *asking, bool verbose, const struct front_handler 
 
 bool asking_ended(struct asking *asking, const struct talk_end *end)
 {
-    struct show *show = front_show(asking->front);
     asking->status = front_status(asking->front, end);
     if (asking->status != EXIT_OK || !asking->answer)
         return false;
     acp_buf_clear(&asking->body);
-    if (answer_ask_again(asking->answer, show_answer(show), &asking->body))
+    if (answer_ask_again(asking->answer, front_answer(asking->front).text, &asking->body))
         return true;
     asking->status = answer_status(asking->answer);
-    show_set_answer(show, answer_value(asking->answer));
+    asking->is_judged = true;
     return false;
+}
+
+struct acp_str asking_answer(const struct asking *asking)
+{
+    return asking->is_judged ? answer_value(asking->answer) : front_answer(asking->front).text;
 }
 
 int asking_close(struct asking *asking)
@@ -57,15 +61,14 @@ int asking_close(struct asking *asking)
     const char *output = asking->options->output;
     if (!asking->front)
         return asking->status;
-    int unwritten = show_flush(front_show(asking->front));
+    int unwritten = renderer_flush(front_renderer(asking->front));
     /* Who reads no more knows. */
     if (unwritten && unwritten != acp_err_from_errno(EPIPE))
         complain("the answer cannot be written: %s", acp_io_err_text(unwritten));
     if (unwritten && asking->status == EXIT_OK)
         asking->status = EXIT_FAILED;
     if (asking->status == EXIT_OK && output)
-        asking->status =
-            answer_write(&asking->output, output, show_answer(front_show(asking->front)));
+        asking->status = answer_write(&asking->output, output, asking_answer(asking));
     front_free(asking->front);
     return asking->status;
 }

@@ -20,7 +20,8 @@ struct asking {
     struct answer *answer; /* what it must be like; NULL: anything */
     struct acp_buf body;   /* of the prompt */
     struct output_file output;
-    int status; /* the exit status, so far */
+    bool is_judged; /* by the schema; the answer is what that has found */
+    int status;     /* the exit status, so far */
 };
 
 /* Reads configuration, schema and prompt.  The exit status; asking_finish() is due in any case. */
@@ -34,6 +35,8 @@ int asking_open(struct asking *asking, bool verbose, const struct front_handler 
  * answer is not what --schema wants; body is the next prompt then.
  */
 bool asking_ended(struct asking *asking, const struct talk_end *end);
+/* The final answer: without what was said around it where there is a schema. */
+struct acp_str asking_answer(const struct asking *asking);
 /* Shows the last of it and writes --output.  The loop must have run to its end. */
 int asking_close(struct asking *asking);
 void asking_finish(struct asking *asking);

@@ -37,7 +37,8 @@ struct front {
     struct front_handler handler;
     void *user;
     uv_loop_t *loop;
-    struct show *show;
+    struct transcript *transcript; /* of what is rendered, for the answer */
+    struct renderer *renderer;
     int terminal;         /* -1: there is none, and nobody to ask */
     struct output screen; /* the same terminal */
     uv_poll_t *keys;
@@ -201,32 +202,40 @@ static bool shows_progress(const struct front *front)
 }
 
 /* What a person should know is said in any case. */
-static void say_notice(const struct session_event *record)
+static void say_notice(const struct session_event *event)
 {
     struct acp_arena arena;
     struct acp_str message = {0};
     acp_arena_init(&arena, 0);
-    if (wire_read_text(record->body, "message", &arena, &message) == 0 && message.len)
+    if (wire_read_text(event->body, "message", &arena, &message) == 0 && message.len)
         complain("%.*s", (int) message.len, message.ptr);
     acp_arena_finish(&arena);
 }
 
-void front_record(struct front *front, const struct session_event *record)
+void front_event(struct front *front, const struct session_event *event)
 {
-    (void) show_record(front->show, record);
-    if (record->kind == EVENT_NOTICE && front->options.format != FORMAT_JSON &&
+    struct transcript_changes changes = {0};
+    if (transcript_add(front->transcript, event, &changes))
+        complain("out of memory; some of what the agent said is not shown");
+    (void) renderer_add(front->renderer, event, changes);
+    if (event->kind == EVENT_NOTICE && front->options.format != FORMAT_JSON &&
         !shows_progress(front))
-        say_notice(record);
+        say_notice(event);
 }
 
 bool front_flush(struct front *front)
 {
-    return show_flush(front->show) == 0;
+    return renderer_flush(front->renderer) == 0;
 }
 
-struct show *front_show(struct front *front)
+struct renderer *front_renderer(struct front *front)
 {
-    return front->show;
+    return front->renderer;
+}
+
+struct transcript_answer front_answer(const struct front *front)
+{
+    return transcript_answer(front->transcript);
 }
 
 bool front_has_person(const struct front *front)
@@ -243,7 +252,7 @@ int front_status(struct front *front, const struct talk_end *end)
 {
     if (end->message.len && !shows_progress(front) && front->options.format != FORMAT_JSON)
         complain("%.*s", (int) end->message.len, end->message.ptr);
-    if (front->options.format == FORMAT_QUIET && show_answer_is_cut(front->show))
+    if (front->options.format == FORMAT_QUIET && front_answer(front).is_cut)
         complain("the answer is longer than 64 MiB; its end is left out");
     if (front->interrupts)
         return EXIT_INTERRUPTED;
@@ -299,20 +308,22 @@ static int open_terminal(struct front *front)
     return 0;
 }
 
-static int open_show(struct front *front)
+static int open_renderer(struct front *front)
 {
-    static const enum show_format formats[] = {
-        [FORMAT_TEXT] = SHOW_TEXT, [FORMAT_JSON] = SHOW_JSON, [FORMAT_QUIET] = SHOW_QUIET};
+    static const enum render_format formats[] = {
+        [FORMAT_TEXT] = RENDER_TEXT, [FORMAT_JSON] = RENDER_JSON, [FORMAT_QUIET] = RENDER_QUIET};
+    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
     bool screen = err_is_terminal();
     const char *no_colour = getenv("NO_COLOR");
-    struct show_options options = {
+    struct renderer_options options = {
         .format = formats[front->options.format],
         .session = front->options.session,
         .out = OUTPUT_RESULTS,
-        .progress = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
+        .activity = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
         .colour = screen && !(no_colour && *no_colour),
     };
-    return show_new(&options, &front->show);
+    int err = transcript_new(&keep, &front->transcript);
+    return err ? err : renderer_new(&options, &front->renderer);
 }
 
 int front_new(uv_loop_t *loop, const struct front_options *options,
@@ -327,7 +338,7 @@ int front_new(uv_loop_t *loop, const struct front_options *options,
     front->user = user;
     front->loop = loop;
     front->terminal = -1;
-    int err = open_show(front);
+    int err = open_renderer(front);
     if (!err && !options->no_person && err_is_terminal())
         err = open_terminal(front);
     if (err) {
@@ -367,6 +378,7 @@ void front_free(struct front *front)
     if (front->terminal >= 0)
         (void) close(front->terminal);
     output_finish(&front->screen);
-    show_free(front->show);
+    renderer_free(front->renderer);
+    transcript_free(front->transcript);
     free(front);
 }

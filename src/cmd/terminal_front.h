@@ -36,9 +36,11 @@ void front_close(struct front *front);
 
 /* Whether somebody can be asked. */
 bool front_has_person(const struct front *front);
-struct show *front_show(struct front *front);
+struct renderer *front_renderer(struct front *front);
+/* What the agent has answered so far. */
+struct transcript_answer front_answer(const struct front *front);
 
-void front_record(struct front *front, const struct session_event *record);
+void front_event(struct front *front, const struct session_event *event);
 /* False when nothing can be written any more. */
 bool front_flush(struct front *front);
 void front_question(struct front *front, const struct talk_question *question);

@@ -149,21 +149,20 @@ static struct item *begin_message(struct transcript *t, enum transcript_item_kin
         begin_agent_message(t, item, id.len > 0);
     } else if (kind == ITEM_USER_MESSAGE) {
         t->last_message = 0;
-        item->shown.is_echo = keeps_all(t) && t->turn.state == TURN_RUNNING && t->prompt.len > 0;
+        item->shown.is_echo = t->turn.state == TURN_RUNNING && t->prompt.len > 0;
         if (t->turn.state != TURN_RUNNING)
             clear_answer(t); /* a replay: this is where a turn begins */
     }
     return item;
 }
 
-/* A message of the user is an echo as long as its text is that of the prompt. */
-static void check_echo(struct transcript *t, struct item *item)
+/* A message of the user is an echo as long as its text, which goes on at offset, is the prompt's. */
+static void check_echo(struct transcript *t, struct item *item, size_t offset, struct acp_str text)
 {
     struct acp_str prompt = acp_buf_view(&t->prompt);
-    struct acp_str text = transcript_text(&item->shown);
     if (item->shown.is_echo)
-        item->shown.is_echo =
-            text.len <= prompt.len && acp_str_eq(text, acp_str_n(prompt.ptr, text.len));
+        item->shown.is_echo = offset <= prompt.len && text.len <= prompt.len - offset &&
+                              acp_str_eq(text, acp_str_n(prompt.ptr + offset, text.len));
 }
 
 static struct acp_str cut_id(struct acp_str id)
@@ -191,11 +190,11 @@ void fold_chunk(struct transcript *t, enum transcript_item_kind kind, struct acp
     item->shown.is_ended = false;
     if (block->is != ACP_CONTENT_BLOCK_TEXT)
         add_block(t, item, item->length, block);
+    if (kind == ITEM_USER_MESSAGE)
+        check_echo(t, item, item->length, text);
     note_text(t, item, text, what);
     if (is_answer(t, item))
         add_to_answer(t, text);
-    else if (kind == ITEM_USER_MESSAGE)
-        check_echo(t, item);
 }
 
 /* ---- Whole messages (version 2) -------------------------------------------------------------- */
@@ -271,6 +270,8 @@ void fold_message(struct transcript *t, enum transcript_item_kind kind, struct a
     if (!item || t->err)
         return;
     struct acp_str before = what ? acp_str_from("") : text_so_far(t, item);
+    if (kind == ITEM_USER_MESSAGE)
+        check_echo(t, item, 0, text);
     item->shown.is_ended = false;
     replace_blocks(t, item, content);
     if (before.ptr && text.len >= before.len &&
@@ -287,6 +288,4 @@ void fold_message(struct transcript *t, enum transcript_item_kind kind, struct a
     }
     if (is_answer(t, item))
         add_to_answer(t, text);
-    else if (kind == ITEM_USER_MESSAGE)
-        check_echo(t, item);
 }

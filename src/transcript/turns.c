@@ -64,7 +64,7 @@ static void take_prompt(struct transcript *t, struct item *item)
     for (size_t i = 0; i < blocks.count; i++) {
         struct acp_str text = block_text(t, &blocks.items[i]);
         add_block(t, item, item->length, &blocks.items[i]);
-        if (keeps_all(t) && acp_buf_append_str(&t->prompt, text) == ACP_ERR_NOMEM)
+        if (acp_buf_append_str(&t->prompt, text) == ACP_ERR_NOMEM)
             t->err = ACP_ERR_NOMEM;
         note_text(t, item, text, i ? 0 : CHANGE_NEW);
     }
