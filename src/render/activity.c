@@ -126,8 +126,7 @@ static void render_once(struct renderer *r, const struct transcript_item *item, 
         text_activity(r, "[acp] ", text);
         break;
     case ITEM_TURN_END:
-        text_activity(r, item->end && item->end->state == TURN_FAILED ? "[error] " : "[done] ",
-                      text);
+        text_activity(r, item->end->state == TURN_FAILED ? "[error] " : "[done] ", text);
         break;
     default:
         break;

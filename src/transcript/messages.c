@@ -156,7 +156,7 @@ static struct item *begin_message(struct transcript *t, enum transcript_item_kin
     return item;
 }
 
-/* A message of the user is an echo as long as its text, which goes on at offset, is the prompt's. */
+/* A message of the user is an echo as long as its text is the prompt's; more comes at offset. */
 static void check_echo(struct transcript *t, struct item *item, size_t offset, struct acp_str text)
 {
     struct acp_str prompt = acp_buf_view(&t->prompt);
@@ -272,14 +272,16 @@ void fold_message(struct transcript *t, enum transcript_item_kind kind, struct a
     struct acp_str before = what ? acp_str_from("") : text_so_far(t, item);
     if (kind == ITEM_USER_MESSAGE)
         check_echo(t, item, 0, text);
-    item->shown.is_ended = false;
     replace_blocks(t, item, content);
     if (before.ptr && text.len >= before.len &&
         acp_str_eq(before, acp_str_n(text.ptr, before.len))) {
         text = acp_str_n(text.ptr + before.len, text.len - before.len);
-        if (text.len || what)
-            note_text(t, item, text, what);
+        if (!text.len && !what)
+            return;
+        item->shown.is_ended = false;
+        note_text(t, item, text, what);
     } else {
+        item->shown.is_ended = false;
         note_new_text(t, item, text);
         if (is_answer(t, item)) {
             acp_buf_clear(&t->answer);

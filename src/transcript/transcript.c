@@ -270,9 +270,7 @@ void item_end(struct transcript *t, struct item *item, unsigned what)
         item->shown.ended = t->event->time;
     }
     (void) note_change(t, item, what | CHANGE_ENDED);
-    bool lasts = item->shown.kind == ITEM_TOOL_CALL || item->shown.kind == ITEM_PLAN ||
-                 item->shown.kind == ITEM_COMPACTION;
-    if (!keeps_all(t) && !lasts)
+    if (!keeps_all(t) && !item->is_tracked)
         item_remove(t, item);
 }
 

@@ -27,8 +27,9 @@
  * items are the same.  A transcript of a part of a session starts wherever its first event is.
  *
  * Ownership: everything that is reached through an item or a change belongs to the transcript.
- * Changes, and what they point to, are valid until the next transcript_add(); an item until it is
- * removed, which happens only in transcript_add().  Keep item numbers rather than pointers.
+ * Changes are valid until the next transcript_add(), and their texts as long as the event's body is
+ * as well, since they may point into it; an item until it is removed, which happens only in
+ * transcript_add().  Keep item numbers rather than pointers.
  *
  * Memory is bounded by the limits below, whatever an agent sends.  Adding an event takes time in
  * proportion to its size, also for the millionth chunk of a message.
@@ -218,8 +219,8 @@ enum transcript_keep {
     TRANSCRIPT_KEEP_ALL,
     /*
      * For programs that only render changes and need the answer: an item is removed as soon as it
-     * has ended, tool calls and plans at the next prompt.  Texts are in changes and in the answer
-     * only, and content is valid until the next event.
+     * has ended, one with an id at the next prompt.  Texts are in changes and in the answer
+     * only, and content is valid as long as the change that reports it.
      */
     TRANSCRIPT_KEEP_ANSWER,
 };

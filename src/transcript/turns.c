@@ -213,6 +213,10 @@ void fold_turn_end(struct transcript *t)
     if (!item)
         return;
     item->shown.end = copy_turn(t, item);
+    if (!item->shown.end) {
+        item_remove(t, item); /* nobody has heard of it */
+        return;
+    }
     note_text(t, item, text, CHANGE_NEW);
     item_end(t, item, 0);
 }

@@ -48,10 +48,10 @@ exact("TALK_MAX_QUESTIONS", lambda n: ["questions", n, 1],
       refusals("too many permission requests"), terminal=True, flags=ASK)
 exact("TALK_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("tool calls in one turn"))
 exact("TALK_MAX_TOOL_ID", lambda n: ["tools", 1, n, 1], said("tool calls in one turn"))
-exact("TRANSCRIPT_MAX_TOOL_CALLS", lambda n: ["tools", n, 8, 1], said("some are shown without their titles"),
-      flags=("--approve-all", "--verbose"))
-exact("TRANSCRIPT_MAX_ID", lambda n: ["tools", 1, n, 1], said("some are shown without their titles"),
-      flags=("--approve-all", "--verbose"))
+exact("TRANSCRIPT_MAX_TOOL_CALLS", lambda n: ["tools", n, 8, 1],
+      said("some are shown without their titles"), flags=("--approve-all", "--verbose"))
+exact("TRANSCRIPT_MAX_ID", lambda n: ["tools", 1, n, 1],
+      said("some are shown without their titles"), flags=("--approve-all", "--verbose"))
 exact("TALK_MAX_REASON", lambda n: ["reason", n],
       lambda got: f"{'r' * LIMIT['TALK_MAX_REASON']}...\n" in got.err)
 exact("WORKSPACE_MAX_PENDING", lambda n: ["writes", n, 200],

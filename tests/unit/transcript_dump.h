@@ -240,8 +240,9 @@ static inline void mirror_add(struct mirror *mirror, struct transcript_changes c
     }
 }
 
-/* Whether the items that are kept have the texts that the changes told. */
-static inline bool mirror_matches(struct mirror *mirror, const struct transcript *t)
+/* Whether the items that are kept are as the changes said. */
+static inline bool mirror_matches(struct mirror *mirror, const struct transcript *t,
+                                  bool keeps_texts)
 {
     uint64_t last = transcript_last(t);
     if (mirror->wrong)
@@ -254,7 +255,7 @@ static inline bool mirror_matches(struct mirror *mirror, const struct transcript
             mirror->wrong = "an item is as the last change of it said";
             return false;
         }
-        if (item->kind == ITEM_TOOL_CALL || item->is_cut || item->is_dropped)
+        if (item->kind == ITEM_TOOL_CALL || item->is_cut || item->is_dropped || !keeps_texts)
             continue;
         if (!acp_str_eq(acp_buf_view(&mirror->texts[n]), transcript_text(item))) {
             mirror->wrong = "a text is what the changes add up to";
