@@ -194,7 +194,9 @@ static inline void dump_transcript(const struct transcript *t, struct acp_buf *o
 
 /* ---- The mirror ------------------------------------------------------------------------------ */
 
-enum { MIRROR_ITEMS = 20000 };
+#ifndef MIRROR_ITEMS
+#define MIRROR_ITEMS 20000
+#endif
 
 /* What somebody knows who has seen nothing but the changes. */
 struct mirror {
