@@ -26,7 +26,7 @@ enum { AS_MARKDOWN = 1, AS_JSON };
 static const char *const forms[] = {"markdown", "json", NULL};
 
 struct export_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     int as;
     const char *output;
 };
@@ -95,7 +95,7 @@ static int run_export(const struct invocation *invocation)
     struct output_file file = {0};
     int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
-    bool json = options->as == AS_JSON || (!options->as && options->agent.format == FORMAT_JSON);
+    bool json = options->as == AS_JSON || (!options->as && options->agent.format == RENDER_JSON);
     acp_buf_init(&export.line, EVENT_MAX_BYTES);
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
@@ -104,8 +104,8 @@ static int run_export(const struct invocation *invocation)
         fd = output_file_open(&file, options->output, 0600, &failure) ? -1
                                                                       : output_file_begin(&file);
         if (fd < 0) {
-            complain("--output %s: %s", options->output,
-                     *failure.message ? failure.message : strerror(-fd));
+            err_message("--output %s: %s", options->output,
+                        *failure.message ? failure.message : strerror(-fd));
             status = EXIT_USAGE;
         }
     }
@@ -118,9 +118,9 @@ static int run_export(const struct invocation *invocation)
             err = sessions_rendering_end(&export.rendering);
         int reason = output_file_end(&file, err ? -ECANCELED : 0);
         if (err || reason) {
-            complain("the session is not exported: %s", *failure.message ? failure.message
-                                                        : err            ? "it cannot be written"
-                                                                         : strerror(-reason));
+            err_message("the session is not exported: %s", *failure.message ? failure.message
+                                                           : err            ? "it cannot be written"
+                                                                            : strerror(-reason));
             status = EXIT_FAILED;
         }
     }
@@ -151,7 +151,7 @@ static const struct option export_rows[] = {
 
 static const struct option_group export_groups[] = {
     {export_rows, 0},
-    {agent_option_rows, offsetof(struct export_options, agent)},
+    {agent_flag_rows, offsetof(struct export_options, agent)},
     {0},
 };
 
@@ -264,22 +264,22 @@ static int import_lines(struct import *import, FILE *file)
 
 static int run_import(const struct invocation *invocation)
 {
-    const struct agent_options *options = invocation->options;
+    const struct agent_flags *options = invocation->options;
     const char *name = invocation->arguments[0];
     struct import import = {0};
-    struct conversation c;
+    struct conversation_setup c;
     acp_arena_init(&import.arena, 0);
     acp_buf_init(&import.reset, 1000);
-    int status = conversation_configure(&c, options);
+    int status = conversation_setup_configure(&c, options);
     import.cwd = c.cwd;
-    const char *path = status ? NULL : conversation_store_path(&c);
+    const char *path = status ? NULL : conversation_setup_store_path(&c);
     FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
     int err = 0;
     if (!status && !file) {
-        complain("%s: %s", name, strerror(errno));
+        err_message("%s: %s", name, strerror(errno));
         status = EXIT_USAGE;
     } else if (!status && !path) {
-        complain("the session log is switched off (log.enabled)");
+        err_message("the session log is switched off (log.enabled)");
         status = EXIT_FAILED;
     }
     if (!status)
@@ -292,20 +292,20 @@ static int run_import(const struct invocation *invocation)
             store_import_rollback(import.store);
     }
     if (err) {
-        complain("%s:%zu: %s", name, import.line, import.failure.message);
+        err_message("%s:%zu: %s", name, import.line, import.failure.message);
         status = EXIT_FAILED;
     } else if (!status) {
         out_printf("%s\n", import.id);
         if (import.reset.len)
-            complain("the session works in %s from now on; not taken over: %.*s", c.cwd,
-                     (int) import.reset.len, import.reset.data + import.reset.start);
+            err_message("the session works in %s from now on; not taken over: %.*s", c.cwd,
+                        (int) import.reset.len, import.reset.data + import.reset.start);
     }
     acp_buf_finish(&import.reset);
     if (file && file != stdin)
         (void) fclose(file);
     store_close(import.store);
     acp_arena_finish(&import.arena);
-    conversation_finish(&c);
+    conversation_setup_finish(&c);
     return status;
 }
 
@@ -315,7 +315,7 @@ static const struct argument import_arguments[] = {
 };
 
 static const struct option_group import_groups[] = {
-    {agent_option_rows, 0},
+    {agent_flag_rows, 0},
     {0},
 };
 
@@ -330,6 +330,6 @@ const struct command command_sessions_import = {
                    "may do.",
     .arguments = import_arguments,
     .options = import_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .run = run_import,
 };

@@ -15,7 +15,7 @@ static const struct argument session_argument[] = {
 /* ---- history --------------------------------------------------------------------------------- */
 
 struct history_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     struct option_number limit;
     struct option_number from;
 };
@@ -62,8 +62,6 @@ void sessions_rendering_finish(struct sessions_rendering *rendering)
 
 static int run_history(const struct invocation *invocation)
 {
-    static const enum render_format formats[] = {
-        [FORMAT_TEXT] = RENDER_TEXT, [FORMAT_JSON] = RENDER_JSON, [FORMAT_QUIET] = RENDER_QUIET};
     const struct history_options *options = invocation->options;
     struct sessions s;
     struct store_session session = {0};
@@ -73,7 +71,7 @@ static int run_history(const struct invocation *invocation)
     if (!status)
         status = sessions_find(&s, invocation, &session);
     struct renderer_options how = {
-        .format = formats[s.conversation.format],
+        .format = s.setup.format,
         .session = session.id,
         .out = OUTPUT_RESULTS,
         .activity = OUTPUT_RESULTS,
@@ -89,7 +87,7 @@ static int run_history(const struct invocation *invocation)
         store_events(s.store, session.id, from, options->limit.given ? options->limit.value : 0,
                      sessions_render, &rendering, &failure)) {
         if (*failure.message)
-            complain("%s", failure.message);
+            err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
     if (rendering.renderer)
@@ -119,7 +117,7 @@ static const struct option history_rows[] = {
 
 static const struct option_group history_groups[] = {
     {history_rows, 0},
-    {agent_option_rows, offsetof(struct history_options, agent)},
+    {agent_flag_rows, offsetof(struct history_options, agent)},
     {0},
 };
 
@@ -138,7 +136,7 @@ const struct command command_sessions_history = {
 /* ---- search ---------------------------------------------------------------------------------- */
 
 struct search_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     struct option_number limit;
     const char *session;
     bool newest;
@@ -195,13 +193,13 @@ static void print_snippet(struct acp_str text)
 
 static int print_hit(const struct store_hit *hit, void *user)
 {
-    const enum output_format *format = user;
+    const enum render_format *format = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == FORMAT_JSON) {
+    if (*format == RENDER_JSON) {
         print_hit_json(hit);
         return 0;
     }
-    if (*format == FORMAT_QUIET) {
+    if (*format == RENDER_QUIET) {
         out_printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
         return 0;
     }
@@ -229,17 +227,16 @@ static int run_search(const struct invocation *invocation)
         .newest_first = options->newest,
         .limit = options->limit.given ? options->limit.value : 20,
     };
-    if (terminal && s.conversation.format == FORMAT_TEXT) {
+    if (terminal && s.setup.format == RENDER_TEXT) {
         query.mark = FOUND;
         query.end_mark = FOUND_END;
     }
     if (!status && s.has_agent)
-        query.agent = acp_str_from(s.conversation.agent.name);
+        query.agent = acp_str_from(s.setup.agent.name);
     if (options->session)
         query.session = acp_str_from(options->session);
-    if (!status && s.store &&
-        store_search(s.store, &query, print_hit, &s.conversation.format, &failure)) {
-        complain("%s", failure.message);
+    if (!status && s.store && store_search(s.store, &query, print_hit, &s.setup.format, &failure)) {
+        err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
     acp_buf_finish(&words);
@@ -275,7 +272,7 @@ static const struct option search_rows[] = {
 
 static const struct option_group search_groups[] = {
     {search_rows, 0},
-    {agent_option_rows, offsetof(struct search_options, agent)},
+    {agent_flag_rows, offsetof(struct search_options, agent)},
     {0},
 };
 

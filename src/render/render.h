@@ -23,7 +23,7 @@
 struct renderer;
 
 enum render_format {
-    RENDER_TEXT, /* the agent's words as they come, and its activity in lines between them */
+    RENDER_TEXT = 1, /* the agent's words as they come, and its activity in lines between them */
     RENDER_JSON,
     RENDER_QUIET,    /* the answer, at the end */
     RENDER_MARKDOWN, /* text with headings, to be read later */

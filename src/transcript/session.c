@@ -4,7 +4,7 @@
  */
 #include "transcript/transcript_internal.h"
 
-#include "transcript/body.h"
+#include "json/members.h"
 
 /* A copy that lives as long as the item; absent when the text is. */
 static struct acp_str keep(struct transcript *t, struct item *item, struct acp_str text)
@@ -28,7 +28,7 @@ static struct acp_str keep_member(struct transcript *t, struct item *item, const
 void fold_opened(struct transcript *t)
 {
     uint64_t version = 1;
-    (void) body_number(t->event->body, "protocol", &version);
+    (void) acp_json_member_u64(t->event->body, "protocol", &version);
     t->session.protocol = version == 2 ? ACP_V2 : ACP_V1;
     struct item *item = item_add(t, ITEM_OPENED);
     if (!item)
@@ -160,15 +160,29 @@ int transcript_commands(const struct transcript *t, struct acp_arena *arena,
 
 static struct acp_str_list keep_paths(struct transcript *t, struct item *item)
 {
-    struct acp_str_list list;
-    if (body_texts(t->event->body, "paths", &t->arena, &list))
+    struct acp_json_reader r;
+    struct acp_str *paths = NULL;
+    size_t count = 0;
+    size_t room = 0;
+    bool found =
+        acp_json_find_member(t->event->body, "paths", &t->arena, &r) && !acp_json_enter_array(&r);
+    while (found && acp_json_next_item(&r) > 0) {
+        struct acp_str path;
+        if (acp_json_read_str(&r, &path)) {
+            (void) acp_json_skip(&r);
+            continue;
+        }
+        if (count == room) {
+            room = room ? room * 2 : 4;
+            paths = acp_arena_grow(&item->arena, paths, count * sizeof(path), room * sizeof(path));
+        }
+        if (!paths)
+            break;
+        paths[count++] = keep(t, item, path);
+    }
+    if (r.err == ACP_ERR_NOMEM || (room && !paths))
         t->err = ACP_ERR_NOMEM;
-    if (!list.count)
-        return list;
-    struct acp_str *paths = acp_arena_alloc(&item->arena, list.count * sizeof(*paths));
-    for (size_t i = 0; paths && i < list.count; i++)
-        paths[i] = keep(t, item, list.items[i]);
-    return (struct acp_str_list){paths, paths ? list.count : 0};
+    return (struct acp_str_list){paths, paths ? count : 0};
 }
 
 void fold_permission(struct transcript *t)

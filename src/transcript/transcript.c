@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "transcript/body.h"
+#include "json/members.h"
 
 /* Enough for nearly every event; more are allocated as needed. */
 enum { FIRST_CHANGES = 8, FIRST_SLOTS = 64 };
@@ -364,8 +364,16 @@ void replace_text(struct transcript *t, char **old, struct acp_str text)
 
 struct acp_str event_text(struct transcript *t, const char *name)
 {
-    struct acp_str text;
-    if (body_text(t->event->body, name, &t->arena, &text))
+    struct acp_json_reader r;
+    struct acp_str text = {0};
+    struct acp_raw raw;
+    if (acp_json_find_member(t->event->body, name, &t->arena, &r)) {
+        if (acp_json_peek(&r) == ACP_JSON_STRING)
+            (void) acp_json_read_str(&r, &text);
+        else if (acp_json_read_raw(&r, &raw) == 0)
+            text = acp_str_n(raw.ptr, raw.len);
+    }
+    if (r.err == ACP_ERR_NOMEM)
         t->err = ACP_ERR_NOMEM;
     return text;
 }

@@ -136,7 +136,7 @@ bool keeps_all(const struct transcript *t);
 /* How many bytes of a text may be kept. */
 size_t text_limit(const struct transcript *t);
 
-/* A text of the event's body; absent when there is none. */
+/* A text of the event's body; of another type it is the JSON.  Absent when there is none. */
 struct acp_str event_text(struct transcript *t, const char *name);
 
 /* The item of that id in this turn, or NULL. */

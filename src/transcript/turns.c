@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "transcript/body.h"
+#include "json/members.h"
 
 /* ---- What is open ---------------------------------------------------------------------------- */
 
@@ -94,8 +94,10 @@ void fold_prompt(struct transcript *t)
 
 static struct acp_opt_u64 read_tokens(struct acp_raw usage, const char *name)
 {
+    struct acp_json_reader r;
     uint64_t value;
-    return body_number(usage, name, &value) ? acp_some_u64(value) : (struct acp_opt_u64){0};
+    bool is_known = acp_json_find_member(usage, name, NULL, &r) && !acp_json_read_u64(&r, &value);
+    return is_known ? acp_some_u64(value) : (struct acp_opt_u64){0};
 }
 
 /* The usage beside a stop reason, in the words of the protocol. */
@@ -161,18 +163,20 @@ static enum error_source read_source(struct transcript *t)
 
 static void read_end(struct transcript *t, struct acp_str text)
 {
+    struct acp_raw usage = {0};
     t->turn.ended = t->event->time;
     t->turn.number = t->event->turn;
     if (t->event->kind == EVENT_STOP) {
         t->turn.state = TURN_STOPPED;
         t->turn.stop_reason = keep_in_turn(t, text);
-        read_usage(t, body_member(t->event->body, "usage"));
+        (void) acp_json_member_raw(t->event->body, "usage", &usage);
+        read_usage(t, usage);
         return;
     }
     t->turn.state = TURN_FAILED;
     t->turn.message = keep_in_turn(t, text);
     t->turn.source = read_source(t);
-    (void) body_signed(t->event->body, "code", &t->turn.code);
+    (void) acp_json_member_i64(t->event->body, "code", &t->turn.code);
 }
 
 /* A copy of the turn for its item, which may outlive it, or be removed before. */
