@@ -318,6 +318,72 @@ static void a_reader_that_has_gone_is_an_error_from_then_on(void **state)
     close_stage(&stage);
 }
 
+static void a_tool_call_that_the_turn_leaves_says_why_it_failed(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct renderer_options){.format = RENDER_TEXT});
+    play(&stage, EVENT_TOOL_CALL,
+         "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"Look\"}");
+    play(&stage, EVENT_STOP, "{\"stopReason\":\"cancelled\"}");
+    assert_string_equal(read_pipe(&stage, stage.activity[0]),
+                        "[tool] Look\n[tool] Look: cancelled (the turn was cancelled)\n"
+                        "[done] cancelled\n");
+    close_stage(&stage);
+}
+
+static void content_that_is_appended_is_rendered_once(void **state)
+{
+    struct stage stage;
+    static const char body[] =
+        "{\"sessionUpdate\":\"tool_call_content_chunk\",\"toolCallId\":\"t\",\"content\":{\"type\":"
+        "\"diff\",\"changes\":[{\"operation\":\"add\",\"path\":\"/w/%s\"}]}}";
+    (void) state;
+    open_stage(&stage, (struct renderer_options){.format = RENDER_TEXT});
+    play(&stage, EVENT_OPENED, "{\"protocol\":2}");
+    for (int i = 0; i < 2; i++) {
+        char text[300];
+        (void) snprintf(text, sizeof(text), body, i ? "b" : "a");
+        play(&stage, EVENT_TOOL_CALL, text);
+    }
+    assert_string_equal(read_pipe(&stage, stage.activity[0]), "  add /w/a\n  add /w/b\n");
+    close_stage(&stage);
+}
+
+static void the_prompts_of_a_session_are_rendered_and_their_echo_is_not(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct renderer_options){.format = RENDER_TEXT, .prompts = true});
+    play(&stage, EVENT_PROMPT,
+         "{\"prompt\":[{\"type\":\"text\",\"text\":\"hi\"},{\"type\":\"image\",\"mimeType\":"
+         "\"image/png\",\"data\":\"aGk=\"}]}");
+    play(&stage, EVENT_USER_MESSAGE,
+         "{\"sessionUpdate\":\"user_message_chunk\",\"content\":{\"type\":\"text\",\"text\":"
+         "\"hi\"}}");
+    play(&stage, EVENT_USER_MESSAGE,
+         "{\"sessionUpdate\":\"user_message_chunk\",\"messageId\":\"x\",\"content\":{\"type\":"
+         "\"text\",\"text\":\"and more\"}}");
+    assert_string_equal(read_pipe(&stage, stage.activity[0]),
+                        "> hi\n> [image image/png]\n> and more\n");
+    close_stage(&stage);
+}
+
+static void a_message_that_changes_is_rendered_again_on_a_line_of_its_own(void **state)
+{
+    struct stage stage;
+    (void) state;
+    open_stage(&stage, (struct renderer_options){.format = RENDER_TEXT});
+    play(&stage, EVENT_OPENED, "{\"protocol\":2}");
+    say(&stage, "m", "wrong");
+    play(&stage, EVENT_MESSAGE,
+         "{\"sessionUpdate\":\"agent_message\",\"messageId\":\"m\",\"content\":[{\"type\":\"text\","
+         "\"text\":\"right\"}]}");
+    end_turn(&stage);
+    assert_string_equal(read_pipe(&stage, stage.out[0]), "wrong\nright\n");
+    close_stage(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +399,10 @@ int main(void)
         cmocka_unit_test(an_emoji_keeps_its_joiner_also_in_pieces),
         cmocka_unit_test(json_is_one_line_for_each_event),
         cmocka_unit_test(what_cannot_be_decoded_is_not_shown_and_does_no_harm),
+        cmocka_unit_test(a_tool_call_that_the_turn_leaves_says_why_it_failed),
+        cmocka_unit_test(content_that_is_appended_is_rendered_once),
+        cmocka_unit_test(the_prompts_of_a_session_are_rendered_and_their_echo_is_not),
+        cmocka_unit_test(a_message_that_changes_is_rendered_again_on_a_line_of_its_own),
         cmocka_unit_test(a_reader_that_has_gone_is_an_error_from_then_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
