@@ -19,7 +19,7 @@ struct conversation_setup {
     struct acp_policy *policies[PERMIT_COUNT];
     struct acp_ledger *ledger;
     enum permit permit;
-    enum show_format format;
+    enum render_format format;
     bool own_agent;    /* the agent is this very program */
     bool fail_unasked; /* where nobody can be asked, the run fails */
     const char *cwd;   /* absolute */

@@ -20,7 +20,8 @@ struct prompt_run {
     struct output_schema *schema; /* what it must be like; NULL: anything */
     struct acp_buf body;          /* of the prompt */
     struct output_file output;
-    int status; /* the exit status, so far */
+    bool is_judged; /* by the schema; the answer is what that has found */
+    int status;     /* the exit status, so far */
 };
 
 /*
@@ -37,6 +38,8 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
  * answer is not what --schema wants; body is the next prompt then.
  */
 bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end);
+/* The final answer: without what was said around it where there is a schema. */
+struct acp_str prompt_run_answer(const struct prompt_run *run);
 /* Shows the last of it and writes --output.  The loop must have run to its end. */
 int prompt_run_close(struct prompt_run *run);
 void prompt_run_finish(struct prompt_run *run);

@@ -43,7 +43,7 @@ const struct option agent_flag_rows[] = {
      .details = "*text* is for people, *json* is one event a line, *quiet* is the answer alone."},
     {.name = "json",
      .kind = OPTION_PICK,
-     .value = SHOW_JSON,
+     .value = RENDER_JSON,
      .exclusive = "format",
      AT(format),
      .help = "the same as *--format json*"},

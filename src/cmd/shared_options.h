@@ -19,7 +19,7 @@ enum missing_login { MISSING_LOGIN_SKIP = 1, MISSING_LOGIN_FAIL };
 
 /* Every command about agents: which one, where, and how it is told. */
 struct agent_flags {
-    int format; /* enum show_format */
+    int format; /* enum render_format */
     bool json_strict;
     bool verbose;
     const char *agent; /* a command line */

@@ -21,7 +21,7 @@ struct terminal_front_handler {
 };
 
 struct terminal_front_options {
-    enum show_format format;
+    enum render_format format;
     struct acp_str session;
     bool verbose;
     bool fail_unasked; /* a prompt in which nobody could be asked has failed */
@@ -37,7 +37,9 @@ void terminal_front_close(struct terminal_front *front);
 
 /* Whether somebody can be asked. */
 bool terminal_front_has_person(const struct terminal_front *front);
-struct show *terminal_front_show(struct terminal_front *front);
+struct renderer *terminal_front_renderer(struct terminal_front *front);
+/* What the agent has answered so far. */
+struct transcript_answer terminal_front_answer(const struct terminal_front *front);
 
 void terminal_front_event(struct terminal_front *front, const struct session_event *event);
 /* False when nothing can be written any more. */
