@@ -22,8 +22,8 @@
  *     (the user is asked)
  *     start     does the work; ends with tool_finish()
  *
- * Whoever starts something that is answered later calls tool_hold() before, and tool_resume() at the
- * beginning of the callback, which tells whether the run still goes on.
+ * Whoever starts something that is answered later calls tool_hold() before, and tool_resume() at
+ * the beginning of the callback, which tells whether the run still goes on.
  */
 #ifndef SRC_AGENT_TOOLKIT_TOOL_H
 #define SRC_AGENT_TOOLKIT_TOOL_H
