@@ -12,7 +12,7 @@
 #include "cli/output.h"
 #include "http/client.h"
 
-enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024, CODE_INTERNAL = -32603 };
+enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024 };
 
 /* The client has gone: nothing is left to do. */
 static void on_gone(int reason, void *user)
@@ -77,7 +77,7 @@ static bool is_full(struct coding_agent *agent, struct acp_session *role_session
     bool replaces = open && open != role_session; /* and makes room for this one */
     if (replaces || agent->sessions < (most ? most : (size_t) MAX_SESSIONS))
         return false;
-    (void) acp_session_reject(role_session, CODE_INTERNAL,
+    (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
                               acp_str_from("too many sessions are open; close one first"));
     return true;
 }

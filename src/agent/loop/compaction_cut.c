@@ -3,7 +3,7 @@
  * summarised: it keeps all messages, cuts long texts and leaves out images.
  */
 #include "agent/loop/coding_agent_internal.h"
-#include "agent/toolkit/tool.h"
+#include "base/utf8.h"
 
 /* So much of what there is is sent: what did not fit by a little must fit with the summary. */
 enum { KEPT_PART = 3, LEAST = 200 };
@@ -11,7 +11,7 @@ enum { KEPT_PART = 3, LEAST = 200 };
 static struct acp_str cut(struct acp_arena *arena, struct acp_str text, size_t most)
 {
     static const char mark[] = " [...]";
-    struct acp_str beginning = tool_cut(text, most);
+    struct acp_str beginning = acp_str_cut(text, most);
     if (beginning.len == text.len)
         return text;
     char *copy = acp_arena_alloc(arena, beginning.len + sizeof(mark));

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json/members.h"
+
 /* ---- A list of facts ------------------------------------------------------------------------- */
 
 uint64_t facts_hash(struct acp_str text)
@@ -86,19 +88,13 @@ struct context *context_new(void)
 
 /* ---- In the log ------------------------------------------------------------------------------ */
 
-static void write_str(struct acp_json_writer *w, const char *key, struct acp_str text)
-{
-    acp_json_write_key(w, acp_str_from(key));
-    acp_json_write_str(w, text);
-}
-
 void context_write_tool(struct acp_json_writer *w, const struct model_tool *tool)
 {
     acp_json_begin_object(w);
-    write_str(w, "name", tool->name);
-    write_str(w, "description", tool->description.ptr ? tool->description : acp_str_from(""));
-    acp_json_write_key(w, acp_str_from("input_schema"));
-    acp_json_write_raw(w, tool->schema);
+    acp_json_put_str(w, "name", tool->name);
+    acp_json_put_str(w, "description",
+                     tool->description.ptr ? tool->description : acp_str_from(""));
+    acp_json_put_raw(w, "input_schema", tool->schema);
     acp_json_end_object(w);
 }
 
@@ -113,9 +109,9 @@ static void write_facts(struct acp_json_writer *w, const struct facts *facts)
         char hash[20];
         (void) snprintf(hash, sizeof(hash), "%016llx", (unsigned long long) facts->items[i].hash);
         acp_json_begin_object(w);
-        write_str(w, "kind", acp_str_from(kind_names[facts->items[i].kind]));
-        write_str(w, "name", facts->items[i].name);
-        write_str(w, "hash", acp_str_from(hash));
+        acp_json_put_str(w, "kind", acp_str_from(kind_names[facts->items[i].kind]));
+        acp_json_put_str(w, "name", facts->items[i].name);
+        acp_json_put_str(w, "hash", acp_str_from(hash));
         acp_json_end_object(w);
     }
     acp_json_end_array(w);
@@ -125,8 +121,8 @@ void context_write(const struct context *context, bool whole, struct acp_json_wr
 {
     acp_json_begin_object(w);
     if (whole) {
-        write_str(w, "model", context->model);
-        write_str(w, "system", context->system);
+        acp_json_put_str(w, "model", context->model);
+        acp_json_put_str(w, "system", context->system);
         acp_json_write_key(w, acp_str_from("tools"));
         acp_json_begin_array(w);
         for (size_t i = 0; i < context->tool_count; i++)

@@ -10,8 +10,6 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 
-enum { CODE_AUTH_REQUIRED = -32000, CODE_INTERNAL = -32603 };
-
 /* ---- The ways to log in ---------------------------------------------------------------------- */
 
 /* One way, with the texts that it points to. */
@@ -146,9 +144,9 @@ void coding_agent_authenticate(struct acp_agent *role_agent, acp_call call, stru
     (void) method; /* there is one that is not done in a terminal */
     int err = read_keys(agent);
     if (err)
-        refuse(role_agent, call, CODE_INTERNAL, acp_err_text(err));
+        refuse(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(err));
     else if (!strchr(agent->model, '/') && !agent->options->demo)
-        refuse(role_agent, call, CODE_AUTH_REQUIRED,
+        refuse(role_agent, call, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
                "there is no key; run `acp agent login PROVIDER`, or set a variable such as "
                "ANTHROPIC_API_KEY and start the agent again");
     else
@@ -164,7 +162,7 @@ void coding_agent_logout(struct acp_agent *role_agent, acp_call call, void *user
     if (!err)
         err = read_keys(agent);
     if (err)
-        refuse(role_agent, call, CODE_INTERNAL,
+        refuse(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR,
                "the stored keys could not be removed; run `acp agent "
                "logout PROVIDER` to see why");
     else

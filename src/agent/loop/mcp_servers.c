@@ -170,7 +170,7 @@ static int prepare(struct tool_run *run)
     own->server = one->server;
     own->tool = acp_arena_copy(&run->arena, mcp_server_tool_at(one->server, index)->name);
     (void) snprintf(title, sizeof(title), "%.100s: %.*s", mcp_server_name(one->server),
-                    (int) tool_cut(own->tool, 150).len, own->tool.ptr);
+                    ACP_ARG(acp_str_cut(own->tool, 150)));
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     run->own = own;
     return own->tool.ptr && run->title.ptr ? 0 : ACP_ERR_NOMEM;
@@ -512,7 +512,7 @@ static void leave_out(struct mcp_servers *servers, struct agent_session *session
                     "the MCP server \"%.*s\" was left out: this agent only uses servers that are "
                     "programs (stdio), and this one is reached by %s. Configure a program that "
                     "connects to it instead",
-                    (int) tool_cut(name, 100).len, name.ptr, way);
+                    ACP_ARG(acp_str_cut(name, 100)), way);
     set_trouble(one, acp_str_from(sentence));
 }
 

@@ -15,8 +15,6 @@
 #include "agent/loop/coding_agent_internal.h"
 #include "http/client.h"
 
-enum { CODE_NO_METHOD = -32601, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
-
 static const char main_id[] = "main";
 
 /* What the protocol, or an underscore where it has no word, calls the APIs. */
@@ -111,7 +109,7 @@ static void list_providers(struct coding_agent *agent, struct acp_agent *role_ag
     }
     acp_list_providers_response_init(&response, infos, count);
     if (err)
-        (void) acp_agent_respond_error(role_agent, call, CODE_INTERNAL,
+        (void) acp_agent_respond_error(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR,
                                        acp_str_from(acp_err_text(err)));
     else
         (void) acp_agent_respond(role_agent, call, ACP_TYPE_LIST_PROVIDERS_RESPONSE, &response);
@@ -280,7 +278,9 @@ void coding_agent_request(struct acp_agent *role_agent, acp_call call,
         int err = set_provider(agent, params, &failure);
         if (err)
             (void) acp_agent_respond_error(
-                role_agent, call, err == ACP_ERR_ARGUMENT ? CODE_PARAMS : CODE_INTERNAL,
+                role_agent, call,
+                err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
+                                        : ACP_ERROR_CODE_INTERNAL_ERROR,
                 acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         else
             (void) acp_agent_respond(role_agent, call, method->result, &done);
@@ -290,7 +290,7 @@ void coding_agent_request(struct acp_agent *role_agent, acp_call call,
         disable(agent, request->provider_id);
         (void) acp_agent_respond(role_agent, call, method->result, &done);
     } else {
-        (void) acp_agent_respond_error(role_agent, call, CODE_NO_METHOD,
+        (void) acp_agent_respond_error(role_agent, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
                                        acp_str_from("Method not found"));
     }
 }

@@ -10,8 +10,6 @@
 #include "base/utf8.h"
 #include "cli/output.h"
 
-enum { CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
-
 /* ---- States ---------------------------------------------------------------------------------- */
 
 #define TO(state) (1u << AGENT_SESSION_##state)
@@ -108,7 +106,8 @@ void coding_agent_set_mode(struct acp_session *role_session, acp_call call, stru
     struct acp_failure failure = {0};
     (void) user;
     if (agent_session_set_mode(session, mode, &failure)) {
-        (void) acp_agent_respond_error(acp_session_agent(role_session), call, CODE_PARAMS,
+        (void) acp_agent_respond_error(acp_session_agent(role_session), call,
+                                       ACP_ERROR_CODE_INVALID_PARAMS,
                                        acp_str_from(failure.message));
         return;
     }
@@ -218,7 +217,7 @@ void coding_agent_set_option(struct acp_session *role_session, acp_call call,
     int err = set_option(session, request->config_id, value, &failure);
     if (err) {
         (void) acp_agent_respond_error(
-            acp_session_agent(role_session), call, CODE_PARAMS,
+            acp_session_agent(role_session), call, ACP_ERROR_CODE_INVALID_PARAMS,
             acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         return;
     }
@@ -379,7 +378,7 @@ bool coding_agent_check_folder(struct acp_session *role_session)
         return true;
     (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
                     (int) cwd.len, cwd.ptr);
-    (void) acp_session_reject(role_session, CODE_PARAMS, acp_str_from(sentence));
+    (void) acp_session_reject(role_session, ACP_ERROR_CODE_INVALID_PARAMS, acp_str_from(sentence));
     return false;
 }
 
@@ -389,7 +388,8 @@ static bool has_sandbox(struct coding_agent *agent, struct acp_session *role_ses
     struct acp_failure failure = {0};
     if (agent->options->mode != ACP_POLICY_SANDBOX || toolbox_has_sandbox(agent->box, &failure))
         return true;
-    (void) acp_session_reject(role_session, CODE_INTERNAL, acp_str_from(failure.message));
+    (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
+                              acp_str_from(failure.message));
     return false;
 }
 
@@ -414,10 +414,10 @@ void coding_agent_new_session(struct acp_session *role_session,
         return;
     struct agent_session *session = agent_session_new(agent, role_session);
     if (!session)
-        (void) acp_session_reject(role_session, CODE_INTERNAL,
+        (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
     else if (open_new(session))
-        agent_session_reject(session, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
+        agent_session_reject(session, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(ACP_ERR_NOMEM));
     else
         agent_session_start_servers(session, request->mcp_servers);
 }

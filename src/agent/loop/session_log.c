@@ -11,6 +11,7 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 #include "cli/output.h"
+#include "json/members.h"
 
 enum { EVENT_MAX = 64 << 20 };
 
@@ -101,20 +102,14 @@ static int write_settings(const struct agent_session *session, struct acp_buf *o
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from("mode"));
-    acp_json_write_str(&w,
-                       acp_str_from(acp_policy_mode_name(acp_policy_get_mode(session->policy))));
-    acp_json_write_key(&w, acp_str_from("effort"));
-    acp_json_write_str(&w, acp_str_from(model_effort_name(session->effort)));
-    if (session->model) {
-        acp_json_write_key(&w, acp_str_from("model"));
-        acp_json_write_str(&w, acp_str_from(session->model));
-    }
+    acp_json_put_text(&w, "mode", acp_policy_mode_name(acp_policy_get_mode(session->policy)));
+    acp_json_put_text(&w, "effort", model_effort_name(session->effort));
+    if (session->model)
+        acp_json_put_text(&w, "model", session->model);
     if (session->cost.has == ACP_PRESENT) {
         char cost[40];
         (void) snprintf(cost, sizeof(cost), "%.9g", session->cost.value);
-        acp_json_write_key(&w, acp_str_from("cost"));
-        acp_json_write_str(&w, acp_str_from(cost));
+        acp_json_put_text(&w, "cost", cost);
     }
     acp_json_end_object(&w);
     return w.err;
@@ -247,8 +242,7 @@ static void append_text(struct agent_session *session, enum log_kind kind, const
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from(key));
-    acp_json_write_str(&w, value);
+    acp_json_put_str(&w, key, value);
     acp_json_end_object(&w);
     append_buf(session, kind, &body, w.err);
     acp_buf_finish(&body);

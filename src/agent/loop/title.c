@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "agent/loop/coding_agent_internal.h"
-#include "agent/toolkit/tool.h"
+#include "base/utf8.h"
 
 enum {
     MOMENT_MS = 200,
@@ -65,7 +65,7 @@ void agent_session_title_from_prompt(struct agent_session *session, const struct
             words = acp_str_n(words.ptr + 1, words.len - 1);
         if (!words.len)
             continue;
-        (void) agent_session_set_title(session, tool_cut(first_line(words), MAX_FIRST));
+        (void) agent_session_set_title(session, acp_str_cut(first_line(words), MAX_FIRST));
         if (!session->agent->options->no_titles)
             set_state(session, AGENT_TITLE_PROVISIONAL);
     }
@@ -97,9 +97,9 @@ static int ask(struct agent_session *session, const struct model_handler *handle
         struct acp_str prompt = words_of(&said[i], MODEL_USER);
         struct acp_str answer = words_of(&said[i], MODEL_ASSISTANT);
         if (prompt.ptr && !parts[0].text.ptr)
-            parts[0].text = tool_cut(prompt, MAX_SHOWN);
+            parts[0].text = acp_str_cut(prompt, MAX_SHOWN);
         if (answer.ptr)
-            parts[1].text = tool_cut(answer, MAX_SHOWN);
+            parts[1].text = acp_str_cut(answer, MAX_SHOWN);
     }
     acp_arena_finish(&arena); /* the texts are the history's */
     parts[2].text = acp_str_from(wish);
@@ -131,7 +131,7 @@ static struct acp_str tidy(struct acp_str text)
     size_t words = 0;
     while (text.len && (is_dressing(*text.ptr) || *text.ptr == '\n'))
         text = acp_str_n(text.ptr + 1, text.len - 1);
-    text = tool_cut(first_line(text), MAX_TITLE);
+    text = acp_str_cut(first_line(text), MAX_TITLE);
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] == ' ' && ++words == MAX_WORDS)
             text.len = i;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "agent/toolkit/tool.h"
+#include "json/members.h"
 #include "workspace/beneath.h"
 
 /* ---- Checking ------------------------------------------------------------------------------- */
@@ -85,7 +86,7 @@ int tool_read_input(struct tool_run *run)
     tool_printf(run,
                 "The input of \"%.*s\" cannot be read: %s (at byte %zu). Send it as one JSON "
                 "object.",
-                (int) tool_cut(run->name, 100).len, run->name.ptr, acp_err_text(err), offset);
+                ACP_ARG(acp_str_cut(run->name, 100)), acp_err_text(err), offset);
     quote_input(run);
     return err;
 }
@@ -112,42 +113,22 @@ int tool_check_input(struct tool_run *run)
 
 bool tool_get_reader(struct tool_run *run, const char *key, struct acp_json_reader *ret)
 {
-    struct acp_json_reader r;
-    struct acp_str found;
-    bool is_there = false;
-    acp_json_reader_init(&r, run->input, &run->arena, 0);
-    if (acp_json_enter_object(&r))
-        return false;
-    while (acp_json_next_key(&r, &found) > 0) {
-        if (acp_str_is(found, key)) {
-            *ret = r;
-            is_there = true;
-        }
-        if (acp_json_skip(&r))
-            break;
-    }
-    return is_there;
+    return acp_json_find(run->input, key, &run->arena, ret);
 }
 
 void tool_get_str(struct tool_run *run, const char *key, struct acp_str *ret)
 {
-    struct acp_json_reader r;
-    if (tool_get_reader(run, key, &r))
-        (void) acp_json_read_str(&r, ret);
+    (void) acp_json_find_str(run->input, key, &run->arena, ret);
 }
 
 void tool_get_u64(struct tool_run *run, const char *key, uint64_t *ret)
 {
-    struct acp_json_reader r;
-    if (tool_get_reader(run, key, &r))
-        (void) acp_json_read_u64(&r, ret);
+    (void) acp_json_find_u64(run->input, key, &run->arena, ret);
 }
 
 void tool_get_bool(struct tool_run *run, const char *key, bool *ret)
 {
-    struct acp_json_reader r;
-    if (tool_get_reader(run, key, &r))
-        (void) acp_json_read_bool(&r, ret);
+    (void) acp_json_find_bool(run->input, key, &run->arena, ret);
 }
 
 /* ---- Paths ---------------------------------------------------------------------------------- */
