@@ -1,10 +1,8 @@
-/* members.h - writing a member of a JSON object, and finding one, in one call. */
+/* members.h - writing a member of a JSON object in one call. */
 #ifndef LIB_JSON_MEMBERS_H
 #define LIB_JSON_MEMBERS_H
 
 #include "acp/json.h"
-
-/* ---- Writing --------------------------------------------------------------------------------- */
 
 static inline void acp_json_put_str(struct acp_json_writer *w, const char *key, struct acp_str text)
 {
@@ -46,53 +44,25 @@ static inline void acp_json_put_bool(struct acp_json_writer *w, const char *key,
     acp_json_write_bool(w, value);
 }
 
-/* ---- Finding --------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /*
- * Sets *ret to a reader at the value of a member; if the key occurs more than once, at the last
- * one.  Returns false if the member is absent, or the text is not an object.  To get several
- * members, read the object once instead.
+ * Single members of an object, for small objects of which only a few matter.  The first member of
+ * the name counts.  The functions below return 0 and leave *ret as it is if there is no such
+ * member, or no object at all, so a default is what *ret was before; otherwise they return what
+ * reading the value returned.
  */
-static inline bool acp_json_find(struct acp_raw object, const char *key, struct acp_arena *arena,
-                                 struct acp_json_reader *ret)
-{
-    struct acp_json_reader r;
-    struct acp_str found;
-    bool is_there = false;
-    acp_json_reader_init(&r, object, arena, 0);
-    if (acp_json_enter_object(&r))
-        return false;
-    while (acp_json_next_key(&r, &found) > 0) {
-        if (acp_str_is(found, key)) {
-            *ret = r;
-            is_there = true;
-        }
-        if (acp_json_skip(&r))
-            break;
-    }
-    return is_there;
-}
 
-/* These leave *ret as it is and return false if the member is absent or has another type. */
-static inline bool acp_json_find_str(struct acp_raw object, const char *key,
-                                     struct acp_arena *arena, struct acp_str *ret)
-{
-    struct acp_json_reader r;
-    return acp_json_find(object, key, arena, &r) && acp_json_read_str(&r, ret) == 0;
-}
+/* Places the reader before the value of that name; false if there is none.  arena may be NULL. */
+bool acp_json_find_member(struct acp_raw object, const char *name, struct acp_arena *arena,
+                          struct acp_json_reader *r);
 
-static inline bool acp_json_find_u64(struct acp_raw object, const char *key,
-                                     struct acp_arena *arena, uint64_t *ret)
-{
-    struct acp_json_reader r;
-    return acp_json_find(object, key, arena, &r) && acp_json_read_u64(&r, ret) == 0;
-}
-
-static inline bool acp_json_find_bool(struct acp_raw object, const char *key,
-                                      struct acp_arena *arena, bool *ret)
-{
-    struct acp_json_reader r;
-    return acp_json_find(object, key, arena, &r) && acp_json_read_bool(&r, ret) == 0;
-}
+/* The text is in the object, or in the arena if it has escapes. */
+int acp_json_member_str(struct acp_raw object, const char *name, struct acp_arena *arena,
+                        struct acp_str *ret);
+int acp_json_member_raw(struct acp_raw object, const char *name, struct acp_raw *ret);
+int acp_json_member_u64(struct acp_raw object, const char *name, uint64_t *ret);
+int acp_json_member_i64(struct acp_raw object, const char *name, int64_t *ret);
+int acp_json_member_bool(struct acp_raw object, const char *name, bool *ret);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/daemon_connect.h"
+#include "json/members.h"
 
 struct control_options {
     struct agent_flags agent;
@@ -28,11 +29,11 @@ struct control {
 
 /* ---- What all of them do --------------------------------------------------------------------- */
 
-static void ignore_record(struct daemon_client *client, const struct session_event *record,
-                          void *user)
+static void ignore_event(struct daemon_client *client, const struct session_event *event,
+                         void *user)
 {
     (void) client;
-    (void) record;
+    (void) event;
     (void) user;
 }
 
@@ -74,7 +75,7 @@ static void print_json(const struct control *control, const char *action,
 /* Prepares, finds the session and its owner; starts one when ttl_ms is given. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
-    static const struct daemon_client_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
     static const struct conversation_flags nothing;
     struct conversation_setup *c = &control->setup;
     struct acp_failure failure = {0};
@@ -156,7 +157,7 @@ static void on_cancelled(struct daemon_client *client, int err, struct acp_raw r
         err_message("%.*s", (int) why.len, why.ptr);
         control->status = EXIT_FAILED;
     } else {
-        (void) daemon_read_flag(result, "cancelled", &cancelled);
+        (void) acp_json_member_bool(result, "cancelled", &cancelled);
         print_cancelled(control, cancelled);
     }
     leave(control);
@@ -294,8 +295,8 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
         uint64_t value;
     } numbers[] = {{"pid", status->pid},
                    {"agentPid", status->agent_pid},
-                   {"request", status->request},
-                   {"waiting", status->waiting},
+                   {"turn", status->turn},
+                   {"queued", status->queued},
                    {"idleMs", status->idle_ms}};
     acp_json_write_key(w, acp_str_from("status"));
     acp_json_write_str(w, acp_str_from(snapshot->state));
@@ -327,9 +328,9 @@ static void print_snapshot(const struct control *control, const struct snapshot 
     out_row("status: %s", snapshot->state);
     if (!status->pid)
         return;
-    out_printf("pid: %llu\nagent pid: %llu\nprompts waiting: %llu\nidle: %llu s\n",
+    out_printf("pid: %llu\nagent pid: %llu\nprompts queued: %llu\nidle: %llu s\n",
                (unsigned long long) status->pid, (unsigned long long) status->agent_pid,
-               (unsigned long long) status->waiting, (unsigned long long) status->idle_ms / 1000);
+               (unsigned long long) status->queued, (unsigned long long) status->idle_ms / 1000);
 }
 
 static void on_status(struct daemon_client *client, int err, struct acp_raw result,
@@ -342,7 +343,9 @@ static void on_status(struct daemon_client *client, int err, struct acp_raw resu
     (void) why;
     acp_arena_init(&arena, 0);
     if (!err && daemon_read_status(result, &arena, &snapshot.status) == 0)
-        snapshot.state = snapshot.status.request ? "running" : "ready";
+        snapshot.state = snapshot.status.turn        ? "running"
+                         : snapshot.status.agent_pid ? "ready"
+                                                     : "stopped";
     print_snapshot(control, &snapshot);
     acp_arena_finish(&arena);
     leave(control);
@@ -371,7 +374,8 @@ const struct command command_status = {
     .summary = "tell what a session is doing",
     .description =
         "One word says it: *running* (a prompt is worked on), *ready* (the agent runs and waits), "
-        "*idle* (there is a session, and no process for it), *no-session*.",
+        "*stopped* (the agent has ended; the next prompt starts it again), *idle* (there is a "
+        "session, and no process for it), *no-session*.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,

@@ -24,7 +24,11 @@ struct conversation_setup {
     bool fail_unasked; /* where nobody can be asked, the run fails */
     const char *cwd;   /* absolute */
     struct conversation_options conversation;
-    char id[40]; /* a new one, for a session that is made */
+    struct agent_process_endpoint endpoint; /* the conversation's */
+    bool starts_elsewhere;                  /* the agent is started outside the session's folder */
+    const char *store_path;                 /* of the session log; NULL: none is kept */
+    unsigned store_flags;                   /* enum store_open_flags */
+    char id[40];                            /* a new one, for a session that is made */
     struct acp_arena arena;
 };
 

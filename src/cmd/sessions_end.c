@@ -15,11 +15,11 @@ static const struct argument session_argument[] = {
 
 /* ---- The owner goes first -------------------------------------------------------------------- */
 
-static void ignore_record(struct daemon_client *client, const struct session_event *record,
-                          void *user)
+static void ignore_event(struct daemon_client *client, const struct session_event *event,
+                         void *user)
 {
     (void) client;
-    (void) record;
+    (void) event;
     (void) user;
 }
 
@@ -33,7 +33,7 @@ static void on_gone(struct daemon_client *client, void *user)
 /* Ends the owner of a session, if there is one, and waits for it. */
 static int stop_owner(struct conversation_setup *c, const struct store_session *session)
 {
-    static const struct daemon_client_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
     /* The claim ends a moment after the connection. */
     enum { TRIES = 250, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
