@@ -5,7 +5,6 @@
  * can be.
  */
 #include "helpers.h"
-#include "json/members.h"
 
 #include "acp/json.h"
 #include "acp/scan.h"
@@ -607,35 +606,9 @@ static void pretty_indents_by_two(void **state)
     acp_buf_finish(&out);
 }
 
-static void a_member_is_found_by_its_key(void **state)
-{
-    (void) state;
-    const struct acp_raw object =
-        TEXT("{\"a\":\"first\",\"n\":7,\"b\":true,\"a\":\"last\",\"o\":{\"deep\":1}}");
-    struct acp_str text = acp_str_from("as it was");
-    uint64_t number = 1;
-    bool flag = false;
-    struct acp_arena arena;
-    acp_arena_init(&arena, 0);
-    assert_true(acp_json_find_str(object, "a", &arena, &text));
-    assert_true(acp_str_is(text, "last"));
-    assert_true(acp_json_find_u64(object, "n", &arena, &number));
-    assert_int_equal(number, 7);
-    assert_true(acp_json_find_bool(object, "b", &arena, &flag));
-    assert_true(flag);
-    assert_false(acp_json_find_str(object, "n", &arena, &text)); /* not a text */
-    assert_false(acp_json_find_str(object, "deep", &arena, &text));
-    assert_false(acp_json_find_u64(object, "missing", &arena, &number));
-    assert_false(acp_json_find_u64(TEXT("[7]"), "n", &arena, &number));
-    assert_true(acp_str_is(text, "last"));
-    assert_int_equal(number, 7);
-    acp_arena_finish(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_member_is_found_by_its_key),
         cmocka_unit_test(table_by_reference),
         cmocka_unit_test(table_by_validate),
         cmocka_unit_test(table_by_walk),

@@ -5,7 +5,7 @@
 #include "agent/loop/coding_agent_internal.h"
 #include "base/utf8.h"
 
-/* So much of what there is is sent: what did not fit by a little must fit with the summary. */
+/* The conversation is cut to a third, so that a summary fits as well. */
 enum { KEPT_PART = 3, LEAST = 200 };
 
 static struct acp_str cut(struct acp_arena *arena, struct acp_str text, size_t most)
@@ -23,7 +23,7 @@ static struct acp_str cut(struct acp_arena *arena, struct acp_str text, size_t m
 }
 
 /*
- * What is cut is another prefix than before, so reasoning that is bound to that one is left out.
+ * Cutting changes the prefix, so reasoning that is bound to it is left out.
  */
 static struct model_part shorten(struct acp_arena *arena, struct model_part part, size_t most)
 {

@@ -1,4 +1,4 @@
-/* context.c - system text, tools and facts as values, and as they are kept in the log. */
+/* context.c - system text, tools and facts, and their form in the log. */
 #include "agent/loop/context.h"
 
 #include <stdio.h>
@@ -70,7 +70,7 @@ void context_free(struct context *context)
     if (!context)
         return;
     acp_arena_finish(&context->arena);
-    facts_finish(&context->told);
+    facts_finish(&context->known);
     facts_finish(&context->before);
     free(context);
 }
@@ -81,7 +81,7 @@ struct context *context_new(void)
     if (!context)
         return NULL;
     acp_arena_init(&context->arena, 0);
-    facts_init(&context->told);
+    facts_init(&context->known);
     facts_init(&context->before);
     return context;
 }
@@ -129,7 +129,7 @@ void context_write(const struct context *context, bool whole, struct acp_json_wr
             context_write_tool(w, &context->tools[i]);
         acp_json_end_array(w);
     }
-    write_facts(w, &context->told);
+    write_facts(w, &context->known);
     acp_json_end_object(w);
 }
 
@@ -233,7 +233,7 @@ static int read_members(struct acp_json_reader *r, struct context *context)
         else if (acp_str_is(key, "tools"))
             more = read_tools(r, context);
         else if (acp_str_is(key, "facts"))
-            more = read_facts(r, &context->told);
+            more = read_facts(r, &context->known);
         else
             more = acp_json_skip(r);
     }

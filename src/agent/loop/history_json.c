@@ -1,4 +1,4 @@
-/* history_json.c - the messages of a history as they are kept in the log. */
+/* history_json.c - the messages of a history in the log. */
 #include "agent/loop/history.h"
 #include "json/members.h"
 

@@ -1,8 +1,8 @@
 /*
  * login.c - logging in and out while the process runs.
  *
- * Keys are stored by `acp agent login PROVIDER`, which the client can run in a terminal, and are
- * read here.  `authenticate` reads them again; so a login needs no restart.
+ * `acp agent login PROVIDER`, which the client can run in a terminal, stores keys.  `authenticate`
+ * reads them again, so that a login needs no restart.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 
-/* ---- The ways to log in ---------------------------------------------------------------------- */
+/* ---- Login methods --------------------------------------------------------------------------- */
 
-/* One way, with the texts that it points to. */
+/* The texts of a method. */
 struct sign_in {
     char id[40];
     char name[60];
@@ -36,7 +36,7 @@ static void make_terminal(const struct model_provider *provider, struct sign_in 
     ret->terminal.args = (struct acp_str_list){text->args, 2};
 }
 
-/* Whether people have a key for it that they could type. */
+/* Whether it has keys that a user could enter. */
 static bool has_login(const struct model_provider *provider)
 {
     return provider->keys && !provider->port;
@@ -66,7 +66,7 @@ int coding_agent_list_logins(struct coding_agent *agent, struct acp_auth_method_
     return 0;
 }
 
-/* ---- Keys that come and go ------------------------------------------------------------------- */
+/* ---- Changed keys ---------------------------------------------------------------------------- */
 
 static bool is_offered(const struct model_offer *offers, size_t count, const char *id)
 {
@@ -76,7 +76,7 @@ static bool is_offered(const struct model_offer *offers, size_t count, const cha
     return false;
 }
 
-/* Those without a key go, but for the demo, a server of this machine, and what the client set. */
+/* Removes providers without a key, except the demo, local servers, and those the client has set. */
 static void drop_keyless(struct coding_agent *agent, const struct model_offer *offers, size_t count)
 {
     for (size_t i = model_catalog_count(agent->catalog); i-- > 0;) {
@@ -87,7 +87,7 @@ static void drop_keyless(struct coding_agent *agent, const struct model_offer *o
     }
 }
 
-/* The default has gone, or is but the demo: the first provider that has a model of its own. */
+/* If the default was removed or is the demo: the first provider that has a default model. */
 static int choose_default(struct coding_agent *agent, const struct model_offer *offers,
                           size_t count)
 {
@@ -141,7 +141,7 @@ void coding_agent_authenticate(struct acp_agent *role_agent, acp_call call, stru
 {
     struct coding_agent *agent = user;
     struct acp_authenticate_response done = {0};
-    (void) method; /* there is one that is not done in a terminal */
+    (void) method; /* there is only one that does not run in a terminal */
     int err = read_keys(agent);
     if (err)
         refuse(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(err));

@@ -1,4 +1,4 @@
-/* session.c - sessions: what they begin with, their modes and options. */
+/* session.c - sessions: creation, states, modes, options and titles. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void list_modes(struct acp_session_mode list[MODE_COUNT])
     }
 }
 
-/* A policy for each mode, which all sessions that are in it share. */
+/* All sessions in a mode share its policy. */
 static int get_policy(struct coding_agent *agent, enum acp_policy_mode mode,
                       const struct acp_policy **ret)
 {
@@ -112,10 +112,10 @@ void coding_agent_set_mode(struct acp_session *role_session, acp_call call, stru
         return;
     }
     (void) acp_session_reply_set_mode(role_session, call, mode);
-    agent_session_send_options(session); /* the mode is one of them */
+    agent_session_send_options(session); /* one of them is the mode */
 }
 
-/* Version 1 alone has modes besides the option. */
+/* Version 1 has modes besides the option. */
 static void tell_mode(struct agent_session *session)
 {
     const char *mode = acp_policy_mode_name(acp_policy_get_mode(session->policy));
@@ -150,7 +150,7 @@ static void make_option(struct acp_session_config_option *option, const char *id
     acp_session_config_select_options_init_ungrouped(&option->select.options, choices, count);
 }
 
-/* The options as they are now; choices is where their values are. */
+/* The current options; their values are stored in choices. */
 static void list_options(const struct agent_session *session,
                          struct acp_session_config_select_option choices[CHOICE_COUNT],
                          struct acp_session_config_option list[OPTION_COUNT])

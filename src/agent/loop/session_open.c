@@ -117,8 +117,8 @@ static int read_message(struct session_open *opening, struct acp_raw body)
 /* Removes a turn that the model has refused. */
 static void read_rewind(struct agent_session *session, struct acp_raw body)
 {
-    uint64_t count;
-    if (acp_json_find_u64(body, "messages", NULL, &count) && count < SIZE_MAX)
+    uint64_t count = UINT64_MAX;
+    if (acp_json_member_u64(body, "messages", &count) == 0 && count < SIZE_MAX)
         history_truncate(session->history, (size_t) count);
     agent_session_rewind_facts(session);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "agent/toolkit/tool.h"
-#include "json/members.h"
 #include "workspace/beneath.h"
 
 /* ---- Checking ------------------------------------------------------------------------------- */
@@ -111,24 +110,45 @@ int tool_check_input(struct tool_run *run)
 
 /* ---- Members -------------------------------------------------------------------------------- */
 
+/* If a key occurs more than once the last value counts, as for clients that parse the input. */
 bool tool_get_reader(struct tool_run *run, const char *key, struct acp_json_reader *ret)
 {
-    return acp_json_find(run->input, key, &run->arena, ret);
+    struct acp_json_reader r;
+    struct acp_str found;
+    bool is_there = false;
+    acp_json_reader_init(&r, run->input, &run->arena, 0);
+    if (acp_json_enter_object(&r))
+        return false;
+    while (acp_json_next_key(&r, &found) > 0) {
+        if (acp_str_is(found, key)) {
+            *ret = r;
+            is_there = true;
+        }
+        if (acp_json_skip(&r))
+            break;
+    }
+    return is_there;
 }
 
 void tool_get_str(struct tool_run *run, const char *key, struct acp_str *ret)
 {
-    (void) acp_json_find_str(run->input, key, &run->arena, ret);
+    struct acp_json_reader r;
+    if (tool_get_reader(run, key, &r))
+        (void) acp_json_read_str(&r, ret);
 }
 
 void tool_get_u64(struct tool_run *run, const char *key, uint64_t *ret)
 {
-    (void) acp_json_find_u64(run->input, key, &run->arena, ret);
+    struct acp_json_reader r;
+    if (tool_get_reader(run, key, &r))
+        (void) acp_json_read_u64(&r, ret);
 }
 
 void tool_get_bool(struct tool_run *run, const char *key, bool *ret)
 {
-    (void) acp_json_find_bool(run->input, key, &run->arena, ret);
+    struct acp_json_reader r;
+    if (tool_get_reader(run, key, &r))
+        (void) acp_json_read_bool(&r, ret);
 }
 
 /* ---- Paths ---------------------------------------------------------------------------------- */
