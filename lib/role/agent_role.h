@@ -175,8 +175,11 @@ struct acp_agent {
     bool unarmed;          /* text is being merged whose time counts from the next that is told */
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
-    uint64_t sent;                    /* bytes, since the beginning */
-    struct hold holding[2];           /* agent_keep.c */
+    uint64_t sent;          /* bytes, since the beginning */
+    struct hold holding[2]; /* agent_keep.c */
+    /* While before_update runs, of any session. */
+    const struct acp_session_update *update;
+    struct acp_buf update_json;       /* empty until the program asks for it */
     struct acp_agent_observer *watch; /* or NULL */
 };
 
@@ -296,8 +299,12 @@ int agent_check_notification(const struct acp_agent *agent, struct acp_str metho
 /* agent_update.c */
 bool agent_may_send(const struct acp_session *session);
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update);
-/* Calls before_update, unless the session is being loaded. */
-void agent_tell_kept(struct acp_session *session, const struct acp_session_update *update);
+/*
+ * Calls before_update, unless the session is being loaded.  Returns the update as JSON if the
+ * program has asked for it; valid until the next call.  Otherwise absent.
+ */
+struct acp_raw agent_before_update(struct acp_session *session,
+                                   const struct acp_session_update *update);
 /* The same for one that ends the message that is open. */
 int agent_send_between(struct acp_session *session, const struct acp_session_update *update);
 /* Sends the text that is being merged. */

@@ -10,7 +10,7 @@
  *   session_log.c       writing the log, before the client sees anything
  *   log_kinds.h         the kinds of events in it
  *   session_context.c   system text and tool list, made once for a session
- *   session_facts.c     what changes during a session, and how the model is told
+ *   session_facts.c     what changes during a session, and how the model learns of it
  *   session_models.c    the models of all providers, and the model of a session
  *   provider_methods.c  providers set by the client
  *   login.c             keys that are added or removed while the process runs
@@ -116,8 +116,8 @@ enum agent_title_state {
 /* Projects may define more slash commands than are listed. */
 enum agent_commands_state {
     AGENT_COMMANDS_LISTED,       /* all of them are */
-    AGENT_COMMANDS_CUT,          /* they are not, which the user has to be told */
-    AGENT_COMMANDS_CUT_REPORTED, /* and has been */
+    AGENT_COMMANDS_CUT,          /* they are not; to be reported */
+    AGENT_COMMANDS_CUT_REPORTED, /* it was */
 };
 
 /* A session; the user pointer of its role. */

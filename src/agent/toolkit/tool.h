@@ -34,6 +34,7 @@
 #include "acp/json.h"
 #include "agent/toolkit/tools.h"
 #include "agent/toolkit/undo.h"
+#include "base/utf8.h"
 #include "schema/schema.h"
 
 struct tool_run;
@@ -205,8 +206,6 @@ struct acp_decision tool_decision(const struct tool_run *run);
 struct acp_decision tool_decision_on(const struct tool_run *run, struct acp_str real, bool writes);
 void tool_hold(struct tool_run *run);
 bool tool_resume(struct tool_run *run);
-/* At most max bytes of a text, cut between characters. */
-struct acp_str tool_cut(struct acp_str text, size_t max);
 
 /* ---- tool_input.c --------------------------------------------------------------------------- */
 

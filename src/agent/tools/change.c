@@ -99,7 +99,7 @@ static bool keep_old(struct tool_run *run, struct change *change, int err, struc
     if (err == ACP_ERR_MISSING && change->may_be_new)
         return true;
     if (err) {
-        tool_fail(run, "%.*s.", (int) tool_cut(text, 900).len, text.ptr);
+        tool_fail(run, "%.*s.", ACP_ARG(acp_str_cut(text, 900)));
         return false;
     }
     if (change->must_be_new) {
