@@ -11,10 +11,10 @@
 #include "acp/io.h"
 #include "io/children.h"
 #include "io/foreground.h"
-#include "io/mend.h"
 #include "io/orphans.h"
 #include "io/source.h"
 #include "io/tail.h"
+#include "io/utf8_sanitize.h"
 #include "io/watch.h"
 
 enum {

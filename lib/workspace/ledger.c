@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "workspace/glob.h"
+#include "base/glob.h"
 #include "workspace/policy_match.h"
 
 int acp_ledger_fail(struct acp_failure *failure, int err, const char *path, const char *message)

@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
+#include "base/glob.h"
 #include "base/trim.h"
-#include "workspace/glob.h"
 #include "workspace/policy_match.h"
 
 enum { MAX_NESTED = 16 };

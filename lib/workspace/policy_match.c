@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "workspace/glob.h"
+#include "base/glob.h"
 
 enum acp_tool_kind_is acp_kind_listed(enum acp_tool_kind_is kind)
 {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "base/sized.h"
-#include "io/mend.h"
 #include "io/tail.h"
+#include "io/utf8_sanitize.h"
 #include "workspace/terminals_command.h"
 
 enum {

@@ -2,14 +2,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/coder.h"
+#include "agent/loop/coding_agent.h"
 #include "cli/output.h"
 #include "cmd/agent_sources.h"
 #include "cmd/cmd.h"
-#include "cmd/conversation.h"
-#include "cmd/key_store.h"
-#include "cmd/keys.h"
-#include "cmd/places.h"
+#include "cmd/conversation_setup.h"
+#include "config/key_store.h"
+#include "config/paths.h"
+#include "registry/environment_keys.h"
 
 struct agent_run_options {
     const char *model;

@@ -12,10 +12,10 @@
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/conversation.h"
-#include "cmd/key_store.h"
-#include "cmd/keys.h"
+#include "cmd/conversation_setup.h"
+#include "config/key_store.h"
 #include "http/client.h"
+#include "registry/environment_keys.h"
 
 struct login_options {
     bool keyring;

@@ -2,8 +2,8 @@
 #include "cmd/agent_sources.h"
 
 #include "cli/output.h"
-#include "cmd/key_store.h"
-#include "cmd/keys.h"
+#include "config/key_store.h"
+#include "registry/environment_keys.h"
 
 struct model_table agent_read_facts(struct conversation *c)
 {

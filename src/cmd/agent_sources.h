@@ -2,7 +2,7 @@
 #ifndef SRC_CMD_AGENT_SOURCES_H
 #define SRC_CMD_AGENT_SOURCES_H
 
-#include "cmd/conversation.h"
+#include "cmd/conversation_setup.h"
 #include "model/providers.h"
 
 /* What the configuration says about models; nothing without memory. */

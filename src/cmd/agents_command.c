@@ -6,12 +6,12 @@
 
 #include "acp/json.h"
 #include "cli/output.h"
-#include "cmd/agents.h"
 #include "cmd/cmd.h"
 #include "cmd/config_command.h"
-#include "cmd/jsonc.h"
-#include "cmd/places.h"
-#include "cmd/redact.h"
+#include "config/jsonc.h"
+#include "config/paths.h"
+#include "config/redact.h"
+#include "registry/agents.h"
 
 enum { MAX_OUTPUT = 64 * 1024 * 1024 };
 

@@ -11,7 +11,7 @@
 #include "acp/types.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/conversation.h"
+#include "cmd/conversation_setup.h"
 
 struct login {
     struct conversation conversation;

@@ -6,10 +6,10 @@
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/config.h"
 #include "cmd/config_command.h"
-#include "cmd/places.h"
-#include "cmd/trust.h"
+#include "config/config.h"
+#include "config/paths.h"
+#include "config/trust.h"
 
 const struct option config_option_rows[] = {
     {.name = "cwd",

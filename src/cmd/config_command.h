@@ -2,8 +2,8 @@
 #ifndef SRC_CMD_CONFIG_COMMAND_H
 #define SRC_CMD_CONFIG_COMMAND_H
 
-#include "cmd/config.h"
-#include "cmd/option.h"
+#include "cli/option.h"
+#include "config/config.h"
 
 struct config_place_options {
     const char *cwd;

@@ -8,7 +8,7 @@
 #include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/owner_visit.h"
+#include "cmd/daemon_connect.h"
 
 struct control_options {
     struct agent_options agent;

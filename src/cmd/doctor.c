@@ -19,12 +19,12 @@
 #include "cli/output.h"
 #include "cmd/agent_sources.h"
 #include "cmd/cmd.h"
-#include "cmd/conversation.h"
-#include "cmd/keys.h"
-#include "cmd/places.h"
+#include "cmd/conversation_setup.h"
+#include "config/paths.h"
 #include "http/client.h"
 #include "launch/sandbox.h"
 #include "model/find.h"
+#include "registry/environment_keys.h"
 #include "store/store.h"
 
 struct doctor_options {

@@ -8,8 +8,8 @@
 
 #include "acp/run.h"
 #include "cli/output.h"
-#include "cmd/asking.h"
 #include "cmd/cmd.h"
+#include "cmd/prompt_run.h"
 
 struct exec_options {
     struct agent_options agent;

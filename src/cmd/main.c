@@ -2,9 +2,9 @@
  * acp - the command.  What it is as a whole, and the list of its commands; the rest is in the
  * tables.
  */
-#include "cmd/agent_names.h"
 #include "cmd/cmd.h"
-#include "cmd/keys.h"
+#include "registry/agent_names.h"
+#include "registry/environment_keys.h"
 
 /* In the order in which help shows them. */
 static const struct command *const commands[] = {

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cmd/asking.h"
 #include "cmd/cmd.h"
-#include "cmd/owner_visit.h"
-#include "cmd/places.h"
+#include "cmd/daemon_connect.h"
+#include "cmd/prompt_run.h"
+#include "config/paths.h"
 
 struct prompt_options {
     struct agent_options agent;

@@ -9,8 +9,8 @@
 
 #include "acp/types.h"
 #include "cmd/cmd.h"
-#include "cmd/conversation.h"
-#include "talk/record.h"
+#include "cmd/conversation_setup.h"
+#include "transcript/event.h"
 
 /* The parts, as they come together. */
 struct parts {

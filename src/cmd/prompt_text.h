@@ -2,8 +2,8 @@
 #ifndef SRC_CMD_PROMPT_TEXT_H
 #define SRC_CMD_PROMPT_TEXT_H
 
-#include "cmd/command.h"
-#include "cmd/conversation_options.h"
+#include "cli/command.h"
+#include "cmd/shared_options.h"
 
 /* Longer prompts are refused; so are larger images, before they grow by a third in base64. */
 enum { PROMPT_MAX_TEXT = 16 * 1024 * 1024, PROMPT_MAX_IMAGE = 20 * 1024 * 1024 };

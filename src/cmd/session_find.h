@@ -2,7 +2,7 @@
 #ifndef SRC_CMD_SESSION_FIND_H
 #define SRC_CMD_SESSION_FIND_H
 
-#include "cmd/conversation.h"
+#include "cmd/conversation_setup.h"
 #include "store/store.h"
 
 /*

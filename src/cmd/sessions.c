@@ -8,7 +8,7 @@
 #include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "talk/owner.h"
+#include "daemon/daemon.h"
 
 /* ---- What the subcommands share -------------------------------------------------------------- */
 

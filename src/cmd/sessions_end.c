@@ -5,7 +5,7 @@
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/owner_visit.h"
+#include "cmd/daemon_connect.h"
 #include "cmd/sessions.h"
 
 static const struct argument session_argument[] = {

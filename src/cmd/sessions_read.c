@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
-#include "talk/show.h"
+#include "render/render.h"
 
 static const struct argument session_argument[] = {
     {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},

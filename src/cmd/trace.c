@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/redact.h"
+#include "config/redact.h"
 
 /* Requests of a recording that wait for their response; further ones are shown without a name. */
 enum { TRACE_MAX_OPEN = 65536, TRACE_MAX_TEXT = 1024 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/copy.h"
-#include "http/inside.h"
+#include "http/http_internal.h"
 #include "io/fd.h"
 
 static const uint64_t NEVER = UINT64_MAX;

@@ -1,7 +1,7 @@
 /* Loads libcurl and fills the table of its functions. */
 #include "http/curl.h"
 
-#include "load/library.h"
+#include "io/library.h"
 
 struct curl_functions curl;
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/copy.h"
-#include "http/inside.h"
+#include "http/http_internal.h"
 
 enum {
     CONNECT_MS = 20 * 1000,

@@ -18,7 +18,7 @@
 
 #include "launch/confine.h"
 #include "launch/landlock.h"
-#include "launch/sandbox_inside.h"
+#include "launch/sandbox_internal.h"
 
 enum { TRIAL_MS = 5000, MAX_DEPTH = 256, TOKEN_SIZE = 17 };
 

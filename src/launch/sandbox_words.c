@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/sandbox_inside.h"
+#include "launch/sandbox_internal.h"
 
 /* Where the helper is inside; nothing of the machine is there. */
 #define HELPER_INSIDE "/.acp-sandbox"

@@ -9,7 +9,7 @@
 #include "acp/io.h"
 #include "acp/rpc.h"
 #include "base/copy.h"
-#include "mcp/inside.h"
+#include "mcp/mcp_internal.h"
 
 enum { METHOD_NOT_FOUND = -32601 };
 

@@ -11,7 +11,7 @@
 
 #include "base/map.h"
 #include "store/db.h"
-#include "store/said.h"
+#include "store/search_text.h"
 
 /*
  * What one transaction may take: others wait for it.  A pass that is full leaves the turn in which

@@ -1,7 +1,7 @@
 /* Loads libsqlite3 and fills the table of its functions. */
 #include "store/sqlite.h"
 
-#include "load/library.h"
+#include "io/library.h"
 
 /* STRICT tables. */
 enum { OLDEST_VERSION = 3037000 };

@@ -42,7 +42,7 @@ def read_source(name):
 
 def known_agents():
     """{name: (program, keys)} of the table of known agents."""
-    text = read_source("src/cmd/agents_known.c")
+    text = read_source("src/registry/known_agents.c")
     service = "".join(re.findall(r'"([^"]*)"', re.search(r"#define SERVICE_KEYS(.*?)\n\n", text, re.S)[1]))
     agents = {}
     for row in re.split(r'\n    \{\.name = ', text)[1:]:

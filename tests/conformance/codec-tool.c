@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "acp/describe.h"
+#include "codec/describe.h"
 #include "generate.h"
 
 struct tool {

@@ -1,5 +1,5 @@
 /*
- * Random values: the walk of lib/acp/decode.c with dice in the place of a text.  It fills structs
+ * Random values: the walk of lib/codec/decode.c with dice in the place of a text.  It fills structs
  * as a program would, so that what acp_encode() makes of them tests the encoder, not itself.
  */
 #include "generate.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "acp/walk.h"
+#include "codec/walk.h"
 
 struct generator {
     uint64_t state;

@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
+#include "base/glob.h"
 #include "base/trim.h"
-#include "workspace/glob.h"
 #include "workspace/policy_match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "acp/json.h"
-#include "cmd/agents_inside.h"
-#include "cmd/config_inside.h"
+#include "config/config_internal.h"
+#include "registry/agents_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "workspace/glob.h"
+#include "base/glob.h"
 #include "workspace/policy_match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

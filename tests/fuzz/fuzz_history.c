@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "agent/context.h"
-#include "agent/history.h"
+#include "agent/loop/context.h"
+#include "agent/loop/history.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

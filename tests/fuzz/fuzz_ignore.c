@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "agent/ignore.h"
+#include "text/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "mcp/inside.h"
+#include "mcp/mcp_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

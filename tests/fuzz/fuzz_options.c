@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/complete.h"
+#include "cli/complete.h"
 #include "test_program.h"
 #include "text/suggest.h"
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "agent/page.h"
 #include "base/utf8.h"
+#include "text/page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "agent/patch.h"
 #include "base/diff.h"
+#include "text/patch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "acp/types.h"
-#include "cmd/question.h"
-#include "talk/owner_wire.h"
+#include "cmd/question_text.h"
+#include "daemon/daemon_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

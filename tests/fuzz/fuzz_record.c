@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "acp/types.h"
-#include "talk/record.h"
+#include "transcript/event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "cmd/redact.h"
+#include "config/redact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

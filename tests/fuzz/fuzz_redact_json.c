@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "acp/json.h"
-#include "cmd/redact.h"
+#include "config/redact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

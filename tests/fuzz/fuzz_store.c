@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "store/said.h"
+#include "store/search_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/tools.h"
+#include "agent/toolkit/tools.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

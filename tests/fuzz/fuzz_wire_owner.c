@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "acp/types.h"
-#include "talk/owner_wire.h"
+#include "daemon/daemon_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

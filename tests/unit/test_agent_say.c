@@ -4,7 +4,7 @@
  */
 #include "test_agent_host.h"
 
-#include "acp/agent_role.h"
+#include "role/agent_role.h"
 
 static void on_cancel_tool(struct acp_session *session, struct acp_str tool, void *user)
 {

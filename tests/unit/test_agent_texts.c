@@ -1,9 +1,9 @@
 /* Small parts of the agent that work on texts: the journal, terminal output, patterns of files. */
 #include "helpers.h"
 
-#include "agent/plain.h"
+#include "agent/toolkit/undo.h"
 #include "agent/tools/pattern.h"
-#include "agent/undo.h"
+#include "text/plain.h"
 
 /* ---- The journal ---------------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
  * and sentences for those who mistype.
  */
 #define _XOPEN_SOURCE 700
-#include "cmd/agents.h"
-#include "cmd/agents_inside.h"
+#include "registry/agents.h"
+#include "registry/agents_internal.h"
 #include "test_home.h"
 
 static struct acp_buf why;

@@ -2,8 +2,8 @@
 #define _XOPEN_SOURCE 700
 #include <ctype.h>
 
-#include "cmd/agents.h"
 #include "launch/fetched.h"
+#include "registry/agents.h"
 #include "test_home.h"
 
 /* ---- Which they are ------------------------------------------------------------------------- */

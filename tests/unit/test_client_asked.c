@@ -5,7 +5,7 @@
  */
 #include "test_client_host.h"
 
-#include "acp/client_role.h"
+#include "role/client_role.h"
 
 static const char *session_capability(unsigned version)
 {

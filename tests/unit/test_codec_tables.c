@@ -1,9 +1,9 @@
 /* The description at run time: every method and every type, in every version. */
 #include "helpers.h"
 
-#include "acp/describe.h"
 #include "acp/types.h"
-#include "acp/walk.h"
+#include "codec/describe.h"
+#include "codec/walk.h"
 
 static const unsigned modes[] = {ACP_V1, ACP_V1 | ACP_UNSTABLE, ACP_V2, ACP_V2 | ACP_UNSTABLE};
 

@@ -1,7 +1,7 @@
 /* What may follow on a command line that is being typed. */
 #include "helpers.h"
 
-#include "cmd/complete.h"
+#include "cli/complete.h"
 #include "test_program.h"
 
 /* The answer without the meanings: "words: a b", with the kept part in parentheses. */

@@ -3,9 +3,9 @@
  * project may do before and after it is trusted, and what people are shown.
  */
 #define _XOPEN_SOURCE 700
-#include "cmd/config.h"
-#include "cmd/jsonc.h"
-#include "cmd/trust.h"
+#include "config/config.h"
+#include "config/jsonc.h"
+#include "config/trust.h"
 #include "test_home.h"
 
 #include "acp/json.h"

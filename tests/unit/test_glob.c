@@ -11,7 +11,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "workspace/glob.h"
+#include "base/glob.h"
 
 struct row {
     const char *pattern;

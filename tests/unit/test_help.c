@@ -1,9 +1,9 @@
 /* Help and man pages of a made-up program: everything in the tables is there, in its place. */
 #include "helpers.h"
 
-#include "cmd/help.h"
-#include "cmd/manual.h"
-#include "cmd/prose.h"
+#include "cli/help.h"
+#include "cli/manual.h"
+#include "cli/prose.h"
 #include "test_program.h"
 
 static char page[1 << 16];

@@ -4,7 +4,7 @@
 
 #include "helpers.h"
 
-#include "agent/coder_inside.h"
+#include "agent/loop/coding_agent_internal.h"
 #include "workspace/beneath.h"
 
 static struct model_part text(const char *words)

@@ -1,7 +1,7 @@
 /* The rules of .gitignore files.  Each row was held against git itself. */
 #include "helpers.h"
 
-#include "agent/ignore.h"
+#include "text/ignore.h"
 
 struct row {
     const char *rules;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "acp/json.h"
-#include "cmd/jsonc.h"
+#include "config/jsonc.h"
 #include "helpers.h"
 
 /* ---- Blanking ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Stored keys: who may read them, and what is refused. */
 #define _XOPEN_SOURCE 700
-#include "cmd/key_store.h"
+#include "config/key_store.h"
 #include "test_home.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* Keys leave the environment, in every sense of the word, and only those that are asked for come
  * back. */
-#include "cmd/keys.h"
+#include "registry/environment_keys.h"
 
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-#include "cmd/agents.h"
 #include "helpers.h"
+#include "registry/agents.h"
 
 extern char **environ;
 

@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include "mcp/inside.h"
 #include "mcp/mcp.h"
+#include "mcp/mcp_internal.h"
 
 enum { LATE_MS = 20 * 1000 };
 

@@ -1,7 +1,7 @@
 /* Options by their table: every spelling, every kind of value, what is said about wrong ones. */
 #include "helpers.h"
 
-#include "cmd/option.h"
+#include "cli/option.h"
 
 /* A table that stands inside of another command's struct. */
 struct shared {

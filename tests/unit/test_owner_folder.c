@@ -1,5 +1,5 @@
 /* Where the sockets of owners are: folders that are the user's alone, and no others. */
-#include "talk/owner.h"
+#include "daemon/daemon.h"
 #include "test_home.h"
 
 static struct acp_failure failure;

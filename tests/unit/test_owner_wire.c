@@ -2,7 +2,7 @@
 #include "helpers.h"
 
 #include "acp/types.h"
-#include "talk/owner_wire.h"
+#include "daemon/daemon_protocol.h"
 
 struct wire {
     struct acp_buf text;

@@ -1,8 +1,8 @@
 /* Web pages as text. */
 #include "helpers.h"
 
-#include "agent/html.h"
-#include "agent/page.h"
+#include "text/html.h"
+#include "text/page.h"
 
 enum { ROOM = 1 << 20 };
 

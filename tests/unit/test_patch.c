@@ -1,8 +1,8 @@
 /* Unified diffs: what is read, where hunks go, and what is said when they go nowhere. */
 #include "helpers.h"
 
-#include "agent/patch.h"
 #include "base/diff.h"
+#include "text/patch.h"
 
 struct row {
     const char *old_text;

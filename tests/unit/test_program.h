@@ -2,8 +2,8 @@
 #ifndef TESTS_UNIT_TEST_PROGRAM_H
 #define TESTS_UNIT_TEST_PROGRAM_H
 
-#include "cmd/command.h"
-#include "cmd/conversation_options.h"
+#include "cli/command.h"
+#include "cmd/shared_options.h"
 
 struct test_prompt_options {
     struct agent_options agent;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "acp/types.h"
-#include "cmd/question.h"
+#include "cmd/question_text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

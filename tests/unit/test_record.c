@@ -2,7 +2,7 @@
 #include "helpers.h"
 
 #include "acp/types.h"
-#include "talk/record.h"
+#include "transcript/event.h"
 
 static void every_kind_has_one_name(void **state)
 {

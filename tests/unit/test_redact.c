@@ -1,5 +1,5 @@
 /* What may be shown of URLs and arguments. */
-#include "cmd/redact.h"
+#include "config/redact.h"
 
 #include "helpers.h"
 

@@ -7,7 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "talk/show.h"
+#include "render/render.h"
 
 /* A show that writes into two pipes. */
 struct stage {

@@ -2,8 +2,8 @@
 #include "helpers.h"
 
 #include "base/utf8.h"
-#include "io/mend.h"
 #include "io/tail.h"
+#include "io/utf8_sanitize.h"
 
 /* ---- The models ----------------------------------------------------------------------------- */
 

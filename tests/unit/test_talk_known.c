@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "talk/talk_inside.h"
+#include "conversation/conversation_internal.h"
 #include "workspace/digest.h"
 
 static struct talk talk;

@@ -9,7 +9,7 @@
 #include "test_world.h"
 
 #include "acp/workspace.h"
-#include "agent/tools.h"
+#include "agent/toolkit/tools.h"
 #include "test_home.h"
 
 enum client { BARE, EDITOR, SECOND, CLIENTS };

@@ -1,7 +1,7 @@
 /* The list of trusted folders: what is in it, who may read it, and what it survives. */
 #define _XOPEN_SOURCE 700
-#include "cmd/places.h"
-#include "cmd/trust.h"
+#include "config/paths.h"
+#include "config/trust.h"
 #include "test_home.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 
-#include "agent/walk.h"
+#include "agent/toolkit/file_walk.h"
 #include "test_home.h"
 
 struct seen {

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "acp/describe.h"
+#include "codec/describe.h"
 
 enum { ALL_PROFILES = 15 };
 

@@ -1,4 +1,4 @@
-/* Writes tables.c: the descriptor tables in the form of lib/acp/describe.h. */
+/* Writes tables.c: the descriptor tables in the form of lib/codec/describe.h. */
 #include <stdlib.h>
 
 #include "model.h"
@@ -214,7 +214,7 @@ static void put_methods(const struct model *model, FILE *out)
 void emit_tables(const struct model *model, FILE *out)
 {
     (void) fputs("/* Written by acp-scanner from protocol/; do not edit. */\n"
-                 "#include \"acp/describe.h\"\n\n#include \"acp/types.h\"\n\n",
+                 "#include \"codec/describe.h\"\n\n#include \"acp/types.h\"\n\n",
                  out);
     (void) text_number(""); /* number 0 */
     size_t *first_field = checked_alloc((model->def_count + 1) * sizeof(size_t));

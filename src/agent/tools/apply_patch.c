@@ -1,8 +1,8 @@
 /* apply_patch: a unified diff, over any number of files. */
 #include <stdlib.h>
 
-#include "agent/patch.h"
 #include "agent/tools/change.h"
+#include "text/patch.h"
 
 /* Which file of the patch a change comes from, and where its old text is. */
 struct origin {

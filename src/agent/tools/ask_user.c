@@ -1,5 +1,5 @@
 /* ask_user: a question to the user, by a form with one field. */
-#include "agent/tool.h"
+#include "agent/toolkit/tool.h"
 
 enum { MAX_CHOICES = 20, MAX_ANSWER = 16 * 1024 };
 

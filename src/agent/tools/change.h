@@ -6,7 +6,7 @@
 #ifndef SRC_AGENT_TOOLS_CHANGE_H
 #define SRC_AGENT_TOOLS_CHANGE_H
 
-#include "agent/tool.h"
+#include "agent/toolkit/tool.h"
 
 /* One file. */
 struct change {

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/plain.h"
 #include "launch/sandbox.h"
+#include "text/plain.h"
 
 enum {
     DEFAULT_TIMEOUT_MS = 120000,

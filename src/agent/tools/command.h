@@ -2,7 +2,7 @@
 #ifndef SRC_AGENT_TOOLS_COMMAND_H
 #define SRC_AGENT_TOOLS_COMMAND_H
 
-#include "agent/tool.h"
+#include "agent/toolkit/tool.h"
 
 /* Kept of a command's output: its end. */
 enum { COMMAND_OUTPUT_BYTES = 48 * 1024 };

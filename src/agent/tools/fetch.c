@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "agent/tool.h"
+#include "agent/toolkit/tool.h"
 
 struct fetching {
     struct acp_str url;

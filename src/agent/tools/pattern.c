@@ -1,7 +1,7 @@
 /* Alternatives are written out one by one; the rest is what the workspace's patterns do. */
 #include "agent/tools/pattern.h"
 
-#include "workspace/glob.h"
+#include "base/glob.h"
 
 /* The end of the group that opens at `at`, and NULL when it is not closed or has no comma. */
 static const char *group_end(const char *at, const char *end)

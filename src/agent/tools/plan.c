@@ -1,5 +1,5 @@
 /* plan: the steps of the work, shown to the user as they change. */
-#include "agent/tool.h"
+#include "agent/toolkit/tool.h"
 
 enum { MAX_STEPS = 100 };
 

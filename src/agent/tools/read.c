@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "agent/tool.h"
+#include "agent/toolkit/tool.h"
 
 enum {
     DEFAULT_LINES = 2000,

@@ -5,9 +5,9 @@
 #ifndef SRC_AGENT_TOOLS_SEARCH_H
 #define SRC_AGENT_TOOLS_SEARCH_H
 
-#include "agent/tool.h"
+#include "agent/toolkit/file_walk.h"
+#include "agent/toolkit/tool.h"
 #include "agent/tools/pattern.h"
-#include "agent/walk.h"
 
 /*
  * What the rules say of a file that is opened, asked on the thread: copies of all that decides, so

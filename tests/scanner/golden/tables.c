@@ -1,5 +1,5 @@
 /* Written by acp-scanner from protocol/; do not edit. */
-#include "acp/describe.h"
+#include "codec/describe.h"
 
 #include "acp/types.h"
 

@@ -1,0 +1,132 @@
+/*
+ * attach.c - links of a prompt.  Those that name files are read before the model is asked,
+ * one after another, so that it is clear what has still room; of all others the model is told where
+ * they lead.  A link never fails the prompt.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "acp/files.h"
+#include "agent/loop/coding_agent_internal.h"
+
+/* Of all files of a prompt together: the window is for the work, too. */
+enum { MAX_ROOM = 1024 * 1024 };
+
+static void read_next(struct work *work);
+
+static bool is_link(const struct model_part *part)
+{
+    return part->kind == MODEL_RESOURCE && !part->text.ptr;
+}
+
+/* ---- What the model is told ------------------------------------------------------------------ */
+
+/* The link itself, and why its content is not there. */
+static void point(struct work *work, struct model_part *part, struct acp_str why)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, part->uri.len + why.len + 100);
+    (void) acp_buf_printf(&text, "(the user points at %.*s", (int) part->uri.len, part->uri.ptr);
+    if (why.len)
+        (void) acp_buf_printf(&text, ", which could not be read for you: %.*s", (int) why.len,
+                              why.ptr);
+    (void) acp_buf_append(&text, ")", 1);
+    part->kind = MODEL_TEXT;
+    part->text = acp_arena_copy(&work->arena, acp_buf_view(&text));
+    acp_buf_finish(&text);
+}
+
+static void give(struct work *work, struct model_part *part, const struct tools_attached *file)
+{
+    struct acp_buf text;
+    char size[60] = "";
+    acp_buf_init(&text, file->text.len + 300);
+    int err = acp_buf_append_str(&text, file->text);
+    if (file->size)
+        (void) snprintf(size, sizeof(size), " of %" PRIu64 " bytes", file->size);
+    if (!err && file->is_cut)
+        err = acp_buf_printf(&text,
+                             "\n[This is the beginning of a file%s. Use the read tool, with "
+                             "\"line\", for the rest.]",
+                             size);
+    if (!err)
+        part->text = acp_arena_copy(&work->arena, acp_buf_view(&text));
+    acp_buf_finish(&text);
+    if (!part->text.ptr)
+        point(work, part, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static void on_attached(struct tools *set, const struct tools_attached *file, void *user)
+{
+    struct work *work = user;
+    struct work_prompt *prompt = &work->prompt;
+    struct model_part *part = &prompt->parts[prompt->next++];
+    (void) set;
+    if (file->why.len) {
+        point(work, part, file->why);
+    } else if (file->text.len > MAX_ROOM - prompt->taken) {
+        point(work, part, acp_str_from("with the others it is too long; use the read tool"));
+    } else {
+        prompt->taken += file->text.len;
+        give(work, part, file);
+    }
+    read_next(work);
+}
+
+/* False when nothing is to be waited for. */
+static bool begin_reading(struct work *work, struct model_part *part)
+{
+    struct acp_buf path;
+    acp_buf_init(&path, part->uri.len);
+    int err = acp_file_path(part->uri, &path);
+    if (!err)
+        err = tools_attach(work->coding->tools, work->turn, acp_buf_view(&path), on_attached, work);
+    acp_buf_finish(&path);
+    if (err)
+        point(work, part,
+              err == ACP_ERR_TYPE    ? acp_str_from("")
+              : err == ACP_ERR_RANGE ? acp_str_from("it names no file of this machine")
+                                     : acp_str_from(acp_err_text(err)));
+    return !err;
+}
+
+static void read_next(struct work *work)
+{
+    struct work_prompt *prompt = &work->prompt;
+    for (; prompt->next < prompt->count; prompt->next++) {
+        struct model_part *part = &prompt->parts[prompt->next];
+        if (is_link(part) && begin_reading(work, part))
+            return;
+    }
+    work_begin(work);
+}
+
+/* What has come is gone when the loop runs: those who wait for a file copy it. */
+int work_keep_prompt(struct work *work)
+{
+    for (size_t i = 0; i < work->prompt.count; i++) {
+        struct model_part *part = &work->prompt.parts[i];
+        struct acp_str *texts[] = {&part->text, &part->mime, &part->data, &part->uri};
+        for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
+            if (!texts[k]->ptr)
+                continue;
+            *texts[k] = acp_arena_copy(&work->arena, *texts[k]);
+            if (!texts[k]->ptr)
+                return ACP_ERR_NOMEM;
+        }
+    }
+    return 0;
+}
+
+int work_read_links(struct work *work)
+{
+    bool has_link = false;
+    for (size_t i = 0; i < work->prompt.count; i++)
+        has_link = has_link || is_link(&work->prompt.parts[i]);
+    int err = has_link ? work_keep_prompt(work) : 0;
+    if (!err)
+        read_next(work);
+    return err;
+}

@@ -1,0 +1,68 @@
+/*
+ * context.h - what stands before the conversation in every request: system text and tools, and what
+ * the model was told besides of what can change.
+ */
+#ifndef SRC_AGENT_LOOP_CONTEXT_H
+#define SRC_AGENT_LOOP_CONTEXT_H
+
+#include "acp/json.h"
+#include "model/model.h"
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+/* Something that the model has to know and that can change. */
+enum fact_kind {
+    FACT_LINE, /* "Mode: safe" */
+    FACT_FILE, /* instructions of the project; the name is the path */
+    FACT_TOOL, /* of an MCP server; the text is its definition as JSON */
+};
+struct fact {
+    enum fact_kind kind;
+    struct acp_str name;
+    uint64_t hash;       /* of the text */
+    struct acp_str text; /* absent in what was told before */
+};
+struct facts {
+    struct acp_arena arena;
+    struct fact *items;
+    size_t count;
+};
+
+void facts_init(struct facts *facts);
+void facts_finish(struct facts *facts);
+uint64_t facts_hash(struct acp_str text);
+int facts_add(struct facts *facts, enum fact_kind kind, struct acp_str name, uint64_t hash,
+              struct acp_str text);
+const struct fact *facts_get(const struct facts *facts, enum fact_kind kind, struct acp_str name);
+/* Without their texts. */
+int facts_copy(const struct facts *facts, struct facts *ret);
+
+/* ---- A context ------------------------------------------------------------------------------- */
+
+/* More tools no service takes. */
+enum { CONTEXT_MAX_TOOLS = 128 };
+
+struct context {
+    struct acp_arena arena; /* of the texts */
+    struct acp_str model;   /* that it was made for, with its API */
+    struct acp_str system;
+    struct model_tool *tools;
+    size_t tool_count;
+    struct facts told;   /* what the model knows */
+    struct facts before; /* what it knew when the turn began */
+};
+
+/* NULL when memory is out. */
+struct context *context_new(void);
+/* Takes NULL. */
+void context_free(struct context *context);
+void context_write_tool(struct acp_json_writer *w, const struct model_tool *tool);
+/* For the log: all of it, or only what the model was told meanwhile. */
+void context_write(const struct context *context, bool whole, struct acp_json_writer *w);
+/*
+ * Reads what was logged, into the context that there is or a new one.  On failure there is none any
+ * more.
+ */
+int context_read(struct acp_raw object, struct context **context);
+
+#endif

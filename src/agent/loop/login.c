@@ -1,0 +1,169 @@
+/*
+ * login.c - logging in and out while the process runs.
+ *
+ * Keys are stored by `acp agent login PROVIDER`, which the client can run in a terminal, and are
+ * read here.  `authenticate` reads them again; so a login needs no restart.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "agent/loop/coding_agent_internal.h"
+
+enum { CODE_AUTH_REQUIRED = -32000, CODE_INTERNAL = -32603 };
+
+/* ---- The ways to log in ---------------------------------------------------------------------- */
+
+/* One way, with the texts that it points to. */
+struct sign_in {
+    char id[40];
+    char name[60];
+    char description[200];
+    struct acp_str args[2];
+};
+
+static void make_terminal(const struct model_provider *provider, struct sign_in *text,
+                          struct acp_auth_method *ret)
+{
+    (void) snprintf(text->id, sizeof(text->id), "login-%s", provider->id);
+    (void) snprintf(text->name, sizeof(text->name), "Key for %s", provider->title);
+    (void) snprintf(text->description, sizeof(text->description),
+                    "Asks for an API key and stores it; a key in %.*s counts more",
+                    (int) strcspn(provider->keys, " "), provider->keys);
+    text->args[0] = acp_str_from("login");
+    text->args[1] = acp_str_from(provider->id);
+    acp_auth_method_init_terminal(ret, acp_str_from(text->name));
+    ret->terminal.id = acp_str_from(text->id);
+    ret->terminal.description = acp_str_from(text->description);
+    ret->terminal.args = (struct acp_str_list){text->args, 2};
+}
+
+/* Whether people have a key for it that they could type. */
+static bool has_login(const struct model_provider *provider)
+{
+    return provider->keys && !provider->port;
+}
+
+int coder_list_logins(struct coder *coder, struct acp_auth_method_list *ret)
+{
+    const struct model_provider *provider;
+    size_t count = 0;
+    while (model_provider_at(count))
+        count++;
+    size_t texts_size = count * sizeof(struct sign_in);
+    coder->sign_ins = calloc(1, texts_size + (count + 1) * sizeof(struct acp_auth_method));
+    if (!coder->sign_ins)
+        return ACP_ERR_NOMEM;
+    struct sign_in *texts = (void *) coder->sign_ins;
+    struct acp_auth_method *methods = (void *) (coder->sign_ins + texts_size);
+    size_t n = 0;
+    acp_auth_method_init_agent(&methods[n], acp_str_from("Keys of this machine"));
+    methods[n].agent.id = acp_str_from("keys");
+    methods[n++].agent.description =
+        acp_str_from("Reads the stored keys again, after `acp agent login PROVIDER`");
+    for (size_t i = 0; (provider = model_provider_at(i)); i++)
+        if (has_login(provider))
+            make_terminal(provider, &texts[i], &methods[n++]);
+    *ret = (struct acp_auth_method_list){methods, n};
+    return 0;
+}
+
+/* ---- Keys that come and go ------------------------------------------------------------------- */
+
+static bool is_offered(const struct model_offer *offers, size_t count, const char *id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(offers[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+/* Those without a key go, but for the demo, a server of this machine, and what the client set. */
+static void drop_keyless(struct coder *coder, const struct model_offer *offers, size_t count)
+{
+    for (size_t i = model_catalog_count(coder->catalog); i-- > 0;) {
+        const char *id = model_catalog_id(coder->catalog, i);
+        const struct model_provider *provider = model_provider_find(acp_str_from(id));
+        if (provider && !provider->port && !is_offered(offers, count, id))
+            model_catalog_remove(coder->catalog, acp_str_from(id));
+    }
+}
+
+/* The default has gone, or is but the demo: the first provider that has a model of its own. */
+static int choose_default(struct coder *coder, const struct model_offer *offers, size_t count)
+{
+    static const struct model_settings demo = {.api = MODEL_DEMO, .model = "demo"};
+    struct acp_str provider = acp_str_n(coder->model, strcspn(coder->model, "/"));
+    bool is_demo = acp_str_is(provider, "demo");
+    if (model_catalog_find(coder->catalog, provider) && !(is_demo && !coder->options->demo))
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (offers[i].settings.model)
+            return coder_set_default(coder, offers[i].id, acp_str_from(offers[i].settings.model));
+    int err = coder_add_provider(coder, "demo", &demo, NULL);
+    return err ? err : coder_set_default(coder, "demo", acp_str_from("demo"));
+}
+
+static int read_keys(struct coder *coder)
+{
+    const struct coder_options *options = coder->options;
+    struct model_sources sources = options->sources;
+    struct model_offer *offers = NULL;
+    struct acp_arena arena;
+    size_t count = 0;
+    acp_arena_init(&arena, 0);
+    int err = options->read_keys ? options->read_keys(options->keys_user, &arena, &sources) : 0;
+    if (!err)
+        err = model_offers_read(&sources, &arena, &offers, &count);
+    for (size_t i = 0; !err && i < count; i++)
+        err = coder_add_provider(coder, offers[i].id, &offers[i].settings, NULL);
+    if (!err) {
+        drop_keyless(coder, offers, count);
+        err = choose_default(coder, offers, count);
+    }
+    acp_arena_finish(&arena);
+    if (coder->first)
+        coder_list_models(coder);
+    for (struct coding *coding = coder->first; coding; coding = coding->next)
+        coding_tell_options(coding);
+    return err;
+}
+
+/* ---- The requests ---------------------------------------------------------------------------- */
+
+static void refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *sentence)
+{
+    (void) acp_agent_respond_error(agent, call, code, acp_str_from(sentence));
+}
+
+void coder_authenticate(struct acp_agent *agent, acp_call call, struct acp_str method, void *user)
+{
+    struct coder *coder = user;
+    struct acp_authenticate_response done = {0};
+    (void) method; /* there is one that is not done in a terminal */
+    int err = read_keys(coder);
+    if (err)
+        refuse(agent, call, CODE_INTERNAL, acp_err_text(err));
+    else if (!strchr(coder->model, '/') && !coder->options->demo)
+        refuse(agent, call, CODE_AUTH_REQUIRED,
+               "there is no key; run `acp agent login PROVIDER`, or set a variable such as "
+               "ANTHROPIC_API_KEY and start the agent again");
+    else
+        (void) acp_agent_respond(agent, call, ACP_TYPE_AUTHENTICATE_RESPONSE, &done);
+}
+
+void coder_logout(struct acp_agent *agent, acp_call call, void *user)
+{
+    struct coder *coder = user;
+    const struct coder_options *options = coder->options;
+    struct acp_logout_response done = {0};
+    int err = options->forget_keys ? options->forget_keys(options->keys_user) : 0;
+    if (!err)
+        err = read_keys(coder);
+    if (err)
+        refuse(agent, call, CODE_INTERNAL,
+               "the stored keys could not be removed; run `acp agent "
+               "logout PROVIDER` to see why");
+    else
+        (void) acp_agent_respond(agent, call, ACP_TYPE_LOGOUT_RESPONSE, &done);
+}

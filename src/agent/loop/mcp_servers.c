@@ -1,0 +1,575 @@
+/*
+ * mcp_servers.c - the MCP servers of a session.  They are started, all at once, when it is opened.
+ * The session does not wait for them; a prompt does, but not for long.  The tools of those that are
+ * ready when the model is first asked are in the tool list; those that come later are announced in
+ * a note and called through CODER_MCP_CALL, since the tool list never changes (coder_context.c).
+ *
+ * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled
+ * alike.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "agent/loop/coding_agent_internal.h"
+#include "agent/toolkit/tool.h"
+#include "base/copy.h"
+#include "launch/fetched.h"
+#include "mcp/mcp.h"
+
+enum {
+    MAX_SERVERS = 32,      /* of a session */
+    MAX_ALL_SERVERS = 256, /* of all sessions; each is a process */
+    MAX_LAUNCH = 2,        /* variables for one that npx fetches */
+    MAX_LABEL = 24,        /* of a server's part of a name */
+    MAX_TOOL = 64,         /* of the whole name: what the APIs of the models take */
+    WAIT_MS = 2000,        /* from the start of the servers: how long prompts wait for them */
+};
+
+struct one_server {
+    struct coding *coding;
+    struct mcp_server *server;   /* NULL: it could not be started */
+    char label[MAX_LABEL + 1];   /* its name in those of its tools; its own */
+    char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
+    size_t name_count;
+    bool starting; /* it is neither ready nor gone */
+    char *trouble; /* what the user is to be told, or NULL */
+};
+
+struct servers {
+    struct one_server items[MAX_SERVERS];
+    size_t count;
+    uint64_t until;       /* when prompts do not wait any more */
+    uv_timer_t timer;     /* dies last: it has all of this */
+    struct work *waiting; /* the turn that does, or NULL */
+    bool told_more;       /* that there are more tools than can be offered */
+};
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* Letters, digits and '_'; at most max bytes and an end. */
+static void plain_name(struct acp_str name, char *out, size_t max)
+{
+    size_t n = name.len < max ? name.len : max;
+    for (size_t i = 0; i < n; i++) {
+        char c = name.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        out[i] = plain ? c : '_';
+    }
+    out[n] = '\0';
+}
+
+/*
+ * A server's label has no "__" and does not end in '_': so the first "__" in a name ends the label,
+ * and tools of two servers never have the same name, nor that of a tool of our own, which has none.
+ * It begins with a letter, as Gemini wants it.
+ */
+static void make_label(struct acp_str name, char *out, size_t max)
+{
+    static const char prefix[] = "server_";
+    size_t n = 0;
+    plain_name(name, out, max);
+    for (size_t i = 0; out[i]; i++)
+        if (out[i] != '_' || (n && out[n - 1] != '_'))
+            out[n++] = out[i];
+    while (n && out[n - 1] == '_')
+        n--;
+    out[n] = '\0';
+    if (!n) {
+        (void) snprintf(out, max + 1, "server");
+    } else if (*out <= '9') {
+        char plain[MAX_LABEL + 1];
+        (void) memcpy(plain, out, n + 1);
+        (void) snprintf(out, max + 1, "%s%.*s", prefix, (int) (max + 1 - sizeof(prefix)), plain);
+    }
+}
+
+/* Puts a number behind the name, at the cost of its end. */
+static void number_name(char *name, size_t max, size_t number)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof(digits), "_%zu", number);
+    size_t at = strlen(name);
+    if (at + (size_t) n > max)
+        at = max - (size_t) n;
+    while (at && name[at - 1] == '_')
+        at--;
+    memcpy(name + at, digits, (size_t) n + 1);
+}
+
+static bool has_label(const struct servers *servers, const char *label)
+{
+    for (size_t i = 0; i < servers->count; i++)
+        if (strcmp(servers->items[i].label, label) == 0)
+            return true;
+    return false;
+}
+
+static bool has_name(const struct one_server *one, const char *name)
+{
+    for (size_t i = 0; i < one->name_count; i++)
+        if (strcmp(one->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Names the tools that the server has now. */
+static void name_tools(struct one_server *one)
+{
+    size_t count = mcp_server_tool_count(one->server);
+    free(one->names);
+    one->name_count = 0;
+    one->names = count ? calloc(count, sizeof(*one->names)) : NULL;
+    for (size_t i = 0; one->names && i < count; i++) {
+        char *name = one->names[i];
+        size_t n = (size_t) snprintf(name, MAX_TOOL + 1, "%s__", one->label);
+        plain_name(mcp_server_tool_at(one->server, i)->name, name + n, MAX_TOOL - n);
+        for (size_t number = 2; has_name(one, name); number++)
+            number_name(name, MAX_TOOL, number);
+        one->name_count++;
+    }
+}
+
+/* One that is just being lost has no tools any more, before it is told that it is gone. */
+static size_t tool_count(const struct one_server *one)
+{
+    return one->server && mcp_server_tool_count(one->server) ? one->name_count : 0;
+}
+
+/* The server and the tool of that name; false when there is none. */
+static bool find_name(const struct coding *coding, struct acp_str name,
+                      const struct one_server **ret_server, size_t *ret_tool)
+{
+    const struct servers *servers = coding->servers;
+    for (size_t i = 0; servers && i < servers->count; i++)
+        for (size_t k = 0; k < tool_count(&servers->items[i]); k++)
+            if (acp_str_is(name, servers->items[i].names[k])) {
+                *ret_server = &servers->items[i];
+                *ret_tool = k;
+                return true;
+            }
+    return false;
+}
+
+/* ---- A run ----------------------------------------------------------------------------------- */
+
+struct serving {
+    struct mcp_server *server; /* outlives the set of tools */
+    struct acp_str tool;       /* as the server calls it */
+    struct mcp_call *call;     /* NULL when none is open */
+};
+
+static int prepare(struct tool_run *run)
+{
+    char title[300];
+    const struct one_server *one;
+    size_t index;
+    struct serving *own = acp_arena_alloc(&run->arena, sizeof(*own));
+    if (!own || !find_name(run->set->options.user, run->name, &one, &index))
+        return ACP_ERR_NOMEM;
+    own->server = one->server;
+    own->tool = acp_arena_copy(&run->arena, mcp_server_tool_at(one->server, index)->name);
+    (void) snprintf(title, sizeof(title), "%.100s: %.*s", mcp_server_name(one->server),
+                    (int) tool_cut(own->tool, 150).len, own->tool.ptr);
+    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
+    run->own = own;
+    return own->tool.ptr && run->title.ptr ? 0 : ACP_ERR_NOMEM;
+}
+
+static void on_called(struct mcp_call *call, const struct mcp_result *result, void *user)
+{
+    struct tool_run *run = user;
+    (void) call;
+    if (!tool_resume(run))
+        return;
+    ((struct serving *) run->own)->call = NULL;
+    tool_say_text(run, result->text);
+    if (result->cut)
+        tool_say(run, "\n[There is more; this is what fits.]");
+    tool_finish(run, result->err || result->is_error ? TOOL_FAILED : TOOL_COMPLETED);
+}
+
+static void start(struct tool_run *run)
+{
+    struct serving *own = run->own;
+    tool_hold(run);
+    int err = mcp_call(own->server, own->tool, run->input, on_called, run, &own->call);
+    if (!err)
+        return;
+    (void) tool_resume(run);
+    tool_fail(run, "The MCP server \"%s\" cannot be asked: %s.", mcp_server_name(own->server),
+              acp_err_text(err));
+}
+
+/* The server is told, and not waited for. */
+static bool cancel(struct tool_run *run)
+{
+    struct serving *own = run->own;
+    if (!own->call)
+        return false;
+    mcp_call_cancel(own->call);
+    own->call = NULL;
+    (void) tool_resume(run);
+    return false;
+}
+
+/* Every tool of every server; the name of the run tells which.  The server checks the input. */
+static const struct tool tool_of_server = {
+    .info = {.name = "mcp", .title = "A tool of an MCP server", .kind = ACP_TOOL_KIND_OTHER},
+    .prepare = prepare,
+    .start = start,
+    .cancel = cancel,
+};
+
+/* The tool of that number, of all servers. */
+static const struct one_server *server_of(const struct coding *coding, size_t *index)
+{
+    const struct servers *servers = coding->servers;
+    for (size_t i = 0; servers && i < servers->count; i++) {
+        size_t count = tool_count(&servers->items[i]);
+        if (*index < count)
+            return &servers->items[i];
+        *index -= count;
+    }
+    return NULL;
+}
+
+const char *coder_name_server_tool(size_t index, void *user)
+{
+    const struct one_server *one = server_of(user, &index);
+    return one ? one->names[index] : NULL;
+}
+
+/* CODER_MCP_CALL itself is run only when it names no tool that there is. */
+static int prepare_wrong_call(struct tool_run *run)
+{
+    struct acp_str name = acp_str_from("");
+    tool_get_str(run, "tool", &name);
+    if (name.len)
+        tool_say_unknown(run, name);
+    else
+        tool_say(run, "\"tool\" must be the name of a tool of an MCP server, and \"arguments\" "
+                      "its arguments.");
+    return ACP_ERR_TYPE;
+}
+
+static const struct tool tool_for_wrong_call = {
+    .info = {.name = CODER_MCP_CALL, .title = "A tool of an MCP server"},
+    .prepare = prepare_wrong_call,
+};
+
+const struct tool *coder_find_server_tool(struct acp_str name, void *user)
+{
+    const struct one_server *one;
+    size_t index;
+    if (acp_str_is(name, CODER_MCP_CALL))
+        return &tool_for_wrong_call;
+    return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
+}
+
+/* ---- Trouble --------------------------------------------------------------------------------- */
+
+/* A server's trouble is told once, as soon as there is a way to. */
+static void tell_trouble(struct one_server *one)
+{
+    if (!one->trouble || !coding_tell(one->coding, one->trouble))
+        return;
+    free(one->trouble);
+    one->trouble = NULL;
+}
+
+void coding_tell_servers(struct coding *coding)
+{
+    for (size_t i = 0; coding->servers && i < coding->servers->count; i++)
+        tell_trouble(&coding->servers->items[i]);
+}
+
+/* What could not be told yet is told with it. */
+static void set_trouble(struct one_server *one, struct acp_str sentence)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, 1 << 16);
+    (void) acp_buf_printf(&text, "%s%s%.*s", one->trouble ? one->trouble : "",
+                          one->trouble ? "\n" : "", (int) sentence.len, sentence.ptr);
+    free(one->trouble);
+    one->trouble = acp_str_copy(acp_buf_view(&text));
+    acp_buf_finish(&text);
+    tell_trouble(one);
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+bool coding_server_tool(const struct coding *coding, size_t index, struct model_tool *ret)
+{
+    const struct one_server *one = server_of(coding, &index);
+    if (!one)
+        return false;
+    const struct mcp_tool *tool = mcp_server_tool_at(one->server, index);
+    *ret = (struct model_tool){acp_str_from(one->names[index]), tool->description, tool->schema};
+    return true;
+}
+
+void coding_tell_left_out(struct coding *coding, size_t offered)
+{
+    struct servers *servers = coding->servers;
+    size_t all = 0;
+    char sentence[120];
+    if (!servers || servers->told_more)
+        return;
+    for (size_t i = 0; i < servers->count; i++)
+        all += tool_count(&servers->items[i]);
+    (void) snprintf(sentence, sizeof(sentence),
+                    "the MCP servers have %zu tools, more than models take; %zu are left out", all,
+                    all - offered);
+    servers->told_more = true;
+    set_trouble(&servers->items[0], acp_str_from(sentence));
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+static bool any_starts(const struct servers *servers)
+{
+    for (size_t i = 0; i < servers->count; i++)
+        if (servers->items[i].starting)
+            return true;
+    return false;
+}
+
+void coding_stop_waiting(struct coding *coding)
+{
+    struct servers *servers = coding->servers;
+    if (!servers || !servers->waiting)
+        return;
+    servers->waiting = NULL;
+    (void) uv_timer_stop(&servers->timer);
+}
+
+static void go_on(struct coding *coding)
+{
+    struct work *work = coding->servers->waiting;
+    coding_stop_waiting(coding);
+    if (work)
+        work_go_on(work);
+}
+
+/* Those that are not there yet are told of, so that nobody wonders where their tools are. */
+static void on_late(uv_timer_t *timer)
+{
+    struct servers *servers = timer->data;
+    for (size_t i = 0; i < servers->count; i++) {
+        struct one_server *one = &servers->items[i];
+        char sentence[300];
+        (void) snprintf(sentence, sizeof(sentence),
+                        "the MCP server \"%.100s\" is not ready yet; its tools are used once it is",
+                        one->server ? mcp_server_name(one->server) : "");
+        if (one->starting)
+            set_trouble(one, acp_str_from(sentence));
+    }
+    go_on(servers->items[0].coding);
+}
+
+bool coding_await_servers(struct coding *coding, struct work *work)
+{
+    struct servers *servers = coding->servers;
+    uint64_t now = uv_now(&coding->coder->loop);
+    if (!servers || now >= servers->until || !any_starts(servers))
+        return false;
+    servers->waiting = work;
+    (void) uv_timer_start(&servers->timer, on_late, servers->until - now, 0);
+    return true;
+}
+
+/* The server is ready, or it never will be. */
+static void settle(struct one_server *one)
+{
+    struct coding *coding = one->coding;
+    one->starting = false;
+    if (!any_starts(coding->servers))
+        go_on(coding);
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static void on_ready(struct mcp_server *server, void *user)
+{
+    (void) server;
+    name_tools(user);
+    settle(user);
+}
+
+static void on_changed(struct mcp_server *server, void *user)
+{
+    (void) server;
+    name_tools(user);
+}
+
+static void on_gone(struct mcp_server *server, struct acp_str sentence, void *user)
+{
+    struct one_server *one = user;
+    (void) server;
+    one->name_count = 0;
+    set_trouble(one, sentence);
+    settle(one);
+}
+
+/* The command and the environment as a program takes them, in the arena; false: no memory. */
+static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_arena *arena,
+                          const char ***ret_argv, const char ***ret_env)
+{
+    const char **argv = acp_arena_alloc(arena, (given->args.count + 2) * sizeof(*argv));
+    const char **env = acp_arena_alloc(arena, (given->env.count + MAX_LAUNCH + 1) * sizeof(*env));
+    if (!argv || !env)
+        return false;
+    bool all = (argv[0] = acp_arena_copy(arena, given->command).ptr) != NULL;
+    for (size_t i = 0; all && i < given->args.count; i++)
+        all = (argv[i + 1] = acp_arena_copy(arena, given->args.items[i]).ptr) != NULL;
+    for (size_t i = 0; all && i < given->env.count; i++) {
+        const struct acp_env_variable *variable = &given->env.items[i];
+        size_t size = variable->name.len + variable->value.len + 2;
+        char *text = acp_arena_alloc(arena, size);
+        all = text != NULL;
+        if (all)
+            (void) snprintf(text, size, "%.*s=%.*s", (int) variable->name.len, variable->name.ptr,
+                            (int) variable->value.len, variable->value.ptr);
+        env[i] = text;
+    }
+    *ret_argv = argv;
+    *ret_env = env;
+    return all;
+}
+
+/* How it is started: one that npx fetches not in the project, which could choose another one. */
+static bool prepare_server(const struct coder *coder, const struct acp_mcp_server_stdio *given,
+                           struct acp_arena *arena, struct mcp_options *options,
+                           struct acp_failure *failure)
+{
+    struct launch_fetched fetched;
+    const char *folder = coder->options->launch_folder;
+    const char **argv;
+    const char **env;
+    if (!write_command(given, arena, &argv, &env))
+        return false;
+    options->argv = argv;
+    options->env = env;
+    if (!folder || !launch_is_fetched(argv))
+        return true;
+    if (launch_fetched(arena, folder, argv[0], argv, options->cwd, &fetched, failure))
+        return false;
+    options->argv = fetched.argv;
+    options->cwd = fetched.cwd;
+    for (size_t n = given->env.count, i = 0; fetched.env[i]; i++)
+        env[n++] = fetched.env[i];
+    return true;
+}
+
+static void start_server(struct servers *servers, struct coding *coding,
+                         const struct acp_mcp_server_stdio *given)
+{
+    static const struct mcp_handler handler = {
+        .ready = on_ready, .tools_changed = on_changed, .gone = on_gone};
+    struct one_server *one = &servers->items[servers->count];
+    struct acp_failure failure = {.message = "out of memory"};
+    struct acp_arena arena;
+    one->coding = coding;
+    make_label(given->name, one->label, MAX_LABEL);
+    for (size_t number = 2; has_label(servers, one->label); number++)
+        number_name(one->label, MAX_LABEL, number);
+    servers->count++;
+    acp_arena_init(&arena, 0);
+    struct mcp_options options = {
+        .name = acp_arena_copy(&arena, given->name).ptr,
+        .version = coding->coder->options->version,
+        .cwd = acp_arena_copy(&arena, acp_session_cwd(coding->session)).ptr,
+    };
+    bool full = coding->coder->servers >= MAX_ALL_SERVERS;
+    if (full)
+        (void) snprintf(failure.message, sizeof(failure.message),
+                        "%.60s was not started: 256 MCP servers of all sessions run already; "
+                        "close a session that is not needed",
+                        options.name ? options.name : "an MCP server");
+    bool ok = !full && options.name && options.cwd &&
+              prepare_server(coding->coder, given, &arena, &options, &failure);
+    if (ok) {
+        ok = mcp_server_new(&coding->coder->loop, &options, &handler, one, &one->server,
+                            &failure) == 0;
+    }
+    acp_arena_finish(&arena);
+    one->starting = ok;
+    coding->coder->servers += ok;
+    if (!ok)
+        set_trouble(one, acp_str_from(failure.message));
+}
+
+/* One that cannot be reached is left out, and the session goes on without it. */
+static void leave_out(struct servers *servers, struct coding *coding, struct acp_str name,
+                      const char *way)
+{
+    struct one_server *one = &servers->items[servers->count++];
+    char sentence[400];
+    one->coding = coding;
+    (void) snprintf(sentence, sizeof(sentence),
+                    "the MCP server \"%.*s\" was left out: this agent only uses servers that are "
+                    "programs (stdio), and this one is reached by %s. Configure a program that "
+                    "connects to it instead",
+                    (int) tool_cut(name, 100).len, name.ptr, way);
+    set_trouble(one, acp_str_from(sentence));
+}
+
+static void add_server(struct servers *servers, struct coding *coding,
+                       const struct acp_mcp_server *server)
+{
+    switch (server->is) {
+    case ACP_MCP_SERVER_STDIO:
+        start_server(servers, coding, &server->stdio);
+        break;
+    case ACP_MCP_SERVER_HTTP:
+        leave_out(servers, coding, server->http.name, "HTTP");
+        break;
+    case ACP_MCP_SERVER_SSE:
+        leave_out(servers, coding, server->sse.name, "SSE");
+        break;
+    default:
+        break; /* the role has refused it */
+    }
+}
+
+void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list)
+{
+    uv_loop_t *loop = &coding->coder->loop;
+    struct servers *servers =
+        !list.count || coding->servers ? NULL : calloc(1, sizeof(*coding->servers));
+    if (!servers)
+        return;
+    (void) uv_timer_init(loop, &servers->timer);
+    servers->timer.data = servers;
+    servers->until = uv_now(loop) + WAIT_MS;
+    coding->servers = servers;
+    for (size_t i = 0; i < list.count; i++) {
+        if (servers->count == MAX_SERVERS) {
+            set_trouble(&servers->items[0],
+                        acp_str_from("there are too many MCP servers; the first 32 are used"));
+            return;
+        }
+        add_server(servers, coding, &list.items[i]);
+    }
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void coding_end_servers(struct coding *coding)
+{
+    struct servers *servers = coding->servers;
+    if (!servers)
+        return;
+    for (size_t i = 0; i < servers->count; i++) {
+        coding->coder->servers -= servers->items[i].server != NULL;
+        mcp_server_free(servers->items[i].server);
+        free(servers->items[i].names);
+        free(servers->items[i].trouble);
+    }
+    uv_close((uv_handle_t *) &servers->timer, on_timer_closed);
+    coding->servers = NULL;
+}

@@ -1,0 +1,290 @@
+/*
+ * provider_methods.c - where the model is asked, as the client sets it: providers/list,
+ * providers/set and providers/disable.
+ *
+ * "main" is the provider of the model that is asked by default; the others that can be asked have
+ * their ids.  What is set ends with the process, and is for all of its sessions.  Setting one
+ * replaces all of it, the key of the environment included: what a client names as the address never
+ * gets a key that was meant for another.  Answers that are on their way come to their end.
+ * Disabling a provider ends them at once, and turns fail with a sentence until it is set again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "agent/loop/coding_agent_internal.h"
+#include "http/client.h"
+
+enum { CODE_NO_METHOD = -32601, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
+
+static const char main_id[] = "main";
+
+/* What the protocol, or an underscore where it has no word, calls the APIs. */
+static const struct api {
+    enum model_api api;
+    enum acp_llm_protocol_is is;
+    const char *name;
+    const char *version; /* with which addresses are given, though our paths begin with it */
+} apis[] = {
+    {MODEL_ANTHROPIC, ACP_LLM_PROTOCOL_ANTHROPIC, "anthropic", "/v1"},
+    {MODEL_CHAT, ACP_LLM_PROTOCOL_OPENAI, "openai", NULL},
+    {MODEL_RESPONSES, ACP_LLM_PROTOCOL_UNLISTED, "_openai-responses", NULL},
+    {MODEL_GEMINI, ACP_LLM_PROTOCOL_UNLISTED, "_gemini", "/v1beta"},
+    {MODEL_DEMO, ACP_LLM_PROTOCOL_UNLISTED, "_demo", NULL}, /* the last: it cannot be set */
+};
+enum { API_COUNT = sizeof(apis) / sizeof(apis[0]), CAN_BE_SET = API_COUNT - 1 };
+
+static struct acp_llm_protocol protocol_at(size_t i)
+{
+    return (struct acp_llm_protocol){.is = apis[i].is, .text = acp_str_from(apis[i].name)};
+}
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+static struct acp_str default_provider(const struct coder *coder)
+{
+    return acp_str_n(coder->model, strcspn(coder->model, "/"));
+}
+
+bool coding_is_disabled(const struct coding *coding)
+{
+    const struct coder *coder = coding->coder;
+    return coder->disabled && acp_str_eq(coding_provider(coding), default_provider(coder));
+}
+
+/* An address of the environment may hold a password, or a key behind a question mark. */
+static int write_url(const char *url, struct acp_buf *out)
+{
+    const char *place = http_place(acp_str_from(url)).ptr;
+    const char *scheme_end = strstr(url, "://");
+    if (!scheme_end)
+        return acp_buf_append_str(out, acp_str_from("demo:offline"));
+    return acp_buf_printf(out, "%.*s://%.*s", (int) (scheme_end - url), url,
+                          (int) strcspn(place, "?#"), place);
+}
+
+/* One row of the list. */
+struct row {
+    struct acp_provider_current_config current;
+    struct acp_buf url;
+};
+
+static int make_row(const struct coder *coder, size_t index, const struct acp_llm_protocol *all,
+                    struct row *row, struct acp_provider_info *info)
+{
+    const char *id = model_catalog_id(coder->catalog, index);
+    const struct model_service *service = model_catalog_service(coder->catalog, index);
+    bool is_main = acp_str_is(default_provider(coder), id);
+    acp_provider_info_init(info, acp_str_from(is_main ? main_id : id), all, CAN_BE_SET, false);
+    row->current = (struct acp_provider_current_config){0};
+    acp_buf_init(&row->url, 1 << 20);
+    int err = write_url(model_service_url(service), &row->url);
+    for (size_t i = 0; i < API_COUNT; i++)
+        if (apis[i].api == model_service_api(service))
+            row->current.api_type = protocol_at(i);
+    row->current.base_url = acp_buf_view(&row->url);
+    if (!is_main || !coder->disabled)
+        info->current = &row->current;
+    return err;
+}
+
+static void list_providers(struct coder *coder, struct acp_agent *agent, acp_call call)
+{
+    size_t count = model_catalog_count(coder->catalog);
+    struct acp_llm_protocol supported[CAN_BE_SET];
+    struct acp_list_providers_response response;
+    struct acp_provider_info *infos = calloc(count + 1, sizeof(*infos));
+    struct row *rows = calloc(count + 1, sizeof(*rows));
+    int err = infos && rows ? 0 : ACP_ERR_NOMEM;
+    size_t made = 0;
+    for (size_t i = 0; i < CAN_BE_SET; i++)
+        supported[i] = protocol_at(i);
+    /* The default is the first. */
+    size_t first = 0;
+    while (first < count &&
+           !acp_str_is(default_provider(coder), model_catalog_id(coder->catalog, first)))
+        first++;
+    for (; !err && made < count; made++) {
+        size_t at = made == 0 ? first : made <= first ? made - 1 : made;
+        err = make_row(coder, at, supported, &rows[made], &infos[made]);
+    }
+    acp_list_providers_response_init(&response, infos, count);
+    if (err)
+        (void) acp_agent_respond_error(agent, call, CODE_INTERNAL, acp_str_from(acp_err_text(err)));
+    else
+        (void) acp_agent_respond(agent, call, ACP_TYPE_LIST_PROVIDERS_RESPONSE, &response);
+    for (size_t i = 0; i < made; i++)
+        acp_buf_finish(&rows[i].url);
+    free(rows);
+    free(infos);
+}
+
+/* ---- Setting --------------------------------------------------------------------------------- */
+
+static int refuse(struct acp_failure *failure, const char *sentence)
+{
+    *failure = (struct acp_failure){.err = ACP_ERR_ARGUMENT};
+    (void) snprintf(failure->message, sizeof(failure->message), "%s", sentence);
+    return ACP_ERR_ARGUMENT;
+}
+
+/* NULL when it is none of those that can be set. */
+static const struct api *find_api(const struct acp_llm_protocol *protocol)
+{
+    for (size_t i = 0; i < CAN_BE_SET; i++) {
+        bool same = apis[i].is == ACP_LLM_PROTOCOL_UNLISTED
+                        ? acp_str_is(protocol->text, apis[i].name)
+                        : protocol->is == apis[i].is;
+        if (same)
+            return &apis[i];
+    }
+    return NULL;
+}
+
+static void cut_version(const struct api *api, char *url)
+{
+    size_t n = strlen(url);
+    size_t m = api->version ? strlen(api->version) : 0;
+    while (n && url[n - 1] == '/')
+        url[--n] = '\0';
+    if (m && n > m && strcmp(url + n - m, api->version) == 0)
+        url[n - m] = '\0';
+}
+
+/* Of "main", of the table, or one that can be asked already; NULL otherwise. */
+static const char *find_id(const struct coder *coder, struct acp_str id)
+{
+    const struct model_provider *provider = model_provider_find(id);
+    if (acp_str_is(id, main_id))
+        return main_id;
+    if (provider)
+        return provider->id;
+    for (size_t i = 0; i < model_catalog_count(coder->catalog); i++)
+        if (acp_str_is(id, model_catalog_id(coder->catalog, i)))
+            return model_catalog_id(coder->catalog, i);
+    return NULL;
+}
+
+static int read_settings(const struct coder *coder, const struct acp_set_provider_request *request,
+                         char *url, struct model_settings *ret, struct acp_failure *failure)
+{
+    const char *scheme_end = strstr(url, "://");
+    if (!find_id(coder, request->provider_id))
+        return refuse(failure, "there is no such provider; providers/list tells those that are");
+    /* They would be told by providers/list, and by whoever says where something failed. */
+    if (scheme_end && http_place(acp_str_from(url)).ptr != scheme_end + 3)
+        return refuse(failure, "the baseUrl holds no user or password: send those as headers");
+    const struct api *api = find_api(&request->api_type);
+    if (!api)
+        return refuse(failure,
+                      "this apiType is not supported; providers/list tells those that are");
+    *ret = (struct model_settings){
+        .api = api->api,
+        .headers = request->headers,
+        .base_url = url,
+        .model = model_api_model(api->api),
+    };
+    cut_version(api, url);
+    return 0;
+}
+
+/* From now on it is asked by default, and by the sessions that chose a model of the old one. */
+static int use_main(struct coder *coder, const struct model_settings *settings,
+                    struct acp_failure *failure)
+{
+    struct model_service *old = model_catalog_find(coder->catalog, default_provider(coder));
+    bool same_api = old && model_service_api(old) == settings->api;
+    struct model_settings own = *settings;
+    char *was = acp_str_dup(default_provider(coder));
+    /* A model that was chosen for one API says nothing to another. */
+    const char *slash = strchr(coder->model, '/');
+    char *model = acp_str_dup(acp_str_from(same_api && slash ? slash + 1 : settings->model));
+    own.model = model;
+    int err = was && model ? coder_add_provider(coder, main_id, &own, failure) : ACP_ERR_NOMEM;
+    if (!err)
+        err = coder_set_default(coder, main_id, acp_str_from(model));
+    for (struct coding *coding = coder->first; coding && !err; coding = coding->next)
+        if (coding->model && acp_str_is(coding_provider(coding), was))
+            err = coding_move(coding, same_api ? main_id : NULL);
+    coder->disabled = err ? coder->disabled : false;
+    free(was);
+    free(model);
+    return err;
+}
+
+static int set_provider(struct coder *coder, const struct acp_set_provider_request *request,
+                        struct acp_failure *failure)
+{
+    struct model_settings settings;
+    char *url = acp_str_dup(request->base_url);
+    if (!url)
+        return ACP_ERR_NOMEM;
+    int err = read_settings(coder, request, url, &settings, failure);
+    if (!err && acp_str_is(request->provider_id, main_id))
+        err = use_main(coder, &settings, failure);
+    else if (!err)
+        err = coder_add_provider(coder, find_id(coder, request->provider_id), &settings, failure);
+    free(url);
+    if (err)
+        return err;
+    if (coder->first)
+        coder_list_models(coder);
+    for (struct coding *coding = coder->first; coding; coding = coding->next)
+        coding_tell_options(coding);
+    return 0;
+}
+
+/* ---- Disabling ------------------------------------------------------------------------------- */
+
+static void end_replies(struct coder *coder, struct acp_str id)
+{
+    for (struct coding *coding = coder->first; coding; coding = coding->next) {
+        if (!acp_str_eq(coding_provider(coding), id))
+            continue;
+        coding_drop_title(coding);
+        if (coding->work && coding->work->reply)
+            model_reply_cancel(coding->work->reply);
+    }
+}
+
+static void disable(struct coder *coder, struct acp_str id)
+{
+    bool is_main = acp_str_is(id, main_id) || acp_str_eq(id, default_provider(coder));
+    end_replies(coder, is_main ? default_provider(coder) : id);
+    if (is_main)
+        coder->disabled = true;
+    else
+        model_catalog_remove(coder->catalog, id);
+    for (struct coding *coding = coder->first; coding && !is_main; coding = coding->next)
+        coding_tell_options(coding);
+}
+
+/* ---- The requests ---------------------------------------------------------------------------- */
+
+void coder_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
+                   const void *params, const struct acp_message *message, void *user)
+{
+    struct coder *coder = user;
+    struct acp_failure failure = {0};
+    (void) message;
+    if (method->id == ACP_METHOD_PROVIDERS_LIST) {
+        list_providers(coder, agent, call);
+    } else if (method->id == ACP_METHOD_PROVIDERS_SET) {
+        struct acp_set_provider_response done = {0};
+        int err = set_provider(coder, params, &failure);
+        if (err)
+            (void) acp_agent_respond_error(
+                agent, call, err == ACP_ERR_ARGUMENT ? CODE_PARAMS : CODE_INTERNAL,
+                acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
+        else
+            (void) acp_agent_respond(agent, call, method->result, &done);
+    } else if (method->id == ACP_METHOD_PROVIDERS_DISABLE) {
+        const struct acp_disable_provider_request *request = params;
+        struct acp_disable_provider_response done = {0};
+        disable(coder, request->provider_id);
+        (void) acp_agent_respond(agent, call, method->result, &done);
+    } else {
+        (void) acp_agent_respond_error(agent, call, CODE_NO_METHOD,
+                                       acp_str_from("Method not found"));
+    }
+}

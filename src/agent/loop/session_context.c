@@ -1,0 +1,200 @@
+/*
+ * session_context.c - what stands before the conversation in every request of a session: the system
+ * text and the tool list.
+ *
+ * Services bind the thoughts of a model to every byte before them and refuse a request in which one
+ * of these has changed.  So both are made once, when the model is first asked, and are kept in the
+ * log; a process that resumes the session sends the same bytes again.  What changes later is told
+ * in notes (coder_facts.c), tools that the mode forbids are refused when they are called, and MCP
+ * tools that come later are called through CODER_MCP_CALL.
+ *
+ * A conversation that was compacted or cleared, and another model, begin anew: the reasoning that
+ * was bound to the old prefix is removed, and the prefix is made again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acp/types.h"
+#include "agent/loop/coding_agent_internal.h"
+
+enum { MAX_SYSTEM = 1 << 20 };
+
+void coding_free_context(struct coding *coding)
+{
+    context_free(coding->context);
+    coding->context = NULL;
+}
+
+/* ---- Making it ------------------------------------------------------------------------------- */
+
+static const struct model_tool mcp_call_tool = {
+    ACP_STR(CODER_MCP_CALL),
+    ACP_STR("Call a tool of an MCP server that is not in the list of tools because it became "
+            "available, or changed, after the conversation had begun. Notes announce such tools "
+            "with their names, descriptions and input schemas."),
+    ACP_STR("{\"type\":\"object\",\"properties\":{\"tool\":{\"type\":\"string\",\"description\":"
+            "\"Name of the tool, as the note gives it\"},\"arguments\":{\"type\":\"object\","
+            "\"description\":\"Arguments of the tool, by its input schema\"}},\"required\":["
+            "\"tool\",\"arguments\"]}")};
+
+static bool keep_tool(struct context *context, struct model_tool tool)
+{
+    struct acp_str schema = {tool.schema.ptr, tool.schema.len};
+    tool.name = acp_arena_copy(&context->arena, tool.name);
+    tool.description = acp_arena_copy(&context->arena, tool.description);
+    schema = acp_arena_copy(&context->arena, schema);
+    tool.schema = acp_raw_n(schema.ptr, schema.len);
+    context->tools[context->tool_count++] = tool;
+    return tool.name.ptr && tool.description.ptr && schema.ptr;
+}
+
+static int list_tools(struct coding *coding, struct context *context)
+{
+    const struct tool_info *info;
+    struct model_tool tool;
+    bool kept = true;
+    context->tools = acp_arena_alloc(&context->arena, CONTEXT_MAX_TOOLS * sizeof(*context->tools));
+    if (!context->tools)
+        return ACP_ERR_NOMEM;
+    for (size_t i = 0; kept && (info = toolbox_at(coding->coder->box, i)) != NULL; i++)
+        kept = keep_tool(context, (struct model_tool){acp_str_from(info->name),
+                                                      acp_str_from(info->description),
+                                                      acp_raw_from(info->input_schema)});
+    if (kept)
+        kept = keep_tool(context, mcp_call_tool);
+    for (size_t i = 0; kept && coding_server_tool(coding, i, &tool); i++) {
+        if (context->tool_count == CONTEXT_MAX_TOOLS) {
+            coding_tell_left_out(coding, i);
+            break;
+        }
+        kept = keep_tool(context, tool);
+    }
+    return kept ? 0 : ACP_ERR_NOMEM;
+}
+
+static int write_system(struct context *context)
+{
+    static const char who[] =
+        "You are the coding agent of the acp command. You help the user with the software in their "
+        "folder, by your tools: look before you change, change no more than the task needs, and "
+        "check what you did, by the project's own tests where there are any. Say briefly what you "
+        "are about to do and, at the end, what you did. For a task of several steps keep a plan "
+        "with the plan tool. Notes between " CODER_NOTE_BEGIN "and" CODER_NOTE_END
+        "tell what has changed since the conversation began.\n";
+    struct acp_buf text;
+    acp_buf_init(&text, MAX_SYSTEM);
+    int err = acp_buf_append_str(&text, acp_str_from(who));
+    if (!err)
+        err = facts_write_system(&context->told, &text);
+    if (!err) {
+        context->system = acp_arena_copy(&context->arena, acp_buf_view(&text));
+        err = context->system.ptr ? 0 : ACP_ERR_NOMEM;
+    }
+    acp_buf_finish(&text);
+    return err;
+}
+
+/* Which model a context is for: what thinks is bound to both the API and the model. */
+static int write_model(const struct coding *coding, struct acp_buf *out)
+{
+    const struct model_service *service = coding_service(coding);
+    return acp_buf_printf(out, "%s/%s", service ? model_api_name(model_service_api(service)) : "",
+                          coding_model(coding));
+}
+
+static int fill(struct coding *coding, struct context *context)
+{
+    struct acp_buf model;
+    acp_buf_init(&model, 2 * CODER_MAX_NAME);
+    int err = write_model(coding, &model);
+    if (!err) {
+        context->model = acp_arena_copy(&context->arena, acp_buf_view(&model));
+        err = context->model.ptr ? 0 : ACP_ERR_NOMEM;
+    }
+    acp_buf_finish(&model);
+    facts_finish(&context->told);
+    if (!err)
+        err = facts_gather(coding, NULL, FACTS_ALL, &context->told);
+    if (err)
+        facts_init(&context->told);
+    if (!err)
+        err = facts_copy(&context->told, &context->before);
+    if (!err)
+        err = list_tools(coding, context);
+    return err ? err : write_system(context);
+}
+
+static bool is_for_model(const struct coding *coding, const struct context *context)
+{
+    struct acp_buf model;
+    acp_buf_init(&model, 2 * CODER_MAX_NAME);
+    bool is = write_model(coding, &model) == 0 && acp_str_eq(acp_buf_view(&model), context->model);
+    acp_buf_finish(&model);
+    return is;
+}
+
+int coding_get_context(struct coding *coding, struct model_ask *ask)
+{
+    int err = 0;
+    if (coding->context && !is_for_model(coding, coding->context))
+        coding_free_context(coding);
+    if (!coding->context) {
+        struct context *context = context_new();
+        err = context ? fill(coding, context) : ACP_ERR_NOMEM;
+        if (!err)
+            err = history_strip_reasoning(coding->history);
+        if (err) {
+            context_free(context);
+            return err;
+        }
+        coding->context = context;
+        coding_log_context(coding, "model_context");
+    }
+    ask->system = coding->context->system;
+    ask->tools = coding->context->tools;
+    ask->tool_count = coding->context->tool_count;
+    return 0;
+}
+
+/* ---- Notes ----------------------------------------------------------------------------------- */
+
+int coding_write_note(struct coding *coding, enum fact_scope scope, struct acp_buf *out)
+{
+    struct context *context = coding->context;
+    struct facts now;
+    size_t before = out->len;
+    if (!context || !is_for_model(coding, context))
+        return 0; /* it will be made with all that is so */
+    int err = facts_gather(coding, &context->told, scope, &now);
+    if (err)
+        return err;
+    err = facts_write_note(&context->told, &now, out);
+    if (err || out->len == before) {
+        facts_finish(&now);
+        return err;
+    }
+    facts_finish(&context->told);
+    context->told = now;
+    coding_log_context(coding, "model_facts");
+    return 0;
+}
+
+void coding_begin_facts(struct coding *coding)
+{
+    struct context *context = coding->context;
+    struct facts copy;
+    if (!context || facts_copy(&context->told, &copy))
+        return;
+    facts_finish(&context->before);
+    context->before = copy;
+}
+
+void coding_rewind_facts(struct coding *coding)
+{
+    struct context *context = coding->context;
+    struct facts copy;
+    if (!context || facts_copy(&context->before, &copy))
+        return;
+    facts_finish(&context->told);
+    context->told = copy;
+}

@@ -1,0 +1,258 @@
+/*
+ * session_facts.c - what may change during a session and the model has to know: the mode, the date,
+ * the instructions of the project, the tools of MCP servers.
+ *
+ * The system text says how they are when it is made.  It is never changed, so what has changed
+ * since is told in a note with the next message.  Of what was told, a hash of each is kept.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "acp/types.h"
+#include "agent/loop/coding_agent_internal.h"
+
+/* Files in which a project tells agents what they should know. */
+static const char *const instructions[] = {"AGENTS.md", "CLAUDE.md"};
+
+enum {
+    MAX_INSTRUCTIONS = 64 * 1024, /* more of a file would leave no room for the work */
+    MAX_FACT = 1 << 20,
+    MAX_DEFINED = 128 * 1024, /* a note that is longer has of further tools only the names */
+};
+
+/* ---- What is so now -------------------------------------------------------------------------- */
+
+static int add(struct facts *facts, enum fact_kind kind, const char *name, struct acp_str text)
+{
+    return facts_add(facts, kind, acp_str_from(name), facts_hash(text), text);
+}
+
+static int add_folders(const struct coding *coding, struct facts *facts)
+{
+    struct acp_str cwd = acp_session_cwd(coding->session);
+    struct acp_str_list more = acp_session_directories(coding->session);
+    struct acp_buf text;
+    acp_buf_init(&text, MAX_FACT);
+    int err = acp_buf_append_str(&text, cwd);
+    for (size_t i = 0; i < more.count && !err; i++)
+        err = acp_buf_printf(&text, "\nAlso: %.*s", (int) more.items[i].len, more.items[i].ptr);
+    if (!err)
+        err = add(facts, FACT_LINE, "Folder", acp_buf_view(&text));
+    acp_buf_finish(&text);
+    return err;
+}
+
+static int add_date(struct facts *facts)
+{
+    time_t now = time(NULL);
+    struct tm day;
+    char date[16] = "";
+    if (localtime_r(&now, &day))
+        (void) strftime(date, sizeof(date), "%Y-%m-%d", &day);
+    return add(facts, FACT_LINE, "Date", acp_str_from(date));
+}
+
+/* The tool list stays as it is, so the model is told which of them it should not try. */
+static int add_mode(const struct coding *coding, struct facts *facts)
+{
+    const struct tool_info *info;
+    struct acp_buf text;
+    size_t refused = 0;
+    acp_buf_init(&text, MAX_FACT);
+    int err =
+        acp_buf_printf(&text, "%s", acp_policy_mode_name(acp_policy_get_mode(coding->policy)));
+    for (size_t i = 0; !err && (info = toolbox_at(coding->coder->box, i)) != NULL; i++)
+        if (!tools_offer(coding->tools, info))
+            err = acp_buf_printf(&text, "%s%s",
+                                 refused++ ? ", " : " (refused in this mode: ", info->name);
+    if (!err && refused)
+        err = acp_buf_printf(&text, ")");
+    if (!err)
+        err = add(facts, FACT_LINE, "Mode", acp_buf_view(&text));
+    acp_buf_finish(&text);
+    return err;
+}
+
+/* The branch of a repository in the folder; where that cannot be read simply, nothing. */
+static int add_branch(struct coding *coding, struct facts *facts)
+{
+    static const char ref[] = "ref: refs/heads/";
+    struct acp_str cwd = acp_session_cwd(coding->session);
+    struct acp_files_error error = {0};
+    struct acp_buf path;
+    struct acp_buf head;
+    acp_buf_init(&path, cwd.len + 16);
+    acp_buf_init(&head, 1024);
+    int err = acp_buf_printf(&path, "%.*s/.git/HEAD", (int) cwd.len, cwd.ptr);
+    if (!err && tools_read_note(coding->tools, acp_buf_view(&path), 300, &head, &error) == 0) {
+        struct acp_str text = acp_buf_view(&head);
+        while (text.len && text.ptr[text.len - 1] == '\n')
+            text.len--;
+        if (acp_str_starts_with(text, ref))
+            err = add(facts, FACT_LINE, "Git branch",
+                      acp_str_n(text.ptr + sizeof(ref) - 1, text.len - (sizeof(ref) - 1)));
+    }
+    acp_buf_finish(&path);
+    acp_buf_finish(&head);
+    return err;
+}
+
+/* What is there and cannot be read is told: somebody has put it there to be known. */
+static int add_file(struct coding *coding, struct acp_str root, const char *name,
+                    struct facts *facts)
+{
+    struct acp_buf path;
+    struct acp_buf text;
+    struct acp_buf said;
+    struct acp_files_error error = {0};
+    acp_buf_init(&path, root.len + strlen(name) + 2);
+    acp_buf_init(&text, MAX_INSTRUCTIONS + 4096);
+    acp_buf_init(&said, MAX_FACT);
+    int err = acp_buf_printf(&path, "%.*s/%s", (int) root.len, root.ptr, name);
+    if (!err) {
+        int unread =
+            tools_read_note(coding->tools, acp_buf_view(&path), MAX_INSTRUCTIONS, &text, &error);
+        if (!unread && text.len)
+            err = acp_buf_printf(&said, " says:\n\n%.*s", (int) text.len, acp_buf_view(&text).ptr);
+        else if (unread && unread != ACP_ERR_MISSING)
+            err = acp_buf_printf(&said, " was not read for you: %s", error.message);
+    }
+    if (!err && said.len)
+        err = facts_add(facts, FACT_FILE, acp_buf_view(&path), facts_hash(acp_buf_view(&said)),
+                        acp_buf_view(&said));
+    acp_buf_finish(&path);
+    acp_buf_finish(&text);
+    acp_buf_finish(&said);
+    return err;
+}
+
+static int add_files(struct coding *coding, struct acp_str root, struct facts *facts)
+{
+    int err = 0;
+    for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]) && !err; i++)
+        err = add_file(coding, root, instructions[i], facts);
+    return err;
+}
+
+static int add_tool(const struct model_tool *tool, struct facts *facts)
+{
+    struct acp_buf text;
+    struct acp_json_writer w;
+    acp_buf_init(&text, MAX_FACT);
+    acp_json_writer_init(&w, &text);
+    context_write_tool(&w, tool);
+    int err = w.err;
+    if (!err)
+        err = facts_add(facts, FACT_TOOL, tool->name, facts_hash(acp_buf_view(&text)),
+                        acp_buf_view(&text));
+    acp_buf_finish(&text);
+    return err == ACP_ERR_LIMIT ? 0 : err; /* such a schema no model takes */
+}
+
+static int add_tools(struct coding *coding, struct facts *facts)
+{
+    struct model_tool tool;
+    int err = 0;
+    for (size_t i = 0; !err && coding_server_tool(coding, i, &tool); i++)
+        err = add_tool(&tool, facts);
+    return err;
+}
+
+int facts_gather(struct coding *coding, const struct facts *told, enum fact_scope scope,
+                 struct facts *ret)
+{
+    struct acp_str_list more = acp_session_directories(coding->session);
+    facts_init(ret);
+    int err = add_mode(coding, ret);
+    if (!err)
+        err = add_tools(coding, ret);
+    if (!err && scope == FACTS_ALL) {
+        err = add_folders(coding, ret);
+        if (!err)
+            err = add_date(ret);
+        if (!err)
+            err = add_branch(coding, ret);
+        if (!err)
+            err = add_files(coding, acp_session_cwd(coding->session), ret);
+        for (size_t i = 0; i < more.count && !err; i++)
+            err = add_files(coding, more.items[i], ret);
+    }
+    /* What was not looked at is as it was. */
+    for (size_t i = 0; scope == FACTS_QUICK && i < told->count && !err; i++) {
+        const struct fact *fact = &told->items[i];
+        bool looked = fact->kind == FACT_TOOL || acp_str_is(fact->name, "Mode");
+        if (!looked)
+            err = facts_add(ret, fact->kind, fact->name, fact->hash, acp_str_from(NULL));
+    }
+    if (err)
+        facts_finish(ret);
+    return err;
+}
+
+/* ---- As text --------------------------------------------------------------------------------- */
+
+int facts_write_system(const struct facts *facts, struct acp_buf *out)
+{
+    int err = 0;
+    for (size_t i = 0; i < facts->count && !err; i++)
+        if (facts->items[i].kind == FACT_LINE)
+            err = acp_buf_printf(out, "\n%.*s: %.*s", (int) facts->items[i].name.len,
+                                 facts->items[i].name.ptr, (int) facts->items[i].text.len,
+                                 facts->items[i].text.ptr);
+    for (size_t i = 0; i < facts->count && !err; i++)
+        if (facts->items[i].kind == FACT_FILE)
+            err = acp_buf_printf(out, "\n\n%.*s%.*s", (int) facts->items[i].name.len,
+                                 facts->items[i].name.ptr, (int) facts->items[i].text.len,
+                                 facts->items[i].text.ptr);
+    return err;
+}
+
+/* Before what the model is told of a fact of that kind, and behind its name. */
+static int write_new(const struct fact *fact, bool is_known, struct acp_buf *out)
+{
+    struct acp_str name = fact->name;
+    struct acp_str text = fact->text;
+    if (fact->kind == FACT_LINE)
+        return acp_buf_printf(out, "\n%.*s is now: %.*s", (int) name.len, name.ptr, (int) text.len,
+                              text.ptr);
+    if (fact->kind == FACT_FILE)
+        return acp_buf_printf(out, "\n\n%.*s has %s. It%.*s\n", (int) name.len, name.ptr,
+                              is_known ? "changed" : "appeared", (int) text.len, text.ptr);
+    if (out->len > MAX_DEFINED)
+        return acp_buf_printf(out, "\nMCP tool %s: %.*s", is_known ? "changed" : "available",
+                              (int) name.len, name.ptr);
+    return acp_buf_printf(out, "\nMCP tool %s; call it through " CODER_MCP_CALL ": %.*s",
+                          is_known ? "changed" : "available", (int) text.len, text.ptr);
+}
+
+static int write_gone(const struct fact *fact, struct acp_buf *out)
+{
+    return acp_buf_printf(out,
+                          fact->kind == FACT_TOOL   ? "\nMCP tool not available any more: %.*s"
+                          : fact->kind == FACT_FILE ? "\n%.*s is gone; what it said does not apply "
+                                                      "any more."
+                                                    : "\n%.*s: none any more",
+                          (int) fact->name.len, fact->name.ptr);
+}
+
+int facts_write_note(const struct facts *told, const struct facts *now, struct acp_buf *out)
+{
+    size_t begun = out->len;
+    int err = acp_buf_printf(out, CODER_NOTE_BEGIN
+                             "This note is from the agent program, not from the user.");
+    size_t empty = out->len;
+    for (size_t i = 0; i < now->count && !err; i++) {
+        const struct fact *old = facts_get(told, now->items[i].kind, now->items[i].name);
+        if (!old || old->hash != now->items[i].hash)
+            err = write_new(&now->items[i], old != NULL, out);
+    }
+    for (size_t i = 0; i < told->count && !err; i++)
+        if (!facts_get(now, told->items[i].kind, told->items[i].name))
+            err = write_gone(&told->items[i], out);
+    if (!err && out->len == empty) {
+        acp_buf_truncate(out, begun);
+        return 0;
+    }
+    return err ? err : acp_buf_append_str(out, acp_str_from(CODER_NOTE_END));
+}

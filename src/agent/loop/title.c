@@ -1,0 +1,168 @@
+/*
+ * title.c - titles.  The first words of the first prompt name a session at once.  When the
+ * first turn has ended well the model is asked for a better title, beside whatever goes on; what
+ * the user says with /title counts more than either.
+ *
+ * It is asked a moment after the end: a client that has come for one prompt alone has gone then,
+ * and an answer that nobody waits for is not paid.
+ */
+#include <stdlib.h>
+
+#include "agent/loop/coding_agent_internal.h"
+#include "agent/toolkit/tool.h"
+
+enum {
+    MOMENT_MS = 200,
+    MAX_FIRST = 60,   /* bytes of the first words */
+    MAX_TITLE = 100,  /* bytes of the model's title */
+    MAX_WORDS = 6,    /* and words */
+    MAX_SHOWN = 2000, /* bytes that the model is shown of what either side has said */
+    MAX_TOKENS = 1000 /* of the answer: some models think before they say six words */
+};
+
+static struct acp_str first_line(struct acp_str text)
+{
+    const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
+    return end ? acp_str_n(text.ptr, (size_t) (end - text.ptr)) : text;
+}
+
+/* ---- The first words ------------------------------------------------------------------------- */
+
+void coding_name(struct coding *coding, const struct model_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count && !coding->title; i++) {
+        /* Those with a URI stand for a link: the user has not said them. */
+        if (parts[i].kind != MODEL_TEXT || parts[i].uri.ptr)
+            continue;
+        struct acp_str words = parts[i].text;
+        while (words.len && strchr(" \t\r\n", *words.ptr))
+            words = acp_str_n(words.ptr + 1, words.len - 1);
+        if (!words.len)
+            continue;
+        (void) coding_set_title(coding, tool_cut(first_line(words), MAX_FIRST));
+        coding->title_wanted = !coding->coder->options->no_titles;
+    }
+}
+
+/* ---- What the model is asked ----------------------------------------------------------------- */
+
+/* The last words of that side in a message; absent when it has none. */
+static struct acp_str words_of(const struct model_message *message, enum model_role role)
+{
+    struct acp_str words = {NULL, 0};
+    for (size_t i = 0; message->role == role && i < message->part_count; i++)
+        if (message->parts[i].kind == MODEL_TEXT && message->parts[i].text.len)
+            words = message->parts[i].text;
+    return words;
+}
+
+static int ask(struct coding *coding, const struct model_handler *handler)
+{
+    static const char wish[] =
+        "Give this conversation a title of at most six words, in the language of its user. Answer "
+        "with the title alone, without quotes, and call no tools.";
+    size_t count = history_count(coding->history);
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    const struct model_message *said = history_messages(coding->history, 0, &arena);
+    struct model_part parts[3] = {{.kind = MODEL_TEXT}, {.kind = MODEL_TEXT}, {.kind = MODEL_TEXT}};
+    for (size_t i = 0; said && i < count; i++) {
+        struct acp_str prompt = words_of(&said[i], MODEL_USER);
+        struct acp_str answer = words_of(&said[i], MODEL_ASSISTANT);
+        if (prompt.ptr && !parts[0].text.ptr)
+            parts[0].text = tool_cut(prompt, MAX_SHOWN);
+        if (answer.ptr)
+            parts[1].text = tool_cut(answer, MAX_SHOWN);
+    }
+    acp_arena_finish(&arena); /* the texts are the history's */
+    parts[2].text = acp_str_from(wish);
+    if (!parts[0].text.ptr || !parts[1].text.ptr)
+        return ACP_ERR_MISSING;
+    struct model_message messages[] = {
+        {MODEL_USER, &parts[0], 1}, {MODEL_ASSISTANT, &parts[1], 1}, {MODEL_USER, &parts[2], 1}};
+    struct model_ask request = {
+        .system = acp_str_from("You give conversations between a programmer and an agent a title."),
+        .messages = messages,
+        .message_count = 3,
+        .max_tokens = MAX_TOKENS,
+        .effort = MODEL_EFFORT_NONE,
+    };
+    struct acp_failure failure = {0};
+    return coding_ask(coding, &request, handler, coding, &coding->titling, &failure);
+}
+
+/* ---- What it answers ------------------------------------------------------------------------- */
+
+static bool is_dressing(char c)
+{
+    return c != '\0' && strchr(" \t\r\"'`*#", c);
+}
+
+/* The first line, without quotes and the like, and at most so many words of it. */
+static struct acp_str tidy(struct acp_str text)
+{
+    size_t words = 0;
+    while (text.len && (is_dressing(*text.ptr) || *text.ptr == '\n'))
+        text = acp_str_n(text.ptr + 1, text.len - 1);
+    text = tool_cut(first_line(text), MAX_TITLE);
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == ' ' && ++words == MAX_WORDS)
+            text.len = i;
+    while (text.len && (is_dressing(text.ptr[text.len - 1]) || text.ptr[text.len - 1] == '.'))
+        text.len--;
+    return text;
+}
+
+static bool has_control(struct acp_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char) text.ptr[i] < ' ')
+            return true;
+    return false;
+}
+
+static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
+{
+    struct coding *coding = user;
+    struct model_message answer = {MODEL_ASSISTANT, end->parts, end->part_count};
+    struct acp_str title = tidy(words_of(&answer, MODEL_ASSISTANT));
+    coding->titling = NULL;
+    coding_spend(coding, &end->usage);
+    if (coding->title_wanted && end->stop == MODEL_END && title.len && !has_control(title))
+        (void) coding_set_title(coding, title);
+    coding->title_wanted = false; /* once is enough, also when nothing came of it */
+    model_reply_free(reply);
+}
+
+void coding_drop_title(struct coding *coding)
+{
+    model_reply_free(coding->titling);
+    coding->titling = NULL;
+    coding->title_wanted = false;
+}
+
+/* ---- When ------------------------------------------------------------------------------------ */
+
+static void on_moment(uv_timer_t *timer)
+{
+    static const struct model_handler handler = {.end = on_end};
+    struct coder *coder = timer->data;
+    for (struct coding *coding = coder->first; coding; coding = coding->next) {
+        if (!coding->title_due)
+            continue;
+        coding->title_due = false;
+        if (coding->title_wanted && !coding->titling && !coding_is_disabled(coding) &&
+            ask(coding, &handler))
+            coding->title_wanted = false;
+    }
+}
+
+void coding_turn_ended(struct coding *coding)
+{
+    struct coder *coder = coding->coder;
+    if (!coding->title_wanted || coding->titling)
+        return;
+    coding->title_due = true;
+    coder->title_timer.data = coder;
+    (void) uv_timer_start(&coder->title_timer, on_moment, MOMENT_MS, 0);
+}

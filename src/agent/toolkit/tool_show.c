@@ -1,0 +1,153 @@
+/* What the client is shown of a run: a tool call that is pending, in progress, and ends. */
+#include "agent/toolkit/tool.h"
+
+/* Enough for people; the whole of it is for the model. */
+enum { SHOWN_TEXT = 16 * 1024 };
+
+void tool_describe(struct tool_run *run, struct acp_tool_call_update *ret,
+                   struct acp_tool_call_location *locations)
+{
+    size_t count = run->is_about_files ? run->paths.count : 0;
+    count = count < TOOL_MAX_LOCATIONS ? count : TOOL_MAX_LOCATIONS;
+    acp_tool_call_update_init(ret, run->call);
+    ret->name = run->name;
+    ret->title = run->title;
+    ret->kind.is = run->tool ? run->tool->info.kind : ACP_TOOL_KIND_OTHER;
+    ret->status.is = ACP_TOOL_CALL_STATUS_PENDING;
+    for (size_t i = 0; i < count; i++) {
+        acp_tool_call_location_init(&locations[i], run->paths.items[i]);
+        if (i == 0)
+            locations[i].line = run->line;
+    }
+    ret->locations = (struct acp_tool_call_location_list){count ? locations : NULL, count};
+    ret->content = (struct acp_tool_call_content_list){run->content, run->content_count};
+    ret->raw_input = run->input;
+}
+
+static bool is_shown(const struct tool_run *run)
+{
+    return !(run->tool && run->tool->quiet);
+}
+
+void tool_show_begun(struct tool_run *run)
+{
+    struct acp_tool_call_update call;
+    struct acp_tool_call_location locations[TOOL_MAX_LOCATIONS];
+    if (!is_shown(run))
+        return;
+    tool_describe(run, &call, locations);
+    (void) acp_turn_send_tool_call(run->turn, &call);
+}
+
+/* The content, unless it was shown before. */
+static void add_content(struct tool_run *run, struct acp_tool_call_update *call)
+{
+    if (!run->content_shown)
+        call->content = (struct acp_tool_call_content_list){run->content, run->content_count};
+    run->content_shown = run->content_count > 0;
+}
+
+void tool_show_preview(struct tool_run *run)
+{
+    struct acp_tool_call_update call;
+    struct acp_tool_call_location locations[TOOL_MAX_LOCATIONS];
+    if (!is_shown(run) || !run->content_count)
+        return;
+    tool_describe(run, &call, locations);
+    /* All else was told when it began. */
+    struct acp_tool_call_location_list places = call.locations;
+    acp_tool_call_update_init(&call, run->call);
+    call.locations = places;
+    add_content(run, &call);
+    (void) acp_turn_send_tool_call(run->turn, &call);
+}
+
+void tool_show_working(struct tool_run *run)
+{
+    struct acp_tool_call_update call;
+    if (!is_shown(run))
+        return;
+    acp_tool_call_update_init(&call, run->call);
+    call.status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
+    add_content(run, &call);
+    (void) acp_turn_send_tool_call(run->turn, &call);
+}
+
+/* ---- The end -------------------------------------------------------------------------------- */
+
+/* The longest row of backquotes in a text. */
+static size_t longest_quotes(struct acp_str text)
+{
+    size_t longest = 0;
+    size_t row = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        row = text.ptr[i] == '`' ? row + 1 : 0;
+        if (row > longest)
+            longest = row;
+    }
+    return longest;
+}
+
+/* Clients show text as Markdown; in a fence it stays as it is. */
+static int fence(struct acp_str text, struct acp_buf *out)
+{
+    static const char quotes[] = "````````````````````````````````";
+    size_t n = longest_quotes(text) + 1;
+    n = n < 3 ? 3 : n < sizeof(quotes) ? n : sizeof(quotes) - 1;
+    bool ends = text.len && text.ptr[text.len - 1] == '\n';
+    int err = acp_buf_printf(out, "%.*s\n", (int) n, quotes);
+    if (!err)
+        err = acp_buf_append_str(out, text);
+    return err ? err : acp_buf_printf(out, "%s%.*s", ends ? "" : "\n", (int) n, quotes);
+}
+
+static enum acp_tool_call_status_is status_of(enum tool_end end)
+{
+    switch (end) {
+    case TOOL_COMPLETED:
+        return ACP_TOOL_CALL_STATUS_COMPLETED;
+    case TOOL_CANCELLED:
+        return ACP_TOOL_CALL_STATUS_CANCELLED;
+    default:
+        return ACP_TOOL_CALL_STATUS_FAILED;
+    }
+}
+
+static void tell_shown(struct tool_run *run, const struct acp_tool_call_content *text)
+{
+    const struct tools_options *options = &run->set->options;
+    struct acp_tool_call_update call;
+    acp_tool_call_update_init(&call, run->call);
+    call.content = (struct acp_tool_call_content_list){text, 1};
+    if (options->shown)
+        options->shown(run->set, &call, options->user);
+}
+
+void tool_show_end(struct tool_run *run, enum tool_end end)
+{
+    struct acp_tool_call_update call;
+    struct acp_tool_call_content text;
+    struct acp_buf shown;
+    if (!is_shown(run))
+        return;
+    acp_buf_init(&shown, SHOWN_TEXT + 128);
+    acp_tool_call_update_init(&call, run->call);
+    call.status.is = status_of(end);
+    struct acp_str view = acp_buf_view(&run->output);
+    if (view.len)
+        call.raw_output = acp_raw_n(view.ptr, view.len);
+    /* A diff or a terminal says it all, unless something went wrong. */
+    bool has_own = run->shows_itself || (run->content_count && end == TOOL_COMPLETED);
+    struct acp_str cut = tool_cut(acp_buf_view(&run->text), SHOWN_TEXT);
+    bool fenced = (!has_own || run->shows_itself) && fence(cut, &shown) == 0;
+    if (fenced) {
+        acp_tool_call_content_init_content(&text);
+        acp_content_block_init_text(&text.content.content, acp_buf_view(&shown));
+    }
+    if (fenced && !has_own)
+        call.content = (struct acp_tool_call_content_list){&text, 1};
+    (void) acp_turn_send_tool_call(run->turn, &call);
+    if (fenced && has_own)
+        tell_shown(run, &text);
+    acp_buf_finish(&shown);
+}

@@ -1,0 +1,58 @@
+/* tool_unknown.c - a call of a tool that does not exist: the model is told which ones do. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/toolkit/tool.h"
+#include "text/suggest.h"
+
+enum { MAX_NAMED = 40, MAX_COMPARED = 200, FAR = 48 };
+
+struct candidate {
+    const char *name;
+    size_t distance;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct candidate *x = a;
+    const struct candidate *y = b;
+    return (x->distance > y->distance) - (x->distance < y->distance);
+}
+
+/* The tools that may be called now. */
+static size_t collect(const struct tool_run *run, const char *wrong,
+                      struct candidate candidates[MAX_COMPARED])
+{
+    const struct tools_options *options = &run->set->options;
+    const struct tool_info *info;
+    const char *name;
+    size_t count = 0;
+    for (size_t i = 0; count < MAX_COMPARED && (info = toolbox_at(run->box, i)) != NULL; i++)
+        if (tools_offer(run->set, info))
+            candidates[count++].name = info->name;
+    for (size_t i = 0;
+         options->name && count < MAX_COMPARED && (name = options->name(i, options->user)) != NULL;
+         i++)
+        candidates[count++].name = name;
+    for (size_t i = 0; i < count; i++)
+        candidates[i].distance = suggest_distance(wrong, candidates[i].name, FAR);
+    qsort(candidates, count, sizeof(*candidates), compare);
+    return count;
+}
+
+void tool_say_unknown(struct tool_run *run, struct acp_str name)
+{
+    struct candidate candidates[MAX_COMPARED];
+    char wrong[FAR + 1];
+    struct acp_str shown = tool_cut(name, 100);
+    (void) snprintf(wrong, sizeof(wrong), "%.*s", (int) (name.len < FAR ? name.len : FAR),
+                    name.ptr ? name.ptr : "");
+    size_t count = collect(run, wrong, candidates);
+    tool_say(run, "There is no tool \"%.*s\". The tools are, the most similar ones first: ",
+             (int) shown.len, shown.ptr);
+    for (size_t i = 0; i < count && i < MAX_NAMED; i++)
+        tool_say(run, "%s%s", i ? ", " : "", candidates[i].name);
+    if (count > MAX_NAMED)
+        tool_say(run, " and %zu more", count - MAX_NAMED);
+    tool_say(run, ".");
+}

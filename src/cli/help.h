@@ -1,0 +1,12 @@
+/* help.h - help for people, from the tables. */
+#ifndef SRC_CLI_HELP_H
+#define SRC_CLI_HELP_H
+
+#include "cli/command.h"
+#include "cli/output.h"
+
+/* Help on a command; on the program where command is NULL. */
+void help_print(struct output *out, const struct program *program, const struct command *parent,
+                const struct command *command);
+
+#endif

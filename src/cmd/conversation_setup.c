@@ -1,0 +1,395 @@
+/* conversation_setup.c - from the command line and the configuration to a conversation. */
+#include "cmd/conversation_setup.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "acp/json.h"
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "config/paths.h"
+#include "config/redact.h"
+#include "store/store.h"
+
+void complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    output_text(output_messages(), acp_str_from("acp: "));
+    output_vprintf(output_messages(), format, args);
+    err_text(acp_str_from("\n"));
+    va_end(args);
+}
+
+/* ---- Configuration --------------------------------------------------------------------------- */
+
+/* We go there as well, so that relative names in other options count from there. */
+static int find_cwd(struct conversation *c, const char *wanted)
+{
+    char path[PATH_MAX];
+    if (!realpath(wanted ? wanted : ".", path) || (wanted && chdir(path))) {
+        complain("%s: %s", wanted ? wanted : ".", strerror(errno));
+        return EXIT_USAGE;
+    }
+    struct acp_str copy = acp_arena_copy(&c->arena, acp_str_n(path, strlen(path) + 1));
+    c->cwd = copy.ptr;
+    return c->cwd ? EXIT_OK : EXIT_FAILED;
+}
+
+int conversation_configure(struct conversation *c, const struct agent_options *agent)
+{
+    static const char *const formats[] = {
+        [FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_QUIET] = "quiet"};
+    struct acp_buf report;
+    *c = (struct conversation){.format = FORMAT_TEXT};
+    acp_arena_init(&c->arena, 0);
+    int status = find_cwd(c, agent->cwd);
+    if (status)
+        return status;
+    acp_buf_init(&report, CONFIG_MAX_REPORT);
+    struct config_options options = {.cwd = c->cwd};
+    int err = config_load(&options, &c->config, &report);
+    if (!err && agent->registry)
+        err = config_set(c->config, CONFIG_REGISTRY, "--registry", agent->registry, &report);
+    if (!err && agent->format)
+        err = config_set(c->config, CONFIG_FORMAT, "--format", formats[agent->format], &report);
+    err_text(acp_buf_view(&report));
+    acp_buf_finish(&report);
+    if (err)
+        return EXIT_USAGE;
+    const char *format = config_text(c->config, CONFIG_FORMAT);
+    for (int i = FORMAT_TEXT; format && i <= FORMAT_QUIET; i++)
+        if (strcmp(formats[i], format) == 0)
+            c->format = (enum output_format) i;
+    if (agent->json_strict && c->format != FORMAT_JSON) {
+        complain("--json-strict goes with --format json only");
+        return EXIT_USAGE;
+    }
+    if (agent->json_strict && err_silence())
+        return EXIT_FAILED;
+    return EXIT_OK;
+}
+
+void conversation_finish(struct conversation *c)
+{
+    for (int i = 0; i < PERMIT_COUNT; i++)
+        acp_policy_free(c->policies[i]);
+    acp_ledger_free(c->ledger);
+    config_free(c->config);
+    acp_arena_finish(&c->arena);
+}
+
+/* ---- The agent ------------------------------------------------------------------------------- */
+
+/* Where none is named and none is configured: this very program. */
+static int take_own_agent(struct conversation *c, struct acp_buf *why)
+{
+    static const char self[] = "/proc/self/exe";
+    char path[PATH_MAX];
+    ssize_t n = readlink(self, path, sizeof(path) - 1);
+    if (n <= 0) {
+        (void) acp_buf_printf(why, "no agent is named, and %s cannot be read: %s", self,
+                              strerror(errno));
+        return ACP_ERR_UNKNOWN;
+    }
+    struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, (size_t) n));
+    const char **argv = acp_arena_alloc(&c->arena, 3 * sizeof(*argv));
+    if (!program.ptr || !argv)
+        return ACP_ERR_NOMEM;
+    argv[0] = program.ptr;
+    argv[1] = "agent";
+    argv[2] = NULL;
+    c->own_agent = true;
+    return agents_from_argv(c->config, argv, &c->agent, why);
+}
+
+int conversation_start(struct conversation *c, const struct agent_command *agent, const char *cwd,
+                       struct agent_start *ret)
+{
+    struct acp_buf why;
+    acp_buf_init(&why, 4096);
+    int err = agents_start(c->config, agent, cwd, ret, &why);
+    if (err)
+        complain("%.*s", (int) why.len, why.len ? why.data + why.start : acp_err_text(err));
+    acp_buf_finish(&why);
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
+static int find_agent(struct conversation *c, const struct invocation *invocation,
+                      const struct agent_options *agent)
+{
+    struct acp_buf why;
+    const char *name = invocation->agent;
+    int err;
+    acp_buf_init(&why, 4096);
+    if (!name && !agent->agent && !invocation->agent_command)
+        name = config_text(c->config, CONFIG_DEFAULT_AGENT);
+    if (agent->agent)
+        err = agents_from_line(c->config, agent->agent, &c->agent, &why);
+    else if (invocation->agent_command)
+        err = agents_from_argv(c->config, invocation->agent_command, &c->agent, &why);
+    else if (name)
+        err = agents_resolve(c->config, name, &c->agent, &why);
+    else
+        err = take_own_agent(c, &why);
+    if (err)
+        complain("%.*s", (int) why.len, why.len ? why.data + why.start : "");
+    acp_buf_finish(&why);
+    /* A program that is not there is no mistake in the command line. */
+    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
+}
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+/* One policy for each way to permit: the configured rules, and on top what the way means. */
+static int make_policy(struct conversation *c, enum permit permit)
+{
+    struct acp_policy *policy;
+    struct acp_policy_rule everything = {0};
+    int err = config_policy(c->config, &policy);
+    if (err)
+        return err;
+    c->policies[permit] = policy;
+    if (permit == PERMIT_ALL)
+        acp_policy_set_mode(policy, ACP_POLICY_FULL);
+    everything.verdict = permit == PERMIT_NONE ? ACP_VERDICT_DENY : ACP_VERDICT_ASK;
+    if (!err && (permit == PERMIT_NONE || permit == PERMIT_ASK))
+        err = acp_policy_add(policy, &everything, NULL);
+    return err;
+}
+
+static enum permit permit_of(const struct conversation *c,
+                             const struct conversation_options *options)
+{
+    const char *configured = config_text(c->config, CONFIG_APPROVE);
+    switch (options->approval) {
+    case APPROVE_ALL:
+        return PERMIT_ALL;
+    case APPROVE_READS:
+        return PERMIT_READS;
+    case APPROVE_NONE:
+        return PERMIT_NONE;
+    default:
+        break;
+    }
+    if (!configured || strcmp(configured, "reads") == 0)
+        return PERMIT_READS;
+    if (strcmp(configured, "all") == 0)
+        return PERMIT_ALL;
+    return strcmp(configured, "deny") == 0 ? PERMIT_NONE : PERMIT_ASK;
+}
+
+int conversation_make_rules(struct conversation *c, const struct conversation_options *options)
+{
+    struct acp_failure failure = {0};
+    struct acp_buf report;
+    acp_buf_init(&report, CONFIG_MAX_REPORT);
+    int err = options->policy ? config_add_policy_file(c->config, options->policy, &report) : 0;
+    err_text(acp_buf_view(&report));
+    acp_buf_finish(&report);
+    if (err)
+        return EXIT_USAGE;
+    for (int i = 0; i < PERMIT_COUNT; i++)
+        if (make_policy(c, (enum permit) i))
+            return EXIT_FAILED;
+    c->permit = permit_of(c, options);
+    c->talk.policy = c->policies[c->permit];
+    if (acp_ledger_new(&c->ledger))
+        return EXIT_FAILED;
+    const char *state = places_state_dir(config_environment(c->config), &c->arena);
+    if (state)
+        c->talk.ledger_path = places_join(&c->arena, state, "grants.jsonl");
+    /* Where that is not possible, it is told when something is to be remembered. */
+    if (c->talk.ledger_path)
+        (void) places_make_folders(c->talk.ledger_path);
+    if (c->talk.ledger_path &&
+        acp_ledger_load_file(c->ledger, c->talk.ledger_path, NULL, NULL, &failure) < 0)
+        complain("what was permitted for good is not known: %s", failure.message);
+    c->talk.ledger = c->ledger;
+    return EXIT_OK;
+}
+
+/* ---- The session ----------------------------------------------------------------------------- */
+
+const char *conversation_store_path(struct conversation *c)
+{
+    const char *path = config_text(c->config, CONFIG_LOG_PATH);
+    if (!config_bool(c->config, CONFIG_LOG_ENABLED))
+        return NULL;
+    if (path)
+        return path;
+    const char *data = places_data_dir(config_environment(c->config), &c->arena);
+    return data ? places_join(&c->arena, data, "sessions.db") : NULL;
+}
+
+/* KEY=VALUE each. */
+static int read_settings(struct conversation *c, const struct option_list *list)
+{
+    struct acp_str_entry *entries =
+        acp_arena_alloc(&c->arena, (list->count + 1) * sizeof(*entries));
+    if (!entries)
+        return EXIT_FAILED;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->items[i], '=');
+        entries[i].key = acp_str_n(list->items[i], (size_t) (equals - list->items[i]));
+        entries[i].value = acp_str_from(equals + 1);
+    }
+    c->talk.settings = (struct acp_str_map){entries, list->count};
+    return EXIT_OK;
+}
+
+static int read_directories(struct conversation *c, const struct option_list *list)
+{
+    char path[PATH_MAX];
+    struct acp_str *directories =
+        acp_arena_alloc(&c->arena, (list->count + 1) * sizeof(*directories));
+    if (!directories)
+        return EXIT_FAILED;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!realpath(list->items[i], path)) {
+            complain("--add-dir %s: %s", list->items[i], strerror(errno));
+            return EXIT_USAGE;
+        }
+        directories[i] = acp_arena_copy(&c->arena, acp_str_from(path));
+    }
+    c->talk.place.directories = (struct acp_str_list){directories, list->count};
+    return EXIT_OK;
+}
+
+static void write_text(struct acp_json_writer *w, const char *key, const char *text)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_write_str(w, acp_str_from(text));
+}
+
+/*
+ * What some agents take in the _meta of session/new: the system prompt, the number of turns, the
+ * tools.  Others do not look at it.
+ */
+static int write_meta(struct conversation *c, const struct conversation_options *options)
+{
+    struct acp_buf meta;
+    struct acp_json_writer w;
+    bool claude = options->max_turns.given || options->allowed_tools;
+    if (!options->system_prompt && !options->append_system_prompt && !claude)
+        return EXIT_OK;
+    acp_buf_init(&meta, RECORD_MAX);
+    acp_json_writer_init(&w, &meta);
+    acp_json_begin_object(&w);
+    if (options->system_prompt) {
+        write_text(&w, "systemPrompt", options->system_prompt);
+    } else if (options->append_system_prompt) {
+        acp_json_write_key(&w, acp_str_from("systemPrompt"));
+        acp_json_begin_object(&w);
+        write_text(&w, "append", options->append_system_prompt);
+        acp_json_end_object(&w);
+    }
+    if (claude) {
+        acp_json_write_key(&w, acp_str_from("claudeCode"));
+        acp_json_begin_object(&w);
+        acp_json_write_key(&w, acp_str_from("options"));
+        acp_json_begin_object(&w);
+        if (options->max_turns.given) {
+            acp_json_write_key(&w, acp_str_from("maxTurns"));
+            acp_json_write_u64(&w, options->max_turns.value);
+        }
+        if (options->allowed_tools) {
+            acp_json_write_key(&w, acp_str_from("allowedTools"));
+            acp_json_begin_array(&w);
+            for (const char *at = options->allowed_tools; *at;) {
+                size_t n = strcspn(at, ",");
+                acp_json_write_str(&w, acp_str_n(at, n));
+                at += n + (at[n] == ',');
+            }
+            acp_json_end_array(&w);
+        }
+        acp_json_end_object(&w);
+        acp_json_end_object(&w);
+    }
+    acp_json_end_object(&w);
+    struct acp_str copy = acp_arena_copy(&c->arena, acp_buf_view(&meta));
+    c->talk.session_meta = acp_raw_n(copy.ptr, copy.len);
+    acp_buf_finish(&meta);
+    return w.err || !copy.ptr ? EXIT_FAILED : EXIT_OK;
+}
+
+static struct acp_str text_or(const char *flag, const char *configured)
+{
+    const char *text = flag ? flag : configured;
+    return text ? acp_str_from(text) : (struct acp_str){0};
+}
+
+static int make_session(struct conversation *c, const struct conversation_options *options)
+{
+    struct talk_options *talk = &c->talk;
+    struct acp_buf report;
+    int status = read_settings(c, &options->set);
+    if (!status)
+        status = read_directories(c, &options->add_dirs);
+    if (!status)
+        status = write_meta(c, options);
+    if (status)
+        return status;
+    if (options->mcp) {
+        acp_buf_init(&report, CONFIG_MAX_REPORT);
+        if (config_add_mcp_file(c->config, options->mcp, &report))
+            status = EXIT_USAGE;
+        err_text(acp_buf_view(&report));
+        acp_buf_finish(&report);
+    }
+    const char *model = config_text(c->config, CONFIG_MODEL);
+    const char *mode = config_text(c->config, CONFIG_MODE);
+    talk->place.mcp_servers = config_mcp_servers(c->config);
+    talk->model = text_or(options->model, c->agent.model ? c->agent.model : model);
+    talk->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
+    talk->auth_method = text_or(NULL, c->agent.auth_method);
+    talk->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
+    talk->no_files = options->no_fs;
+    talk->no_terminals = options->no_terminal;
+    bool v2 = options->v2 || config_number(c->config, CONFIG_PROTOCOL) == 2;
+    talk->versions = v2 ? ACP_V1 | ACP_V2 : ACP_V1;
+    int64_t start_ms = config_number(c->config, CONFIG_START_TIMEOUT);
+    talk->start_ms = start_ms > 0 ? (uint64_t) start_ms : 0;
+    const char *unasked = config_text(c->config, CONFIG_NON_INTERACTIVE);
+    c->fail_unasked = options->without_terminal ? options->without_terminal == WITHOUT_TERMINAL_FAIL
+                                                : unasked && strcmp(unasked, "fail") == 0;
+    return status;
+}
+
+int conversation_prepare(struct conversation *c, const struct invocation *invocation,
+                         const struct agent_options *agent,
+                         const struct conversation_options *options)
+{
+    int status = conversation_configure(c, agent);
+    if (!status)
+        status = find_agent(c, invocation, agent);
+    struct agent_start start;
+    if (!status)
+        status = conversation_start(c, &c->agent, c->cwd, &start);
+    if (status)
+        return status;
+    struct talk_options *talk = &c->talk;
+    talk->argv = start.argv;
+    talk->env = start.env;
+    talk->start_cwd = start.cwd;
+    talk->shown_argv = redact_arguments(&c->arena, c->agent.argv);
+    if (!talk->shown_argv)
+        return EXIT_FAILED;
+    talk->agent = acp_str_from(c->agent.name);
+    talk->place.cwd = acp_str_from(c->cwd);
+    if (!options || !options->no_log)
+        talk->store_path = conversation_store_path(c);
+    const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
+    if (sync && strcmp(sync, "full") == 0)
+        talk->store_flags = STORE_FULL_SYNC;
+    store_new_id(c->id);
+    talk->session = acp_str_from(c->id);
+    if (!options)
+        return EXIT_OK;
+    status = conversation_make_rules(c, options);
+    return status ? status : make_session(c, options);
+}

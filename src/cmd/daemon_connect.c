@@ -1,0 +1,90 @@
+/* daemon_connect.c - finding, starting and visiting the owner of a session. */
+#include "cmd/daemon_connect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "acp/io.h"
+#include "cmd/cmd.h"
+
+int owner_find(struct conversation *c, const char *name, char ret_socket[OWNER_PATH_SIZE])
+{
+    struct store_session session;
+    struct acp_failure failure = {0};
+    int err = session_find(c, name, &session, &failure);
+    if (err == ACP_ERR_MISSING)
+        return EXIT_NO_SESSION;
+    if (!err)
+        err = session_continue(c, &session);
+    if (!err)
+        err = owner_socket_path(c->talk.session, ret_socket, &failure);
+    if (err) {
+        complain("%s", *failure.message ? failure.message : acp_err_text(err));
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+static int launch(struct conversation *c, const char *socket, uint64_t ttl_ms,
+                  struct acp_failure *failure)
+{
+    struct owner_options options = {
+        .talk = c->talk,
+        .socket = socket,
+        .ttl_ms = ttl_ms,
+    };
+    int64_t most = config_number(c->config, CONFIG_QUEUE);
+    options.max_waiting = most > 0 ? (size_t) most : 0;
+    for (int i = 0; i < PERMIT_COUNT; i++)
+        options.policies[i] = c->policies[i];
+    return owner_launch(&options, failure);
+}
+
+/*
+ * Held while an owner is started, so that two commands do not start two; closed to let go.  It is
+ * of the kind that forked processes do not inherit, as the owner is one.  -1 where that is not
+ * possible.
+ */
+static int lock_launching(const char *socket)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[OWNER_PATH_SIZE + sizeof("launch.lock")];
+    const char *slash = strrchr(socket, '/');
+    (void) snprintf(path, sizeof(path), "%.*s/launch.lock", (int) (slash - socket), socket);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    while (fd >= 0 && fcntl(fd, F_SETLKW, &whole) && errno == EINTR)
+        ;
+    return fd;
+}
+
+int owner_visit(struct conversation *c, const char *socket, const uint64_t *ttl_ms, uv_loop_t *loop,
+                const struct visit_handler *handler, void *user, struct visit **ret,
+                struct acp_failure *failure)
+{
+    /* An owner that is ending has the session for a moment after its door is closed. */
+    enum { TRIES = 100, PAUSE_MS = 20 };
+    const struct timespec pause = {0, PAUSE_MS * 1000000L};
+    int err = visit_new(loop, socket, handler, user, ret);
+    for (int i = 0; err == ACP_ERR_CLOSED && ttl_ms && i < TRIES; i++) {
+        int lock = lock_launching(socket);
+        err = visit_new(loop, socket, handler, user, ret);
+        bool launched = err == ACP_ERR_CLOSED;
+        if (launched)
+            err = launch(c, socket, *ttl_ms, failure);
+        if (lock >= 0)
+            (void) close(lock);
+        if (!launched)
+            break; /* another command was faster */
+        if (err && err != ACP_ERR_STATE)
+            return err;
+        if (err)
+            (void) nanosleep(&pause, NULL);
+        err = visit_new(loop, socket, handler, user, ret);
+    }
+    if (err && !(err == ACP_ERR_CLOSED && *failure->message))
+        (void) snprintf(failure->message, sizeof(failure->message), "%s", acp_io_err_text(err));
+    return err;
+}

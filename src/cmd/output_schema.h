@@ -1,0 +1,33 @@
+/*
+ * output_schema.h - the final answer: --schema, which checks it against a JSON Schema and asks the
+ * agent again when it does not match, and --output.
+ */
+#ifndef SRC_CMD_OUTPUT_SCHEMA_H
+#define SRC_CMD_OUTPUT_SCHEMA_H
+
+#include "cmd/output_file.h"
+
+struct answer;
+
+/*
+ * Reads the schema.  ret_wish is what the agent is told about it with the prompt; it lives as long
+ * as the answer.  Prints what is wrong and returns the exit status.
+ */
+int answer_new(const char *schema_file, struct answer **ret, struct acp_str *ret_wish);
+/* Takes NULL. */
+void answer_free(struct answer *answer);
+
+/*
+ * Looks at what the agent said.  True when it is to be asked again: the body of that prompt is
+ * appended then.  False when the answer is good, or when it was asked often enough.
+ */
+bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf *body);
+/* EXIT_OK when the answer is good; otherwise says what is wrong with it. */
+int answer_status(const struct answer *answer);
+/* The JSON, without what was said around it; empty when the answer is not good. */
+struct acp_str answer_value(const struct answer *answer);
+
+/* Writes the answer to the file, whose name is for the complaint when that fails. */
+int answer_write(struct output_file *file, const char *path, struct acp_str text);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * question_text.c - see question.h.
+ *
+ * What an option does is told by its kind, which is what we act on.  The name that the agent gave
+ * it is the agent's word, and stands beside it in quotes.
+ */
+#include "cmd/question_text.h"
+
+#include "acp/types.h"
+#include "base/trim.h"
+#include "text/sanitize.h"
+
+/* ---- The answers ----------------------------------------------------------------------------- */
+
+/* The answers that have a letter. */
+static const struct letter {
+    enum acp_permission_option_kind_is kind;
+    const char *word; /* also by its first letter */
+    const char *offer;
+    const char *label;
+    const char *help;
+} letters[] = {
+    {ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE, "yes", "[y]es", "Allow once",
+     "allow exactly what is shown, this once"},
+    {ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS, "always", "[a]lways", "Always allow",
+     "allow it now and later, as 'always' above says"},
+    {ACP_PERMISSION_OPTION_KIND_REJECT_ONCE, "no", "[n]o", "Reject", "do not allow it"},
+    {ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS, "don't", "[d]on't ask again", "Always reject",
+     "do not allow it now, nor later"},
+};
+
+enum { LETTERS = sizeof(letters) / sizeof(letters[0]) };
+
+static const struct letter *find_letter(enum acp_permission_option_kind_is kind)
+{
+    for (size_t i = 0; i < LETTERS; i++)
+        if (letters[i].kind == kind)
+            return &letters[i];
+    return NULL;
+}
+
+void question_choices_init(struct question_choices *choices,
+                           struct acp_permission_option_list options)
+{
+    *choices = (struct question_choices){0};
+    for (size_t i = 0; i < options.count && i < QUESTION_MAX_OPTIONS; i++)
+        choices->kinds[choices->count++] = options.items[i].kind.is;
+}
+
+static size_t count_kind(const struct question_choices *choices,
+                         enum acp_permission_option_kind_is kind, size_t *ret_index)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < choices->count; i++)
+        if (choices->kinds[i] == kind && count++ == 0)
+            *ret_index = i;
+    return count;
+}
+
+/* A letter stands for the only option of its kind; "no" can be said in any case. */
+static bool is_offered(const struct question_choices *choices, const struct letter *letter)
+{
+    size_t index;
+    return letter->kind == ACP_PERMISSION_OPTION_KIND_REJECT_ONCE ||
+           count_kind(choices, letter->kind, &index) == 1;
+}
+
+/* ---- The text -------------------------------------------------------------------------------- */
+
+/* Text of the agent in a question: every character that is not what it looks like is visible. */
+static int put_plain(struct acp_buf *out, struct acp_str text)
+{
+    return sanitize_whole(SANITIZE_LINE, text, out);
+}
+
+/* A text with its lines below each other. */
+static int put_lines(struct acp_buf *out, enum sanitize_mode mode, struct acp_str text)
+{
+    int err = 0;
+    while (!err) {
+        const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
+        size_t n = end ? (size_t) (end - text.ptr) : text.len;
+        err = sanitize_whole(mode, acp_str_n(text.ptr, n), out);
+        if (!err)
+            err = acp_buf_append(out, "\n", 1);
+        if (err || !end)
+            break;
+        text = acp_str_n(end + 1, text.len - n - 1);
+        err = acp_buf_append_str(out, acp_str_from("  | "));
+    }
+    return err;
+}
+
+/* A text of the agent with its lines below each other. */
+static int put_field(struct acp_buf *out, const char *name, struct acp_str text)
+{
+    int err = acp_buf_printf(out, "  %s: ", name);
+    return err ? err : put_lines(out, SANITIZE_LINE, text);
+}
+
+/* A patch: its last line ends, and tabs are what files have in them. */
+static int put_changes(struct acp_buf *out, struct acp_str patch)
+{
+    if (patch.len && patch.ptr[patch.len - 1] == '\n')
+        patch.len--;
+    int err = acp_buf_append_str(out, acp_str_from("  changes:\n  | "));
+    return err ? err : put_lines(out, SANITIZE_TEXT, patch);
+}
+
+static int put_variable(struct acp_buf *out, const struct acp_str_entry *entry)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, (size_t) 2 * QUESTION_MAX_BYTES);
+    int err = acp_buf_append_str(&text, entry->key);
+    if (!err)
+        err = acp_buf_append(&text, "=", 1);
+    if (!err)
+        err = acp_buf_append_str(&text, entry->value);
+    if (!err)
+        err = put_field(out, "variable", acp_buf_view(&text));
+    acp_buf_finish(&text);
+    return err;
+}
+
+static int put_edit(struct acp_buf *out, const struct acp_action_edit *edit)
+{
+    int err = put_field(out, "content of", edit->path);
+    if (!err && !edit->known)
+        return acp_buf_printf(out, "    only as far as shown here\n");
+    if (!err)
+        err = acp_buf_printf(out, "    %llu bytes, SHA-256 ", (unsigned long long) edit->size);
+    for (size_t i = 0; i < ACP_DIGEST_SIZE && !err; i++)
+        err = acp_buf_printf(out, "%02x", edit->digest[i]);
+    return err ? err : acp_buf_append(out, "\n", 1);
+}
+
+static int put_action(struct acp_buf *out, const struct acp_action *action)
+{
+    int err = 0;
+    if (action->command.len)
+        err = put_field(out, "command", action->command);
+    if (!err && action->command_cwd.len)
+        err = put_field(out, "directory", action->command_cwd);
+    for (size_t i = 0; i < action->env.count && !err; i++)
+        err = put_variable(out, &action->env.items[i]);
+    for (size_t i = 0; i < action->paths.count && !err; i++)
+        err = put_field(out, "file", action->paths.items[i]);
+    for (size_t i = 0; i < action->edits.count && !err; i++)
+        err = put_edit(out, &action->edits.items[i]);
+    return err;
+}
+
+static int put_option(struct acp_buf *out, size_t number,
+                      const struct acp_permission_option *option)
+{
+    const struct letter *letter = find_letter(option->kind.is);
+    int err = acp_buf_printf(out, "  %zu) %s", number,
+                             letter ? letter->label : "Of an unknown kind, cannot be chosen");
+    if (!err && option->name.len) {
+        err = acp_buf_append_str(out, acp_str_from(", \""));
+        if (!err)
+            err = put_plain(out, option->name);
+        if (!err)
+            err = acp_buf_append(out, "\"", 1);
+    }
+    return err ? err : acp_buf_append(out, "\n", 1);
+}
+
+static bool has_always(struct acp_permission_option_list options)
+{
+    for (size_t i = 0; i < options.count; i++)
+        if (options.items[i].kind.is == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS ||
+            options.items[i].kind.is == ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS)
+            return true;
+    return false;
+}
+
+int question_write(const struct talk_question *question, struct acp_buf *out)
+{
+    const struct acp_action *action = question->action;
+    struct acp_permission_option_list options = question->options;
+    enum acp_tool_kind_is kind = action->command.len ? ACP_TOOL_KIND_EXECUTE : action->kind;
+    if (question_complaint(question))
+        return ACP_ERR_LIMIT;
+    int err = acp_buf_printf(out, "\n[permission] %s", acp_kind_name(kind));
+    if (!err && question->title.len && !acp_str_eq(action->command, question->title)) {
+        err = acp_buf_append_str(out, acp_str_from(": "));
+        if (!err)
+            err = put_plain(out, question->title);
+    }
+    if (!err)
+        err = acp_buf_append(out, "\n", 1);
+    if (!err && question->description.len)
+        err = put_field(out, "description", question->description);
+    if (!err)
+        err = put_action(out, action);
+    if (!err && question->changes.len)
+        err = put_changes(out, question->changes);
+    for (size_t i = 0; i < options.count && !err; i++)
+        err = put_option(out, i + 1, &options.items[i]);
+    if (!err && has_always(options))
+        err = put_field(out, "always",
+                        question->always.len
+                            ? question->always
+                            : acp_str_from("only as far as the agent itself remembers it"));
+    return err;
+}
+
+int question_write_prompt(const struct question_choices *choices, struct acp_buf *out)
+{
+    int err = 0;
+    for (size_t i = 0; i < LETTERS && !err; i++)
+        if (is_offered(choices, &letters[i]))
+            err = acp_buf_printf(out, "%s, ", letters[i].offer);
+    if (!err && choices->count > 1)
+        err = acp_buf_printf(out, "1-%zu, ", choices->count);
+    return err ? err : acp_buf_printf(out, "[?] ");
+}
+
+int question_write_help(const struct question_choices *choices, struct acp_buf *out)
+{
+    int err = 0;
+    for (size_t i = 0; i < LETTERS && !err; i++)
+        if (is_offered(choices, &letters[i]))
+            err = acp_buf_printf(out, "  %c  %s\n", letters[i].word[0], letters[i].help);
+    if (!err && choices->count > 1)
+        err = acp_buf_printf(out, "  1-%zu  the answer of that number\n", choices->count);
+    return err;
+}
+
+/* ---- The reply ------------------------------------------------------------------------------- */
+
+/* The word, in any case, or its first letter. */
+static bool is_word(struct acp_str line, const char *word)
+{
+    size_t n = strlen(word);
+    if (line.len != 1 && line.len != n)
+        return false;
+    for (size_t i = 0; i < line.len; i++) {
+        char c = line.ptr[i];
+        if ((c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c) != word[i])
+            return false;
+    }
+    return true;
+}
+
+enum question_reply question_read(const struct question_choices *choices, struct acp_str line,
+                                  size_t *ret_index)
+{
+    line = acp_str_trim(line);
+    if (acp_str_is(line, "?"))
+        return QUESTION_HELP;
+    if (line.len == 1 && line.ptr[0] >= '1' && (size_t) (line.ptr[0] - '1') < choices->count) {
+        size_t index = (size_t) (line.ptr[0] - '1');
+        if (!find_letter(choices->kinds[index]))
+            return QUESTION_AGAIN;
+        *ret_index = index;
+        return QUESTION_CHOSEN;
+    }
+    for (size_t i = 0; i < LETTERS; i++) {
+        if (!is_word(line, letters[i].word) || !is_offered(choices, &letters[i]))
+            continue;
+        return count_kind(choices, letters[i].kind, ret_index) ? QUESTION_CHOSEN : QUESTION_REFUSE;
+    }
+    return QUESTION_AGAIN;
+}

@@ -1,0 +1,73 @@
+/*
+ * shared_options.h - options that several commands share, each written down once: what every
+ * command about agents takes, what a conversation with one takes, what finds a session.
+ *
+ * A command includes a table by a group whose offset is that of the struct in its own:
+ *
+ *     {conversation_option_rows, offsetof(struct prompt_options, conversation)}
+ */
+#ifndef SRC_CMD_SHARED_OPTIONS_H
+#define SRC_CMD_SHARED_OPTIONS_H
+
+#include "cli/option.h"
+
+/* Numbers of choices and picks; 0 is "not given" everywhere. */
+enum output_format { FORMAT_TEXT = 1, FORMAT_JSON, FORMAT_QUIET };
+enum approval { APPROVE_ALL = 1, APPROVE_READS, APPROVE_NONE };
+enum without_terminal { WITHOUT_TERMINAL_DENY = 1, WITHOUT_TERMINAL_FAIL };
+enum missing_login { MISSING_LOGIN_SKIP = 1, MISSING_LOGIN_FAIL };
+
+/* Every command about agents: which one, where, and how it is told. */
+struct agent_options {
+    int format; /* enum output_format */
+    bool json_strict;
+    bool verbose;
+    const char *agent; /* a command line */
+    const char *cwd;
+    const char *registry;
+};
+extern const struct option agent_option_rows[];
+
+/* A conversation: exec and prompt. */
+struct conversation_options {
+    const char *prompt;
+    const char *file;
+    struct option_list images;
+    struct option_list add_dirs;
+    const char *mcp;
+    const char *model;
+    const char *mode;
+    struct option_list set; /* KEY=VALUE */
+    const char *system_prompt;
+    const char *append_system_prompt;
+    const char *allowed_tools; /* separated by commas; empty: none */
+    const char *schema;
+    const char *output;
+    int approval; /* enum approval */
+    const char *policy;
+    int without_terminal; /* enum without_terminal */
+    int missing_login;    /* enum missing_login */
+    bool no_fs;
+    bool no_terminal;
+    struct option_number timeout; /* milliseconds */
+    struct option_number max_turns;
+    struct option_number retries;
+    bool v2;
+    bool no_log;
+};
+extern const struct option conversation_option_rows[];
+
+/* Which session: prompt, cancel, set-mode, set, status. */
+struct session_options {
+    const char *session;
+};
+extern const struct option session_option_rows[];
+
+/* How a prompt waits in a session. */
+struct queue_options {
+    struct option_number ttl; /* milliseconds; 0: for ever */
+    bool no_wait;
+};
+extern const struct option queue_option_rows[];
+
+#endif

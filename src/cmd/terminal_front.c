@@ -1,0 +1,372 @@
+/*
+ * terminal_front.c - what the person sees and says.
+ *
+ * Questions are asked one at a time, on the terminal itself (the standard input may be the prompt).
+ * What was typed before the line to be answered was drawn is discarded.  What is not an answer is
+ * asked about again; the end of input is no.
+ */
+#include "cmd/terminal_front.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "acp/types.h"
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "cmd/question_text.h"
+#include "daemon/daemon_protocol.h"
+
+enum { SIGNALS = 3 };
+
+/* A question that waits to be asked, or is. */
+struct waiting {
+    struct waiting *next;
+    uint64_t number;
+    struct acp_buf text;
+    struct question_choices choices;
+    char *ids[QUESTION_MAX_OPTIONS];
+};
+
+struct front {
+    struct front_options options;
+    struct front_handler handler;
+    void *user;
+    uv_loop_t *loop;
+    struct show *show;
+    int terminal;         /* -1: there is none, and nobody to ask */
+    struct output screen; /* the same terminal */
+    uv_poll_t *keys;
+    struct waiting *waiting; /* the first one is on the screen */
+    bool asking;
+    uv_signal_t signals[SIGNALS];
+    bool signals_open;
+    unsigned interrupts;
+};
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+static void free_waiting(struct waiting *waiting)
+{
+    for (size_t i = 0; i < QUESTION_MAX_OPTIONS; i++)
+        free(waiting->ids[i]);
+    acp_buf_finish(&waiting->text);
+    free(waiting);
+}
+
+static void say(struct front *front, struct acp_str text)
+{
+    output_text(&front->screen, text);
+    (void) output_flush(&front->screen);
+}
+
+static void ask_next(struct front *front);
+
+static void settle(struct front *front, enum question_reply reply, size_t index)
+{
+    struct waiting *waiting = front->waiting;
+    struct acp_str option = {0};
+    front->waiting = waiting->next;
+    front->asking = false;
+    if (reply == QUESTION_CHOSEN)
+        option = acp_str_from(waiting->ids[index]);
+    front->handler.answer(waiting->number, option, front->user);
+    free_waiting(waiting);
+    ask_next(front);
+}
+
+static void on_keys(uv_poll_t *poll, int status, int events);
+
+/* The line that is answered.  Whatever was typed before it does not count. */
+static void draw_prompt(struct front *front)
+{
+    struct acp_buf line;
+    acp_buf_init(&line, 1000);
+    (void) question_write_prompt(&front->waiting->choices, &line);
+    (void) tcflush(front->terminal, TCIFLUSH);
+    say(front, acp_buf_view(&line));
+    acp_buf_finish(&line);
+    (void) uv_poll_start(front->keys, UV_READABLE, on_keys);
+}
+
+static void explain(struct front *front, enum question_reply reply)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, 2000);
+    if (reply == QUESTION_HELP)
+        (void) question_write_help(&front->waiting->choices, &text);
+    else
+        (void) acp_buf_printf(&text, "that is not one of the answers\n");
+    say(front, acp_buf_view(&text));
+    acp_buf_finish(&text);
+    draw_prompt(front);
+}
+
+static void on_keys(uv_poll_t *poll, int status, int events)
+{
+    struct front *front = poll->data;
+    char line[256];
+    size_t index = 0;
+    (void) events;
+    ssize_t n = status < 0 ? 0 : read(front->terminal, line, sizeof(line));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    (void) uv_poll_stop(poll);
+    if (!front->asking)
+        return;
+    enum question_reply reply = QUESTION_REFUSE;
+    /* Of a line that is longer, the rest is discarded with the next prompt. */
+    if (n > 0)
+        reply = (size_t) n == sizeof(line)
+                    ? QUESTION_AGAIN
+                    : question_read(&front->waiting->choices, acp_str_n(line, (size_t) n), &index);
+    if (reply == QUESTION_AGAIN || reply == QUESTION_HELP)
+        explain(front, reply);
+    else
+        settle(front, reply, index);
+}
+
+static void ask_next(struct front *front)
+{
+    if (!front->waiting || front->asking)
+        return;
+    front->asking = true;
+    (void) front_flush(front);
+    say(front, acp_buf_view(&front->waiting->text));
+    draw_prompt(front);
+}
+
+/* False when the question cannot be asked as a whole. */
+static bool write_waiting(struct waiting *waiting, const struct talk_question *question)
+{
+    acp_buf_init(&waiting->text, QUESTION_TEXT_MAX);
+    waiting->number = question->number;
+    if (question_write(question, &waiting->text))
+        return false;
+    question_choices_init(&waiting->choices, question->options);
+    for (size_t i = 0; i < waiting->choices.count; i++) {
+        struct acp_str id = question->options.items[i].option_id;
+        waiting->ids[i] = strndup(id.len ? id.ptr : "", id.len);
+        if (!waiting->ids[i])
+            return false;
+    }
+    return true;
+}
+
+void front_question(struct front *front, const struct talk_question *question)
+{
+    struct waiting *waiting = calloc(1, sizeof(*waiting));
+    struct waiting **at = &front->waiting;
+    if (!waiting || !write_waiting(waiting, question)) {
+        complain("a permission was refused, because it cannot be shown as a whole");
+        if (waiting)
+            free_waiting(waiting);
+        front->handler.answer(question->number, (struct acp_str){0}, front->user);
+        return;
+    }
+    while (*at)
+        at = &(*at)->next;
+    *at = waiting;
+    ask_next(front);
+}
+
+void front_question_gone(struct front *front, uint64_t number)
+{
+    for (struct waiting **at = &front->waiting; *at; at = &(*at)->next) {
+        struct waiting *waiting = *at;
+        if (waiting->number != number)
+            continue;
+        if (waiting == front->waiting && front->asking) {
+            front->asking = false;
+            (void) uv_poll_stop(front->keys);
+            say(front, acp_str_from("(no answer is needed any more)\n"));
+        }
+        *at = waiting->next;
+        free_waiting(waiting);
+        ask_next(front);
+        return;
+    }
+}
+
+/* ---- Showing --------------------------------------------------------------------------------- */
+
+/* Whether the person sees what happens beside the words, in lines of progress. */
+static bool shows_progress(const struct front *front)
+{
+    return front->options.format == FORMAT_TEXT && (front->options.verbose || err_is_terminal());
+}
+
+/* What a person should know is said in any case. */
+static void say_notice(const struct record *record)
+{
+    struct acp_arena arena;
+    struct acp_str message = {0};
+    acp_arena_init(&arena, 0);
+    if (wire_read_text(record->body, "message", &arena, &message) == 0 && message.len)
+        complain("%.*s", (int) message.len, message.ptr);
+    acp_arena_finish(&arena);
+}
+
+void front_record(struct front *front, const struct record *record)
+{
+    (void) show_record(front->show, record);
+    if (record->kind == RECORD_NOTICE && front->options.format != FORMAT_JSON &&
+        !shows_progress(front))
+        say_notice(record);
+}
+
+bool front_flush(struct front *front)
+{
+    return show_flush(front->show) == 0;
+}
+
+struct show *front_show(struct front *front)
+{
+    return front->show;
+}
+
+bool front_has_person(const struct front *front)
+{
+    return front->terminal >= 0;
+}
+
+bool front_interrupted(const struct front *front)
+{
+    return front->interrupts > 0;
+}
+
+int front_status(struct front *front, const struct talk_end *end)
+{
+    if (end->message.len && !shows_progress(front) && front->options.format != FORMAT_JSON)
+        complain("%.*s", (int) end->message.len, end->message.ptr);
+    if (front->options.format == FORMAT_QUIET && show_answer_is_cut(front->show))
+        complain("the answer is longer than 64 MiB; its end is left out");
+    if (front->interrupts)
+        return EXIT_INTERRUPTED;
+    if (end->kind == TALK_TIMEOUT) {
+        if (front->options.format != FORMAT_JSON)
+            complain("the time that --timeout allows is over");
+        return EXIT_TIMEOUT;
+    }
+    if (end->kind != TALK_STOPPED)
+        return EXIT_FAILED;
+    if (end->unasked && front->options.fail_unasked) {
+        if (front->options.format != FORMAT_JSON)
+            complain("a permission had to be asked for, and nobody is there to ask");
+        return EXIT_DENIED;
+    }
+    return end->denied ? EXIT_DENIED : EXIT_OK;
+}
+
+/* ---- Signals --------------------------------------------------------------------------------- */
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct front *front = signal->data;
+    (void) number;
+    bool again = front->interrupts++ > 0;
+    front->handler.interrupt(again, front->user);
+}
+
+/* ---- Making one ------------------------------------------------------------------------------ */
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static int open_terminal(struct front *front)
+{
+    front->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (front->terminal < 0)
+        return 0;
+    output_init_messages(&front->screen, front->terminal);
+    front->keys = malloc(sizeof(*front->keys));
+    if (!front->keys)
+        return ACP_ERR_NOMEM;
+    if (uv_poll_init(front->loop, front->keys, front->terminal)) {
+        free(front->keys);
+        front->keys = NULL;
+        (void) close(front->terminal);
+        front->terminal = -1;
+        return 0;
+    }
+    front->keys->data = front;
+    return 0;
+}
+
+static int open_show(struct front *front)
+{
+    static const enum show_format formats[] = {
+        [FORMAT_TEXT] = SHOW_TEXT, [FORMAT_JSON] = SHOW_JSON, [FORMAT_QUIET] = SHOW_QUIET};
+    bool screen = err_is_terminal();
+    const char *no_colour = getenv("NO_COLOR");
+    struct show_options options = {
+        .format = formats[front->options.format],
+        .session = front->options.session,
+        .out = OUTPUT_RESULTS,
+        .progress = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
+        .colour = screen && !(no_colour && *no_colour),
+    };
+    return show_new(&options, &front->show);
+}
+
+int front_new(uv_loop_t *loop, const struct front_options *options,
+              const struct front_handler *handler, void *user, struct front **ret)
+{
+    static const int numbers[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+    struct front *front = calloc(1, sizeof(*front));
+    if (!front)
+        return ACP_ERR_NOMEM;
+    front->options = *options;
+    front->handler = *handler;
+    front->user = user;
+    front->loop = loop;
+    front->terminal = -1;
+    int err = open_show(front);
+    if (!err && !options->no_person && err_is_terminal())
+        err = open_terminal(front);
+    if (err) {
+        front_free(front);
+        return err;
+    }
+    for (size_t i = 0; i < SIGNALS; i++) {
+        (void) uv_signal_init(loop, &front->signals[i]);
+        front->signals[i].data = front;
+        (void) uv_signal_start(&front->signals[i], on_signal, numbers[i]);
+        uv_unref((uv_handle_t *) &front->signals[i]);
+    }
+    front->signals_open = true;
+    *ret = front;
+    return 0;
+}
+
+void front_close(struct front *front)
+{
+    if (front->keys)
+        uv_close((uv_handle_t *) front->keys, free_handle);
+    front->keys = NULL;
+    for (size_t i = 0; i < SIGNALS && front->signals_open; i++)
+        uv_close((uv_handle_t *) &front->signals[i], NULL);
+    front->signals_open = false;
+}
+
+void front_free(struct front *front)
+{
+    if (!front)
+        return;
+    while (front->waiting) {
+        struct waiting *waiting = front->waiting;
+        front->waiting = waiting->next;
+        free_waiting(waiting);
+    }
+    if (front->terminal >= 0)
+        (void) close(front->terminal);
+    output_finish(&front->screen);
+    show_free(front->show);
+    free(front);
+}

@@ -1,0 +1,196 @@
+/* Keys in files, or in the keyring. */
+#define _GNU_SOURCE /* explicit_bzero */
+#include "config/key_store.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "config/keyring.h"
+#include "config/paths.h"
+
+enum { KEY_MAX_BYTES = 4096 };
+
+/* In the place of a key that is in the keyring; no key has a blank in it. */
+static const char in_keyring[] = "in the keyring";
+
+const char *key_store_folder(const struct config *config, struct acp_arena *arena)
+{
+    const char *data = places_data_dir(config_environment(config), arena);
+    return data ? places_join(arena, data, "keys") : NULL;
+}
+
+bool key_is_valid(struct acp_str key)
+{
+    for (size_t i = 0; i < key.len; i++)
+        if (key.ptr[i] <= ' ' || key.ptr[i] > '~')
+            return false;
+    return key.len && key.len <= KEY_MAX_BYTES;
+}
+
+/* Line feeds and blanks at the end are nobody's key. */
+static struct acp_str trim(struct acp_str text)
+{
+    while (text.len && strchr(" \t\r\n", text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+static int read_keyring(const struct config *config, const char *provider, struct acp_arena *arena,
+                        const char **ret_key, struct acp_buf *why)
+{
+    char key[KEY_MAX_BYTES + 2];
+    int err = key_ring_read(config_environment(config), provider, key, sizeof(key), why);
+    struct acp_str text = trim(acp_str_from(err ? "" : key));
+    if (!err && !key_is_valid(text)) {
+        (void) acp_buf_printf(why, "the keyring has no usable key for %s", provider);
+        err = -EINVAL;
+    }
+    if (!err)
+        *ret_key = acp_arena_copy(arena, text).ptr;
+    explicit_bzero(key, sizeof(key));
+    return err ? err : *ret_key ? 0 : -ENOMEM;
+}
+
+int key_store_read(const struct config *config, const char *folder, const char *provider,
+                   struct acp_arena *arena, const char **ret_key, enum key_place *ret_place,
+                   struct acp_buf *why)
+{
+    const char *path = places_join(arena, folder, provider);
+    struct acp_buf file;
+    if (!path)
+        return -ENOMEM;
+    acp_buf_init(&file, KEY_MAX_BYTES + 2);
+    int err = places_read_private_file(path, &file, why);
+    struct acp_str text = trim(acp_buf_view(&file));
+    if (!err && acp_str_is(text, in_keyring)) {
+        *ret_place = KEY_IN_KEYRING;
+        err = read_keyring(config, provider, arena, ret_key, why);
+    } else if (!err && !key_is_valid(text)) {
+        (void) acp_buf_printf(why, "%s has no key in it", path);
+        err = -EINVAL;
+    } else if (!err) {
+        *ret_place = KEY_IN_FILE;
+        *ret_key = acp_arena_copy(arena, text).ptr;
+        err = *ret_key ? 0 : -ENOMEM;
+    }
+    if (file.len)
+        explicit_bzero(file.data, file.cap);
+    acp_buf_finish(&file);
+    return err;
+}
+
+/* ---- All of them ----------------------------------------------------------------------------- */
+
+/* The id of every provider that can have a key: those of the table, then the configuration's. */
+static const char *provider_at(const struct config *config, size_t index)
+{
+    size_t known = 0;
+    while (model_provider_at(known))
+        known++;
+    if (index < known)
+        return model_provider_at(index)->id;
+    const struct config_provider *provider = config_provider_at(config, index - known);
+    return provider ? provider->custom.id : NULL;
+}
+
+int key_store_read_all(const struct config *config, const char *folder, struct acp_arena *arena,
+                       struct model_key **ret, size_t *ret_count, struct acp_buf *why)
+{
+    const char *provider;
+    size_t most = 0;
+    size_t count = 0;
+    while (provider_at(config, most))
+        most++;
+    struct model_key *keys = acp_arena_alloc(arena, (most + 1) * sizeof(*keys));
+    if (!keys)
+        return ACP_ERR_NOMEM;
+    /* Most people have no such folder. */
+    for (size_t i = 0; access(folder, F_OK) == 0 && (provider = provider_at(config, i)); i++) {
+        enum key_place place;
+        size_t said = why->len;
+        int err = key_store_read(config, folder, provider, arena, &keys[count].key, &place, why);
+        if (err == -ENOMEM)
+            return ACP_ERR_NOMEM;
+        if (!err)
+            keys[count++].provider = provider;
+        else if (err != -ENOENT && why->len > said)
+            (void) acp_buf_append_str(why, acp_str_from("\n"));
+    }
+    *ret = keys;
+    *ret_count = count;
+    return 0;
+}
+
+/* ---- Changing -------------------------------------------------------------------------------- */
+
+/* That nobody else can read what is put there, nor put something else there. */
+static int check_place(const char *path, const char *folder, struct acp_buf *why)
+{
+    struct acp_buf old;
+    int err = places_make_folders(path);
+    if (!err)
+        err = places_check_private_folder(folder, why);
+    if (err)
+        return err;
+    acp_buf_init(&old, KEY_MAX_BYTES + 2);
+    err = places_read_private_file(path, &old, why);
+    if (old.len)
+        explicit_bzero(old.data, old.cap);
+    acp_buf_finish(&old);
+    return err == -ENOENT || err == -EFBIG ? 0 : err;
+}
+
+int key_store_write(const struct config *config, const char *folder, const char *provider,
+                    struct acp_str key, enum key_place place, struct acp_buf *why)
+{
+    struct acp_arena arena;
+    struct acp_buf text;
+    acp_arena_init(&arena, 0);
+    acp_buf_init(&text, KEY_MAX_BYTES + 2);
+    const char *path = places_join(&arena, folder, provider);
+    int err = path ? check_place(path, folder, why) : -ENOMEM;
+    if (!err && place == KEY_IN_KEYRING)
+        err = key_ring_write(config_environment(config), provider, key, why);
+    if (!err &&
+        acp_buf_printf(&text, "%.*s\n",
+                       place == KEY_IN_KEYRING ? (int) (sizeof(in_keyring) - 1) : (int) key.len,
+                       place == KEY_IN_KEYRING ? in_keyring : key.ptr))
+        err = -ENOMEM;
+    if (!err)
+        err = places_write_file(path, acp_buf_view(&text), 0600);
+    if (text.len)
+        explicit_bzero(text.data, text.cap);
+    acp_buf_finish(&text);
+    acp_arena_finish(&arena);
+    return err;
+}
+
+int key_store_remove(const struct config *config, const char *folder, const char *provider,
+                     struct acp_buf *why)
+{
+    struct acp_arena arena;
+    const char *key = NULL;
+    enum key_place place = KEY_IN_FILE;
+    acp_arena_init(&arena, 0);
+    const char *path = places_join(&arena, folder, provider);
+    int err = path ? 0 : -ENOMEM;
+    /* Whatever is in the file, it goes; the keyring is asked only where it has something. */
+    if (!err && key_store_read(config, folder, provider, &arena, &key, &place, why) == 0 &&
+        place == KEY_IN_KEYRING)
+        err = key_ring_remove(config_environment(config), provider, why);
+    if (!err && unlink(path) != 0)
+        err = -errno;
+    acp_arena_finish(&arena);
+    return err;
+}
+
+int key_store_remove_all(const struct config *config, const char *folder, struct acp_buf *why)
+{
+    const char *provider;
+    int failed = 0;
+    for (size_t i = 0; (provider = provider_at(config, i)); i++) {
+        int err = key_store_remove(config, folder, provider, why);
+        failed = err && err != -ENOENT && err != -ENOTDIR ? err : failed;
+    }
+    return failed;
+}

@@ -1,0 +1,36 @@
+/*
+ * question.h - what must hold of a question before a person is asked it.
+ *
+ * A person can only approve what was shown, so a question that cannot be shown whole is refused
+ * without being asked.  A rule of the policy may still allow such an action.
+ */
+#ifndef SRC_CONVERSATION_QUESTION_H
+#define SRC_CONVERSATION_QUESTION_H
+
+#include "conversation/conversation.h"
+
+/* The most that is shown of a question: all its texts together, their lines, and the counts. */
+enum {
+    QUESTION_MAX_BYTES = 32 * 1024,
+    QUESTION_MAX_LINES = 500,
+    QUESTION_MAX_PATHS = 100,
+    QUESTION_MAX_VARIABLES = 100,
+    QUESTION_MAX_OPTIONS = 9,
+};
+
+/* Why the question cannot be asked, as a part of a sentence; NULL when it can. */
+const char *question_complaint(const struct talk_question *question);
+
+/*
+ * Appends what an "always" to that action covers and where it is kept.  ACP_ERR_MISSING when it
+ * cannot be remembered and holds once.  path is that of the ledger, NULL when it is not saved.
+ */
+int question_scope(const struct acp_action *action, const char *path, struct acp_buf *out);
+
+/* Whether both commands run in the same directory, by name. */
+bool question_same_directory(const struct acp_action *a, const struct acp_action *b);
+
+/* The answers to a question that the agent gave none for: always is for what can be remembered. */
+struct acp_permission_option_list question_own_options(bool always);
+
+#endif

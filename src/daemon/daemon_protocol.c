@@ -1,0 +1,420 @@
+/* daemon_protocol.c - what owner and visitor say to each other. */
+#include "daemon/daemon_protocol.h"
+
+#include "acp/types.h"
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+static const char *const permit_names[PERMIT_COUNT] = {
+    [PERMIT_ASK] = "ask",
+    [PERMIT_READS] = "reads",
+    [PERMIT_ALL] = "all",
+    [PERMIT_NONE] = "none",
+};
+
+static const char *const end_names[] = {
+    [TALK_STOPPED] = "stopped",
+    [TALK_REFUSED] = "refused",
+    [TALK_FAILED] = "failed",
+    [TALK_TIMEOUT] = "timeout",
+};
+
+static bool find_name(const char *const *names, int count, struct acp_str name, int *ret)
+{
+    for (int i = 0; i < count; i++) {
+        if (!acp_str_is(name, names[i]))
+            continue;
+        *ret = i;
+        return true;
+    }
+    return false;
+}
+
+const char *permit_name(enum permit permit)
+{
+    return permit_names[permit];
+}
+
+bool permit_find(struct acp_str name, enum permit *ret)
+{
+    int found;
+    if (!find_name(permit_names, PERMIT_COUNT, name, &found))
+        return false;
+    *ret = (enum permit) found;
+    return true;
+}
+
+/* ---- Members --------------------------------------------------------------------------------- */
+
+/* Places the reader before the value of that name; false when there is none. */
+static bool find_member(struct acp_json_reader *r, struct acp_raw object, const char *name,
+                        struct acp_arena *arena)
+{
+    struct acp_str key;
+    acp_json_reader_init(r, object, arena, 0);
+    if (!object.ptr || acp_json_enter_object(r))
+        return false;
+    while (acp_json_next_key(r, &key) > 0) {
+        if (acp_str_is(key, name))
+            return true;
+        if (acp_json_skip(r))
+            return false;
+    }
+    return false;
+}
+
+int wire_read_text(struct acp_raw object, const char *name, struct acp_arena *arena,
+                   struct acp_str *ret)
+{
+    struct acp_json_reader r;
+    return find_member(&r, object, name, arena) ? acp_json_read_str(&r, ret) : 0;
+}
+
+int wire_read_number(struct acp_raw object, const char *name, uint64_t *ret)
+{
+    struct acp_json_reader r;
+    return find_member(&r, object, name, NULL) ? acp_json_read_u64(&r, ret) : 0;
+}
+
+int wire_read_flag(struct acp_raw object, const char *name, bool *ret)
+{
+    struct acp_json_reader r;
+    return find_member(&r, object, name, NULL) ? acp_json_read_bool(&r, ret) : 0;
+}
+
+static int read_raw(struct acp_raw object, const char *name, struct acp_raw *ret)
+{
+    struct acp_json_reader r;
+    return find_member(&r, object, name, NULL) ? acp_json_read_raw(&r, ret) : ACP_ERR_MISSING;
+}
+
+static void write_text(struct acp_json_writer *w, const char *name, struct acp_str text)
+{
+    if (!text.ptr)
+        return;
+    acp_json_write_key(w, acp_str_from(name));
+    acp_json_write_str(w, text);
+}
+
+static void write_number(struct acp_json_writer *w, const char *name, uint64_t number)
+{
+    acp_json_write_key(w, acp_str_from(name));
+    acp_json_write_u64(w, number);
+}
+
+static void write_flag(struct acp_json_writer *w, const char *name, bool flag)
+{
+    acp_json_write_key(w, acp_str_from(name));
+    acp_json_write_bool(w, flag);
+}
+
+/* ---- Prompts --------------------------------------------------------------------------------- */
+
+void wire_write_prompt(struct acp_json_writer *w, const struct wire_prompt *prompt)
+{
+    acp_json_begin_object(w);
+    acp_json_write_key(w, acp_str_from("body"));
+    acp_json_write_raw(w, prompt->body);
+    write_number(w, "timeoutMs", prompt->timeout_ms);
+    write_text(w, "approve", acp_str_from(permit_name(prompt->permit)));
+    write_flag(w, "ask", prompt->ask);
+    write_flag(w, "wait", prompt->wait);
+    acp_json_end_object(w);
+}
+
+int wire_read_prompt(struct acp_raw params, struct acp_arena *arena, struct wire_prompt *ret)
+{
+    struct wire_prompt prompt = {.wait = true};
+    struct acp_str permit = {0};
+    int err = read_raw(params, "body", &prompt.body);
+    if (!err)
+        err = wire_read_number(params, "timeoutMs", &prompt.timeout_ms);
+    if (!err)
+        err = wire_read_text(params, "approve", arena, &permit);
+    if (!err && !permit_find(permit, &prompt.permit))
+        err = ACP_ERR_VARIANT;
+    if (!err)
+        err = wire_read_flag(params, "ask", &prompt.ask);
+    if (!err)
+        err = wire_read_flag(params, "wait", &prompt.wait);
+    if (!err)
+        *ret = prompt;
+    return err;
+}
+
+void wire_write_end(struct acp_json_writer *w, uint64_t request, const struct talk_end *end)
+{
+    acp_json_begin_object(w);
+    write_number(w, "request", request);
+    write_text(w, "kind", acp_str_from(end_names[end->kind]));
+    write_text(w, "stop", end->stop);
+    write_text(w, "message", end->message);
+    write_flag(w, "denied", end->denied);
+    write_flag(w, "unasked", end->unasked);
+    write_flag(w, "cancelled", end->cancelled);
+    acp_json_end_object(w);
+}
+
+int wire_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_request,
+                  struct talk_end *ret)
+{
+    struct talk_end end = {0};
+    struct acp_str name = {0};
+    int kind;
+    int err = wire_read_number(result, "request", ret_request);
+    if (!err)
+        err = wire_read_text(result, "kind", arena, &name);
+    if (!err && !find_name(end_names, TALK_TIMEOUT + 1, name, &kind))
+        err = ACP_ERR_VARIANT;
+    if (!err)
+        end.kind = (enum talk_end_kind) kind;
+    if (!err)
+        err = wire_read_text(result, "stop", arena, &end.stop);
+    if (!err)
+        err = wire_read_text(result, "message", arena, &end.message);
+    if (!err)
+        err = wire_read_flag(result, "denied", &end.denied);
+    if (!err)
+        err = wire_read_flag(result, "unasked", &end.unasked);
+    if (!err)
+        err = wire_read_flag(result, "cancelled", &end.cancelled);
+    if (!err)
+        *ret = end;
+    return err;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+static void write_env(struct acp_json_writer *w, struct acp_str_map env)
+{
+    acp_json_write_key(w, acp_str_from("env"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < env.count; i++) {
+        acp_json_begin_object(w);
+        write_text(w, "name", env.items[i].key);
+        write_text(w, "value", env.items[i].value);
+        acp_json_end_object(w);
+    }
+    acp_json_end_array(w);
+}
+
+static void write_edits(struct acp_json_writer *w, struct acp_action_edit_list edits)
+{
+    static const char digits[] = "0123456789abcdef";
+    acp_json_write_key(w, acp_str_from("edits"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < edits.count; i++) {
+        char digest[2 * ACP_DIGEST_SIZE];
+        for (size_t k = 0; k < sizeof(digest); k++)
+            digest[k] = digits[edits.items[i].digest[k / 2] >> (k % 2 ? 0 : 4) & 15];
+        acp_json_begin_object(w);
+        write_text(w, "path", edits.items[i].path);
+        write_flag(w, "known", edits.items[i].known);
+        write_number(w, "size", edits.items[i].size);
+        write_text(w, "digest", acp_str_n(digest, sizeof(digest)));
+        acp_json_end_object(w);
+    }
+    acp_json_end_array(w);
+}
+
+void wire_write_question(struct acp_json_writer *w, const struct talk_question *question)
+{
+    acp_json_begin_object(w);
+    write_text(w, "title", question->title);
+    write_text(w, "description", question->description);
+    write_text(w, "changes", question->changes);
+    write_text(w, "kind", acp_str_from(acp_kind_name(question->action->kind)));
+    write_text(w, "command", question->action->command);
+    write_text(w, "cwd", question->action->command_cwd);
+    write_text(w, "always", question->always);
+    write_env(w, question->action->env);
+    write_edits(w, question->action->edits);
+    acp_json_write_key(w, acp_str_from("paths"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < question->action->paths.count; i++)
+        acp_json_write_str(w, question->action->paths.items[i]);
+    acp_json_end_array(w);
+    acp_json_write_key(w, acp_str_from("options"));
+    acp_json_begin_array(w);
+    for (size_t i = 0; i < question->options.count; i++)
+        (void) acp_encode(ACP_TYPE_PERMISSION_OPTION, ACP_V2, &question->options.items[i], w, NULL);
+    acp_json_end_array(w);
+    acp_json_end_object(w);
+}
+
+/* Reads one item of a list; it has room for it at ret. */
+typedef int read_item_fn(struct acp_raw raw, struct acp_arena *arena, void *ret);
+
+struct wire_list {
+    void *items;
+    size_t count;
+};
+
+/* A list by its name; one that is absent is empty. */
+static int read_list(struct acp_raw params, const char *name, struct acp_arena *arena,
+                     read_item_fn *read, size_t item_size, struct wire_list *ret)
+{
+    struct acp_json_reader r;
+    struct acp_raw raw;
+    char *items = NULL;
+    size_t count = 0;
+    *ret = (struct wire_list){NULL, 0};
+    if (!find_member(&r, params, name, arena))
+        return 0;
+    int more = acp_json_enter_array(&r);
+    while (!more && (more = acp_json_next_item(&r)) > 0) {
+        size_t size = count * item_size;
+        items = acp_arena_grow(arena, items, size, size + item_size);
+        if (!items)
+            return ACP_ERR_NOMEM;
+        more = acp_json_read_raw(&r, &raw);
+        if (!more)
+            more = read(raw, arena, items + size);
+        count++;
+    }
+    if (!more)
+        *ret = (struct wire_list){items, count};
+    return more;
+}
+
+static int read_path(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    struct acp_json_reader r;
+    acp_json_reader_init(&r, raw, arena, 0);
+    return acp_json_read_str(&r, ret);
+}
+
+static int read_option(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    return acp_decode(ACP_TYPE_PERMISSION_OPTION, ACP_V2, raw, arena, ret, NULL);
+}
+
+static int read_variable(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    struct acp_str_entry *entry = ret;
+    *entry = (struct acp_str_entry){acp_str_from(""), acp_str_from("")};
+    int err = wire_read_text(raw, "name", arena, &entry->key);
+    return err ? err : wire_read_text(raw, "value", arena, &entry->value);
+}
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int read_digest(struct acp_str text, unsigned char ret[ACP_DIGEST_SIZE])
+{
+    if (text.len != (size_t) 2 * ACP_DIGEST_SIZE)
+        return ACP_ERR_RANGE;
+    for (size_t i = 0; i < ACP_DIGEST_SIZE; i++) {
+        int high = hex_value(text.ptr[2 * i]);
+        int low = hex_value(text.ptr[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return ACP_ERR_RANGE;
+        ret[i] = (unsigned char) (high * 16 + low);
+    }
+    return 0;
+}
+
+static int read_edit(struct acp_raw raw, struct acp_arena *arena, void *ret)
+{
+    struct acp_action_edit *edit = ret;
+    struct acp_str digest = {0};
+    *edit = (struct acp_action_edit){.path = acp_str_from("")};
+    int err = wire_read_text(raw, "path", arena, &edit->path);
+    if (!err)
+        err = wire_read_flag(raw, "known", &edit->known);
+    if (!err)
+        err = wire_read_number(raw, "size", &edit->size);
+    if (!err)
+        err = wire_read_text(raw, "digest", arena, &digest);
+    return err ? err : read_digest(digest, edit->digest);
+}
+
+/* What an action and its options are made of. */
+static int read_lists(struct acp_raw params, struct acp_arena *arena, struct acp_action *action,
+                      struct acp_permission_option_list *ret_options)
+{
+    struct wire_list paths;
+    struct wire_list env;
+    struct wire_list edits;
+    struct wire_list options;
+    int err = read_list(params, "paths", arena, read_path, sizeof(struct acp_str), &paths);
+    if (!err)
+        err = read_list(params, "env", arena, read_variable, sizeof(struct acp_str_entry), &env);
+    if (!err)
+        err = read_list(params, "edits", arena, read_edit, sizeof(struct acp_action_edit), &edits);
+    if (!err)
+        err = read_list(params, "options", arena, read_option, sizeof(struct acp_permission_option),
+                        &options);
+    if (err)
+        return err;
+    action->paths = (struct acp_str_list){paths.items, paths.count};
+    action->env = (struct acp_str_map){env.items, env.count};
+    action->edits = (struct acp_action_edit_list){edits.items, edits.count};
+    *ret_options = (struct acp_permission_option_list){options.items, options.count};
+    return 0;
+}
+
+int wire_read_question(struct acp_raw params, struct acp_arena *arena, struct talk_question *ret)
+{
+    struct talk_question question = {0};
+    struct acp_str kind = {0};
+    struct acp_action *action = acp_arena_alloc(arena, sizeof(*action));
+    if (!action)
+        return ACP_ERR_NOMEM;
+    *action = (struct acp_action){0};
+    int err = wire_read_text(params, "title", arena, &question.title);
+    if (!err)
+        err = wire_read_text(params, "description", arena, &question.description);
+    if (!err)
+        err = wire_read_text(params, "changes", arena, &question.changes);
+    if (!err)
+        err = wire_read_text(params, "kind", arena, &kind);
+    if (!err)
+        err = wire_read_text(params, "command", arena, &action->command);
+    if (!err)
+        err = wire_read_text(params, "cwd", arena, &action->command_cwd);
+    if (!err)
+        err = wire_read_text(params, "always", arena, &question.always);
+    if (!err)
+        err = read_lists(params, arena, action, &question.options);
+    (void) acp_kind_find(kind, &action->kind);
+    question.action = action;
+    if (!err)
+        *ret = question;
+    return err;
+}
+
+/* ---- Status ---------------------------------------------------------------------------------- */
+
+void wire_write_status(struct acp_json_writer *w, const struct wire_status *status)
+{
+    acp_json_begin_object(w);
+    write_number(w, "pid", status->pid);
+    write_number(w, "agentPid", status->agent_pid);
+    write_number(w, "request", status->request);
+    write_number(w, "waiting", status->waiting);
+    write_number(w, "idleMs", status->idle_ms);
+    write_text(w, "agentSession", status->agent_session);
+    acp_json_end_object(w);
+}
+
+int wire_read_status(struct acp_raw result, struct acp_arena *arena, struct wire_status *ret)
+{
+    struct wire_status status = {0};
+    int err = wire_read_number(result, "pid", &status.pid);
+    if (!err)
+        err = wire_read_number(result, "agentPid", &status.agent_pid);
+    if (!err)
+        err = wire_read_number(result, "request", &status.request);
+    if (!err)
+        err = wire_read_number(result, "waiting", &status.waiting);
+    if (!err)
+        err = wire_read_number(result, "idleMs", &status.idle_ms);
+    if (!err)
+        err = wire_read_text(result, "agentSession", arena, &status.agent_session);
+    if (!err)
+        *ret = status;
+    return err;
+}

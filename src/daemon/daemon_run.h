@@ -1,0 +1,14 @@
+/* daemon_run.h - the inside of an owner's process. */
+#ifndef SRC_DAEMON_DAEMON_RUN_H
+#define SRC_DAEMON_DAEMON_RUN_H
+
+#include "daemon/daemon.h"
+
+/*
+ * Runs the owner until it ends.  door_fd listens at its socket, and is closed in the end; ready is
+ * called when visitors are served.
+ */
+int owner_run(const struct owner_options *options, int door_fd, void (*ready)(void *user),
+              void *user);
+
+#endif

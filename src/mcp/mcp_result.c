@@ -1,0 +1,273 @@
+/* mcp_result.c - what MCP servers answer, read. */
+
+#include "mcp/mcp_internal.h"
+
+/* ---- The handshake --------------------------------------------------------------------------- */
+
+bool mcp_knows_version(struct acp_str version)
+{
+    return acp_str_is(version, "2025-11-25") || acp_str_is(version, "2025-06-18") ||
+           acp_str_is(version, "2025-03-26") || acp_str_is(version, "2024-11-05");
+}
+
+/* A text, or another value, which is passed over and leaves *ret as it is. */
+static int read_text(struct acp_json_reader *r, struct acp_str *ret)
+{
+    return acp_json_peek(r) == ACP_JSON_STRING ? acp_json_read_str(r, ret) : acp_json_skip(r);
+}
+
+static int read_capabilities(struct acp_json_reader *r, bool *ret_tools)
+{
+    struct acp_str key;
+    int more;
+    if (acp_json_peek(r) != ACP_JSON_OBJECT)
+        return acp_json_skip(r);
+    (void) acp_json_enter_object(r);
+    while ((more = acp_json_next_key(r, &key)) > 0) {
+        if (acp_str_is(key, "tools"))
+            *ret_tools = acp_json_peek(r) == ACP_JSON_OBJECT;
+        (void) acp_json_skip(r);
+    }
+    return more;
+}
+
+int mcp_read_hello(struct acp_raw result, struct acp_arena *arena, struct mcp_hello *ret)
+{
+    struct acp_json_reader r;
+    struct mcp_hello hello = {0};
+    struct acp_str key;
+    int more;
+    acp_json_reader_init(&r, result, arena, 0);
+    int err = acp_json_enter_object(&r);
+    if (err)
+        return err;
+    while ((more = acp_json_next_key(&r, &key)) > 0) {
+        if (acp_str_is(key, "protocolVersion"))
+            (void) read_text(&r, &hello.version);
+        else if (acp_str_is(key, "capabilities"))
+            (void) read_capabilities(&r, &hello.has_tools);
+        else
+            (void) acp_json_skip(&r);
+    }
+    if (more < 0)
+        return more;
+    if (!hello.version.len)
+        return ACP_ERR_TYPE;
+    *ret = hello;
+    return 0;
+}
+
+/* ---- Tools ----------------------------------------------------------------------------------- */
+
+static int read_tool(struct acp_json_reader *r, struct mcp_tool *tool)
+{
+    struct acp_str key;
+    int more;
+    if (acp_json_peek(r) != ACP_JSON_OBJECT)
+        return acp_json_skip(r);
+    (void) acp_json_enter_object(r);
+    while ((more = acp_json_next_key(r, &key)) > 0) {
+        if (acp_str_is(key, "name"))
+            (void) read_text(r, &tool->name);
+        else if (acp_str_is(key, "description"))
+            (void) read_text(r, &tool->description);
+        else if (acp_str_is(key, "inputSchema") && acp_json_peek(r) == ACP_JSON_OBJECT)
+            (void) acp_json_read_raw(r, &tool->schema);
+        else
+            (void) acp_json_skip(r);
+    }
+    return more;
+}
+
+static bool has_tool(const struct mcp_tools *tools, struct acp_str name)
+{
+    for (size_t i = 0; i < tools->count; i++)
+        if (acp_str_eq(tools->items[i].name, name))
+            return true;
+    return false;
+}
+
+/* The tool is copied, since it may point into the message. */
+static int add_tool(struct mcp_tools *tools, const struct mcp_tool *tool)
+{
+    if (!tool->name.len || tool->name.len > MCP_MAX_NAME || has_tool(tools, tool->name))
+        return 0;
+    if (tools->count == MCP_MAX_TOOLS)
+        return ACP_ERR_LIMIT;
+    struct acp_str schema = acp_arena_copy(
+        &tools->arena, tool->schema.len ? acp_str_n(tool->schema.ptr, tool->schema.len)
+                                        : acp_str_from("{\"type\":\"object\"}"));
+    struct mcp_tool copy = {
+        .name = acp_arena_copy(&tools->arena, tool->name),
+        .description = acp_arena_copy(&tools->arena,
+                                      tool->description.ptr ? tool->description : acp_str_from("")),
+        .schema = acp_raw_n(schema.ptr, schema.len),
+    };
+    if (!copy.name.ptr || !copy.description.ptr || !copy.schema.ptr)
+        return ACP_ERR_LIMIT;
+    tools->items[tools->count++] = copy;
+    return 0;
+}
+
+static int read_list(struct acp_json_reader *r, struct mcp_tools *tools)
+{
+    int err = 0;
+    int more;
+    if (acp_json_peek(r) != ACP_JSON_ARRAY)
+        return ACP_ERR_TYPE;
+    (void) acp_json_enter_array(r);
+    while ((more = acp_json_next_item(r)) > 0) {
+        struct mcp_tool tool = {0};
+        if (read_tool(r, &tool) == 0 && !err)
+            err = add_tool(tools, &tool);
+    }
+    return more < 0 ? more : err;
+}
+
+int mcp_read_tools(struct acp_raw result, struct mcp_tools *tools, struct acp_str *ret_cursor)
+{
+    struct acp_json_reader r;
+    struct acp_str cursor = {0};
+    struct acp_str key;
+    bool has_list = false;
+    int list_err = 0;
+    int more;
+    acp_json_reader_init(&r, result, &tools->arena, 0);
+    int err = acp_json_enter_object(&r);
+    if (err)
+        return err;
+    while ((more = acp_json_next_key(&r, &key)) > 0 && list_err != ACP_ERR_TYPE) {
+        if (acp_str_is(key, "tools")) {
+            list_err = read_list(&r, tools);
+            has_list = true;
+        } else if (acp_str_is(key, "nextCursor")) {
+            (void) read_text(&r, &cursor);
+        } else {
+            (void) acp_json_skip(&r);
+        }
+    }
+    if (list_err || more < 0)
+        return list_err ? list_err : more;
+    if (!has_list)
+        return ACP_ERR_TYPE;
+    *ret_cursor = cursor.len ? acp_arena_copy(&tools->arena, cursor) : (struct acp_str){0};
+    return cursor.len && !ret_cursor->ptr ? ACP_ERR_LIMIT : 0;
+}
+
+/* ---- Results --------------------------------------------------------------------------------- */
+
+/* Appends as much as there is room for; false when that is not all. */
+static bool say(struct acp_buf *out, struct acp_str text)
+{
+    size_t room = MCP_MAX_RESULT - out->len;
+    size_t n = text.len;
+    if (n > room) {
+        n = room;
+        while (n && ((unsigned char) text.ptr[n] & 0xC0) == 0x80)
+            n--;
+    }
+    return acp_buf_append(out, text.ptr, n) == 0 && n == text.len;
+}
+
+/* A block of content, whatever its type; absent is what it does not have. */
+struct block {
+    struct acp_str type;
+    struct acp_str text;
+    struct acp_str data;
+    struct acp_str mime;
+    struct acp_str uri;
+};
+
+static int read_block(struct acp_json_reader *r, struct block *block)
+{
+    struct acp_str key;
+    int more;
+    if (acp_json_peek(r) != ACP_JSON_OBJECT)
+        return acp_json_skip(r);
+    (void) acp_json_enter_object(r);
+    while ((more = acp_json_next_key(r, &key)) > 0) {
+        if (acp_str_is(key, "type"))
+            (void) read_text(r, &block->type);
+        else if (acp_str_is(key, "text"))
+            (void) read_text(r, &block->text);
+        else if (acp_str_is(key, "data") || acp_str_is(key, "blob"))
+            (void) read_text(r, &block->data);
+        else if (acp_str_is(key, "mimeType"))
+            (void) read_text(r, &block->mime);
+        else if (acp_str_is(key, "uri"))
+            (void) read_text(r, &block->uri);
+        else if (acp_str_is(key, "resource") && r->depth < 8)
+            (void) read_block(r, block); /* an embedded one: its own uri, text or blob */
+        else
+            (void) acp_json_skip(r);
+    }
+    return more;
+}
+
+/* "[image/png image, 68 bytes]", "[resource file:///a]": what a text cannot hold. */
+static bool name_block(struct acp_buf *out, const struct block *block)
+{
+    struct acp_buf words;
+    bool all = false;
+    acp_buf_init(&words, MCP_MAX_RESULT);
+    int err = acp_buf_printf(&words, "[%.*s%s%.*s", (int) block->mime.len,
+                             block->mime.len ? block->mime.ptr : "", block->mime.len ? " " : "",
+                             (int) block->type.len, block->type.ptr);
+    if (!err && block->uri.len)
+        err = acp_buf_printf(&words, " %.*s", (int) block->uri.len, block->uri.ptr);
+    if (!err && block->data.len)
+        err = acp_buf_printf(&words, ", %zu bytes", acp_base64_decoded_size(block->data));
+    if (!err && acp_buf_append_str(&words, acp_str_from("]")) == 0)
+        all = say(out, acp_buf_view(&words));
+    acp_buf_finish(&words);
+    return all;
+}
+
+static int read_content(struct acp_json_reader *r, struct acp_buf *out, bool *ret_cut)
+{
+    int more;
+    if (acp_json_peek(r) != ACP_JSON_ARRAY)
+        return acp_json_skip(r);
+    (void) acp_json_enter_array(r);
+    while ((more = acp_json_next_item(r)) > 0) {
+        struct block block = {0};
+        if (read_block(r, &block) || !block.type.len || *ret_cut)
+            continue;
+        bool all = !out->len || say(out, acp_str_from("\n"));
+        all = all && (block.text.ptr ? say(out, block.text) : name_block(out, &block));
+        *ret_cut = !all;
+    }
+    return more;
+}
+
+int mcp_read_result(struct acp_raw result, struct acp_buf *text, struct mcp_result *ret)
+{
+    struct acp_json_reader r;
+    struct acp_arena arena;
+    struct acp_raw structured = {0};
+    struct acp_str key;
+    bool is_error = false;
+    bool cut = false;
+    int more = 0;
+    acp_arena_init(&arena, 0);
+    acp_json_reader_init(&r, result, &arena, 0);
+    int err = acp_json_enter_object(&r);
+    while (!err && (more = acp_json_next_key(&r, &key)) > 0) {
+        if (acp_str_is(key, "content"))
+            (void) read_content(&r, text, &cut);
+        else if (acp_str_is(key, "isError") && acp_json_peek(&r) == ACP_JSON_BOOL)
+            (void) acp_json_read_bool(&r, &is_error);
+        else if (acp_str_is(key, "structuredContent"))
+            (void) acp_json_read_raw(&r, &structured);
+        else
+            (void) acp_json_skip(&r);
+    }
+    /* Servers give structured content as a text, too; those that do not mean it all the same. */
+    if (!err && more == 0 && !text->len && structured.len)
+        cut = !say(text, acp_str_n(structured.ptr, structured.len));
+    acp_arena_finish(&arena);
+    if (err || more < 0)
+        return err ? err : more;
+    *ret = (struct mcp_result){.is_error = is_error, .cut = cut, .text = acp_buf_view(text)};
+    return 0;
+}

@@ -1,0 +1,397 @@
+/* From a name to what is started.  The order of where a name is looked for is in find_recipe(). */
+#include "registry/agents.h"
+
+#include <stdio.h>
+
+#include "config/config_internal.h"
+#include "config/paths.h"
+#include "launch/fetched.h"
+#include "registry/agents_internal.h"
+#include "text/suggest.h"
+#include "workspace/beneath.h"
+
+const char *agents_source_name(enum agent_source source)
+{
+    static const char *const names[] = {[AGENT_FROM_CONFIG] = "your configuration",
+                                        [AGENT_BUILT_IN] = "built in",
+                                        [AGENT_FROM_REGISTRY] = "the registry",
+                                        [AGENT_COMMAND_LINE] = "the command line"};
+    return names[source];
+}
+
+/* ---- Recipes -------------------------------------------------------------------------------- */
+
+static int recipe_of_known(struct config *config, const struct agent_known *known,
+                           struct agent_recipe *ret)
+{
+    struct acp_arena *arena = config_arena(config);
+    *ret = (struct agent_recipe){.name = known->name,
+                                 .title = known->title,
+                                 .install = known->install,
+                                 .login = known->login,
+                                 .keys = known->keys,
+                                 .source = AGENT_BUILT_IN};
+    int err = agents_split(arena, acp_str_from(known->command), &ret->installed);
+    if (!err && known->fetched)
+        err = agents_split(arena, acp_str_from(known->fetched), &ret->fetched);
+    return err;
+}
+
+/* The one of that name while a registry is walked. */
+struct search {
+    const char *name;
+    struct agent_recipe found;
+};
+
+static void match_recipe(const struct agent_recipe *recipe, void *user)
+{
+    struct search *search = user;
+    if (!search->found.name && strcmp(recipe->name, search->name) == 0)
+        search->found = *recipe;
+}
+
+/* Built in, then the registry; name stays NULL when it is in neither. */
+static int find_recipe(struct config *config, const char *name, struct agent_recipe *ret,
+                       struct acp_buf *why)
+{
+    const struct agent_known *known = agents_known_find(name);
+    *ret = (struct agent_recipe){0};
+    if (known)
+        return recipe_of_known(config, known, ret);
+    struct search search = {.name = name};
+    int err = agents_read_registry(config, match_recipe, &search, why);
+    if (!err)
+        *ret = search.found;
+    return err;
+}
+
+/* ---- Commands ------------------------------------------------------------------------------- */
+
+const char *const *agents_join(struct acp_arena *arena, const char *const *first,
+                               const char *const *second)
+{
+    size_t n = 0;
+    size_t m = 0;
+    while (first[n])
+        n++;
+    while (second[m])
+        m++;
+    const char **all = acp_arena_alloc(arena, (n + m + 1) * sizeof(*all));
+    for (size_t i = 0; all && i < n + m; i++)
+        all[i] = i < n ? first[i] : second[i - n];
+    return all;
+}
+
+/* What the recipe wants, what all agents get, what this one gets; of a name the last counts. */
+static const char *const *join_env(struct config *config, const struct agent_recipe *recipe,
+                                   const struct config_agent *agent)
+{
+    struct acp_arena *arena = config_arena(config);
+    const char *const *first = recipe->env ? recipe->env : config_no_texts;
+    const char *const *env = agents_join(arena, first, config_env(config));
+    return env && agent ? agents_join(arena, env, agent->env) : env;
+}
+
+const char *agents_path(struct config *config, const char *const *env)
+{
+    const char *path = places_variable(config_environment(config), "PATH");
+    for (size_t i = 0; env[i]; i++)
+        if (strncmp(env[i], "PATH=", 5) == 0)
+            path = env[i] + 5;
+    return path;
+}
+
+/*
+ * The folder from which no program is taken that the user has not named: the repository that we are
+ * in.  NULL when the home directory is inside of it, where people have their own programs.
+ */
+static const char *foreign_folder(struct config *config)
+{
+    struct acp_arena *arena = config_arena(config);
+    const char *cwd = config_cwd(config);
+    const char *home = places_home(config_environment(config), arena);
+    const char *root = places_find_upwards(arena, cwd, home, ".git");
+    const char *folder = root ? root : cwd;
+    return home && acp_path_within(home, folder, NULL) ? NULL : folder;
+}
+
+/*
+ * Looks the program up as it will be: with the PATH that the agent gets.  A program that the user
+ * has named may be one of the project, as it is in a virtual environment; one that we choose, or
+ * that fetches others, may not.
+ */
+static const char *find_program(struct config *config, const struct agent_recipe *recipe,
+                                const char *const *argv, const char *const *env)
+{
+    bool own = recipe->source == AGENT_FROM_CONFIG || recipe->source == AGENT_COMMAND_LINE;
+    bool named = own && !launch_is_fetched(argv);
+    return places_find_program(config_arena(config), argv[0], agents_path(config, env),
+                               named ? NULL : foreign_folder(config));
+}
+
+/* Fills in argv and program: what is installed goes before what would be fetched. */
+static void choose(struct config *config, const struct agent_recipe *recipe,
+                   struct agent_command *command)
+{
+    const char *const *own = recipe->installed;
+    const char *const *fetched = recipe->fetched;
+    const char *program = own ? find_program(config, recipe, own, command->env) : NULL;
+    if (!program && fetched) {
+        program = find_program(config, recipe, fetched, command->env);
+        command->fetched = program || !own;
+    }
+    command->argv = command->fetched ? fetched : own;
+    command->program = program;
+}
+
+static int make_command(struct config *config, const struct agent_recipe *recipe,
+                        const struct config_agent *agent, struct agent_command *ret)
+{
+    struct agent_command command = {
+        .name = agent ? agent->name : recipe->name,
+        .title = recipe->title ? recipe->title : recipe->name,
+        .source = agent ? AGENT_FROM_CONFIG : recipe->source,
+        .install = recipe->install,
+        .login = recipe->login,
+        .keys = agent && agent->keys ? agent->keys : recipe->keys,
+    };
+    if (agent) {
+        command.model = agent->model;
+        command.mode = agent->mode;
+        command.auth_method = agent->auth_method;
+        command.origin = agent->origin;
+    }
+    command.env = join_env(config, recipe, agent);
+    if (!command.env || !(recipe->installed || recipe->fetched))
+        return ACP_ERR_NOMEM;
+    choose(config, recipe, &command);
+    *ret = command;
+    return 0;
+}
+
+/* An agent of the configuration, with a command of its own. */
+static int own_command(struct config *config, const struct config_agent *agent,
+                       struct agent_command *ret)
+{
+    const char *const command[] = {agent->command, NULL};
+    struct agent_recipe recipe = {.name = agent->name, .title = agent->name};
+    recipe.installed = agents_join(config_arena(config), command, agent->args);
+    return make_command(config, &recipe, agent, ret);
+}
+
+/* ---- Not found ------------------------------------------------------------------------------ */
+
+static void suggest_names(struct config *config, struct suggestion *near)
+{
+    const char *const *names = agents_names(config);
+    for (size_t i = 0; names[i]; i++)
+        suggest_try(near, names[i]);
+}
+
+static int say_unknown(struct config *config, const char *name, struct acp_buf *why)
+{
+    struct suggestion near = {.wrong = name};
+    suggest_names(config, &near);
+    (void) acp_buf_printf(why, "there is no agent '%.60s'", name);
+    if (near.best)
+        (void) acp_buf_printf(why, "; did you mean '%s'?", near.best);
+    else
+        (void) acp_buf_printf(why, "; `acp agents list` shows them all, `acp agents add` adds one");
+    return ACP_ERR_UNKNOWN;
+}
+
+static int say_missing(const struct agent_command *command, struct acp_buf *why)
+{
+    (void) acp_buf_printf(why, "%s cannot be started: '%.200s' is not installed", command->name,
+                          command->argv[0]);
+    if (command->install)
+        (void) acp_buf_printf(why, "; %s", command->install);
+    else if (command->source == AGENT_FROM_CONFIG && command->origin.where)
+        (void) acp_buf_printf(why, " (%s:%zu)", command->origin.where, command->origin.line);
+    return ACP_ERR_MISSING;
+}
+
+/* ---- Entry ---------------------------------------------------------------------------------- */
+
+int agents_find(struct config *config, const char *name, struct agent_command *ret,
+                struct acp_buf *why)
+{
+    const struct config_agent *agent = config_agent_find(config, name);
+    if (agent && agent->command)
+        return own_command(config, agent, ret);
+    struct agent_recipe recipe;
+    int err = find_recipe(config, name, &recipe, why);
+    if (err)
+        return err;
+    if (!recipe.name && agent) {
+        (void) acp_buf_printf(why,
+                              "agent_servers.%.60s (%s:%zu) has no command, and there is no known "
+                              "agent of that name",
+                              name, agent->origin.where, agent->origin.line);
+        return ACP_ERR_UNKNOWN;
+    }
+    if (!recipe.name)
+        return say_unknown(config, name, why);
+    /* Arguments of an entry that has no command go behind those of the known one. */
+    if (agent && recipe.installed)
+        recipe.installed = agents_join(config_arena(config), recipe.installed, agent->args);
+    if (agent && recipe.fetched)
+        recipe.fetched = agents_join(config_arena(config), recipe.fetched, agent->args);
+    return make_command(config, &recipe, agent, ret);
+}
+
+int agents_resolve(struct config *config, const char *name, struct agent_command *ret,
+                   struct acp_buf *why)
+{
+    struct agent_command command;
+    int err = agents_find(config, name, &command, why);
+    if (!err && !command.program)
+        err = say_missing(&command, why);
+    if (!err)
+        *ret = command;
+    return err;
+}
+
+static bool has_name(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool agents_is_known(struct config *config, const char *word)
+{
+    const char *const *names = agents_names(config);
+    size_t count = 0;
+    while (names[count])
+        count++;
+    return agents_known_find(word) || has_name(names, count, word);
+}
+
+int agents_from_argv(struct config *config, const char *const *argv, struct agent_command *ret,
+                     struct acp_buf *why)
+{
+    if (!argv[0] || !argv[0][0]) {
+        (void) acp_buf_printf(why, "the agent's command is empty");
+        return ACP_ERR_MISSING;
+    }
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash && slash[1] ? slash + 1 : argv[0];
+    struct agent_recipe recipe = {
+        .name = name, .title = name, .installed = argv, .source = AGENT_COMMAND_LINE};
+    struct agent_command command;
+    int err = make_command(config, &recipe, NULL, &command);
+    if (!err && !command.program)
+        err = say_missing(&command, why);
+    if (!err)
+        *ret = command;
+    return err;
+}
+
+int agents_from_line(struct config *config, const char *line, struct agent_command *ret,
+                     struct acp_buf *why)
+{
+    const char *const *words = NULL;
+    int err = agents_split(config_arena(config), acp_str_from(line), &words);
+    if (err == ACP_ERR_SYNTAX)
+        (void) acp_buf_printf(why, "in the agent's command line a quote is not closed, or it ends "
+                                   "with a backslash");
+    else if (err == ACP_ERR_MISSING)
+        (void) acp_buf_printf(why, "the agent's command line is empty");
+    if (err)
+        return err;
+    if (!words[1] && agents_is_known(config, words[0]))
+        return agents_resolve(config, words[0], ret, why);
+    return agents_from_argv(config, words, ret, why);
+}
+
+/* ---- Lists ---------------------------------------------------------------------------------- */
+
+struct names {
+    struct config *config;
+    const char **items; /* with NULL at the end */
+    size_t count;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    if (has_name(names->items, names->count, name))
+        return;
+    const char **grown = config_grow(names->config, names->items, names->count + 1, sizeof(*grown));
+    if (!grown)
+        return;
+    names->items = grown;
+    names->items[names->count++] = name;
+}
+
+static void add_recipe(const struct agent_recipe *recipe, void *user)
+{
+    /* Under another name it may be built in already. */
+    if (!agents_known_find(recipe->name))
+        add_name(user, recipe->name);
+}
+
+/* Those of the configuration and those that are built in. */
+static bool add_first_names(struct names *names)
+{
+    const struct config_agent *agent;
+    const struct agent_known *known;
+    names->items = config_grow(names->config, NULL, 0, sizeof(*names->items));
+    if (!names->items)
+        return false;
+    for (size_t i = 0; (agent = config_agent_at(names->config, i)); i++)
+        add_name(names, agent->name);
+    for (size_t i = 0; (known = agents_known_at(i)); i++)
+        add_name(names, known->name);
+    return true;
+}
+
+const char *const *agents_names(struct config *config)
+{
+    struct names names = {.config = config};
+    struct acp_buf aside;
+    if (!add_first_names(&names))
+        return config_no_texts;
+    acp_buf_init(&aside, 4096);
+    (void) agents_read_registry(config, add_recipe, &names, &aside);
+    acp_buf_finish(&aside);
+    return names.items;
+}
+
+struct listing {
+    struct config *config;
+    const char *const *names; /* that were shown already */
+    size_t count;
+    agents_visit *visit;
+    void *user;
+};
+
+static void list_recipe(const struct agent_recipe *recipe, void *user)
+{
+    struct listing *l = user;
+    struct agent_command command;
+    if (agents_known_find(recipe->name) || has_name(l->names, l->count, recipe->name))
+        return;
+    if (make_command(l->config, recipe, NULL, &command) == 0)
+        l->visit(&command, l->user);
+}
+
+int agents_list(struct config *config, agents_visit *visit, void *user, struct acp_buf *why)
+{
+    struct names names = {.config = config};
+    struct acp_buf aside;
+    if (!add_first_names(&names))
+        return ACP_ERR_NOMEM;
+    acp_buf_init(&aside, 4096);
+    for (size_t i = 0; i < names.count; i++) {
+        struct agent_command command;
+        acp_buf_clear(&aside);
+        /* An entry without a command and without a known agent behind it has nothing to show. */
+        if (agents_find(config, names.items[i], &command, &aside) == 0)
+            visit(&command, user);
+    }
+    acp_buf_finish(&aside);
+    struct listing l = {config, names.items, names.count, visit, user};
+    return agents_read_registry(config, list_recipe, &l, why);
+}
