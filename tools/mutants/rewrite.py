@@ -25,8 +25,9 @@ def _guard(site, inner):
 
 def _render(source, start, end, sites):
     """What stands between two offsets; the sites that lie in there are applied, outer ones first."""
+    # Of two at one place, that which takes its text apart is the inner one.
     inside = sorted((site for site in sites if start <= site.start and site.end <= end),
-                    key=lambda site: (site.start, -site.end))
+                    key=lambda site: (site.start, -site.end, len(site.parts)))
     out, at = [], start
     while inside:
         site = inside.pop(0)
