@@ -1,6 +1,7 @@
 """The copy of the tree in which mutations are built, and its tests."""
 
 import fnmatch
+import hashlib
 import json
 import os
 import re
@@ -186,6 +187,14 @@ class Project:
             raise BuildFailed(text[-6000:])
 
     # ---- Tests
+
+    def stamp(self, tests):
+        """What a record of the tests holds for: the sources with their mutations, and the tests."""
+        digest = hashlib.sha256(repr(sorted(tests)).encode())
+        for name in self.files():
+            with open(os.path.join(self.tree, name), "rb") as file:
+                digest.update(name.encode() + b"\0" + file.read())
+        return digest.hexdigest()
 
     def tests(self, build, pattern):
         folder = os.path.join(self.tree, build)

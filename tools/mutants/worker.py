@@ -25,7 +25,7 @@ import time
 
 REACHED = 16  # as in switch.h
 SKIPPED = 77
-KEPT = 4000  # bytes of output
+KEPT = 600  # bytes of output
 
 
 class TimeIsUp(Exception):
@@ -144,6 +144,14 @@ def run_test(test, here, output):
     return "pass", seconds
 
 
+def what_failed(output):
+    """The lines that tell, and the end."""
+    output.seek(0)
+    text = output.read()
+    lines = [line for line in text.split(b"\n") if re.match(rb"not ok|.*(?:error|Error|FAIL)", line)]
+    return (b"\n".join(lines[:10]) + b"\n...\n" + text[-KEPT:]).decode(errors="replace")
+
+
 def say(**members):
     print(json.dumps(members), flush=True)
 
@@ -171,8 +179,7 @@ def main():
                     verdict, more = run_test(test, here, output)
                     seconds += more
                 reached = [i for i, byte in enumerate(page[REACHED:]) if byte]
-                output.seek(0)
-                said = output.read()[-KEPT:].decode(errors="replace") if verdict == "fail" else ""
+                said = what_failed(output) if verdict == "fail" else ""
                 say(id=run["id"], test=test["name"], verdict=verdict, seconds=round(seconds, 3),
                     reached=reached, said=said)
                 if run["stop"] and verdict in ("fail", "timeout"):
