@@ -19,6 +19,9 @@ SOURCES = re.compile(r"(?:lib|src)/.*\.c")
 # Tests that look at the sources, the symbols or at times, and not at what the code does.
 LEFT_OUT = ("abi", "bench_*", "million_valgrind", "mutants")
 
+# Tests that look at the priority of what they start.
+NORMAL_PRIORITY = ("escape*",)
+
 # Where the switch is while tests run: sandboxes show /opt.
 SWITCH = "/opt/acp-mutants/switch"
 PROGRAMS = "/opt/acp-mutants/bin"
@@ -209,7 +212,8 @@ class Project:
                 continue
             found.append({"name": name, "cmd": row["cmd"], "env": row["env"],
                           "cwd": row["workdir"] or folder, "timeout": row["timeout"],
-                          "protocol": row["protocol"]})
+                          "protocol": row["protocol"],
+                          "normal": any(fnmatch.fnmatch(name, one) for one in NORMAL_PRIORITY)})
         return found
 
     def environment(self, build):
@@ -242,7 +246,8 @@ class Project:
             words.append("--here")
         else:
             words = ["unshare", *([] if os.getuid() == 0 else ["--user", "--map-root-user"]),
-                     "--pid", "--fork", "--kill-child", "--mount", "--net", "--mount-proc", *words]
+                     "--pid", "--fork", "--kill-child", "--mount", "--net", "--ipc", "--mount-proc",
+                     *words]
         worker = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                   env={**os.environ, **self.environment(build)})
         worker.stdin.write(json.dumps(job) + "\n")

@@ -10,7 +10,7 @@ there are no namespaces and only the test's own group of processes is killed.
 
 The job says: "switch" (path), "room" (its size), "scratch" (an empty folder for mounts), "wrap"
 (programs to make: name -> text), "root", and "runs", each with "id" (0: none is on), "tests"
-(name, cmd, env, cwd, timeout, protocol) and "stop" (at the first test that fails).
+(name, cmd, env, cwd, timeout, protocol, and normal: at the usual priority) and "stop" (at the first test that fails).
 """
 
 import json
@@ -108,6 +108,10 @@ def on_alarm(_number, _frame):
     raise TimeIsUp
 
 
+def be_normal():
+    os.setpriority(os.PRIO_PROCESS, 0, 0)
+
+
 def run_test(test, here, output):
     """(verdict, seconds): pass, skip, fail or timeout."""
     output.seek(0)
@@ -115,7 +119,8 @@ def run_test(test, here, output):
     start = time.monotonic()
     process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"]}, cwd=test["cwd"],
                                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                               start_new_session=True)
+                               start_new_session=True, preexec_fn=be_normal if test["normal"]
+                               and os.getuid() == 0 else None)
     status = None
     signal.setitimer(signal.ITIMER_REAL, test["timeout"])
     try:
