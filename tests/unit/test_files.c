@@ -277,6 +277,44 @@ static void reading_stays_inside(void **state)
     CHECK_WAYS(roots, ways);
 }
 
+/*
+ * What is asked for is short, and so is each link on the way; where they lead has a name that is
+ * longer than fits: 20 directories of 200 letters.  With 18 it fits.
+ */
+static void a_real_path_that_is_too_long_is_refused(void **state)
+{
+    (void) state;
+    for (int half = 9; half <= 10; half++) {
+        char letters[201];
+        char target[PATHS] = "";
+        char path[PATHS];
+        struct acp_str text;
+        memset(letters, half == 9 ? 'd' : 'e', 200);
+        letters[200] = '\0';
+        for (int i = 0; i < half; i++)
+            (void) snprintf(target + 201 * i, sizeof(target) - 201 * (size_t) i, "%s%s", letters,
+                            i + 1 < half ? "/" : "");
+        (void) snprintf(path, sizeof(path), "%s/ws", base);
+        int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        /* A link in the workspace to the half of them, and one there to the other half. */
+        for (int i = 0; i < 2 * half; i++) {
+            if (i % half == 0)
+                assert_int_equal(symlinkat(target, dir, half == 9 ? "fits" : "long"), 0);
+            assert_int_equal(mkdirat(dir, letters, 0755), 0);
+            int next = openat(dir, letters, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            assert_true(next >= 0 && close(dir) == 0);
+            dir = next;
+        }
+        int fd = openat(dir, letters, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        assert_true(fd >= 0 && write(fd, "deep", 4) == 4 && close(fd) == 0 && close(dir) == 0);
+        (void) snprintf(path, sizeof(path), "%s/ws/%s/%s/%s", base, half == 9 ? "fits" : "long",
+                        half == 9 ? "fits" : "long", letters);
+        for (int walk = 0; walk < 2; walk++)
+            assert_int_equal(read_code(roots, acp_str_from(path), walk, &text),
+                             half == 9 ? 0 : FAILED);
+    }
+}
+
 static void nul_bytes_and_endless_paths_are_refused(void **state)
 {
     (void) state;
@@ -664,6 +702,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(reading_stays_inside),
+        CASE(a_real_path_that_is_too_long_is_refused),
         CASE(nul_bytes_and_endless_paths_are_refused),
         CASE(nested_roots_serve_each_other),
         CASE(a_root_may_be_a_link_and_has_two_names),

@@ -30,6 +30,7 @@ enum call {
     CALL_RENAME,
     CALL_MKDIR,
     CALL_FLOCK,
+    CALL_OPENAT2,
     CALL_COUNT
 };
 
@@ -40,6 +41,8 @@ static struct {
     int reason; /* errno */
     int calls;
     int pauses;
+    int opens;
+    int zero;        /* what is opened as this one, from 1, gets descriptor 0 */
     enum call which; /* that failed last */
     bool writable[1024];
 } fault;
@@ -62,6 +65,18 @@ static void note(int fd, int flags)
         fault.writable[fd] = (flags & O_ACCMODE) != O_RDONLY;
 }
 
+int __real_close(int fd);
+
+/* What an open has given, moved if it is its turn. */
+static int opened(int fd)
+{
+    if (!fault.on || fd < 0 || ++fault.opens != fault.zero)
+        return fd;
+    assert_int_equal(dup3(fd, STDIN_FILENO, O_CLOEXEC), STDIN_FILENO);
+    (void) __real_close(fd);
+    return STDIN_FILENO;
+}
+
 #define WRAP(type, name, parameters, arguments, which)                                             \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
@@ -78,6 +93,20 @@ WRAP(int, renameat, (int a, const char *from, int b, const char *to), (a, from, 
 WRAP(int, mkdirat, (int dir, const char *name, mode_t mode), (dir, name, mode), CALL_MKDIR)
 WRAP(int, flock, (int fd, int how), (fd, how), CALL_FLOCK)
 
+/* openat2() has no function of its own.  It may be interrupted, or see something being renamed. */
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+    va_list list;
+    long a[4];
+    va_start(list, number);
+    for (size_t i = 0; i < COUNT(a); i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    return fails(CALL_OPENAT2) ? -1 : opened((int) __real_syscall(number, a[0], a[1], a[2], a[3]));
+}
+
 /* A short write is none that fails, so every write is one. */
 ssize_t __real_write(int fd, const void *from, size_t n);
 ssize_t __wrap_write(int fd, const void *from, size_t n);
@@ -92,7 +121,7 @@ int __real_openat64(int dir, const char *name, int flags, mode_t mode);
 int __wrap_openat64(int dir, const char *name, int flags, mode_t mode);
 int __wrap_openat64(int dir, const char *name, int flags, mode_t mode)
 {
-    int fd = fails(CALL_OPEN) ? -1 : __real_openat64(dir, name, flags, mode);
+    int fd = fails(CALL_OPEN) ? -1 : opened(__real_openat64(dir, name, flags, mode));
     note(fd, flags);
     return fd;
 }
@@ -101,11 +130,10 @@ int __real_open64(const char *name, int flags, mode_t mode);
 int __wrap_open64(const char *name, int flags, mode_t mode);
 int __wrap_open64(const char *name, int flags, mode_t mode)
 {
-    return fails(CALL_OPEN) ? -1 : __real_open64(name, flags, mode);
+    return fails(CALL_OPEN) ? -1 : opened(__real_open64(name, flags, mode));
 }
 
 /* The descriptor is gone either way. */
-int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
 {
@@ -132,6 +160,8 @@ static void fail_at(int n, int times, int reason)
     fault.reason = reason;
     fault.calls = 0;
     fault.pauses = 0;
+    fault.opens = 0;
+    fault.zero = 0;
     fault.which = CALL_COUNT;
 }
 
@@ -362,10 +392,14 @@ static bool try_fault(const struct operation *operation, int n, int reason)
     }
     /* What is interrupted is done again. */
     bool again = reason == EINTR && (fault.which == CALL_READ || fault.which == CALL_WRITE ||
-                                     fault.which == CALL_FLOCK);
+                                     fault.which == CALL_FLOCK || fault.which == CALL_OPENAT2);
+    again |= reason == EAGAIN && fault.which == CALL_OPENAT2;
+    /* Which the walk takes for something that was renamed, too, and the lock for one that is held. */
+    bool either = reason == EAGAIN && (fault.which == CALL_OPEN || fault.which == CALL_FSTAT ||
+                                       fault.which == CALL_FLOCK);
     if (again)
         CHECK_ROW(err == 0, n, "%s: was interrupted", operation->name);
-    else
+    else if (!either)
         CHECK_ROW(err < 0, n, "%s: call %d failed, and it was reported as done", operation->name,
                   (int) fault.which);
     /* Once it has its name it stays, though it may not be on the disk. */
@@ -378,7 +412,7 @@ static bool try_fault(const struct operation *operation, int n, int reason)
 
 static void every_call_that_fails_is_reported(void **state)
 {
-    static const int reasons[] = {EIO, EINTR};
+    static const int reasons[] = {EIO, EINTR, EAGAIN};
     for (size_t i = 0; i < COUNT(operations); i++)
         for (size_t k = 0; k < COUNT(reasons); k++) {
             bool more = true;
@@ -391,12 +425,42 @@ static void every_call_that_fails_is_reported(void **state)
         }
 }
 
+/* A program that was started without standard input gets that number for a file. */
+static void descriptor_0_is_as_good_as_any(void **state)
+{
+    int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(input > STDIN_FILENO && dup2(input, STDIN_FILENO) == STDIN_FILENO);
+    for (size_t i = 0; i < COUNT(operations); i++) {
+        bool more = true;
+        for (int n = 1; more; n++) {
+            char after[8192] = "";
+            int descriptors = open_descriptors();
+            fail_at(0, 0, 0);
+            fault.zero = n;
+            int err = operations[i].run();
+            more = fault.opens >= n;
+            fault.on = false;
+            CHECK_ROW(err == 0, n, "%s: %d", operations[i].name, err);
+            CHECK_ROW(open_descriptors() == descriptors - more, n, "%s: descriptors are left open",
+                      operations[i].name);
+            assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+            look_into(base, after, sizeof(after));
+            CHECK_ROW(!strstr(after, ".tmp"), n, "%s: %s", operations[i].name, after);
+            assert_int_equal(teardown(state), 0);
+            assert_int_equal(setup(state), 0);
+            assert_true(n < 200);
+        }
+    }
+    (void) close(input);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(every_call_that_fails_is_reported),
+        IN_FOLDER(descriptor_0_is_as_good_as_any),
     };
     return cmocka_run_group_tests_name("files-faults", tests, NULL, NULL);
 }

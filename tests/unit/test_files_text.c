@@ -336,6 +336,8 @@ static void a_path_is_read_out_of_a_uri(void **state)
     (void) state;
     assert_names("file:///a/b.c", 0, "/a/b.c");
     assert_names("FILE://LocalHost/a", 0, "/a");
+    assert_names("FILE://LOCALHOST/a", 0, "/a");
+    assert_names("file:///%4A%4a%4F%4f%30%39", 0, "/JJOO09");
     assert_names("file:/a", 0, "/a");
     assert_names("file:///no%20such%20%c3%BCnit%231%3F%25#L10-12", 0, "/no such \xc3\xbcnit#1?%");
     assert_names("file:///a?line=3", 0, "/a");
