@@ -34,6 +34,8 @@ static int start(uv_loop_t *loop, const struct acp_login_options *options, struc
     const struct acp_process_options *agent = options->agent;
     struct acp_login_command command;
     struct acp_arena arena;
+    if (!agent || !agent->argv || !options->method)
+        return acp_spawn_failed(failure, "a login", "", ACP_ERR_ARGUMENT);
     acp_arena_init(&arena, 0);
     int err = acp_login_command_make(options->method, agent->argv, agent->env,
                                      options->agents_command, &arena, &command, failure);
@@ -60,7 +62,7 @@ static int login_start(uv_loop_t *loop, const struct acp_login_options *options,
 {
     struct acp_login *login = calloc(1, sizeof(*login));
     if (!login)
-        return ACP_ERR_NOMEM;
+        return acp_spawn_failed(failure, "a login", "", ACP_ERR_NOMEM);
     login->done = done;
     login->user = user;
     int err = start(loop, options, login, failure);

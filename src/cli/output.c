@@ -258,6 +258,17 @@ void err_printf(const char *format, ...)
     end_message(output_messages());
 }
 
+void err_message(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    output_text(output_messages(), acp_str_from("acp: "));
+    output_vprintf(output_messages(), format, args);
+    output_text(output_messages(), acp_str_from("\n"));
+    va_end(args);
+    end_message(output_messages());
+}
+
 void err_row(const char *format, ...)
 {
     va_list args;

@@ -90,6 +90,8 @@ int out_flush(void);
 bool err_is_terminal(void);
 void err_text(struct acp_str text);
 void err_printf(const char *format, ...) ACP_PRINTF(1, 2);
+/* "acp: ", the message, and the end of the line. */
+void err_message(const char *format, ...) ACP_PRINTF(1, 2);
 void err_row(const char *format, ...) ACP_PRINTF(1, 2);
 /* From now on messages, those of libraries too, go nowhere. */
 int err_silence(void);

@@ -35,36 +35,37 @@ static const enum acp_policy_mode modes[] = {ACP_POLICY_SAFE, ACP_POLICY_READ_ON
                                              ACP_POLICY_SANDBOX, ACP_POLICY_FULL};
 
 static const char *const fetch_names[] = {"off", "public", "any", NULL};
-static const enum coder_fetch fetches[] = {CODER_FETCH_OFF, CODER_FETCH_PUBLIC, CODER_FETCH_ANY};
+static const enum coding_agent_fetch fetches[] = {CODING_AGENT_FETCH_OFF, CODING_AGENT_FETCH_PUBLIC,
+                                                  CODING_AGENT_FETCH_ANY};
 
 /* What the configuration says, which has checked that it is one of the words. */
-static enum coder_fetch configured_fetch(const struct config *config)
+static enum coding_agent_fetch configured_fetch(const struct config *config)
 {
     const char *word = config_text(config, CONFIG_FETCH);
     for (size_t i = 0; fetch_names[i]; i++)
         if (strcmp(word, fetch_names[i]) == 0)
             return fetches[i];
-    return CODER_FETCH_OFF;
+    return CODING_AGENT_FETCH_OFF;
 }
 
 /* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
-static const char *store_path(struct conversation *c)
+static const char *store_path(struct conversation_setup *c)
 {
-    const char *data = places_data_dir(config_environment(c->config), &c->arena);
-    return data ? places_join(&c->arena, data, "agent.db") : NULL;
+    const char *data = paths_data_dir(config_environment(c->config), &c->arena);
+    return data ? paths_join(&c->arena, data, "agent.db") : NULL;
 }
 
 /* Where npx is started for MCP servers; the same as for agents. */
-static const char *launch_folder(struct conversation *c)
+static const char *launch_folder(struct conversation_setup *c)
 {
-    const char *state = places_state_dir(config_environment(c->config), &c->arena);
-    return state ? places_join(&c->arena, state, "launch") : NULL;
+    const char *state = paths_state_dir(config_environment(c->config), &c->arena);
+    return state ? paths_join(&c->arena, state, "launch") : NULL;
 }
 
-/* For coder_options.forget_keys. */
+/* For coding_agent_options.forget_keys. */
 static int forget_keys(void *user)
 {
-    struct conversation *c = user;
+    struct conversation_setup *c = user;
     struct acp_buf why;
     const char *folder = key_store_folder(c->config, &c->arena);
     acp_buf_init(&why, CONFIG_MAX_REPORT);
@@ -75,7 +76,7 @@ static int forget_keys(void *user)
 }
 
 /* What the command line says, or else the configuration; 0 where neither does. */
-static uint64_t number_of(const struct conversation *c, const struct option_number *given,
+static uint64_t number_of(const struct conversation_setup *c, const struct option_number *given,
                           enum config_id id)
 {
     int64_t configured = config_number(c->config, id);
@@ -84,18 +85,18 @@ static uint64_t number_of(const struct conversation *c, const struct option_numb
 
 static int run(const struct invocation *invocation)
 {
-    static const struct agent_options nothing;
+    static const struct agent_flags nothing;
     const struct agent_run_options *options = invocation->options;
-    struct conversation_options permissions = {.policy = options->policy};
-    struct conversation c;
-    int status = conversation_configure(&c, &nothing);
+    struct conversation_flags permissions = {.policy = options->policy};
+    struct conversation_setup c;
+    int status = conversation_setup_configure(&c, &nothing);
     if (!status)
-        status = conversation_make_rules(&c, &permissions);
+        status = conversation_setup_make_rules(&c, &permissions);
     if (status) {
-        conversation_finish(&c);
+        conversation_setup_finish(&c);
         return status;
     }
-    struct coder_options coder = {
+    struct coding_agent_options agent = {
         .version = ACP_VERSION,
         .sources = {.environment = keys_environment()},
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
@@ -109,7 +110,7 @@ static int run(const struct invocation *invocation)
                               : acp_policy_get_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
         .ledger = c.ledger,
-        .ledger_path = c.talk.ledger_path,
+        .ledger_path = c.conversation.ledger_path,
         .launch_folder = launch_folder(&c),
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,
@@ -117,19 +118,19 @@ static int run(const struct invocation *invocation)
         .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
-    agent_read_providers(&c, &coder.sources);
-    coder.read_keys = agent_read_keys;
-    coder.forget_keys = forget_keys;
-    coder.keys_user = &c;
-    (void) agent_read_keys(&c, &c.arena, &coder.sources); /* without memory there are none */
+    agent_read_providers(&c, &agent.sources);
+    agent.read_keys = agent_read_keys;
+    agent.forget_keys = forget_keys;
+    agent.keys_user = &c;
+    (void) agent_read_keys(&c, &c.arena, &agent.sources); /* without memory there are none */
     struct model_table facts = agent_read_facts(&c);
-    coder.facts = &facts;
+    agent.facts = &facts;
     keys_protect(); /* also from keys that the client sets later */
     if (isatty(STDIN_FILENO))
-        complain("this waits for an editor that speaks the protocol; people use acp exec and "
-                 "acp prompt");
-    status = coder_run(&coder) ? EXIT_FAILED : EXIT_OK;
-    conversation_finish(&c);
+        err_message("this waits for an editor that speaks the protocol; people use acp exec and "
+                    "acp prompt");
+    status = coding_agent_run(&agent) ? EXIT_FAILED : EXIT_OK;
+    conversation_setup_finish(&c);
     return status;
 }
 

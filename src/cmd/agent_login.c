@@ -125,7 +125,7 @@ static void on_listed(struct model_list *list, const struct model_row *rows, siz
     struct trial *trial = user;
     (void) count;
     if (!rows)
-        complain("%s; the key was not stored", sentence);
+        err_message("%s; the key was not stored", sentence);
     trial->status = rows ? EXIT_OK : EXIT_FAILED;
     model_list_free(list);
 }
@@ -147,8 +147,8 @@ static int try_settings(const struct model_settings *settings)
     if (!err)
         err = model_list_new(service, on_listed, &trial, &list, &failure);
     if (err)
-        complain("the key cannot be verified: %s",
-                 *failure.message ? failure.message : acp_err_text(err));
+        err_message("the key cannot be verified: %s",
+                    *failure.message ? failure.message : acp_err_text(err));
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     model_service_free(service);
     http_client_free(client);
@@ -158,7 +158,7 @@ static int try_settings(const struct model_settings *settings)
 }
 
 /* With the key as the only one: variables would go before it. */
-static int try_key(struct conversation *c, const char *provider, const char *key)
+static int try_key(struct conversation_setup *c, const char *provider, const char *key)
 {
     const struct model_provider *known = model_provider_find(acp_str_from(provider));
     const struct model_key stored = {provider, key};
@@ -179,15 +179,15 @@ static int try_key(struct conversation *c, const char *provider, const char *key
     for (size_t i = 0; i < count; i++)
         if (strcmp(offers[i].id, provider) == 0)
             return try_settings(&offers[i].settings);
-    complain("%s has no address yet, so the key cannot be verified; set %s",
-             known ? known->title : provider, known ? known->url_variable : "its base_url");
+    err_message("%s has no address yet, so the key cannot be verified; set %s",
+                known ? known->title : provider, known ? known->url_variable : "its base_url");
     return EXIT_FAILED;
 }
 
 /* ---- The commands ---------------------------------------------------------------------------- */
 
 /* What people know the provider by; NULL, with a message, when there is none. */
-static const char *find_title(const struct conversation *c, const char *provider)
+static const char *find_title(const struct conversation_setup *c, const char *provider)
 {
     const struct model_provider *known = model_provider_find(acp_str_from(provider));
     const struct config_provider *configured;
@@ -197,15 +197,15 @@ static const char *find_title(const struct conversation *c, const char *provider
     if (known && known->keys)
         return known->title;
     if (known) {
-        complain("%s needs no key", known->title);
+        err_message("%s needs no key", known->title);
         return NULL;
     }
     char names[400] = "";
     for (size_t i = 0, n = 0; (known = model_provider_at(i)); i++)
         if (known->keys && n < sizeof(names))
             n += (size_t) snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", known->id);
-    complain("there is no provider '%.60s'; there are %s, and those of the configuration", provider,
-             names);
+    err_message("there is no provider '%.60s'; there are %s, and those of the configuration",
+                provider, names);
     return NULL;
 }
 
@@ -213,13 +213,13 @@ static const char *find_title(const struct conversation *c, const char *provider
 static int fail(const char *doing, int err, const struct acp_buf *why)
 {
     if (why->len)
-        complain("%s: %.*s", doing, (int) why->len, why->data + why->start);
+        err_message("%s: %.*s", doing, (int) why->len, why->data + why->start);
     else
-        complain("%s: %s", doing, strerror(-err));
+        err_message("%s: %s", doing, strerror(-err));
     return EXIT_FAILED;
 }
 
-static int store_key(struct conversation *c, const struct login_options *options,
+static int store_key(struct conversation_setup *c, const struct login_options *options,
                      const char *provider, const char *title, struct acp_str key)
 {
     struct acp_buf why;
@@ -236,7 +236,7 @@ static int store_key(struct conversation *c, const struct login_options *options
     return status;
 }
 
-static int take_key(struct conversation *c, const struct login_options *options,
+static int take_key(struct conversation_setup *c, const struct login_options *options,
                     const char *provider, struct typed *typed)
 {
     const char *title = find_title(c, provider);
@@ -247,7 +247,7 @@ static int take_key(struct conversation *c, const struct login_options *options,
     if (err == -EINTR)
         return EXIT_INTERRUPTED;
     if (err || !key_is_valid(key)) {
-        complain("what was given is not a key: that is one word of letters, digits and signs");
+        err_message("what was given is not a key: that is one word of letters, digits and signs");
         return EXIT_FAILED;
     }
     const char *copy = acp_arena_copy(&c->arena, key).ptr;
@@ -257,26 +257,26 @@ static int take_key(struct conversation *c, const struct login_options *options,
 
 static int run_login(const struct invocation *invocation)
 {
-    static const struct agent_options nothing;
-    struct conversation c;
+    static const struct agent_flags nothing;
+    struct conversation_setup c;
     struct typed typed = {.len = 0};
     keys_protect();
-    int status = conversation_configure(&c, &nothing);
+    int status = conversation_setup_configure(&c, &nothing);
     if (!status)
         status = take_key(&c, invocation->options, invocation->arguments[0], &typed);
     explicit_bzero(&typed, sizeof(typed));
-    conversation_finish(&c);
+    conversation_setup_finish(&c);
     return status;
 }
 
 static int run_logout(const struct invocation *invocation)
 {
-    static const struct agent_options nothing;
+    static const struct agent_flags nothing;
     const char *provider = invocation->arguments[0];
-    struct conversation c;
+    struct conversation_setup c;
     struct acp_buf why;
     acp_buf_init(&why, 4096);
-    int status = conversation_configure(&c, &nothing);
+    int status = conversation_setup_configure(&c, &nothing);
     const char *title = status ? NULL : find_title(&c, provider);
     const char *folder = title ? key_store_folder(c.config, &c.arena) : NULL;
     if (!status && !title)
@@ -291,7 +291,7 @@ static int run_logout(const struct invocation *invocation)
             err_printf("The key for %s is removed.\n", title);
     }
     acp_buf_finish(&why);
-    conversation_finish(&c);
+    conversation_setup_finish(&c);
     return status;
 }
 

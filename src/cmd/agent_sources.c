@@ -5,7 +5,7 @@
 #include "config/key_store.h"
 #include "registry/environment_keys.h"
 
-struct model_table agent_read_facts(struct conversation *c)
+struct model_table agent_read_facts(struct conversation_setup *c)
 {
     const struct config_price *price;
     const struct config_model *model;
@@ -29,7 +29,7 @@ struct model_table agent_read_facts(struct conversation *c)
     return (struct model_table){rows, count};
 }
 
-void agent_read_providers(struct conversation *c, struct model_sources *sources)
+void agent_read_providers(struct conversation_setup *c, struct model_sources *sources)
 {
     const struct config_provider *provider;
     size_t count = 0;
@@ -47,7 +47,7 @@ void agent_read_providers(struct conversation *c, struct model_sources *sources)
 
 int agent_read_keys(void *user, struct acp_arena *arena, struct model_sources *sources)
 {
-    struct conversation *c = user;
+    struct conversation_setup *c = user;
     struct model_key *keys = NULL;
     struct acp_buf why;
     const char *folder = key_store_folder(c->config, arena);

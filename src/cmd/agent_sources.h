@@ -6,13 +6,13 @@
 #include "model/providers.h"
 
 /* What the configuration says about models; nothing without memory. */
-struct model_table agent_read_facts(struct conversation *c);
+struct model_table agent_read_facts(struct conversation_setup *c);
 
 /*
  * The providers of the configuration.  The variables that hold their keys leave the environment of
  * what we start.
  */
-void agent_read_providers(struct conversation *c, struct model_sources *sources);
+void agent_read_providers(struct conversation_setup *c, struct model_sources *sources);
 
 /*
  * Puts the stored keys into the sources, in the arena; `user` is the conversation.  Keys that

@@ -14,7 +14,7 @@
 #include "cmd/conversation_setup.h"
 
 struct login {
-    struct conversation conversation;
+    struct conversation_setup setup;
     const char *wanted; /* the id of the method, or NULL */
     uv_loop_t loop;
     struct acp_process_options process;
@@ -59,7 +59,7 @@ static void print_methods(struct acp_auth_method_list methods)
 static const struct acp_auth_method *choose(const struct login *login,
                                             struct acp_auth_method_list methods)
 {
-    const char *wanted = login->wanted ? login->wanted : login->conversation.agent.auth_method;
+    const char *wanted = login->wanted ? login->wanted : login->setup.agent.auth_method;
     if (!methods.items)
         return NULL;
     if (!wanted)
@@ -83,8 +83,8 @@ static void on_done(struct acp_client *client, const struct acp_outcome *outcome
     struct login *login = user;
     (void) client;
     if (outcome->err)
-        complain("%s did not take the login: %.*s", login->conversation.agent.name,
-                 (int) outcome->why.len, outcome->why.ptr);
+        err_message("%s did not take the login: %.*s", login->setup.agent.name,
+                    (int) outcome->why.len, outcome->why.ptr);
     else
         out_printf("logged in\n");
     finish(login, outcome->err ? EXIT_FAILED : EXIT_OK);
@@ -96,7 +96,7 @@ static void on_run(struct acp_login *running, int err, const struct acp_process_
     struct login *login = user;
     (void) how;
     if (err)
-        complain("%.*s", (int) sentence.len, sentence.ptr);
+        err_message("%.*s", (int) sentence.len, sentence.ptr);
     else
         out_printf("logged in\n");
     acp_login_free(running);
@@ -114,8 +114,8 @@ static void log_in(struct login *login, const struct acp_auth_method *method)
     if (!err)
         return;
     struct acp_str why = acp_client_error_text(client);
-    complain("%.*s", *failure.message ? (int) sizeof(failure.message) : (int) why.len,
-             *failure.message ? failure.message : why.ptr);
+    err_message("%.*s", *failure.message ? (int) sizeof(failure.message) : (int) why.len,
+                *failure.message ? failure.message : why.ptr);
     finish(login, EXIT_FAILED);
 }
 
@@ -125,7 +125,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
     const struct acp_initialize_response *agent = outcome->value;
     (void) client;
     if (outcome->err) {
-        complain("%.*s", (int) outcome->why.len, outcome->why.ptr);
+        err_message("%.*s", (int) outcome->why.len, outcome->why.ptr);
         finish(login, EXIT_FAILED);
         return;
     }
@@ -135,11 +135,11 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
         return;
     }
     if (!agent->auth_methods.count)
-        out_printf("%s offers no login%s%s\n", login->conversation.agent.name,
-                   login->conversation.agent.login ? "; " : "",
-                   login->conversation.agent.login ? login->conversation.agent.login : "");
+        out_printf("%s offers no login%s%s\n", login->setup.agent.name,
+                   login->setup.agent.login ? "; " : "",
+                   login->setup.agent.login ? login->setup.agent.login : "");
     else
-        complain("say which login you want:");
+        err_message("say which login you want:");
     print_methods(agent->auth_methods);
     finish(login, agent->auth_methods.count ? EXIT_USAGE : EXIT_OK);
 }
@@ -150,7 +150,7 @@ static void on_exited(struct acp_agent_process *agent, const struct acp_process_
     struct login *login = user;
     (void) how;
     if (login->status < 0) {
-        complain("%.*s", (int) sentence.len, sentence.ptr);
+        err_message("%.*s", (int) sentence.len, sentence.ptr);
         login->status = EXIT_FAILED;
     }
     acp_agent_process_free(agent);
@@ -164,9 +164,10 @@ static int run_loop(struct login *login)
     if (uv_loop_init(&login->loop))
         return EXIT_FAILED;
     login->status = -1;
-    login->process = (struct acp_process_options){.argv = login->conversation.talk.argv,
-                                                  .env = login->conversation.talk.env,
-                                                  .cwd = login->conversation.talk.start_cwd};
+    login->process = (struct acp_process_options){
+        .argv = login->setup.endpoint.argv,
+        .env = login->setup.endpoint.env,
+        .cwd = login->setup.starts_elsewhere ? login->setup.endpoint.cwd : NULL};
     struct acp_agent_process_options options = {
         .process = login->process,
         .client = {.name = acp_str_from("acp"),
@@ -176,7 +177,7 @@ static int run_loop(struct login *login)
         .exited = on_exited,
     };
     if (acp_agent_process_start(&login->loop, &options, &login->agent, &failure)) {
-        complain("%s", failure.message);
+        err_message("%s", failure.message);
         login->status = EXIT_FAILED;
     } else {
         (void) acp_client_initialize(acp_agent_process_client(login->agent), on_ready, login);
@@ -192,10 +193,10 @@ static int run(const struct invocation *invocation)
     struct invocation about = *invocation;
     about.agent = invocation->arguments[0];
     login.wanted = invocation->argument_count > 1 ? invocation->arguments[1] : NULL;
-    int status = conversation_prepare(&login.conversation, &about, invocation->options, NULL);
+    int status = conversation_setup_prepare(&login.setup, &about, invocation->options, NULL);
     if (!status)
         status = run_loop(&login);
-    conversation_finish(&login.conversation);
+    conversation_setup_finish(&login.setup);
     return status;
 }
 
@@ -206,7 +207,7 @@ static const struct argument arguments[] = {
 };
 
 static const struct option_group groups[] = {
-    {agent_option_rows, 0},
+    {agent_flag_rows, 0},
     {0},
 };
 
@@ -220,6 +221,6 @@ const struct command command_agents_login = {
         "the agent does by itself, set *auth_method* of the agent in the configuration.",
     .arguments = arguments,
     .options = groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .run = run,
 };

@@ -17,8 +17,13 @@ extern const struct command command_set;
 extern const struct command command_status;
 extern const struct command command_sessions;
 extern const struct command command_agents;
-extern const struct command command_agents_login; /* a subcommand of it */
+extern const struct command command_agents_add; /* its subcommands */
+extern const struct command command_agents_remove;
+extern const struct command command_agents_login;
 extern const struct command command_config;
+extern const struct command command_config_trust; /* its subcommands */
+extern const struct command command_config_untrust;
+extern const struct command command_config_trusted;
 extern const struct command command_doctor;
 extern const struct command command_trace;
 extern const struct command command_help;

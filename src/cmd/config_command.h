@@ -5,10 +5,10 @@
 #include "cli/option.h"
 #include "config/config.h"
 
-struct config_place_options {
+struct config_flags {
     const char *cwd;
 };
-extern const struct option config_option_rows[];
+extern const struct option config_flag_rows[];
 
 /* The process's own environment. */
 const char *const *config_command_environment(void);

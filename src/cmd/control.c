@@ -9,18 +9,19 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/daemon_connect.h"
+#include "json/members.h"
 
 struct control_options {
-    struct agent_options agent;
-    struct session_options session;
+    struct agent_flags agent;
+    struct session_flags session;
 };
 
 struct control {
     const struct control_options *options;
-    struct conversation conversation;
-    char socket[OWNER_PATH_SIZE];
+    struct conversation_setup setup;
+    char socket[DAEMON_PATH_SIZE];
     uv_loop_t loop;
-    struct visit *visit;
+    struct daemon_client *client;
     const char *name;
     const char *value;
     int status;
@@ -28,22 +29,23 @@ struct control {
 
 /* ---- What all of them do --------------------------------------------------------------------- */
 
-static void ignore_record(struct visit *visit, const struct record *record, void *user)
+static void ignore_event(struct daemon_client *client, const struct session_event *event,
+                         void *user)
 {
-    (void) visit;
-    (void) record;
+    (void) client;
+    (void) event;
     (void) user;
 }
 
 static void leave(struct control *control)
 {
-    visit_free(control->visit);
-    control->visit = NULL;
+    daemon_client_free(control->client);
+    control->client = NULL;
 }
 
-static void on_gone(struct visit *visit, void *user)
+static void on_gone(struct daemon_client *client, void *user)
 {
-    (void) visit;
+    (void) client;
     leave(user);
 }
 
@@ -53,14 +55,15 @@ static void print_json(const struct control *control, const char *action,
 {
     struct acp_buf line;
     struct acp_json_writer w;
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("action"));
     acp_json_write_str(&w, acp_str_from(action));
     acp_json_write_key(&w, acp_str_from("session"));
-    acp_json_write_str(&w, control->conversation.talk.in_store ? control->conversation.talk.session
-                                                               : acp_str_from("unknown"));
+    acp_json_write_str(&w, control->setup.conversation.in_store
+                               ? control->setup.conversation.session
+                               : acp_str_from("unknown"));
     if (write)
         write(&w, more);
     acp_json_end_object(&w);
@@ -72,24 +75,24 @@ static void print_json(const struct control *control, const char *action,
 /* Prepares, finds the session and its owner; starts one when ttl_ms is given. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
-    static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
-    static const struct conversation_options nothing;
-    struct conversation *c = &control->conversation;
+    static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
+    static const struct conversation_flags nothing;
+    struct conversation_setup *c = &control->setup;
     struct acp_failure failure = {0};
     int64_t configured;
     control->options = invocation->options;
-    int status =
-        conversation_prepare(c, invocation, &control->options->agent, start ? &nothing : NULL);
+    int status = conversation_setup_prepare(c, invocation, &control->options->agent,
+                                            start ? &nothing : NULL);
     if (!status)
-        status = owner_find(c, control->options->session.session, control->socket);
+        status = daemon_find(c, control->options->session.session, control->socket);
     if (status)
         return status;
     configured = config_number(c->config, CONFIG_TTL);
     uint64_t ttl_ms = configured >= 0 ? (uint64_t) configured : 300000;
-    int err = owner_visit(c, control->socket, start ? &ttl_ms : NULL, &control->loop, &handler,
-                          control, &control->visit, &failure);
+    int err = daemon_connect(c, control->socket, start ? &ttl_ms : NULL, &control->loop, &handler,
+                             control, &control->client, &failure);
     if (err && err != ACP_ERR_CLOSED) {
-        complain("%s", failure.message);
+        err_message("%s", failure.message);
         return EXIT_FAILED;
     }
     return EXIT_OK;
@@ -97,10 +100,10 @@ static int open_visit(struct control *control, const struct invocation *invocati
 
 static int say_no_session(const struct control *control)
 {
-    complain("%s has no open session here%s%s; `acp prompt %s` begins one",
-             control->conversation.agent.name, control->options->session.session ? " called " : "",
-             control->options->session.session ? control->options->session.session : "",
-             control->conversation.agent.name);
+    err_message("%s has no open session here%s%s; `acp prompt %s` begins one",
+                control->setup.agent.name, control->options->session.session ? " called " : "",
+                control->options->session.session ? control->options->session.session : "",
+                control->setup.agent.name);
     return EXIT_NO_SESSION;
 }
 
@@ -117,13 +120,13 @@ static int run_control(struct control *control, const struct invocation *invocat
         control->status = ask(control);
     (void) uv_run(&control->loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&control->loop);
-    conversation_finish(&control->conversation);
+    conversation_setup_finish(&control->setup);
     return control->status;
 }
 
 static const struct option_group groups[] = {
-    {session_option_rows, offsetof(struct control_options, session)},
-    {agent_option_rows, offsetof(struct control_options, agent)},
+    {session_flag_rows, offsetof(struct control_options, session)},
+    {agent_flag_rows, offsetof(struct control_options, agent)},
     {0},
 };
 
@@ -138,23 +141,23 @@ static void write_cancelled(struct acp_json_writer *w, const void *more)
 
 static void print_cancelled(const struct control *control, bool cancelled)
 {
-    if (control->conversation.format == FORMAT_JSON)
+    if (control->setup.format == SHOW_JSON)
         print_json(control, "cancel_result", write_cancelled, &cancelled);
     else
         out_printf("%s\n", cancelled ? "cancel requested" : "nothing to cancel");
 }
 
-static void on_cancelled(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                         void *user)
+static void on_cancelled(struct daemon_client *client, int err, struct acp_raw result,
+                         struct acp_str why, void *user)
 {
     struct control *control = user;
     bool cancelled = false;
-    (void) visit;
+    (void) client;
     if (err) {
-        complain("%.*s", (int) why.len, why.ptr);
+        err_message("%.*s", (int) why.len, why.ptr);
         control->status = EXIT_FAILED;
     } else {
-        (void) wire_read_flag(result, "cancelled", &cancelled);
+        (void) acp_json_member_bool(result, "cancelled", &cancelled);
         print_cancelled(control, cancelled);
     }
     leave(control);
@@ -162,11 +165,13 @@ static void on_cancelled(struct visit *visit, int err, struct acp_raw result, st
 
 static int ask_cancel(struct control *control)
 {
-    if (!control->visit) {
+    if (!control->client) {
         print_cancelled(control, false);
         return EXIT_OK;
     }
-    return visit_ask(control->visit, "owner/cancel", on_cancelled, control) ? EXIT_FAILED : EXIT_OK;
+    return daemon_client_request(control->client, "daemon/cancel", on_cancelled, control)
+               ? EXIT_FAILED
+               : EXIT_OK;
 }
 
 static int run_cancel(const struct invocation *invocation)
@@ -198,20 +203,20 @@ static void write_setting(struct acp_json_writer *w, const void *more)
     acp_json_write_str(w, acp_str_from(control->value));
 }
 
-static void on_set(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
+static void on_set(struct daemon_client *client, int err, struct acp_raw result, struct acp_str why,
                    void *user)
 {
     struct control *control = user;
     bool is_mode = strcmp(control->name, "mode") == 0;
-    (void) visit;
+    (void) client;
     (void) result;
     if (err) {
-        complain("%s cannot be set to %s: %.*s", control->name, control->value, (int) why.len,
-                 why.ptr);
+        err_message("%s cannot be set to %s: %.*s", control->name, control->value, (int) why.len,
+                    why.ptr);
         control->status = EXIT_FAILED;
-    } else if (control->conversation.format == FORMAT_JSON) {
+    } else if (control->setup.format == SHOW_JSON) {
         print_json(control, is_mode ? "mode_set" : "config_set", write_setting, control);
-    } else if (control->conversation.format == FORMAT_QUIET) {
+    } else if (control->setup.format == SHOW_QUIET) {
         out_printf("%s\n", control->value);
     } else {
         out_printf(is_mode ? "%s set: %s\n" : "config set: %s=%s\n", control->name, control->value);
@@ -221,8 +226,8 @@ static void on_set(struct visit *visit, int err, struct acp_raw result, struct a
 
 static int ask_set(struct control *control)
 {
-    return visit_set(control->visit, acp_str_from(control->name), acp_str_from(control->value),
-                     on_set, control)
+    return daemon_client_set(control->client, acp_str_from(control->name),
+                             acp_str_from(control->value), on_set, control)
                ? EXIT_FAILED
                : EXIT_OK;
 }
@@ -278,20 +283,20 @@ const struct command command_set = {
 
 struct snapshot {
     const char *state;
-    struct wire_status status;
+    struct daemon_status status;
 };
 
 static void write_snapshot(struct acp_json_writer *w, const void *more)
 {
     const struct snapshot *snapshot = more;
-    const struct wire_status *status = &snapshot->status;
+    const struct daemon_status *status = &snapshot->status;
     const struct {
         const char *name;
         uint64_t value;
     } numbers[] = {{"pid", status->pid},
                    {"agentPid", status->agent_pid},
-                   {"request", status->request},
-                   {"waiting", status->waiting},
+                   {"turn", status->turn},
+                   {"queued", status->queued},
                    {"idleMs", status->idle_ms}};
     acp_json_write_key(w, acp_str_from("status"));
     acp_json_write_str(w, acp_str_from(snapshot->state));
@@ -307,38 +312,40 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
 
 static void print_snapshot(const struct control *control, const struct snapshot *snapshot)
 {
-    const struct conversation *c = &control->conversation;
-    const struct wire_status *status = &snapshot->status;
-    if (c->format == FORMAT_JSON) {
+    const struct conversation_setup *c = &control->setup;
+    const struct daemon_status *status = &snapshot->status;
+    if (c->format == SHOW_JSON) {
         print_json(control, "status_snapshot", write_snapshot, snapshot);
         return;
     }
-    if (c->format == FORMAT_QUIET) {
+    if (c->format == SHOW_QUIET) {
         out_printf("%s\n", snapshot->state);
         return;
     }
-    out_row("session: %.*s", c->talk.in_store ? (int) c->talk.session.len : 1,
-            c->talk.in_store ? c->talk.session.ptr : "-");
+    out_row("session: %.*s", c->conversation.in_store ? (int) c->conversation.session.len : 1,
+            c->conversation.in_store ? c->conversation.session.ptr : "-");
     out_row("agent: %s", c->agent.name);
     out_row("status: %s", snapshot->state);
     if (!status->pid)
         return;
-    out_printf("pid: %llu\nagent pid: %llu\nprompts waiting: %llu\nidle: %llu s\n",
+    out_printf("pid: %llu\nagent pid: %llu\nprompts queued: %llu\nidle: %llu s\n",
                (unsigned long long) status->pid, (unsigned long long) status->agent_pid,
-               (unsigned long long) status->waiting, (unsigned long long) status->idle_ms / 1000);
+               (unsigned long long) status->queued, (unsigned long long) status->idle_ms / 1000);
 }
 
-static void on_status(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                      void *user)
+static void on_status(struct daemon_client *client, int err, struct acp_raw result,
+                      struct acp_str why, void *user)
 {
     struct control *control = user;
     struct snapshot snapshot = {.state = "dead"};
     struct acp_arena arena;
-    (void) visit;
+    (void) client;
     (void) why;
     acp_arena_init(&arena, 0);
-    if (!err && wire_read_status(result, &arena, &snapshot.status) == 0)
-        snapshot.state = snapshot.status.request ? "running" : "ready";
+    if (!err && daemon_read_status(result, &arena, &snapshot.status) == 0)
+        snapshot.state = snapshot.status.turn        ? "running"
+                         : snapshot.status.agent_pid ? "ready"
+                                                     : "stopped";
     print_snapshot(control, &snapshot);
     acp_arena_finish(&arena);
     leave(control);
@@ -348,9 +355,10 @@ static int ask_status(struct control *control)
 {
     struct snapshot snapshot = {.state =
                                     control->status == EXIT_NO_SESSION ? "no-session" : "idle"};
-    if (control->visit)
-        return visit_ask(control->visit, "owner/status", on_status, control) ? EXIT_FAILED
-                                                                             : EXIT_OK;
+    if (control->client)
+        return daemon_client_request(control->client, "daemon/status", on_status, control)
+                   ? EXIT_FAILED
+                   : EXIT_OK;
     print_snapshot(control, &snapshot);
     return EXIT_OK;
 }
@@ -366,7 +374,8 @@ const struct command command_status = {
     .summary = "tell what a session is doing",
     .description =
         "One word says it: *running* (a prompt is worked on), *ready* (the agent runs and waits), "
-        "*idle* (there is a session, and no process for it), *no-session*.",
+        "*stopped* (the agent has ended; the next prompt starts it again), *idle* (there is a "
+        "session, and no process for it), *no-session*.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,

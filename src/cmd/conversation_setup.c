@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,24 +14,14 @@
 #include "config/redact.h"
 #include "store/store.h"
 
-void complain(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    output_text(output_messages(), acp_str_from("acp: "));
-    output_vprintf(output_messages(), format, args);
-    err_text(acp_str_from("\n"));
-    va_end(args);
-}
-
 /* ---- Configuration --------------------------------------------------------------------------- */
 
 /* We go there as well, so that relative names in other options count from there. */
-static int find_cwd(struct conversation *c, const char *wanted)
+static int find_cwd(struct conversation_setup *c, const char *wanted)
 {
     char path[PATH_MAX];
     if (!realpath(wanted ? wanted : ".", path) || (wanted && chdir(path))) {
-        complain("%s: %s", wanted ? wanted : ".", strerror(errno));
+        err_message("%s: %s", wanted ? wanted : ".", strerror(errno));
         return EXIT_USAGE;
     }
     struct acp_str copy = acp_arena_copy(&c->arena, acp_str_n(path, strlen(path) + 1));
@@ -40,12 +29,12 @@ static int find_cwd(struct conversation *c, const char *wanted)
     return c->cwd ? EXIT_OK : EXIT_FAILED;
 }
 
-int conversation_configure(struct conversation *c, const struct agent_options *agent)
+int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
 {
     static const char *const formats[] = {
-        [FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_QUIET] = "quiet"};
+        [SHOW_TEXT] = "text", [SHOW_JSON] = "json", [SHOW_QUIET] = "quiet"};
     struct acp_buf report;
-    *c = (struct conversation){.format = FORMAT_TEXT};
+    *c = (struct conversation_setup){.format = SHOW_TEXT};
     acp_arena_init(&c->arena, 0);
     int status = find_cwd(c, agent->cwd);
     if (status)
@@ -62,11 +51,11 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
     if (err)
         return EXIT_USAGE;
     const char *format = config_text(c->config, CONFIG_FORMAT);
-    for (int i = FORMAT_TEXT; format && i <= FORMAT_QUIET; i++)
+    for (int i = SHOW_TEXT; format && i <= SHOW_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
-            c->format = (enum output_format) i;
-    if (agent->json_strict && c->format != FORMAT_JSON) {
-        complain("--json-strict goes with --format json only");
+            c->format = (enum show_format) i;
+    if (agent->json_strict && c->format != SHOW_JSON) {
+        err_message("--json-strict goes with --format json only");
         return EXIT_USAGE;
     }
     if (agent->json_strict && err_silence())
@@ -74,7 +63,7 @@ int conversation_configure(struct conversation *c, const struct agent_options *a
     return EXIT_OK;
 }
 
-void conversation_finish(struct conversation *c)
+void conversation_setup_finish(struct conversation_setup *c)
 {
     for (int i = 0; i < PERMIT_COUNT; i++)
         acp_policy_free(c->policies[i]);
@@ -86,7 +75,7 @@ void conversation_finish(struct conversation *c)
 /* ---- The agent ------------------------------------------------------------------------------- */
 
 /* Where none is named and none is configured: this very program. */
-static int take_own_agent(struct conversation *c, struct acp_buf *why)
+static int take_own_agent(struct conversation_setup *c, struct acp_buf *why)
 {
     static const char self[] = "/proc/self/exe";
     char path[PATH_MAX];
@@ -107,20 +96,20 @@ static int take_own_agent(struct conversation *c, struct acp_buf *why)
     return agents_from_argv(c->config, argv, &c->agent, why);
 }
 
-int conversation_start(struct conversation *c, const struct agent_command *agent, const char *cwd,
-                       struct agent_start *ret)
+int conversation_setup_start_agent(struct conversation_setup *c, const struct agent_command *agent,
+                                   const char *cwd, struct agent_start *ret)
 {
     struct acp_buf why;
     acp_buf_init(&why, 4096);
     int err = agents_start(c->config, agent, cwd, ret, &why);
     if (err)
-        complain("%.*s", (int) why.len, why.len ? why.data + why.start : acp_err_text(err));
+        err_message("%.*s", (int) why.len, why.len ? why.data + why.start : acp_err_text(err));
     acp_buf_finish(&why);
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int find_agent(struct conversation *c, const struct invocation *invocation,
-                      const struct agent_options *agent)
+static int find_agent(struct conversation_setup *c, const struct invocation *invocation,
+                      const struct agent_flags *agent)
 {
     struct acp_buf why;
     const char *name = invocation->agent;
@@ -137,7 +126,7 @@ static int find_agent(struct conversation *c, const struct invocation *invocatio
     else
         err = take_own_agent(c, &why);
     if (err)
-        complain("%.*s", (int) why.len, why.len ? why.data + why.start : "");
+        err_message("%.*s", (int) why.len, why.len ? why.data + why.start : "");
     acp_buf_finish(&why);
     /* A program that is not there is no mistake in the command line. */
     return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
@@ -146,7 +135,7 @@ static int find_agent(struct conversation *c, const struct invocation *invocatio
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* One policy for each way to permit: the configured rules, and on top what the way means. */
-static int make_policy(struct conversation *c, enum permit permit)
+static int make_policy(struct conversation_setup *c, enum permit permit)
 {
     struct acp_policy *policy;
     struct acp_policy_rule everything = {0};
@@ -162,20 +151,12 @@ static int make_policy(struct conversation *c, enum permit permit)
     return err;
 }
 
-static enum permit permit_of(const struct conversation *c,
-                             const struct conversation_options *options)
+static enum permit permit_of(const struct conversation_setup *c,
+                             const struct conversation_flags *options)
 {
     const char *configured = config_text(c->config, CONFIG_APPROVE);
-    switch (options->approval) {
-    case APPROVE_ALL:
-        return PERMIT_ALL;
-    case APPROVE_READS:
-        return PERMIT_READS;
-    case APPROVE_NONE:
-        return PERMIT_NONE;
-    default:
-        break;
-    }
+    if (options->permit)
+        return (enum permit) options->permit;
     if (!configured || strcmp(configured, "reads") == 0)
         return PERMIT_READS;
     if (strcmp(configured, "all") == 0)
@@ -183,7 +164,8 @@ static enum permit permit_of(const struct conversation *c,
     return strcmp(configured, "deny") == 0 ? PERMIT_NONE : PERMIT_ASK;
 }
 
-int conversation_make_rules(struct conversation *c, const struct conversation_options *options)
+int conversation_setup_make_rules(struct conversation_setup *c,
+                                  const struct conversation_flags *options)
 {
     struct acp_failure failure = {0};
     struct acp_buf report;
@@ -197,37 +179,37 @@ int conversation_make_rules(struct conversation *c, const struct conversation_op
         if (make_policy(c, (enum permit) i))
             return EXIT_FAILED;
     c->permit = permit_of(c, options);
-    c->talk.policy = c->policies[c->permit];
+    c->conversation.policy = c->policies[c->permit];
     if (acp_ledger_new(&c->ledger))
         return EXIT_FAILED;
-    const char *state = places_state_dir(config_environment(c->config), &c->arena);
+    const char *state = paths_state_dir(config_environment(c->config), &c->arena);
     if (state)
-        c->talk.ledger_path = places_join(&c->arena, state, "grants.jsonl");
+        c->conversation.ledger_path = paths_join(&c->arena, state, "grants.jsonl");
     /* Where that is not possible, it is told when something is to be remembered. */
-    if (c->talk.ledger_path)
-        (void) places_make_folders(c->talk.ledger_path);
-    if (c->talk.ledger_path &&
-        acp_ledger_load_file(c->ledger, c->talk.ledger_path, NULL, NULL, &failure) < 0)
-        complain("what was permitted for good is not known: %s", failure.message);
-    c->talk.ledger = c->ledger;
+    if (c->conversation.ledger_path)
+        (void) paths_make_folders(c->conversation.ledger_path);
+    if (c->conversation.ledger_path &&
+        acp_ledger_load_file(c->ledger, c->conversation.ledger_path, NULL, NULL, &failure) < 0)
+        err_message("what was permitted for good is not known: %s", failure.message);
+    c->conversation.ledger = c->ledger;
     return EXIT_OK;
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */
 
-const char *conversation_store_path(struct conversation *c)
+const char *conversation_setup_store_path(struct conversation_setup *c)
 {
     const char *path = config_text(c->config, CONFIG_LOG_PATH);
     if (!config_bool(c->config, CONFIG_LOG_ENABLED))
         return NULL;
     if (path)
         return path;
-    const char *data = places_data_dir(config_environment(c->config), &c->arena);
-    return data ? places_join(&c->arena, data, "sessions.db") : NULL;
+    const char *data = paths_data_dir(config_environment(c->config), &c->arena);
+    return data ? paths_join(&c->arena, data, "sessions.db") : NULL;
 }
 
 /* KEY=VALUE each. */
-static int read_settings(struct conversation *c, const struct option_list *list)
+static int read_settings(struct conversation_setup *c, const struct option_list *list)
 {
     struct acp_str_entry *entries =
         acp_arena_alloc(&c->arena, (list->count + 1) * sizeof(*entries));
@@ -238,11 +220,11 @@ static int read_settings(struct conversation *c, const struct option_list *list)
         entries[i].key = acp_str_n(list->items[i], (size_t) (equals - list->items[i]));
         entries[i].value = acp_str_from(equals + 1);
     }
-    c->talk.settings = (struct acp_str_map){entries, list->count};
+    c->conversation.settings = (struct acp_str_map){entries, list->count};
     return EXIT_OK;
 }
 
-static int read_directories(struct conversation *c, const struct option_list *list)
+static int read_directories(struct conversation_setup *c, const struct option_list *list)
 {
     char path[PATH_MAX];
     struct acp_str *directories =
@@ -251,12 +233,12 @@ static int read_directories(struct conversation *c, const struct option_list *li
         return EXIT_FAILED;
     for (size_t i = 0; i < list->count; i++) {
         if (!realpath(list->items[i], path)) {
-            complain("--add-dir %s: %s", list->items[i], strerror(errno));
+            err_message("--add-dir %s: %s", list->items[i], strerror(errno));
             return EXIT_USAGE;
         }
         directories[i] = acp_arena_copy(&c->arena, acp_str_from(path));
     }
-    c->talk.place.directories = (struct acp_str_list){directories, list->count};
+    c->conversation.place.directories = (struct acp_str_list){directories, list->count};
     return EXIT_OK;
 }
 
@@ -270,14 +252,14 @@ static void write_text(struct acp_json_writer *w, const char *key, const char *t
  * What some agents take in the _meta of session/new: the system prompt, the number of turns, the
  * tools.  Others do not look at it.
  */
-static int write_meta(struct conversation *c, const struct conversation_options *options)
+static int write_meta(struct conversation_setup *c, const struct conversation_flags *options)
 {
     struct acp_buf meta;
     struct acp_json_writer w;
     bool claude = options->max_turns.given || options->allowed_tools;
     if (!options->system_prompt && !options->append_system_prompt && !claude)
         return EXIT_OK;
-    acp_buf_init(&meta, RECORD_MAX);
+    acp_buf_init(&meta, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &meta);
     acp_json_begin_object(&w);
     if (options->system_prompt) {
@@ -312,7 +294,7 @@ static int write_meta(struct conversation *c, const struct conversation_options 
     }
     acp_json_end_object(&w);
     struct acp_str copy = acp_arena_copy(&c->arena, acp_buf_view(&meta));
-    c->talk.session_meta = acp_raw_n(copy.ptr, copy.len);
+    c->conversation.session_meta = acp_raw_n(copy.ptr, copy.len);
     acp_buf_finish(&meta);
     return w.err || !copy.ptr ? EXIT_FAILED : EXIT_OK;
 }
@@ -323,9 +305,9 @@ static struct acp_str text_or(const char *flag, const char *configured)
     return text ? acp_str_from(text) : (struct acp_str){0};
 }
 
-static int make_session(struct conversation *c, const struct conversation_options *options)
+static int make_session(struct conversation_setup *c, const struct conversation_flags *options)
 {
-    struct talk_options *talk = &c->talk;
+    struct conversation_options *conversation = &c->conversation;
     struct acp_buf report;
     int status = read_settings(c, &options->set);
     if (!status)
@@ -343,53 +325,56 @@ static int make_session(struct conversation *c, const struct conversation_option
     }
     const char *model = config_text(c->config, CONFIG_MODEL);
     const char *mode = config_text(c->config, CONFIG_MODE);
-    talk->place.mcp_servers = config_mcp_servers(c->config);
-    talk->model = text_or(options->model, c->agent.model ? c->agent.model : model);
-    talk->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
-    talk->auth_method = text_or(NULL, c->agent.auth_method);
-    talk->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
-    talk->no_files = options->no_fs;
-    talk->no_terminals = options->no_terminal;
+    conversation->place.mcp_servers = config_mcp_servers(c->config);
+    conversation->model = text_or(options->model, c->agent.model ? c->agent.model : model);
+    conversation->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
+    conversation->auth_method = text_or(NULL, c->agent.auth_method);
+    conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
+    conversation->no_files = options->no_fs;
+    conversation->no_terminals = options->no_terminal;
     bool v2 = options->v2 || config_number(c->config, CONFIG_PROTOCOL) == 2;
-    talk->versions = v2 ? ACP_V1 | ACP_V2 : ACP_V1;
+    conversation->versions = v2 ? ACP_V1 | ACP_V2 : ACP_V1;
     int64_t start_ms = config_number(c->config, CONFIG_START_TIMEOUT);
-    talk->start_ms = start_ms > 0 ? (uint64_t) start_ms : 0;
+    conversation->start_ms = start_ms > 0 ? (uint64_t) start_ms : 0;
     const char *unasked = config_text(c->config, CONFIG_NON_INTERACTIVE);
     c->fail_unasked = options->without_terminal ? options->without_terminal == WITHOUT_TERMINAL_FAIL
                                                 : unasked && strcmp(unasked, "fail") == 0;
     return status;
 }
 
-int conversation_prepare(struct conversation *c, const struct invocation *invocation,
-                         const struct agent_options *agent,
-                         const struct conversation_options *options)
+int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
+                               const struct agent_flags *agent,
+                               const struct conversation_flags *options)
 {
-    int status = conversation_configure(c, agent);
+    int status = conversation_setup_configure(c, agent);
     if (!status)
         status = find_agent(c, invocation, agent);
     struct agent_start start;
     if (!status)
-        status = conversation_start(c, &c->agent, c->cwd, &start);
+        status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
     if (status)
         return status;
-    struct talk_options *talk = &c->talk;
-    talk->argv = start.argv;
-    talk->env = start.env;
-    talk->start_cwd = start.cwd;
-    talk->shown_argv = redact_arguments(&c->arena, c->agent.argv);
-    if (!talk->shown_argv)
+    struct conversation_options *conversation = &c->conversation;
+    agent_process_endpoint_init(&c->endpoint);
+    c->endpoint.argv = start.argv;
+    c->endpoint.env = start.env;
+    c->endpoint.cwd = start.cwd ? start.cwd : c->cwd;
+    c->starts_elsewhere = start.cwd != NULL;
+    conversation->endpoint = &c->endpoint.endpoint;
+    conversation->shown_argv = redact_arguments(&c->arena, c->agent.argv);
+    if (!conversation->shown_argv)
         return EXIT_FAILED;
-    talk->agent = acp_str_from(c->agent.name);
-    talk->place.cwd = acp_str_from(c->cwd);
+    conversation->agent = acp_str_from(c->agent.name);
+    conversation->place.cwd = acp_str_from(c->cwd);
     if (!options || !options->no_log)
-        talk->store_path = conversation_store_path(c);
+        c->store_path = conversation_setup_store_path(c);
     const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
     if (sync && strcmp(sync, "full") == 0)
-        talk->store_flags = STORE_FULL_SYNC;
+        c->store_flags = STORE_FULL_SYNC;
     store_new_id(c->id);
-    talk->session = acp_str_from(c->id);
+    conversation->session = acp_str_from(c->id);
     if (!options)
         return EXIT_OK;
-    status = conversation_make_rules(c, options);
+    status = conversation_setup_make_rules(c, options);
     return status ? status : make_session(c, options);
 }

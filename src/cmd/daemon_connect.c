@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "acp/io.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 
-int owner_find(struct conversation *c, const char *name, char ret_socket[OWNER_PATH_SIZE])
+int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[DAEMON_PATH_SIZE])
 {
     struct store_session session;
     struct acp_failure failure = {0};
@@ -20,19 +21,21 @@ int owner_find(struct conversation *c, const char *name, char ret_socket[OWNER_P
     if (!err)
         err = session_continue(c, &session);
     if (!err)
-        err = owner_socket_path(c->talk.session, ret_socket, &failure);
+        err = daemon_socket_path(c->conversation.session, ret_socket, &failure);
     if (err) {
-        complain("%s", *failure.message ? failure.message : acp_err_text(err));
+        err_message("%s", *failure.message ? failure.message : acp_err_text(err));
         return EXIT_FAILED;
     }
     return EXIT_OK;
 }
 
-static int launch(struct conversation *c, const char *socket, uint64_t ttl_ms,
+static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl_ms,
                   struct acp_failure *failure)
 {
-    struct owner_options options = {
-        .talk = c->talk,
+    struct daemon_options options = {
+        .conversation = c->conversation,
+        .store_path = c->store_path,
+        .store_flags = c->store_flags,
         .socket = socket,
         .ttl_ms = ttl_ms,
     };
@@ -40,7 +43,7 @@ static int launch(struct conversation *c, const char *socket, uint64_t ttl_ms,
     options.max_waiting = most > 0 ? (size_t) most : 0;
     for (int i = 0; i < PERMIT_COUNT; i++)
         options.policies[i] = c->policies[i];
-    return owner_launch(&options, failure);
+    return daemon_launch(&options, failure);
 }
 
 /*
@@ -51,7 +54,7 @@ static int launch(struct conversation *c, const char *socket, uint64_t ttl_ms,
 static int lock_launching(const char *socket)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[OWNER_PATH_SIZE + sizeof("launch.lock")];
+    char path[DAEMON_PATH_SIZE + sizeof("launch.lock")];
     const char *slash = strrchr(socket, '/');
     (void) snprintf(path, sizeof(path), "%.*s/launch.lock", (int) (slash - socket), socket);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -60,17 +63,17 @@ static int lock_launching(const char *socket)
     return fd;
 }
 
-int owner_visit(struct conversation *c, const char *socket, const uint64_t *ttl_ms, uv_loop_t *loop,
-                const struct visit_handler *handler, void *user, struct visit **ret,
-                struct acp_failure *failure)
+int daemon_connect(struct conversation_setup *c, const char *socket, const uint64_t *ttl_ms,
+                   uv_loop_t *loop, const struct daemon_client_handler *handler, void *user,
+                   struct daemon_client **ret, struct acp_failure *failure)
 {
-    /* An owner that is ending has the session for a moment after its door is closed. */
+    /* An owner that is ending has the session for a moment after its listener is closed. */
     enum { TRIES = 100, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
-    int err = visit_new(loop, socket, handler, user, ret);
+    int err = daemon_client_new(loop, socket, handler, user, ret);
     for (int i = 0; err == ACP_ERR_CLOSED && ttl_ms && i < TRIES; i++) {
         int lock = lock_launching(socket);
-        err = visit_new(loop, socket, handler, user, ret);
+        err = daemon_client_new(loop, socket, handler, user, ret);
         bool launched = err == ACP_ERR_CLOSED;
         if (launched)
             err = launch(c, socket, *ttl_ms, failure);
@@ -82,7 +85,7 @@ int owner_visit(struct conversation *c, const char *socket, const uint64_t *ttl_
             return err;
         if (err)
             (void) nanosleep(&pause, NULL);
-        err = visit_new(loop, socket, handler, user, ret);
+        err = daemon_client_new(loop, socket, handler, user, ret);
     }
     if (err && !(err == ACP_ERR_CLOSED && *failure->message))
         (void) snprintf(failure->message, sizeof(failure->message), "%s", acp_io_err_text(err));

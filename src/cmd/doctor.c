@@ -1,5 +1,5 @@
 /*
- * acp doctor - looks whether everything is as it should be, and says what to mend.
+ * acp doctor - looks whether everything is as it should be, and says what to fix.
  *
  * Each thing that is looked at gives one finding: good, worth knowing, or bad; with what was found
  * and, where it is bad, what to do.  Agents that are installed are started, all at once, and asked
@@ -28,7 +28,7 @@
 #include "store/store.h"
 
 struct doctor_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     bool no_start;
 };
 
@@ -39,7 +39,7 @@ static const char *const finding_words[] = {"ok", "note", "bad"};
 
 struct doctor {
     const struct doctor_options *options;
-    struct conversation conversation;
+    struct conversation_setup setup;
     uv_loop_t loop;
     const char *only; /* the agent that was asked about, or NULL */
     size_t bad;
@@ -55,7 +55,7 @@ static void write_text(struct acp_json_writer *w, const char *name, const char *
 }
 
 ACP_PRINTF(5, 6)
-static void found(struct doctor *doctor, enum finding finding, const char *what, const char *mend,
+static void found(struct doctor *doctor, enum finding finding, const char *what, const char *fix,
                   const char *format, ...)
 {
     char detail[1000];
@@ -64,7 +64,7 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
     (void) vsnprintf(detail, sizeof(detail), format, args);
     va_end(args);
     doctor->bad += finding == FINDING_BAD;
-    if (doctor->conversation.format == FORMAT_JSON) {
+    if (doctor->setup.format == SHOW_JSON) {
         struct acp_buf line;
         struct acp_json_writer w;
         acp_buf_init(&line, (size_t) 64 * 1024);
@@ -73,16 +73,16 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
         write_text(&w, "what", what);
         write_text(&w, "finding", finding_words[finding]);
         write_text(&w, "detail", detail);
-        if (mend)
-            write_text(&w, "mend", mend);
+        if (fix)
+            write_text(&w, "fix", fix);
         acp_json_end_object(&w);
         if (!w.err)
             out_json_line(acp_buf_view(&line));
         acp_buf_finish(&line);
-    } else if (doctor->conversation.format == FORMAT_TEXT || finding == FINDING_BAD) {
+    } else if (doctor->setup.format == SHOW_TEXT || finding == FINDING_BAD) {
         out_row("%-5s %s: %s", finding_words[finding], what, detail);
-        if (mend)
-            out_row("      %s", mend);
+        if (fix)
+            out_row("      %s", fix);
     }
     (void) out_flush();
 }
@@ -93,8 +93,8 @@ static void look_at_configuration(struct doctor *doctor)
 {
     struct config *config = NULL;
     struct acp_buf report;
-    struct config_options strict = {.cwd = doctor->conversation.cwd, .strict = true};
-    const char *file = config_user_file(doctor->conversation.config);
+    struct config_options strict = {.cwd = doctor->setup.cwd, .strict = true};
+    const char *file = config_user_file(doctor->setup.config);
     acp_buf_init(&report, CONFIG_MAX_REPORT);
     int err = config_load(&strict, &config, &report);
     if (!file)
@@ -121,7 +121,7 @@ static int count_session(const struct store_session *session, void *user)
 
 static void look_at_store(struct doctor *doctor)
 {
-    const char *path = conversation_store_path(&doctor->conversation);
+    const char *path = conversation_setup_store_path(&doctor->setup);
     struct acp_failure failure = {0};
     struct store_filter all = {0};
     struct store *store = NULL;
@@ -211,7 +211,7 @@ static void list_keyless(struct doctor *doctor, const struct model_offer *offers
 /* Which model would answer, where, and why; never a key. */
 static void on_model(struct model_find *find, const struct model_choice *choice, void *user)
 {
-    const char *named = config_text(((struct doctor *) user)->conversation.config, CONFIG_MODEL);
+    const char *named = config_text(((struct doctor *) user)->setup.config, CONFIG_MODEL);
     const struct model_settings *settings = &choice->settings;
     struct acp_str place = http_place(acp_str_from(settings->base_url ? settings->base_url : ""));
     (void) find;
@@ -249,7 +249,7 @@ static void look_at_model(struct doctor *doctor, const struct model_sources *sou
 
 static void look_at_providers(struct doctor *doctor)
 {
-    struct conversation *c = &doctor->conversation;
+    struct conversation_setup *c = &doctor->setup;
     struct model_sources sources = {.environment = keys_environment()};
     struct model_offer *offers = NULL;
     size_t count = 0;
@@ -287,11 +287,11 @@ static void on_timer_closed(uv_handle_t *handle)
     free(patient);
 }
 
-static void tell(struct patient *patient, enum finding finding, const char *mend,
+static void tell(struct patient *patient, enum finding finding, const char *fix,
                  const char *sentence)
 {
     if (!patient->told)
-        found(patient->doctor, finding, patient->label, mend, "%s", sentence);
+        found(patient->doctor, finding, patient->label, fix, "%s", sentence);
     patient->told = true;
     (void) uv_timer_stop(&patient->timer);
     acp_agent_process_stop(patient->process);
@@ -341,7 +341,7 @@ static void start_agent(struct doctor *doctor, const struct agent_command *comma
 {
     struct acp_failure failure = {0};
     struct agent_start start;
-    if (conversation_start(&doctor->conversation, command, doctor->conversation.cwd, &start))
+    if (conversation_setup_start_agent(&doctor->setup, command, doctor->setup.cwd, &start))
         return;
     struct patient *patient = calloc(1, sizeof(*patient));
     if (!patient)
@@ -400,7 +400,7 @@ static void look_at_agents(struct doctor *doctor)
     struct acp_reaper *reaper = NULL;
     acp_buf_init(&why, 4096);
     (void) acp_reaper_new(&doctor->loop, &reaper);
-    if (agents_list(doctor->conversation.config, look_at_agent, doctor, &why))
+    if (agents_list(doctor->setup.config, look_at_agent, doctor, &why))
         found(doctor, FINDING_BAD, "agents", "see registry in the configuration", "%.*s",
               (int) why.len, why.len ? why.data + why.start : "");
     else if (!doctor->agents)
@@ -417,9 +417,9 @@ static void look_at_agents(struct doctor *doctor)
 static int run(const struct invocation *invocation)
 {
     struct doctor doctor = {.options = invocation->options, .only = invocation->agent};
-    int status = conversation_configure(&doctor.conversation, &doctor.options->agent);
+    int status = conversation_setup_configure(&doctor.setup, &doctor.options->agent);
     if (status || uv_loop_init(&doctor.loop)) {
-        conversation_finish(&doctor.conversation);
+        conversation_setup_finish(&doctor.setup);
         return status ? status : EXIT_FAILED;
     }
     look_at_configuration(&doctor);
@@ -430,7 +430,7 @@ static int run(const struct invocation *invocation)
     look_at_agents(&doctor);
     (void) uv_run(&doctor.loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&doctor.loop);
-    conversation_finish(&doctor.conversation);
+    conversation_setup_finish(&doctor.setup);
     return doctor.bad ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -445,7 +445,7 @@ static const struct option rows[] = {
 
 static const struct option_group groups[] = {
     {rows, 0},
-    {agent_option_rows, offsetof(struct doctor_options, agent)},
+    {agent_flag_rows, offsetof(struct doctor_options, agent)},
     {0},
 };
 
@@ -456,7 +456,7 @@ static const struct exit_status statuses[] = {
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "look whether everything is as it should be, and say what to mend",
+    .summary = "look whether everything is as it should be, and say what to fix",
     .description =
         "Looks at the configuration, the session log, the sandbox, the terminal, the providers of "
         "models that have a key and the model that *acp agent* begins with, and the agents: those "

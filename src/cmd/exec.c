@@ -12,180 +12,207 @@
 #include "cmd/prompt_run.h"
 
 struct exec_options {
-    struct agent_options agent;
-    struct conversation_options conversation;
+    struct agent_flags agent;
+    struct conversation_flags conversation;
 };
 
 /* How long an agent has to stop after Ctrl-C. */
 enum { GRACE_MS = 2500 };
 
 struct exec {
-    struct asking asking;
+    struct prompt_run run;
     const struct exec_options *options;
     struct acp_reaper *reaper;
-    struct talk *talk;
+    struct store_writer *writer; /* NULL: no log is kept */
+    struct conversation *conversation;
+    struct subscriber *subscriber;
     uint64_t tries;
 };
 
-/* ---- What the talk tells --------------------------------------------------------------------- */
-
-static void on_record(struct talk *talk, const struct record *record, void *user)
-{
-    struct exec *exec = user;
-    (void) talk;
-    front_record(exec->asking.front, record);
-}
-
-/* Nobody reads what we write: there is nothing left to do. */
-static void on_shown(struct talk *talk, void *user)
-{
-    struct exec *exec = user;
-    if (!front_flush(exec->asking.front) && exec->asking.status == EXIT_OK) {
-        exec->asking.status = EXIT_FAILED;
-        talk_stop(talk);
-    }
-}
-
-static void on_question(struct talk *talk, const struct talk_question *question, void *user)
-{
-    struct exec *exec = user;
-    (void) talk;
-    front_question(exec->asking.front, question);
-}
-
-static void on_question_gone(struct talk *talk, uint64_t number, void *user)
-{
-    struct exec *exec = user;
-    (void) talk;
-    front_question_gone(exec->asking.front, number);
-}
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static int prompt(struct exec *exec)
 {
-    struct talk_prompt_options options = {
-        .timeout_ms = asking_timeout(&exec->asking),
-        .nobody = !front_has_person(exec->asking.front),
+    struct prompt_options options = {
+        .timeout_ms = prompt_run_timeout(&exec->run),
+        .nobody = !terminal_front_has_person(exec->run.front),
     };
     exec->tries++;
-    return talk_prompt(exec->talk, asking_body(&exec->asking), &options, NULL);
+    return conversation_prompt(exec->conversation, prompt_run_body(&exec->run), &options, NULL);
 }
 
-/* The agent's own error may pass; an agent that cannot be started will not start the next time. */
-static bool is_worth_another_try(const struct exec *exec, const struct talk_end *end)
+/* An error of the agent may pass; an agent that cannot be started will not start the next time. */
+static bool is_worth_another_try(const struct exec *exec, const struct prompt_end *end)
 {
-    return end->kind == TALK_REFUSED && exec->tries <= exec->options->conversation.retries.value &&
-           !front_interrupted(exec->asking.front) &&
-           !show_answer(front_show(exec->asking.front)).len;
+    return end->kind == PROMPT_REFUSED &&
+           exec->tries <= exec->options->conversation.retries.value &&
+           !terminal_front_interrupted(exec->run.front) &&
+           !show_answer(terminal_front_show(exec->run.front)).len;
 }
 
-static void on_ended(struct talk *talk, uint64_t request, const struct talk_end *end, void *user)
+static void end_turn(struct exec *exec, const struct prompt_end *end)
 {
-    struct exec *exec = user;
-    (void) request;
-    bool again = is_worth_another_try(exec, end) || asking_ended(&exec->asking, end);
+    bool again = is_worth_another_try(exec, end) || prompt_run_ended(&exec->run, end);
     if (again && prompt(exec) == 0)
         return;
-    (void) show_turn_end(front_show(exec->asking.front));
-    talk_stop(talk);
+    (void) show_turn_end(terminal_front_show(exec->run.front));
+    conversation_stop(exec->conversation);
 }
 
-static void on_stopped(struct talk *talk, void *user)
+static void on_event(struct subscriber *s, const struct session_event *event, void *user)
 {
     struct exec *exec = user;
-    talk_free(talk);
-    exec->talk = NULL;
+    struct prompt_end end;
+    struct acp_arena arena;
+    (void) s;
+    terminal_front_event(exec->run.front, event);
+    acp_arena_init(&arena, 0);
+    if (prompt_end_read(event, &arena, &end))
+        end_turn(exec, &end);
+    acp_arena_finish(&arena);
+}
+
+/* If nobody reads our output, there is nothing left to do. */
+static void on_caught_up(struct subscriber *s, void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    if (!terminal_front_flush(exec->run.front) && exec->run.status == EXIT_OK) {
+        exec->run.status = EXIT_FAILED;
+        conversation_stop(exec->conversation);
+    }
+}
+
+static void on_question(struct subscriber *s, const struct permission_question *question,
+                        void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    terminal_front_question(exec->run.front, question);
+}
+
+static void on_question_gone(struct subscriber *s, uint64_t number, void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    terminal_front_question_gone(exec->run.front, number);
+}
+
+static void on_stopped(struct conversation *conversation, void *user)
+{
+    struct exec *exec = user;
+    conversation_free(conversation);
+    exec->conversation = NULL;
+    if (exec->writer)
+        store_writer_close(exec->writer, NULL, NULL);
     acp_reaper_free(exec->reaper);
-    front_close(exec->asking.front);
+    terminal_front_close(exec->run.front);
 }
 
-static void on_errors(struct talk *talk, struct acp_str line, void *user)
+static void on_stderr(struct conversation *conversation, struct acp_str line, void *user)
 {
     struct exec *exec = user;
-    (void) talk;
+    (void) conversation;
     /* The built-in agent has little to say there, and it is for people: which model it found. */
-    if (exec->options->agent.verbose || exec->asking.conversation.own_agent)
-        err_printf("%s: %.*s\n", exec->asking.conversation.agent.name, (int) line.len, line.ptr);
+    if (exec->options->agent.verbose || exec->run.setup.own_agent)
+        err_printf("%s: %.*s\n", exec->run.setup.agent.name, (int) line.len, line.ptr);
 }
 
-/* ---- What the person says -------------------------------------------------------------------- */
+/* ---- The person ------------------------------------------------------------------------------ */
 
 static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
     struct exec *exec = user;
-    (void) talk_answer(exec->talk, number, option);
+    (void) conversation_answer(exec->conversation, number, option, (struct acp_str){0});
 }
 
 static void on_interrupt(bool again, void *user)
 {
     struct exec *exec = user;
-    exec->asking.status = EXIT_INTERRUPTED;
-    if (!exec->talk)
+    exec->run.status = EXIT_INTERRUPTED;
+    if (!exec->conversation)
         return;
-    if (again || !talk_cancel(exec->talk, GRACE_MS))
-        talk_stop(exec->talk);
+    if (again || !conversation_cancel(exec->conversation, GRACE_MS))
+        conversation_stop(exec->conversation);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
+static int open_conversation(struct exec *exec)
+{
+    static const struct conversation_handler handler = {.stopped = on_stopped,
+                                                        .agent_stderr = on_stderr};
+    static const struct subscriber_handler sink = {.event = on_event,
+                                                   .caught_up = on_caught_up,
+                                                   .question = on_question,
+                                                   .question_gone = on_question_gone};
+    struct conversation_setup *setup = &exec->run.setup;
+    const struct store_writer_options writer = {.path = setup->store_path,
+                                                .flags = setup->store_flags | STORE_CREATE};
+    int err = 0;
+    if (setup->store_path)
+        err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
+    setup->conversation.close_session = true;
+    /* What it shows is what it has just done, so it needs nothing from the log. */
+    if (!err)
+        err = conversation_new(&exec->run.loop, &setup->conversation, exec->writer, NULL, &handler,
+                               exec, &exec->conversation);
+    if (!err)
+        err = conversation_subscribe(exec->conversation, CONVERSATION_NEW_EVENTS, &sink, exec,
+                                     &exec->subscriber);
+    return err;
+}
+
 static int start(struct exec *exec)
 {
-    static const struct talk_handler handler = {
-        .record = on_record,
-        .shown = on_shown,
-        .question = on_question,
-        .question_gone = on_question_gone,
-        .ended = on_ended,
-        .stopped = on_stopped,
-    };
-    static const struct front_handler front_handler = {.answer = on_answer,
-                                                       .interrupt = on_interrupt};
-    exec->asking.conversation.talk.errors = on_errors;
-    exec->asking.conversation.talk.close_session = true;
-    int err = asking_open(&exec->asking, exec->options->agent.verbose, &front_handler, exec);
+    static const struct terminal_front_handler front_handler = {.answer = on_answer,
+                                                                .interrupt = on_interrupt};
+    int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
     if (!err)
-        err = talk_new(&exec->asking.loop, &exec->asking.conversation.talk, &handler, exec,
-                       &exec->talk);
+        err = open_conversation(exec);
     if (!err)
         err = prompt(exec);
     if (!err)
-        (void) acp_reaper_new(&exec->asking.loop, &exec->reaper);
+        (void) acp_reaper_new(&exec->run.loop, &exec->reaper);
     return err;
 }
 
 static int run_loop(struct exec *exec)
 {
-    struct asking *asking = &exec->asking;
-    if (uv_loop_init(&asking->loop))
+    struct prompt_run *run = &exec->run;
+    if (uv_loop_init(&run->loop))
         return EXIT_FAILED;
     int err = start(exec);
     if (err) {
-        complain("%s", acp_io_err_text(err));
-        asking->status = EXIT_FAILED;
-        talk_free(exec->talk);
-        if (asking->front)
-            front_close(asking->front);
+        err_message("%s", acp_io_err_text(err));
+        run->status = EXIT_FAILED;
+        conversation_free(exec->conversation);
+        if (exec->writer)
+            store_writer_close(exec->writer, NULL, NULL);
+        if (run->front)
+            terminal_front_close(run->front);
     }
-    (void) uv_run(&asking->loop, UV_RUN_DEFAULT);
-    (void) uv_loop_close(&asking->loop);
-    return asking_close(asking);
+    (void) uv_run(&run->loop, UV_RUN_DEFAULT);
+    (void) uv_loop_close(&run->loop);
+    return prompt_run_close(run);
 }
 
 static int run(const struct invocation *invocation)
 {
     struct exec exec = {.options = invocation->options};
-    int status =
-        asking_prepare(&exec.asking, invocation, &exec.options->agent, &exec.options->conversation);
+    int status = prompt_run_prepare(&exec.run, invocation, &exec.options->agent,
+                                    &exec.options->conversation);
     if (!status)
         status = run_loop(&exec);
-    asking_finish(&exec.asking);
+    prompt_run_finish(&exec.run);
     return status;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static const struct option_group groups[] = {
-    {conversation_option_rows, offsetof(struct exec_options, conversation)},
-    {agent_option_rows, offsetof(struct exec_options, agent)},
+    {conversation_flag_rows, offsetof(struct exec_options, conversation)},
+    {agent_flag_rows, offsetof(struct exec_options, agent)},
     {0},
 };
 
@@ -213,11 +240,11 @@ const struct command command_exec = {
         "answer is no. A yes is for exactly what was shown, once; see PERMISSIONS. Ctrl-C asks the "
         "agent to stop, and ends it when it does not; a second one ends it at once.\n\n"
         "The session is kept in the log (see *acp-sessions*(1)) unless *--no-log* is given.",
-    .arguments = asking_arguments,
+    .arguments = prompt_run_arguments,
     .options = groups,
     .options_size = sizeof(struct exec_options),
     .examples = examples,
-    .statuses = asking_statuses,
+    .statuses = prompt_run_statuses,
     .agent = AGENT_ARGUMENT,
     .run = run,
 };

@@ -16,7 +16,7 @@
 /* After so many wrong answers the agent will not get it right. */
 enum { MAX_ASKS = 3 };
 
-struct answer {
+struct output_schema {
     struct schema *schema;
     struct acp_buf wish;
     struct acp_buf faults; /* what is wrong with the last one, a line each; empty: it is good */
@@ -24,111 +24,111 @@ struct answer {
     unsigned asks;
 };
 
-int answer_new(const char *schema_file, struct answer **ret, struct acp_str *ret_wish)
+int output_schema_new(const char *schema_file, struct output_schema **ret, struct acp_str *ret_wish)
 {
     struct acp_failure failure = {0};
     struct acp_buf text;
-    struct answer *answer = calloc(1, sizeof(*answer));
-    if (!answer)
+    struct output_schema *output = calloc(1, sizeof(*output));
+    if (!output)
         return EXIT_FAILED;
-    *ret = answer;
-    acp_buf_init(&text, PLACES_MAX_FILE);
-    acp_buf_init(&answer->wish, RECORD_MAX);
-    acp_buf_init(&answer->faults, (size_t) 64 * 1024);
-    acp_buf_init(&answer->value, RECORD_MAX);
+    *ret = output;
+    acp_buf_init(&text, PATHS_MAX_FILE);
+    acp_buf_init(&output->wish, EVENT_MAX_BYTES);
+    acp_buf_init(&output->faults, (size_t) 64 * 1024);
+    acp_buf_init(&output->value, EVENT_MAX_BYTES);
     int status = EXIT_OK;
-    int err = places_read_file(schema_file, &text);
+    int err = paths_read_file(schema_file, &text);
     if (err) {
-        complain("--schema %s: %s", schema_file, strerror(-err));
+        err_message("--schema %s: %s", schema_file, strerror(-err));
         status = EXIT_USAGE;
-    } else if (schema_compile(acp_raw_n(text.data + text.start, text.len), &answer->schema,
+    } else if (schema_compile(acp_raw_n(text.data + text.start, text.len), &output->schema,
                               &failure)) {
-        complain("--schema %s: %s%s%s", schema_file, failure.path, *failure.path ? ": " : "",
-                 failure.message);
+        err_message("--schema %s: %s%s%s", schema_file, failure.path, *failure.path ? ": " : "",
+                    failure.message);
         status = EXIT_USAGE;
-    } else if (acp_buf_printf(&answer->wish,
+    } else if (acp_buf_printf(&output->wish,
                               "Give your final answer as JSON alone, without any other text. It "
                               "must be valid by this JSON Schema:\n%.*s",
                               (int) text.len, text.data + text.start)) {
         status = EXIT_FAILED;
     }
     acp_buf_finish(&text);
-    *ret_wish = acp_buf_view(&answer->wish);
+    *ret_wish = acp_buf_view(&output->wish);
     return status;
 }
 
-void answer_free(struct answer *answer)
+void output_schema_free(struct output_schema *output)
 {
-    if (!answer)
+    if (!output)
         return;
-    schema_free(answer->schema);
-    acp_buf_finish(&answer->wish);
-    acp_buf_finish(&answer->faults);
-    acp_buf_finish(&answer->value);
-    free(answer);
+    schema_free(output->schema);
+    acp_buf_finish(&output->wish);
+    acp_buf_finish(&output->faults);
+    acp_buf_finish(&output->value);
+    free(output);
 }
 
 static void note_fault(struct acp_str path, struct acp_str message, void *user)
 {
-    struct answer *answer = user;
-    (void) acp_buf_append_str(&answer->faults, acp_str_from("- "));
-    (void) acp_buf_append_str(&answer->faults, path);
-    (void) acp_buf_append_str(&answer->faults, acp_str_from(path.len ? ": " : ""));
-    (void) acp_buf_append_str(&answer->faults, message);
-    (void) acp_buf_append_str(&answer->faults, acp_str_from("\n"));
+    struct output_schema *output = user;
+    (void) acp_buf_append_str(&output->faults, acp_str_from("- "));
+    (void) acp_buf_append_str(&output->faults, path);
+    (void) acp_buf_append_str(&output->faults, acp_str_from(path.len ? ": " : ""));
+    (void) acp_buf_append_str(&output->faults, message);
+    (void) acp_buf_append_str(&output->faults, acp_str_from("\n"));
 }
 
 /* Finds the JSON and what is wrong with it. */
-static void judge(struct answer *answer, struct acp_str said)
+static void judge(struct output_schema *output, struct acp_str said)
 {
     struct acp_failure failure = {0};
     struct acp_raw value;
-    acp_buf_clear(&answer->faults);
-    acp_buf_clear(&answer->value);
+    acp_buf_clear(&output->faults);
+    acp_buf_clear(&output->value);
     int err = schema_answer(said, &value, &failure);
     if (!err) {
-        (void) acp_buf_append(&answer->value, value.ptr, value.len);
-        err = schema_check(answer->schema, value, note_fault, answer);
+        (void) acp_buf_append(&output->value, value.ptr, value.len);
+        err = schema_check(output->schema, value, note_fault, output);
     }
     if (err < 0)
         note_fault(acp_str_from(""),
-                   acp_str_from(*failure.message ? failure.message : acp_err_text(err)), answer);
+                   acp_str_from(*failure.message ? failure.message : acp_err_text(err)), output);
 }
 
-bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf *body)
+bool output_schema_retry(struct output_schema *output, struct acp_str said, struct acp_buf *body)
 {
     struct acp_buf text;
     struct acp_content_block block;
-    judge(answer, said);
-    if (!answer->faults.len || ++answer->asks >= MAX_ASKS)
+    judge(output, said);
+    if (!output->faults.len || ++output->asks >= MAX_ASKS)
         return false;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = acp_buf_printf(&text,
                              "That answer cannot be used:\n%.*sGive the whole answer again, as "
                              "JSON alone that is valid by the schema.",
-                             (int) answer->faults.len, answer->faults.data + answer->faults.start);
+                             (int) output->faults.len, output->faults.data + output->faults.start);
     acp_content_block_init_text(&block, acp_buf_view(&text));
     if (!err)
-        err = record_write_prompt(&block, 1, body, NULL);
+        err = event_write_prompt(&block, 1, body, NULL);
     acp_buf_finish(&text);
     return !err;
 }
 
-int answer_status(const struct answer *answer)
+int output_schema_status(const struct output_schema *output)
 {
-    if (!answer->faults.len)
+    if (!output->faults.len)
         return EXIT_OK;
-    complain("the answer is not valid by the schema:");
-    err_text(acp_buf_view(&answer->faults));
+    err_message("the answer is not valid by the schema:");
+    err_text(acp_buf_view(&output->faults));
     return EXIT_FAILED;
 }
 
-struct acp_str answer_value(const struct answer *answer)
+struct acp_str output_schema_value(const struct output_schema *output)
 {
-    return answer->faults.len ? acp_str_from(NULL) : acp_buf_view(&answer->value);
+    return output->faults.len ? acp_str_from(NULL) : acp_buf_view(&output->value);
 }
 
-int answer_write(struct output_file *file, const char *path, struct acp_str text)
+int output_file_write_answer(struct output_file *file, const char *path, struct acp_str text)
 {
     int fd = output_file_begin(file);
     int err = fd < 0 ? fd : acp_write_all(fd, text);
@@ -136,6 +136,6 @@ int answer_write(struct output_file *file, const char *path, struct acp_str text
         err = acp_write_all(fd, acp_str_from("\n"));
     err = fd < 0 ? fd : output_file_end(file, err);
     if (err)
-        complain("--output %s: %s", path, strerror(-err));
+        err_message("--output %s: %s", path, strerror(-err));
     return err ? EXIT_FAILED : EXIT_OK;
 }

@@ -7,27 +7,28 @@
 
 #include "cmd/output_file.h"
 
-struct answer;
+struct output_schema;
 
 /*
  * Reads the schema.  ret_wish is what the agent is told about it with the prompt; it lives as long
  * as the answer.  Prints what is wrong and returns the exit status.
  */
-int answer_new(const char *schema_file, struct answer **ret, struct acp_str *ret_wish);
+int output_schema_new(const char *schema_file, struct output_schema **ret,
+                      struct acp_str *ret_wish);
 /* Takes NULL. */
-void answer_free(struct answer *answer);
+void output_schema_free(struct output_schema *output);
 
 /*
  * Looks at what the agent said.  True when it is to be asked again: the body of that prompt is
  * appended then.  False when the answer is good, or when it was asked often enough.
  */
-bool answer_ask_again(struct answer *answer, struct acp_str said, struct acp_buf *body);
+bool output_schema_retry(struct output_schema *output, struct acp_str said, struct acp_buf *body);
 /* EXIT_OK when the answer is good; otherwise says what is wrong with it. */
-int answer_status(const struct answer *answer);
+int output_schema_status(const struct output_schema *output);
 /* The JSON, without what was said around it; empty when the answer is not good. */
-struct acp_str answer_value(const struct answer *answer);
+struct acp_str output_schema_value(const struct output_schema *output);
 
 /* Writes the answer to the file, whose name is for the complaint when that fails. */
-int answer_write(struct output_file *file, const char *path, struct acp_str text);
+int output_file_write_answer(struct output_file *file, const char *path, struct acp_str text);
 
 #endif

@@ -12,118 +12,120 @@
 #include "cmd/daemon_connect.h"
 #include "cmd/prompt_run.h"
 #include "config/paths.h"
+#include "json/members.h"
 
-struct prompt_options {
-    struct agent_options agent;
-    struct conversation_options conversation;
-    struct session_options session;
-    struct queue_options queue;
+struct prompt_command_options {
+    struct agent_flags agent;
+    struct conversation_flags conversation;
+    struct session_flags session;
+    struct queue_flags queue;
 };
 
 enum { TTL_DEFAULT_MS = 300 * 1000 };
 
 struct prompt {
-    struct asking asking;
-    const struct prompt_options *options;
-    char socket[OWNER_PATH_SIZE];
-    struct visit *visit;
+    struct prompt_run run;
+    const struct prompt_command_options *options;
+    char socket[DAEMON_PATH_SIZE];
+    struct daemon_client *client;
 };
 
 static void leave(struct prompt *prompt)
 {
-    visit_free(prompt->visit);
-    prompt->visit = NULL;
-    front_close(prompt->asking.front);
+    daemon_client_free(prompt->client);
+    prompt->client = NULL;
+    terminal_front_close(prompt->run.front);
 }
 
 /* ---- What the owner says --------------------------------------------------------------------- */
 
-static void on_record(struct visit *visit, const struct record *record, void *user)
+static void on_event(struct daemon_client *client, const struct session_event *event, void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
-    front_record(prompt->asking.front, record);
-    if (front_flush(prompt->asking.front))
+    (void) client;
+    terminal_front_event(prompt->run.front, event);
+    if (terminal_front_flush(prompt->run.front))
         return;
-    /* Nobody reads what we write; the turn goes on at its owner. */
-    prompt->asking.status = EXIT_FAILED;
+    /* Nobody reads what we write; the turn goes on at its daemon. */
+    prompt->run.status = EXIT_FAILED;
     leave(prompt);
 }
 
-static void on_queued(struct visit *visit, uint64_t request, uint64_t ahead, void *user)
+static void on_queued(struct daemon_client *client, uint64_t request, uint64_t ahead, void *user)
 {
     struct prompt *prompt = user;
     char line[80];
-    (void) visit;
+    (void) client;
     (void) request;
     (void) snprintf(line, sizeof(line), "[queued] behind %llu other prompt%s",
                     (unsigned long long) ahead, ahead == 1 ? "" : "s");
-    (void) show_note(front_show(prompt->asking.front), acp_str_from(line));
-    (void) front_flush(prompt->asking.front);
+    (void) show_note(terminal_front_show(prompt->run.front), acp_str_from(line));
+    (void) terminal_front_flush(prompt->run.front);
 }
 
-static void on_question(struct visit *visit, const struct talk_question *question, void *user)
+static void on_question(struct daemon_client *client, const struct permission_question *question,
+                        void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
-    front_question(prompt->asking.front, question);
+    (void) client;
+    terminal_front_question(prompt->run.front, question);
 }
 
-static void on_question_gone(struct visit *visit, uint64_t number, void *user)
+static void on_question_gone(struct daemon_client *client, uint64_t number, void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
-    front_question_gone(prompt->asking.front, number);
+    (void) client;
+    terminal_front_question_gone(prompt->run.front, number);
 }
 
 static int send_prompt(struct prompt *prompt);
 
-static void on_done(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                    void *user)
+static void on_done(struct daemon_client *client, int err, struct acp_raw result,
+                    struct acp_str why, void *user)
 {
     struct prompt *prompt = user;
     struct acp_arena arena;
-    struct talk_end end = {.kind = TALK_REFUSED, .message = why};
+    struct prompt_end end = {.kind = PROMPT_REFUSED, .message = why};
     uint64_t request = 0;
-    (void) visit;
+    (void) client;
     acp_arena_init(&arena, 0);
-    if (!err && wire_read_end(result, &arena, &request, &end))
-        end.message = acp_str_from("the owner of the session is of another version of acp");
-    bool again = asking_ended(&prompt->asking, &end);
+    if (!err && daemon_read_end(result, &arena, &request, &end))
+        end.message = acp_str_from("the daemon of the session is of another version of acp");
+    bool again = prompt_run_ended(&prompt->run, &end);
     acp_arena_finish(&arena);
     if (again && send_prompt(prompt) == 0)
         return;
-    (void) show_turn_end(front_show(prompt->asking.front));
+    (void) show_turn_end(terminal_front_show(prompt->run.front));
     leave(prompt);
 }
 
 /* --no-wait: it is in the queue, and that is all we wanted. */
-static void on_placed(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                      void *user)
+static void on_placed(struct daemon_client *client, int err, struct acp_raw result,
+                      struct acp_str why, void *user)
 {
     struct prompt *prompt = user;
     uint64_t request = 0;
-    (void) visit;
-    (void) wire_read_number(result, "request", &request);
-    struct acp_str id = prompt->asking.conversation.talk.session;
+    (void) client;
+    (void) acp_json_member_u64(result, "turn", &request);
+    struct acp_str id = prompt->run.setup.conversation.session;
     if (err) {
-        complain("%.*s", (int) why.len, why.ptr);
-        prompt->asking.status = EXIT_FAILED;
-    } else if (prompt->asking.conversation.format == FORMAT_JSON) {
+        err_message("%.*s", (int) why.len, why.ptr);
+        prompt->run.status = EXIT_FAILED;
+    } else if (prompt->run.setup.format == SHOW_JSON) {
         out_printf("{\"action\":\"prompt_queued\",\"session\":\"%.*s\",\"request\":%llu}\n",
                    (int) id.len, id.ptr, (unsigned long long) request);
-    } else if (prompt->asking.conversation.format == FORMAT_TEXT) {
+    } else if (prompt->run.setup.format == SHOW_TEXT) {
         out_printf("[queued] %llu\n", (unsigned long long) request);
     }
     leave(prompt);
 }
 
-static void on_gone(struct visit *visit, void *user)
+static void on_gone(struct daemon_client *client, void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
-    if (prompt->asking.status == EXIT_OK)
-        prompt->asking.status = EXIT_FAILED;
+    (void) client;
+    if (prompt->run.status == EXIT_OK)
+        prompt->run.status = EXIT_FAILED;
     leave(prompt);
 }
 
@@ -132,15 +134,16 @@ static void on_gone(struct visit *visit, void *user)
 static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
     struct prompt *prompt = user;
-    visit_answer(prompt->visit, number, option);
+    daemon_client_answer(prompt->client, number, option);
 }
 
 /* The owner cancels the turn and tells its end; who cannot wait leaves. */
 static void on_interrupt(bool again, void *user)
 {
     struct prompt *prompt = user;
-    prompt->asking.status = EXIT_INTERRUPTED;
-    if (prompt->visit && (again || visit_ask(prompt->visit, "owner/give-up", NULL, NULL)))
+    prompt->run.status = EXIT_INTERRUPTED;
+    if (prompt->client &&
+        (again || daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL)))
         leave(prompt);
 }
 
@@ -148,55 +151,55 @@ static void on_interrupt(bool again, void *user)
 
 static int send_prompt(struct prompt *prompt)
 {
-    struct wire_prompt wire = {
-        .body = asking_body(&prompt->asking),
-        .timeout_ms = asking_timeout(&prompt->asking),
-        .permit = prompt->asking.conversation.permit,
-        .ask = front_has_person(prompt->asking.front),
+    struct prompt_request wire = {
+        .body = prompt_run_body(&prompt->run),
+        .timeout_ms = prompt_run_timeout(&prompt->run),
+        .permit = prompt->run.setup.permit,
+        .ask = terminal_front_has_person(prompt->run.front),
         .wait = !prompt->options->queue.no_wait,
     };
-    return visit_prompt(prompt->visit, &wire, wire.wait ? on_done : on_placed, prompt);
+    return daemon_client_prompt(prompt->client, &wire, wire.wait ? on_done : on_placed, prompt);
 }
 
 static int start(struct prompt *prompt, struct acp_failure *failure)
 {
-    static const struct visit_handler handler = {
-        .record = on_record,
+    static const struct daemon_client_handler handler = {
+        .event = on_event,
         .queued = on_queued,
         .question = on_question,
         .question_gone = on_question_gone,
         .gone = on_gone,
     };
-    static const struct front_handler front_handler = {.answer = on_answer,
-                                                       .interrupt = on_interrupt};
-    int64_t configured = config_number(prompt->asking.conversation.config, CONFIG_TTL);
+    static const struct terminal_front_handler front_handler = {.answer = on_answer,
+                                                                .interrupt = on_interrupt};
+    int64_t configured = config_number(prompt->run.setup.config, CONFIG_TTL);
     uint64_t ttl_ms = prompt->options->queue.ttl.given ? prompt->options->queue.ttl.value
                       : configured >= 0                ? (uint64_t) configured
                                                        : TTL_DEFAULT_MS;
-    int err = owner_visit(&prompt->asking.conversation, prompt->socket, &ttl_ms,
-                          &prompt->asking.loop, &handler, prompt, &prompt->visit, failure);
+    int err = daemon_connect(&prompt->run.setup, prompt->socket, &ttl_ms, &prompt->run.loop,
+                             &handler, prompt, &prompt->client, failure);
     if (!err)
-        err = asking_open(&prompt->asking, prompt->options->agent.verbose, &front_handler, prompt);
+        err = prompt_run_open(&prompt->run, prompt->options->agent.verbose, &front_handler, prompt);
     return err ? err : send_prompt(prompt);
 }
 
 static int run_loop(struct prompt *prompt)
 {
-    struct asking *asking = &prompt->asking;
+    struct prompt_run *run = &prompt->run;
     struct acp_failure failure = {0};
-    if (uv_loop_init(&asking->loop))
+    if (uv_loop_init(&run->loop))
         return EXIT_FAILED;
     int err = start(prompt, &failure);
     if (err) {
-        complain("%s", *failure.message ? failure.message : acp_err_text(err));
-        asking->status = EXIT_FAILED;
-        visit_free(prompt->visit);
-        if (asking->front)
-            front_close(asking->front);
+        err_message("%s", *failure.message ? failure.message : acp_err_text(err));
+        run->status = EXIT_FAILED;
+        daemon_client_free(prompt->client);
+        if (run->front)
+            terminal_front_close(run->front);
     }
-    (void) uv_run(&asking->loop, UV_RUN_DEFAULT);
-    (void) uv_loop_close(&asking->loop);
-    return asking_close(asking);
+    (void) uv_run(&run->loop, UV_RUN_DEFAULT);
+    (void) uv_loop_close(&run->loop);
+    return prompt_run_close(run);
 }
 
 /*
@@ -205,18 +208,18 @@ static int run_loop(struct prompt *prompt)
  */
 static int find_session(struct prompt *prompt)
 {
-    struct conversation *c = &prompt->asking.conversation;
-    const char *path = conversation_store_path(c);
+    struct conversation_setup *c = &prompt->run.setup;
+    const char *path = conversation_setup_store_path(c);
     struct acp_failure failure = {0};
     const char *name = prompt->options->session.session;
-    int lock = path ? places_lock_file(path) : -1;
-    int status = owner_find(c, name, prompt->socket);
+    int lock = path ? paths_lock_file(path) : -1;
+    int status = daemon_find(c, name, prompt->socket);
     if (status == EXIT_NO_SESSION) {
         int err = session_make(c, name, &failure);
         if (!err)
-            err = owner_socket_path(c->talk.session, prompt->socket, &failure);
+            err = daemon_socket_path(c->conversation.session, prompt->socket, &failure);
         if (err)
-            complain("%s", *failure.message ? failure.message : acp_err_text(err));
+            err_message("%s", *failure.message ? failure.message : acp_err_text(err));
         status = err ? EXIT_FAILED : EXIT_OK;
     }
     if (lock >= 0)
@@ -227,25 +230,25 @@ static int find_session(struct prompt *prompt)
 static int run(const struct invocation *invocation)
 {
     struct prompt prompt = {.options = invocation->options};
-    int status = asking_prepare(&prompt.asking, invocation, &prompt.options->agent,
-                                &prompt.options->conversation);
+    int status = prompt_run_prepare(&prompt.run, invocation, &prompt.options->agent,
+                                    &prompt.options->conversation);
     /* The built-in agent says there which model it has found, and that is for people. */
-    prompt.asking.conversation.talk.errors_are_notices = prompt.asking.conversation.own_agent;
+    prompt.run.setup.conversation.stderr_is_notices = prompt.run.setup.own_agent;
     if (!status)
         status = find_session(&prompt);
     if (!status)
         status = run_loop(&prompt);
-    asking_finish(&prompt.asking);
+    prompt_run_finish(&prompt.run);
     return status;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static const struct option_group groups[] = {
-    {session_option_rows, offsetof(struct prompt_options, session)},
-    {queue_option_rows, offsetof(struct prompt_options, queue)},
-    {conversation_option_rows, offsetof(struct prompt_options, conversation)},
-    {agent_option_rows, offsetof(struct prompt_options, agent)},
+    {session_flag_rows, offsetof(struct prompt_command_options, session)},
+    {queue_flag_rows, offsetof(struct prompt_command_options, queue)},
+    {conversation_flag_rows, offsetof(struct prompt_command_options, conversation)},
+    {agent_flag_rows, offsetof(struct prompt_command_options, agent)},
     {0},
 };
 
@@ -271,11 +274,11 @@ const struct command command_prompt = {
         "log.\n\n"
         "*acp-cancel*(1), *acp-set-mode*(1), *acp-set*(1) and *acp-status*(1) reach the session "
         "while it runs.",
-    .arguments = asking_arguments,
+    .arguments = prompt_run_arguments,
     .options = groups,
-    .options_size = sizeof(struct prompt_options),
+    .options_size = sizeof(struct prompt_command_options),
     .examples = examples,
-    .statuses = asking_statuses,
+    .statuses = prompt_run_statuses,
     .agent = AGENT_ARGUMENT,
     .run = run,
 };

@@ -4,99 +4,100 @@
 #include <errno.h>
 
 #include "acp/io.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/prompt_text.h"
 
-int asking_prepare(struct asking *asking, const struct invocation *invocation,
-                   const struct agent_options *agent, const struct conversation_options *options)
+int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
+                       const struct agent_flags *agent, const struct conversation_flags *options)
 {
     struct acp_str wish = {0};
     struct acp_failure failure = {0};
-    *asking = (struct asking){.options = options};
-    acp_buf_init(&asking->body, RECORD_MAX);
-    int status = conversation_prepare(&asking->conversation, invocation, agent, options);
+    *run = (struct prompt_run){.options = options};
+    acp_buf_init(&run->body, EVENT_MAX_BYTES);
+    int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
     /* Before the agent can put anything in its place. */
     if (!status && options->output &&
-        output_file_open(&asking->output, options->output, 0666, &failure)) {
-        complain("--output %s: %s", options->output, failure.message);
+        output_file_open(&run->output, options->output, 0666, &failure)) {
+        err_message("--output %s: %s", options->output, failure.message);
         status = EXIT_USAGE;
     }
     if (!status && options->schema)
-        status = answer_new(options->schema, &asking->answer, &wish);
-    return status ? status : prompt_text_read(invocation, options, wish, &asking->body);
+        status = output_schema_new(options->schema, &run->schema, &wish);
+    return status ? status : prompt_text_read(invocation, options, wish, &run->body);
 }
 
-int asking_open(struct asking *asking, bool verbose, const struct front_handler *handler,
-                void *user)
+int prompt_run_open(struct prompt_run *run, bool verbose,
+                    const struct terminal_front_handler *handler, void *user)
 {
-    struct front_options options = {
-        .format = asking->conversation.format,
-        .session = asking->conversation.talk.session,
+    struct terminal_front_options options = {
+        .format = run->setup.format,
+        .session = run->setup.conversation.session,
         .verbose = verbose,
-        .fail_unasked = asking->conversation.fail_unasked,
+        .fail_unasked = run->setup.fail_unasked,
     };
-    return front_new(&asking->loop, &options, handler, user, &asking->front);
+    return terminal_front_new(&run->loop, &options, handler, user, &run->front);
 }
 
-bool asking_ended(struct asking *asking, const struct talk_end *end)
+bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end)
 {
-    struct show *show = front_show(asking->front);
-    asking->status = front_status(asking->front, end);
-    if (asking->status != EXIT_OK || !asking->answer)
+    struct show *show = terminal_front_show(run->front);
+    run->status = terminal_front_status(run->front, end);
+    if (run->status != EXIT_OK || !run->schema)
         return false;
-    acp_buf_clear(&asking->body);
-    if (answer_ask_again(asking->answer, show_answer(show), &asking->body))
+    acp_buf_clear(&run->body);
+    if (output_schema_retry(run->schema, show_answer(show), &run->body))
         return true;
-    asking->status = answer_status(asking->answer);
-    show_set_answer(show, answer_value(asking->answer));
+    run->status = output_schema_status(run->schema);
+    show_set_answer(show, output_schema_value(run->schema));
     return false;
 }
 
-int asking_close(struct asking *asking)
+int prompt_run_close(struct prompt_run *run)
 {
-    const char *output = asking->options->output;
-    if (!asking->front)
-        return asking->status;
-    int unwritten = show_flush(front_show(asking->front));
+    const char *output = run->options->output;
+    if (!run->front)
+        return run->status;
+    int unwritten = show_flush(terminal_front_show(run->front));
     /* Who reads no more knows. */
     if (unwritten && unwritten != acp_err_from_errno(EPIPE))
-        complain("the answer cannot be written: %s", acp_io_err_text(unwritten));
-    if (unwritten && asking->status == EXIT_OK)
-        asking->status = EXIT_FAILED;
-    if (asking->status == EXIT_OK && output)
-        asking->status =
-            answer_write(&asking->output, output, show_answer(front_show(asking->front)));
-    front_free(asking->front);
-    return asking->status;
+        err_message("the answer cannot be written: %s", acp_io_err_text(unwritten));
+    if (unwritten && run->status == EXIT_OK)
+        run->status = EXIT_FAILED;
+    if (run->status == EXIT_OK && output)
+        run->status = output_file_write_answer(&run->output, output,
+                                               show_answer(terminal_front_show(run->front)));
+    terminal_front_free(run->front);
+    return run->status;
 }
 
-void asking_finish(struct asking *asking)
+void prompt_run_finish(struct prompt_run *run)
 {
-    answer_free(asking->answer);
-    output_file_close(&asking->output);
-    acp_buf_finish(&asking->body);
-    conversation_finish(&asking->conversation);
+    output_schema_free(run->schema);
+    output_file_close(&run->output);
+    acp_buf_finish(&run->body);
+    conversation_setup_finish(&run->setup);
 }
 
-struct acp_raw asking_body(const struct asking *asking)
+struct acp_raw prompt_run_body(const struct prompt_run *run)
 {
-    return acp_raw_n(asking->body.data + asking->body.start, asking->body.len);
+    return acp_raw_n(run->body.data + run->body.start, run->body.len);
 }
 
-uint64_t asking_timeout(const struct asking *asking)
+uint64_t prompt_run_timeout(const struct prompt_run *run)
 {
-    int64_t configured = config_number(asking->conversation.config, CONFIG_TIMEOUT);
-    if (asking->options->timeout.given)
-        return asking->options->timeout.value;
+    int64_t configured = config_number(run->setup.config, CONFIG_TIMEOUT);
+    if (run->options->timeout.given)
+        return run->options->timeout.value;
     return configured > 0 ? (uint64_t) configured : 0;
 }
 
-const struct argument asking_arguments[] = {
+const struct argument prompt_run_arguments[] = {
     {.name = "PROMPT", .kind = OPTION_TEXT, .optional = true, .repeated = true},
     {0},
 };
 
-const struct exit_status asking_statuses[] = {
+const struct exit_status prompt_run_statuses[] = {
     {"*--timeout* was over.", EXIT_TIMEOUT},
     {"The agent asked for permissions, and none was given.", EXIT_DENIED},
     {"Ctrl-C, or another signal to end.", EXIT_INTERRUPTED},

@@ -12,38 +12,41 @@
 #include "cmd/output_schema.h"
 #include "cmd/terminal_front.h"
 
-struct asking {
-    struct conversation conversation;
-    const struct conversation_options *options;
+struct prompt_run {
+    struct conversation_setup setup;
+    const struct conversation_flags *options;
     uv_loop_t loop;
-    struct front *front;   /* NULL until asking_open() */
-    struct answer *answer; /* what it must be like; NULL: anything */
-    struct acp_buf body;   /* of the prompt */
+    struct terminal_front *front; /* NULL until prompt_run_open() */
+    struct output_schema *schema; /* what it must be like; NULL: anything */
+    struct acp_buf body;          /* of the prompt */
     struct output_file output;
     int status; /* the exit status, so far */
 };
 
-/* Reads configuration, schema and prompt.  The exit status; asking_finish() is due in any case. */
-int asking_prepare(struct asking *asking, const struct invocation *invocation,
-                   const struct agent_options *agent, const struct conversation_options *options);
+/*
+ * Reads configuration, schema and prompt; returns the exit status.  Call prompt_run_finish() in any
+ * case.
+ */
+int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
+                       const struct agent_flags *agent, const struct conversation_flags *options);
 /* The front of it, on its loop. */
-int asking_open(struct asking *asking, bool verbose, const struct front_handler *handler,
-                void *user);
+int prompt_run_open(struct prompt_run *run, bool verbose,
+                    const struct terminal_front_handler *handler, void *user);
 /*
  * A prompt has ended: sets the status.  True when the agent is to be asked again, because its
  * answer is not what --schema wants; body is the next prompt then.
  */
-bool asking_ended(struct asking *asking, const struct talk_end *end);
+bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end);
 /* Shows the last of it and writes --output.  The loop must have run to its end. */
-int asking_close(struct asking *asking);
-void asking_finish(struct asking *asking);
+int prompt_run_close(struct prompt_run *run);
+void prompt_run_finish(struct prompt_run *run);
 
 /* The prompt, and how long it may take in milliseconds; 0: for ever. */
-struct acp_raw asking_body(const struct asking *asking);
-uint64_t asking_timeout(const struct asking *asking);
+struct acp_raw prompt_run_body(const struct prompt_run *run);
+uint64_t prompt_run_timeout(const struct prompt_run *run);
 
 /* The same rows for both commands. */
-extern const struct argument asking_arguments[];
-extern const struct exit_status asking_statuses[];
+extern const struct argument prompt_run_arguments[];
+extern const struct exit_status prompt_run_statuses[];
 
 #endif

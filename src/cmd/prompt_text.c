@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "acp/types.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
 #include "transcript/event.h"
@@ -85,16 +86,16 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     struct acp_buf body;
     struct acp_failure failure = {0};
     struct acp_content_block_list blocks;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     int err = acp_buf_printf(&body, "{\"prompt\":%.*s}", (int) text.len, text.ptr);
     struct acp_str copy =
         err ? acp_str_from(NULL) : acp_arena_copy(&parts->arena, acp_buf_view(&body));
     acp_buf_finish(&body);
     if (!copy.ptr)
         return EXIT_FAILED;
-    if (record_read_prompt(acp_raw_n(copy.ptr, copy.len), &parts->arena, &blocks, &failure)) {
-        complain("%s is no list of content blocks: %s%s%s", name, failure.path,
-                 *failure.path ? ": " : "", failure.message);
+    if (event_read_prompt(acp_raw_n(copy.ptr, copy.len), &parts->arena, &blocks, &failure)) {
+        err_message("%s is no list of content blocks: %s%s%s", name, failure.path,
+                    *failure.path ? ": " : "", failure.message);
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < blocks.count; i++) {
@@ -121,17 +122,18 @@ static int add_file(struct parts *parts, const char *name)
 {
     struct acp_buf text;
     const char *shown = strcmp(name, "-") == 0 ? "the standard input" : name;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = read_file(name, PROMPT_MAX_TEXT, &text);
     struct acp_str copy =
         err ? (struct acp_str){0} : acp_arena_copy(&parts->arena, trim(acp_buf_view(&text)));
     acp_buf_finish(&text);
     if (err) {
-        complain("%s: %s", shown, err == -EFBIG ? "longer than a prompt may be" : strerror(-err));
+        err_message("%s: %s", shown,
+                    err == -EFBIG ? "longer than a prompt may be" : strerror(-err));
         return EXIT_USAGE;
     }
     if (!copy.len) {
-        complain("%s is empty", shown);
+        err_message("%s is empty", shown);
         return EXIT_USAGE;
     }
     return is_list(copy) ? add_list(parts, shown, copy) : add_text(parts, copy);
@@ -166,16 +168,16 @@ static int add_image(struct parts *parts, const char *name)
 {
     struct acp_buf bytes;
     struct acp_buf text;
-    acp_buf_init(&bytes, RECORD_MAX);
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&bytes, EVENT_MAX_BYTES);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = read_file(name, PROMPT_MAX_IMAGE, &bytes);
     const char *type = err ? NULL : image_type(acp_buf_view(&bytes));
     int status = EXIT_OK;
     if (err) {
-        complain("--image %s: %s", name, err == -EFBIG ? "larger than 20 MiB" : strerror(-err));
+        err_message("--image %s: %s", name, err == -EFBIG ? "larger than 20 MiB" : strerror(-err));
         status = EXIT_USAGE;
     } else if (!type) {
-        complain("--image %s: not a PNG, JPEG, GIF, WebP or BMP image", name);
+        err_message("--image %s: not a PNG, JPEG, GIF, WebP or BMP image", name);
         status = EXIT_USAGE;
     } else {
         struct acp_content_block *block = add(parts);
@@ -209,7 +211,7 @@ static int add_words(struct parts *parts, const struct invocation *invocation, c
 }
 
 static int read_parts(struct parts *parts, const struct invocation *invocation,
-                      const struct conversation_options *options, struct acp_str extra)
+                      const struct conversation_flags *options, struct acp_str extra)
 {
     bool words = options->prompt || invocation->argument_count;
     const char *file = options->file;
@@ -219,7 +221,7 @@ static int read_parts(struct parts *parts, const struct invocation *invocation,
     if (!status && words)
         status = add_words(parts, invocation, options->prompt);
     if (!status && !parts->count) {
-        complain("a prompt is needed: as arguments, by --file, or on the standard input");
+        err_message("a prompt is needed: as arguments, by --file, or on the standard input");
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < options->images.count && !status; i++)
@@ -227,17 +229,16 @@ static int read_parts(struct parts *parts, const struct invocation *invocation,
     return status ? status : add_text(parts, extra);
 }
 
-int prompt_text_read(const struct invocation *invocation,
-                     const struct conversation_options *options, struct acp_str extra,
-                     struct acp_buf *ret_body)
+int prompt_text_read(const struct invocation *invocation, const struct conversation_flags *options,
+                     struct acp_str extra, struct acp_buf *ret_body)
 {
     struct parts parts = {0};
     struct acp_failure failure = {0};
     acp_arena_init(&parts.arena, 0);
     int status = read_parts(&parts, invocation, options, extra);
-    if (!status && record_write_prompt(parts.blocks, parts.count, ret_body, &failure)) {
-        complain("the prompt cannot be sent: %s%s%s", failure.path, *failure.path ? ": " : "",
-                 failure.message);
+    if (!status && event_write_prompt(parts.blocks, parts.count, ret_body, &failure)) {
+        err_message("the prompt cannot be sent: %s%s%s", failure.path, *failure.path ? ": " : "",
+                    failure.message);
         status = EXIT_USAGE;
     }
     acp_arena_finish(&parts.arena);

@@ -14,8 +14,7 @@ enum { PROMPT_MAX_TEXT = 16 * 1024 * 1024, PROMPT_MAX_IMAGE = 20 * 1024 * 1024 }
  * which may be empty, is one more block of text.  Prints what is wrong and returns the exit status;
  * EXIT_OK when all is well.
  */
-int prompt_text_read(const struct invocation *invocation,
-                     const struct conversation_options *options, struct acp_str extra,
-                     struct acp_buf *ret_body);
+int prompt_text_read(const struct invocation *invocation, const struct conversation_flags *options,
+                     struct acp_str extra, struct acp_buf *ret_body);
 
 #endif

@@ -37,7 +37,7 @@ static void find_top(const char *cwd, char top[PATH_MAX])
     (void) snprintf(top, PATH_MAX, "%s", cwd);
 }
 
-static int find_in(struct conversation *c, struct store *store, const char *name,
+static int find_in(struct conversation_setup *c, struct store *store, const char *name,
                    struct store_session *ret, struct acp_failure *failure)
 {
     char folder[PATH_MAX];
@@ -53,11 +53,11 @@ static int find_in(struct conversation *c, struct store *store, const char *name
     return err;
 }
 
-int session_find(struct conversation *c, const char *name, struct store_session *ret,
+int session_find(struct conversation_setup *c, const char *name, struct store_session *ret,
                  struct acp_failure *failure)
 {
     struct store *store;
-    const char *path = conversation_store_path(c);
+    const char *path = conversation_setup_store_path(c);
     if (!path) {
         *failure = (struct acp_failure){.err = ACP_ERR_STATE};
         (void) snprintf(failure->message, sizeof(failure->message),
@@ -72,7 +72,7 @@ int session_find(struct conversation *c, const char *name, struct store_session 
     return err;
 }
 
-int session_find_word(struct conversation *c, struct store *store, const char *word,
+int session_find_word(struct conversation_setup *c, struct store *store, const char *word,
                       struct store_session *ret, struct acp_failure *failure)
 {
     int err = ACP_ERR_MISSING;
@@ -83,27 +83,27 @@ int session_find_word(struct conversation *c, struct store *store, const char *w
     return err;
 }
 
-int session_make(struct conversation *c, const char *name, struct acp_failure *failure)
+int session_make(struct conversation_setup *c, const char *name, struct acp_failure *failure)
 {
     struct store *store = NULL;
     struct store_session row;
-    c->talk.name = name ? acp_str_from(name) : (struct acp_str){0};
-    c->talk.scope = acp_str_from(c->cwd);
-    int err = talk_session_row(&c->talk, &c->arena, &row);
+    c->conversation.name = name ? acp_str_from(name) : (struct acp_str){0};
+    c->conversation.scope = acp_str_from(c->cwd);
+    int err = conversation_session_row(&c->conversation, &c->arena, &row);
     if (!err)
-        err = store_open(conversation_store_path(c), STORE_CREATE, &store, failure);
+        err = store_open(conversation_setup_store_path(c), STORE_CREATE, &store, failure);
     if (!err)
         err = store_import_begin(store, &row, failure);
     if (!err)
         err = store_import_commit(store, failure);
     store_close(store);
-    c->talk.in_store = !err;
+    c->conversation.in_store = !err;
     return err;
 }
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
-static int read_directories(struct conversation *c, struct acp_str json)
+static int read_directories(struct conversation_setup *c, struct acp_str json)
 {
     struct acp_json_reader r;
     struct acp_str *items = NULL;
@@ -118,15 +118,15 @@ static int read_directories(struct conversation *c, struct acp_str json)
         more = acp_json_read_str(&r, &items[count++]);
     }
     if (!more)
-        c->talk.place.directories = (struct acp_str_list){items, count};
+        c->conversation.place.directories = (struct acp_str_list){items, count};
     return more;
 }
 
 /* What was set before comes first, so that flags of now win. */
-static int read_settings(struct conversation *c, struct acp_str json)
+static int read_settings(struct conversation_setup *c, struct acp_str json)
 {
     struct acp_json_reader r;
-    struct acp_str_map flags = c->talk.settings;
+    struct acp_str_map flags = c->conversation.settings;
     struct acp_str_entry *items = NULL;
     struct acp_str key;
     size_t count = 0;
@@ -148,34 +148,36 @@ static int read_settings(struct conversation *c, struct acp_str json)
         return ACP_ERR_NOMEM;
     for (size_t i = 0; i < flags.count; i++)
         items[count++] = flags.items[i];
-    c->talk.settings = (struct acp_str_map){items, count};
+    c->conversation.settings = (struct acp_str_map){items, count};
     return 0;
 }
 
 /* An agent that npx fetches is told where it is to run. */
-static int start_there(struct conversation *c, struct acp_str cwd)
+static int start_there(struct conversation_setup *c, struct acp_str cwd)
 {
     struct agent_start start;
     const char *folder = acp_arena_copy(&c->arena, cwd).ptr;
-    if (!c->talk.start_cwd)
-        return 0;
     if (!folder)
         return ACP_ERR_NOMEM;
-    if (conversation_start(c, &c->agent, folder, &start))
+    if (!c->starts_elsewhere) {
+        c->endpoint.cwd = folder;
+        return 0;
+    }
+    if (conversation_setup_start_agent(c, &c->agent, folder, &start))
         return ACP_ERR_STATE;
-    c->talk.env = start.env;
+    c->endpoint.env = start.env;
     return 0;
 }
 
-int session_continue(struct conversation *c, const struct store_session *session)
+int session_continue(struct conversation_setup *c, const struct store_session *session)
 {
-    struct talk_options *talk = &c->talk;
-    talk->session = session->id;
-    talk->agent_session = session->agent_session;
-    talk->place.cwd = session->cwd;
-    talk->in_store = true;
+    struct conversation_options *conversation = &c->conversation;
+    conversation->session = session->id;
+    conversation->agent_session = session->agent_session;
+    conversation->place.cwd = session->cwd;
+    conversation->in_store = true;
     int err = start_there(c, session->cwd);
-    if (!err && session->directories.len && !talk->place.directories.count)
+    if (!err && session->directories.len && !conversation->place.directories.count)
         err = read_directories(c, session->directories);
     if (!err && session->settings.len)
         err = read_settings(c, session->settings);

@@ -13,32 +13,32 @@
 /* ---- What the subcommands share -------------------------------------------------------------- */
 
 int sessions_open(struct sessions *s, const struct invocation *invocation,
-                  const struct agent_options *agent, bool empty_is_fine)
+                  const struct agent_flags *agent, bool empty_is_fine)
 {
     struct acp_failure failure = {0};
     *s = (struct sessions){.has_agent =
                                invocation->agent || invocation->agent_command || agent->agent};
-    int status = s->has_agent ? conversation_prepare(&s->conversation, invocation, agent, NULL)
-                              : conversation_configure(&s->conversation, agent);
+    int status = s->has_agent ? conversation_setup_prepare(&s->setup, invocation, agent, NULL)
+                              : conversation_setup_configure(&s->setup, agent);
     if (status)
         return status;
-    const char *path = conversation_store_path(&s->conversation);
+    const char *path = conversation_setup_store_path(&s->setup);
     if (!path) {
-        complain("the session log is switched off (log.enabled)");
+        err_message("the session log is switched off (log.enabled)");
         return EXIT_FAILED;
     }
     int err = store_open(path, 0, &s->store, &failure);
     if (err == ACP_ERR_MISSING && empty_is_fine)
         return EXIT_OK;
     if (err)
-        complain("%s", failure.message);
+        err_message("%s", failure.message);
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
 void sessions_finish(struct sessions *s)
 {
     store_close(s->store);
-    conversation_finish(&s->conversation);
+    conversation_setup_finish(&s->setup);
 }
 
 int sessions_find(struct sessions *s, const struct invocation *invocation,
@@ -47,19 +47,19 @@ int sessions_find(struct sessions *s, const struct invocation *invocation,
     struct acp_failure failure = {0};
     const char *word = invocation->argument_count ? invocation->arguments[0] : NULL;
     if (!word && !s->has_agent) {
-        const char *name = config_text(s->conversation.config, CONFIG_DEFAULT_AGENT);
-        s->conversation.agent.name = name ? name : "acp"; /* our own agent */
+        const char *name = config_text(s->setup.config, CONFIG_DEFAULT_AGENT);
+        s->setup.agent.name = name ? name : "acp"; /* our own agent */
     }
-    int err = session_find_word(&s->conversation, s->store, word, ret, &failure);
+    int err = session_find_word(&s->setup, s->store, word, ret, &failure);
     if (err == ACP_ERR_MISSING) {
         if (word)
-            complain("there is no session '%s'", word);
+            err_message("there is no session '%s'", word);
         else
-            complain("there is no open session for this folder; name one by its id");
+            err_message("there is no open session for this folder; name one by its id");
         return EXIT_NO_SESSION;
     }
     if (err)
-        complain("%s", failure.message);
+        err_message("%s", failure.message);
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -167,7 +167,7 @@ static int print_row(const struct store_session *session)
 {
     struct acp_buf line;
     struct acp_json_writer w;
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     sessions_write(&w, session);
     if (!w.err)
@@ -179,7 +179,7 @@ static int print_row(const struct store_session *session)
 /* ---- list ------------------------------------------------------------------------------------ */
 
 struct list_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     bool all;
     bool open;
     struct option_number limit;
@@ -192,11 +192,11 @@ static const char *state_of(const struct store_session *session)
 
 static int print_session(const struct store_session *session, void *user)
 {
-    const enum output_format *format = user;
+    const enum show_format *format = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == FORMAT_JSON)
+    if (*format == SHOW_JSON)
         return print_row(session);
-    if (*format == FORMAT_QUIET) {
+    if (*format == SHOW_QUIET) {
         out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
         return 0;
     }
@@ -222,10 +222,10 @@ static int run_list(const struct invocation *invocation)
                                       : 50,
     };
     if (s.has_agent && !status)
-        filter.agent = acp_str_from(s.conversation.agent.name);
+        filter.agent = acp_str_from(s.setup.agent.name);
     if (!status && s.store &&
-        store_list(s.store, &filter, print_session, &s.conversation.format, &failure)) {
-        complain("%s", failure.message);
+        store_list(s.store, &filter, print_session, &s.setup.format, &failure)) {
+        err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
     sessions_finish(&s);
@@ -253,7 +253,7 @@ static const struct option list_rows[] = {
 
 static const struct option_group list_groups[] = {
     {list_rows, 0},
-    {agent_option_rows, offsetof(struct list_options, agent)},
+    {agent_flag_rows, offsetof(struct list_options, agent)},
     {0},
 };
 
@@ -300,15 +300,15 @@ static void print_details(const struct store_session *session)
 
 static int run_show(const struct invocation *invocation)
 {
-    const struct agent_options *options = invocation->options;
+    const struct agent_flags *options = invocation->options;
     struct sessions s;
     struct store_session session;
     int status = sessions_open(&s, invocation, options, false);
     if (!status)
         status = sessions_find(&s, invocation, &session);
-    if (!status && s.conversation.format == FORMAT_JSON)
+    if (!status && s.setup.format == SHOW_JSON)
         (void) print_row(&session);
-    else if (!status && s.conversation.format == FORMAT_QUIET)
+    else if (!status && s.setup.format == SHOW_QUIET)
         out_printf("%.*s\n", (int) session.id.len, session.id.ptr);
     else if (!status)
         print_details(&session);
@@ -322,7 +322,7 @@ static const struct argument session_argument[] = {
 };
 
 static const struct option_group agent_groups[] = {
-    {agent_option_rows, 0},
+    {agent_flag_rows, 0},
     {0},
 };
 
@@ -333,7 +333,7 @@ static const struct command command_show = {
                    "of this folder is meant.",
     .arguments = session_argument,
     .options = agent_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .agent = AGENT_BEFORE,
     .run = run_show,
 };

@@ -13,7 +13,7 @@
 
 /* What all of them need; sessions_finish() is due in any case. */
 struct sessions {
-    struct conversation conversation;
+    struct conversation_setup setup;
     struct store *store;
     bool has_agent; /* the command line names one: only its sessions */
 };
@@ -23,7 +23,7 @@ struct sessions {
  * Prints what is wrong and returns the exit status.
  */
 int sessions_open(struct sessions *sessions, const struct invocation *invocation,
-                  const struct agent_options *agent, bool empty_is_fine);
+                  const struct agent_flags *agent, bool empty_is_fine);
 void sessions_finish(struct sessions *sessions);
 
 /* The session that the first argument, or the folder, means; says so when there is none. */

@@ -15,45 +15,47 @@ static const struct argument session_argument[] = {
 
 /* ---- The owner goes first -------------------------------------------------------------------- */
 
-static void ignore_record(struct visit *visit, const struct record *record, void *user)
+static void ignore_event(struct daemon_client *client, const struct session_event *event,
+                         void *user)
 {
-    (void) visit;
-    (void) record;
+    (void) client;
+    (void) event;
     (void) user;
 }
 
 /* It hangs up when everything is in the log and the agent is gone. */
-static void on_gone(struct visit *visit, void *user)
+static void on_gone(struct daemon_client *client, void *user)
 {
     (void) user;
-    visit_free(visit);
+    daemon_client_free(client);
 }
 
 /* Ends the owner of a session, if there is one, and waits for it. */
-static int stop_owner(struct conversation *c, const struct store_session *session)
+static int stop_owner(struct conversation_setup *c, const struct store_session *session)
 {
-    static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
     /* The claim ends a moment after the connection. */
     enum { TRIES = 250, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
-    char socket[OWNER_PATH_SIZE];
+    char socket[DAEMON_PATH_SIZE];
     struct acp_failure failure = {0};
-    struct visit *visit;
+    struct daemon_client *client;
     uv_loop_t loop;
     if (!session->owner)
         return EXIT_OK;
-    if (owner_socket_path(session->id, socket, &failure) || uv_loop_init(&loop)) {
-        complain("%s", failure.message);
+    if (daemon_socket_path(session->id, socket, &failure) || uv_loop_init(&loop)) {
+        err_message("%s", failure.message);
         return EXIT_FAILED;
     }
-    int err = visit_new(&loop, socket, &handler, NULL, &visit);
+    int err = daemon_client_new(&loop, socket, &handler, NULL, &client);
     if (!err)
-        err = visit_ask(visit, "owner/stop", NULL, NULL);
+        err = daemon_client_request(client, "daemon/stop", NULL, NULL);
     if (err)
-        complain("the session is in use by process %lld", (long long) session->owner);
+        err_message("the session is in use by process %lld", (long long) session->owner);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&loop);
-    for (int i = 0; !err && i < TRIES && store_owner(conversation_store_path(c), session->id); i++)
+    for (int i = 0; !err && i < TRIES && store_owner(conversation_setup_store_path(c), session->id);
+         i++)
         (void) nanosleep(&pause, NULL);
     return err ? EXIT_FAILED : EXIT_OK;
 }
@@ -77,15 +79,15 @@ static int end_session(const struct invocation *invocation, const char *action,
     if (!status)
         status = sessions_find(&s, invocation, &session);
     if (!status)
-        status = stop_owner(&s.conversation, &session);
+        status = stop_owner(&s.setup, &session);
     if (!status && finish(s.store, session.id, &failure)) {
-        complain("%s", failure.message);
+        err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
-    if (!status && s.conversation.format == FORMAT_JSON)
+    if (!status && s.setup.format == SHOW_JSON)
         out_printf("{\"action\":\"%s\",\"session\":\"%.*s\"}\n", action, (int) session.id.len,
                    session.id.ptr);
-    else if (!status && s.conversation.format == FORMAT_TEXT)
+    else if (!status && s.setup.format == SHOW_TEXT)
         out_printf("%.*s\n", (int) session.id.len, session.id.ptr);
     sessions_finish(&s);
     return status;
@@ -102,7 +104,7 @@ static int run_delete(const struct invocation *invocation)
 }
 
 static const struct option_group agent_groups[] = {
-    {agent_option_rows, 0},
+    {agent_flag_rows, 0},
     {0},
 };
 
@@ -113,7 +115,7 @@ const struct command command_sessions_close = {
                    "new session.",
     .arguments = session_argument,
     .options = agent_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .agent = AGENT_BEFORE,
     .run = run_close,
 };
@@ -124,7 +126,7 @@ const struct command command_sessions_delete = {
     .description = "What the agent itself keeps of the session is not touched.",
     .arguments = session_argument,
     .options = agent_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .agent = AGENT_BEFORE,
     .run = run_delete,
 };
@@ -132,7 +134,7 @@ const struct command command_sessions_delete = {
 /* ---- prune ----------------------------------------------------------------------------------- */
 
 struct prune_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     struct option_number older_than;
     struct option_number keep;
     bool open_too;
@@ -141,13 +143,13 @@ struct prune_options {
 
 static int print_pruned(const struct store_session *session, void *user)
 {
-    const enum output_format *format = user;
+    const enum show_format *format = user;
     char when[SESSIONS_TIME_SIZE];
     sessions_time(session->updated, when);
-    if (*format == FORMAT_TEXT)
+    if (*format == SHOW_TEXT)
         out_row("%.*s  %s  %.*s", (int) session->id.len, session->id.ptr, when,
                 (int) session->title.len, session->title.len ? session->title.ptr : "");
-    else if (*format == FORMAT_QUIET)
+    else if (*format == SHOW_QUIET)
         out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
     return 0;
 }
@@ -165,23 +167,23 @@ static int run_prune(const struct invocation *invocation)
         .keep = options->keep.value,
         .dry_run = options->dry_run,
         .each = print_pruned,
-        .user = &s.conversation.format,
+        .user = &s.setup.format,
     };
     if (options->older_than.given)
         prune.older_than = store_now() - (int64_t) options->older_than.value * day_ms;
     if (!status && s.has_agent)
-        prune.agent = acp_str_from(s.conversation.agent.name);
+        prune.agent = acp_str_from(s.setup.agent.name);
     if (!status && s.store && store_prune(s.store, &prune, &count, &failure)) {
-        complain("%s", failure.message);
+        err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
     if (!status && s.store && count && !options->dry_run)
         (void) store_compact(s.store, &failure);
-    if (!status && s.conversation.format == FORMAT_JSON)
+    if (!status && s.setup.format == SHOW_JSON)
         out_printf("{\"action\":\"%s\",\"dryRun\":%s,\"count\":%llu}\n",
                    options->dry_run ? "sessions_prune_dry_run" : "sessions_pruned",
                    options->dry_run ? "true" : "false", (unsigned long long) count);
-    else if (!status && s.conversation.format == FORMAT_TEXT)
+    else if (!status && s.setup.format == SHOW_TEXT)
         out_printf("%llu session%s %s\n", (unsigned long long) count, count == 1 ? "" : "s",
                    options->dry_run ? "would be removed" : "removed");
     sessions_finish(&s);
@@ -214,7 +216,7 @@ static const struct option prune_rows[] = {
 
 static const struct option_group prune_groups[] = {
     {prune_rows, 0},
-    {agent_option_rows, offsetof(struct prune_options, agent)},
+    {agent_flag_rows, offsetof(struct prune_options, agent)},
     {0},
 };
 

@@ -27,7 +27,7 @@ enum { AS_MARKDOWN = 1, AS_JSON };
 static const char *const forms[] = {"markdown", "json", NULL};
 
 struct export_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     int as;
     const char *output;
 };
@@ -53,16 +53,16 @@ static int export_event(const struct store_event *event, void *user)
 {
     struct export *export = user;
     struct acp_json_writer w;
-    struct record record = {
-        .sequence = event->seq, .request = event->turn, .time = event->time, .body = event->body};
-    if (!record_kind_find(event->kind, &record.kind))
+    struct session_event record = {
+        .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
+    if (!event_kind_find(event->kind, &record.kind))
         return 0;
     if (export->show) {
         int err = show_record(export->show, &record);
         return err ? err : show_flush(export->show);
     }
     acp_json_writer_init(&w, &export->line);
-    int err = record_write(&record, export->session.id, &w);
+    int err = event_write(&record, export->session.id, &w);
     return err ? err : write_line(export);
 }
 
@@ -99,8 +99,8 @@ static int run_export(const struct invocation *invocation)
     struct output_file file = {0};
     int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
-    bool json = options->as == AS_JSON || (!options->as && options->agent.format == FORMAT_JSON);
-    acp_buf_init(&export.line, RECORD_MAX);
+    bool json = options->as == AS_JSON || (!options->as && options->agent.format == SHOW_JSON);
+    acp_buf_init(&export.line, EVENT_MAX_BYTES);
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
         status = sessions_find(&s, invocation, &export.session);
@@ -108,8 +108,8 @@ static int run_export(const struct invocation *invocation)
         fd = output_file_open(&file, options->output, 0600, &failure) ? -1
                                                                       : output_file_begin(&file);
         if (fd < 0) {
-            complain("--output %s: %s", options->output,
-                     *failure.message ? failure.message : strerror(-fd));
+            err_message("--output %s: %s", options->output,
+                        *failure.message ? failure.message : strerror(-fd));
             status = EXIT_USAGE;
         }
     }
@@ -122,9 +122,9 @@ static int run_export(const struct invocation *invocation)
             err = show_flush(export.show);
         int reason = output_file_end(&file, err ? -ECANCELED : 0);
         if (err || reason) {
-            complain("the session is not exported: %s", *failure.message ? failure.message
-                                                        : err            ? "it cannot be written"
-                                                                         : strerror(-reason));
+            err_message("the session is not exported: %s", *failure.message ? failure.message
+                                                           : err            ? "it cannot be written"
+                                                                            : strerror(-reason));
             status = EXIT_FAILED;
         }
     }
@@ -155,7 +155,7 @@ static const struct option export_rows[] = {
 
 static const struct option_group export_groups[] = {
     {export_rows, 0},
-    {agent_option_rows, offsetof(struct export_options, agent)},
+    {agent_flag_rows, offsetof(struct export_options, agent)},
     {0},
 };
 
@@ -233,17 +233,17 @@ static int import_session(struct import *import, struct acp_raw line)
 
 static int import_record(struct import *import, struct acp_raw line)
 {
-    struct record record;
+    struct session_event record;
     struct acp_str session;
-    if (record_read(line, &import->arena, &record, &session, &import->failure))
+    if (event_read(line, &import->arena, &record, &session, &import->failure))
         return ACP_ERR_RANGE;
     if (record.sequence != ++import->sequence)
         return refuse(import, "a record is missing before this one");
     struct store_event event = {
         .seq = record.sequence,
         .time = record.time,
-        .turn = record.request,
-        .kind = acp_str_from(record_kind_name(record.kind)),
+        .turn = record.turn,
+        .kind = acp_str_from(event_kind_name(record.kind)),
         .body = record.body,
     };
     return store_import_event(import->store, &event, &import->failure);
@@ -268,22 +268,22 @@ static int import_lines(struct import *import, FILE *file)
 
 static int run_import(const struct invocation *invocation)
 {
-    const struct agent_options *options = invocation->options;
+    const struct agent_flags *options = invocation->options;
     const char *name = invocation->arguments[0];
     struct import import = {0};
-    struct conversation c;
+    struct conversation_setup c;
     acp_arena_init(&import.arena, 0);
     acp_buf_init(&import.reset, 1000);
-    int status = conversation_configure(&c, options);
+    int status = conversation_setup_configure(&c, options);
     import.cwd = c.cwd;
-    const char *path = status ? NULL : conversation_store_path(&c);
+    const char *path = status ? NULL : conversation_setup_store_path(&c);
     FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
     int err = 0;
     if (!status && !file) {
-        complain("%s: %s", name, strerror(errno));
+        err_message("%s: %s", name, strerror(errno));
         status = EXIT_USAGE;
     } else if (!status && !path) {
-        complain("the session log is switched off (log.enabled)");
+        err_message("the session log is switched off (log.enabled)");
         status = EXIT_FAILED;
     }
     if (!status)
@@ -296,20 +296,20 @@ static int run_import(const struct invocation *invocation)
             store_import_rollback(import.store);
     }
     if (err) {
-        complain("%s:%zu: %s", name, import.line, import.failure.message);
+        err_message("%s:%zu: %s", name, import.line, import.failure.message);
         status = EXIT_FAILED;
     } else if (!status) {
         out_printf("%s\n", import.id);
         if (import.reset.len)
-            complain("the session works in %s from now on; not taken over: %.*s", c.cwd,
-                     (int) import.reset.len, import.reset.data + import.reset.start);
+            err_message("the session works in %s from now on; not taken over: %.*s", c.cwd,
+                        (int) import.reset.len, import.reset.data + import.reset.start);
     }
     acp_buf_finish(&import.reset);
     if (file && file != stdin)
         (void) fclose(file);
     store_close(import.store);
     acp_arena_finish(&import.arena);
-    conversation_finish(&c);
+    conversation_setup_finish(&c);
     return status;
 }
 
@@ -319,7 +319,7 @@ static const struct argument import_arguments[] = {
 };
 
 static const struct option_group import_groups[] = {
-    {agent_option_rows, 0},
+    {agent_flag_rows, 0},
     {0},
 };
 
@@ -334,6 +334,6 @@ const struct command command_sessions_import = {
                    "may do.",
     .arguments = import_arguments,
     .options = import_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .run = run_import,
 };

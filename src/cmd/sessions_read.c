@@ -16,7 +16,7 @@ static const struct argument session_argument[] = {
 /* ---- history --------------------------------------------------------------------------------- */
 
 struct history_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     struct option_number limit;
     struct option_number from;
 };
@@ -24,9 +24,9 @@ struct history_options {
 /* An event of the log is a record; one of a kind that we do not know is passed over. */
 static int show_event(const struct store_event *event, void *user)
 {
-    struct record record = {
-        .sequence = event->seq, .request = event->turn, .time = event->time, .body = event->body};
-    if (!record_kind_find(event->kind, &record.kind))
+    struct session_event record = {
+        .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
+    if (!event_kind_find(event->kind, &record.kind))
         return 0;
     int err = show_record(user, &record);
     return err ? err : show_flush(user);
@@ -34,8 +34,6 @@ static int show_event(const struct store_event *event, void *user)
 
 static int run_history(const struct invocation *invocation)
 {
-    static const enum show_format formats[] = {
-        [FORMAT_TEXT] = SHOW_TEXT, [FORMAT_JSON] = SHOW_JSON, [FORMAT_QUIET] = SHOW_QUIET};
     const struct history_options *options = invocation->options;
     struct sessions s;
     struct store_session session = {0};
@@ -45,7 +43,7 @@ static int run_history(const struct invocation *invocation)
     if (!status)
         status = sessions_find(&s, invocation, &session);
     struct show_options how = {
-        .format = formats[s.conversation.format],
+        .format = s.setup.format,
         .session = session.id,
         .out = OUTPUT_RESULTS,
         .progress = OUTPUT_RESULTS,
@@ -61,7 +59,7 @@ static int run_history(const struct invocation *invocation)
         store_events(s.store, session.id, from, options->limit.given ? options->limit.value : 0,
                      show_event, show, &failure)) {
         if (*failure.message)
-            complain("%s", failure.message);
+            err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
     if (show) {
@@ -93,7 +91,7 @@ static const struct option history_rows[] = {
 
 static const struct option_group history_groups[] = {
     {history_rows, 0},
-    {agent_option_rows, offsetof(struct history_options, agent)},
+    {agent_flag_rows, offsetof(struct history_options, agent)},
     {0},
 };
 
@@ -112,7 +110,7 @@ const struct command command_sessions_history = {
 /* ---- search ---------------------------------------------------------------------------------- */
 
 struct search_options {
-    struct agent_options agent;
+    struct agent_flags agent;
     struct option_number limit;
     const char *session;
     bool newest;
@@ -134,7 +132,7 @@ static void print_hit_json(const struct store_hit *hit)
                  {"title", hit->title},
                  {"author", hit->author},
                  {"snippet", hit->snippet}};
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -169,13 +167,13 @@ static void print_snippet(struct acp_str text)
 
 static int print_hit(const struct store_hit *hit, void *user)
 {
-    const enum output_format *format = user;
+    const enum show_format *format = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == FORMAT_JSON) {
+    if (*format == SHOW_JSON) {
         print_hit_json(hit);
         return 0;
     }
-    if (*format == FORMAT_QUIET) {
+    if (*format == SHOW_QUIET) {
         out_printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
         return 0;
     }
@@ -203,17 +201,16 @@ static int run_search(const struct invocation *invocation)
         .newest_first = options->newest,
         .limit = options->limit.given ? options->limit.value : 20,
     };
-    if (terminal && s.conversation.format == FORMAT_TEXT) {
+    if (terminal && s.setup.format == SHOW_TEXT) {
         query.mark = FOUND;
         query.end_mark = FOUND_END;
     }
     if (!status && s.has_agent)
-        query.agent = acp_str_from(s.conversation.agent.name);
+        query.agent = acp_str_from(s.setup.agent.name);
     if (options->session)
         query.session = acp_str_from(options->session);
-    if (!status && s.store &&
-        store_search(s.store, &query, print_hit, &s.conversation.format, &failure)) {
-        complain("%s", failure.message);
+    if (!status && s.store && store_search(s.store, &query, print_hit, &s.setup.format, &failure)) {
+        err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
     acp_buf_finish(&words);
@@ -249,7 +246,7 @@ static const struct option search_rows[] = {
 
 static const struct option_group search_groups[] = {
     {search_rows, 0},
-    {agent_option_rows, offsetof(struct search_options, agent)},
+    {agent_flag_rows, offsetof(struct search_options, agent)},
     {0},
 };
 

@@ -9,9 +9,9 @@ static const char *const formats[] = {"text", "json", "quiet", NULL};
 static const char *const deny_or_fail[] = {"deny", "fail", NULL};
 static const char *const skip_or_fail[] = {"skip", "fail", NULL};
 
-#define AT(member) .offset = offsetof(struct agent_options, member)
+#define AT(member) .offset = offsetof(struct agent_flags, member)
 
-const struct option agent_option_rows[] = {
+const struct option agent_flag_rows[] = {
     {.heading = "Agent",
      .name = "agent",
      .argument = "COMMAND",
@@ -43,7 +43,7 @@ const struct option agent_option_rows[] = {
      .details = "*text* is for people, *json* is one event a line, *quiet* is the answer alone."},
     {.name = "json",
      .kind = OPTION_PICK,
-     .value = FORMAT_JSON,
+     .value = SHOW_JSON,
      .exclusive = "format",
      AT(format),
      .help = "the same as *--format json*"},
@@ -61,9 +61,9 @@ const struct option agent_option_rows[] = {
 };
 
 #undef AT
-#define AT(member) .offset = offsetof(struct conversation_options, member)
+#define AT(member) .offset = offsetof(struct conversation_flags, member)
 
-const struct option conversation_option_rows[] = {
+const struct option conversation_flag_rows[] = {
     {.heading = "Prompt",
      .name = "prompt",
      .letter = 'p',
@@ -145,21 +145,21 @@ const struct option conversation_option_rows[] = {
     {.heading = "Permissions",
      .name = "approve-all",
      .kind = OPTION_PICK,
-     .value = APPROVE_ALL,
+     .value = PERMIT_ALL,
      .exclusive = "approval",
-     AT(approval),
+     AT(permit),
      .help = "permit whatever the agent asks for"},
     {.name = "approve-reads",
      .kind = OPTION_PICK,
-     .value = APPROVE_READS,
+     .value = PERMIT_READS,
      .exclusive = "approval",
-     AT(approval),
+     AT(permit),
      .help = "permit reading and searching, ask about the rest"},
     {.name = "deny-all",
      .kind = OPTION_PICK,
-     .value = APPROVE_NONE,
+     .value = PERMIT_NONE,
      .exclusive = "approval",
-     AT(approval),
+     AT(permit),
      .help = "deny whatever the agent asks for"},
     {.name = "policy",
      .alias = "permission-policy",
@@ -226,27 +226,27 @@ const struct option conversation_option_rows[] = {
 
 #undef AT
 
-const struct option session_option_rows[] = {
+const struct option session_flag_rows[] = {
     {.heading = "Which session",
      .name = "session",
      .letter = 's',
      .argument = "NAME",
      .kind = OPTION_SESSION,
-     .offset = offsetof(struct session_options, session),
+     .offset = offsetof(struct session_flags, session),
      .help = "the session of that name, not the one without a name"},
     {0},
 };
 
-const struct option queue_option_rows[] = {
+const struct option queue_flag_rows[] = {
     {.heading = "Waiting",
      .name = "no-wait",
      .kind = OPTION_SWITCH,
-     .offset = offsetof(struct queue_options, no_wait),
+     .offset = offsetof(struct queue_flags, no_wait),
      .help = "queue the prompt and do not wait for the answer"},
     {.name = "ttl",
      .argument = "SECONDS",
      .kind = OPTION_DURATION,
-     .offset = offsetof(struct queue_options, ttl),
+     .offset = offsetof(struct queue_flags, ttl),
      .help = "keep the agent running for so long after the answer",
      .details = "0 keeps it for ever."},
     {0},

@@ -4,32 +4,32 @@
  *
  * A command includes a table by a group whose offset is that of the struct in its own:
  *
- *     {conversation_option_rows, offsetof(struct prompt_options, conversation)}
+ *     {conversation_flag_rows, offsetof(struct prompt_options, conversation)}
  */
 #ifndef SRC_CMD_SHARED_OPTIONS_H
 #define SRC_CMD_SHARED_OPTIONS_H
 
 #include "cli/option.h"
+#include "daemon/daemon.h"
+#include "render/render.h"
 
 /* Numbers of choices and picks; 0 is "not given" everywhere. */
-enum output_format { FORMAT_TEXT = 1, FORMAT_JSON, FORMAT_QUIET };
-enum approval { APPROVE_ALL = 1, APPROVE_READS, APPROVE_NONE };
 enum without_terminal { WITHOUT_TERMINAL_DENY = 1, WITHOUT_TERMINAL_FAIL };
 enum missing_login { MISSING_LOGIN_SKIP = 1, MISSING_LOGIN_FAIL };
 
 /* Every command about agents: which one, where, and how it is told. */
-struct agent_options {
-    int format; /* enum output_format */
+struct agent_flags {
+    int format; /* enum show_format */
     bool json_strict;
     bool verbose;
     const char *agent; /* a command line */
     const char *cwd;
     const char *registry;
 };
-extern const struct option agent_option_rows[];
+extern const struct option agent_flag_rows[];
 
 /* A conversation: exec and prompt. */
-struct conversation_options {
+struct conversation_flags {
     const char *prompt;
     const char *file;
     struct option_list images;
@@ -43,7 +43,7 @@ struct conversation_options {
     const char *allowed_tools; /* separated by commas; empty: none */
     const char *schema;
     const char *output;
-    int approval; /* enum approval */
+    int permit; /* enum permit */
     const char *policy;
     int without_terminal; /* enum without_terminal */
     int missing_login;    /* enum missing_login */
@@ -55,19 +55,19 @@ struct conversation_options {
     bool v2;
     bool no_log;
 };
-extern const struct option conversation_option_rows[];
+extern const struct option conversation_flag_rows[];
 
 /* Which session: prompt, cancel, set-mode, set, status. */
-struct session_options {
+struct session_flags {
     const char *session;
 };
-extern const struct option session_option_rows[];
+extern const struct option session_flag_rows[];
 
 /* How a prompt waits in a session. */
-struct queue_options {
+struct queue_flags {
     struct option_number ttl; /* milliseconds; 0: for ever */
     bool no_wait;
 };
-extern const struct option queue_option_rows[];
+extern const struct option queue_flag_rows[];
 
 #endif

@@ -6,6 +6,7 @@
  * asked about again; the end of input is no.
  */
 #include "cmd/terminal_front.h"
+#include "json/members.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +33,9 @@ struct waiting {
     char *ids[QUESTION_MAX_OPTIONS];
 };
 
-struct front {
-    struct front_options options;
-    struct front_handler handler;
+struct terminal_front {
+    struct terminal_front_options options;
+    struct terminal_front_handler handler;
     void *user;
     uv_loop_t *loop;
     struct show *show;
@@ -58,15 +59,15 @@ static void free_waiting(struct waiting *waiting)
     free(waiting);
 }
 
-static void say(struct front *front, struct acp_str text)
+static void say(struct terminal_front *front, struct acp_str text)
 {
     output_text(&front->screen, text);
     (void) output_flush(&front->screen);
 }
 
-static void ask_next(struct front *front);
+static void ask_next(struct terminal_front *front);
 
-static void settle(struct front *front, enum question_reply reply, size_t index)
+static void settle(struct terminal_front *front, enum question_reply reply, size_t index)
 {
     struct waiting *waiting = front->waiting;
     struct acp_str option = {0};
@@ -82,7 +83,7 @@ static void settle(struct front *front, enum question_reply reply, size_t index)
 static void on_keys(uv_poll_t *poll, int status, int events);
 
 /* The line that is answered.  Whatever was typed before it does not count. */
-static void draw_prompt(struct front *front)
+static void draw_prompt(struct terminal_front *front)
 {
     struct acp_buf line;
     acp_buf_init(&line, 1000);
@@ -93,7 +94,7 @@ static void draw_prompt(struct front *front)
     (void) uv_poll_start(front->keys, UV_READABLE, on_keys);
 }
 
-static void explain(struct front *front, enum question_reply reply)
+static void explain(struct terminal_front *front, enum question_reply reply)
 {
     struct acp_buf text;
     acp_buf_init(&text, 2000);
@@ -108,7 +109,7 @@ static void explain(struct front *front, enum question_reply reply)
 
 static void on_keys(uv_poll_t *poll, int status, int events)
 {
-    struct front *front = poll->data;
+    struct terminal_front *front = poll->data;
     char line[256];
     size_t index = 0;
     (void) events;
@@ -130,18 +131,18 @@ static void on_keys(uv_poll_t *poll, int status, int events)
         settle(front, reply, index);
 }
 
-static void ask_next(struct front *front)
+static void ask_next(struct terminal_front *front)
 {
     if (!front->waiting || front->asking)
         return;
     front->asking = true;
-    (void) front_flush(front);
+    (void) terminal_front_flush(front);
     say(front, acp_buf_view(&front->waiting->text));
     draw_prompt(front);
 }
 
 /* False when the question cannot be asked as a whole. */
-static bool write_waiting(struct waiting *waiting, const struct talk_question *question)
+static bool write_waiting(struct waiting *waiting, const struct permission_question *question)
 {
     acp_buf_init(&waiting->text, QUESTION_TEXT_MAX);
     waiting->number = question->number;
@@ -157,12 +158,13 @@ static bool write_waiting(struct waiting *waiting, const struct talk_question *q
     return true;
 }
 
-void front_question(struct front *front, const struct talk_question *question)
+void terminal_front_question(struct terminal_front *front,
+                             const struct permission_question *question)
 {
     struct waiting *waiting = calloc(1, sizeof(*waiting));
     struct waiting **at = &front->waiting;
     if (!waiting || !write_waiting(waiting, question)) {
-        complain("a permission was refused, because it cannot be shown as a whole");
+        err_message("a permission was refused, because it cannot be shown as a whole");
         if (waiting)
             free_waiting(waiting);
         front->handler.answer(question->number, (struct acp_str){0}, front->user);
@@ -174,7 +176,7 @@ void front_question(struct front *front, const struct talk_question *question)
     ask_next(front);
 }
 
-void front_question_gone(struct front *front, uint64_t number)
+void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
 {
     for (struct waiting **at = &front->waiting; *at; at = &(*at)->next) {
         struct waiting *waiting = *at;
@@ -195,68 +197,67 @@ void front_question_gone(struct front *front, uint64_t number)
 /* ---- Showing --------------------------------------------------------------------------------- */
 
 /* Whether the person sees what happens beside the words, in lines of progress. */
-static bool shows_progress(const struct front *front)
+static bool shows_progress(const struct terminal_front *front)
 {
-    return front->options.format == FORMAT_TEXT && (front->options.verbose || err_is_terminal());
+    return front->options.format == SHOW_TEXT && (front->options.verbose || err_is_terminal());
 }
 
 /* What a person should know is said in any case. */
-static void say_notice(const struct record *record)
+static void say_notice(const struct session_event *event)
 {
     struct acp_arena arena;
     struct acp_str message = {0};
     acp_arena_init(&arena, 0);
-    if (wire_read_text(record->body, "message", &arena, &message) == 0 && message.len)
-        complain("%.*s", (int) message.len, message.ptr);
+    if (acp_json_member_str(event->body, "message", &arena, &message) == 0 && message.len)
+        err_message("%.*s", (int) message.len, message.ptr);
     acp_arena_finish(&arena);
 }
 
-void front_record(struct front *front, const struct record *record)
+void terminal_front_event(struct terminal_front *front, const struct session_event *event)
 {
-    (void) show_record(front->show, record);
-    if (record->kind == RECORD_NOTICE && front->options.format != FORMAT_JSON &&
-        !shows_progress(front))
-        say_notice(record);
+    (void) show_record(front->show, event);
+    if (event->kind == EVENT_NOTICE && front->options.format != SHOW_JSON && !shows_progress(front))
+        say_notice(event);
 }
 
-bool front_flush(struct front *front)
+bool terminal_front_flush(struct terminal_front *front)
 {
     return show_flush(front->show) == 0;
 }
 
-struct show *front_show(struct front *front)
+struct show *terminal_front_show(struct terminal_front *front)
 {
     return front->show;
 }
 
-bool front_has_person(const struct front *front)
+bool terminal_front_has_person(const struct terminal_front *front)
 {
     return front->terminal >= 0;
 }
 
-bool front_interrupted(const struct front *front)
+bool terminal_front_interrupted(const struct terminal_front *front)
 {
     return front->interrupts > 0;
 }
 
-int front_status(struct front *front, const struct talk_end *end)
+int terminal_front_status(struct terminal_front *front, const struct prompt_end *end)
 {
-    if (end->message.len && !shows_progress(front) && front->options.format != FORMAT_JSON)
-        complain("%.*s", (int) end->message.len, end->message.ptr);
-    if (front->options.format == FORMAT_QUIET && show_answer_is_cut(front->show))
-        complain("the answer is longer than 64 MiB; its end is left out");
+    if (end->message.len && !shows_progress(front) && front->options.format != SHOW_JSON)
+        err_message("%.*s", (int) end->message.len, end->message.ptr);
+    if (front->options.format == SHOW_QUIET && show_answer_is_cut(front->show))
+        err_message("the answer is longer than 64 MiB; its end is left out");
     if (front->interrupts)
         return EXIT_INTERRUPTED;
-    if (end->kind == TALK_TIMEOUT) {
-        if (front->options.format != FORMAT_JSON)
-            complain("the time that --timeout allows is over");
+    if (end->kind == PROMPT_TIMED_OUT) {
+        if (front->options.format != SHOW_JSON)
+            err_message("the time that --timeout allows is over");
         return EXIT_TIMEOUT;
     }
-    if (end->kind != TALK_STOPPED)
+    if (end->kind != PROMPT_STOPPED)
         return EXIT_FAILED;
     if (end->unasked && front->options.fail_unasked) {
-        if (front->options.format != FORMAT_JSON)
-            complain("a permission had to be asked for, and nobody is there to ask");
+        if (front->options.format != SHOW_JSON)
+            err_message("a permission had to be asked for, and nobody is there to ask");
         return EXIT_DENIED;
     }
     return end->denied ? EXIT_DENIED : EXIT_OK;
@@ -266,7 +267,7 @@ int front_status(struct front *front, const struct talk_end *end)
 
 static void on_signal(uv_signal_t *signal, int number)
 {
-    struct front *front = signal->data;
+    struct terminal_front *front = signal->data;
     (void) number;
     bool again = front->interrupts++ > 0;
     front->handler.interrupt(again, front->user);
@@ -279,7 +280,7 @@ static void free_handle(uv_handle_t *handle)
     free(handle);
 }
 
-static int open_terminal(struct front *front)
+static int open_terminal(struct terminal_front *front)
 {
     front->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (front->terminal < 0)
@@ -299,14 +300,12 @@ static int open_terminal(struct front *front)
     return 0;
 }
 
-static int open_show(struct front *front)
+static int open_show(struct terminal_front *front)
 {
-    static const enum show_format formats[] = {
-        [FORMAT_TEXT] = SHOW_TEXT, [FORMAT_JSON] = SHOW_JSON, [FORMAT_QUIET] = SHOW_QUIET};
     bool screen = err_is_terminal();
     const char *no_colour = getenv("NO_COLOR");
     struct show_options options = {
-        .format = formats[front->options.format],
+        .format = front->options.format,
         .session = front->options.session,
         .out = OUTPUT_RESULTS,
         .progress = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
@@ -315,11 +314,12 @@ static int open_show(struct front *front)
     return show_new(&options, &front->show);
 }
 
-int front_new(uv_loop_t *loop, const struct front_options *options,
-              const struct front_handler *handler, void *user, struct front **ret)
+int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,
+                       const struct terminal_front_handler *handler, void *user,
+                       struct terminal_front **ret)
 {
     static const int numbers[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
-    struct front *front = calloc(1, sizeof(*front));
+    struct terminal_front *front = calloc(1, sizeof(*front));
     if (!front)
         return ACP_ERR_NOMEM;
     front->options = *options;
@@ -331,7 +331,7 @@ int front_new(uv_loop_t *loop, const struct front_options *options,
     if (!err && !options->no_person && err_is_terminal())
         err = open_terminal(front);
     if (err) {
-        front_free(front);
+        terminal_front_free(front);
         return err;
     }
     for (size_t i = 0; i < SIGNALS; i++) {
@@ -345,7 +345,7 @@ int front_new(uv_loop_t *loop, const struct front_options *options,
     return 0;
 }
 
-void front_close(struct front *front)
+void terminal_front_close(struct terminal_front *front)
 {
     if (front->keys)
         uv_close((uv_handle_t *) front->keys, free_handle);
@@ -355,7 +355,7 @@ void front_close(struct front *front)
     front->signals_open = false;
 }
 
-void front_free(struct front *front)
+void terminal_front_free(struct terminal_front *front)
 {
     if (!front)
         return;

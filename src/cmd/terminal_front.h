@@ -11,42 +11,44 @@
 #include "conversation/conversation.h"
 #include "render/render.h"
 
-struct front;
+struct terminal_front;
 
-struct front_handler {
+struct terminal_front_handler {
     /* option is absent to say no. */
     void (*answer)(uint64_t number, struct acp_str option, void *user);
     /* Ctrl-C, or another signal that wants us to end; again: at once. */
     void (*interrupt)(bool again, void *user);
 };
 
-struct front_options {
-    enum output_format format;
+struct terminal_front_options {
+    enum show_format format;
     struct acp_str session;
     bool verbose;
     bool fail_unasked; /* a prompt in which nobody could be asked has failed */
     bool no_person;    /* do not ask, even if there is a terminal */
 };
 
-int front_new(uv_loop_t *loop, const struct front_options *options,
-              const struct front_handler *handler, void *user, struct front **ret);
-void front_free(struct front *front);
-/* Everything that keeps the loop alive is let go; front_free() is still due. */
-void front_close(struct front *front);
+int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,
+                       const struct terminal_front_handler *handler, void *user,
+                       struct terminal_front **ret);
+void terminal_front_free(struct terminal_front *front);
+/* Everything that keeps the loop alive is let go; terminal_front_free() is still due. */
+void terminal_front_close(struct terminal_front *front);
 
 /* Whether somebody can be asked. */
-bool front_has_person(const struct front *front);
-struct show *front_show(struct front *front);
+bool terminal_front_has_person(const struct terminal_front *front);
+struct show *terminal_front_show(struct terminal_front *front);
 
-void front_record(struct front *front, const struct record *record);
+void terminal_front_event(struct terminal_front *front, const struct session_event *event);
 /* False when nothing can be written any more. */
-bool front_flush(struct front *front);
-void front_question(struct front *front, const struct talk_question *question);
-void front_question_gone(struct front *front, uint64_t number);
+bool terminal_front_flush(struct terminal_front *front);
+void terminal_front_question(struct terminal_front *front,
+                             const struct permission_question *question);
+void terminal_front_question_gone(struct terminal_front *front, uint64_t number);
 
 /* The exit status of a prompt's end; says what is to be said about it. */
-int front_status(struct front *front, const struct talk_end *end);
+int terminal_front_status(struct terminal_front *front, const struct prompt_end *end);
 /* Whether a signal has asked us to end. */
-bool front_interrupted(const struct front *front);
+bool terminal_front_interrupted(const struct terminal_front *front);
 
 #endif

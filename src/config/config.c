@@ -18,19 +18,19 @@ static const char project_name[] = ".acp/config.json";
 
 const char *config_find_user_file(const char *const *environment, struct acp_arena *arena)
 {
-    const char *folder = places_config_dir(environment, arena);
-    return folder ? places_join(arena, folder, "config.json") : NULL;
+    const char *folder = paths_config_dir(environment, arena);
+    return folder ? paths_join(arena, folder, "config.json") : NULL;
 }
 
 const char *config_find_project(const char *const *environment, const char *cwd,
                                 struct acp_arena *arena)
 {
-    return places_find_upwards(arena, cwd, places_home(environment, arena), project_name);
+    return paths_find_upwards(arena, cwd, paths_home(environment, arena), project_name);
 }
 
 const char *config_file_of_project(const char *folder, struct acp_arena *arena)
 {
-    return places_join(arena, folder, project_name);
+    return paths_join(arena, folder, project_name);
 }
 
 /* ---- Layers --------------------------------------------------------------------------------- */
@@ -79,8 +79,8 @@ static int load_file(struct config_reader *reader, const char *path, struct acp_
     acp_buf_init(&why, 2 * ACP_PATH_SIZE);
     /* A file that the command line names is the user's choice. */
     int reason = reader->layer == CONFIG_LAYER_FLAG || reader->chosen
-                     ? places_read_file(path, text)
-                     : places_read_own_file(path, text, &why);
+                     ? paths_read_file(path, text)
+                     : paths_read_own_file(path, text, &why);
     if (reason == -ENOENT || reason == -ENOTDIR)
         reason = -ENOENT;
     else if (reason && why.len)
@@ -105,14 +105,14 @@ static int load_user(struct config *config, const struct config_options *options
     struct config_reader reader = {
         .config = config,
         .report = report,
-        .file = places_shorten(&config->arena, path, config->home),
+        .file = paths_shorten(&config->arena, path, config->home),
         .base = folder,
         .layer = CONFIG_LAYER_USER,
         .strict = options->strict,
         .trusted = true,
         .chosen = options->user_file != NULL,
     };
-    acp_buf_init(&text, PLACES_MAX_FILE);
+    acp_buf_init(&text, PATHS_MAX_FILE);
     int reason = load_file(&reader, path, &text);
     int err = 0;
     if (reason == 0) {
@@ -137,7 +137,7 @@ static void tell_aside(struct config_reader *reader)
         config->trust == TRUST_CHANGED ? "the file has changed since you trusted it"
                                        : "this folder is not trusted",
         (int) reader->aside.len, acp_buf_view(&reader->aside).ptr,
-        places_shorten(&config->arena, config->project_folder, config->home));
+        paths_shorten(&config->arena, config->project_folder, config->home));
 }
 
 static int load_project(struct config *config, const struct config_options *options,
@@ -154,13 +154,13 @@ static int load_project(struct config *config, const struct config_options *opti
     struct config_reader reader = {
         .config = config,
         .report = report,
-        .file = places_shorten(&config->arena, config->project_file, config->home),
+        .file = paths_shorten(&config->arena, config->project_file, config->home),
         .base = config->project_folder,
         .layer = CONFIG_LAYER_PROJECT,
         .strict = options->strict,
     };
     acp_buf_init(&reader.aside, CONFIG_MAX_REPORT);
-    acp_buf_init(&text, PLACES_MAX_FILE);
+    acp_buf_init(&text, PATHS_MAX_FILE);
     int err = 0;
     int reason = options->project_text.ptr ? 0 : load_file(&reader, config->project_file, &text);
     if (reason == -EPERM && !reader.failed) {
@@ -207,7 +207,7 @@ static int load_environment(struct config *config, struct acp_buf *report)
     int result = 0;
     for (int i = 0; i < CONFIG_COUNT; i++) {
         const char *name = config_key((enum config_id) i)->environment;
-        const char *text = name ? places_variable(config->environment, name) : NULL;
+        const char *text = name ? paths_variable(config->environment, name) : NULL;
         if (!text)
             continue;
         struct config_origin origin = {CONFIG_LAYER_ENVIRONMENT, name, 0};
@@ -239,14 +239,14 @@ static int find_places(struct config *config, const struct config_options *optio
     struct acp_arena *arena = &config->arena;
     config->environment =
         options->environment ? options->environment : (const char *const *) environ;
-    config->home = places_home(config->environment, arena);
+    config->home = paths_home(config->environment, arena);
     if (!getcwd(cwd, sizeof(cwd)))
         (void) snprintf(cwd, sizeof(cwd), "/");
     const char *given = options->cwd ? options->cwd : cwd;
-    config->cwd = places_expand(arena, acp_str_from(given), cwd, config->home);
+    config->cwd = paths_expand(arena, acp_str_from(given), cwd, config->home);
     if (options->user_file)
         config->user_file =
-            places_expand(arena, acp_str_from(options->user_file), config->cwd, config->home);
+            paths_expand(arena, acp_str_from(options->user_file), config->cwd, config->home);
     else
         config->user_file = config_find_user_file(config->environment, arena);
     return config->cwd ? 0 : ACP_ERR_NOMEM;
@@ -331,7 +331,7 @@ static int add_file(struct config *config, enum config_id id, const char *path,
 {
     struct acp_buf text;
     bool is_text = *path == '{'; /* no name of a file, but what would be in it */
-    const char *full = places_expand(&config->arena, acp_str_from(path), config->cwd, config->home);
+    const char *full = paths_expand(&config->arena, acp_str_from(path), config->cwd, config->home);
     const char *name =
         is_text ? "the command line" : acp_arena_copy(&config->arena, acp_str_from(path)).ptr;
     if (!full || !name)
@@ -342,7 +342,7 @@ static int add_file(struct config *config, enum config_id id, const char *path,
                                    .base = config->cwd,
                                    .layer = CONFIG_LAYER_FLAG,
                                    .trusted = true};
-    acp_buf_init(&text, PLACES_MAX_FILE);
+    acp_buf_init(&text, PATHS_MAX_FILE);
     int reason =
         is_text ? acp_buf_append_str(&text, acp_str_from(path)) : load_file(&reader, full, &text);
     int err = 0;

@@ -9,7 +9,7 @@ const char *config_command(struct config_reader *reader, const char *command)
     struct config *config = reader->config;
     if (command[0] != '~' && !strchr(command, '/'))
         return command;
-    return places_expand(&config->arena, acp_str_from(command), reader->base, config->home);
+    return paths_expand(&config->arena, acp_str_from(command), reader->base, config->home);
 }
 
 /* ---- Agents --------------------------------------------------------------------------------- */

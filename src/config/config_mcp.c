@@ -95,8 +95,8 @@ static bool make_stdio(struct config_reader *reader, const struct draft *draft,
     if (!command)
         return false;
     /* The protocol wants it absolute; what is not found stays, for the agent to say so. */
-    const char *found = places_find_program(&config->arena, command,
-                                            places_variable(config->environment, "PATH"), NULL);
+    const char *found = paths_find_program(&config->arena, command,
+                                           paths_variable(config->environment, "PATH"), NULL);
     size_t count = 0;
     while (draft->args[count])
         count++;

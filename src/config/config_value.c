@@ -94,7 +94,7 @@ static bool make_value(struct config *config, const struct config_key *key, stru
         return text.len > 0;
     case CONFIG_TYPE_PATH:
         if (text.len > 0)
-            value->text = places_expand(&config->arena, text, base, config->home);
+            value->text = paths_expand(&config->arena, text, base, config->home);
         return text.len > 0 && value->text;
     case CONFIG_TYPE_CHOICE:
         if (!config_word_in(key->choices, '|', text, &choice))

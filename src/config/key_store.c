@@ -15,8 +15,8 @@ static const char in_keyring[] = "in the keyring";
 
 const char *key_store_folder(const struct config *config, struct acp_arena *arena)
 {
-    const char *data = places_data_dir(config_environment(config), arena);
-    return data ? places_join(arena, data, "keys") : NULL;
+    const char *data = paths_data_dir(config_environment(config), arena);
+    return data ? paths_join(arena, data, "keys") : NULL;
 }
 
 bool key_is_valid(struct acp_str key)
@@ -55,12 +55,12 @@ int key_store_read(const struct config *config, const char *folder, const char *
                    struct acp_arena *arena, const char **ret_key, enum key_place *ret_place,
                    struct acp_buf *why)
 {
-    const char *path = places_join(arena, folder, provider);
+    const char *path = paths_join(arena, folder, provider);
     struct acp_buf file;
     if (!path)
         return -ENOMEM;
     acp_buf_init(&file, KEY_MAX_BYTES + 2);
-    int err = places_read_private_file(path, &file, why);
+    int err = paths_read_private_file(path, &file, why);
     struct acp_str text = trim(acp_buf_view(&file));
     if (!err && acp_str_is(text, in_keyring)) {
         *ret_place = KEY_IN_KEYRING;
@@ -127,13 +127,13 @@ int key_store_read_all(const struct config *config, const char *folder, struct a
 static int check_place(const char *path, const char *folder, struct acp_buf *why)
 {
     struct acp_buf old;
-    int err = places_make_folders(path);
+    int err = paths_make_folders(path);
     if (!err)
-        err = places_check_private_folder(folder, why);
+        err = paths_check_private_folder(folder, why);
     if (err)
         return err;
     acp_buf_init(&old, KEY_MAX_BYTES + 2);
-    err = places_read_private_file(path, &old, why);
+    err = paths_read_private_file(path, &old, why);
     if (old.len)
         explicit_bzero(old.data, old.cap);
     acp_buf_finish(&old);
@@ -147,7 +147,7 @@ int key_store_write(const struct config *config, const char *folder, const char 
     struct acp_buf text;
     acp_arena_init(&arena, 0);
     acp_buf_init(&text, KEY_MAX_BYTES + 2);
-    const char *path = places_join(&arena, folder, provider);
+    const char *path = paths_join(&arena, folder, provider);
     int err = path ? check_place(path, folder, why) : -ENOMEM;
     if (!err && place == KEY_IN_KEYRING)
         err = key_ring_write(config_environment(config), provider, key, why);
@@ -157,7 +157,7 @@ int key_store_write(const struct config *config, const char *folder, const char 
                        place == KEY_IN_KEYRING ? in_keyring : key.ptr))
         err = -ENOMEM;
     if (!err)
-        err = places_write_file(path, acp_buf_view(&text), 0600);
+        err = paths_write_file(path, acp_buf_view(&text), 0600);
     if (text.len)
         explicit_bzero(text.data, text.cap);
     acp_buf_finish(&text);
@@ -172,7 +172,7 @@ int key_store_remove(const struct config *config, const char *folder, const char
     const char *key = NULL;
     enum key_place place = KEY_IN_FILE;
     acp_arena_init(&arena, 0);
-    const char *path = places_join(&arena, folder, provider);
+    const char *path = paths_join(&arena, folder, provider);
     int err = path ? 0 : -ENOMEM;
     /* Whatever is in the file, it goes; the keyring is asked only where it has something. */
     if (!err && key_store_read(config, folder, provider, &arena, &key, &place, why) == 0 &&

@@ -129,7 +129,7 @@ static int run_tool(const char *const *environment, enum action action, const ch
     (void) snprintf(id, sizeof(id), "%s", provider);
     acp_arena_init(&arena, 0);
     const char *program =
-        places_find_program(&arena, "secret-tool", places_variable(environment, "PATH"), NULL);
+        paths_find_program(&arena, "secret-tool", paths_variable(environment, "PATH"), NULL);
     char *argv[8] = {NULL};
     size_t n = 1;
     char *words[] = {action == ACTION_STORE    ? store

@@ -1,4 +1,4 @@
-/* Where things are: see places.h.  Paths only; places_file.c reads and writes. */
+/* Where things are: see places.h.  Paths only; paths_file.c reads and writes. */
 #include "config/paths.h"
 
 #include <pwd.h>
@@ -7,7 +7,7 @@
 
 #include "workspace/beneath.h"
 
-const char *places_variable(const char *const *environment, const char *name)
+const char *paths_variable(const char *const *environment, const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; environment && environment[i]; i++)
@@ -16,9 +16,9 @@ const char *places_variable(const char *const *environment, const char *name)
     return NULL;
 }
 
-const char *places_home(const char *const *environment, struct acp_arena *arena)
+const char *paths_home(const char *const *environment, struct acp_arena *arena)
 {
-    const char *home = places_variable(environment, "HOME");
+    const char *home = paths_variable(environment, "HOME");
     if (!home || home[0] != '/') {
         const struct passwd *user = getpwuid(getuid());
         home = user ? user->pw_dir : NULL;
@@ -26,7 +26,7 @@ const char *places_home(const char *const *environment, struct acp_arena *arena)
     return home && home[0] == '/' ? acp_arena_copy(arena, acp_str_from(home)).ptr : NULL;
 }
 
-const char *places_join(struct acp_arena *arena, const char *folder, const char *name)
+const char *paths_join(struct acp_arena *arena, const char *folder, const char *name)
 {
     size_t n = strlen(folder);
     size_t m = strlen(name);
@@ -45,46 +45,46 @@ const char *places_join(struct acp_arena *arena, const char *folder, const char 
 static const char *xdg_dir(const char *const *environment, struct acp_arena *arena,
                            const char *variable, const char *below_home)
 {
-    const char *base = places_variable(environment, variable);
+    const char *base = paths_variable(environment, variable);
     if (!base || base[0] != '/') {
-        const char *home = places_home(environment, arena);
-        base = home ? places_join(arena, home, below_home) : NULL;
+        const char *home = paths_home(environment, arena);
+        base = home ? paths_join(arena, home, below_home) : NULL;
     }
-    return base ? places_join(arena, base, "acp") : NULL;
+    return base ? paths_join(arena, base, "acp") : NULL;
 }
 
-const char *places_config_dir(const char *const *environment, struct acp_arena *arena)
+const char *paths_config_dir(const char *const *environment, struct acp_arena *arena)
 {
     return xdg_dir(environment, arena, "XDG_CONFIG_HOME", ".config");
 }
 
-const char *places_state_dir(const char *const *environment, struct acp_arena *arena)
+const char *paths_state_dir(const char *const *environment, struct acp_arena *arena)
 {
     return xdg_dir(environment, arena, "XDG_STATE_HOME", ".local/state");
 }
 
-const char *places_data_dir(const char *const *environment, struct acp_arena *arena)
+const char *paths_data_dir(const char *const *environment, struct acp_arena *arena)
 {
     return xdg_dir(environment, arena, "XDG_DATA_HOME", ".local/share");
 }
 
-const char *places_expand(struct acp_arena *arena, struct acp_str path, const char *base,
-                          const char *home)
+const char *paths_expand(struct acp_arena *arena, struct acp_str path, const char *base,
+                         const char *home)
 {
     struct acp_str copy = acp_arena_copy(arena, path);
     if (!copy.ptr)
         return NULL;
     if (copy.ptr[0] == '~' && (copy.ptr[1] == '/' || copy.ptr[1] == '\0'))
-        return home ? places_join(arena, home, copy.ptr[1] ? copy.ptr + 2 : "") : NULL;
-    return copy.ptr[0] == '/' ? copy.ptr : places_join(arena, base, copy.ptr);
+        return home ? paths_join(arena, home, copy.ptr[1] ? copy.ptr + 2 : "") : NULL;
+    return copy.ptr[0] == '/' ? copy.ptr : paths_join(arena, base, copy.ptr);
 }
 
-const char *places_shorten(struct acp_arena *arena, const char *path, const char *home)
+const char *paths_shorten(struct acp_arena *arena, const char *path, const char *home)
 {
     const char *rest = NULL;
     if (!home || strcmp(home, "/") == 0 || !acp_path_within(path, home, &rest))
         return path;
-    const char *shorter = *rest ? places_join(arena, "~", rest) : "~";
+    const char *shorter = *rest ? paths_join(arena, "~", rest) : "~";
     return shorter ? shorter : path;
 }
 
@@ -101,12 +101,12 @@ static bool go_up(char *path)
 static bool is_there(struct acp_arena *arena, const char *folder, const char *name)
 {
     struct stat st;
-    const char *path = places_join(arena, folder, name);
+    const char *path = paths_join(arena, folder, name);
     return path && stat(path, &st) == 0;
 }
 
-const char *places_find_upwards(struct acp_arena *arena, const char *cwd, const char *home,
-                                const char *name)
+const char *paths_find_upwards(struct acp_arena *arena, const char *cwd, const char *home,
+                               const char *name)
 {
     char path[ACP_PATH_SIZE];
     if (acp_path_normal(acp_str_from(cwd), path, NULL))
@@ -134,8 +134,8 @@ static bool counts(struct acp_str folder, const char *avoid)
     return !avoid || !acp_path_within(normal, avoid, NULL);
 }
 
-const char *places_find_program(struct acp_arena *arena, const char *command, const char *path,
-                                const char *avoid)
+const char *paths_find_program(struct acp_arena *arena, const char *command, const char *path,
+                               const char *avoid)
 {
     if (strchr(command, '/'))
         return is_program(command) ? command : NULL;
@@ -144,7 +144,7 @@ const char *places_find_program(struct acp_arena *arena, const char *command, co
         struct acp_str folder = acp_str_n(path, colon ? (size_t) (colon - path) : strlen(path));
         struct acp_str copy =
             counts(folder, avoid) ? acp_arena_copy(arena, folder) : acp_str_from(NULL);
-        const char *candidate = copy.ptr ? places_join(arena, copy.ptr, command) : NULL;
+        const char *candidate = copy.ptr ? paths_join(arena, copy.ptr, command) : NULL;
         if (candidate && is_program(candidate))
             return candidate;
         path = colon ? colon + 1 : NULL;

@@ -12,7 +12,7 @@
 
 enum { BLOCK = 16 * 1024, LOCK_TRIES = 200, LOCK_PAUSE_MS = 10 };
 
-int places_read_all(int fd, struct acp_buf *out)
+int paths_read_all(int fd, struct acp_buf *out)
 {
     for (;;) {
         /* Where the buffer is full, one more byte tells whether the file is. */
@@ -32,7 +32,7 @@ int places_read_all(int fd, struct acp_buf *out)
     }
 }
 
-int places_open_file(const char *path)
+int paths_open_file(const char *path)
 {
     /* A pipe in its place must not keep us waiting. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -48,17 +48,17 @@ int places_open_file(const char *path)
     return err;
 }
 
-int places_read_file(const char *path, struct acp_buf *out)
+int paths_read_file(const char *path, struct acp_buf *out)
 {
-    int fd = places_open_file(path);
+    int fd = paths_open_file(path);
     if (fd < 0)
         return fd;
-    int err = places_read_all(fd, out);
+    int err = paths_read_all(fd, out);
     (void) close(fd);
     return err;
 }
 
-int places_make_folders(const char *path)
+int paths_make_folders(const char *path)
 {
     char part[ACP_PATH_SIZE];
     size_t n = strlen(path);
@@ -76,10 +76,10 @@ int places_make_folders(const char *path)
     return 0;
 }
 
-int places_write_file(const char *path, struct acp_str text, unsigned mode)
+int paths_write_file(const char *path, struct acp_str text, unsigned mode)
 {
     char real[ACP_PATH_SIZE];
-    int err = places_make_folders(path);
+    int err = paths_make_folders(path);
     if (!err)
         err = acp_path_real(path, real);
     if (err)
@@ -101,12 +101,12 @@ int places_write_file(const char *path, struct acp_str text, unsigned mode)
     return err;
 }
 
-int places_lock_file(const char *path)
+int paths_lock_file(const char *path)
 {
     char name[ACP_PATH_SIZE];
     if (snprintf(name, sizeof(name), "%s.lock", path) >= (int) sizeof(name))
         return -ENAMETOOLONG;
-    int err = places_make_folders(path);
+    int err = paths_make_folders(path);
     if (err)
         return err;
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);

@@ -89,22 +89,22 @@ static int check_owner(int fd, const char *path, struct acp_buf *why)
     return what ? -EPERM : err;
 }
 
-int places_read_own_file(const char *path, struct acp_buf *out, struct acp_buf *why)
+int paths_read_own_file(const char *path, struct acp_buf *out, struct acp_buf *why)
 {
-    int fd = places_open_file(path);
+    int fd = paths_open_file(path);
     if (fd < 0)
         return fd;
     int err = check_owner(fd, path, why);
     if (!err)
-        err = places_read_all(fd, out);
+        err = paths_read_all(fd, out);
     (void) close(fd);
     return err;
 }
 
-int places_read_private_file(const char *path, struct acp_buf *out, struct acp_buf *why)
+int paths_read_private_file(const char *path, struct acp_buf *out, struct acp_buf *why)
 {
     struct stat st;
-    int fd = places_open_file(path);
+    int fd = paths_open_file(path);
     if (fd < 0)
         return fd;
     int err = check_owner(fd, path, why);
@@ -115,12 +115,12 @@ int places_read_private_file(const char *path, struct acp_buf *out, struct acp_b
         err = -EPERM;
     }
     if (!err)
-        err = places_read_all(fd, out);
+        err = paths_read_all(fd, out);
     (void) close(fd);
     return err;
 }
 
-int places_check_private_folder(const char *folder, struct acp_buf *why)
+int paths_check_private_folder(const char *folder, struct acp_buf *why)
 {
     struct stat st;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -15,8 +15,8 @@ enum { MAX_LIST = 64 * 1024 * 1024 };
 
 const char *trust_file(const char *const *environment, struct acp_arena *arena)
 {
-    const char *folder = places_state_dir(environment, arena);
-    return folder ? places_join(arena, folder, "trusted.jsonl") : NULL;
+    const char *folder = paths_state_dir(environment, arena);
+    return folder ? paths_join(arena, folder, "trusted.jsonl") : NULL;
 }
 
 /* One line; false when it is none of ours. */
@@ -54,7 +54,7 @@ static bool next_line(struct acp_str *rest, struct acp_str *ret)
 static int read_list(const char *file, struct acp_buf *out)
 {
     acp_buf_init(out, MAX_LIST);
-    int err = places_read_file(file, out);
+    int err = paths_read_file(file, out);
     return err == -ENOENT ? 0 : err;
 }
 
@@ -139,7 +139,7 @@ static int rewrite(const char *file, const char *real, const struct acp_str *con
         err = w.err ? w.err : acp_buf_append(&changed, "\n", 1);
     }
     if (!err && (content || found)) {
-        reason = places_write_file(file, acp_buf_view(&changed), 0600);
+        reason = paths_write_file(file, acp_buf_view(&changed), 0600);
         err = reason ? fail_system(why, "write", file, reason) : 0;
     } else if (!err) {
         (void) acp_buf_printf(why, "%s was not trusted", real);
@@ -161,7 +161,7 @@ static int change(const char *file, const char *folder, const struct acp_str *co
         (void) acp_buf_printf(why, "the name of this folder is not UTF-8, so it cannot be kept");
         return ACP_ERR_UTF8;
     }
-    int lock = places_lock_file(file);
+    int lock = paths_lock_file(file);
     if (lock < 0)
         return fail_system(why, "lock", file, lock);
     int err = rewrite(file, real, content, why);

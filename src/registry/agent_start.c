@@ -53,8 +53,8 @@ static int start_fetched(struct config *config, const struct agent_command *comm
     struct acp_arena *arena = config_arena(config);
     struct acp_failure failure = {0};
     struct launch_fetched fetched = {0};
-    const char *state = places_state_dir(config_environment(config), arena);
-    const char *folder = state ? places_join(arena, state, "launch") : NULL;
+    const char *state = paths_state_dir(config_environment(config), arena);
+    const char *folder = state ? paths_join(arena, state, "launch") : NULL;
     if (!folder) {
         (void) acp_buf_printf(why,
                               "%s cannot be started by %s: there is no home directory; set HOME",

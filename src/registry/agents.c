@@ -94,7 +94,7 @@ static const char *const *join_env(struct config *config, const struct agent_rec
 
 const char *agents_path(struct config *config, const char *const *env)
 {
-    const char *path = places_variable(config_environment(config), "PATH");
+    const char *path = paths_variable(config_environment(config), "PATH");
     for (size_t i = 0; env[i]; i++)
         if (strncmp(env[i], "PATH=", 5) == 0)
             path = env[i] + 5;
@@ -109,8 +109,8 @@ static const char *foreign_folder(struct config *config)
 {
     struct acp_arena *arena = config_arena(config);
     const char *cwd = config_cwd(config);
-    const char *home = places_home(config_environment(config), arena);
-    const char *root = places_find_upwards(arena, cwd, home, ".git");
+    const char *home = paths_home(config_environment(config), arena);
+    const char *root = paths_find_upwards(arena, cwd, home, ".git");
     const char *folder = root ? root : cwd;
     return home && acp_path_within(home, folder, NULL) ? NULL : folder;
 }
@@ -125,8 +125,8 @@ static const char *find_program(struct config *config, const struct agent_recipe
 {
     bool own = recipe->source == AGENT_FROM_CONFIG || recipe->source == AGENT_COMMAND_LINE;
     bool named = own && !launch_is_fetched(argv);
-    return places_find_program(config_arena(config), argv[0], agents_path(config, env),
-                               named ? NULL : foreign_folder(config));
+    return paths_find_program(config_arena(config), argv[0], agents_path(config, env),
+                              named ? NULL : foreign_folder(config));
 }
 
 /* Fills in argv and program: what is installed goes before what would be fetched. */

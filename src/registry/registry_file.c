@@ -338,7 +338,7 @@ int agents_read_registry(struct config *config, agents_visit_recipe *visit, void
     struct acp_buf text;
     size_t before = why->len;
     acp_buf_init(&text, MAX_REGISTRY);
-    int reason = places_read_file(path, &text);
+    int reason = paths_read_file(path, &text);
     (void) acp_buf_printf(why, "the registry %s cannot be read: ", path);
     int err = ACP_ERR_RANGE;
     if (reason)

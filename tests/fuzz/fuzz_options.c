@@ -60,9 +60,9 @@ static bool is_word(const struct words *words, const char *text)
 
 static void check_prompt(const struct words *words, const struct test_prompt_options *options)
 {
-    const struct conversation_options *c = &options->conversation;
-    CHECK(options->agent.format >= 0 && options->agent.format <= FORMAT_QUIET);
-    CHECK(c->approval >= 0 && c->approval <= APPROVE_NONE);
+    const struct conversation_flags *c = &options->conversation;
+    CHECK(options->agent.format >= 0 && options->agent.format <= SHOW_QUIET);
+    CHECK(c->permit >= 0 && c->permit <= PERMIT_NONE);
     CHECK(!c->timeout.given || c->timeout.value >= 1);
     CHECK(!c->retries.given || c->retries.value <= 100);
     CHECK(!c->model || *c->model);

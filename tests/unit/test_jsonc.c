@@ -71,7 +71,7 @@ static void a_comment_that_does_not_end_is_told_with_its_beginning(void **state)
     assert_int_equal(jsonc_blank(acp_str_from("{} /*/"), out, NULL), ACP_ERR_SYNTAX);
 }
 
-static void places_count_lines_and_characters_from_one(void **state)
+static void paths_count_lines_and_characters_from_one(void **state)
 {
     (void) state;
     static const struct {
@@ -217,7 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comments_and_last_commas_become_spaces),
         cmocka_unit_test(a_comment_that_does_not_end_is_told_with_its_beginning),
-        cmocka_unit_test(places_count_lines_and_characters_from_one),
+        cmocka_unit_test(paths_count_lines_and_characters_from_one),
         cmocka_unit_test(members_are_added_behind_the_others),
         cmocka_unit_test(values_are_replaced_in_their_place),
         cmocka_unit_test(members_are_removed_with_their_comma),

@@ -6,10 +6,10 @@
 #include "cmd/shared_options.h"
 
 struct test_prompt_options {
-    struct agent_options agent;
-    struct conversation_options conversation;
-    struct session_options session;
-    struct queue_options queue;
+    struct agent_flags agent;
+    struct conversation_flags conversation;
+    struct session_flags session;
+    struct queue_flags queue;
 };
 
 static int test_run(const struct invocation *invocation)
@@ -24,10 +24,10 @@ static const struct argument test_prompt_arguments[] = {
 };
 
 static const struct option_group test_prompt_groups[] = {
-    {agent_option_rows, offsetof(struct test_prompt_options, agent)},
-    {conversation_option_rows, offsetof(struct test_prompt_options, conversation)},
-    {session_option_rows, offsetof(struct test_prompt_options, session)},
-    {queue_option_rows, offsetof(struct test_prompt_options, queue)},
+    {agent_flag_rows, offsetof(struct test_prompt_options, agent)},
+    {conversation_flag_rows, offsetof(struct test_prompt_options, conversation)},
+    {session_flag_rows, offsetof(struct test_prompt_options, session)},
+    {queue_flag_rows, offsetof(struct test_prompt_options, queue)},
     {0},
 };
 
@@ -41,13 +41,13 @@ static const struct command test_prompt = {
     .run = test_run,
 };
 
-static const struct option_group test_agent_groups[] = {{agent_option_rows, 0}, {0}};
+static const struct option_group test_agent_groups[] = {{agent_flag_rows, 0}, {0}};
 
 static const struct command test_cancel = {
     .name = "cancel",
     .summary = "cancel the turn",
     .options = test_agent_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .agent = AGENT_BEFORE,
     .run = test_run,
 };
@@ -62,7 +62,7 @@ static const struct command test_list = {
     .name = "list",
     .summary = "list sessions",
     .options = test_agent_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .agent = AGENT_BEFORE,
     .run = test_run,
 };
@@ -80,7 +80,7 @@ static const struct command test_sessions = {
     .name = "sessions",
     .summary = "look at sessions",
     .options = test_agent_groups,
-    .options_size = sizeof(struct agent_options),
+    .options_size = sizeof(struct agent_flags),
     .subcommands = (const struct command *const[]){&test_list, &test_show, NULL},
     .agent = AGENT_BEFORE,
     .run = test_run,

@@ -95,7 +95,7 @@ static void lines_that_are_not_ours_stay_and_trust_nothing(void **state)
     assert_int_equal(trust_add(list, test_path("a"), acp_str_from("x"), &why), 0);
     struct acp_buf text;
     acp_buf_init(&text, 100000);
-    assert_int_equal(places_read_file(list, &text), 0);
+    assert_int_equal(paths_read_file(list, &text), 0);
     assert_int_equal(strncmp(test_cstr(&text), odd, strlen(odd)), 0);
     acp_buf_finish(&text);
     count = 0;
@@ -147,32 +147,32 @@ static void replacing_keeps_links_and_modes(void **state)
     struct stat st;
     test_write("real.json", "old", 0640);
     assert_int_equal(symlink("real.json", test_path("link.json")), 0);
-    assert_int_equal(places_write_file(test_path("link.json"), acp_str_from("new"), 0600), 0);
+    assert_int_equal(paths_write_file(test_path("link.json"), acp_str_from("new"), 0600), 0);
     assert_int_equal(lstat(test_path("link.json"), &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     struct acp_buf text;
     acp_buf_init(&text, 100000);
-    assert_int_equal(places_read_file(test_path("real.json"), &text), 0);
+    assert_int_equal(paths_read_file(test_path("real.json"), &text), 0);
     assert_string_equal(test_cstr(&text), "new");
     assert_int_equal(stat(test_path("real.json"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
-    assert_int_equal(places_write_file(test_path("x/y/z.json"), acp_str_from("1"), 0600), 0);
-    assert_int_equal(places_write_file(test_path("a"), acp_str_from("1"), 0600), -EISDIR);
-    assert_int_equal(places_read_file(test_path("a"), &text), -EISDIR);
-    assert_int_equal(places_read_file(test_path("none"), &text), -ENOENT);
+    assert_int_equal(paths_write_file(test_path("x/y/z.json"), acp_str_from("1"), 0600), 0);
+    assert_int_equal(paths_write_file(test_path("a"), acp_str_from("1"), 0600), -EISDIR);
+    assert_int_equal(paths_read_file(test_path("a"), &text), -EISDIR);
+    assert_int_equal(paths_read_file(test_path("none"), &text), -ENOENT);
     assert_int_equal(mkfifo(test_path("fifo"), 0600), 0);
-    assert_int_equal(places_read_file(test_path("fifo"), &text), -EINVAL);
+    assert_int_equal(paths_read_file(test_path("fifo"), &text), -EINVAL);
     acp_buf_finish(&text);
 }
 
 static void a_lock_that_is_held_is_waited_for_and_given_up(void **state)
 {
     (void) state;
-    int held = places_lock_file(test_path("f"));
+    int held = paths_lock_file(test_path("f"));
     assert_true(held >= 0);
-    assert_int_equal(places_lock_file(test_path("f")), -EWOULDBLOCK);
+    assert_int_equal(paths_lock_file(test_path("f")), -EWOULDBLOCK);
     assert_int_equal(close(held), 0);
-    held = places_lock_file(test_path("f"));
+    held = paths_lock_file(test_path("f"));
     assert_true(held >= 0);
     assert_int_equal(close(held), 0);
 }
@@ -180,18 +180,18 @@ static void a_lock_that_is_held_is_waited_for_and_given_up(void **state)
 static void folders_come_from_xdg_or_the_home(void **state)
 {
     (void) state;
-    assert_string_equal(places_config_dir(test_environment, &arena), test_path(".config/acp"));
-    assert_string_equal(places_data_dir(test_environment, &arena), test_path(".local/share/acp"));
+    assert_string_equal(paths_config_dir(test_environment, &arena), test_path(".config/acp"));
+    assert_string_equal(paths_data_dir(test_environment, &arena), test_path(".local/share/acp"));
     test_add_variable("XDG_CONFIG_HOME=/c");
     test_add_variable("XDG_STATE_HOME=relative");
-    assert_string_equal(places_config_dir(test_environment, &arena), "/c/acp");
-    assert_string_equal(places_state_dir(test_environment, &arena), test_path(".local/state/acp"));
-    assert_string_equal(places_shorten(&arena, test_path("x/y"), test_home), "~/x/y");
-    assert_string_equal(places_shorten(&arena, test_home, test_home), "~");
-    assert_string_equal(places_shorten(&arena, "/x", test_home), "/x");
-    assert_string_equal(places_expand(&arena, acp_str_from("~"), "/b", "/h"), "/h/");
-    assert_string_equal(places_expand(&arena, acp_str_from("~x"), "/b", "/h"), "/b/~x");
-    assert_null(places_expand(&arena, acp_str_from("~/x"), "/b", NULL));
+    assert_string_equal(paths_config_dir(test_environment, &arena), "/c/acp");
+    assert_string_equal(paths_state_dir(test_environment, &arena), test_path(".local/state/acp"));
+    assert_string_equal(paths_shorten(&arena, test_path("x/y"), test_home), "~/x/y");
+    assert_string_equal(paths_shorten(&arena, test_home, test_home), "~");
+    assert_string_equal(paths_shorten(&arena, "/x", test_home), "/x");
+    assert_string_equal(paths_expand(&arena, acp_str_from("~"), "/b", "/h"), "/h/");
+    assert_string_equal(paths_expand(&arena, acp_str_from("~x"), "/b", "/h"), "/b/~x");
+    assert_null(paths_expand(&arena, acp_str_from("~/x"), "/b", NULL));
 }
 
 #define HOME_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

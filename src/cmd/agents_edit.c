@@ -1,0 +1,238 @@
+/* agents_edit.c - acp agents add, remove: agents of the user's own, in the user's file. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "acp/json.h"
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "cmd/config_command.h"
+#include "config/jsonc.h"
+#include "config/paths.h"
+#include "registry/agents.h"
+
+/* ---- add ------------------------------------------------------------------------------------ */
+
+struct add_options {
+    struct option_list env;
+    bool force;
+};
+
+static const struct option add_rows[] = {
+    {.name = "env",
+     .argument = "NAME=VALUE",
+     .kind = OPTION_PAIR,
+     .repeated = true,
+     .offset = offsetof(struct add_options, env),
+     .help = "give the agent this variable"},
+    {.name = "force",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct add_options, force),
+     .help = "replace an agent of that name"},
+    {0},
+};
+
+static const struct option_group add_groups[] = {
+    {add_rows, 0},
+    {0},
+};
+
+/* The entry as JSON in lines, with two spaces a level. */
+static int write_entry(const struct invocation *invocation, const char *command,
+                       struct acp_buf *out)
+{
+    const struct add_options *options = invocation->options;
+    struct acp_json_writer w;
+    acp_json_writer_init(&w, out);
+    int err = acp_buf_printf(out, "{\n  \"command\": ");
+    acp_json_write_str(&w, acp_str_from(command));
+    if (invocation->arguments[2]) {
+        err |= acp_buf_printf(out, ",\n  \"args\": [");
+        for (size_t i = 2; invocation->arguments[i]; i++) {
+            err |= acp_buf_printf(out, "%s", i > 2 ? ", " : "");
+            acp_json_writer_init(&w, out);
+            acp_json_write_str(&w, acp_str_from(invocation->arguments[i]));
+        }
+        err |= acp_buf_printf(out, "]");
+    }
+    for (size_t i = 0; i < options->env.count; i++) {
+        const char *pair = options->env.items[i];
+        size_t n = strcspn(pair, "=");
+        err |= acp_buf_printf(out, i ? ",\n    " : ",\n  \"env\": {\n    ");
+        acp_json_writer_init(&w, out);
+        acp_json_write_str(&w, acp_str_n(pair, n));
+        err |= acp_buf_printf(out, ": ");
+        acp_json_writer_init(&w, out);
+        acp_json_write_str(&w, acp_str_from(pair + n + 1));
+    }
+    if (options->env.count)
+        err |= acp_buf_printf(out, "\n  }");
+    err |= acp_buf_printf(out, "\n}");
+    return err || w.err ? ACP_ERR_NOMEM : 0;
+}
+
+/* The user's file while it is edited. */
+struct edited {
+    struct acp_arena arena;
+    const char *file;
+    struct acp_buf text;
+    struct acp_buf changed;
+    int lock;
+};
+
+/* An exit status; whatever it is, end_edit() follows. */
+static int begin_edit(struct edited *e)
+{
+    *e = (struct edited){.lock = -1};
+    acp_arena_init(&e->arena, 0);
+    acp_buf_init(&e->text, PATHS_MAX_FILE);
+    acp_buf_init(&e->changed, PATHS_MAX_FILE);
+    e->file = config_find_user_file(config_command_environment(), &e->arena);
+    if (!e->file) {
+        err_printf("acp agents: there is no home directory; set HOME\n");
+        return EXIT_FAILED;
+    }
+    e->lock = paths_lock_file(e->file);
+    if (e->lock < 0)
+        return config_command_fail_system("agents", "lock", e->file, e->lock);
+    int reason = paths_read_file(e->file, &e->text);
+    return reason && reason != -ENOENT
+               ? config_command_fail_system("agents", "read", e->file, reason)
+               : EXIT_OK;
+}
+
+static int end_edit(struct edited *e, int status)
+{
+    int reason = 0;
+    if (status == EXIT_OK && e->changed.len > 0)
+        reason = paths_write_file(e->file, acp_buf_view(&e->changed), 0600);
+    if (reason)
+        status = config_command_fail_system("agents", "write", e->file, reason);
+    if (e->lock >= 0)
+        (void) close(e->lock);
+    acp_buf_finish(&e->text);
+    acp_buf_finish(&e->changed);
+    acp_arena_finish(&e->arena);
+    return status;
+}
+
+static int fail_edit(const struct edited *e, int err, const struct acp_failure *failure)
+{
+    struct jsonc_place place = jsonc_place(acp_buf_view(&e->text), failure->offset);
+    if (failure->offset)
+        err_printf("acp agents: %s:%zu: %s\n", e->file, place.line, failure->message);
+    else
+        err_printf("acp agents: %s cannot be changed: %s; see `acp config check`\n", e->file,
+                   acp_err_text(err));
+    return EXIT_FAILED;
+}
+
+static bool is_there(const struct edited *e, const struct acp_str *member)
+{
+    struct acp_buf aside;
+    acp_buf_init(&aside, PATHS_MAX_FILE);
+    bool there = jsonc_remove(acp_buf_view(&e->text), member, 2, &aside, NULL) == 0;
+    acp_buf_finish(&aside);
+    return there;
+}
+
+static int run_add(const struct invocation *invocation)
+{
+    const struct add_options *options = invocation->options;
+    const char *name = invocation->arguments[0];
+    const struct acp_str member[2] = {acp_str_from("agent_servers"), acp_str_from(name)};
+    struct edited e;
+    struct acp_buf entry;
+    struct acp_failure failure = {0};
+    int status = begin_edit(&e);
+    acp_buf_init(&entry, PATHS_MAX_FILE);
+    if (status == EXIT_OK && !options->force && is_there(&e, member)) {
+        err_printf("acp agents: there is an agent '%s' in %s already; --force replaces "
+                   "it\n",
+                   name, e.file);
+        status = EXIT_FAILED;
+    }
+    /* What is relative here would be relative to the file there; names stay names. */
+    const char *command = invocation->arguments[1];
+    if (strchr(command, '/'))
+        command = config_command_folder(command, &e.arena);
+    if (status == EXIT_OK) {
+        int err = command ? write_entry(invocation, command, &entry) : ACP_ERR_NOMEM;
+        struct acp_str value = acp_buf_view(&entry);
+        if (!err)
+            err = jsonc_set(acp_buf_view(&e.text), member, 2, acp_raw_n(value.ptr, value.len),
+                            &e.changed, &failure);
+        if (err)
+            status = fail_edit(&e, err, &failure);
+    }
+    acp_buf_finish(&entry);
+    return end_edit(&e, status);
+}
+
+static int run_remove(const struct invocation *invocation)
+{
+    const char *name = invocation->arguments[0];
+    const struct acp_str member[2] = {acp_str_from("agent_servers"), acp_str_from(name)};
+    struct edited e;
+    struct acp_failure failure = {0};
+    int status = begin_edit(&e);
+    if (status)
+        return end_edit(&e, status);
+    int err = jsonc_remove(acp_buf_view(&e.text), member, 2, &e.changed, &failure);
+    /* It may be there more than once; then the one before would come back. */
+    while (!err && e.changed.len > 0) {
+        struct acp_buf once_more;
+        acp_buf_init(&once_more, PATHS_MAX_FILE);
+        if (jsonc_remove(acp_buf_view(&e.changed), member, 2, &once_more, NULL)) {
+            acp_buf_finish(&once_more);
+            break;
+        }
+        acp_buf_finish(&e.changed);
+        e.changed = once_more;
+    }
+    if (err == ACP_ERR_UNKNOWN || (err == ACP_ERR_SYNTAX && e.text.len == 0)) {
+        err_printf("acp agents: there is no agent '%s' in %s%s\n", name, e.file,
+                   agents_known_find(name) ? "; it is built in and stays" : "");
+        status = EXIT_FAILED;
+    } else if (err) {
+        status = fail_edit(&e, err, &failure);
+    }
+    return end_edit(&e, status);
+}
+
+/* ---- Tables --------------------------------------------------------------------------------- */
+
+static const struct argument name_arguments[] = {
+    {.name = "NAME", .kind = OPTION_TEXT},
+    {0},
+};
+
+static const struct argument add_arguments[] = {
+    {.name = "NAME", .kind = OPTION_TEXT},
+    {.name = "COMMAND", .kind = OPTION_TEXT},
+    {.name = "ARGUMENT", .kind = OPTION_TEXT, .optional = true, .repeated = true},
+    {0},
+};
+
+const struct command command_agents_add = {
+    .name = "add",
+    .summary = "add an agent of your own",
+    .description =
+        "Writes an agent into *agent_servers* of the user's file.  Comments and everything else in "
+        "the file stay as they are.  *--* goes before the command, so that its options are not "
+        "taken for ours.",
+    .arguments = add_arguments,
+    .options = add_groups,
+    .options_size = sizeof(struct add_options),
+    .run = run_add,
+};
+
+const struct command command_agents_remove = {
+    .name = "remove",
+    .summary = "remove an agent of your own",
+    .description = "Takes an agent out of *agent_servers* of the user's file.  Everything else in "
+                   "the file stays as it is.",
+    .arguments = name_arguments,
+    .run = run_remove,
+};

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""What other processes of the user can do to a session of `acp prompt` through its socket.
+
+    owner.test.py ACP
+"""
+
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "limits")]
+from home import case, main  # noqa: E402
+from visitors import Owner  # noqa: E402
+
+
+def answer_question(place, option):
+    """What the agent is told when a visitor answers its question with that option."""
+    with Owner(place, "unknown_kind", ["--v2"]) as owner:
+        visitor = owner.visit()
+        number = visitor.send("daemon/prompt", body={"prompt": [{"type": "text", "text": "go"}]},
+                              approve="ask", ask=True, wait=True)
+        while True:
+            message = json.loads(visitor.lines.readline())
+            if message.get("method") == "daemon/question":
+                visitor.socket.sendall(json.dumps({
+                    "jsonrpc": "2.0", "id": message["id"],
+                    "result": {"option": option}}).encode() + b"\n")
+            elif message.get("id") == number:
+                break
+    with open(place.path("report"), encoding="utf-8") as report:
+        answer = json.load(report)["answers"][-1]
+    return answer.get("outcome", answer)
+
+
+@case
+def an_option_of_an_unknown_kind_allows_nothing(place):
+    """Whatever the visitor says: what the option would do is not known."""
+    outcome = answer_question(place, "odd")
+    assert outcome == {"outcome": "cancelled"}, outcome
+
+
+@case
+def an_option_that_was_not_offered_allows_nothing(place):
+    outcome = answer_question(place, "never")
+    assert outcome == {"outcome": "cancelled"}, outcome
+
+
+@case
+def an_option_of_a_known_kind_is_chosen(place):
+    outcome = answer_question(place, "yes")
+    assert outcome == {"outcome": "selected", "optionId": "yes"}, outcome
+
+
+main()
