@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase, sleep } from "./cases.mjs";
@@ -337,9 +337,31 @@ async function limits() {
   });
 }
 
+// ---- Permissions ----
+
+async function permissions() {
+  await kase(name("what is always allowed is known to the next process"), async (keep) => {
+    const append = { reply: [{ tool: "run_command", arguments: { command: "echo again >> new.txt" } }], times: 1 };
+    const agent = await open(keep, [], { ...append }, { when: { prompt: "two" }, ...append }, HM);
+    const grants = join(process.env.HOME, ".local", "state", "acp", "grants.jsonl");
+    assert.ok(!existsSync(grants));
+    agent.allow("allow_always");
+    await agent.stops("one", "end_turn");
+    assert.equal(agent.client.permissions.length, 1);
+    assert.match(readFileSync(grants, "utf8"), /new\.txt/);
+    await agent.restart();
+    await agent.client.open(agent.folder, []);
+    await agent.stops("two", "end_turn");
+    assert.equal(agent.client.permissions.length, 0);
+    assert.equal(readFileSync(join(agent.folder, "new.txt"), "utf8"), "again\nagain\n");
+    rmSync(grants);
+  });
+}
+
 const clean = ownHome();
 begin();
 await modes();
+await permissions();
 await titles();
 await costs();
 await lengths();
