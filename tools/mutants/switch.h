@@ -48,8 +48,8 @@ acp_mutant_open(void)
         acp_mutant_page = (unsigned char *) at;
 }
 
-__attribute__((no_sanitize("address", "undefined"), unused)) static inline int
-acp_mutant(unsigned number)
+__attribute__((no_sanitize("address", "undefined"), unused)) static inline int acp_mutant(
+    unsigned number)
 {
     unsigned char *page = acp_mutant_page;
     if (!page) {
