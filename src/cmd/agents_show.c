@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/config_command.h"
 #include "config/jsonc.h"
 #include "config/paths.h"
 #include "config/redact.h"
+#include "json/members.h"
 #include "registry/agents.h"
 
 enum { MAX_OUTPUT = 64 * 1024 * 1024 };
@@ -99,15 +99,6 @@ static void write_line(struct acp_json_writer *w, const char *const *argv)
     acp_arena_finish(&arena);
 }
 
-static void write_text(struct acp_json_writer *w, const char *key, const char *text)
-{
-    acp_json_write_key(w, acp_str_from(key));
-    if (text)
-        acp_json_write_str(w, acp_str_from(text));
-    else
-        acp_json_write_null(w);
-}
-
 static void print_json(const struct agent_command *command, void *user)
 {
     static const char *const sources[] = {[AGENT_FROM_CONFIG] = "config",
@@ -118,15 +109,14 @@ static void print_json(const struct agent_command *command, void *user)
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
-    write_text(&w, "name", command->name);
-    write_text(&w, "title", command->title);
-    write_text(&w, "source", sources[command->source]);
+    acp_json_put_text(&w, "name", command->name);
+    acp_json_put_text(&w, "title", command->title);
+    acp_json_put_text(&w, "source", sources[command->source]);
     write_line(&w, command->argv);
-    write_text(&w, "program", command->program);
-    acp_json_write_key(&w, acp_str_from("fetched"));
-    acp_json_write_bool(&w, command->fetched);
-    write_text(&w, "install", command->install);
-    write_text(&w, "login", command->login);
+    acp_json_put_text(&w, "program", command->program);
+    acp_json_put_bool(&w, "fetched", command->fetched);
+    acp_json_put_text(&w, "install", command->install);
+    acp_json_put_text(&w, "login", command->login);
     acp_json_end_object(&w);
     (void) acp_buf_append(out, "\n", 1);
 }

@@ -5,10 +5,10 @@
  */
 #include <stdio.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/daemon_connect.h"
+#include "json/members.h"
 
 struct control_options {
     struct agent_flags agent;
@@ -56,11 +56,10 @@ static void print_json(const struct control *control, const char *action,
     acp_buf_init(&line, RECORD_MAX);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from("action"));
-    acp_json_write_str(&w, acp_str_from(action));
-    acp_json_write_key(&w, acp_str_from("session"));
-    acp_json_write_str(&w, control->setup.talk.in_store ? control->setup.talk.session
-                                                        : acp_str_from("unknown"));
+    acp_json_put_text(&w, "action", action);
+    acp_json_put_str(&w, "session",
+                     control->setup.talk.in_store ? control->setup.talk.session
+                                                  : acp_str_from("unknown"));
     if (write)
         write(&w, more);
     acp_json_end_object(&w);
@@ -132,8 +131,7 @@ static const struct option_group groups[] = {
 static void write_cancelled(struct acp_json_writer *w, const void *more)
 {
     const bool *cancelled = more;
-    acp_json_write_key(w, acp_str_from("cancelled"));
-    acp_json_write_bool(w, *cancelled);
+    acp_json_put_bool(w, "cancelled", *cancelled);
 }
 
 static void print_cancelled(const struct control *control, bool cancelled)
@@ -192,10 +190,8 @@ const struct command command_cancel = {
 static void write_setting(struct acp_json_writer *w, const void *more)
 {
     const struct control *control = more;
-    acp_json_write_key(w, acp_str_from("name"));
-    acp_json_write_str(w, acp_str_from(control->name));
-    acp_json_write_key(w, acp_str_from("value"));
-    acp_json_write_str(w, acp_str_from(control->value));
+    acp_json_put_text(w, "name", control->name);
+    acp_json_put_text(w, "value", control->value);
 }
 
 static void on_set(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
@@ -293,15 +289,11 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
                    {"request", status->request},
                    {"waiting", status->waiting},
                    {"idleMs", status->idle_ms}};
-    acp_json_write_key(w, acp_str_from("status"));
-    acp_json_write_str(w, acp_str_from(snapshot->state));
-    for (size_t i = 0; status->pid && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        acp_json_write_key(w, acp_str_from(numbers[i].name));
-        acp_json_write_u64(w, numbers[i].value);
-    }
+    acp_json_put_text(w, "status", snapshot->state);
+    for (size_t i = 0; status->pid && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        acp_json_put_u64(w, numbers[i].name, numbers[i].value);
     if (status->agent_session.len) {
-        acp_json_write_key(w, acp_str_from("agentSession"));
-        acp_json_write_str(w, status->agent_session);
+        acp_json_put_str(w, "agentSession", status->agent_session);
     }
 }
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "config/paths.h"
 #include "config/redact.h"
+#include "json/members.h"
 #include "store/store.h"
 
 /* ---- Configuration --------------------------------------------------------------------------- */
@@ -242,12 +242,6 @@ static int read_directories(struct conversation_setup *c, const struct option_li
     return EXIT_OK;
 }
 
-static void write_text(struct acp_json_writer *w, const char *key, const char *text)
-{
-    acp_json_write_key(w, acp_str_from(key));
-    acp_json_write_str(w, acp_str_from(text));
-}
-
 /*
  * What some agents take in the _meta of session/new: the system prompt, the number of turns, the
  * tools.  Others do not look at it.
@@ -263,11 +257,11 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
     acp_json_writer_init(&w, &meta);
     acp_json_begin_object(&w);
     if (options->system_prompt) {
-        write_text(&w, "systemPrompt", options->system_prompt);
+        acp_json_put_text(&w, "systemPrompt", options->system_prompt);
     } else if (options->append_system_prompt) {
         acp_json_write_key(&w, acp_str_from("systemPrompt"));
         acp_json_begin_object(&w);
-        write_text(&w, "append", options->append_system_prompt);
+        acp_json_put_text(&w, "append", options->append_system_prompt);
         acp_json_end_object(&w);
     }
     if (claude) {
@@ -275,10 +269,8 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
         acp_json_begin_object(&w);
         acp_json_write_key(&w, acp_str_from("options"));
         acp_json_begin_object(&w);
-        if (options->max_turns.given) {
-            acp_json_write_key(&w, acp_str_from("maxTurns"));
-            acp_json_write_u64(&w, options->max_turns.value);
-        }
+        if (options->max_turns.given)
+            acp_json_put_u64(&w, "maxTurns", options->max_turns.value);
         if (options->allowed_tools) {
             acp_json_write_key(&w, acp_str_from("allowedTools"));
             acp_json_begin_array(&w);

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "acp/run.h"
 #include "acp/types.h"
 #include "cli/output.h"
@@ -22,6 +21,7 @@
 #include "cmd/conversation_setup.h"
 #include "config/paths.h"
 #include "http/client.h"
+#include "json/members.h"
 #include "launch/sandbox.h"
 #include "model/find.h"
 #include "registry/environment_keys.h"
@@ -48,12 +48,6 @@ struct doctor {
 
 /* ---- Findings ------------------------------------------------------------------------------- */
 
-static void write_text(struct acp_json_writer *w, const char *name, const char *text)
-{
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_str(w, acp_str_from(text));
-}
-
 ACP_PRINTF(5, 6)
 static void found(struct doctor *doctor, enum finding finding, const char *what, const char *fix,
                   const char *format, ...)
@@ -70,11 +64,11 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
         acp_buf_init(&line, (size_t) 64 * 1024);
         acp_json_writer_init(&w, &line);
         acp_json_begin_object(&w);
-        write_text(&w, "what", what);
-        write_text(&w, "finding", finding_words[finding]);
-        write_text(&w, "detail", detail);
+        acp_json_put_text(&w, "what", what);
+        acp_json_put_text(&w, "finding", finding_words[finding]);
+        acp_json_put_text(&w, "detail", detail);
         if (fix)
-            write_text(&w, "fix", fix);
+            acp_json_put_text(&w, "fix", fix);
         acp_json_end_object(&w);
         if (!w.err)
             out_json_line(acp_buf_view(&line));

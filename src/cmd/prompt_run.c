@@ -1,4 +1,4 @@
-/* prompt_run.c - what exec and prompt share. */
+/* prompt_run.c - one run of exec or prompt, from the command line to the exit status. */
 #include "cmd/prompt_run.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocati
     *run = (struct prompt_run){.options = options};
     acp_buf_init(&run->body, RECORD_MAX);
     int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
-    /* Before the agent can put anything in its place. */
+    /* Opened before the agent starts, so that it cannot replace the file with a link. */
     if (!status && options->output &&
         output_file_open(&run->output, options->output, 0666, &failure)) {
         err_message("--output %s: %s", options->output, failure.message);
@@ -59,9 +59,9 @@ int prompt_run_close(struct prompt_run *run)
     if (!run->front)
         return run->status;
     int unwritten = show_flush(terminal_front_show(run->front));
-    /* Who reads no more knows. */
+    /* A reader that closed its end does not need a message. */
     if (unwritten && unwritten != acp_err_from_errno(EPIPE))
-        err_message("the answer cannot be written: %s", acp_io_err_text(unwritten));
+        err_message("cannot write the answer: %s", acp_io_err_text(unwritten));
     if (unwritten && run->status == EXIT_OK)
         run->status = EXIT_FAILED;
     if (run->status == EXIT_OK && output)
@@ -98,8 +98,8 @@ const struct argument prompt_run_arguments[] = {
 };
 
 const struct exit_status prompt_run_statuses[] = {
-    {"*--timeout* was over.", EXIT_TIMEOUT},
-    {"The agent asked for permissions, and none was given.", EXIT_DENIED},
-    {"Ctrl-C, or another signal to end.", EXIT_INTERRUPTED},
+    {"*--timeout* expired.", EXIT_TIMEOUT},
+    {"The agent requested permissions, and all were denied.", EXIT_DENIED},
+    {"Interrupted by Ctrl-C or another terminating signal.", EXIT_INTERRUPTED},
     {0},
 };

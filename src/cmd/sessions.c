@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "daemon/daemon.h"
+#include "json/members.h"
 
 /* ---- What the subcommands share -------------------------------------------------------------- */
 
@@ -94,12 +94,6 @@ static const struct member {
     {"stopReason", offsetof(struct store_session, stop_reason), false},
 };
 
-static void write_number(struct acp_json_writer *w, const char *name, int64_t number)
-{
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_i64(w, number);
-}
-
 void sessions_write(struct acp_json_writer *w, const struct store_session *session)
 {
     acp_json_begin_object(w);
@@ -114,13 +108,12 @@ void sessions_write(struct acp_json_writer *w, const struct store_session *sessi
         else
             acp_json_write_str(w, *text);
     }
-    write_number(w, "created", session->created);
-    write_number(w, "updated", session->updated);
+    acp_json_put_i64(w, "created", session->created);
+    acp_json_put_i64(w, "updated", session->updated);
     if (session->closed)
-        write_number(w, "closed", session->closed);
-    write_number(w, "lastSequence", (int64_t) session->last_seq);
-    acp_json_write_key(w, acp_str_from("running"));
-    acp_json_write_bool(w, session->running);
+        acp_json_put_i64(w, "closed", session->closed);
+    acp_json_put_i64(w, "lastSequence", (int64_t) session->last_seq);
+    acp_json_put_bool(w, "running", session->running);
     acp_json_end_object(w);
 }
 

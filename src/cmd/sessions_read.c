@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
+#include "json/members.h"
 #include "render/render.h"
 
 static const struct argument session_argument[] = {
@@ -138,13 +138,10 @@ static void print_hit_json(const struct store_hit *hit)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (!texts[i].text.ptr)
             continue;
-        acp_json_write_key(&w, acp_str_from(texts[i].name));
-        acp_json_write_str(&w, texts[i].text);
+        acp_json_put_str(&w, texts[i].name, texts[i].text);
     }
-    acp_json_write_key(&w, acp_str_from("sequence"));
-    acp_json_write_u64(&w, hit->seq);
-    acp_json_write_key(&w, acp_str_from("time"));
-    acp_json_write_i64(&w, hit->time);
+    acp_json_put_u64(&w, "sequence", hit->seq);
+    acp_json_put_i64(&w, "time", hit->time);
     acp_json_end_object(&w);
     if (!w.err)
         out_json_line(acp_buf_view(&line));

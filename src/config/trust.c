@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "config/paths.h"
+#include "json/members.h"
 #include "workspace/beneath.h"
 
 /* A list of many folders; the texts in it are bounded by what a file may be. */
@@ -131,10 +131,8 @@ static int rewrite(const char *file, const char *real, const struct acp_str *con
         struct acp_json_writer w;
         acp_json_writer_init(&w, &changed);
         acp_json_begin_object(&w);
-        acp_json_write_key(&w, acp_str_from("folder"));
-        acp_json_write_str(&w, acp_str_from(real));
-        acp_json_write_key(&w, acp_str_from("config"));
-        acp_json_write_str(&w, *content);
+        acp_json_put_text(&w, "folder", real);
+        acp_json_put_str(&w, "config", *content);
         acp_json_end_object(&w);
         err = w.err ? w.err : acp_buf_append(&changed, "\n", 1);
     }
