@@ -25,12 +25,12 @@ static const struct option lookup_rows[] = {
     {.name = "json",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agents_options, json),
-     .help = "print one JSON object a line"},
+     .help = "print one JSON object per line"},
     {.name = "registry",
      .argument = "FILE",
      .kind = OPTION_FILE,
      .offset = offsetof(struct agents_options, registry),
-     .help = "know the agents in this copy of the public registry, too"},
+     .help = "also use the agents in this copy of the public registry"},
     {0},
 };
 
@@ -121,7 +121,7 @@ static void print_json(const struct agent_command *command, void *user)
     (void) acp_buf_append(out, "\n", 1);
 }
 
-/* How it would be started, in a word or two. */
+/* How the agent would be started: installed, fetched by npx or uvx, or not at all. */
 static const char *state_of(const struct agent_command *command)
 {
     if (!command->program)
@@ -136,15 +136,15 @@ static void print_row(const struct agent_command *command, void *user)
                         agents_source_name(command->source), command->title);
 }
 
-/* Where its program was found, or what to do about that it was not. */
+/* The path of the program, or how to install it. */
 static void print_place(const struct agent_command *command, struct acp_buf *out)
 {
     if (!command->program)
         (void) sanitize_row(out, "'%s' is not installed%s%s", command->argv[0],
                             command->install ? "; " : "", command->install ? command->install : "");
     else if (command->fetched)
-        (void) sanitize_row(out, "%s fetches it where it has not yet; to install it: %s",
-                            command->program, command->install ? command->install : "-");
+        (void) sanitize_row(out, "fetched by %s on first use; to install: %s", command->program,
+                            command->install ? command->install : "-");
     else
         (void) sanitize_row(out, "%s", command->program);
 }
@@ -271,16 +271,16 @@ static const struct argument name_arguments[] = {
 
 static const struct exit_status which_statuses[] = {
     {"It can be started.", EXIT_OK},
-    {"There is no such agent, or it is not installed.", EXIT_FAILED},
+    {"No such agent, or it is not installed.", EXIT_FAILED},
     {0},
 };
 
 static const struct command list = {
     .name = "list",
-    .summary = "list all agents that can be named",
+    .summary = "list the known agents",
     .description =
-        "Prints the name of each agent, whether it is installed, would be fetched by npx "
-        "or uvx, or is not there, and where the name comes from.",
+        "Prints for each agent its name, whether it is installed, fetched by npx or uvx, "
+        "or missing, and the source of the entry.",
     .options = lookup_groups,
     .options_size = sizeof(struct agents_options),
     .run = run_list,
@@ -288,8 +288,8 @@ static const struct command list = {
 
 static const struct command which = {
     .name = "which",
-    .summary = "print what is started for a name",
-    .description = "Prints the command line, who says so, and where the program was found.",
+    .summary = "print the command that an agent name stands for",
+    .description = "Prints the command line, the source of the entry, and the path of the program.",
     .arguments = name_arguments,
     .options = lookup_groups,
     .options_size = sizeof(struct agents_options),
@@ -299,9 +299,9 @@ static const struct command which = {
 
 static const struct command show = {
     .name = "show",
-    .summary = "print all that is known of an agent",
+    .summary = "print the details of an agent",
     .description = "Prints the agent's command, variables, model and mode, and how to install it "
-                   "and to log in.  Values of variables are not shown.",
+                   "and log in. The values of variables are not shown.",
     .arguments = name_arguments,
     .options = lookup_groups,
     .options_size = sizeof(struct agents_options),
@@ -314,9 +314,9 @@ static const struct command *const subcommands[] = {
 };
 
 static const struct example examples[] = {
-    {"acp agents which claude", "See what is started for a name"},
-    {"acp agents add mine -- ~/bin/my-agent --acp", "Give an agent a name"},
-    {"acp agents list --registry registry.json", "List the agents of the public registry, too"},
+    {"acp agents which claude", "shows the command for *claude*"},
+    {"acp agents add mine -- ~/bin/my-agent --acp", "adds an agent named *mine*"},
+    {"acp agents list --registry registry.json", "includes the agents of the public registry"},
     {0},
 };
 
@@ -324,10 +324,10 @@ const struct command command_agents = {
     .name = "agents",
     .summary = "list, add and look up agents",
     .description =
-        "A name is looked for in *agent_servers* of the configuration, then among the agents that "
-        "are built in, then in the registry file that *--registry* or the configuration names.  An "
-        "installed program goes before one that npx or uvx would fetch, which is one exact version "
-        "where the agent is built in.  Nothing is downloaded here.",
+        "A name is looked up in *agent_servers* of the configuration, then in the built-in table, "
+        "then in the registry file given by *--registry* or the configuration. An installed "
+        "program takes precedence over one fetched by npx or uvx; the built-in table pins an exact "
+        "version. These commands do not download anything.",
     .subcommands = subcommands,
     .examples = examples,
 };

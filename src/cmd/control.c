@@ -1,7 +1,7 @@
 /*
- * acp cancel, set-mode, set, status - what reaches a session while its owner runs.
+ * control.c - acp cancel, set-mode, set, status: act on a session through its daemon.
  *
- * set-mode and set start the owner when there is none, for the setting is the agent's to make.
+ * set-mode and set start the daemon if necessary, because the agent has to apply the setting.
  */
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ struct control {
     int status;
 };
 
-/* ---- What all of them do --------------------------------------------------------------------- */
+/* ---- Shared ---------------------------------------------------------------------------------- */
 
 static void ignore_record(struct visit *visit, const struct record *record, void *user)
 {
@@ -47,7 +47,7 @@ static void on_gone(struct visit *visit, void *user)
     leave(user);
 }
 
-/* One line of JSON for programs: the action, the session, and whatever write adds. */
+/* One line of JSON: the action, the session, and the members that `write` adds. */
 static void print_json(const struct control *control, const char *action,
                        void (*write)(struct acp_json_writer *w, const void *more), const void *more)
 {
@@ -68,7 +68,7 @@ static void print_json(const struct control *control, const char *action,
     acp_buf_finish(&line);
 }
 
-/* Prepares, finds the session and its owner; starts one when ttl_ms is given. */
+/* Finds the session and connects to its daemon; with `start`, starts the daemon if necessary. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
     static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
@@ -96,14 +96,14 @@ static int open_visit(struct control *control, const struct invocation *invocati
 
 static int say_no_session(const struct control *control)
 {
-    err_message("%s has no open session here%s%s; `acp prompt %s` begins one",
-                control->setup.agent.name, control->options->session.session ? " called " : "",
+    err_message("no open session of %s here%s%s; start one with `acp prompt %s`",
+                control->setup.agent.name, control->options->session.session ? " named " : "",
                 control->options->session.session ? control->options->session.session : "",
                 control->setup.agent.name);
     return EXIT_NO_SESSION;
 }
 
-/* Runs one of them: open, ask, and the loop until the answer is there. */
+/* Runs a command: connect, send the request, and run the loop until the response. */
 static int run_control(struct control *control, const struct invocation *invocation, bool start,
                        int (*ask)(struct control *control))
 {
@@ -175,10 +175,9 @@ static int run_cancel(const struct invocation *invocation)
 
 const struct command command_cancel = {
     .name = "cancel",
-    .summary = "stop the prompt that a session is working on",
-    .description =
-        "Asks the agent to stop. The prompt ends as cancelled, the session stays usable, "
-        "and prompts that wait are worked on next.",
+    .summary = "cancel the running turn of a session",
+    .description = "Asks the agent to stop. The turn ends as cancelled, the session stays open, "
+                   "and queued prompts run next.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,
@@ -202,7 +201,7 @@ static void on_set(struct visit *visit, int err, struct acp_raw result, struct a
     (void) visit;
     (void) result;
     if (err) {
-        err_message("%s cannot be set to %s: %.*s", control->name, control->value, (int) why.len,
+        err_message("cannot set %s to %s: %.*s", control->name, control->value, (int) why.len,
                     why.ptr);
         control->status = EXIT_FAILED;
     } else if (control->setup.format == SHOW_JSON) {
@@ -246,9 +245,9 @@ static const struct exit_status set_statuses[] = {
 
 const struct command command_set_mode = {
     .name = "set-mode",
-    .summary = "change the mode that a session works in",
-    .description = "Tells the agent, and starts it when it does not run. The mode is remembered: a "
-                   "session that is opened again gets it again.",
+    .summary = "change the mode of a session",
+    .description = "Sets the mode in the agent, which is started if necessary. The mode is stored "
+                   "and set again when the session is reopened.",
     .arguments = mode_arguments,
     .options = groups,
     .options_size = sizeof(struct control_options),
@@ -259,9 +258,9 @@ const struct command command_set_mode = {
 
 const struct command command_set = {
     .name = "set",
-    .summary = "change an option of a session, such as the model",
-    .description = "_NAME_ is the id of one of the agent's options, or *model*; an option that is "
-                   "on or off takes *true* and *false*. It is remembered like the mode.",
+    .summary = "change a configuration option of a session, such as the model",
+    .description = "_NAME_ is *model* or the id of one of the agent's configuration options; "
+                   "switches take *true* and *false*. The value is stored like the mode.",
     .arguments = set_arguments,
     .options = groups,
     .options_size = sizeof(struct control_options),
@@ -355,10 +354,9 @@ static int run_status(const struct invocation *invocation)
 
 const struct command command_status = {
     .name = "status",
-    .summary = "tell what a session is doing",
-    .description =
-        "One word says it: *running* (a prompt is worked on), *ready* (the agent runs and waits), "
-        "*idle* (there is a session, and no process for it), *no-session*.",
+    .summary = "print the state of a session",
+    .description = "The state is *running* (a turn is running), *ready* (the agent runs and waits "
+                   "for a prompt), *idle* (the session has no running agent) or *no-session*.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,

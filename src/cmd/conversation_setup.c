@@ -1,4 +1,4 @@
-/* conversation_setup.c - from the command line and the configuration to a conversation. */
+/* conversation_setup.c - see conversation_setup.h. */
 #include "cmd/conversation_setup.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-/* We go there as well, so that relative names in other options count from there. */
+/* Also changes the working directory, so that relative paths in other options resolve there. */
 static int find_cwd(struct conversation_setup *c, const char *wanted)
 {
     char path[PATH_MAX];
@@ -55,7 +55,7 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
         if (strcmp(formats[i], format) == 0)
             c->format = (enum show_format) i;
     if (agent->json_strict && c->format != SHOW_JSON) {
-        err_message("--json-strict goes with --format json only");
+        err_message("--json-strict requires --format json");
         return EXIT_USAGE;
     }
     if (agent->json_strict && err_silence())
@@ -74,15 +74,15 @@ void conversation_setup_finish(struct conversation_setup *c)
 
 /* ---- The agent ------------------------------------------------------------------------------- */
 
-/* Where none is named and none is configured: this very program. */
+/* The default agent when none is named or configured: this program itself. */
 static int take_own_agent(struct conversation_setup *c, struct acp_buf *why)
 {
     static const char self[] = "/proc/self/exe";
     char path[PATH_MAX];
     ssize_t n = readlink(self, path, sizeof(path) - 1);
     if (n <= 0) {
-        (void) acp_buf_printf(why, "no agent is named, and %s cannot be read: %s", self,
-                              strerror(errno));
+        (void) acp_buf_printf(why, "no agent named, and the built-in one cannot be started: %s: %s",
+                              self, strerror(errno));
         return ACP_ERR_UNKNOWN;
     }
     struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, (size_t) n));
@@ -128,13 +128,13 @@ static int find_agent(struct conversation_setup *c, const struct invocation *inv
     if (err)
         err_message("%.*s", (int) why.len, why.len ? why.data + why.start : "");
     acp_buf_finish(&why);
-    /* A program that is not there is no mistake in the command line. */
+    /* A program that is not installed is not a usage error. */
     return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-/* One policy for each way to permit: the configured rules, and on top what the way means. */
+/* One policy for each permit level: the configured rules plus a rule for the level. */
 static int make_policy(struct conversation_setup *c, enum permit permit)
 {
     struct acp_policy *policy;
@@ -185,12 +185,13 @@ int conversation_setup_make_rules(struct conversation_setup *c,
     const char *state = paths_state_dir(config_environment(c->config), &c->arena);
     if (state)
         c->talk.ledger_path = paths_join(&c->arena, state, "grants.jsonl");
-    /* Where that is not possible, it is told when something is to be remembered. */
+    /* A failure is reported when a grant has to be stored. */
     if (c->talk.ledger_path)
         (void) paths_make_folders(c->talk.ledger_path);
     if (c->talk.ledger_path &&
         acp_ledger_load_file(c->ledger, c->talk.ledger_path, NULL, NULL, &failure) < 0)
-        err_message("what was permitted for good is not known: %s", failure.message);
+        err_message("cannot read the grants ledger; permissions granted earlier do not apply: %s",
+                    failure.message);
     c->talk.ledger = c->ledger;
     return EXIT_OK;
 }
@@ -243,8 +244,8 @@ static int read_directories(struct conversation_setup *c, const struct option_li
 }
 
 /*
- * What some agents take in the _meta of session/new: the system prompt, the number of turns, the
- * tools.  Others do not look at it.
+ * The system prompt, the turn limit and the tools, in the _meta of session/new.  Only some agents
+ * read it.
  */
 static int write_meta(struct conversation_setup *c, const struct conversation_flags *options)
 {

@@ -64,7 +64,7 @@ static int prompt(struct exec *exec)
 {
     struct talk_prompt_options options = {
         .timeout_ms = prompt_run_timeout(&exec->run),
-        .nobody = !terminal_front_has_person(exec->run.front),
+        .nobody = !terminal_front_can_ask(exec->run.front),
     };
     exec->tries++;
     return talk_prompt(exec->talk, prompt_run_body(&exec->run), &options, NULL);

@@ -152,7 +152,7 @@ static int send_prompt(struct prompt *prompt)
         .body = prompt_run_body(&prompt->run),
         .timeout_ms = prompt_run_timeout(&prompt->run),
         .permit = prompt->run.setup.permit,
-        .ask = terminal_front_has_person(prompt->run.front),
+        .ask = terminal_front_can_ask(prompt->run.front),
         .wait = !prompt->options->queue.no_wait,
     };
     return visit_prompt(prompt->visit, &wire, wire.wait ? on_done : on_placed, prompt);

@@ -11,7 +11,7 @@
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
                        const struct agent_flags *agent, const struct conversation_flags *options)
 {
-    struct acp_str wish = {0};
+    struct acp_str instructions = {0};
     struct acp_failure failure = {0};
     *run = (struct prompt_run){.options = options};
     acp_buf_init(&run->body, RECORD_MAX);
@@ -23,8 +23,8 @@ int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocati
         status = EXIT_USAGE;
     }
     if (!status && options->schema)
-        status = output_schema_new(options->schema, &run->schema, &wish);
-    return status ? status : prompt_text_read(invocation, options, wish, &run->body);
+        status = output_schema_new(options->schema, &run->schema, &instructions);
+    return status ? status : prompt_text_read(invocation, options, instructions, &run->body);
 }
 
 int prompt_run_open(struct prompt_run *run, bool verbose,
