@@ -119,7 +119,7 @@ static int end_edit(struct edited *e, int status)
 
 static int fail_edit(const struct edited *e, int err, const struct acp_failure *failure)
 {
-    struct jsonc_place place = jsonc_place(acp_buf_view(&e->text), failure->offset);
+    struct jsonc_position place = jsonc_position(acp_buf_view(&e->text), failure->offset);
     if (failure->offset)
         err_printf("acp agents: %s:%zu: %s\n", e->file, place.line, failure->message);
     else

@@ -99,6 +99,27 @@ static void write_line(struct acp_json_writer *w, const char *const *argv)
     acp_arena_finish(&arena);
 }
 
+/* A list that is separated by blanks. */
+static void write_words(struct acp_json_writer *w, const char *key, const char *words)
+{
+    acp_json_write_key(w, acp_str_from(key));
+    acp_json_begin_array(w);
+    for (const char *at = words; at && *at;) {
+        size_t n = strcspn(at, " ");
+        acp_json_write_str(w, acp_str_n(at, n));
+        at += n + (at[n] == ' ');
+    }
+    acp_json_end_array(w);
+}
+
+static void write_known(struct acp_json_writer *w, const struct agent_known *known)
+{
+    write_words(w, "keys", known->keys);
+    write_words(w, "addresses", known->addresses);
+    write_words(w, "state", known->state);
+    write_words(w, "quirks", known->quirks & AGENT_NO_FILES ? "no-files" : NULL);
+}
+
 static void print_json(const struct agent_command *command, void *user)
 {
     static const char *const sources[] = {[AGENT_FROM_CONFIG] = "config",
@@ -117,6 +138,8 @@ static void print_json(const struct agent_command *command, void *user)
     acp_json_put_bool(&w, "fetched", command->fetched);
     acp_json_put_text(&w, "install", command->install);
     acp_json_put_text(&w, "login", command->login);
+    if (command->known)
+        write_known(&w, command->known);
     acp_json_end_object(&w);
     (void) acp_buf_append(out, "\n", 1);
 }
@@ -202,6 +225,7 @@ static void print_which(const struct agent_command *command, struct acp_buf *out
 
 static void print_details(const struct agent_command *command, struct acp_buf *out)
 {
+    const struct agent_known *known = command->known;
     (void) sanitize_row(out, "name: %s", command->name);
     (void) sanitize_row(out, "title: %s", command->title);
     (void) acp_buf_printf(out, "from: ");
@@ -217,10 +241,16 @@ static void print_details(const struct agent_command *command, struct acp_buf *o
                                    {"mode", command->mode},
                                    {"auth_method", command->auth_method},
                                    {"install", command->install},
-                                   {"login", command->login}};
+                                   {"login", command->login},
+                                   {"keys", known ? known->keys : NULL},
+                                   {"addresses", known ? known->addresses : NULL},
+                                   {"state", known ? known->state : NULL}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i][1])
             (void) sanitize_row(out, "%s: %s", rows[i][0], rows[i][1]);
+    if (known && known->quirks & AGENT_NO_FILES)
+        (void) sanitize_row(out, "quirk: files are not offered, because it cannot create any "
+                                 "through the client");
 }
 
 static int look_up(const struct invocation *invocation,
@@ -300,8 +330,11 @@ static const struct command which = {
 static const struct command show = {
     .name = "show",
     .summary = "print the details of an agent",
-    .description = "Prints the agent's command, variables, model and mode, and how to install it "
-                   "and log in. The values of variables are not shown.",
+    .description = "Prints the agent's command, variables, model and mode, how to install it and "
+                   "log in, and what else is known about it: the variables with API keys that it "
+                   "gets, the variables with the address of its provider, where it stores "
+                   "settings, login and sessions, and the defects that *acp* works around. The "
+                   "values of variables are not shown.",
     .arguments = name_arguments,
     .options = lookup_groups,
     .options_size = sizeof(struct agents_options),

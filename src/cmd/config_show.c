@@ -80,7 +80,7 @@ static int run_path(const struct invocation *invocation)
     const char *user = config_find_user_file(environment, &arena);
     const char *cwd = config_command_folder(options->cwd, &arena);
     const char *folder = cwd ? config_find_project(environment, cwd, &arena) : NULL;
-    const char *project = folder ? config_file_of_project(folder, &arena) : NULL;
+    const char *project = folder ? config_project_path(folder, &arena) : NULL;
     if (user)
         out_printf("%s\n", user);
     if (project)

@@ -61,7 +61,7 @@ static int trust_folder(struct trust_place *place, bool dry_run)
 {
     struct acp_buf text;
     struct acp_buf why;
-    const char *file = config_file_of_project(place->folder, &place->arena);
+    const char *file = config_project_path(place->folder, &place->arena);
     if (!file)
         return EXIT_FAILED;
     acp_buf_init(&text, PATHS_MAX_FILE);

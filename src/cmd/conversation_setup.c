@@ -323,7 +323,8 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     talk->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
     talk->auth_method = text_or(NULL, c->agent.auth_method);
     talk->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
-    talk->no_files = options->no_fs;
+    const struct agent_known *known = c->agent.known;
+    talk->no_files = options->no_fs || (known && known->quirks & AGENT_NO_FILES);
     talk->no_terminals = options->no_terminal;
     bool v2 = options->v2 || config_number(c->config, CONFIG_PROTOCOL) == 2;
     talk->versions = v2 ? ACP_V1 | ACP_V2 : ACP_V1;

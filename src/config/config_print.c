@@ -1,4 +1,4 @@
-/* The configuration for people: what it is, and who said so. */
+/* config_print.c - prints the settings and their origins. */
 #include <stdio.h>
 
 #include "config/config_internal.h"
@@ -15,17 +15,17 @@ int config_print_origin(struct config_origin origin, struct acp_buf *out)
                        : acp_buf_printf(out, "%s", origin.where);
 }
 
-/* ---- Showing -------------------------------------------------------------------------------- */
+/* ---- Printing -------------------------------------------------------------------------------- */
 
 /*
- * Everything is shown as rows of a name, a value in JSON and an origin; the two forms differ in how
+ * Settings are printed as rows of a name, a JSON value and an origin; the two formats differ in how
  * a row is written.
  */
 struct shower {
     const struct config *config;
     struct acp_buf *out;
     bool json;
-    bool project; /* only what the project's file says */
+    bool project; /* only settings of the project's file */
     int err;
 };
 
@@ -83,7 +83,7 @@ static void show_plain(struct shower *s, enum config_id id, struct acp_json_writ
     }
 }
 
-/* {"NAME": "(set)"}: tokens and passwords live in such places. */
+/* {"NAME": "(set)"}, because the values often are tokens and passwords. */
 static void show_secrets(struct acp_json_writer *w, const char *key, const char *const *variables)
 {
     if (!variables[0])
@@ -98,7 +98,7 @@ static void show_secrets(struct acp_json_writer *w, const char *key, const char 
     acp_json_end_object(w);
 }
 
-/* As much of a text as may be shown. */
+/* A string without its secrets. */
 static void write_redacted(struct acp_json_writer *w, int err, struct acp_buf *text)
 {
     acp_json_write_str(w, err ? acp_str_from("(set)") : acp_buf_view(text));
