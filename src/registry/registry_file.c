@@ -325,7 +325,7 @@ int agents_read_registry_text(struct config *config, struct acp_str text,
     acp_json_reader_init(&g.r, json, g.arena, 0);
     if (read_agents(&g, visit, user))
         return 0;
-    (void) acp_buf_printf(why, "it has no list \"agents\"");
+    (void) acp_buf_printf(why, "no list \"agents\"");
     return ACP_ERR_RANGE;
 }
 
@@ -339,7 +339,7 @@ int agents_read_registry(struct config *config, agents_visit_recipe *visit, void
     size_t before = why->len;
     acp_buf_init(&text, MAX_REGISTRY);
     int reason = paths_read_file(path, &text);
-    (void) acp_buf_printf(why, "the registry %s cannot be read: ", path);
+    (void) acp_buf_printf(why, "cannot read the registry %s: ", path);
     int err = ACP_ERR_RANGE;
     if (reason)
         (void) acp_buf_printf(why, "%s", strerror(-reason));
