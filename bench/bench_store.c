@@ -54,22 +54,22 @@ static void on_durable(struct store_log *log, uint64_t seq, bool kept, void *use
     ours.durable = seq;
 }
 
-static void on_pressure(struct store_writer *writer, bool high, void *user)
+static void on_pressure(struct store_log *log, bool high, void *user)
 {
-    (void) writer;
+    (void) log;
     (void) user;
     ours.high = high;
 }
 
 static void open_ours(void)
 {
-    const struct store_writer_handler handler = {.durable = on_durable, .pressure = on_pressure};
+    static const struct store_log_handler handler = {.durable = on_durable,
+                                                     .pressure = on_pressure};
     const struct store_writer_options options = {.path = database(), .flags = STORE_CREATE};
     const struct store_session session = {.agent = acp_str_from("bench")};
     memset(&ours, 0, sizeof(ours));
-    if (uv_loop_init(&ours.loop) ||
-        store_writer_new(&ours.loop, &options, &handler, NULL, &ours.writer) ||
-        store_log_create(ours.writer, &session, NULL, &ours.log, NULL))
+    if (uv_loop_init(&ours.loop) || store_writer_new(&ours.loop, &options, &ours.writer) ||
+        store_log_create(ours.writer, &session, &handler, NULL, &ours.log, NULL))
         abort();
     (void) uv_run(&ours.loop, UV_RUN_DEFAULT);
 }

@@ -1,22 +1,43 @@
 /*
- * base.h - the types that everything else uses: text spans, error codes, a bounded buffer, base64
- * and an arena.
+ * base.h - the types that everything else uses: error codes, text spans, optional values, a
+ * bounded buffer, base64 and an arena.
  *
- *     struct acp_buf out;
- *     acp_buf_init(&out, 1 << 20);
- *     int err = acp_buf_printf(&out, "%.*s: %d", ACP_ARG(name), 42);
- *     if (err)
- *         fprintf(stderr, "%s\n", acp_err_text(err));
- *     else
- *         send(acp_buf_view(&out));
- *     acp_buf_finish(&out);
+ *     #include <acp/base.h>
+ *     #include <stdio.h>
  *
- * Nothing here does I/O, reads a clock, keeps global state or prints.  An object belongs to one
- * thread at a time; different objects may be used by different threads.
+ *     int main(void)
+ *     {
+ *         struct acp_buf out;
+ *         acp_buf_init(&out, 1 << 20); // never holds more than 1 MiB
+ *         struct acp_str name = acp_str_from("answer");
+ *         int err = acp_buf_printf(&out, "%.*s: %d\n", ACP_ARG(name), 42);
+ *         if (err)
+ *             fprintf(stderr, "%s\n", acp_err_text(err));
+ *         else
+ *             fwrite(acp_buf_view(&out).ptr, 1, acp_buf_view(&out).len, stdout);
+ *         acp_buf_finish(&out);
+ *         return err ? 1 : 0;
+ *     }
  *
- * Structs that programs fill must be zeroed first (an initialiser with designated members does
- * that), also where they have members called `reserved`, which are for the members of later
- * versions.  docs/abi.md says what may change.
+ * Conventions of all headers:
+ *
+ *   - Functions named _new or _start allocate an object that _free releases; _init and _finish do
+ *     the same for a struct that the caller provides.  Every _free takes NULL.
+ *   - Functions that can fail return 0 or a count on success and a negative enum acp_err on
+ *     failure.  They write through pointers named ret or ret_... on success only.
+ *   - A function that appends to a struct acp_buf may fail with ACP_ERR_LIMIT (the maximum of the
+ *     buffer) or ACP_ERR_NOMEM.
+ *   - A pointer or text in a struct is borrowed unless its comment says otherwise.
+ *   - Structs that the program fills in must be zeroed first; an initialiser with designated
+ *     members does that.  Members named `reserved` must stay zero: later versions use them.
+ *   - Options and callback tables are passed with their size, so that they can grow.  Call the
+ *     inline function, which supplies the size; the exported one, named _sized, is for bindings to
+ *     other languages.  If a member is set that this version of the library does not know,
+ *     because the program was compiled with a later one, the function fails with
+ *     ACP_ERR_ARGUMENT.  docs/abi.md says what may change.
+ *   - The library has no global state and does not print.  Functions without an object may be
+ *     called from any thread; an object belongs to one thread at a time.  acp/endpoint.h has the
+ *     rules for connections and callbacks.
  */
 #ifndef ACP_BASE_H
 #define ACP_BASE_H
@@ -26,6 +47,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* ACP_API marks what the shared libraries export; ACP_PRINTF has the compiler check formats. */
 #if defined(__GNUC__)
 #define ACP_API __attribute__((visibility("default")))
 #define ACP_PRINTF(at, first) __attribute__((format(printf, at, first)))
@@ -41,17 +63,16 @@ extern "C" {
 /* ---- Errors --------------------------------------------------------------------------------- */
 
 /*
- * Functions that can fail return 0 (or a count) on success and one of these negative codes on
- * failure; what they return through ret_ pointers is written on success only.
+ * The error codes: name, number, the JSON-RPC code sent to a peer that caused the error, and a
+ * description.
  *
- * A sentence for people comes with an error in one of three ways, depending on the function:
- *   - functions that read a text or a configuration, or start a program, fill a struct acp_failure
- *   - a request to the other side ends with a struct acp_outcome (rpc.h), whose `why` says it
- *   - a call of the client role that fails at once leaves it in acp_client_error_text()
- * All others have the code alone: acp_err_text() describes it, and the comment at the function says
- * which codes it returns and what they mean there.
- *
- * The third column is the JSON-RPC code that a peer is told when the error is its doing.
+ * A sentence for people comes with an error in one of three ways:
+ *   - functions that parse a text or a configuration, or start a program, fill in a
+ *     struct acp_failure
+ *   - a request to the other side ends with a struct acp_outcome (acp/rpc.h); see its `why`
+ *   - a call of the client role that fails immediately sets acp_client_error_text()
+ * All other functions return the code alone.  Their comments list the codes with what they mean
+ * there; acp_err_text() gives the general description.
  */
 #define ACP_ERR_MAP(X)                                                                             \
     X(NOMEM, -1, -32603, "out of memory")                                                          \
@@ -73,47 +94,56 @@ extern "C" {
     X(CANCELLED, -17, -32800, "cancelled")                                                         \
     X(CLOSED, -18, -32603, "the connection is closed")
 
+/* ACP_ERR_NOMEM and so on.  acp/io.h adds errors of the operating system below these. */
 enum acp_err {
 #define ACP_ERR_ENUM(name, number, rpc, text) ACP_ERR_##name = (number),
     ACP_ERR_MAP(ACP_ERR_ENUM)
 #undef ACP_ERR_ENUM
 };
 
-/* A description for people, static; never NULL, also for numbers that are not in the list. */
+/*
+ * The description of an error code, a static string.  Never NULL: other negative numbers are
+ * "an unknown error", all others "no error".
+ */
 ACP_API const char *acp_err_text(int err);
-/* The name without prefix, for logs and programs ("SYNTAX"). */
+/* Its name without the prefix ("SYNTAX"), for logs and programs; "UNKNOWN_ERROR" or "OK". */
 ACP_API const char *acp_err_name(int err);
-/* The JSON-RPC error code that tells a peer about it. */
+/* The JSON-RPC error code to send for it; -32603 for numbers that are not in the list. */
 ACP_API int acp_err_rpc_code(int err);
 
-/* What went wrong and where.  Filled only on failure; every function that takes one takes NULL. */
+/*
+ * What went wrong, and where.  Written on failure only.  Every function that takes a pointer to one
+ * accepts NULL.
+ */
 struct acp_failure {
     int err;           /* enum acp_err */
-    size_t offset;     /* byte in the text where it was seen, where there is a text */
-    char path[120];    /* "update.content[2].text", empty at the root */
-    char message[200]; /* one sentence, without a final stop */
+    size_t offset;     /* the byte of the input where the error was found, if there is an input */
+    char path[120];    /* the field, such as "update.content[2].text"; empty at the root */
+    char message[200]; /* one sentence without a full stop */
     void *reserved[2];
 };
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
 /*
- * A span of bytes that somebody else owns; not NUL-terminated.  In messages:
+ * A span of bytes that belongs to somebody else; not terminated by NUL.  In messages:
  *   ptr == NULL          the field is absent
  *   acp_is_null(ptr)     the field is JSON null; such a span reads as the empty text
- *   anything else        the field has a value, maybe an empty one
+ *   anything else        the field has a value, which may be empty
  */
 struct acp_str {
     const char *ptr;
     size_t len;
 };
 
-/* A JSON value as the bytes it came in, or is to be written as; absent when ptr is NULL. */
+/* A JSON value as its bytes, received or to be sent; absent if ptr is NULL. */
 struct acp_raw {
     const char *ptr;
     size_t len;
 };
 
+/* Lists and maps are arrays with a count.  As fields of messages, items says whether they are
+ * absent or null, as in struct acp_str. */
 struct acp_str_list {
     const struct acp_str *items;
     size_t count;
@@ -134,81 +164,90 @@ struct acp_str_map {
     size_t count;
 };
 
-/* The two arguments that printf's "%.*s" takes for a text: printf("%.*s\n", ACP_ARG(text)). */
+/* The two arguments that "%.*s" takes: printf("%.*s\n", ACP_ARG(text)). */
 #define ACP_ARG(s) (int) (s).len, ((s).ptr ? (s).ptr : "")
 
-/* Made from a literal; usable in static initialisers. */
+/* Initialises a struct acp_str or acp_raw with a string literal; usable for static objects. */
 #define ACP_STR(literal)                                                                           \
     {                                                                                              \
         (literal), sizeof(literal) - 1                                                             \
     }
 
+/* The text of len bytes at ptr. */
 static inline struct acp_str acp_str_n(const char *ptr, size_t len)
 {
     struct acp_str s = {ptr, len};
     return s;
 }
 
-/* From a C string; NULL gives the absent text. */
+/* The text of a C string; NULL gives the absent text. */
 static inline struct acp_str acp_str_from(const char *text)
 {
     return acp_str_n(text, text ? strlen(text) : 0);
 }
 
+/* The JSON value of len bytes at ptr. */
 static inline struct acp_raw acp_raw_n(const char *ptr, size_t len)
 {
     struct acp_raw r = {ptr, len};
     return r;
 }
 
+/* The JSON value in a C string; NULL gives the absent value. */
 static inline struct acp_raw acp_raw_from(const char *json)
 {
     return acp_raw_n(json, json ? strlen(json) : 0);
 }
 
+/* Whether two texts have the same bytes.  Absent, null and empty texts are equal. */
 static inline bool acp_str_eq(struct acp_str a, struct acp_str b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* The same with a C string. */
 static inline bool acp_str_is(struct acp_str a, const char *text)
 {
     return acp_str_eq(a, acp_str_from(text));
 }
 
+/* Whether a begins with the C string `with`, which must not be NULL. */
 static inline bool acp_str_starts_with(struct acp_str a, const char *with)
 {
     size_t n = strlen(with);
     return a.len >= n && acp_str_eq(acp_str_n(a.ptr, n), acp_str_n(with, n));
 }
 
-/* A copy that ends in NUL and is freed with free(); NULL when memory is out. */
+/* A copy terminated by NUL, to be released with free(); NULL if out of memory. */
 ACP_API char *acp_str_dup(struct acp_str text);
 
+/* ---- Absent, null, or a value --------------------------------------------------------------- */
+
 /*
- * The stand-in for JSON null wherever a field is a pointer: a block of zeros large enough for every
- * message struct.  Who does not care reads an empty text, list or struct; who cares asks
- * acp_is_null().
+ * JSON null, wherever a field is a pointer: the address of a static block of zeros that is as large
+ * as the largest message struct.  A reader who does not distinguish null sees an empty text, list
+ * or struct; one who does asks acp_is_null().
  */
 enum { ACP_NULL_SIZE = 1024 };
 ACP_API const void *acp_null(void);
 ACP_API bool acp_is_null(const void *ptr);
 
-/* Neither absent nor null. */
+/* Whether a field has a value: it is neither absent nor null. */
 static inline bool acp_is_set(const void *ptr)
 {
     return ptr && !acp_is_null(ptr);
 }
 
+/* The text that is written as null. */
 static inline struct acp_str acp_str_null(void)
 {
     return acp_str_n((const char *) acp_null(), 0);
 }
 
-/* What the init functions of messages begin with. */
+/* Sets size bytes to zero; the init functions of acp/types.h begin with it. */
 ACP_API void acp_zero(void *memory, size_t size);
 
-/* Numbers and booleans that may be absent or null. */
+/* Numbers and booleans that may be absent or null; value is 0 then. */
 enum acp_presence { ACP_ABSENT = 0, ACP_NULL, ACP_PRESENT };
 
 struct acp_opt_bool {
@@ -228,6 +267,7 @@ struct acp_opt_f64 {
     double value;
 };
 
+/* The value as one that is present. */
 static inline struct acp_opt_bool acp_some_bool(bool value)
 {
     struct acp_opt_bool o = {ACP_PRESENT, value};
@@ -252,33 +292,40 @@ static inline struct acp_opt_f64 acp_some_f64(double value)
 /* ---- Buffer --------------------------------------------------------------------------------- */
 
 /*
- * Bytes that grow at the end up to a maximum given at the start, and can be consumed from the
- * front.  Every buffer that a peer can make grow has such a maximum.
+ * Bytes that are appended at the end and consumed from the front, up to a maximum set at the start:
+ * whatever a peer can make grow has one.
  *
- * Invariants: data[start .. start + len) is the content; data is NULL exactly when cap is 0.
+ * A function that appends returns 0, ACP_ERR_LIMIT (the content would exceed max) or ACP_ERR_NOMEM,
+ * and leaves the content unchanged on failure.
+ *
+ * The content is data[start .. start + len); data is NULL exactly if cap is 0.  Read it through
+ * acp_buf_view(), and leave the members alone.
  */
 struct acp_buf {
     char *data;
     size_t start;
-    size_t len;
+    size_t len; /* may be read */
     size_t cap;
-    size_t max;
+    size_t max; /* may be changed; does not shorten the content */
     void *reserved;
 };
 
+/* An empty buffer that grows to at most max bytes.  Allocates nothing yet. */
 ACP_API void acp_buf_init(struct acp_buf *buf, size_t max);
-/* Frees the memory; the buffer is empty and usable again. */
+/* Frees the memory.  The buffer is empty and can be used again, with the same maximum. */
 ACP_API void acp_buf_finish(struct acp_buf *buf);
-/* Forgets the content, keeps the memory. */
+/* Empties the buffer and keeps its memory. */
 ACP_API void acp_buf_clear(struct acp_buf *buf);
+/* The slow path of acp_buf_reserve(), which is the function to call. */
 ACP_API int acp_buf_grow(struct acp_buf *buf, size_t n);
 
-/* Room for n more bytes at the end.  ACP_ERR_LIMIT, ACP_ERR_NOMEM; the content stays as it was. */
+/* Makes room for n more bytes, so that appending them cannot fail. */
 static inline int acp_buf_reserve(struct acp_buf *buf, size_t n)
 {
     return n <= buf->cap - buf->start - buf->len ? 0 : acp_buf_grow(buf, n);
 }
 
+/* Appends n bytes, which must not be part of the buffer. */
 static inline int acp_buf_append(struct acp_buf *buf, const void *bytes, size_t n)
 {
     if (n == 0)
@@ -292,11 +339,16 @@ static inline int acp_buf_append(struct acp_buf *buf, const void *bytes, size_t 
     return 0;
 }
 
+/* Appends a text; an absent one appends nothing. */
 ACP_API int acp_buf_append_str(struct acp_buf *buf, struct acp_str text);
+/*
+ * Appends formatted text, without its NUL, for which max must leave room, too.  ACP_ERR_ARGUMENT if
+ * vsnprintf() rejects the format.
+ */
 ACP_API int acp_buf_printf(struct acp_buf *buf, const char *format, ...) ACP_PRINTF(2, 3);
-/* Drops n bytes from the front. */
+/* Removes the first n bytes; there must be that many. */
 ACP_API void acp_buf_consume(struct acp_buf *buf, size_t n);
-/* Cuts the content to its first n bytes. */
+/* Removes everything after the first n bytes; there must be that many. */
 ACP_API void acp_buf_truncate(struct acp_buf *buf, size_t n);
 
 /* The content; valid until the buffer changes. */
@@ -308,16 +360,18 @@ static inline struct acp_str acp_buf_view(const struct acp_buf *buf)
 /* ---- Base64 --------------------------------------------------------------------------------- */
 
 /*
- * RFC 4648, section 4, with its padding: what the data of images, sounds and terminals is written
- * as.  Encoding appends; ACP_ERR_LIMIT, ACP_ERR_NOMEM, and then nothing was appended.
+ * RFC 4648, section 4, with padding: the encoding of images, sounds and terminal output in
+ * messages.  Appends the encoded bytes; ACP_ERR_LIMIT, ACP_ERR_NOMEM.
  */
 ACP_API int acp_base64_encode(struct acp_buf *out, const void *bytes, size_t n);
-/* How many bytes the text stands for, if it is valid. */
+/* The number of bytes that the text decodes to if it is valid. */
 ACP_API size_t acp_base64_decoded_size(struct acp_str text);
 /*
- * Appends what the text stands for, or nothing.  Strict: nothing but the alphabet, no
- * line ends, all of the padding and no bits behind the end; so there is one text for each sequence
- * of bytes.  ACP_ERR_RANGE, and failure, which may be NULL, tells where; ACP_ERR_LIMIT, _NOMEM.
+ * Appends the decoded bytes.  Strict, so that each sequence of bytes has one encoding: no
+ * characters outside the alphabet, no line breaks, full padding, and no bits set beyond the end.
+ *
+ * ACP_ERR_RANGE if the text is not valid, with the place in failure; ACP_ERR_LIMIT or
+ * ACP_ERR_NOMEM, which leave failure alone.
  */
 ACP_API int acp_base64_decode(struct acp_buf *out, struct acp_str text,
                               struct acp_failure *failure);
@@ -327,31 +381,39 @@ ACP_API int acp_base64_decode(struct acp_buf *out, struct acp_str text,
 struct acp_arena_block;
 
 /*
- * Memory for one message, freed at once.  Reset keeps the largest block, up to 1 MiB, so that
- * an arena that is used again and again stops calling malloc.
+ * Memory for one message, released all at once.  Nothing in it is freed singly.  Leave the members
+ * alone.
  */
 struct acp_arena {
     struct acp_arena_block *blocks; /* newest first */
     char *next;
     char *end;
-    size_t used; /* bytes asked from malloc since the last reset */
+    size_t used; /* bytes obtained from malloc since the last reset */
     size_t max;
     void *reserved[2];
 };
 
-/* max bounds what one message may take: 0 means ACP_ARENA_DEFAULT_MAX. */
+/*
+ * An arena that obtains at most max bytes; 0 means ACP_ARENA_DEFAULT_MAX.  Allocates nothing yet.
+ */
 enum { ACP_ARENA_DEFAULT_MAX = 512 * 1024 * 1024 };
 ACP_API void acp_arena_init(struct acp_arena *arena, size_t max);
+/* Frees everything.  The arena is empty and can be used again, with the same maximum. */
 ACP_API void acp_arena_finish(struct acp_arena *arena);
+/*
+ * Invalidates everything in the arena, but keeps its largest block if that is not above 1 MiB, so
+ * that an arena used for one message after the other stops calling malloc.
+ */
 ACP_API void acp_arena_reset(struct acp_arena *arena);
-/* Zeroed memory, aligned for any type; NULL when memory or the limit is exhausted. */
+/* Zeroed memory, aligned for any type; NULL if memory or the maximum is exhausted. */
 ACP_API void *acp_arena_alloc(struct acp_arena *arena, size_t size);
 /*
- * Grows an allocation; in place when it was the last one.  The new part is zeroed.  NULL on
- * failure, and then the old one is still good.
+ * Enlarges an allocation, in place if it was the last one; otherwise it is copied, and old must not
+ * be used any more.  The new part is zeroed.  A smaller size, or NULL for old, is allowed.
+ * NULL if memory or the maximum is exhausted; old stays valid then.
  */
 ACP_API void *acp_arena_grow(struct acp_arena *arena, void *old, size_t old_size, size_t new_size);
-/* A NUL-terminated copy; ptr is NULL on failure. */
+/* A copy terminated by NUL; its ptr is NULL if memory or the maximum is exhausted. */
 ACP_API struct acp_str acp_arena_copy(struct acp_arena *arena, struct acp_str text);
 
 #ifdef __cplusplus

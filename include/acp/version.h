@@ -1,12 +1,19 @@
 /*
- * version.h - which version of the library a program is compiled with, and which one it runs with.
+ * version.h - the version of the library that a program was compiled with, and of the one that it
+ * runs with.
+ *
+ *     #include <acp/version.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void)
+ *     {
+ *         printf("compiled with libacp %s, running with %s\n", ACP_VERSION_STRING, acp_version());
+ *         return acp_version_number() < ACP_VERSION_NUMBER; // 1: the library is too old
+ *     }
  *
  * Versions are MAJOR.MINOR.PATCH.  A program runs with every library of the same soname that is not
- * older than the one it was compiled with; docs/abi.md says what that promises.
- *
- *     printf("compiled with libacp %s, running with %s\n", ACP_VERSION_STRING, acp_version());
- *
- * The functions may be called from any thread.
+ * older than the one that it was compiled with; docs/abi.md says what that promises.  The functions
+ * may be called from any thread.
  */
 #ifndef ACP_VERSION_H
 #define ACP_VERSION_H
@@ -17,20 +24,22 @@
 extern "C" {
 #endif
 
+/* The version of these headers. */
 #define ACP_VERSION_MAJOR 0
 #define ACP_VERSION_MINOR 1
 #define ACP_VERSION_PATCH 0
 
-/* For comparisons in #if: a later version has a larger number. */
+/* As a number, for #if: a later version has a larger one. */
 #define ACP_VERSION_NUMBER                                                                         \
     (ACP_VERSION_MAJOR * 1000000 + ACP_VERSION_MINOR * 1000 + ACP_VERSION_PATCH)
 
+/* As text: "0.1.0". */
 #define ACP_VERSION_TEXT_OF(major, minor, patch) #major "." #minor "." #patch
 #define ACP_VERSION_TEXT_FROM(major, minor, patch) ACP_VERSION_TEXT_OF(major, minor, patch)
 #define ACP_VERSION_STRING                                                                         \
     ACP_VERSION_TEXT_FROM(ACP_VERSION_MAJOR, ACP_VERSION_MINOR, ACP_VERSION_PATCH)
 
-/* The same of the library that is linked: "0.1.0" and ACP_VERSION_NUMBER as it was there. */
+/* The version of the library at run time: ACP_VERSION_STRING, static, and ACP_VERSION_NUMBER. */
 ACP_API const char *acp_version(void);
 ACP_API int acp_version_number(void);
 

@@ -12,6 +12,7 @@ struct acp_agent_stdio {
     struct acp_link *link;
     void (*gone)(int reason, void *user);
     void *user;
+    bool *freed; /* set by acp_agent_stdio_free() while on_link_closed() runs */
 };
 
 /* Ids must not repeat from run to run; a system without entropy has the process id at least. */
@@ -26,9 +27,14 @@ static void make_seed(uint64_t seed[2])
 static void on_link_closed(struct acp_link *link, int reason, void *user)
 {
     struct acp_agent_stdio *stdio = user;
+    bool freed = false;
     stdio->link = NULL;
     acp_link_free(link);
+    stdio->freed = &freed;
     acp_agent_close(stdio->agent, reason ? reason : ACP_ERR_CLOSED);
+    if (freed)
+        return;
+    stdio->freed = NULL;
     if (stdio->gone)
         stdio->gone(reason, stdio->user);
 }
@@ -91,6 +97,8 @@ void acp_agent_stdio_free(struct acp_agent_stdio *stdio)
 {
     if (!stdio)
         return;
+    if (stdio->freed)
+        *stdio->freed = true;
     acp_link_free(stdio->link);
     acp_agent_free(stdio->agent);
     free(stdio);

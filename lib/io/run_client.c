@@ -17,6 +17,7 @@ struct acp_agent_process {
     struct acp_process *process;
     const char *stopped_for; /* what it did that we stop it, or NULL */
     bool told_to_stop;       /* by our owner */
+    bool *freed;             /* set by acp_agent_process_free() while on_exited() runs */
 };
 
 /* It can be talked to no more; if it does not leave by itself it is made to. */
@@ -72,14 +73,19 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
 {
     struct acp_agent_process *agent = user;
     struct acp_buf sentence;
+    bool freed = false;
     (void) process;
     acp_buf_init(&sentence, 1 << 20);
     describe(agent, how, &sentence);
     struct acp_str words = acp_buf_view(&sentence);
+    agent->freed = &freed;
     acp_client_set_close_message(agent->client, words);
     acp_endpoint_receive_end(acp_client_endpoint(agent->client), uv_now(agent->loop));
-    if (agent->options.exited)
-        agent->options.exited(agent, how, words, agent->options.user);
+    if (!freed) {
+        agent->freed = NULL;
+        if (agent->options.exited)
+            agent->options.exited(agent, how, words, agent->options.user);
+    }
     acp_buf_finish(&sentence);
 }
 
@@ -90,13 +96,13 @@ static int agent_process_start(uv_loop_t *loop, const struct acp_agent_process_o
         .errors = on_errors, .ended = on_ended, .unlinked = on_unlinked, .exited = on_exited};
     struct acp_agent_process *agent = calloc(1, sizeof(*agent));
     if (!agent)
-        return ACP_ERR_NOMEM;
+        return acp_spawn_failed(failure, "an agent", "", ACP_ERR_NOMEM);
     agent->options = *options;
     agent->loop = loop;
     int err = acp_client_new(&options->client, &options->handler, options->user, &agent->client);
     if (err) {
         free(agent);
-        return err;
+        return acp_spawn_failed(failure, "an agent", "", err);
     }
     struct acp_process_options process = options->process;
     process.in = ACP_IO_PIPE;
@@ -150,6 +156,8 @@ void acp_agent_process_free(struct acp_agent_process *agent)
 {
     if (!agent)
         return;
+    if (agent->freed)
+        *agent->freed = true;
     acp_process_free(agent->process);
     acp_client_free(agent->client);
     free(agent);

@@ -60,7 +60,7 @@ static int login_start(uv_loop_t *loop, const struct acp_login_options *options,
 {
     struct acp_login *login = calloc(1, sizeof(*login));
     if (!login)
-        return ACP_ERR_NOMEM;
+        return acp_spawn_failed(failure, "a login", "", ACP_ERR_NOMEM);
     login->done = done;
     login->user = user;
     int err = start(loop, options, login, failure);

@@ -35,16 +35,17 @@ static const enum acp_policy_mode modes[] = {ACP_POLICY_SAFE, ACP_POLICY_READ_ON
                                              ACP_POLICY_SANDBOX, ACP_POLICY_FULL};
 
 static const char *const fetch_names[] = {"off", "public", "any", NULL};
-static const enum coder_fetch fetches[] = {CODER_FETCH_OFF, CODER_FETCH_PUBLIC, CODER_FETCH_ANY};
+static const enum coding_agent_fetch fetches[] = {CODING_AGENT_FETCH_OFF, CODING_AGENT_FETCH_PUBLIC,
+                                                  CODING_AGENT_FETCH_ANY};
 
 /* The configured value, which has been validated. */
-static enum coder_fetch configured_fetch(const struct config *config)
+static enum coding_agent_fetch configured_fetch(const struct config *config)
 {
     const char *word = config_text(config, CONFIG_FETCH);
     for (size_t i = 0; fetch_names[i]; i++)
         if (strcmp(word, fetch_names[i]) == 0)
             return fetches[i];
-    return CODER_FETCH_OFF;
+    return CODING_AGENT_FETCH_OFF;
 }
 
 /* The agent's own session log; that of `acp exec` and `acp prompt` belongs to the client. */
@@ -61,7 +62,7 @@ static const char *launch_folder(struct conversation_setup *c)
     return state ? paths_join(&c->arena, state, "launch") : NULL;
 }
 
-/* For coder_options.forget_keys. */
+/* For coding_agent_options.forget_keys. */
 static int forget_keys(void *user)
 {
     struct conversation_setup *c = user;
@@ -95,7 +96,7 @@ static int run(const struct invocation *invocation)
         conversation_setup_finish(&c);
         return status;
     }
-    struct coder_options coder = {
+    struct coding_agent_options agent = {
         .version = ACP_VERSION,
         .sources = {.environment = keys_environment()},
         .model = options->model ? options->model : config_text(c.config, CONFIG_MODEL),
@@ -109,7 +110,7 @@ static int run(const struct invocation *invocation)
                               : acp_policy_get_mode(c.policies[PERMIT_READS]),
         .policy = c.policies[PERMIT_READS],
         .ledger = c.ledger,
-        .ledger_path = c.talk.ledger_path,
+        .ledger_path = c.conversation.ledger_path,
         .launch_folder = launch_folder(&c),
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,
@@ -117,18 +118,18 @@ static int run(const struct invocation *invocation)
         .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
     };
-    agent_read_providers(&c, &coder.sources);
-    coder.read_keys = agent_read_keys;
-    coder.forget_keys = forget_keys;
-    coder.keys_user = &c;
-    (void) agent_read_keys(&c, &c.arena, &coder.sources); /* on error there are no stored keys */
+    agent_read_providers(&c, &agent.sources);
+    agent.read_keys = agent_read_keys;
+    agent.forget_keys = forget_keys;
+    agent.keys_user = &c;
+    (void) agent_read_keys(&c, &c.arena, &agent.sources); /* on error there are no stored keys */
     struct model_table facts = agent_read_facts(&c);
-    coder.facts = &facts;
+    agent.facts = &facts;
     keys_protect(); /* also covers keys that the client sets later */
     if (isatty(STDIN_FILENO))
         err_message("waiting for ACP messages on standard input; for a prompt use 'acp exec' or "
                     "'acp prompt'");
-    status = coder_run(&coder) ? EXIT_FAILED : EXIT_OK;
+    status = coding_agent_run(&agent) ? EXIT_FAILED : EXIT_OK;
     conversation_setup_finish(&c);
     return status;
 }

@@ -18,9 +18,9 @@ struct control_options {
 struct control {
     const struct control_options *options;
     struct conversation_setup setup;
-    char socket[OWNER_PATH_SIZE];
+    char socket[DAEMON_PATH_SIZE];
     uv_loop_t loop;
-    struct visit *visit;
+    struct daemon_client *client;
     const char *name;
     const char *value;
     int status;
@@ -28,22 +28,23 @@ struct control {
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
 
-static void ignore_record(struct visit *visit, const struct record *record, void *user)
+static void ignore_record(struct daemon_client *client, const struct session_event *record,
+                          void *user)
 {
-    (void) visit;
+    (void) client;
     (void) record;
     (void) user;
 }
 
 static void leave(struct control *control)
 {
-    visit_free(control->visit);
-    control->visit = NULL;
+    daemon_client_free(control->client);
+    control->client = NULL;
 }
 
-static void on_gone(struct visit *visit, void *user)
+static void on_gone(struct daemon_client *client, void *user)
 {
-    (void) visit;
+    (void) client;
     leave(user);
 }
 
@@ -53,13 +54,13 @@ static void print_json(const struct control *control, const char *action,
 {
     struct acp_buf line;
     struct acp_json_writer w;
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
     acp_json_put_text(&w, "action", action);
     acp_json_put_str(&w, "session",
-                     control->setup.talk.in_store ? control->setup.talk.session
-                                                  : acp_str_from("unknown"));
+                     control->setup.conversation.in_store ? control->setup.conversation.session
+                                                          : acp_str_from("unknown"));
     if (write)
         write(&w, more);
     acp_json_end_object(&w);
@@ -71,7 +72,7 @@ static void print_json(const struct control *control, const char *action,
 /* Finds the session and connects to its daemon; with `start`, starts the daemon if necessary. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
-    static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct daemon_client_handler handler = {.record = ignore_record, .gone = on_gone};
     static const struct conversation_flags nothing;
     struct conversation_setup *c = &control->setup;
     struct acp_failure failure = {0};
@@ -86,7 +87,7 @@ static int open_visit(struct control *control, const struct invocation *invocati
     configured = config_number(c->config, CONFIG_TTL);
     uint64_t ttl_ms = configured >= 0 ? (uint64_t) configured : 300000;
     int err = daemon_connect(c, control->socket, start ? &ttl_ms : NULL, &control->loop, &handler,
-                             control, &control->visit, &failure);
+                             control, &control->client, &failure);
     if (err && err != ACP_ERR_CLOSED) {
         err_message("%s", failure.message);
         return EXIT_FAILED;
@@ -142,17 +143,17 @@ static void print_cancelled(const struct control *control, bool cancelled)
         out_printf("%s\n", cancelled ? "cancel requested" : "nothing to cancel");
 }
 
-static void on_cancelled(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                         void *user)
+static void on_cancelled(struct daemon_client *client, int err, struct acp_raw result,
+                         struct acp_str why, void *user)
 {
     struct control *control = user;
     bool cancelled = false;
-    (void) visit;
+    (void) client;
     if (err) {
         err_message("%.*s", (int) why.len, why.ptr);
         control->status = EXIT_FAILED;
     } else {
-        (void) wire_read_flag(result, "cancelled", &cancelled);
+        (void) daemon_read_flag(result, "cancelled", &cancelled);
         print_cancelled(control, cancelled);
     }
     leave(control);
@@ -160,11 +161,13 @@ static void on_cancelled(struct visit *visit, int err, struct acp_raw result, st
 
 static int ask_cancel(struct control *control)
 {
-    if (!control->visit) {
+    if (!control->client) {
         print_cancelled(control, false);
         return EXIT_OK;
     }
-    return visit_ask(control->visit, "owner/cancel", on_cancelled, control) ? EXIT_FAILED : EXIT_OK;
+    return daemon_client_request(control->client, "daemon/cancel", on_cancelled, control)
+               ? EXIT_FAILED
+               : EXIT_OK;
 }
 
 static int run_cancel(const struct invocation *invocation)
@@ -193,12 +196,12 @@ static void write_setting(struct acp_json_writer *w, const void *more)
     acp_json_put_text(w, "value", control->value);
 }
 
-static void on_set(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
+static void on_set(struct daemon_client *client, int err, struct acp_raw result, struct acp_str why,
                    void *user)
 {
     struct control *control = user;
     bool is_mode = strcmp(control->name, "mode") == 0;
-    (void) visit;
+    (void) client;
     (void) result;
     if (err) {
         err_message("cannot set %s to %s: %.*s", control->name, control->value, (int) why.len,
@@ -216,8 +219,8 @@ static void on_set(struct visit *visit, int err, struct acp_raw result, struct a
 
 static int ask_set(struct control *control)
 {
-    return visit_set(control->visit, acp_str_from(control->name), acp_str_from(control->value),
-                     on_set, control)
+    return daemon_client_set(control->client, acp_str_from(control->name),
+                             acp_str_from(control->value), on_set, control)
                ? EXIT_FAILED
                : EXIT_OK;
 }
@@ -273,13 +276,13 @@ const struct command command_set = {
 
 struct snapshot {
     const char *state;
-    struct wire_status status;
+    struct daemon_status status;
 };
 
 static void write_snapshot(struct acp_json_writer *w, const void *more)
 {
     const struct snapshot *snapshot = more;
-    const struct wire_status *status = &snapshot->status;
+    const struct daemon_status *status = &snapshot->status;
     const struct {
         const char *name;
         uint64_t value;
@@ -299,7 +302,7 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
 static void print_snapshot(const struct control *control, const struct snapshot *snapshot)
 {
     const struct conversation_setup *c = &control->setup;
-    const struct wire_status *status = &snapshot->status;
+    const struct daemon_status *status = &snapshot->status;
     if (c->format == SHOW_JSON) {
         print_json(control, "status_snapshot", write_snapshot, snapshot);
         return;
@@ -308,8 +311,8 @@ static void print_snapshot(const struct control *control, const struct snapshot 
         out_printf("%s\n", snapshot->state);
         return;
     }
-    out_row("session: %.*s", c->talk.in_store ? (int) c->talk.session.len : 1,
-            c->talk.in_store ? c->talk.session.ptr : "-");
+    out_row("session: %.*s", c->conversation.in_store ? (int) c->conversation.session.len : 1,
+            c->conversation.in_store ? c->conversation.session.ptr : "-");
     out_row("agent: %s", c->agent.name);
     out_row("status: %s", snapshot->state);
     if (!status->pid)
@@ -319,16 +322,16 @@ static void print_snapshot(const struct control *control, const struct snapshot 
                (unsigned long long) status->waiting, (unsigned long long) status->idle_ms / 1000);
 }
 
-static void on_status(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                      void *user)
+static void on_status(struct daemon_client *client, int err, struct acp_raw result,
+                      struct acp_str why, void *user)
 {
     struct control *control = user;
     struct snapshot snapshot = {.state = "dead"};
     struct acp_arena arena;
-    (void) visit;
+    (void) client;
     (void) why;
     acp_arena_init(&arena, 0);
-    if (!err && wire_read_status(result, &arena, &snapshot.status) == 0)
+    if (!err && daemon_read_status(result, &arena, &snapshot.status) == 0)
         snapshot.state = snapshot.status.request ? "running" : "ready";
     print_snapshot(control, &snapshot);
     acp_arena_finish(&arena);
@@ -339,9 +342,10 @@ static int ask_status(struct control *control)
 {
     struct snapshot snapshot = {.state =
                                     control->status == EXIT_NO_SESSION ? "no-session" : "idle"};
-    if (control->visit)
-        return visit_ask(control->visit, "owner/status", on_status, control) ? EXIT_FAILED
-                                                                             : EXIT_OK;
+    if (control->client)
+        return daemon_client_request(control->client, "daemon/status", on_status, control)
+                   ? EXIT_FAILED
+                   : EXIT_OK;
     print_snapshot(control, &snapshot);
     return EXIT_OK;
 }

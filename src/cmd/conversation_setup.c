@@ -179,20 +179,20 @@ int conversation_setup_make_rules(struct conversation_setup *c,
         if (make_policy(c, (enum permit) i))
             return EXIT_FAILED;
     c->permit = permit_of(c, options);
-    c->talk.policy = c->policies[c->permit];
+    c->conversation.policy = c->policies[c->permit];
     if (acp_ledger_new(&c->ledger))
         return EXIT_FAILED;
     const char *state = paths_state_dir(config_environment(c->config), &c->arena);
     if (state)
-        c->talk.ledger_path = paths_join(&c->arena, state, "grants.jsonl");
+        c->conversation.ledger_path = paths_join(&c->arena, state, "grants.jsonl");
     /* A failure is reported when a grant has to be stored. */
-    if (c->talk.ledger_path)
-        (void) paths_make_folders(c->talk.ledger_path);
-    if (c->talk.ledger_path &&
-        acp_ledger_load_file(c->ledger, c->talk.ledger_path, NULL, NULL, &failure) < 0)
+    if (c->conversation.ledger_path)
+        (void) paths_make_folders(c->conversation.ledger_path);
+    if (c->conversation.ledger_path &&
+        acp_ledger_load_file(c->ledger, c->conversation.ledger_path, NULL, NULL, &failure) < 0)
         err_message("cannot read the grants ledger; permissions granted earlier do not apply: %s",
                     failure.message);
-    c->talk.ledger = c->ledger;
+    c->conversation.ledger = c->ledger;
     return EXIT_OK;
 }
 
@@ -221,7 +221,7 @@ static int read_settings(struct conversation_setup *c, const struct option_list 
         entries[i].key = acp_str_n(list->items[i], (size_t) (equals - list->items[i]));
         entries[i].value = acp_str_from(equals + 1);
     }
-    c->talk.settings = (struct acp_str_map){entries, list->count};
+    c->conversation.settings = (struct acp_str_map){entries, list->count};
     return EXIT_OK;
 }
 
@@ -239,7 +239,7 @@ static int read_directories(struct conversation_setup *c, const struct option_li
         }
         directories[i] = acp_arena_copy(&c->arena, acp_str_from(path));
     }
-    c->talk.place.directories = (struct acp_str_list){directories, list->count};
+    c->conversation.place.directories = (struct acp_str_list){directories, list->count};
     return EXIT_OK;
 }
 
@@ -254,7 +254,7 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
     bool claude = options->max_turns.given || options->allowed_tools;
     if (!options->system_prompt && !options->append_system_prompt && !claude)
         return EXIT_OK;
-    acp_buf_init(&meta, RECORD_MAX);
+    acp_buf_init(&meta, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &meta);
     acp_json_begin_object(&w);
     if (options->system_prompt) {
@@ -287,7 +287,7 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
     }
     acp_json_end_object(&w);
     struct acp_str copy = acp_arena_copy(&c->arena, acp_buf_view(&meta));
-    c->talk.session_meta = acp_raw_n(copy.ptr, copy.len);
+    c->conversation.session_meta = acp_raw_n(copy.ptr, copy.len);
     acp_buf_finish(&meta);
     return w.err || !copy.ptr ? EXIT_FAILED : EXIT_OK;
 }
@@ -300,7 +300,7 @@ static struct acp_str text_or(const char *flag, const char *configured)
 
 static int make_session(struct conversation_setup *c, const struct conversation_flags *options)
 {
-    struct talk_options *talk = &c->talk;
+    struct conversation_options *conversation = &c->conversation;
     struct acp_buf report;
     int status = read_settings(c, &options->set);
     if (!status)
@@ -318,18 +318,18 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     }
     const char *model = config_text(c->config, CONFIG_MODEL);
     const char *mode = config_text(c->config, CONFIG_MODE);
-    talk->place.mcp_servers = config_mcp_servers(c->config);
-    talk->model = text_or(options->model, c->agent.model ? c->agent.model : model);
-    talk->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
-    talk->auth_method = text_or(NULL, c->agent.auth_method);
-    talk->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
+    conversation->place.mcp_servers = config_mcp_servers(c->config);
+    conversation->model = text_or(options->model, c->agent.model ? c->agent.model : model);
+    conversation->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
+    conversation->auth_method = text_or(NULL, c->agent.auth_method);
+    conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
     const struct agent_known *known = c->agent.known;
-    talk->no_files = options->no_fs || (known && known->quirks & AGENT_NO_FILES);
-    talk->no_terminals = options->no_terminal;
+    conversation->no_files = options->no_fs || (known && known->quirks & AGENT_NO_FILES);
+    conversation->no_terminals = options->no_terminal;
     bool v2 = options->v2 || config_number(c->config, CONFIG_PROTOCOL) == 2;
-    talk->versions = v2 ? ACP_V1 | ACP_V2 : ACP_V1;
+    conversation->versions = v2 ? ACP_V1 | ACP_V2 : ACP_V1;
     int64_t start_ms = config_number(c->config, CONFIG_START_TIMEOUT);
-    talk->start_ms = start_ms > 0 ? (uint64_t) start_ms : 0;
+    conversation->start_ms = start_ms > 0 ? (uint64_t) start_ms : 0;
     const char *unasked = config_text(c->config, CONFIG_NON_INTERACTIVE);
     c->fail_unasked = options->without_terminal ? options->without_terminal == WITHOUT_TERMINAL_FAIL
                                                 : unasked && strcmp(unasked, "fail") == 0;
@@ -348,22 +348,22 @@ int conversation_setup_prepare(struct conversation_setup *c, const struct invoca
         status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
     if (status)
         return status;
-    struct talk_options *talk = &c->talk;
-    talk->argv = start.argv;
-    talk->env = start.env;
-    talk->start_cwd = start.cwd;
-    talk->shown_argv = redact_arguments(&c->arena, c->agent.argv);
-    if (!talk->shown_argv)
+    struct conversation_options *conversation = &c->conversation;
+    conversation->argv = start.argv;
+    conversation->env = start.env;
+    conversation->start_cwd = start.cwd;
+    conversation->shown_argv = redact_arguments(&c->arena, c->agent.argv);
+    if (!conversation->shown_argv)
         return EXIT_FAILED;
-    talk->agent = acp_str_from(c->agent.name);
-    talk->place.cwd = acp_str_from(c->cwd);
+    conversation->agent = acp_str_from(c->agent.name);
+    conversation->place.cwd = acp_str_from(c->cwd);
     if (!options || !options->no_log)
-        talk->store_path = conversation_setup_store_path(c);
+        conversation->store_path = conversation_setup_store_path(c);
     const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
     if (sync && strcmp(sync, "full") == 0)
-        talk->store_flags = STORE_FULL_SYNC;
+        conversation->store_flags = STORE_FULL_SYNC;
     store_new_id(c->id);
-    talk->session = acp_str_from(c->id);
+    conversation->session = acp_str_from(c->id);
     if (!options)
         return EXIT_OK;
     status = conversation_setup_make_rules(c, options);

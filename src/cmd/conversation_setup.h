@@ -23,7 +23,7 @@ struct conversation_setup {
     bool own_agent;    /* the agent is the built-in one */
     bool fail_unasked; /* fail when permission is needed and nobody can be asked */
     const char *cwd;   /* absolute */
-    struct talk_options talk;
+    struct conversation_options conversation;
     char id[40]; /* for a new session */
     struct acp_arena arena;
 };

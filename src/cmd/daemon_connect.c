@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 
-int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[OWNER_PATH_SIZE])
+int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[DAEMON_PATH_SIZE])
 {
     struct store_session session;
     struct acp_failure failure = {0};
@@ -21,7 +21,7 @@ int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[
     if (!err)
         err = session_continue(c, &session);
     if (!err)
-        err = owner_socket_path(c->talk.session, ret_socket, &failure);
+        err = daemon_socket_path(c->conversation.session, ret_socket, &failure);
     if (err) {
         err_message("%s", *failure.message ? failure.message : acp_err_text(err));
         return EXIT_FAILED;
@@ -32,8 +32,8 @@ int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[
 static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl_ms,
                   struct acp_failure *failure)
 {
-    struct owner_options options = {
-        .talk = c->talk,
+    struct daemon_options options = {
+        .conversation = c->conversation,
         .socket = socket,
         .ttl_ms = ttl_ms,
     };
@@ -41,7 +41,7 @@ static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl
     options.max_waiting = most > 0 ? (size_t) most : 0;
     for (int i = 0; i < PERMIT_COUNT; i++)
         options.policies[i] = c->policies[i];
-    return owner_launch(&options, failure);
+    return daemon_launch(&options, failure);
 }
 
 /*
@@ -51,7 +51,7 @@ static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl
 static int lock_launching(const char *socket)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[OWNER_PATH_SIZE + sizeof("launch.lock")];
+    char path[DAEMON_PATH_SIZE + sizeof("launch.lock")];
     const char *slash = strrchr(socket, '/');
     (void) snprintf(path, sizeof(path), "%.*s/launch.lock", (int) (slash - socket), socket);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -61,16 +61,16 @@ static int lock_launching(const char *socket)
 }
 
 int daemon_connect(struct conversation_setup *c, const char *socket, const uint64_t *ttl_ms,
-                   uv_loop_t *loop, const struct visit_handler *handler, void *user,
-                   struct visit **ret, struct acp_failure *failure)
+                   uv_loop_t *loop, const struct daemon_client_handler *handler, void *user,
+                   struct daemon_client **ret, struct acp_failure *failure)
 {
     /* A daemon that is exiting holds the session for a moment after its socket is closed. */
     enum { TRIES = 100, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
-    int err = visit_new(loop, socket, handler, user, ret);
+    int err = daemon_client_new(loop, socket, handler, user, ret);
     for (int i = 0; err == ACP_ERR_CLOSED && ttl_ms && i < TRIES; i++) {
         int lock = lock_launching(socket);
-        err = visit_new(loop, socket, handler, user, ret);
+        err = daemon_client_new(loop, socket, handler, user, ret);
         bool launched = err == ACP_ERR_CLOSED;
         if (launched)
             err = launch(c, socket, *ttl_ms, failure);
@@ -82,7 +82,7 @@ int daemon_connect(struct conversation_setup *c, const char *socket, const uint6
             return err;
         if (err)
             (void) nanosleep(&pause, NULL);
-        err = visit_new(loop, socket, handler, user, ret);
+        err = daemon_client_new(loop, socket, handler, user, ret);
     }
     if (err && !(err == ACP_ERR_CLOSED && *failure->message))
         (void) snprintf(failure->message, sizeof(failure->message), "%s", acp_io_err_text(err));

@@ -10,14 +10,14 @@
  * and returns the exit status; EXIT_NO_SESSION, without a message, if there is no such session.
  * ret_socket is set when the status is EXIT_OK.
  */
-int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[OWNER_PATH_SIZE]);
+int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[DAEMON_PATH_SIZE]);
 
 /*
  * Connects to the daemon of the session.  With ttl_ms not NULL the daemon is started if none runs;
  * otherwise that is ACP_ERR_CLOSED.  All other errors have a message in *failure.
  */
 int daemon_connect(struct conversation_setup *c, const char *socket, const uint64_t *ttl_ms,
-                   uv_loop_t *loop, const struct visit_handler *handler, void *user,
-                   struct visit **ret, struct acp_failure *failure);
+                   uv_loop_t *loop, const struct daemon_client_handler *handler, void *user,
+                   struct daemon_client **ret, struct acp_failure *failure);
 
 #endif

@@ -23,62 +23,66 @@ struct exec {
     struct prompt_run run;
     const struct exec_options *options;
     struct acp_reaper *reaper;
-    struct talk *talk;
+    struct conversation *conversation;
     uint64_t tries;
 };
 
 /* ---- From the conversation ------------------------------------------------------------------- */
 
-static void on_record(struct talk *talk, const struct record *record, void *user)
+static void on_record(struct conversation *conversation, const struct session_event *record,
+                      void *user)
 {
     struct exec *exec = user;
-    (void) talk;
+    (void) conversation;
     terminal_front_record(exec->run.front, record);
 }
 
 /* Stops when our reader has gone. */
-static void on_shown(struct talk *talk, void *user)
+static void on_shown(struct conversation *conversation, void *user)
 {
     struct exec *exec = user;
     if (!terminal_front_flush(exec->run.front) && exec->run.status == EXIT_OK) {
         exec->run.status = EXIT_FAILED;
-        talk_stop(talk);
+        conversation_stop(conversation);
     }
 }
 
-static void on_question(struct talk *talk, const struct talk_question *question, void *user)
+static void on_question(struct conversation *conversation,
+                        const struct permission_question *question, void *user)
 {
     struct exec *exec = user;
-    (void) talk;
+    (void) conversation;
     terminal_front_question(exec->run.front, question);
 }
 
-static void on_question_gone(struct talk *talk, uint64_t number, void *user)
+static void on_question_gone(struct conversation *conversation, uint64_t number, void *user)
 {
     struct exec *exec = user;
-    (void) talk;
+    (void) conversation;
     terminal_front_question_gone(exec->run.front, number);
 }
 
 static int prompt(struct exec *exec)
 {
-    struct talk_prompt_options options = {
+    struct prompt_run_options options = {
         .timeout_ms = prompt_run_timeout(&exec->run),
         .nobody = !terminal_front_can_ask(exec->run.front),
     };
     exec->tries++;
-    return talk_prompt(exec->talk, prompt_run_body(&exec->run), &options, NULL);
+    return conversation_prompt(exec->conversation, prompt_run_body(&exec->run), &options, NULL);
 }
 
 /* An error that the agent reports may be temporary; a failure to start it is not. */
-static bool is_worth_another_try(const struct exec *exec, const struct talk_end *end)
+static bool is_worth_another_try(const struct exec *exec, const struct prompt_end *end)
 {
-    return end->kind == TALK_REFUSED && exec->tries <= exec->options->conversation.retries.value &&
+    return end->kind == PROMPT_REFUSED &&
+           exec->tries <= exec->options->conversation.retries.value &&
            !terminal_front_interrupted(exec->run.front) &&
            !show_answer(terminal_front_show(exec->run.front)).len;
 }
 
-static void on_ended(struct talk *talk, uint64_t request, const struct talk_end *end, void *user)
+static void on_ended(struct conversation *conversation, uint64_t request,
+                     const struct prompt_end *end, void *user)
 {
     struct exec *exec = user;
     (void) request;
@@ -86,22 +90,22 @@ static void on_ended(struct talk *talk, uint64_t request, const struct talk_end 
     if (again && prompt(exec) == 0)
         return;
     (void) show_turn_end(terminal_front_show(exec->run.front));
-    talk_stop(talk);
+    conversation_stop(conversation);
 }
 
-static void on_stopped(struct talk *talk, void *user)
+static void on_stopped(struct conversation *conversation, void *user)
 {
     struct exec *exec = user;
-    talk_free(talk);
-    exec->talk = NULL;
+    conversation_free(conversation);
+    exec->conversation = NULL;
     acp_reaper_free(exec->reaper);
     terminal_front_close(exec->run.front);
 }
 
-static void on_errors(struct talk *talk, struct acp_str line, void *user)
+static void on_errors(struct conversation *conversation, struct acp_str line, void *user)
 {
     struct exec *exec = user;
-    (void) talk;
+    (void) conversation;
     /* The built-in agent reports the model that it chose on standard error, for the user. */
     if (exec->options->agent.verbose || exec->run.setup.own_agent)
         err_printf("%s: %.*s\n", exec->run.setup.agent.name, (int) line.len, line.ptr);
@@ -112,24 +116,24 @@ static void on_errors(struct talk *talk, struct acp_str line, void *user)
 static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
     struct exec *exec = user;
-    (void) talk_answer(exec->talk, number, option);
+    (void) conversation_answer(exec->conversation, number, option);
 }
 
 static void on_interrupt(bool again, void *user)
 {
     struct exec *exec = user;
     exec->run.status = EXIT_INTERRUPTED;
-    if (!exec->talk)
+    if (!exec->conversation)
         return;
-    if (again || !talk_cancel(exec->talk, GRACE_MS))
-        talk_stop(exec->talk);
+    if (again || !conversation_cancel(exec->conversation, GRACE_MS))
+        conversation_stop(exec->conversation);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
 static int start(struct exec *exec)
 {
-    static const struct talk_handler handler = {
+    static const struct conversation_handler handler = {
         .record = on_record,
         .shown = on_shown,
         .question = on_question,
@@ -139,11 +143,12 @@ static int start(struct exec *exec)
     };
     static const struct terminal_front_handler front_handler = {.answer = on_answer,
                                                                 .interrupt = on_interrupt};
-    exec->run.setup.talk.errors = on_errors;
-    exec->run.setup.talk.close_session = true;
+    exec->run.setup.conversation.errors = on_errors;
+    exec->run.setup.conversation.close_session = true;
     int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
     if (!err)
-        err = talk_new(&exec->run.loop, &exec->run.setup.talk, &handler, exec, &exec->talk);
+        err = conversation_new(&exec->run.loop, &exec->run.setup.conversation, &handler, exec,
+                               &exec->conversation);
     if (!err)
         err = prompt(exec);
     if (!err)
@@ -160,7 +165,7 @@ static int run_loop(struct exec *exec)
     if (err) {
         err_message("%s", acp_io_err_text(err));
         run->status = EXIT_FAILED;
-        talk_free(exec->talk);
+        conversation_free(exec->conversation);
         if (run->front)
             terminal_front_close(run->front);
     }

@@ -34,9 +34,9 @@ int output_schema_new(const char *schema_file, struct output_schema **ret,
         return EXIT_FAILED;
     *ret = output;
     acp_buf_init(&text, PATHS_MAX_FILE);
-    acp_buf_init(&output->instructions, RECORD_MAX);
+    acp_buf_init(&output->instructions, EVENT_MAX_BYTES);
     acp_buf_init(&output->errors, (size_t) 64 * 1024);
-    acp_buf_init(&output->value, RECORD_MAX);
+    acp_buf_init(&output->value, EVENT_MAX_BYTES);
     int status = EXIT_OK;
     int err = paths_read_file(schema_file, &text);
     if (err) {
@@ -103,14 +103,14 @@ bool output_schema_retry(struct output_schema *output, struct acp_str answer, st
     check_answer(output, answer);
     if (!output->errors.len || ++output->asks >= MAX_ASKS)
         return false;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = acp_buf_printf(&text,
                              "That answer does not match the JSON Schema:\n%.*sGive the complete "
                              "answer again, as JSON only.",
                              (int) output->errors.len, output->errors.data + output->errors.start);
     acp_content_block_init_text(&block, acp_buf_view(&text));
     if (!err)
-        err = record_write_prompt(&block, 1, body, NULL);
+        err = event_write_prompt(&block, 1, body, NULL);
     acp_buf_finish(&text);
     return !err;
 }

@@ -25,23 +25,23 @@ enum { TTL_DEFAULT_MS = 300 * 1000 };
 struct prompt {
     struct prompt_run run;
     const struct prompt_options *options;
-    char socket[OWNER_PATH_SIZE];
-    struct visit *visit;
+    char socket[DAEMON_PATH_SIZE];
+    struct daemon_client *client;
 };
 
 static void leave(struct prompt *prompt)
 {
-    visit_free(prompt->visit);
-    prompt->visit = NULL;
+    daemon_client_free(prompt->client);
+    prompt->client = NULL;
     terminal_front_close(prompt->run.front);
 }
 
 /* ---- From the daemon ------------------------------------------------------------------------- */
 
-static void on_record(struct visit *visit, const struct record *record, void *user)
+static void on_record(struct daemon_client *client, const struct session_event *record, void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
+    (void) client;
     terminal_front_record(prompt->run.front, record);
     if (terminal_front_flush(prompt->run.front))
         return;
@@ -50,11 +50,11 @@ static void on_record(struct visit *visit, const struct record *record, void *us
     leave(prompt);
 }
 
-static void on_queued(struct visit *visit, uint64_t request, uint64_t ahead, void *user)
+static void on_queued(struct daemon_client *client, uint64_t request, uint64_t ahead, void *user)
 {
     struct prompt *prompt = user;
     char line[80];
-    (void) visit;
+    (void) client;
     (void) request;
     (void) snprintf(line, sizeof(line), "[queued] behind %llu other prompt%s",
                     (unsigned long long) ahead, ahead == 1 ? "" : "s");
@@ -62,32 +62,33 @@ static void on_queued(struct visit *visit, uint64_t request, uint64_t ahead, voi
     (void) terminal_front_flush(prompt->run.front);
 }
 
-static void on_question(struct visit *visit, const struct talk_question *question, void *user)
+static void on_question(struct daemon_client *client, const struct permission_question *question,
+                        void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
+    (void) client;
     terminal_front_question(prompt->run.front, question);
 }
 
-static void on_question_gone(struct visit *visit, uint64_t number, void *user)
+static void on_question_gone(struct daemon_client *client, uint64_t number, void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
+    (void) client;
     terminal_front_question_gone(prompt->run.front, number);
 }
 
 static int send_prompt(struct prompt *prompt);
 
-static void on_done(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                    void *user)
+static void on_done(struct daemon_client *client, int err, struct acp_raw result,
+                    struct acp_str why, void *user)
 {
     struct prompt *prompt = user;
     struct acp_arena arena;
-    struct talk_end end = {.kind = TALK_REFUSED, .message = why};
+    struct prompt_end end = {.kind = PROMPT_REFUSED, .message = why};
     uint64_t request = 0;
-    (void) visit;
+    (void) client;
     acp_arena_init(&arena, 0);
-    if (!err && wire_read_end(result, &arena, &request, &end))
+    if (!err && daemon_read_end(result, &arena, &request, &end))
         end.message = acp_str_from("the daemon of the session runs another version of acp");
     bool again = prompt_run_ended(&prompt->run, &end);
     acp_arena_finish(&arena);
@@ -98,14 +99,14 @@ static void on_done(struct visit *visit, int err, struct acp_raw result, struct 
 }
 
 /* --no-wait: done once the prompt is queued. */
-static void on_placed(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                      void *user)
+static void on_placed(struct daemon_client *client, int err, struct acp_raw result,
+                      struct acp_str why, void *user)
 {
     struct prompt *prompt = user;
     uint64_t request = 0;
-    (void) visit;
-    (void) wire_read_number(result, "request", &request);
-    struct acp_str id = prompt->run.setup.talk.session;
+    (void) client;
+    (void) daemon_read_number(result, "request", &request);
+    struct acp_str id = prompt->run.setup.conversation.session;
     if (err) {
         err_message("%.*s", (int) why.len, why.ptr);
         prompt->run.status = EXIT_FAILED;
@@ -118,10 +119,10 @@ static void on_placed(struct visit *visit, int err, struct acp_raw result, struc
     leave(prompt);
 }
 
-static void on_gone(struct visit *visit, void *user)
+static void on_gone(struct daemon_client *client, void *user)
 {
     struct prompt *prompt = user;
-    (void) visit;
+    (void) client;
     if (prompt->run.status == EXIT_OK)
         prompt->run.status = EXIT_FAILED;
     leave(prompt);
@@ -132,7 +133,7 @@ static void on_gone(struct visit *visit, void *user)
 static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
     struct prompt *prompt = user;
-    visit_answer(prompt->visit, number, option);
+    daemon_client_answer(prompt->client, number, option);
 }
 
 /* The daemon cancels the turn and reports its end; a second Ctrl-C disconnects at once. */
@@ -140,7 +141,8 @@ static void on_interrupt(bool again, void *user)
 {
     struct prompt *prompt = user;
     prompt->run.status = EXIT_INTERRUPTED;
-    if (prompt->visit && (again || visit_ask(prompt->visit, "owner/give-up", NULL, NULL)))
+    if (prompt->client &&
+        (again || daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL)))
         leave(prompt);
 }
 
@@ -148,19 +150,19 @@ static void on_interrupt(bool again, void *user)
 
 static int send_prompt(struct prompt *prompt)
 {
-    struct wire_prompt wire = {
+    struct prompt_request wire = {
         .body = prompt_run_body(&prompt->run),
         .timeout_ms = prompt_run_timeout(&prompt->run),
         .permit = prompt->run.setup.permit,
         .ask = terminal_front_can_ask(prompt->run.front),
         .wait = !prompt->options->queue.no_wait,
     };
-    return visit_prompt(prompt->visit, &wire, wire.wait ? on_done : on_placed, prompt);
+    return daemon_client_prompt(prompt->client, &wire, wire.wait ? on_done : on_placed, prompt);
 }
 
 static int start(struct prompt *prompt, struct acp_failure *failure)
 {
-    static const struct visit_handler handler = {
+    static const struct daemon_client_handler handler = {
         .record = on_record,
         .queued = on_queued,
         .question = on_question,
@@ -174,7 +176,7 @@ static int start(struct prompt *prompt, struct acp_failure *failure)
                       : configured >= 0                ? (uint64_t) configured
                                                        : TTL_DEFAULT_MS;
     int err = daemon_connect(&prompt->run.setup, prompt->socket, &ttl_ms, &prompt->run.loop,
-                             &handler, prompt, &prompt->visit, failure);
+                             &handler, prompt, &prompt->client, failure);
     if (!err)
         err = prompt_run_open(&prompt->run, prompt->options->agent.verbose, &front_handler, prompt);
     return err ? err : send_prompt(prompt);
@@ -190,7 +192,7 @@ static int run_loop(struct prompt *prompt)
     if (err) {
         err_message("%s", *failure.message ? failure.message : acp_err_text(err));
         run->status = EXIT_FAILED;
-        visit_free(prompt->visit);
+        daemon_client_free(prompt->client);
         if (run->front)
             terminal_front_close(run->front);
     }
@@ -214,7 +216,7 @@ static int find_session(struct prompt *prompt)
     if (status == EXIT_NO_SESSION) {
         int err = session_make(c, name, &failure);
         if (!err)
-            err = owner_socket_path(c->talk.session, prompt->socket, &failure);
+            err = daemon_socket_path(c->conversation.session, prompt->socket, &failure);
         if (err)
             err_message("%s", *failure.message ? failure.message : acp_err_text(err));
         status = err ? EXIT_FAILED : EXIT_OK;
@@ -230,7 +232,7 @@ static int run(const struct invocation *invocation)
     int status = prompt_run_prepare(&prompt.run, invocation, &prompt.options->agent,
                                     &prompt.options->conversation);
     /* The built-in agent reports the model that it chose on standard error, for the user. */
-    prompt.run.setup.talk.errors_are_notices = prompt.run.setup.own_agent;
+    prompt.run.setup.conversation.errors_are_notices = prompt.run.setup.own_agent;
     if (!status)
         status = find_session(&prompt);
     if (!status)

@@ -14,7 +14,7 @@ int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocati
     struct acp_str instructions = {0};
     struct acp_failure failure = {0};
     *run = (struct prompt_run){.options = options};
-    acp_buf_init(&run->body, RECORD_MAX);
+    acp_buf_init(&run->body, EVENT_MAX_BYTES);
     int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
     /* Opened before the agent starts, so that it cannot replace the file with a link. */
     if (!status && options->output &&
@@ -32,14 +32,14 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
 {
     struct terminal_front_options options = {
         .format = run->setup.format,
-        .session = run->setup.talk.session,
+        .session = run->setup.conversation.session,
         .verbose = verbose,
         .fail_unasked = run->setup.fail_unasked,
     };
     return terminal_front_new(&run->loop, &options, handler, user, &run->front);
 }
 
-bool prompt_run_ended(struct prompt_run *run, const struct talk_end *end)
+bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end)
 {
     struct show *show = terminal_front_show(run->front);
     run->status = terminal_front_status(run->front, end);

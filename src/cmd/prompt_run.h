@@ -36,7 +36,7 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
  * Called at the end of each turn; sets the status.  True when the answer does not match --schema
  * and should be corrected: body is then the next prompt.
  */
-bool prompt_run_ended(struct prompt_run *run, const struct talk_end *end);
+bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end);
 /* Flushes the output and writes --output, after the loop has ended.  Returns the exit status. */
 int prompt_run_close(struct prompt_run *run);
 void prompt_run_finish(struct prompt_run *run);

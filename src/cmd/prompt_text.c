@@ -87,14 +87,14 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     struct acp_buf body;
     struct acp_failure failure = {0};
     struct acp_content_block_list blocks;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     int err = acp_buf_printf(&body, "{\"prompt\":%.*s}", (int) text.len, text.ptr);
     struct acp_str copy =
         err ? acp_str_from(NULL) : acp_arena_copy(&parts->arena, acp_buf_view(&body));
     acp_buf_finish(&body);
     if (!copy.ptr)
         return EXIT_FAILED;
-    if (record_read_prompt(acp_raw_n(copy.ptr, copy.len), &parts->arena, &blocks, &failure)) {
+    if (event_read_prompt(acp_raw_n(copy.ptr, copy.len), &parts->arena, &blocks, &failure)) {
         err_message("%s is not a valid list of content blocks: %s%s%s", name, failure.path,
                     *failure.path ? ": " : "", failure.message);
         return EXIT_USAGE;
@@ -112,7 +112,7 @@ static int add_file(struct parts *parts, const char *name)
 {
     struct acp_buf text;
     const char *shown = strcmp(name, "-") == 0 ? "standard input" : name;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = read_file(name, PROMPT_MAX_TEXT, &text);
     struct acp_str copy = err ? (struct acp_str){0}
                               : acp_arena_copy(&parts->arena, acp_str_trim(acp_buf_view(&text)));
@@ -157,8 +157,8 @@ static int add_image(struct parts *parts, const char *name)
 {
     struct acp_buf bytes;
     struct acp_buf text;
-    acp_buf_init(&bytes, RECORD_MAX);
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&bytes, EVENT_MAX_BYTES);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = read_file(name, PROMPT_MAX_IMAGE, &bytes);
     const char *type = err ? NULL : image_type(acp_buf_view(&bytes));
     int status = EXIT_OK;
@@ -225,7 +225,7 @@ int prompt_text_read(const struct invocation *invocation, const struct conversat
     struct acp_failure failure = {0};
     acp_arena_init(&parts.arena, 0);
     int status = read_parts(&parts, invocation, options, extra);
-    if (!status && record_write_prompt(parts.blocks, parts.count, ret_body, &failure)) {
+    if (!status && event_write_prompt(parts.blocks, parts.count, ret_body, &failure)) {
         err_message("cannot send the prompt: %s%s%s", failure.path, *failure.path ? ": " : "",
                     failure.message);
         status = EXIT_USAGE;

@@ -175,7 +175,7 @@ static bool has_always(struct acp_permission_option_list options)
     return false;
 }
 
-int question_write(const struct talk_question *question, struct acp_buf *out)
+int question_write(const struct permission_question *question, struct acp_buf *out)
 {
     const struct acp_action *action = question->action;
     struct acp_permission_option_list options = question->options;

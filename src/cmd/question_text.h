@@ -24,7 +24,7 @@ void question_choices_init(struct question_choices *choices,
  * QUESTION_TEXT_MAX: 16 times the largest question, because the output filter may expand it.
  */
 enum { QUESTION_TEXT_MAX = 512 * 1024 };
-int question_write(const struct talk_question *question, struct acp_buf *out);
+int question_write(const struct permission_question *question, struct acp_buf *out);
 int question_write_prompt(const struct question_choices *choices, struct acp_buf *out);
 /* Appends the meaning of each answer. */
 int question_write_help(const struct question_choices *choices, struct acp_buf *out);

@@ -88,9 +88,9 @@ int session_make(struct conversation_setup *c, const char *name, struct acp_fail
 {
     struct store *store = NULL;
     struct store_session row;
-    c->talk.name = name ? acp_str_from(name) : (struct acp_str){0};
-    c->talk.scope = acp_str_from(c->cwd);
-    int err = talk_session_row(&c->talk, &c->arena, &row);
+    c->conversation.name = name ? acp_str_from(name) : (struct acp_str){0};
+    c->conversation.scope = acp_str_from(c->cwd);
+    int err = conversation_session_row(&c->conversation, &c->arena, &row);
     if (!err)
         err = store_open(conversation_setup_store_path(c), STORE_CREATE, &store, failure);
     if (!err)
@@ -98,7 +98,7 @@ int session_make(struct conversation_setup *c, const char *name, struct acp_fail
     if (!err)
         err = store_import_commit(store, failure);
     store_close(store);
-    c->talk.in_store = !err;
+    c->conversation.in_store = !err;
     return err;
 }
 
@@ -119,7 +119,7 @@ static int read_directories(struct conversation_setup *c, struct acp_str json)
         more = acp_json_read_str(&r, &items[count++]);
     }
     if (!more)
-        c->talk.place.directories = (struct acp_str_list){items, count};
+        c->conversation.place.directories = (struct acp_str_list){items, count};
     return more;
 }
 
@@ -127,7 +127,7 @@ static int read_directories(struct conversation_setup *c, struct acp_str json)
 static int read_settings(struct conversation_setup *c, struct acp_str json)
 {
     struct acp_json_reader r;
-    struct acp_str_map flags = c->talk.settings;
+    struct acp_str_map flags = c->conversation.settings;
     struct acp_str_entry *items = NULL;
     struct acp_str key;
     size_t count = 0;
@@ -149,7 +149,7 @@ static int read_settings(struct conversation_setup *c, struct acp_str json)
         return ACP_ERR_NOMEM;
     for (size_t i = 0; i < flags.count; i++)
         items[count++] = flags.items[i];
-    c->talk.settings = (struct acp_str_map){items, count};
+    c->conversation.settings = (struct acp_str_map){items, count};
     return 0;
 }
 
@@ -158,25 +158,25 @@ static int start_there(struct conversation_setup *c, struct acp_str cwd)
 {
     struct agent_start start;
     const char *folder = acp_arena_copy(&c->arena, cwd).ptr;
-    if (!c->talk.start_cwd)
+    if (!c->conversation.start_cwd)
         return 0;
     if (!folder)
         return ACP_ERR_NOMEM;
     if (conversation_setup_start_agent(c, &c->agent, folder, &start))
         return ACP_ERR_STATE;
-    c->talk.env = start.env;
+    c->conversation.env = start.env;
     return 0;
 }
 
 int session_continue(struct conversation_setup *c, const struct store_session *session)
 {
-    struct talk_options *talk = &c->talk;
-    talk->session = session->id;
-    talk->agent_session = session->agent_session;
-    talk->place.cwd = session->cwd;
-    talk->in_store = true;
+    struct conversation_options *conversation = &c->conversation;
+    conversation->session = session->id;
+    conversation->agent_session = session->agent_session;
+    conversation->place.cwd = session->cwd;
+    conversation->in_store = true;
     int err = start_there(c, session->cwd);
-    if (!err && session->directories.len && !talk->place.directories.count)
+    if (!err && session->directories.len && !conversation->place.directories.count)
         err = read_directories(c, session->directories);
     if (!err && session->settings.len)
         err = read_settings(c, session->settings);

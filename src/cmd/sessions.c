@@ -161,7 +161,7 @@ static int print_row(const struct store_session *session)
 {
     struct acp_buf line;
     struct acp_json_writer w;
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     sessions_write(&w, session);
     if (!w.err)

@@ -15,40 +15,41 @@ static const struct argument session_argument[] = {
 
 /* ---- Stopping the daemon --------------------------------------------------------------------- */
 
-static void ignore_record(struct visit *visit, const struct record *record, void *user)
+static void ignore_record(struct daemon_client *client, const struct session_event *record,
+                          void *user)
 {
-    (void) visit;
+    (void) client;
     (void) record;
     (void) user;
 }
 
 /* The daemon closes the connection once the log is complete and the agent has exited. */
-static void on_gone(struct visit *visit, void *user)
+static void on_gone(struct daemon_client *client, void *user)
 {
     (void) user;
-    visit_free(visit);
+    daemon_client_free(client);
 }
 
 /* Stops the daemon of a session, if one runs, and waits for it to exit. */
 static int stop_daemon(struct conversation_setup *c, const struct store_session *session)
 {
-    static const struct visit_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct daemon_client_handler handler = {.record = ignore_record, .gone = on_gone};
     /* The claim on the session is released a moment after the connection is closed. */
     enum { TRIES = 250, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
-    char socket[OWNER_PATH_SIZE];
+    char socket[DAEMON_PATH_SIZE];
     struct acp_failure failure = {0};
-    struct visit *visit;
+    struct daemon_client *client;
     uv_loop_t loop;
     if (!session->owner)
         return EXIT_OK;
-    if (owner_socket_path(session->id, socket, &failure) || uv_loop_init(&loop)) {
+    if (daemon_socket_path(session->id, socket, &failure) || uv_loop_init(&loop)) {
         err_message("%s", failure.message);
         return EXIT_FAILED;
     }
-    int err = visit_new(&loop, socket, &handler, NULL, &visit);
+    int err = daemon_client_new(&loop, socket, &handler, NULL, &client);
     if (!err)
-        err = visit_ask(visit, "owner/stop", NULL, NULL);
+        err = daemon_client_request(client, "daemon/stop", NULL, NULL);
     if (err)
         err_message("the session is in use by process %lld", (long long) session->owner);
     (void) uv_run(&loop, UV_RUN_DEFAULT);

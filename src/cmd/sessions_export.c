@@ -53,16 +53,16 @@ static int export_event(const struct store_event *event, void *user)
 {
     struct export *export = user;
     struct acp_json_writer w;
-    struct record record = {
-        .sequence = event->seq, .request = event->turn, .time = event->time, .body = event->body};
-    if (!record_kind_find(event->kind, &record.kind))
+    struct session_event record = {
+        .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
+    if (!event_kind_find(event->kind, &record.kind))
         return 0;
     if (export->show) {
         int err = show_record(export->show, &record);
         return err ? err : show_flush(export->show);
     }
     acp_json_writer_init(&w, &export->line);
-    int err = record_write(&record, export->session.id, &w);
+    int err = event_write(&record, export->session.id, &w);
     return err ? err : write_line(export);
 }
 
@@ -100,7 +100,7 @@ static int run_export(const struct invocation *invocation)
     int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
     bool json = options->as == AS_JSON || (!options->as && options->agent.format == SHOW_JSON);
-    acp_buf_init(&export.line, RECORD_MAX);
+    acp_buf_init(&export.line, EVENT_MAX_BYTES);
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
         status = sessions_find(&s, invocation, &export.session);
@@ -233,17 +233,17 @@ static int import_session(struct import *import, struct acp_raw line)
 
 static int import_record(struct import *import, struct acp_raw line)
 {
-    struct record record;
+    struct session_event record;
     struct acp_str session;
-    if (record_read(line, &import->arena, &record, &session, &import->failure))
+    if (event_read(line, &import->arena, &record, &session, &import->failure))
         return ACP_ERR_RANGE;
     if (record.sequence != ++import->sequence)
         return refuse(import, "an event is missing before this line");
     struct store_event event = {
         .seq = record.sequence,
         .time = record.time,
-        .turn = record.request,
-        .kind = acp_str_from(record_kind_name(record.kind)),
+        .turn = record.turn,
+        .kind = acp_str_from(event_kind_name(record.kind)),
         .body = record.body,
     };
     return store_import_event(import->store, &event, &import->failure);

@@ -24,9 +24,9 @@ struct history_options {
 /* Renders an event of the log; skips events of unknown kinds. */
 static int show_event(const struct store_event *event, void *user)
 {
-    struct record record = {
-        .sequence = event->seq, .request = event->turn, .time = event->time, .body = event->body};
-    if (!record_kind_find(event->kind, &record.kind))
+    struct session_event record = {
+        .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
+    if (!event_kind_find(event->kind, &record.kind))
         return 0;
     int err = show_record(user, &record);
     return err ? err : show_flush(user);
@@ -132,7 +132,7 @@ static void print_hit_json(const struct store_hit *hit)
                  {"title", hit->title},
                  {"author", hit->author},
                  {"snippet", hit->snippet}};
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -141,7 +141,7 @@ static void ask_next(struct terminal_front *front)
 }
 
 /* False when the question cannot be shown completely. */
-static bool write_waiting(struct waiting *waiting, const struct talk_question *question)
+static bool write_waiting(struct waiting *waiting, const struct permission_question *question)
 {
     acp_buf_init(&waiting->text, QUESTION_TEXT_MAX);
     waiting->number = question->number;
@@ -157,7 +157,8 @@ static bool write_waiting(struct waiting *waiting, const struct talk_question *q
     return true;
 }
 
-void terminal_front_question(struct terminal_front *front, const struct talk_question *question)
+void terminal_front_question(struct terminal_front *front,
+                             const struct permission_question *question)
 {
     struct waiting *waiting = calloc(1, sizeof(*waiting));
     struct waiting **at = &front->waiting;
@@ -201,20 +202,20 @@ static bool shows_progress(const struct terminal_front *front)
 }
 
 /* Notices are printed even when progress is not shown. */
-static void say_notice(const struct record *record)
+static void say_notice(const struct session_event *record)
 {
     struct acp_arena arena;
     struct acp_str message = {0};
     acp_arena_init(&arena, 0);
-    if (wire_read_text(record->body, "message", &arena, &message) == 0 && message.len)
+    if (daemon_read_text(record->body, "message", &arena, &message) == 0 && message.len)
         err_message("%.*s", (int) message.len, message.ptr);
     acp_arena_finish(&arena);
 }
 
-void terminal_front_record(struct terminal_front *front, const struct record *record)
+void terminal_front_record(struct terminal_front *front, const struct session_event *record)
 {
     (void) show_record(front->show, record);
-    if (record->kind == RECORD_NOTICE && front->options.format != SHOW_JSON &&
+    if (record->kind == EVENT_NOTICE && front->options.format != SHOW_JSON &&
         !shows_progress(front))
         say_notice(record);
 }
@@ -239,7 +240,7 @@ bool terminal_front_interrupted(const struct terminal_front *front)
     return front->interrupts > 0;
 }
 
-int terminal_front_status(struct terminal_front *front, const struct talk_end *end)
+int terminal_front_status(struct terminal_front *front, const struct prompt_end *end)
 {
     if (end->message.len && !shows_progress(front) && front->options.format != SHOW_JSON)
         err_message("%.*s", (int) end->message.len, end->message.ptr);
@@ -247,12 +248,12 @@ int terminal_front_status(struct terminal_front *front, const struct talk_end *e
         err_message("the answer is larger than 64 MiB; the end is missing");
     if (front->interrupts)
         return EXIT_INTERRUPTED;
-    if (end->kind == TALK_TIMEOUT) {
+    if (end->kind == PROMPT_TIMED_OUT) {
         if (front->options.format != SHOW_JSON)
             err_message("timed out; see --timeout");
         return EXIT_TIMEOUT;
     }
-    if (end->kind != TALK_STOPPED)
+    if (end->kind != PROMPT_STOPPED)
         return EXIT_FAILED;
     if (end->unasked && front->options.fail_unasked) {
         if (front->options.format != SHOW_JSON)

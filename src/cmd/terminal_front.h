@@ -39,14 +39,15 @@ void terminal_front_close(struct terminal_front *front);
 bool terminal_front_can_ask(const struct terminal_front *front);
 struct show *terminal_front_show(struct terminal_front *front);
 
-void terminal_front_record(struct terminal_front *front, const struct record *record);
+void terminal_front_record(struct terminal_front *front, const struct session_event *record);
 /* False when output can no longer be written. */
 bool terminal_front_flush(struct terminal_front *front);
-void terminal_front_question(struct terminal_front *front, const struct talk_question *question);
+void terminal_front_question(struct terminal_front *front,
+                             const struct permission_question *question);
 void terminal_front_question_gone(struct terminal_front *front, uint64_t number);
 
 /* The exit status of a turn; prints a message about its end if necessary. */
-int terminal_front_status(struct terminal_front *front, const struct talk_end *end);
+int terminal_front_status(struct terminal_front *front, const struct prompt_end *end);
 /* Whether a signal has interrupted the run. */
 bool terminal_front_interrupted(const struct terminal_front *front);
 

@@ -14,30 +14,30 @@
 /* Both texts of a diff.  Comparing takes time, on the loop; of more than this, a diff is rare. */
 enum { CHANGES_MAX_BYTES = 4 * 1024 * 1024 };
 
-void talk_changes_init(struct talk_changes *changes)
+void edit_changes_init(struct edit_changes *changes)
 {
     /* One more than a question takes, so that what is too long is found to be so. */
     acp_buf_init(&changes->text, (size_t) QUESTION_MAX_BYTES + 1);
     *changes->complaint = '\0';
 }
 
-void talk_changes_finish(struct talk_changes *changes)
+void edit_changes_finish(struct edit_changes *changes)
 {
     acp_buf_finish(&changes->text);
 }
 
-static void complain(struct talk_changes *changes, const char *why)
+static void complain(struct edit_changes *changes, const char *why)
 {
     (void) snprintf(changes->complaint, sizeof(changes->complaint), "%s", why);
 }
 
-static void append(struct talk_changes *changes, struct acp_str text)
+static void append(struct edit_changes *changes, struct acp_str text)
 {
     if (acp_buf_append_str(&changes->text, text))
         complain(changes, "its changes are longer than 32 KiB");
 }
 
-static void append_patch(struct talk_changes *changes, struct acp_str path, bool is_new,
+static void append_patch(struct edit_changes *changes, struct acp_str path, bool is_new,
                          struct acp_str old_text, struct acp_str new_text)
 {
     struct acp_diff_patch_options options = {.old_path = is_new ? acp_str_from(NULL) : path,
@@ -57,25 +57,25 @@ static void append_patch(struct talk_changes *changes, struct acp_str path, bool
 }
 
 /* The text of the file on the disk; one that does not exist is empty, and new. */
-static int read_disk(struct talk *talk, struct acp_str path, struct acp_buf *buf,
+static int read_disk(struct conversation *c, struct acp_str path, struct acp_buf *buf,
                      struct acp_str *ret_text, bool *ret_new, struct acp_files_error *error)
 {
-    int err = acp_workspace_read(talk->workspace, talk->session, path, buf, ret_text, error);
+    int err = acp_workspace_read(c->workspace, c->session, path, buf, ret_text, error);
     *ret_new = err == ACP_ERR_MISSING;
     if (*ret_new)
         *ret_text = acp_str_from("");
     return *ret_new ? 0 : err;
 }
 
-void talk_describe_write(struct talk *talk, struct acp_str path, struct acp_str new_text,
-                         struct talk_changes *changes)
+void conversation_describe_write(struct conversation *c, struct acp_str path,
+                                 struct acp_str new_text, struct edit_changes *changes)
 {
     struct acp_files_error error;
     struct acp_str old_text;
     struct acp_buf buf;
     bool is_new;
     acp_buf_init(&buf, (size_t) ACP_WIRE_DEFAULT_MAX);
-    if (read_disk(talk, path, &buf, &old_text, &is_new, &error))
+    if (read_disk(c, path, &buf, &old_text, &is_new, &error))
         (void) snprintf(changes->complaint, sizeof(changes->complaint),
                         "what it changes cannot be shown: %s", error.message);
     else
@@ -84,7 +84,7 @@ void talk_describe_write(struct talk *talk, struct acp_str path, struct acp_str 
 }
 
 /* Whether the file on the disk has the text that the agent says is replaced. */
-static bool is_on_disk(struct talk *talk, const struct acp_diff *diff)
+static bool is_on_disk(struct conversation *c, const struct acp_diff *diff)
 {
     struct acp_files_error error;
     struct acp_str old_text = acp_is_set(diff->old_text.ptr) ? diff->old_text : acp_str_from("");
@@ -93,13 +93,13 @@ static bool is_on_disk(struct talk *talk, const struct acp_diff *diff)
     bool is_new;
     acp_buf_init(&buf, (size_t) ACP_WIRE_DEFAULT_MAX);
     bool same =
-        !read_disk(talk, diff->path, &buf, &text, &is_new, &error) && acp_str_eq(text, old_text);
+        !read_disk(c, diff->path, &buf, &text, &is_new, &error) && acp_str_eq(text, old_text);
     acp_buf_finish(&buf);
     return same;
 }
 
 /* Version 2: a patch, when there is one; the files are in the action's paths. */
-static void append_changes(struct talk_changes *changes, const struct acp_diff *diff)
+static void append_changes(struct edit_changes *changes, const struct acp_diff *diff)
 {
     for (size_t i = 0; i < diff->changes.count; i++) {
         const struct acp_diff_change *change = &diff->changes.items[i];
@@ -121,7 +121,7 @@ static void append_changes(struct talk_changes *changes, const struct acp_diff *
 }
 
 static void forget_content(struct acp_arena *arena, struct acp_action *action, struct acp_str path,
-                           struct talk_changes *changes)
+                           struct edit_changes *changes)
 {
     struct acp_action_edit *edits =
         acp_arena_alloc(arena, (action->edits.count + 1) * sizeof(*edits));
@@ -136,9 +136,9 @@ static void forget_content(struct acp_arena *arena, struct acp_action *action, s
         complain(changes, acp_err_text(ACP_ERR_NOMEM));
 }
 
-void talk_describe_diffs(struct talk *talk, struct acp_tool_call_content_list content,
-                         struct acp_arena *arena, struct acp_action *action,
-                         struct talk_changes *changes)
+void conversation_describe_diffs(struct conversation *c, struct acp_tool_call_content_list content,
+                                 struct acp_arena *arena, struct acp_action *action,
+                                 struct edit_changes *changes)
 {
     for (size_t i = 0; i < content.count && !*changes->complaint; i++) {
         const struct acp_diff *diff = &content.items[i].diff;
@@ -151,7 +151,7 @@ void talk_describe_diffs(struct talk *talk, struct acp_tool_call_content_list co
         bool is_new = !acp_is_set(diff->old_text.ptr);
         append_patch(changes, diff->path, is_new, is_new ? acp_str_from("") : diff->old_text,
                      diff->new_text);
-        if (!is_on_disk(talk, diff))
+        if (!is_on_disk(c, diff))
             forget_content(arena, action, diff->path, changes);
     }
 }

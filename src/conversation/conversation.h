@@ -25,18 +25,18 @@
 #include "store/store.h"
 #include "transcript/event.h"
 
-struct talk;
+struct conversation;
 
 /* How a prompt ended. */
-enum talk_end_kind {
-    TALK_STOPPED, /* the agent says why: stop */
-    TALK_REFUSED, /* the agent answered with an error, or with none at all, or has died */
-    TALK_FAILED,  /* the prompt was never given: the agent cannot be started, needs a login, ... */
-    TALK_TIMEOUT, /* no answer in time */
+enum prompt_end_kind {
+    PROMPT_STOPPED, /* the agent says why: stop */
+    PROMPT_REFUSED, /* the agent answered with an error, or with none at all, or has died */
+    PROMPT_FAILED, /* the prompt was never given: the agent cannot be started, needs a login, ... */
+    PROMPT_TIMED_OUT, /* no answer in time */
 };
 
-struct talk_end {
-    enum talk_end_kind kind;
+struct prompt_end {
+    enum prompt_end_kind kind;
     struct acp_str stop;    /* "end_turn", ...; absent when it did not stop by itself */
     struct acp_str message; /* one sentence, when it failed */
     bool denied;            /* permissions were asked for on the way, and none was given */
@@ -44,8 +44,8 @@ struct talk_end {
     bool cancelled;         /* the user's wish */
 };
 
-/* A question to the person; answered by talk_answer(). */
-struct talk_question {
+/* A question to the person; answered by conversation_answer(). */
+struct permission_question {
     uint64_t number;
     struct acp_str title;
     struct acp_str description;      /* may be absent */
@@ -55,23 +55,25 @@ struct talk_question {
     struct acp_str always; /* what an "always" covers and where it is kept; absent: it holds once */
 };
 
-struct talk_handler {
+struct conversation_handler {
     /* Something happened, and is kept. */
-    void (*record)(struct talk *talk, const struct record *record, void *user);
+    void (*record)(struct conversation *c, const struct session_event *record, void *user);
     /* That was all for now: time to flush. */
-    void (*shown)(struct talk *talk, void *user);
+    void (*shown)(struct conversation *c, void *user);
     /* Left out: there is nobody to ask, and the answer is no. */
-    void (*question)(struct talk *talk, const struct talk_question *question, void *user);
+    void (*question)(struct conversation *c, const struct permission_question *question,
+                     void *user);
     /* The question of that number needs no answer any more. */
-    void (*question_gone)(struct talk *talk, uint64_t number, void *user);
+    void (*question_gone)(struct conversation *c, uint64_t number, void *user);
     /* A prompt has ended; all its records were shown. */
-    void (*ended)(struct talk *talk, uint64_t request, const struct talk_end *end, void *user);
-    /* talk_stop() is done: the agent is gone and everything is in the log.  Now it may be freed. */
-    void (*stopped)(struct talk *talk, void *user);
+    void (*ended)(struct conversation *c, uint64_t request, const struct prompt_end *end,
+                  void *user);
+    /* conversation_stop() is done: the agent has gone, the log is complete; it may be freed. */
+    void (*stopped)(struct conversation *c, void *user);
 };
 
 /* All texts and lists must outlive the talk. */
-struct talk_options {
+struct conversation_options {
     struct acp_str agent;          /* its name, for people */
     const char *const *argv;       /* its program */
     const char *const *shown_argv; /* the same without secrets, for the log; NULL: argv */
@@ -99,60 +101,63 @@ struct talk_options {
     struct acp_str name;       /* with this name, or absent */
     struct acp_str scope;      /* and this folder */
     bool close_session;        /* it is closed in the log when the talk is stopped */
-    void (*errors)(struct talk *talk, struct acp_str line, void *user); /* of the agent, or NULL */
-    bool errors_are_notices; /* what the agent writes to its standard error is for the user */
+    void (*errors)(struct conversation *c, struct acp_str line,
+                   void *user); /* of the agent, or NULL */
+    bool errors_are_notices;    /* what the agent writes to its standard error is for the user */
 };
 
 /* The row in the log that such a talk makes for a new session; its texts go into the arena. */
-int talk_session_row(const struct talk_options *options, struct acp_arena *arena,
-                     struct store_session *ret);
+int conversation_session_row(const struct conversation_options *options, struct acp_arena *arena,
+                             struct store_session *ret);
 
-int talk_new(uv_loop_t *loop, const struct talk_options *options,
-             const struct talk_handler *handler, void *user, struct talk **ret);
+int conversation_new(uv_loop_t *loop, const struct conversation_options *options,
+                     const struct conversation_handler *handler, void *user,
+                     struct conversation **ret);
 /* Kills what is left of the agent, and calls nothing back.  Takes NULL. */
-void talk_free(struct talk *talk);
+void conversation_free(struct conversation *c);
 
-struct talk_prompt_options {
+struct prompt_run_options {
     uint64_t timeout_ms;             /* 0: none */
     const struct acp_policy *policy; /* instead of the talk's; must outlive the talk; may be NULL */
     bool nobody;                     /* there is no person to ask */
 };
 
 /* body is that of a prompt record, and copied.  Waits behind the prompts before it. */
-int talk_prompt(struct talk *talk, struct acp_raw body, const struct talk_prompt_options *options,
-                uint64_t *ret_request);
+int conversation_prompt(struct conversation *c, struct acp_raw body,
+                        const struct prompt_run_options *options, uint64_t *ret_request);
 /*
  * Ends the prompt at work: asks the agent, and after grace_ms ends it and the agent.  Prompts that
  * wait are not touched.  False when there is none.
  */
-bool talk_cancel(struct talk *talk, uint64_t grace_ms);
+bool conversation_cancel(struct conversation *c, uint64_t grace_ms);
 /* Takes back a prompt that waits; false when it does not. */
-bool talk_withdraw(struct talk *talk, uint64_t request);
+bool conversation_withdraw(struct conversation *c, uint64_t request);
 
 /* Sets the mode, the model or any other option, now or when the session is open. */
-typedef void talk_set_fn(struct talk *talk, const struct acp_outcome *outcome, void *user);
-int talk_set(struct talk *talk, struct acp_str name, struct acp_str value, talk_set_fn *done,
-             void *user);
+typedef void conversation_set_fn(struct conversation *c, const struct acp_outcome *outcome,
+                                 void *user);
+int conversation_set(struct conversation *c, struct acp_str name, struct acp_str value,
+                     conversation_set_fn *done, void *user);
 
 /*
  * option is one of the question's, or absent to say no; one of a kind that is not known says no as
  * well.  False when it is settled already.
  */
-bool talk_answer(struct talk *talk, uint64_t number, struct acp_str option);
+bool conversation_answer(struct conversation *c, uint64_t number, struct acp_str option);
 
 /* Who is shown the records cannot keep up (true): the agent is made to wait. */
-void talk_pause(struct talk *talk, bool pause);
+void conversation_pause(struct conversation *c, bool pause);
 /* Ends what is at work and the agent; `stopped` is called. */
-void talk_stop(struct talk *talk);
+void conversation_stop(struct conversation *c);
 
 /* The prompt at work, or 0; and how many wait behind it. */
-uint64_t talk_request(const struct talk *talk);
-size_t talk_waiting(const struct talk *talk);
+uint64_t conversation_request(const struct conversation *c);
+size_t conversation_waiting(const struct conversation *c);
 /* The bytes of those that wait. */
-size_t talk_waiting_bytes(const struct talk *talk);
+size_t conversation_waiting_bytes(const struct conversation *c);
 /* 0 when it does not run. */
-int talk_agent_pid(const struct talk *talk);
+int conversation_agent_pid(const struct conversation *c);
 /* What the agent calls the session; absent before it is open. */
-struct acp_str talk_agent_session(const struct talk *talk);
+struct acp_str conversation_agent_session(const struct conversation *c);
 
 #endif

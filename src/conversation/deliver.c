@@ -16,44 +16,44 @@
 
 static void on_durable(struct store_log *log, uint64_t seq, bool kept, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) log;
     (void) kept; /* what is not kept was told by on_failed, and is shown all the same */
-    talk->shown = seq;
-    (void) talk_show(talk);
-    if (talk->stopping)
-        talk_wake(talk);
+    c->shown = seq;
+    (void) conversation_show(c);
+    if (c->stopping)
+        conversation_wake(c);
 }
 
-static void on_pressure(struct store_writer *writer, bool high, void *user)
+static void on_pressure(struct store_log *log, bool high, void *user)
 {
-    struct talk *talk = user;
-    (void) writer;
-    talk->log_pressed = high;
-    talk_regulate(talk);
+    struct conversation *c = user;
+    (void) log;
+    c->log_pressed = high;
+    conversation_regulate(c);
 }
 
-static void on_failed(struct store_writer *writer, const char *sentence, void *user)
+static void on_failed(struct store_log *log, const char *sentence, void *user)
 {
-    (void) writer;
-    talk_notice(user, "this conversation is not kept: %s", sentence);
+    (void) log;
+    conversation_notice(user, "this conversation is not kept: %s", sentence);
 }
 
 static void on_opened(struct store_log *log, const struct store_session *session,
                       const struct acp_failure *failure, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) log;
-    talk->log_opening = false;
+    c->log_opening = false;
     if (session) {
-        talk->untitled = !session->title.len;
-        talk->sequence = session->last_seq;
-        talk->shown = session->last_seq;
+        c->untitled = !session->title.len;
+        c->sequence = session->last_seq;
+        c->shown = session->last_seq;
     } else {
-        talk->log = NULL;
-        talk_notice(talk, "this conversation is not kept: %s", failure->message);
+        c->log = NULL;
+        conversation_notice(c, "this conversation is not kept: %s", failure->message);
     }
-    talk_wake(talk);
+    conversation_wake(c);
 }
 
 /* The list of words as JSON. */
@@ -70,11 +70,11 @@ static int write_list(struct acp_buf *out, const char *const *words, struct acp_
     return w.err;
 }
 
-int talk_session_row(const struct talk_options *options, struct acp_arena *arena,
-                     struct store_session *ret)
+int conversation_session_row(const struct conversation_options *options, struct acp_arena *arena,
+                             struct store_session *ret)
 {
     struct acp_buf text;
-    acp_buf_init(&text, RECORD_MAX);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
     *ret = (struct store_session){
         .id = options->session,
         .agent = options->agent,
@@ -93,82 +93,85 @@ int talk_session_row(const struct talk_options *options, struct acp_arena *arena
     return !err && !(ret->command.ptr && ret->directories.ptr) ? ACP_ERR_NOMEM : err;
 }
 
-static int create_session(struct talk *talk, struct acp_failure *failure)
+static const struct store_log_handler log_handler = {
+    .durable = on_durable, .pressure = on_pressure, .failed = on_failed};
+
+static int create_session(struct conversation *c, struct acp_failure *failure)
 {
     struct acp_arena arena;
     struct store_session row;
     acp_arena_init(&arena, 0);
-    int err = talk_session_row(&talk->options, &arena, &row);
+    int err = conversation_session_row(&c->options, &arena, &row);
     if (!err)
-        err = store_log_create(talk->writer, &row, talk, &talk->log, failure);
-    talk->untitled = true;
+        err = store_log_create(c->writer, &row, &log_handler, c, &c->log, failure);
+    c->untitled = true;
     acp_arena_finish(&arena);
     return err;
 }
 
-int talk_open_log(struct talk *talk)
+int conversation_open_log(struct conversation *c)
 {
-    static const struct store_writer_handler handler = {
-        .durable = on_durable, .pressure = on_pressure, .failed = on_failed};
-    const struct talk_options *options = &talk->options;
+    const struct conversation_options *options = &c->options;
     struct store_writer_options writer = {.path = options->store_path,
                                           .flags = options->store_flags | STORE_CREATE};
     struct acp_failure failure = {0};
     if (!options->store_path)
         return 0;
-    int err = store_writer_new(talk->loop, &writer, &handler, talk, &talk->writer);
+    int err = store_writer_new(c->loop, &writer, &c->writer);
     if (err)
         return err;
     if (options->in_store)
-        err = store_log_open(talk->writer, options->session, on_opened, talk, &talk->log, &failure);
+        err = store_log_open(c->writer, options->session, &log_handler, on_opened, c, &c->log,
+                             &failure);
     else
-        err = create_session(talk, &failure);
-    talk->log_opening = options->in_store && !err;
+        err = create_session(c, &failure);
+    c->log_opening = options->in_store && !err;
     if (err && err != ACP_ERR_NOMEM)
-        talk_notice(talk, "this conversation is not kept: %s", failure.message);
+        conversation_notice(c, "this conversation is not kept: %s", failure.message);
     return err == ACP_ERR_NOMEM ? err : 0;
 }
 
 /* ---- The line -------------------------------------------------------------------------------- */
 
-static void push(struct talk *talk, struct talk_item *item)
+static void push(struct conversation *c, struct queued_item *item)
 {
-    if (talk->last_item)
-        talk->last_item->next = item;
+    if (c->last_item)
+        c->last_item->next = item;
     else
-        talk->items = item;
-    talk->last_item = item;
-    talk_wake(talk);
+        c->items = item;
+    c->last_item = item;
+    conversation_wake(c);
 }
 
-void talk_record(struct talk *talk, enum record_kind kind, uint64_t request, struct acp_raw body)
+void conversation_record(struct conversation *c, enum event_kind kind, uint64_t request,
+                         struct acp_raw body)
 {
-    struct talk_item *item = malloc(sizeof(*item) + body.len);
+    struct queued_item *item = malloc(sizeof(*item) + body.len);
     if (!item)
         return; /* nothing can be said about it either */
-    *item = (struct talk_item){
-        .record = {.kind = kind, .request = request, .time = store_now()},
+    *item = (struct queued_item){
+        .record = {.kind = kind, .turn = request, .time = store_now()},
     };
     (void) memcpy(item->bytes, body.ptr, body.len);
     item->record.body = acp_raw_n(item->bytes, body.len);
     int err = ACP_ERR_STATE;
-    if (talk->log && !talk->log_opening)
-        err = store_log_append(talk->log, request, item->record.time,
-                               acp_str_from(record_kind_name(kind)), body, &item->record.sequence);
+    if (c->log && !c->log_opening)
+        err = store_log_append(c->log, request, item->record.time,
+                               acp_str_from(event_kind_name(kind)), body, &item->record.sequence);
     if (err) {
         item->is_kept = true;
-        item->record.sequence = talk->sequence + 1;
+        item->record.sequence = c->sequence + 1;
     }
-    talk->sequence = item->record.sequence;
-    push(talk, item);
+    c->sequence = item->record.sequence;
+    push(c, item);
 }
 
-void talk_show_end(struct talk *talk, uint64_t request, const struct talk_end *end)
+void conversation_show_end(struct conversation *c, uint64_t request, const struct prompt_end *end)
 {
-    struct talk_item *item = malloc(sizeof(*item) + end->stop.len + end->message.len);
+    struct queued_item *item = malloc(sizeof(*item) + end->stop.len + end->message.len);
     if (!item)
         abort(); /* a prompt must end; there is no way left to say so */
-    *item = (struct talk_item){.is_end = true, .end = *end, .record = {.request = request}};
+    *item = (struct queued_item){.is_end = true, .end = *end, .record = {.turn = request}};
     if (end->stop.len)
         (void) memcpy(item->bytes, end->stop.ptr, end->stop.len);
     if (end->message.len)
@@ -177,67 +180,67 @@ void talk_show_end(struct talk *talk, uint64_t request, const struct talk_end *e
         item->end.stop.ptr = item->bytes;
     if (end->message.ptr)
         item->end.message.ptr = item->bytes + end->stop.len;
-    push(talk, item);
+    push(c, item);
 }
 
-void talk_show_question(struct talk *talk, uint64_t number)
+void conversation_show_question(struct conversation *c, uint64_t number)
 {
-    struct talk_item *item = calloc(1, sizeof(*item));
+    struct queued_item *item = calloc(1, sizeof(*item));
     if (!item) {
-        talk_ask_person(talk, number); /* out of turn, but asked */
+        conversation_ask_person(c, number); /* out of turn, but asked */
         return;
     }
     item->question = number;
-    push(talk, item);
+    push(c, item);
 }
 
-static bool may_be_shown(const struct talk *talk, const struct talk_item *item)
+static bool may_be_shown(const struct conversation *c, const struct queued_item *item)
 {
-    return item->is_end || item->question || item->is_kept || item->record.sequence <= talk->shown;
+    return item->is_end || item->question || item->is_kept || item->record.sequence <= c->shown;
 }
 
-bool talk_show(struct talk *talk)
+bool conversation_show(struct conversation *c)
 {
-    bool any = talk->unflushed;
-    talk->unflushed = false;
-    while (talk->items && may_be_shown(talk, talk->items)) {
-        struct talk_item *item = talk->items;
-        talk->items = item->next;
-        if (!talk->items)
-            talk->last_item = NULL;
+    bool any = c->unflushed;
+    c->unflushed = false;
+    while (c->items && may_be_shown(c, c->items)) {
+        struct queued_item *item = c->items;
+        c->items = item->next;
+        if (!c->items)
+            c->last_item = NULL;
         any = true;
         if (item->question)
-            talk_ask_person(talk, item->question);
+            conversation_ask_person(c, item->question);
         else if (!item->is_end)
-            talk->handler.record(talk, &item->record, talk->user);
-        else if (talk->handler.ended)
-            talk->handler.ended(talk, item->record.request, &item->end, talk->user);
+            c->handler.record(c, &item->record, c->user);
+        else if (c->handler.ended)
+            c->handler.ended(c, item->record.turn, &item->end, c->user);
         free(item);
     }
-    if (any && talk->handler.shown)
-        talk->handler.shown(talk, talk->user);
-    return talk->items == NULL;
+    if (any && c->handler.shown)
+        c->handler.shown(c, c->user);
+    return c->items == NULL;
 }
 
-void talk_forget_items(struct talk *talk)
+void conversation_forget_items(struct conversation *c)
 {
-    while (talk->items) {
-        struct talk_item *item = talk->items;
-        talk->items = item->next;
+    while (c->items) {
+        struct queued_item *item = c->items;
+        c->items = item->next;
         free(item);
     }
-    talk->last_item = NULL;
+    c->last_item = NULL;
 }
 
 /* ---- Records of ours ------------------------------------------------------------------------- */
 
-void talk_record_texts(struct talk *talk, enum record_kind kind, ...)
+void conversation_record_texts(struct conversation *c, enum event_kind kind, ...)
 {
     struct acp_buf body;
     struct acp_json_writer w;
     const char *name;
     va_list args;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     va_start(args, kind);
@@ -251,42 +254,46 @@ void talk_record_texts(struct talk *talk, enum record_kind kind, ...)
     va_end(args);
     acp_json_end_object(&w);
     if (!w.err)
-        talk_record(talk, kind, talk_request(talk), acp_raw_n(body.data + body.start, body.len));
+        conversation_record(c, kind, conversation_request(c),
+                            acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
-void talk_notice(struct talk *talk, const char *format, ...)
+void conversation_notice(struct conversation *c, const char *format, ...)
 {
     char message[2000];
     va_list args;
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    talk_record_texts(talk, RECORD_NOTICE, "message", acp_str_from(message), (const char *) NULL);
+    conversation_record_texts(c, EVENT_NOTICE, "message", acp_str_from(message),
+                              (const char *) NULL);
 }
 
-void talk_notice_limit(struct talk *talk, enum talk_limit limit, const char *format, ...)
+void conversation_notice_limit(struct conversation *c, enum conversation_limit limit,
+                               const char *format, ...)
 {
     char message[500];
     va_list args;
-    if (talk->limits_told & limit)
+    if (c->limits_told & limit)
         return;
-    talk->limits_told |= limit;
+    c->limits_told |= limit;
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    talk_notice(talk, "%s", message);
+    conversation_notice(c, "%s", message);
 }
 
 /* ---- Events of the agent --------------------------------------------------------------------- */
 
 /* What an answer said of modes and options, as the update that would have said the same. */
-static void record_unsaid(struct talk *talk, const struct acp_event *event, enum record_kind kind)
+static void record_unsaid(struct conversation *c, const struct acp_event *event,
+                          enum event_kind kind)
 {
-    unsigned mode = acp_client_protocol(acp_agent_process_client(talk->process));
+    unsigned mode = acp_client_protocol(acp_agent_process_client(c->process));
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     int err = ACP_ERR_STATE;
     if (event->kind == ACP_EVENT_MODES) {
@@ -300,66 +307,69 @@ static void record_unsaid(struct talk *talk, const struct acp_event *event, enum
         err = acp_encode(ACP_TYPE_SESSION_UPDATE, mode, &update, &w, NULL);
     }
     if (!err && !w.err)
-        talk_record(talk, kind, talk_request(talk), acp_raw_n(body.data + body.start, body.len));
+        conversation_record(c, kind, conversation_request(c),
+                            acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
 /* A title is for one line of a list; what is longer is cut there, into a buffer of the caller. */
-static struct acp_str row_title(struct acp_str title, char cut[TALK_MAX_TITLE])
+static struct acp_str row_title(struct acp_str title, char cut[CONVERSATION_MAX_TITLE])
 {
-    if (title.len > TALK_MAX_TITLE)
-        title = acp_str_n(cut, acp_utf8_copy_cut(cut, title.ptr, title.len, TALK_MAX_TITLE));
+    if (title.len > CONVERSATION_MAX_TITLE)
+        title =
+            acp_str_n(cut, acp_utf8_copy_cut(cut, title.ptr, title.len, CONVERSATION_MAX_TITLE));
     return title;
 }
 
 /* What the row of the session tells without its events. */
-static void note_in_row(struct talk *talk, const struct acp_event *event)
+static void note_in_row(struct conversation *c, const struct acp_event *event)
 {
     struct store_change change = {0};
-    char cut[TALK_MAX_TITLE];
-    if (!talk->log || !event->update)
+    char cut[CONVERSATION_MAX_TITLE];
+    if (!c->log || !event->update)
         return;
     if (event->update->is == ACP_SESSION_UPDATE_SESSION_INFO_UPDATE)
         change.title = row_title(event->update->session_info_update.title, cut);
     else if (event->update->is == ACP_SESSION_UPDATE_USAGE_UPDATE &&
-             event->raw.len <= TALK_MAX_USAGE)
+             event->raw.len <= CONVERSATION_MAX_USAGE)
         change.usage = acp_str_n(event->raw.ptr, event->raw.len);
     else
         return;
-    (void) store_log_change(talk->log, &change);
+    (void) store_log_change(c->log, &change);
 }
 
 /* Without a log nothing has to wait, and what is decoded need not be copied and decoded again. */
-static void show_at_once(struct talk *talk, const struct acp_event *event, enum record_kind kind)
+static void show_at_once(struct conversation *c, const struct acp_event *event,
+                         enum event_kind kind)
 {
-    struct record record = {
+    struct session_event record = {
         .kind = kind,
-        .sequence = ++talk->sequence,
-        .request = talk_request(talk),
+        .sequence = ++c->sequence,
+        .turn = conversation_request(c),
         .time = store_now(),
         .body = event->raw,
         .update = event->update,
     };
-    talk->handler.record(talk, &record, talk->user);
-    talk->unflushed = true;
-    talk_wake(talk);
+    c->handler.record(c, &record, c->user);
+    c->unflushed = true;
+    conversation_wake(c);
 }
 
-void talk_event(struct talk *talk, const struct acp_event *event)
+void conversation_event(struct conversation *c, const struct acp_event *event)
 {
-    enum record_kind kind = record_kind_of(event);
+    enum event_kind kind = event_kind_of(event);
     if (event->kind == ACP_EVENT_OPTIONS)
-        talk_note_options(talk, event->options);
+        conversation_note_options(c, event->options);
     else if (event->kind == ACP_EVENT_TOOL)
-        talk_note_tool(talk, event->tool);
-    if (talk->replaying)
+        conversation_note_tool(c, event->tool);
+    if (c->replaying)
         return;
     if (event->kind == ACP_EVENT_OTHER)
-        note_in_row(talk, event);
-    if (event->raw.ptr && !talk->log && !talk->items)
-        show_at_once(talk, event, kind);
+        note_in_row(c, event);
+    if (event->raw.ptr && !c->log && !c->items)
+        show_at_once(c, event, kind);
     else if (event->raw.ptr)
-        talk_record(talk, kind, talk_request(talk), event->raw);
+        conversation_record(c, kind, conversation_request(c), event->raw);
     else
-        record_unsaid(talk, event, kind);
+        record_unsaid(c, event, kind);
 }

@@ -15,92 +15,95 @@ enum { START_DEFAULT_MS = 120 * 1000 };
 /* JSON-RPC code: the agent wants a login first. */
 enum { CODE_AUTH_REQUIRED = -32000 };
 
-void talk_fail(struct talk *talk, enum record_whose whose, int64_t code, const char *format, ...)
+void conversation_fail(struct conversation *c, enum error_source source, int64_t code,
+                       const char *format, ...)
 {
     char message[4000];
     va_list args;
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    free(talk->failure);
-    talk->failure = talk_copy(acp_str_from(message));
-    talk->whose = whose;
-    talk->code = code;
-    talk_refuse_settings(talk, acp_str_from(message));
-    if (talk->process)
-        talk_stop_agent(talk);
-    talk_wake(talk);
+    free(c->failure);
+    c->failure = conversation_copy(acp_str_from(message));
+    c->error_source = source;
+    c->code = code;
+    conversation_refuse_settings(c, acp_str_from(message));
+    if (c->process)
+        conversation_stop_agent(c);
+    conversation_wake(c);
 }
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
 static void on_errors(struct acp_agent_process *process, struct acp_str line, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) process;
-    if (talk->options.errors)
-        talk->options.errors(talk, line, talk->user);
-    if (talk->options.errors_are_notices)
-        talk_notice(talk, "%.*s", (int) line.len, line.ptr);
+    if (c->options.errors)
+        c->options.errors(c, line, c->user);
+    if (c->options.errors_are_notices)
+        conversation_notice(c, "%.*s", (int) line.len, line.ptr);
 }
 
 /* Everything that was open has been failed before this, with the same sentence. */
 static void on_exited(struct acp_agent_process *process, const struct acp_process_exit *how,
                       struct acp_str sentence, void *user)
 {
-    struct talk *talk = user;
-    bool expected = talk->state == TALK_ENDING;
+    struct conversation *c = user;
+    bool expected = c->state == CONVERSATION_ENDING;
     (void) how;
-    (void) uv_timer_stop(talk->patience);
-    if (!expected && talk->state == TALK_READY && !talk->stopping)
-        talk_record_texts(talk, RECORD_CLOSED, "message", sentence, (const char *) NULL);
-    if (!expected && talk->state != TALK_READY && !talk->failure)
-        talk_fail(talk, WHOSE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
-    talk->session = NULL;
-    talk->process = NULL;
-    talk->replaying = false;
-    talk->state = TALK_DOWN;
+    (void) uv_timer_stop(c->patience);
+    if (!expected && c->state == CONVERSATION_READY && !c->stopping)
+        conversation_record_texts(c, EVENT_CLOSED, "message", sentence, (const char *) NULL);
+    if (!expected && c->state != CONVERSATION_READY && !c->failure)
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
+    c->session = NULL;
+    c->process = NULL;
+    c->replaying = false;
+    c->state = CONVERSATION_DOWN;
     acp_agent_process_free(process);
-    talk_forget_options(talk);
-    talk_wake(talk);
+    conversation_forget_options(c);
+    conversation_wake(c);
 }
 
-void talk_regulate(struct talk *talk)
+void conversation_regulate(struct conversation *c)
 {
-    if (talk->process)
-        acp_agent_process_pause(talk->process, talk->log_pressed || talk->paused);
+    if (c->process)
+        acp_agent_process_pause(c->process, c->log_pressed || c->paused);
 }
 
-void talk_stop_agent(struct talk *talk)
+void conversation_stop_agent(struct conversation *c)
 {
-    if (!talk->process)
+    if (!c->process)
         return;
-    talk->state = TALK_ENDING;
-    acp_agent_process_stop(talk->process);
+    c->state = CONVERSATION_ENDING;
+    acp_agent_process_stop(c->process);
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */
 
-static void open_session(struct talk *talk, const char *tried, struct acp_str why);
+static void open_session(struct conversation *c, const char *tried, struct acp_str why);
 
 /* What the agent answered; when it has gone instead, the sentence tells all that is to be said. */
-static void fail_for_agent(struct talk *talk, const struct acp_outcome *outcome, const char *what)
+static void fail_for_agent(struct conversation *c, const struct acp_outcome *outcome,
+                           const char *what)
 {
-    struct acp_str agent = talk->options.agent;
+    struct acp_str agent = c->options.agent;
     if (outcome->err == ACP_ERR_CLOSED)
-        talk_fail(talk, WHOSE_AGENT, 0, "%.*s", (int) outcome->why.len, outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s", (int) outcome->why.len,
+                          outcome->why.ptr);
     else
-        talk_fail(talk, WHOSE_AGENT, outcome->code, "%.*s %s: %.*s", (int) agent.len, agent.ptr,
-                  what, (int) outcome->why.len, outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_AGENT, outcome->code, "%.*s %s: %.*s", (int) agent.len,
+                          agent.ptr, what, (int) outcome->why.len, outcome->why.ptr);
 }
 
 /* A call of ours that the client role did not even send. */
-static void fail_for_us(struct talk *talk, int err)
+static void fail_for_us(struct conversation *c, int err)
 {
-    struct acp_str why = acp_client_error_text(acp_agent_process_client(talk->process));
+    struct acp_str why = acp_client_error_text(acp_agent_process_client(c->process));
     if (!why.len)
         why = acp_str_from(acp_err_text(err));
-    talk_fail(talk, WHOSE_USER, 0, "%.*s", (int) why.len, why.ptr);
+    conversation_fail(c, ERROR_SOURCE_USER, 0, "%.*s", (int) why.len, why.ptr);
 }
 
 static struct acp_str method_name(const struct acp_auth_method *method)
@@ -116,9 +119,9 @@ static struct acp_str method_name(const struct acp_auth_method *method)
 }
 
 /* What a person can do about it when the agent wants a login. */
-static void fail_for_login(struct talk *talk)
+static void fail_for_login(struct conversation *c)
 {
-    struct acp_client *client = acp_agent_process_client(talk->process);
+    struct acp_client *client = acp_agent_process_client(c->process);
     const struct acp_initialize_response *agent = acp_client_initialize_response(client);
     struct acp_buf methods;
     acp_buf_init(&methods, 2000);
@@ -126,33 +129,33 @@ static void fail_for_login(struct talk *talk)
         struct acp_str name = method_name(&agent->auth_methods.items[i]);
         (void) acp_buf_printf(&methods, "%s%.*s", i ? ", " : "", (int) name.len, name.ptr);
     }
-    talk_fail(talk, WHOSE_USER, CODE_AUTH_REQUIRED,
-              "%.*s needs a login first%s%.*s; try `acp agents login %.*s`",
-              (int) talk->options.agent.len, talk->options.agent.ptr,
-              methods.len ? ", by one of: " : "", (int) methods.len,
-              methods.len ? methods.data + methods.start : "", (int) talk->options.agent.len,
-              talk->options.agent.ptr);
+    conversation_fail(c, ERROR_SOURCE_USER, CODE_AUTH_REQUIRED,
+                      "%.*s needs a login first%s%.*s; try `acp agents login %.*s`",
+                      (int) c->options.agent.len, c->options.agent.ptr,
+                      methods.len ? ", by one of: " : "", (int) methods.len,
+                      methods.len ? methods.data + methods.start : "", (int) c->options.agent.len,
+                      c->options.agent.ptr);
     acp_buf_finish(&methods);
 }
 
-static void record_open(struct talk *talk, const char *how)
+static void record_open(struct conversation *c, const char *how)
 {
-    struct acp_client *client = acp_agent_process_client(talk->process);
+    struct acp_client *client = acp_agent_process_client(c->process);
     const struct acp_initialize_response *agent = acp_client_initialize_response(client);
     unsigned mode = acp_client_protocol(client);
     struct acp_buf body;
     struct acp_json_writer w;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("agent"));
-    acp_json_write_str(&w, talk->options.agent);
+    acp_json_write_str(&w, c->options.agent);
     acp_json_write_key(&w, acp_str_from("protocol"));
     acp_json_write_u64(&w, mode & ACP_V2 ? 2 : 1);
     acp_json_write_key(&w, acp_str_from("agentSession"));
-    acp_json_write_str(&w, acp_str_from(talk->agent_session));
+    acp_json_write_str(&w, acp_str_from(c->agent_session));
     acp_json_write_key(&w, acp_str_from("cwd"));
-    acp_json_write_str(&w, talk->options.place.cwd);
+    acp_json_write_str(&w, c->options.place.cwd);
     acp_json_write_key(&w, acp_str_from("how"));
     acp_json_write_str(&w, acp_str_from(how));
     const struct acp_implementation *info = agent->agent_info;
@@ -162,170 +165,171 @@ static void record_open(struct talk *talk, const char *how)
     }
     acp_json_end_object(&w);
     if (!w.err)
-        talk_record(talk, RECORD_OPEN, 0, acp_raw_n(body.data + body.start, body.len));
+        conversation_record(c, EVENT_OPENED, 0, acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
 /* The session is open: the workspace serves it, and it is set as the owner wants it. */
-static void session_is_open(struct talk *talk, struct acp_client_session *session, const char *how)
+static void session_is_open(struct conversation *c, struct acp_client_session *session,
+                            const char *how)
 {
     struct acp_failure failure = {0};
     struct acp_str id = acp_client_session_id(session);
-    talk->session = session;
-    talk->replaying = false;
-    char *copy = talk_copy(id);
+    c->session = session;
+    c->replaying = false;
+    char *copy = conversation_copy(id);
     if (copy) {
-        free(talk->agent_session);
-        talk->agent_session = copy;
+        free(c->agent_session);
+        c->agent_session = copy;
     }
-    if (acp_workspace_open(talk->workspace, session, talk->options.place.cwd,
-                           talk->options.place.directories, &failure))
-        talk_notice(talk, "no files can be served: %s", failure.message);
+    if (acp_workspace_open(c->workspace, session, c->options.place.cwd,
+                           c->options.place.directories, &failure))
+        conversation_notice(c, "no files can be served: %s", failure.message);
     struct store_change change = {.agent_session = id};
-    if (talk->log)
-        (void) store_log_change(talk->log, &change);
-    record_open(talk, how);
-    talk->state = TALK_SETTING;
-    talk_want_settings(talk);
-    talk_wake(talk); /* what the answer said of modes and options comes before the next step */
+    if (c->log)
+        (void) store_log_change(c->log, &change);
+    record_open(c, how);
+    c->state = CONVERSATION_SETTING;
+    conversation_want_settings(c);
+    conversation_wake(c); /* what the answer said of modes and options comes before the next step */
 }
 
 static void on_new(struct acp_client *client, struct acp_client_session *session,
                    const struct acp_outcome *outcome, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) client;
-    if (talk->state != TALK_OPENING)
+    if (c->state != CONVERSATION_OPENING)
         return;
     if (session) {
         const struct acp_new_session_response *answer = outcome->value;
-        talk_note_models(talk, answer->unknown);
-        session_is_open(talk, session, talk->agent_session ? "reopened" : "new");
+        conversation_note_models(c, answer->unknown);
+        session_is_open(c, session, c->agent_session ? "reopened" : "new");
     } else if (outcome->code == CODE_AUTH_REQUIRED) {
-        fail_for_login(talk);
+        fail_for_login(c);
     } else {
-        fail_for_agent(talk, outcome, "opened no session");
+        fail_for_agent(c, outcome, "opened no session");
     }
 }
 
-static void new_session(struct talk *talk)
+static void new_session(struct conversation *c)
 {
-    struct acp_client *client = acp_agent_process_client(talk->process);
-    int err = acp_client_set_meta(client, talk->options.session_meta);
+    struct acp_client *client = acp_agent_process_client(c->process);
+    int err = acp_client_set_meta(client, c->options.session_meta);
     if (!err)
-        err = acp_client_new_session(client, &talk->options.place, on_new, talk);
+        err = acp_client_new_session(client, &c->options.place, on_new, c);
     (void) acp_client_set_meta(client, (struct acp_raw){0});
     if (err)
-        fail_for_us(talk, err);
+        fail_for_us(c, err);
 }
 
 static void on_loaded(struct acp_client *client, struct acp_client_session *session,
                       const struct acp_outcome *outcome, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) client;
-    if (talk->state != TALK_OPENING)
+    if (c->state != CONVERSATION_OPENING)
         return;
-    talk->replaying = false;
+    c->replaying = false;
     if (session)
-        session_is_open(talk, session, "loaded");
+        session_is_open(c, session, "loaded");
     else if (outcome->code == CODE_AUTH_REQUIRED)
-        fail_for_login(talk);
+        fail_for_login(c);
     else
-        open_session(talk, "load", outcome->why);
+        open_session(c, "load", outcome->why);
 }
 
 static void on_resumed(struct acp_client *client, struct acp_client_session *session,
                        const struct acp_outcome *outcome, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) client;
-    if (talk->state != TALK_OPENING)
+    if (c->state != CONVERSATION_OPENING)
         return;
     if (session)
-        session_is_open(talk, session, "resumed");
+        session_is_open(c, session, "resumed");
     else if (outcome->code == CODE_AUTH_REQUIRED)
-        fail_for_login(talk);
+        fail_for_login(c);
     else
-        open_session(talk, "resume", outcome->why);
+        open_session(c, "resume", outcome->why);
 }
 
 /*
  * Opens the session: by resuming it, else by loading it (we have its history already), else a new
  * one.  tried is what has failed, and why; NULL at first.
  */
-static void open_session(struct talk *talk, const char *tried, struct acp_str why)
+static void open_session(struct conversation *c, const char *tried, struct acp_str why)
 {
-    struct acp_client *client = acp_agent_process_client(talk->process);
-    talk->state = TALK_OPENING;
-    if (!talk->agent_session) {
-        new_session(talk);
+    struct acp_client *client = acp_agent_process_client(c->process);
+    c->state = CONVERSATION_OPENING;
+    if (!c->agent_session) {
+        new_session(c);
         return;
     }
-    struct acp_str id = acp_str_from(talk->agent_session);
-    if (!tried &&
-        acp_client_resume_session(client, id, &talk->options.place, on_resumed, talk) == 0)
+    struct acp_str id = acp_str_from(c->agent_session);
+    if (!tried && acp_client_resume_session(client, id, &c->options.place, on_resumed, c) == 0)
         return;
     if (!tried || strcmp(tried, "resume") == 0) {
-        talk->replaying = true;
-        if (acp_client_load_session(client, id, &talk->options.place, on_loaded, talk) == 0)
+        c->replaying = true;
+        if (acp_client_load_session(client, id, &c->options.place, on_loaded, c) == 0)
             return;
-        talk->replaying = false;
+        c->replaying = false;
     }
-    talk_notice(talk,
-                "%.*s cannot go on with the session as it was%s%.*s%s; it knows nothing of what "
-                "was said, but our log of it is complete",
-                (int) talk->options.agent.len, talk->options.agent.ptr, why.len ? " (" : "",
-                (int) why.len, why.ptr, why.len ? ")" : "");
-    new_session(talk);
+    conversation_notice(
+        c,
+        "%.*s cannot go on with the session as it was%s%.*s%s; it knows nothing of what "
+        "was said, but our log of it is complete",
+        (int) c->options.agent.len, c->options.agent.ptr, why.len ? " (" : "", (int) why.len,
+        why.ptr, why.len ? ")" : "");
+    new_session(c);
 }
 
 static void on_logged_in(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) client;
-    if (talk->state != TALK_STARTING)
+    if (c->state != CONVERSATION_STARTING)
         return;
     if (outcome->err)
-        talk_fail(talk, WHOSE_USER, outcome->code, "%.*s did not take the login: %.*s",
-                  (int) talk->options.agent.len, talk->options.agent.ptr, (int) outcome->why.len,
-                  outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_USER, outcome->code, "%.*s did not take the login: %.*s",
+                          (int) c->options.agent.len, c->options.agent.ptr, (int) outcome->why.len,
+                          outcome->why.ptr);
     else
-        open_session(talk, NULL, acp_str_from(""));
+        open_session(c, NULL, acp_str_from(""));
 }
 
-static void log_in(struct talk *talk)
+static void log_in(struct conversation *c)
 {
-    struct acp_client *client = acp_agent_process_client(talk->process);
-    int err = acp_client_authenticate(client, talk->options.auth_method, on_logged_in, talk);
+    struct acp_client *client = acp_agent_process_client(c->process);
+    int err = acp_client_authenticate(client, c->options.auth_method, on_logged_in, c);
     if (err)
-        fail_for_us(talk, err);
+        fail_for_us(c, err);
 }
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) client;
-    if (talk->state != TALK_STARTING)
+    if (c->state != CONVERSATION_STARTING)
         return;
     const struct acp_initialize_response *agent = outcome->value;
     if (outcome->err)
-        fail_for_agent(talk, outcome, "does not agree on the protocol");
-    else if (talk->options.auth_method.len)
-        log_in(talk);
-    else if (talk->options.fail_without_login && agent->auth_methods.count)
-        fail_for_login(talk);
+        fail_for_agent(c, outcome, "does not agree on the protocol");
+    else if (c->options.auth_method.len)
+        log_in(c);
+    else if (c->options.fail_without_login && agent->auth_methods.count)
+        fail_for_login(c);
     else
-        open_session(talk, NULL, acp_str_from(""));
+        open_session(c, NULL, acp_str_from(""));
 }
 
 /*
  * How long it may take until a prompt can be given; the first prompt may have less time than that.
  */
-static uint64_t start_time(const struct talk *talk)
+static uint64_t start_time(const struct conversation *c)
 {
-    uint64_t ms = talk->options.start_ms ? talk->options.start_ms : START_DEFAULT_MS;
-    const struct talk_prompt *prompt = talk->prompts;
+    uint64_t ms = c->options.start_ms ? c->options.start_ms : START_DEFAULT_MS;
+    const struct queued_prompt *prompt = c->prompts;
     return prompt && prompt->options.timeout_ms && prompt->options.timeout_ms < ms
                ? prompt->options.timeout_ms
                : ms;
@@ -333,20 +337,20 @@ static uint64_t start_time(const struct talk *talk)
 
 static void on_too_slow(uv_timer_t *timer)
 {
-    struct talk *talk = timer->data;
-    uint64_t ms = start_time(talk);
-    if (talk->prompts)
-        talk->prompts->timed_out = ms == talk->prompts->options.timeout_ms;
-    talk_fail(talk, WHOSE_AGENT, 0, "%.*s %s within %g seconds", (int) talk->options.agent.len,
-              talk->options.agent.ptr,
-              talk->state == TALK_STARTING ? "has not answered initialize"
-                                           : "has not opened a session",
-              (double) ms / 1000);
+    struct conversation *c = timer->data;
+    uint64_t ms = start_time(c);
+    if (c->prompts)
+        c->prompts->timed_out = ms == c->prompts->options.timeout_ms;
+    conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s %s within %g seconds",
+                      (int) c->options.agent.len, c->options.agent.ptr,
+                      c->state == CONVERSATION_STARTING ? "has not answered initialize"
+                                                        : "has not opened a session",
+                      (double) ms / 1000);
 }
 
-void talk_start_agent(struct talk *talk)
+void conversation_start_agent(struct conversation *c)
 {
-    const struct talk_options *options = &talk->options;
+    const struct conversation_options *options = &c->options;
     struct acp_failure failure = {0};
     struct acp_agent_process_options process = {
         .process = {.argv = options->argv, .env = options->env},
@@ -357,25 +361,25 @@ void talk_start_agent(struct talk *talk)
                    .read_files = !options->no_files,
                    .write_files = !options->no_files,
                    .terminals = !options->no_terminals},
-        .handler = talk_client_handler,
-        .user = talk,
+        .handler = conversation_client_handler,
+        .user = c,
         .errors = on_errors,
         .exited = on_exited,
     };
-    char *cwd = talk_copy(options->place.cwd);
+    char *cwd = conversation_copy(options->place.cwd);
     process.process.cwd = options->start_cwd ? options->start_cwd : cwd;
-    int err = cwd ? acp_agent_process_start(talk->loop, &process, &talk->process, &failure)
-                  : ACP_ERR_NOMEM;
+    int err =
+        cwd ? acp_agent_process_start(c->loop, &process, &c->process, &failure) : ACP_ERR_NOMEM;
     free(cwd);
     if (err) {
-        talk_fail(talk, WHOSE_USER, 0, "%s",
-                  *failure.message ? failure.message : acp_err_text(err));
+        conversation_fail(c, ERROR_SOURCE_USER, 0, "%s",
+                          *failure.message ? failure.message : acp_err_text(err));
         return;
     }
-    talk->state = TALK_STARTING;
-    talk_regulate(talk);
-    (void) uv_timer_start(talk->patience, on_too_slow, start_time(talk), 0);
-    err = acp_client_initialize(acp_agent_process_client(talk->process), on_ready, talk);
+    c->state = CONVERSATION_STARTING;
+    conversation_regulate(c);
+    (void) uv_timer_start(c->patience, on_too_slow, start_time(c), 0);
+    err = acp_client_initialize(acp_agent_process_client(c->process), on_ready, c);
     if (err)
-        talk_fail(talk, WHOSE_ACP, 0, "%s", acp_err_text(err));
+        conversation_fail(c, ERROR_SOURCE_ACP, 0, "%s", acp_err_text(err));
 }

@@ -30,13 +30,13 @@ static void write_surroundings(struct acp_json_writer *w, const struct acp_actio
     acp_json_end_object(w);
 }
 
-static void record_verdict(struct talk *talk, const struct acp_action *action, bool allow,
+static void record_verdict(struct conversation *c, const struct acp_action *action, bool allow,
                            struct acp_str option, struct acp_str by)
 {
     struct acp_buf body;
     struct acp_json_writer w;
     struct acp_str title = action->title.len ? action->title : action->command;
-    acp_buf_init(&body, RECORD_MAX);
+    acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("title"));
@@ -63,52 +63,52 @@ static void record_verdict(struct talk *talk, const struct acp_action *action, b
     acp_json_write_str(&w, by);
     acp_json_end_object(&w);
     if (!w.err)
-        talk_record(talk, RECORD_PERMISSION, talk_request(talk),
-                    acp_raw_n(body.data + body.start, body.len));
+        conversation_record(c, EVENT_PERMISSION, conversation_request(c),
+                            acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
-    if (talk->prompts && allow)
-        talk->prompts->approved = true;
-    else if (talk->prompts)
-        talk->prompts->denied = true;
+    if (c->prompts && allow)
+        c->prompts->approved = true;
+    else if (c->prompts)
+        c->prompts->denied = true;
 }
 
 /* ---- Questions for the person ---------------------------------------------------------------- */
 
-static struct talk_pending *find_pending(const struct talk *talk, uint64_t number)
+static struct open_question *find_pending(const struct conversation *c, uint64_t number)
 {
-    struct talk_pending *pending = talk->pendings;
+    struct open_question *pending = c->open_questions;
     while (pending && pending->number != number)
         pending = pending->next;
     return pending;
 }
 
-static void drop_pending(struct talk *talk, struct talk_pending *pending)
+static void drop_pending(struct conversation *c, struct open_question *pending)
 {
-    struct talk_pending **at = &talk->pendings;
+    struct open_question **at = &c->open_questions;
     while (*at != pending)
         at = &(*at)->next;
     *at = pending->next;
-    talk->question_count--;
-    talk->question_bytes -= pending->bytes;
+    c->question_count--;
+    c->question_bytes -= pending->bytes;
     acp_arena_finish(&pending->arena);
     free(pending);
 }
 
-void talk_drop_questions(struct talk *talk)
+void conversation_drop_questions(struct conversation *c)
 {
-    while (talk->pendings) {
-        struct talk_pending *pending = talk->pendings;
+    while (c->open_questions) {
+        struct open_question *pending = c->open_questions;
         uint64_t number = pending->number;
         bool asked = pending->asked;
         if (pending->pending)
             acp_workspace_decide(pending->pending, false);
-        drop_pending(talk, pending);
-        if (asked && talk->handler.question_gone)
-            talk->handler.question_gone(talk, number, talk->user);
+        drop_pending(c, pending);
+        if (asked && c->handler.question_gone)
+            c->handler.question_gone(c, number, c->user);
     }
 }
 
-static bool copy_options(struct talk_pending *pending, struct acp_permission_option_list options)
+static bool copy_options(struct open_question *pending, struct acp_permission_option_list options)
 {
     struct acp_permission_option *copies =
         acp_arena_alloc(&pending->arena, (options.count + 1) * sizeof(*copies));
@@ -124,10 +124,10 @@ static bool copy_options(struct talk_pending *pending, struct acp_permission_opt
     return true;
 }
 
-static size_t question_bytes(const struct talk_question *question)
+static size_t question_bytes(const struct permission_question *question)
 {
     struct acp_permission_option_list options = question->options;
-    size_t bytes = talk_action_bytes(question->action) + question->title.len +
+    size_t bytes = conversation_action_bytes(question->action) + question->title.len +
                    question->description.len + question->changes.len +
                    options.count * sizeof(struct acp_permission_option);
     for (size_t i = 0; i < options.count; i++)
@@ -139,19 +139,20 @@ static size_t question_bytes(const struct talk_question *question)
  * Whether one more question may wait for the person.  They are copied whole, and an agent can send
  * any number of them, of any size, while the person reads the first.
  */
-static bool may_wait(struct talk *talk, const struct talk_question *question)
+static bool may_wait(struct conversation *c, const struct permission_question *question)
 {
     size_t bytes = question_bytes(question);
-    if (talk->question_count < TALK_MAX_QUESTIONS &&
-        bytes <= TALK_MAX_QUESTION_BYTES - talk->question_bytes)
+    if (c->question_count < CONVERSATION_MAX_QUESTIONS &&
+        bytes <= CONVERSATION_MAX_QUESTION_BYTES - c->question_bytes)
         return true;
-    if (talk->prompts)
-        talk->prompts->denied = true;
-    talk_notice_limit(talk, TALK_LIMIT_QUESTIONS,
-                      "%.*s asked for more permissions at once than may wait for an answer (%d, "
-                      "with %d MiB of text); the others are refused",
-                      (int) talk->options.agent.len, talk->options.agent.ptr, TALK_MAX_QUESTIONS,
-                      TALK_MAX_QUESTION_BYTES >> 20);
+    if (c->prompts)
+        c->prompts->denied = true;
+    conversation_notice_limit(
+        c, CONVERSATION_LIMIT_QUESTIONS,
+        "%.*s asked for more permissions at once than may wait for an answer (%d, "
+        "with %d MiB of text); the others are refused",
+        (int) c->options.agent.len, c->options.agent.ptr, CONVERSATION_MAX_QUESTIONS,
+        CONVERSATION_MAX_QUESTION_BYTES >> 20);
     return false;
 }
 
@@ -159,30 +160,30 @@ static const char too_many[] =
     "too many permission requests are open; wait for the answers to some of them";
 
 /* What "always" covers, for the person; absent when it is not remembered. */
-static struct acp_str describe_always(const struct talk *talk, const struct acp_action *action,
+static struct acp_str describe_always(const struct conversation *c, const struct acp_action *action,
                                       struct acp_arena *arena)
 {
     struct acp_buf text;
     struct acp_str always = {0};
     acp_buf_init(&text, (size_t) QUESTION_MAX_BYTES);
-    if (talk->options.ledger && question_scope(action, talk->options.ledger_path, &text) == 0)
+    if (c->options.ledger && question_scope(action, c->options.ledger_path, &text) == 0)
         always = acp_arena_copy(arena, acp_buf_view(&text));
     acp_buf_finish(&text);
     return always;
 }
 
-static struct talk_pending *copy_question(const struct talk *talk,
-                                          const struct talk_question *question)
+static struct open_question *copy_question(const struct conversation *c,
+                                           const struct permission_question *question)
 {
-    struct talk_pending *pending = calloc(1, sizeof(*pending));
+    struct open_question *pending = calloc(1, sizeof(*pending));
     if (!pending)
         return NULL;
     acp_arena_init(&pending->arena, 0);
-    pending->always = describe_always(talk, question->action, &pending->arena);
+    pending->always = describe_always(c, question->action, &pending->arena);
     struct acp_permission_option_list options = question->options;
     if (!options.items)
         options = question_own_options(pending->always.len > 0);
-    if (!talk_copy_action(&pending->arena, question->action, &pending->action) ||
+    if (!conversation_copy_action(&pending->arena, question->action, &pending->action) ||
         !copy_options(pending, options)) {
         acp_arena_finish(&pending->arena);
         free(pending);
@@ -198,8 +199,9 @@ static struct talk_pending *copy_question(const struct talk *talk,
  * Asks the person; returns why that is not possible, or NULL.  A question without options of the
  * agent's gets our own.  The question's changes are those given here.
  */
-static const char *ask(struct talk *talk, acp_call call, struct acp_pending_action *waiting,
-                       const struct talk_question *question, const struct talk_changes *changes)
+static const char *ask(struct conversation *c, acp_call call, struct acp_pending_action *waiting,
+                       const struct permission_question *question,
+                       const struct edit_changes *changes)
 {
     enum { MOST = 80 };
     const char *complaint = *changes->complaint ? changes->complaint : question_complaint(question);
@@ -207,34 +209,35 @@ static const char *ask(struct talk *talk, acp_call call, struct acp_pending_acti
         struct acp_str title = question->title;
         if (!title.len)
             title = acp_str_from(acp_kind_name(question->action->kind));
-        talk_notice(talk,
-                    "refused '%.*s%s' without asking, because %s; what cannot be shown whole "
-                    "cannot be approved, except by a rule",
-                    (int) (title.len < MOST ? title.len : MOST), title.ptr,
-                    title.len > MOST ? "..." : "", complaint);
+        conversation_notice(
+            c,
+            "refused '%.*s%s' without asking, because %s; what cannot be shown whole "
+            "cannot be approved, except by a rule",
+            (int) (title.len < MOST ? title.len : MOST), title.ptr, title.len > MOST ? "..." : "",
+            complaint);
         return complaint;
     }
-    struct talk_pending *pending = copy_question(talk, question);
+    struct open_question *pending = copy_question(c, question);
     if (!pending)
         return "memory ran out";
-    pending->number = ++talk->questions;
+    pending->number = ++c->questions;
     pending->call = call;
     pending->pending = waiting;
     pending->bytes = question_bytes(question);
-    pending->next = talk->pendings;
-    talk->pendings = pending;
-    talk->question_count++;
-    talk->question_bytes += pending->bytes;
-    talk_show_question(talk, pending->number);
+    pending->next = c->open_questions;
+    c->open_questions = pending;
+    c->question_count++;
+    c->question_bytes += pending->bytes;
+    conversation_show_question(c, pending->number);
     return NULL;
 }
 
-void talk_ask_person(struct talk *talk, uint64_t number)
+void conversation_ask_person(struct conversation *c, uint64_t number)
 {
-    struct talk_pending *pending = find_pending(talk, number);
+    struct open_question *pending = find_pending(c, number);
     if (!pending)
         return;
-    struct talk_question question = {
+    struct permission_question question = {
         .number = number,
         .title = pending->title,
         .description = pending->description,
@@ -244,11 +247,11 @@ void talk_ask_person(struct talk *talk, uint64_t number)
         .always = pending->always,
     };
     pending->asked = true;
-    talk->handler.question(talk, &question, talk->user);
+    c->handler.question(c, &question, c->user);
 }
 
 /* "Always" is remembered by us as well: the agent may forget, and another may ask the same. */
-static void remember(struct talk *talk, const struct acp_action *action,
+static void remember(struct conversation *c, const struct acp_action *action,
                      enum acp_permission_option_kind_is kind)
 {
     struct acp_grant how = {
@@ -259,17 +262,16 @@ static void remember(struct talk *talk, const struct acp_action *action,
     };
     struct acp_failure failure = {0};
     bool always = how.allow || kind == ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
-    if (!always || !talk->options.ledger)
+    if (!always || !c->options.ledger)
         return;
-    if (acp_ledger_remember(talk->options.ledger, action, &how, &failure))
+    if (acp_ledger_remember(c->options.ledger, action, &how, &failure))
         return; /* nothing to know it by again: the answer holds once */
-    if (talk->options.ledger_path &&
-        acp_ledger_save_file(talk->options.ledger, talk->options.ledger_path, NULL, NULL,
-                             &failure) < 0)
-        talk_notice(talk, "the answer is not remembered: %s", failure.message);
+    if (c->options.ledger_path &&
+        acp_ledger_save_file(c->options.ledger, c->options.ledger_path, NULL, NULL, &failure) < 0)
+        conversation_notice(c, "the answer is not remembered: %s", failure.message);
 }
 
-static const struct acp_permission_option *find_offered(const struct talk_pending *pending,
+static const struct acp_permission_option *find_offered(const struct open_question *pending,
                                                         struct acp_str id)
 {
     for (size_t i = 0; i < pending->options.count; i++)
@@ -284,52 +286,53 @@ static bool is_listed(enum acp_permission_option_kind_is kind)
            kind <= ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
 }
 
-bool talk_answer(struct talk *talk, uint64_t number, struct acp_str option)
+bool conversation_answer(struct conversation *c, uint64_t number, struct acp_str option)
 {
-    struct talk_pending *pending = find_pending(talk, number);
+    struct open_question *pending = find_pending(c, number);
     if (!pending)
         return false;
-    struct acp_client *client = acp_agent_process_client(talk->process);
+    struct acp_client *client = acp_agent_process_client(c->process);
     const struct acp_permission_option *chosen = find_offered(pending, option);
     enum acp_permission_option_kind_is kind =
         chosen ? chosen->kind.is : ACP_PERMISSION_OPTION_KIND_ABSENT;
     bool allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
                  kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS;
-    record_verdict(talk, &pending->action, allow, option, acp_str_from("the user"));
-    remember(talk, &pending->action, kind);
+    record_verdict(c, &pending->action, allow, option, acp_str_from("the user"));
+    remember(c, &pending->action, kind);
     if (pending->pending) {
         acp_workspace_decide(pending->pending, allow);
     } else if (is_listed(kind)) {
         (void) acp_client_select_permission(client, pending->call, option);
         if (allow)
-            talk_note_permitted(talk, &pending->action);
+            conversation_note_permitted(c, &pending->action);
     } else {
         (void) acp_client_cancel_permission(client, pending->call);
     }
-    drop_pending(talk, pending);
+    drop_pending(c, pending);
     return true;
 }
 
 /* ---- Permission requests --------------------------------------------------------------------- */
 
-const struct acp_policy *talk_policy(const struct talk *talk)
+const struct acp_policy *conversation_policy(const struct conversation *c)
 {
-    const struct talk_prompt *prompt = talk->prompts;
-    return prompt && prompt->options.policy ? prompt->options.policy : talk->options.policy;
+    const struct queued_prompt *prompt = c->prompts;
+    return prompt && prompt->options.policy ? prompt->options.policy : c->options.policy;
 }
 
-bool talk_has_person(const struct talk *talk)
+bool conversation_has_person(const struct conversation *c)
 {
     /* Who gave no prompt does not wait for questions about one. */
-    return talk->handler.question && talk->prompts && !talk->prompts->options.nobody;
+    return c->handler.question && c->prompts && !c->prompts->options.nobody;
 }
 
 /* why says who decided, where it was not the policy. */
-static void answer_permission(struct talk *talk, acp_call call, const struct acp_action *action,
+static void answer_permission(struct conversation *c, acp_call call,
+                              const struct acp_action *action,
                               struct acp_permission_option_list options,
                               const struct acp_decision *decision, const char *why)
 {
-    struct acp_client *client = acp_agent_process_client(talk->process);
+    struct acp_client *client = acp_agent_process_client(c->process);
     struct acp_request_permission_outcome outcome;
     struct acp_buf by;
     struct acp_str option = {0};
@@ -344,11 +347,11 @@ static void answer_permission(struct talk *talk, acp_call call, const struct acp
     } else {
         (void) acp_client_cancel_permission(client, call);
     }
-    if (talk->prompts && decision->by == ACP_DECIDED_BY_NOBODY)
-        talk->prompts->unasked = true;
-    record_verdict(talk, action, decision->verdict == ACP_VERDICT_ALLOW, option, acp_buf_view(&by));
+    if (c->prompts && decision->by == ACP_DECIDED_BY_NOBODY)
+        c->prompts->unasked = true;
+    record_verdict(c, action, decision->verdict == ACP_VERDICT_ALLOW, option, acp_buf_view(&by));
     if (decision->verdict == ACP_VERDICT_ALLOW)
-        talk_note_permitted(talk, action);
+        conversation_note_permitted(c, action);
     acp_buf_finish(&by);
 }
 
@@ -361,7 +364,7 @@ static void drop_usual_directory(struct acp_action *action)
 }
 
 /* The question as the policy knows it.  What was said of the tool call before counts as well. */
-static int read_action(struct talk *talk, const struct acp_permission_request *question,
+static int read_action(struct conversation *c, const struct acp_permission_request *question,
                        struct acp_arena *arena, struct acp_action *ret)
 {
     struct acp_request_permission_request request = {
@@ -376,82 +379,82 @@ static int read_action(struct talk *talk, const struct acp_permission_request *q
     if (!ret->title.len)
         ret->title = question->title;
     if (question->tool && question->tool->kind.is <= 0)
-        ret->kind = talk_tool_kind(talk, question->tool->tool_call_id);
-    ret->session_id = acp_client_session_id(talk->session);
-    ret->cwd = talk->options.place.cwd;
-    ret->additional = talk->options.place.directories;
+        ret->kind = conversation_tool_kind(c, question->tool->tool_call_id);
+    ret->session_id = acp_client_session_id(c->session);
+    ret->cwd = c->options.place.cwd;
+    ret->additional = c->options.place.directories;
     drop_usual_directory(ret);
     return 0;
 }
 
-static void ask_permission(struct talk *talk, acp_call call, const struct acp_action *action,
+static void ask_permission(struct conversation *c, acp_call call, const struct acp_action *action,
                            const struct acp_permission_request *question,
-                           const struct talk_changes *changes)
+                           const struct edit_changes *changes)
 {
     /* A list that is empty is the agent's as well: it can only be answered with no. */
     static const struct acp_permission_option none;
     struct acp_decision decision = {.verdict = ACP_VERDICT_DENY};
-    struct talk_question asked = {.title = question->title,
-                                  .description = question->description,
-                                  .changes = acp_buf_view(&changes->text),
-                                  .action = action,
-                                  .options = question->options};
+    struct permission_question asked = {.title = question->title,
+                                        .description = question->description,
+                                        .changes = acp_buf_view(&changes->text),
+                                        .action = action,
+                                        .options = question->options};
     if (!asked.options.items)
         asked.options.items = &none;
-    if (!may_wait(talk, &asked)) {
-        (void) acp_client_respond_error(acp_agent_process_client(talk->process), call,
+    if (!may_wait(c, &asked)) {
+        (void) acp_client_respond_error(acp_agent_process_client(c->process), call,
                                         ACP_ERROR_CODE_INTERNAL_ERROR, acp_str_from(too_many),
                                         acp_raw_from(NULL));
         return;
     }
-    const char *why = ask(talk, call, NULL, &asked, changes);
+    const char *why = ask(c, call, NULL, &asked, changes);
     if (why)
-        answer_permission(talk, call, action, question->options, &decision, why);
+        answer_permission(c, call, action, question->options, &decision, why);
 }
 
-static void describe_and_ask(struct talk *talk, acp_call call, struct acp_action *action,
+static void describe_and_ask(struct conversation *c, acp_call call, struct acp_action *action,
                              const struct acp_permission_request *question, struct acp_arena *arena)
 {
-    struct talk_changes changes;
-    talk_changes_init(&changes);
+    struct edit_changes changes;
+    edit_changes_init(&changes);
     if (question->tool)
-        talk_describe_diffs(talk, question->tool->content, arena, action, &changes);
-    ask_permission(talk, call, action, question, &changes);
-    talk_changes_finish(&changes);
+        conversation_describe_diffs(c, question->tool->content, arena, action, &changes);
+    ask_permission(c, call, action, question, &changes);
+    edit_changes_finish(&changes);
 }
 
 static void on_permission(struct acp_client_session *session, acp_call call,
                           const struct acp_permission_request *question, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     struct acp_arena arena;
     struct acp_action action = {0};
     (void) session;
     acp_arena_init(&arena, 0);
-    int err = read_action(talk, question, &arena, &action);
+    int err = read_action(c, question, &arena, &action);
     struct acp_decision decision = {.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_ERROR};
     if (!err)
-        decision = acp_policy_decide(talk_policy(talk), talk->options.ledger, &action,
-                                     (int64_t) time(NULL), talk_has_person(talk));
+        decision = acp_policy_decide(conversation_policy(c), c->options.ledger, &action,
+                                     (int64_t) time(NULL), conversation_has_person(c));
     if (decision.verdict == ACP_VERDICT_ASK)
-        describe_and_ask(talk, call, &action, question, &arena);
+        describe_and_ask(c, call, &action, question, &arena);
     else
-        answer_permission(talk, call, &action, question->options, &decision, NULL);
+        answer_permission(c, call, &action, question->options, &decision, NULL);
     acp_arena_finish(&arena);
 }
 
 /* What asked no longer waits: an action of the workspace, or, where that is NULL, a call. */
-static void withdraw_question(struct talk *talk, const struct acp_pending_action *pending,
+static void withdraw_question(struct conversation *c, const struct acp_pending_action *pending,
                               acp_call call)
 {
-    for (struct talk_pending *p = talk->pendings; p; p = p->next) {
+    for (struct open_question *p = c->open_questions; p; p = p->next) {
         if (p->pending != pending || p->call != call)
             continue;
         uint64_t number = p->number;
         bool asked = p->asked;
-        drop_pending(talk, p);
-        if (asked && talk->handler.question_gone)
-            talk->handler.question_gone(talk, number, talk->user);
+        drop_pending(c, p);
+        if (asked && c->handler.question_gone)
+            c->handler.question_gone(c, number, c->user);
         return;
     }
 }
@@ -465,54 +468,55 @@ static void on_permission_gone(struct acp_client_session *session, acp_call call
 /* ---- The workspace --------------------------------------------------------------------------- */
 
 /* The agent is told why nobody was asked. */
-static void refuse_unasked(struct talk *talk, struct acp_pending_action *pending,
+static void refuse_unasked(struct conversation *c, struct acp_pending_action *pending,
                            const struct acp_action *action, const char *why)
 {
     char message[200];
     (void) snprintf(message, sizeof(message), "the user cannot be asked: %s", why);
-    record_verdict(talk, action, false, (struct acp_str){0}, acp_str_from(message));
+    record_verdict(c, action, false, (struct acp_str){0}, acp_str_from(message));
     acp_workspace_refuse(pending, message);
 }
 
-static void ask_for_workspace(struct talk *talk, struct acp_pending_action *pending,
+static void ask_for_workspace(struct conversation *c, struct acp_pending_action *pending,
                               const struct acp_action *action)
 {
     struct acp_str new_text = acp_workspace_new_text(pending);
-    struct talk_changes changes;
-    talk_changes_init(&changes);
+    struct edit_changes changes;
+    edit_changes_init(&changes);
     if (acp_is_set(new_text.ptr) && action->paths.count == 1)
-        talk_describe_write(talk, action->paths.items[0], new_text, &changes);
-    struct talk_question question = {.title = action->title.len ? action->title : action->command,
-                                     .changes = acp_buf_view(&changes.text),
-                                     .action = action};
-    if (!may_wait(talk, &question)) {
+        conversation_describe_write(c, action->paths.items[0], new_text, &changes);
+    struct permission_question question = {.title =
+                                               action->title.len ? action->title : action->command,
+                                           .changes = acp_buf_view(&changes.text),
+                                           .action = action};
+    if (!may_wait(c, &question)) {
         acp_workspace_refuse(pending, too_many);
     } else {
-        const char *why = ask(talk, 0, pending, &question, &changes);
+        const char *why = ask(c, 0, pending, &question, &changes);
         if (why)
-            refuse_unasked(talk, pending, action, why);
+            refuse_unasked(c, pending, action, why);
     }
-    talk_changes_finish(&changes);
+    edit_changes_finish(&changes);
 }
 
 static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *pending,
                    const struct acp_action *action, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     struct acp_action shown = *action;
     (void) workspace;
     drop_usual_directory(&shown);
-    if (talk_use_permission(talk, action)) {
+    if (conversation_use_permission(c, action)) {
         acp_workspace_decide(pending, true);
         return;
     }
-    if (talk_has_person(talk)) {
-        ask_for_workspace(talk, pending, &shown);
+    if (conversation_has_person(c)) {
+        ask_for_workspace(c, pending, &shown);
         return;
     }
-    if (talk->prompts)
-        talk->prompts->unasked = true;
-    refuse_unasked(talk, pending, &shown, "nobody is there");
+    if (c->prompts)
+        c->prompts->unasked = true;
+    refuse_unasked(c, pending, &shown, "nobody is there");
 }
 
 static void on_ask_gone(struct acp_workspace *workspace, struct acp_pending_action *pending,
@@ -533,26 +537,26 @@ static void on_denied(struct acp_workspace *workspace, const struct acp_action *
     acp_buf_finish(&why);
 }
 
-int talk_make_workspace(struct talk *talk)
+int conversation_make_workspace(struct conversation *c)
 {
     struct acp_workspace_options options = {
-        .policy = talk->options.policy,
-        .ledger = talk->options.ledger,
+        .policy = c->options.policy,
+        .ledger = c->options.ledger,
         .ask = on_ask,
         .ask_gone = on_ask_gone,
         .denied = on_denied,
-        .user = talk,
+        .user = c,
     };
-    return acp_workspace_new(talk->loop, &options, &talk->workspace);
+    return acp_workspace_new(c->loop, &options, &c->workspace);
 }
 
 static void on_request(struct acp_client *client, struct acp_client_session *session, acp_call call,
                        const struct acp_method *method, const void *params,
                        const struct acp_message *message, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     (void) params;
-    if (!acp_workspace_serve(talk->workspace, client, session, call, method, message))
+    if (!acp_workspace_serve(c->workspace, client, session, call, method, message))
         (void) acp_client_respond_error(client, call, -32601, acp_str_from("Method not found"),
                                         acp_raw_from(NULL));
 }
@@ -562,7 +566,7 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
 static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
 {
     (void) session;
-    talk_event(user, event);
+    conversation_event(user, event);
 }
 
 static const char *trouble_words(enum acp_protocol_error what)
@@ -587,26 +591,26 @@ static const char *trouble_words(enum acp_protocol_error what)
 static void on_protocol_error(struct acp_client *client, enum acp_protocol_error what,
                               struct acp_str text, void *user)
 {
-    struct talk *talk = user;
+    struct conversation *c = user;
     enum { MOST = 120 };
     (void) client;
-    if (talk->state == TALK_ENDING)
+    if (c->state == CONVERSATION_ENDING)
         return; /* whom we end may be in the middle of a line */
-    if (talk->noise++ >= TALK_MAX_NOISE)
+    if (c->noise++ >= CONVERSATION_MAX_NOISE)
         return;
-    talk_notice(talk, "%.*s %s: %.*s%s", (int) talk->options.agent.len, talk->options.agent.ptr,
-                trouble_words(what), (int) (text.len < MOST ? text.len : MOST), text.ptr,
-                text.len > MOST ? "..." : "");
+    conversation_notice(c, "%.*s %s: %.*s%s", (int) c->options.agent.len, c->options.agent.ptr,
+                        trouble_words(what), (int) (text.len < MOST ? text.len : MOST), text.ptr,
+                        text.len > MOST ? "..." : "");
 }
 
 static void on_end_session(struct acp_client_session *session, void *user)
 {
-    struct talk *talk = user;
-    if (talk->session == session)
-        talk->session = NULL;
+    struct conversation *c = user;
+    if (c->session == session)
+        c->session = NULL;
 }
 
-const struct acp_client_handler talk_client_handler = {
+const struct acp_client_handler conversation_client_handler = {
     .event = on_event,
     .permission = on_permission,
     .permission_cancelled = on_permission_gone,

@@ -30,7 +30,7 @@ static bool has_twins(struct acp_permission_option_list options)
     return false;
 }
 
-static const char *count_complaint(const struct talk_question *question)
+static const char *count_complaint(const struct permission_question *question)
 {
     const struct acp_action *action = question->action;
     if (action->paths.count > QUESTION_MAX_PATHS || action->edits.count > QUESTION_MAX_PATHS)
@@ -44,7 +44,7 @@ static const char *count_complaint(const struct talk_question *question)
     return NULL;
 }
 
-const char *question_complaint(const struct talk_question *question)
+const char *question_complaint(const struct permission_question *question)
 {
     const struct acp_action *action = question->action;
     struct extent extent = {0, 0};

@@ -19,7 +19,7 @@ enum {
 };
 
 /* Why the question cannot be asked, as a part of a sentence; NULL when it can. */
-const char *question_complaint(const struct talk_question *question);
+const char *question_complaint(const struct permission_question *question);
 
 /*
  * Appends what an "always" to that action covers and where it is kept.  ACP_ERR_MISSING when it

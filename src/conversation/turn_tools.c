@@ -6,32 +6,33 @@
 
 /* ---- Kinds ----------------------------------------------------------------------------------- */
 
-void talk_note_tool(struct talk *talk, const struct acp_tool_call_update *tool)
+void conversation_note_tool(struct conversation *c, const struct acp_tool_call_update *tool)
 {
     if (tool->kind.is <= 0)
         return;
-    bool known = acp_map_get(&talk->tool_kinds, tool->tool_call_id) != NULL;
-    if (tool->tool_call_id.len > TALK_MAX_TOOL_ID ||
-        (!known && talk->tool_kinds.count >= TALK_MAX_TOOLS))
-        talk_notice_limit(talk, TALK_LIMIT_TOOLS,
-                          "%.*s made more than %d tool calls in one turn, or used an id of more "
-                          "than %d bytes; the kinds of further ones are not remembered",
-                          (int) talk->options.agent.len, talk->options.agent.ptr, TALK_MAX_TOOLS,
-                          TALK_MAX_TOOL_ID);
+    bool known = acp_map_get(&c->tool_kinds, tool->tool_call_id) != NULL;
+    if (tool->tool_call_id.len > CONVERSATION_MAX_TOOL_ID ||
+        (!known && c->tool_kinds.count >= CONVERSATION_MAX_TOOLS))
+        conversation_notice_limit(
+            c, CONVERSATION_LIMIT_TOOLS,
+            "%.*s made more than %d tool calls in one turn, or used an id of more "
+            "than %d bytes; the kinds of further ones are not remembered",
+            (int) c->options.agent.len, c->options.agent.ptr, CONVERSATION_MAX_TOOLS,
+            CONVERSATION_MAX_TOOL_ID);
     else
-        (void) acp_map_set(&talk->tool_kinds, tool->tool_call_id,
+        (void) acp_map_set(&c->tool_kinds, tool->tool_call_id,
                            (void *) ((uintptr_t) tool->kind.is + 1));
 }
 
-enum acp_tool_kind_is talk_tool_kind(const struct talk *talk, struct acp_str id)
+enum acp_tool_kind_is conversation_tool_kind(const struct conversation *c, struct acp_str id)
 {
-    uintptr_t kind = (uintptr_t) acp_map_get(&talk->tool_kinds, id);
+    uintptr_t kind = (uintptr_t) acp_map_get(&c->tool_kinds, id);
     return kind ? (enum acp_tool_kind_is)(kind - 1) : ACP_TOOL_KIND_ABSENT;
 }
 
 /* ---- What was permitted ---------------------------------------------------------------------- */
 
-size_t talk_action_bytes(const struct acp_action *action)
+size_t conversation_action_bytes(const struct acp_action *action)
 {
     size_t bytes = sizeof(*action) + action->title.len + action->command.len + action->tool.len +
                    action->command_cwd.len;
@@ -76,8 +77,8 @@ static bool copy_edits(struct acp_arena *arena, struct acp_action_edit_list from
     return edits;
 }
 
-bool talk_copy_action(struct acp_arena *arena, const struct acp_action *action,
-                      struct acp_action *ret)
+bool conversation_copy_action(struct acp_arena *arena, const struct acp_action *action,
+                              struct acp_action *ret)
 {
     *ret = *action;
     ret->title = acp_arena_copy(arena, action->title);
@@ -88,51 +89,52 @@ bool talk_copy_action(struct acp_arena *arena, const struct acp_action *action,
            copy_env(arena, action->env, &ret->env) && copy_edits(arena, action->edits, &ret->edits);
 }
 
-static void free_permitted(struct talk_permitted *permitted)
+static void free_permitted(struct permitted_action *permitted)
 {
     acp_arena_finish(&permitted->arena);
     free(permitted);
 }
 
-static void drop_permitted(struct talk *talk, struct talk_permitted **at)
+static void drop_permitted(struct conversation *c, struct permitted_action **at)
 {
-    struct talk_permitted *permitted = *at;
+    struct permitted_action *permitted = *at;
     *at = permitted->next;
-    talk->permitted_count--;
-    talk->permitted_bytes -= permitted->bytes;
+    c->permitted_count--;
+    c->permitted_bytes -= permitted->bytes;
     free_permitted(permitted);
 }
 
-static void drop_oldest_permitted(struct talk *talk)
+static void drop_oldest_permitted(struct conversation *c)
 {
-    struct talk_permitted **at = &talk->permitted;
+    struct permitted_action **at = &c->permitted;
     while ((*at)->next)
         at = &(*at)->next;
-    drop_permitted(talk, at);
+    drop_permitted(c, at);
 }
 
-void talk_note_permitted(struct talk *talk, const struct acp_action *action)
+void conversation_note_permitted(struct conversation *c, const struct acp_action *action)
 {
-    size_t bytes = talk_action_bytes(action);
-    struct talk_permitted *permitted =
-        bytes <= TALK_MAX_PERMITTED_BYTES ? calloc(1, sizeof(*permitted)) : NULL;
+    size_t bytes = conversation_action_bytes(action);
+    struct permitted_action *permitted =
+        bytes <= CONVERSATION_MAX_PERMITTED_BYTES ? calloc(1, sizeof(*permitted)) : NULL;
     if (!permitted)
         return; /* it is asked about once more, and that is all */
     acp_arena_init(&permitted->arena, 0);
     permitted->used = acp_arena_alloc(&permitted->arena, action->paths.count + 1);
-    if (!permitted->used || !talk_copy_action(&permitted->arena, action, &permitted->action)) {
+    if (!permitted->used ||
+        !conversation_copy_action(&permitted->arena, action, &permitted->action)) {
         free_permitted(permitted);
         return;
     }
     permitted->bytes = bytes;
     memset(permitted->used, 0, action->paths.count + 1);
-    permitted->next = talk->permitted;
-    talk->permitted = permitted;
-    talk->permitted_count++;
-    talk->permitted_bytes += bytes;
-    while (talk->permitted_count > TALK_MAX_PERMITTED ||
-           talk->permitted_bytes > TALK_MAX_PERMITTED_BYTES)
-        drop_oldest_permitted(talk);
+    permitted->next = c->permitted;
+    c->permitted = permitted;
+    c->permitted_count++;
+    c->permitted_bytes += bytes;
+    while (c->permitted_count > CONVERSATION_MAX_PERMITTED ||
+           c->permitted_bytes > CONVERSATION_MAX_PERMITTED_BYTES)
+        drop_oldest_permitted(c);
 }
 
 /* The very same line, or a shell that is given just that. */
@@ -144,7 +146,7 @@ static bool same_line(struct acp_str permitted, struct acp_str command)
     struct acp_buf line;
     if (!permitted.len)
         return false;
-    acp_buf_init(&line, RECORD_MAX);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
     for (size_t i = 0; i < 8 && !same; i++) {
         struct acp_str words[] = {acp_str_from(flags[i % 2]), permitted};
         acp_buf_clear(&line);
@@ -189,11 +191,11 @@ static bool same_content(const struct acp_action *permitted, const struct acp_ac
 }
 
 /* One file, read or changed; returns the index of the path in what was permitted, or -1. */
-static int find_file(const struct talk_permitted *permitted, const struct acp_action *action)
+static int find_file(const struct permitted_action *permitted, const struct acp_action *action)
 {
     const struct acp_action *allowed = &permitted->action;
     bool reads = action->kind == ACP_TOOL_KIND_READ;
-    unsigned char use = reads ? TALK_USED_TO_READ : TALK_USED_TO_CHANGE;
+    unsigned char use = reads ? CONVERSATION_USED_TO_READ : CONVERSATION_USED_TO_CHANGE;
     if (allowed->command.len || action->paths.count != 1)
         return -1;
     /* Who may change a file has to read it. */
@@ -207,31 +209,31 @@ static int find_file(const struct talk_permitted *permitted, const struct acp_ac
     return -1;
 }
 
-bool talk_use_permission(struct talk *talk, const struct acp_action *action)
+bool conversation_use_permission(struct conversation *c, const struct acp_action *action)
 {
-    for (struct talk_permitted **at = &talk->permitted; *at; at = &(*at)->next) {
-        struct talk_permitted *permitted = *at;
+    for (struct permitted_action **at = &c->permitted; *at; at = &(*at)->next) {
+        struct permitted_action *permitted = *at;
         if (action->command.len) {
             if (!covers_command(&permitted->action, action))
                 continue;
-            drop_permitted(talk, at);
+            drop_permitted(c, at);
             return true;
         }
         int index = find_file(permitted, action);
         if (index < 0)
             continue;
-        permitted->used[index] |=
-            action->kind == ACP_TOOL_KIND_READ ? TALK_USED_TO_READ : TALK_USED_TO_CHANGE;
+        permitted->used[index] |= action->kind == ACP_TOOL_KIND_READ ? CONVERSATION_USED_TO_READ
+                                                                     : CONVERSATION_USED_TO_CHANGE;
         return true;
     }
     return false;
 }
 
-void talk_forget_known(struct talk *talk)
+void conversation_forget_known(struct conversation *c)
 {
-    acp_map_finish(&talk->tool_kinds);
-    acp_map_init(&talk->tool_kinds, uv_hrtime());
-    talk->limits_told = 0;
-    while (talk->permitted)
-        drop_permitted(talk, &talk->permitted);
+    acp_map_finish(&c->tool_kinds);
+    acp_map_init(&c->tool_kinds, uv_hrtime());
+    c->limits_told = 0;
+    while (c->permitted)
+        drop_permitted(c, &c->permitted);
 }

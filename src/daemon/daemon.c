@@ -1,8 +1,8 @@
 /*
- * daemon.c - the process that owns a session: one talk, and the visitors who use it.
+ * daemon.c - the process that owns a session: one conversation, and the clients who use it.
  *
- * A visitor is a link with a peer.  A prompt of a visitor who leaves goes on: the log keeps what
- * comes of it.  What only that visitor could have answered is answered with no.
+ * A client is a link with a peer.  A prompt of a client who leaves goes on: the log keeps what
+ * comes of it.  What only that client could have answered is answered with no.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -16,90 +16,90 @@
 
 enum {
     /* Prompts that wait: the count is the default of an option, the bytes are of all of them. */
-    OWNER_MAX_WAITING = 100,
-    OWNER_MAX_WAITING_BYTES = 64 * 1024 * 1024,
-    OWNER_MAX_SETTINGS = 100,            /* that wait, of all visitors */
-    OWNER_MAX_SETTING_BYTES = 64 * 1024, /* of the name and the value of one */
-    OWNER_MAX_VISITORS = 64,
-    /* Messages of all visitors: each takes half of what is left, the first 64 MiB. */
-    OWNER_MAX_INPUT = 128 * 1024 * 1024,
-    OWNER_MIN_MESSAGE = 64 * 1024, /* that each may send in any case */
-    OWNER_SIGNALS = 3,
+    DAEMON_MAX_WAITING = 100,
+    DAEMON_MAX_WAITING_BYTES = 64 * 1024 * 1024,
+    DAEMON_MAX_SETTINGS = 100,            /* that wait, of all clients */
+    DAEMON_MAX_SETTING_BYTES = 64 * 1024, /* of the name and the value of one */
+    DAEMON_MAX_CLIENTS = 64,
+    /* Messages of all clients: each takes half of what is left, the first 64 MiB. */
+    DAEMON_MAX_INPUT = 128 * 1024 * 1024,
+    DAEMON_MIN_MESSAGE = 64 * 1024, /* that each may send in any case */
+    DAEMON_SIGNALS = 3,
 };
 
 /* How long an agent has to stop when it was asked to. */
 enum { CANCEL_GRACE_MS = 5000 };
 
-/* JSON-RPC codes that visitors are told. */
+/* JSON-RPC codes that clients are told. */
 enum { CODE_BUSY = -32000, CODE_METHOD = -32601, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
 
-/* A prompt that a visitor waits for. */
-struct waited {
-    struct waited *next;
-    struct visitor *visitor;
+/* A prompt that a client waits for. */
+struct waiting_prompt {
+    struct waiting_prompt *next;
+    struct client *client;
     acp_call call;
     uint64_t request;
 };
 
-/* A question that a visitor has been asked. */
-struct asked {
-    struct asked *next;
-    struct visitor *visitor;
-    uint64_t number;  /* of the talk's question */
-    uint64_t request; /* of ours to the visitor */
+/* A question that a client has been asked. */
+struct sent_question {
+    struct sent_question *next;
+    struct client *client;
+    uint64_t number;  /* of the conversation's question */
+    uint64_t request; /* of ours to the client */
 };
 
-/* Lives until the visitor has left and nothing of its is at work any more. */
-struct visitor {
-    struct visitor *next;
-    struct owner *owner;
+/* Lives until the client has left and nothing of its is at work any more. */
+struct client {
+    struct client *next;
+    struct daemon *daemon;
     struct acp_peer *peer; /* NULL when it has left */
     struct acp_link *link;
-    size_t input_room; /* for a message of its, taken from the owner's */
+    size_t input_room; /* for a message of its, taken from the daemon's */
     unsigned uses;
 };
 
-struct owner {
-    const struct owner_options *options;
+struct daemon {
+    const struct daemon_options *options;
     uv_loop_t *loop;
-    struct talk *talk; /* NULL when it has stopped, and only visitors are left */
-    uv_poll_t door;
-    int door_fd;
+    struct conversation *conversation; /* NULL when it has stopped, and only clients are left */
+    uv_poll_t listener;
+    int listener_fd;
     uv_timer_t idle;
     uint64_t idle_since;
-    uv_signal_t signals[OWNER_SIGNALS];
+    uv_signal_t signals[DAEMON_SIGNALS];
     struct acp_reaper *reaper;
-    struct visitor *visitors;
-    size_t visitor_count; /* of those who are here */
+    struct client *clients;
+    size_t client_count;  /* of those who are here */
     size_t setting_count; /* that wait */
-    size_t input_room;    /* given to visitors */
-    struct waited *waited;
-    struct asked *asked;
+    size_t input_room;    /* given to clients */
+    struct waiting_prompt *waited;
+    struct sent_question *asked;
     bool ending;
 };
 
-static void release(struct visitor *visitor)
+static void release(struct client *client)
 {
-    struct visitor **at = &visitor->owner->visitors;
-    if (--visitor->uses)
+    struct client **at = &client->daemon->clients;
+    if (--client->uses)
         return;
-    while (*at != visitor)
+    while (*at != client)
         at = &(*at)->next;
-    *at = visitor->next;
-    free(visitor);
+    *at = client->next;
+    free(client);
 }
 
 /* ---- Idleness -------------------------------------------------------------------------------- */
 
-static void end(struct owner *owner)
+static void end(struct daemon *daemon)
 {
-    if (owner->ending)
+    if (daemon->ending)
         return;
-    owner->ending = true;
-    (void) unlink(owner->options->socket);
-    (void) uv_poll_stop(&owner->door);
-    (void) uv_timer_stop(&owner->idle);
-    talk_stop(owner->talk);
+    daemon->ending = true;
+    (void) unlink(daemon->options->socket);
+    (void) uv_poll_stop(&daemon->listener);
+    (void) uv_timer_stop(&daemon->idle);
+    conversation_stop(daemon->conversation);
 }
 
 static void on_idle(uv_timer_t *timer)
@@ -108,84 +108,87 @@ static void on_idle(uv_timer_t *timer)
 }
 
 /* Called whenever something has begun or ended. */
-static void note_work(struct owner *owner)
+static void note_work(struct daemon *daemon)
 {
-    bool busy = talk_request(owner->talk) || talk_waiting(owner->talk);
-    owner->idle_since = uv_now(owner->loop);
-    (void) uv_timer_stop(&owner->idle);
-    if (!busy && owner->options->ttl_ms && !owner->ending)
-        (void) uv_timer_start(&owner->idle, on_idle, owner->options->ttl_ms, 0);
+    bool busy =
+        conversation_request(daemon->conversation) || conversation_waiting(daemon->conversation);
+    daemon->idle_since = uv_now(daemon->loop);
+    (void) uv_timer_stop(&daemon->idle);
+    if (!busy && daemon->options->ttl_ms && !daemon->ending)
+        (void) uv_timer_start(&daemon->idle, on_idle, daemon->options->ttl_ms, 0);
 }
 
-/* ---- What the talk tells --------------------------------------------------------------------- */
+/* ---- Events and ends of prompts -------------------------------------------------------------- */
 
-static struct visitor *visitor_of(const struct owner *owner, uint64_t request)
+static struct client *client_of(const struct daemon *daemon, uint64_t request)
 {
-    for (struct waited *w = owner->waited; w; w = w->next)
+    for (struct waiting_prompt *w = daemon->waited; w; w = w->next)
         if (w->request == request)
-            return w->visitor;
+            return w->client;
     return NULL;
 }
 
 /* What belongs to no prompt is for everybody who waits for one. */
-static bool is_for(const struct owner *owner, const struct visitor *visitor, uint64_t request)
+static bool is_for(const struct daemon *daemon, const struct client *client, uint64_t request)
 {
-    for (struct waited *w = owner->waited; w; w = w->next)
-        if (w->visitor == visitor && (!request || w->request == request))
+    for (struct waiting_prompt *w = daemon->waited; w; w = w->next)
+        if (w->client == client && (!request || w->request == request))
             return true;
     return false;
 }
 
-static void on_record(struct talk *talk, const struct record *record, void *user)
+static void on_record(struct conversation *conversation, const struct session_event *record,
+                      void *user)
 {
-    struct owner *owner = user;
-    (void) talk;
-    for (struct visitor *v = owner->visitors; v; v = v->next) {
-        if (!v->peer || !is_for(owner, v, record->request))
+    struct daemon *daemon = user;
+    (void) conversation;
+    for (struct client *v = daemon->clients; v; v = v->next) {
+        if (!v->peer || !is_for(daemon, v, record->turn))
             continue;
-        struct acp_json_writer *w = acp_peer_begin_notify(v->peer, acp_str_from("owner/record"));
-        (void) record_write(record, owner->options->talk.session, w);
+        struct acp_json_writer *w = acp_peer_begin_notify(v->peer, acp_str_from("daemon/event"));
+        (void) event_write(record, daemon->options->conversation.session, w);
         (void) acp_peer_commit(v->peer, NULL);
     }
 }
 
 /* Who waits for the prompt is told how it ended. */
-static void tell_end(struct owner *owner, uint64_t request, const struct talk_end *how)
+static void tell_end(struct daemon *daemon, uint64_t request, const struct prompt_end *how)
 {
-    struct waited **at = &owner->waited;
+    struct waiting_prompt **at = &daemon->waited;
     while (*at) {
-        struct waited *waited = *at;
+        struct waiting_prompt *waited = *at;
         if (waited->request != request) {
             at = &waited->next;
             continue;
         }
         *at = waited->next;
-        if (waited->visitor->peer) {
-            struct acp_json_writer *w = acp_peer_begin_result(waited->visitor->peer, waited->call);
-            wire_write_end(w, request, how);
-            (void) acp_peer_commit(waited->visitor->peer, NULL);
+        if (waited->client->peer) {
+            struct acp_json_writer *w = acp_peer_begin_result(waited->client->peer, waited->call);
+            daemon_write_end(w, request, how);
+            (void) acp_peer_commit(waited->client->peer, NULL);
         }
-        release(waited->visitor);
+        release(waited->client);
         free(waited);
     }
 }
 
-static void on_ended(struct talk *talk, uint64_t request, const struct talk_end *how, void *user)
+static void on_ended(struct conversation *conversation, uint64_t request,
+                     const struct prompt_end *how, void *user)
 {
-    struct owner *owner = user;
-    (void) talk;
-    tell_end(owner, request, how);
-    note_work(owner);
+    struct daemon *daemon = user;
+    (void) conversation;
+    tell_end(daemon, request, how);
+    note_work(daemon);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-static struct asked *take_asked(struct owner *owner, const struct asked *wanted)
+static struct sent_question *take_asked(struct daemon *daemon, const struct sent_question *wanted)
 {
-    struct asked **at = &owner->asked;
+    struct sent_question **at = &daemon->asked;
     while (*at && *at != wanted)
         at = &(*at)->next;
-    struct asked *found = *at;
+    struct sent_question *found = *at;
     if (found)
         *at = found->next;
     return found;
@@ -194,327 +197,330 @@ static struct asked *take_asked(struct owner *owner, const struct asked *wanted)
 static void on_answered(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
                         void *user)
 {
-    struct asked *asked = user;
-    struct owner *owner = asked->visitor->owner;
+    struct sent_question *asked = user;
+    struct daemon *daemon = asked->client->daemon;
     struct acp_arena arena;
     struct acp_str option = {0};
     (void) peer;
     (void) request;
     acp_arena_init(&arena, 0);
     if (!reply->err)
-        (void) wire_read_text(reply->result, "option", &arena, &option);
-    if (take_asked(owner, asked))
-        (void) talk_answer(owner->talk, asked->number, option);
+        (void) daemon_read_text(reply->result, "option", &arena, &option);
+    if (take_asked(daemon, asked))
+        (void) conversation_answer(daemon->conversation, asked->number, option);
     free(asked);
     acp_arena_finish(&arena);
 }
 
-static void on_question(struct talk *talk, const struct talk_question *question, void *user)
+static void on_question(struct conversation *conversation,
+                        const struct permission_question *question, void *user)
 {
-    struct owner *owner = user;
-    struct visitor *visitor = visitor_of(owner, talk_request(talk));
-    struct asked *asked = visitor && visitor->peer ? calloc(1, sizeof(*asked)) : NULL;
+    struct daemon *daemon = user;
+    struct client *client = client_of(daemon, conversation_request(conversation));
+    struct sent_question *asked = client && client->peer ? calloc(1, sizeof(*asked)) : NULL;
     struct acp_request request = {
-        .method = acp_str_from("owner/ask"), .reply = on_answered, .user = asked};
-    struct acp_json_writer *w = asked ? acp_peer_begin_request(visitor->peer, &request) : NULL;
+        .method = acp_str_from("daemon/question"), .reply = on_answered, .user = asked};
+    struct acp_json_writer *w = asked ? acp_peer_begin_request(client->peer, &request) : NULL;
     if (w)
-        wire_write_question(w, question);
-    if (!w || acp_peer_commit(visitor->peer, &asked->request)) {
+        daemon_write_question(w, question);
+    if (!w || acp_peer_commit(client->peer, &asked->request)) {
         free(asked);
-        (void) talk_answer(talk, question->number, (struct acp_str){0});
+        (void) conversation_answer(conversation, question->number, (struct acp_str){0});
         return;
     }
-    asked->visitor = visitor;
+    asked->client = client;
     asked->number = question->number;
-    asked->next = owner->asked;
-    owner->asked = asked;
+    asked->next = daemon->asked;
+    daemon->asked = asked;
 }
 
-static void on_question_gone(struct talk *talk, uint64_t number, void *user)
+static void on_question_gone(struct conversation *conversation, uint64_t number, void *user)
 {
-    struct owner *owner = user;
-    (void) talk;
-    for (struct asked *a = owner->asked; a; a = a->next) {
+    struct daemon *daemon = user;
+    (void) conversation;
+    for (struct sent_question *a = daemon->asked; a; a = a->next) {
         if (a->number != number)
             continue;
         /* Its answer still comes, and finds nothing to answer. */
-        (void) take_asked(owner, a);
-        if (a->visitor->peer)
-            (void) acp_peer_cancel(a->visitor->peer, a->request);
+        (void) take_asked(daemon, a);
+        if (a->client->peer)
+            (void) acp_peer_cancel(a->client->peer, a->request);
         return;
     }
 }
 
-/* ---- What visitors want ---------------------------------------------------------------------- */
+/* ---- What clients want ---------------------------------------------------------------------- */
 
-static void refuse(struct visitor *visitor, acp_call call, int64_t code, const char *sentence)
+static void refuse(struct client *client, acp_call call, int64_t code, const char *sentence)
 {
-    (void) acp_peer_error(visitor->peer, call, code, acp_str_from(sentence), acp_raw_from(NULL));
+    (void) acp_peer_error(client->peer, call, code, acp_str_from(sentence), acp_raw_from(NULL));
 }
 
-static void tell_place(struct visitor *visitor, acp_call call, uint64_t request, size_t ahead,
+static void tell_place(struct client *client, acp_call call, uint64_t request, size_t ahead,
                        bool wait)
 {
     struct acp_json_writer *w =
-        wait ? acp_peer_begin_notify(visitor->peer, acp_str_from("owner/queued"))
-             : acp_peer_begin_result(visitor->peer, call);
+        wait ? acp_peer_begin_notify(client->peer, acp_str_from("daemon/queued"))
+             : acp_peer_begin_result(client->peer, call);
     acp_json_begin_object(w);
     acp_json_write_key(w, acp_str_from("request"));
     acp_json_write_u64(w, request);
     acp_json_write_key(w, acp_str_from("ahead"));
     acp_json_write_u64(w, ahead);
     acp_json_end_object(w);
-    (void) acp_peer_commit(visitor->peer, NULL);
+    (void) acp_peer_commit(client->peer, NULL);
 }
 
-static void serve_prompt(struct visitor *visitor, acp_call call, struct acp_raw params)
+static void serve_prompt(struct client *client, acp_call call, struct acp_raw params)
 {
-    struct owner *owner = visitor->owner;
-    size_t most = owner->options->max_waiting ? owner->options->max_waiting : OWNER_MAX_WAITING;
-    size_t ahead = talk_waiting(owner->talk) + (talk_request(owner->talk) ? 1 : 0);
-    size_t waiting_bytes = talk_waiting_bytes(owner->talk);
-    struct wire_prompt prompt;
+    struct daemon *daemon = client->daemon;
+    size_t most = daemon->options->max_waiting ? daemon->options->max_waiting : DAEMON_MAX_WAITING;
+    size_t ahead = conversation_waiting(daemon->conversation) +
+                   (conversation_request(daemon->conversation) ? 1 : 0);
+    size_t waiting_bytes = conversation_waiting_bytes(daemon->conversation);
+    struct prompt_request prompt;
     struct acp_arena arena;
-    struct waited *waited = NULL;
+    struct waiting_prompt *waited = NULL;
     uint64_t request;
     acp_arena_init(&arena, 0);
-    int err = wire_read_prompt(params, &arena, &prompt);
+    int err = daemon_read_prompt(params, &arena, &prompt);
     if (err) {
-        refuse(visitor, call, CODE_PARAMS, acp_err_text(err));
-    } else if (ahead > most || prompt.body.len > OWNER_MAX_WAITING_BYTES - waiting_bytes) {
-        refuse(visitor, call, CODE_BUSY, "too many prompts wait already");
-    } else if (owner->ending) {
-        refuse(visitor, call, CODE_BUSY, "the session is being closed");
+        refuse(client, call, CODE_PARAMS, acp_err_text(err));
+    } else if (ahead > most || prompt.body.len > DAEMON_MAX_WAITING_BYTES - waiting_bytes) {
+        refuse(client, call, CODE_BUSY, "too many prompts wait already");
+    } else if (daemon->ending) {
+        refuse(client, call, CODE_BUSY, "the session is being closed");
     } else {
-        struct talk_prompt_options options = {
+        struct prompt_run_options options = {
             .timeout_ms = prompt.timeout_ms,
-            .policy = owner->options->policies[prompt.permit],
+            .policy = daemon->options->policies[prompt.permit],
             .nobody = !prompt.ask,
         };
         waited = calloc(1, sizeof(*waited));
-        err = waited ? talk_prompt(owner->talk, prompt.body, &options, &request) : ACP_ERR_NOMEM;
+        err = waited ? conversation_prompt(daemon->conversation, prompt.body, &options, &request)
+                     : ACP_ERR_NOMEM;
         if (err) {
             free(waited);
-            refuse(visitor, call, CODE_INTERNAL, acp_err_text(err));
+            refuse(client, call, CODE_INTERNAL, acp_err_text(err));
         }
     }
     acp_arena_finish(&arena);
     if (err || !waited)
         return;
     if (prompt.wait) {
-        *waited = (struct waited){owner->waited, visitor, call, request};
-        owner->waited = waited;
-        visitor->uses++;
+        *waited = (struct waiting_prompt){daemon->waited, client, call, request};
+        daemon->waited = waited;
+        client->uses++;
     } else {
         free(waited);
     }
     if (ahead || !prompt.wait)
-        tell_place(visitor, call, request, ahead, prompt.wait);
-    note_work(owner);
+        tell_place(client, call, request, ahead, prompt.wait);
+    note_work(daemon);
 }
 
-static void serve_cancel(struct visitor *visitor, acp_call call)
+static void serve_cancel(struct client *client, acp_call call)
 {
-    bool cancelled = talk_cancel(visitor->owner->talk, CANCEL_GRACE_MS);
+    bool cancelled = conversation_cancel(client->daemon->conversation, CANCEL_GRACE_MS);
     (void) acp_peer_result(
-        visitor->peer, call,
+        client->peer, call,
         acp_raw_from(cancelled ? "{\"cancelled\":true}" : "{\"cancelled\":false}"));
 }
 
-static void serve_give_up(struct visitor *visitor, acp_call call)
+static void serve_cancel_own(struct client *client, acp_call call)
 {
-    struct owner *owner = visitor->owner;
-    const struct talk_end taken_back = {
-        .kind = TALK_STOPPED, .stop = acp_str_from("cancelled"), .cancelled = true};
-    struct waited *next;
-    (void) acp_peer_result(visitor->peer, call, acp_raw_from(NULL));
-    for (struct waited *w = owner->waited; w; w = next) {
+    struct daemon *daemon = client->daemon;
+    const struct prompt_end taken_back = {
+        .kind = PROMPT_STOPPED, .stop = acp_str_from("cancelled"), .cancelled = true};
+    struct waiting_prompt *next;
+    (void) acp_peer_result(client->peer, call, acp_raw_from(NULL));
+    for (struct waiting_prompt *w = daemon->waited; w; w = next) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the end of one prompt frees no other */
         next = w->next;
-        if (w->visitor != visitor)
+        if (w->client != client)
             continue;
-        if (w->request == talk_request(owner->talk))
-            (void) talk_cancel(owner->talk, CANCEL_GRACE_MS);
-        else if (talk_withdraw(owner->talk, w->request))
-            tell_end(owner, w->request, &taken_back);
+        if (w->request == conversation_request(daemon->conversation))
+            (void) conversation_cancel(daemon->conversation, CANCEL_GRACE_MS);
+        else if (conversation_withdraw(daemon->conversation, w->request))
+            tell_end(daemon, w->request, &taken_back);
     }
-    note_work(owner);
+    note_work(daemon);
 }
 
-/* A setting that a visitor waits for. */
+/* A setting that a client waits for. */
 struct setting {
-    struct visitor *visitor;
+    struct client *client;
     acp_call call;
 };
 
-static void on_set(struct talk *talk, const struct acp_outcome *outcome, void *user)
+static void on_set(struct conversation *conversation, const struct acp_outcome *outcome, void *user)
 {
     struct setting *setting = user;
-    struct visitor *visitor = setting->visitor;
-    (void) talk;
-    if (visitor->peer && outcome->err)
-        (void) acp_peer_error(visitor->peer, setting->call,
+    struct client *client = setting->client;
+    (void) conversation;
+    if (client->peer && outcome->err)
+        (void) acp_peer_error(client->peer, setting->call,
                               outcome->code ? outcome->code : CODE_INTERNAL, outcome->why,
                               acp_raw_from(NULL));
-    else if (visitor->peer)
-        (void) acp_peer_result(visitor->peer, setting->call, acp_raw_from(NULL));
+    else if (client->peer)
+        (void) acp_peer_result(client->peer, setting->call, acp_raw_from(NULL));
     free(setting);
-    visitor->owner->setting_count--;
-    note_work(visitor->owner);
-    release(visitor);
+    client->daemon->setting_count--;
+    note_work(client->daemon);
+    release(client);
 }
 
-static void serve_set(struct visitor *visitor, acp_call call, struct acp_raw params)
+static void serve_set(struct client *client, acp_call call, struct acp_raw params)
 {
     struct acp_arena arena;
     struct acp_str name = {0};
     struct acp_str value = {0};
     struct setting *setting;
-    if (visitor->owner->setting_count >= OWNER_MAX_SETTINGS) {
-        refuse(visitor, call, CODE_BUSY, "too many settings wait already");
+    if (client->daemon->setting_count >= DAEMON_MAX_SETTINGS) {
+        refuse(client, call, CODE_BUSY, "too many settings wait already");
         return;
     }
     setting = calloc(1, sizeof(*setting));
     acp_arena_init(&arena, 0);
-    int err = setting ? wire_read_text(params, "name", &arena, &name) : ACP_ERR_NOMEM;
+    int err = setting ? daemon_read_text(params, "name", &arena, &name) : ACP_ERR_NOMEM;
     if (!err)
-        err = wire_read_text(params, "value", &arena, &value);
+        err = daemon_read_text(params, "value", &arena, &value);
     if (!err && (!name.len || !value.ptr))
         err = ACP_ERR_MISSING;
-    if (!err && name.len + value.len > OWNER_MAX_SETTING_BYTES)
+    if (!err && name.len + value.len > DAEMON_MAX_SETTING_BYTES)
         err = ACP_ERR_LIMIT;
     if (!err) {
-        *setting = (struct setting){visitor, call};
-        err = talk_set(visitor->owner->talk, name, value, on_set, setting);
+        *setting = (struct setting){client, call};
+        err = conversation_set(client->daemon->conversation, name, value, on_set, setting);
     }
     if (!err) {
-        visitor->uses++;
-        visitor->owner->setting_count++;
+        client->uses++;
+        client->daemon->setting_count++;
     } else {
         free(setting);
-        refuse(visitor, call, CODE_PARAMS, acp_err_text(err));
+        refuse(client, call, CODE_PARAMS, acp_err_text(err));
     }
     acp_arena_finish(&arena);
 }
 
-static void serve_status(struct visitor *visitor, acp_call call)
+static void serve_status(struct client *client, acp_call call)
 {
-    const struct owner *owner = visitor->owner;
-    struct wire_status status = {
+    const struct daemon *daemon = client->daemon;
+    struct daemon_status status = {
         .pid = (uint64_t) getpid(),
-        .agent_pid = (uint64_t) talk_agent_pid(owner->talk),
-        .request = talk_request(owner->talk),
-        .waiting = talk_waiting(owner->talk),
-        .idle_ms = uv_now(owner->loop) - owner->idle_since,
-        .agent_session = talk_agent_session(owner->talk),
+        .agent_pid = (uint64_t) conversation_agent_pid(daemon->conversation),
+        .request = conversation_request(daemon->conversation),
+        .waiting = conversation_waiting(daemon->conversation),
+        .idle_ms = uv_now(daemon->loop) - daemon->idle_since,
+        .agent_session = conversation_agent_session(daemon->conversation),
     };
-    struct acp_json_writer *w = acp_peer_begin_result(visitor->peer, call);
-    wire_write_status(w, &status);
-    (void) acp_peer_commit(visitor->peer, NULL);
+    struct acp_json_writer *w = acp_peer_begin_result(client->peer, call);
+    daemon_write_status(w, &status);
+    (void) acp_peer_commit(client->peer, NULL);
 }
 
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
                        void *user)
 {
-    struct visitor *visitor = user;
+    struct client *client = user;
     (void) peer;
-    if (!visitor->owner->talk) {
-        refuse(visitor, call, CODE_BUSY, "the session is being closed");
-    } else if (acp_str_is(message->method, "owner/prompt")) {
-        serve_prompt(visitor, call, message->params);
-    } else if (acp_str_is(message->method, "owner/cancel")) {
-        serve_cancel(visitor, call);
-    } else if (acp_str_is(message->method, "owner/give-up")) {
-        serve_give_up(visitor, call);
-    } else if (acp_str_is(message->method, "owner/set")) {
-        serve_set(visitor, call, message->params);
-    } else if (acp_str_is(message->method, "owner/status")) {
-        serve_status(visitor, call);
-    } else if (acp_str_is(message->method, "owner/stop")) {
-        (void) acp_peer_result(visitor->peer, call, acp_raw_from(NULL));
-        end(visitor->owner);
+    if (!client->daemon->conversation) {
+        refuse(client, call, CODE_BUSY, "the session is being closed");
+    } else if (acp_str_is(message->method, "daemon/prompt")) {
+        serve_prompt(client, call, message->params);
+    } else if (acp_str_is(message->method, "daemon/cancel")) {
+        serve_cancel(client, call);
+    } else if (acp_str_is(message->method, "daemon/cancel_own")) {
+        serve_cancel_own(client, call);
+    } else if (acp_str_is(message->method, "daemon/set")) {
+        serve_set(client, call, message->params);
+    } else if (acp_str_is(message->method, "daemon/status")) {
+        serve_status(client, call);
+    } else if (acp_str_is(message->method, "daemon/stop")) {
+        (void) acp_peer_result(client->peer, call, acp_raw_from(NULL));
+        end(client->daemon);
     } else {
-        refuse(visitor, call, CODE_METHOD, "Method not found");
+        refuse(client, call, CODE_METHOD, "Method not found");
     }
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-/* The agent waits for the slowest visitor: what one cannot take would pile up in its output. */
-static void regulate(struct owner *owner)
+/* The agent waits for the slowest client: what one cannot take would pile up in its output. */
+static void regulate(struct daemon *daemon)
 {
     bool pressed = false;
-    for (const struct visitor *v = owner->visitors; v && !pressed; v = v->next)
+    for (const struct client *v = daemon->clients; v && !pressed; v = v->next)
         pressed = v->peer && acp_peer_is_above_high_water(v->peer);
-    if (owner->talk)
-        talk_pause(owner->talk, pressed);
+    if (daemon->conversation)
+        conversation_pause(daemon->conversation, pressed);
 }
 
 static void on_left(struct acp_link *link, int reason, void *user)
 {
-    struct visitor *visitor = user;
+    struct client *client = user;
     (void) reason;
-    struct acp_peer *peer = visitor->peer;
-    visitor->peer = NULL;
-    visitor->link = NULL;
+    struct acp_peer *peer = client->peer;
+    client->peer = NULL;
+    client->link = NULL;
     acp_link_free(link);
     acp_peer_free(peer); /* what it was asked is answered with no, here */
-    regulate(visitor->owner);
-    visitor->owner->visitor_count--;
-    visitor->owner->input_room -= visitor->input_room;
-    release(visitor);
+    regulate(client->daemon);
+    client->daemon->client_count--;
+    client->daemon->input_room -= client->input_room;
+    release(client);
 }
 
 static void on_pressure(struct acp_peer *peer, bool high, void *user)
 {
-    struct visitor *visitor = user;
+    struct client *client = user;
     (void) peer;
     (void) high;
-    regulate(visitor->owner);
+    regulate(client->daemon);
 }
 
-static void welcome(struct owner *owner, int fd)
+static void accept_client(struct daemon *daemon, int fd)
 {
     static const struct acp_peer_handler handler = {.request = on_request, .pressure = on_pressure};
     static const struct acp_link_handler link_handler = {.closed = on_left};
-    size_t room = (OWNER_MAX_INPUT - owner->input_room) / 2;
+    size_t room = (DAEMON_MAX_INPUT - daemon->input_room) / 2;
     const struct acp_peer_options options = {
-        .max_message = room < OWNER_MIN_MESSAGE ? (size_t) OWNER_MIN_MESSAGE : room};
+        .max_message = room < DAEMON_MIN_MESSAGE ? (size_t) DAEMON_MIN_MESSAGE : room};
     struct acp_link_options link = {.in = fd, .out = fd};
-    struct visitor *visitor = calloc(1, sizeof(*visitor));
-    if (!visitor || acp_peer_new(&options, &handler, visitor, &visitor->peer)) {
+    struct client *client = calloc(1, sizeof(*client));
+    if (!client || acp_peer_new(&options, &handler, client, &client->peer)) {
         (void) close(fd);
-        free(visitor);
+        free(client);
         return;
     }
-    visitor->owner = owner;
-    visitor->input_room = room < OWNER_MIN_MESSAGE ? 0 : room;
-    struct acp_endpoint *endpoint = acp_peer_endpoint(visitor->peer);
-    if (acp_link_new(owner->loop, &link, endpoint, &link_handler, visitor, &visitor->link)) {
-        acp_peer_free(visitor->peer);
-        free(visitor);
+    client->daemon = daemon;
+    client->input_room = room < DAEMON_MIN_MESSAGE ? 0 : room;
+    struct acp_endpoint *endpoint = acp_peer_endpoint(client->peer);
+    if (acp_link_new(daemon->loop, &link, endpoint, &link_handler, client, &client->link)) {
+        acp_peer_free(client->peer);
+        free(client);
         return;
     }
-    visitor->uses = 1;
-    visitor->next = owner->visitors;
-    owner->visitors = visitor;
-    owner->visitor_count++;
-    owner->input_room += visitor->input_room;
+    client->uses = 1;
+    client->next = daemon->clients;
+    daemon->clients = client;
+    daemon->client_count++;
+    daemon->input_room += client->input_room;
 }
 
-static void on_knock(uv_poll_t *door, int status, int events)
+static void on_connection(uv_poll_t *listener, int status, int events)
 {
-    struct owner *owner = door->data;
+    struct daemon *daemon = listener->data;
     (void) status;
     (void) events;
-    int fd = accept4(owner->door_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(daemon->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    if (owner->visitor_count >= OWNER_MAX_VISITORS)
+    if (daemon->client_count >= DAEMON_MAX_CLIENTS)
         (void) close(fd);
     else
-        welcome(owner, fd);
-    note_work(owner);
+        accept_client(daemon, fd);
+    note_work(daemon);
 }
 
 /* ---- Its life -------------------------------------------------------------------------------- */
@@ -526,54 +532,54 @@ static void on_signal(uv_signal_t *signal, int number)
 }
 
 /* Visitors who still wait are told by the end of the connection. */
-static void on_stopped(struct talk *talk, void *user)
+static void on_stopped(struct conversation *conversation, void *user)
 {
-    struct owner *owner = user;
-    talk_free(talk);
-    owner->talk = NULL;
-    for (struct visitor *v = owner->visitors; v; v = v->next)
+    struct daemon *daemon = user;
+    conversation_free(conversation);
+    daemon->conversation = NULL;
+    for (struct client *v = daemon->clients; v; v = v->next)
         if (v->link)
             acp_link_close(v->link);
-    acp_reaper_free(owner->reaper);
-    uv_close((uv_handle_t *) &owner->door, NULL);
-    uv_close((uv_handle_t *) &owner->idle, NULL);
-    for (size_t i = 0; i < OWNER_SIGNALS; i++)
-        uv_close((uv_handle_t *) &owner->signals[i], NULL);
-    (void) close(owner->door_fd);
+    acp_reaper_free(daemon->reaper);
+    uv_close((uv_handle_t *) &daemon->listener, NULL);
+    uv_close((uv_handle_t *) &daemon->idle, NULL);
+    for (size_t i = 0; i < DAEMON_SIGNALS; i++)
+        uv_close((uv_handle_t *) &daemon->signals[i], NULL);
+    (void) close(daemon->listener_fd);
 }
 
-int owner_run(const struct owner_options *options, int door_fd, void (*ready)(void *user),
-              void *user)
+int daemon_run(const struct daemon_options *options, int listener_fd, void (*ready)(void *user),
+               void *user)
 {
-    static const struct talk_handler handler = {
+    static const struct conversation_handler handler = {
         .record = on_record,
         .question = on_question,
         .question_gone = on_question_gone,
         .ended = on_ended,
         .stopped = on_stopped,
     };
-    static const int numbers[OWNER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
-    struct owner owner = {.options = options, .door_fd = door_fd};
+    static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    struct daemon daemon = {.options = options, .listener_fd = listener_fd};
     uv_loop_t loop;
     int err = uv_loop_init(&loop) ? ACP_ERR_NOMEM : 0;
     if (err)
         return err;
-    owner.loop = &loop;
-    err = talk_new(&loop, &options->talk, &handler, &owner, &owner.talk);
+    daemon.loop = &loop;
+    err = conversation_new(&loop, &options->conversation, &handler, &daemon, &daemon.conversation);
     if (err)
         return err;
-    (void) acp_reaper_new(&loop, &owner.reaper);
-    (void) uv_timer_init(&loop, &owner.idle);
-    owner.idle.data = &owner;
-    for (size_t i = 0; i < OWNER_SIGNALS; i++) {
-        (void) uv_signal_init(&loop, &owner.signals[i]);
-        owner.signals[i].data = &owner;
-        (void) uv_signal_start(&owner.signals[i], on_signal, numbers[i]);
+    (void) acp_reaper_new(&loop, &daemon.reaper);
+    (void) uv_timer_init(&loop, &daemon.idle);
+    daemon.idle.data = &daemon;
+    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
+        (void) uv_signal_init(&loop, &daemon.signals[i]);
+        daemon.signals[i].data = &daemon;
+        (void) uv_signal_start(&daemon.signals[i], on_signal, numbers[i]);
     }
-    (void) uv_poll_init(&loop, &owner.door, door_fd);
-    owner.door.data = &owner;
-    (void) uv_poll_start(&owner.door, UV_READABLE, on_knock);
-    note_work(&owner);
+    (void) uv_poll_init(&loop, &daemon.listener, listener_fd);
+    daemon.listener.data = &daemon;
+    (void) uv_poll_start(&daemon.listener, UV_READABLE, on_connection);
+    note_work(&daemon);
     ready(user);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&loop);

@@ -1,4 +1,4 @@
-/* daemon_client.c - a visit at the owner of a session. */
+/* daemon_client.c - a client at the daemon of a session. */
 #include "daemon/daemon_client.h"
 
 #include <errno.h>
@@ -11,40 +11,40 @@
 #include "acp/io.h"
 #include "acp/rpc.h"
 
-struct visit {
-    struct visit_handler handler;
+struct daemon_client {
+    struct daemon_client_handler handler;
     void *user;
     struct acp_peer *peer;
     struct acp_link *link;
     bool freeing;
 };
 
-/* A request to the owner. */
-struct errand {
-    struct visit *visit;
-    visit_fn *done;
+/* A request to the daemon. */
+struct pending_request {
+    struct daemon_client *client;
+    daemon_reply_fn *done;
     void *user;
 };
 
-/* ---- What the owner says --------------------------------------------------------------------- */
+/* ---- What the daemon says --------------------------------------------------------------------- */
 
 static void on_notification(struct acp_peer *peer, const struct acp_message *message, void *user)
 {
-    struct visit *visit = user;
+    struct daemon_client *client = user;
     struct acp_arena arena;
-    struct record record;
+    struct session_event record;
     struct acp_str session;
     (void) peer;
     acp_arena_init(&arena, 0);
-    if (acp_str_is(message->method, "owner/record")) {
-        if (record_read(message->params, &arena, &record, &session, NULL) == 0)
-            visit->handler.record(visit, &record, visit->user);
-    } else if (acp_str_is(message->method, "owner/queued") && visit->handler.queued) {
+    if (acp_str_is(message->method, "daemon/event")) {
+        if (event_read(message->params, &arena, &record, &session, NULL) == 0)
+            client->handler.record(client, &record, client->user);
+    } else if (acp_str_is(message->method, "daemon/queued") && client->handler.queued) {
         uint64_t request = 0;
         uint64_t ahead = 0;
-        (void) wire_read_number(message->params, "request", &request);
-        (void) wire_read_number(message->params, "ahead", &ahead);
-        visit->handler.queued(visit, request, ahead, visit->user);
+        (void) daemon_read_number(message->params, "request", &request);
+        (void) daemon_read_number(message->params, "ahead", &ahead);
+        client->handler.queued(client, request, ahead, client->user);
     }
     acp_arena_finish(&arena);
 }
@@ -52,17 +52,17 @@ static void on_notification(struct acp_peer *peer, const struct acp_message *mes
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
                        void *user)
 {
-    struct visit *visit = user;
+    struct daemon_client *client = user;
     struct acp_arena arena;
-    struct talk_question question;
+    struct permission_question question;
     acp_arena_init(&arena, 0);
-    if (!acp_str_is(message->method, "owner/ask") || !visit->handler.question ||
-        wire_read_question(message->params, &arena, &question)) {
+    if (!acp_str_is(message->method, "daemon/question") || !client->handler.question ||
+        daemon_read_question(message->params, &arena, &question)) {
         (void) acp_peer_error(peer, call, -32601, acp_str_from("Method not found"),
                               acp_raw_from(NULL));
     } else {
         question.number = call;
-        visit->handler.question(visit, &question, visit->user);
+        client->handler.question(client, &question, client->user);
     }
     acp_arena_finish(&arena);
 }
@@ -70,24 +70,24 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
 /* The agent took its question back; what we answer now does not matter, but it must come. */
 static void on_cancel(struct acp_peer *peer, acp_call call, void *user)
 {
-    struct visit *visit = user;
+    struct daemon_client *client = user;
     (void) acp_peer_error_for(peer, call, ACP_ERR_CANCELLED);
-    if (visit->handler.question_gone)
-        visit->handler.question_gone(visit, call, visit->user);
+    if (client->handler.question_gone)
+        client->handler.question_gone(client, call, client->user);
 }
 
-void visit_answer(struct visit *visit, uint64_t number, struct acp_str option)
+void daemon_client_answer(struct daemon_client *client, uint64_t number, struct acp_str option)
 {
-    if (!visit->peer)
+    if (!client->peer)
         return;
-    struct acp_json_writer *w = acp_peer_begin_result(visit->peer, number);
+    struct acp_json_writer *w = acp_peer_begin_result(client->peer, number);
     acp_json_begin_object(w);
     if (option.len) {
         acp_json_write_key(w, acp_str_from("option"));
         acp_json_write_str(w, option);
     }
     acp_json_end_object(w);
-    (void) acp_peer_commit(visit->peer, NULL);
+    (void) acp_peer_commit(client->peer, NULL);
 }
 
 /* ---- What we ask ----------------------------------------------------------------------------- */
@@ -95,60 +95,63 @@ void visit_answer(struct visit *visit, uint64_t number, struct acp_str option)
 static void on_reply(struct acp_peer *peer, uint64_t number, const struct acp_reply *reply,
                      void *user)
 {
-    struct errand *errand = user;
+    struct pending_request *pending = user;
     struct acp_str why = reply->error_message;
     (void) peer;
     (void) number;
     if (reply->err && !why.len)
-        why = acp_str_from(reply->err == ACP_ERR_CLOSED ? "the owner of the session has gone"
+        why = acp_str_from(reply->err == ACP_ERR_CLOSED ? "the daemon of the session has gone"
                                                         : acp_err_text(reply->err));
-    if (errand->done && !errand->visit->freeing)
-        errand->done(errand->visit, reply->err, reply->result, why, errand->user);
-    free(errand);
+    if (pending->done && !pending->client->freeing)
+        pending->done(pending->client, reply->err, reply->result, why, pending->user);
+    free(pending);
 }
 
-static struct errand *new_errand(struct visit *visit, visit_fn *done, void *user)
+static struct pending_request *new_pending(struct daemon_client *client, daemon_reply_fn *done,
+                                           void *user)
 {
-    struct errand *errand = malloc(sizeof(*errand));
-    if (errand)
-        *errand = (struct errand){visit, done, user};
-    return errand;
+    struct pending_request *pending = malloc(sizeof(*pending));
+    if (pending)
+        *pending = (struct pending_request){client, done, user};
+    return pending;
 }
 
-static struct acp_json_writer *begin(struct visit *visit, const char *method, struct errand *errand)
+static struct acp_json_writer *begin(struct daemon_client *client, const char *method,
+                                     struct pending_request *pending)
 {
     struct acp_request request = {
-        .method = acp_str_from(method), .reply = on_reply, .user = errand};
+        .method = acp_str_from(method), .reply = on_reply, .user = pending};
     struct acp_json_writer *w =
-        errand && visit->peer ? acp_peer_begin_request(visit->peer, &request) : NULL;
+        pending && client->peer ? acp_peer_begin_request(client->peer, &request) : NULL;
     if (!w)
-        free(errand);
+        free(pending);
     return w;
 }
 
-static int commit(struct visit *visit, struct errand *errand)
+static int commit(struct daemon_client *client, struct pending_request *pending)
 {
-    int err = acp_peer_commit(visit->peer, NULL);
+    int err = acp_peer_commit(client->peer, NULL);
     if (err)
-        free(errand);
+        free(pending);
     return err;
 }
 
-int visit_prompt(struct visit *visit, const struct wire_prompt *prompt, visit_fn *done, void *user)
+int daemon_client_prompt(struct daemon_client *client, const struct prompt_request *prompt,
+                         daemon_reply_fn *done, void *user)
 {
-    struct errand *errand = new_errand(visit, done, user);
-    struct acp_json_writer *w = begin(visit, "owner/prompt", errand);
+    struct pending_request *pending = new_pending(client, done, user);
+    struct acp_json_writer *w = begin(client, "daemon/prompt", pending);
     if (!w)
         return ACP_ERR_CLOSED;
-    wire_write_prompt(w, prompt);
-    return commit(visit, errand);
+    daemon_write_prompt(w, prompt);
+    return commit(client, pending);
 }
 
-int visit_set(struct visit *visit, struct acp_str name, struct acp_str value, visit_fn *done,
-              void *user)
+int daemon_client_set(struct daemon_client *client, struct acp_str name, struct acp_str value,
+                      daemon_reply_fn *done, void *user)
 {
-    struct errand *errand = new_errand(visit, done, user);
-    struct acp_json_writer *w = begin(visit, "owner/set", errand);
+    struct pending_request *pending = new_pending(client, done, user);
+    struct acp_json_writer *w = begin(client, "daemon/set", pending);
     if (!w)
         return ACP_ERR_CLOSED;
     acp_json_begin_object(w);
@@ -157,31 +160,32 @@ int visit_set(struct visit *visit, struct acp_str name, struct acp_str value, vi
     acp_json_write_key(w, acp_str_from("value"));
     acp_json_write_str(w, value);
     acp_json_end_object(w);
-    return commit(visit, errand);
+    return commit(client, pending);
 }
 
-int visit_ask(struct visit *visit, const char *method, visit_fn *done, void *user)
+int daemon_client_request(struct daemon_client *client, const char *method, daemon_reply_fn *done,
+                          void *user)
 {
-    struct errand *errand = new_errand(visit, done, user);
-    struct acp_json_writer *w = begin(visit, method, errand);
+    struct pending_request *pending = new_pending(client, done, user);
+    struct acp_json_writer *w = begin(client, method, pending);
     if (!w)
         return ACP_ERR_CLOSED;
     acp_json_begin_object(w);
     acp_json_end_object(w);
-    return commit(visit, errand);
+    return commit(client, pending);
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
 static void on_closed(struct acp_link *link, int reason, void *user)
 {
-    struct visit *visit = user;
+    struct daemon_client *client = user;
     (void) reason;
-    visit->link = NULL;
+    client->link = NULL;
     acp_link_free(link);
-    acp_peer_close(visit->peer, ACP_ERR_CLOSED);
-    if (visit->handler.gone)
-        visit->handler.gone(visit, visit->user);
+    acp_peer_close(client->peer, ACP_ERR_CLOSED);
+    if (client->handler.gone)
+        client->handler.gone(client, client->user);
 }
 
 static int connect_to(const char *path)
@@ -198,8 +202,9 @@ static int connect_to(const char *path)
     return err;
 }
 
-int visit_new(uv_loop_t *loop, const char *socket, const struct visit_handler *handler, void *user,
-              struct visit **ret)
+int daemon_client_new(uv_loop_t *loop, const char *socket,
+                      const struct daemon_client_handler *handler, void *user,
+                      struct daemon_client **ret)
 {
     static const struct acp_peer_handler peer_handler = {
         .request = on_request, .notification = on_notification, .cancel = on_cancel};
@@ -208,31 +213,31 @@ int visit_new(uv_loop_t *loop, const char *socket, const struct visit_handler *h
     if (fd < 0)
         return fd;
     struct acp_link_options link = {.in = fd, .out = fd};
-    struct visit *visit = calloc(1, sizeof(*visit));
-    if (!visit || acp_peer_new(NULL, &peer_handler, visit, &visit->peer)) {
+    struct daemon_client *client = calloc(1, sizeof(*client));
+    if (!client || acp_peer_new(NULL, &peer_handler, client, &client->peer)) {
         (void) close(fd);
-        free(visit);
+        free(client);
         return ACP_ERR_NOMEM;
     }
-    visit->handler = *handler;
-    visit->user = user;
-    struct acp_endpoint *endpoint = acp_peer_endpoint(visit->peer);
-    int err = acp_link_new(loop, &link, endpoint, &link_handler, visit, &visit->link);
+    client->handler = *handler;
+    client->user = user;
+    struct acp_endpoint *endpoint = acp_peer_endpoint(client->peer);
+    int err = acp_link_new(loop, &link, endpoint, &link_handler, client, &client->link);
     if (err) {
-        acp_peer_free(visit->peer);
-        free(visit);
+        acp_peer_free(client->peer);
+        free(client);
         return err;
     }
-    *ret = visit;
+    *ret = client;
     return 0;
 }
 
-void visit_free(struct visit *visit)
+void daemon_client_free(struct daemon_client *client)
 {
-    if (!visit)
+    if (!client)
         return;
-    visit->freeing = true;
-    acp_link_free(visit->link);
-    acp_peer_free(visit->peer);
-    free(visit);
+    client->freeing = true;
+    acp_link_free(client->link);
+    acp_peer_free(client->peer);
+    free(client);
 }

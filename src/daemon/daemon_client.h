@@ -9,35 +9,39 @@
 
 #include "daemon/daemon_protocol.h"
 
-struct visit;
+struct daemon_client;
 
-struct visit_handler {
-    void (*record)(struct visit *visit, const struct record *record, void *user);
+struct daemon_client_handler {
+    void (*record)(struct daemon_client *client, const struct session_event *record, void *user);
     /* The prompt waits behind so many others. */
-    void (*queued)(struct visit *visit, uint64_t request, uint64_t ahead, void *user);
-    /* Answered by visit_answer(). */
-    void (*question)(struct visit *visit, const struct talk_question *question, void *user);
-    void (*question_gone)(struct visit *visit, uint64_t number, void *user);
+    void (*queued)(struct daemon_client *client, uint64_t request, uint64_t ahead, void *user);
+    /* Answered by daemon_client_answer(). */
+    void (*question)(struct daemon_client *client, const struct permission_question *question,
+                     void *user);
+    void (*question_gone)(struct daemon_client *client, uint64_t number, void *user);
     /* The owner has gone, whatever was asked of it. */
-    void (*gone)(struct visit *visit, void *user);
+    void (*gone)(struct daemon_client *client, void *user);
 };
 
 /* How a request to the owner ended: why is a sentence when err is not 0. */
-typedef void visit_fn(struct visit *visit, int err, struct acp_raw result, struct acp_str why,
-                      void *user);
+typedef void daemon_reply_fn(struct daemon_client *client, int err, struct acp_raw result,
+                             struct acp_str why, void *user);
 
 /* ACP_ERR_CLOSED when nobody owns the session. */
-int visit_new(uv_loop_t *loop, const char *socket, const struct visit_handler *handler, void *user,
-              struct visit **ret);
+int daemon_client_new(uv_loop_t *loop, const char *socket,
+                      const struct daemon_client_handler *handler, void *user,
+                      struct daemon_client **ret);
 /* Calls nothing back.  Takes NULL. */
-void visit_free(struct visit *visit);
+void daemon_client_free(struct daemon_client *client);
 
-int visit_prompt(struct visit *visit, const struct wire_prompt *prompt, visit_fn *done, void *user);
-int visit_set(struct visit *visit, struct acp_str name, struct acp_str value, visit_fn *done,
-              void *user);
-/* "owner/cancel", "owner/give-up", "owner/status", "owner/stop". */
-int visit_ask(struct visit *visit, const char *method, visit_fn *done, void *user);
+int daemon_client_prompt(struct daemon_client *client, const struct prompt_request *prompt,
+                         daemon_reply_fn *done, void *user);
+int daemon_client_set(struct daemon_client *client, struct acp_str name, struct acp_str value,
+                      daemon_reply_fn *done, void *user);
+/* "daemon/cancel", "daemon/cancel_own", "daemon/status", "daemon/stop". */
+int daemon_client_request(struct daemon_client *client, const char *method, daemon_reply_fn *done,
+                          void *user);
 
-void visit_answer(struct visit *visit, uint64_t number, struct acp_str option);
+void daemon_client_answer(struct daemon_client *client, uint64_t number, struct acp_str option);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * daemon_launch.c - how an owner comes into being: a socket, and a process that has left the
+ * daemon_launch.c - how an daemon comes into being: a socket, and a process that has left the
  * terminal of its parent.
  */
 #include <errno.h>
@@ -24,10 +24,10 @@ static int fail(struct acp_failure *failure, const char *what, const char *path,
     return ACP_ERR_STATE;
 }
 
-/* ---- The door -------------------------------------------------------------------------------- */
+/* ---- The listener -------------------------------------------------------------------------------- */
 
 /* Whoever owned it before is gone: that is known before this is called. */
-static int open_door(const char *path, struct acp_failure *failure)
+static int open_listener(const char *path, struct acp_failure *failure)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -45,7 +45,7 @@ static int open_door(const char *path, struct acp_failure *failure)
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-/* What the owner writes to who has launched it: nothing when all is well, else a sentence. */
+/* What the daemon writes to who has launched it: nothing when all is well, else a sentence. */
 static void tell_launcher(void *user)
 {
     int *fd = user;
@@ -62,26 +62,26 @@ static void detach(int keep)
         (void) dup2(null, fd);
     if (null > 2 && null != keep)
         (void) close(null);
-    (void) prctl(PR_SET_NAME, "acp-owner");
+    (void) prctl(PR_SET_NAME, "acp-daemon");
 }
 
-static void become_owner(const struct owner_options *options, int launcher)
+static void become_daemon(const struct daemon_options *options, int launcher)
 {
     struct acp_failure failure = {0};
     detach(launcher);
-    int door = open_door(options->socket, &failure);
-    if (door >= 0 && owner_run(options, door, tell_launcher, &launcher))
+    int listener = open_listener(options->socket, &failure);
+    if (listener >= 0 && daemon_run(options, listener, tell_launcher, &launcher))
         (void) snprintf(failure.message, sizeof(failure.message), "out of memory");
     if (launcher >= 0 && *failure.message)
         (void) !write(launcher, failure.message, strlen(failure.message));
     _exit(0);
 }
 
-int owner_launch(const struct owner_options *options, struct acp_failure *failure)
+int daemon_launch(const struct daemon_options *options, struct acp_failure *failure)
 {
     int ends[2];
-    const char *path = options->talk.store_path;
-    int64_t other = path ? store_owner(path, options->talk.session) : 0;
+    const char *path = options->conversation.store_path;
+    int64_t other = path ? store_owner(path, options->conversation.session) : 0;
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};
     if (other) {
         (void) snprintf(failure->message, sizeof(failure->message),
@@ -95,13 +95,13 @@ int owner_launch(const struct owner_options *options, struct acp_failure *failur
         /* The second fork makes it nobody's child, so that nobody has to wait for it. */
         (void) close(ends[0]);
         if (fork() == 0)
-            become_owner(options, ends[1]);
+            become_daemon(options, ends[1]);
         _exit(0);
     }
     (void) close(ends[1]);
     if (pid < 0) {
         (void) close(ends[0]);
-        return fail(failure, "cannot start", "the owner", errno);
+        return fail(failure, "cannot start", "the daemon", errno);
     }
     (void) waitpid(pid, NULL, 0);
     ssize_t n = read(ends[0], failure->message, sizeof(failure->message) - 1);

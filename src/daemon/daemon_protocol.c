@@ -1,4 +1,4 @@
-/* daemon_protocol.c - what owner and visitor say to each other. */
+/* daemon_protocol.c - what daemon and client say to each other. */
 #include "daemon/daemon_protocol.h"
 
 #include "acp/types.h"
@@ -13,10 +13,10 @@ static const char *const permit_names[PERMIT_COUNT] = {
 };
 
 static const char *const end_names[] = {
-    [TALK_STOPPED] = "stopped",
-    [TALK_REFUSED] = "refused",
-    [TALK_FAILED] = "failed",
-    [TALK_TIMEOUT] = "timeout",
+    [PROMPT_STOPPED] = "stopped",
+    [PROMPT_REFUSED] = "refused",
+    [PROMPT_FAILED] = "failed",
+    [PROMPT_TIMED_OUT] = "timeout",
 };
 
 static bool find_name(const char *const *names, int count, struct acp_str name, int *ret)
@@ -63,20 +63,20 @@ static bool find_member(struct acp_json_reader *r, struct acp_raw object, const 
     return false;
 }
 
-int wire_read_text(struct acp_raw object, const char *name, struct acp_arena *arena,
-                   struct acp_str *ret)
+int daemon_read_text(struct acp_raw object, const char *name, struct acp_arena *arena,
+                     struct acp_str *ret)
 {
     struct acp_json_reader r;
     return find_member(&r, object, name, arena) ? acp_json_read_str(&r, ret) : 0;
 }
 
-int wire_read_number(struct acp_raw object, const char *name, uint64_t *ret)
+int daemon_read_number(struct acp_raw object, const char *name, uint64_t *ret)
 {
     struct acp_json_reader r;
     return find_member(&r, object, name, NULL) ? acp_json_read_u64(&r, ret) : 0;
 }
 
-int wire_read_flag(struct acp_raw object, const char *name, bool *ret)
+int daemon_read_flag(struct acp_raw object, const char *name, bool *ret)
 {
     struct acp_json_reader r;
     return find_member(&r, object, name, NULL) ? acp_json_read_bool(&r, ret) : 0;
@@ -110,7 +110,7 @@ static void write_flag(struct acp_json_writer *w, const char *name, bool flag)
 
 /* ---- Prompts --------------------------------------------------------------------------------- */
 
-void wire_write_prompt(struct acp_json_writer *w, const struct wire_prompt *prompt)
+void daemon_write_prompt(struct acp_json_writer *w, const struct prompt_request *prompt)
 {
     acp_json_begin_object(w);
     acp_json_write_key(w, acp_str_from("body"));
@@ -122,27 +122,27 @@ void wire_write_prompt(struct acp_json_writer *w, const struct wire_prompt *prom
     acp_json_end_object(w);
 }
 
-int wire_read_prompt(struct acp_raw params, struct acp_arena *arena, struct wire_prompt *ret)
+int daemon_read_prompt(struct acp_raw params, struct acp_arena *arena, struct prompt_request *ret)
 {
-    struct wire_prompt prompt = {.wait = true};
+    struct prompt_request prompt = {.wait = true};
     struct acp_str permit = {0};
     int err = read_raw(params, "body", &prompt.body);
     if (!err)
-        err = wire_read_number(params, "timeoutMs", &prompt.timeout_ms);
+        err = daemon_read_number(params, "timeoutMs", &prompt.timeout_ms);
     if (!err)
-        err = wire_read_text(params, "approve", arena, &permit);
+        err = daemon_read_text(params, "approve", arena, &permit);
     if (!err && !permit_find(permit, &prompt.permit))
         err = ACP_ERR_VARIANT;
     if (!err)
-        err = wire_read_flag(params, "ask", &prompt.ask);
+        err = daemon_read_flag(params, "ask", &prompt.ask);
     if (!err)
-        err = wire_read_flag(params, "wait", &prompt.wait);
+        err = daemon_read_flag(params, "wait", &prompt.wait);
     if (!err)
         *ret = prompt;
     return err;
 }
 
-void wire_write_end(struct acp_json_writer *w, uint64_t request, const struct talk_end *end)
+void daemon_write_end(struct acp_json_writer *w, uint64_t request, const struct prompt_end *end)
 {
     acp_json_begin_object(w);
     write_number(w, "request", request);
@@ -155,29 +155,29 @@ void wire_write_end(struct acp_json_writer *w, uint64_t request, const struct ta
     acp_json_end_object(w);
 }
 
-int wire_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_request,
-                  struct talk_end *ret)
+int daemon_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_request,
+                    struct prompt_end *ret)
 {
-    struct talk_end end = {0};
+    struct prompt_end end = {0};
     struct acp_str name = {0};
     int kind;
-    int err = wire_read_number(result, "request", ret_request);
+    int err = daemon_read_number(result, "request", ret_request);
     if (!err)
-        err = wire_read_text(result, "kind", arena, &name);
-    if (!err && !find_name(end_names, TALK_TIMEOUT + 1, name, &kind))
+        err = daemon_read_text(result, "kind", arena, &name);
+    if (!err && !find_name(end_names, PROMPT_TIMED_OUT + 1, name, &kind))
         err = ACP_ERR_VARIANT;
     if (!err)
-        end.kind = (enum talk_end_kind) kind;
+        end.kind = (enum prompt_end_kind) kind;
     if (!err)
-        err = wire_read_text(result, "stop", arena, &end.stop);
+        err = daemon_read_text(result, "stop", arena, &end.stop);
     if (!err)
-        err = wire_read_text(result, "message", arena, &end.message);
+        err = daemon_read_text(result, "message", arena, &end.message);
     if (!err)
-        err = wire_read_flag(result, "denied", &end.denied);
+        err = daemon_read_flag(result, "denied", &end.denied);
     if (!err)
-        err = wire_read_flag(result, "unasked", &end.unasked);
+        err = daemon_read_flag(result, "unasked", &end.unasked);
     if (!err)
-        err = wire_read_flag(result, "cancelled", &end.cancelled);
+        err = daemon_read_flag(result, "cancelled", &end.cancelled);
     if (!err)
         *ret = end;
     return err;
@@ -217,7 +217,7 @@ static void write_edits(struct acp_json_writer *w, struct acp_action_edit_list e
     acp_json_end_array(w);
 }
 
-void wire_write_question(struct acp_json_writer *w, const struct talk_question *question)
+void daemon_write_question(struct acp_json_writer *w, const struct permission_question *question)
 {
     acp_json_begin_object(w);
     write_text(w, "title", question->title);
@@ -293,8 +293,8 @@ static int read_variable(struct acp_raw raw, struct acp_arena *arena, void *ret)
 {
     struct acp_str_entry *entry = ret;
     *entry = (struct acp_str_entry){acp_str_from(""), acp_str_from("")};
-    int err = wire_read_text(raw, "name", arena, &entry->key);
-    return err ? err : wire_read_text(raw, "value", arena, &entry->value);
+    int err = daemon_read_text(raw, "name", arena, &entry->key);
+    return err ? err : daemon_read_text(raw, "value", arena, &entry->value);
 }
 
 static int hex_value(char c)
@@ -321,13 +321,13 @@ static int read_edit(struct acp_raw raw, struct acp_arena *arena, void *ret)
     struct acp_action_edit *edit = ret;
     struct acp_str digest = {0};
     *edit = (struct acp_action_edit){.path = acp_str_from("")};
-    int err = wire_read_text(raw, "path", arena, &edit->path);
+    int err = daemon_read_text(raw, "path", arena, &edit->path);
     if (!err)
-        err = wire_read_flag(raw, "known", &edit->known);
+        err = daemon_read_flag(raw, "known", &edit->known);
     if (!err)
-        err = wire_read_number(raw, "size", &edit->size);
+        err = daemon_read_number(raw, "size", &edit->size);
     if (!err)
-        err = wire_read_text(raw, "digest", arena, &digest);
+        err = daemon_read_text(raw, "digest", arena, &digest);
     return err ? err : read_digest(digest, edit->digest);
 }
 
@@ -356,27 +356,28 @@ static int read_lists(struct acp_raw params, struct acp_arena *arena, struct acp
     return 0;
 }
 
-int wire_read_question(struct acp_raw params, struct acp_arena *arena, struct talk_question *ret)
+int daemon_read_question(struct acp_raw params, struct acp_arena *arena,
+                         struct permission_question *ret)
 {
-    struct talk_question question = {0};
+    struct permission_question question = {0};
     struct acp_str kind = {0};
     struct acp_action *action = acp_arena_alloc(arena, sizeof(*action));
     if (!action)
         return ACP_ERR_NOMEM;
     *action = (struct acp_action){0};
-    int err = wire_read_text(params, "title", arena, &question.title);
+    int err = daemon_read_text(params, "title", arena, &question.title);
     if (!err)
-        err = wire_read_text(params, "description", arena, &question.description);
+        err = daemon_read_text(params, "description", arena, &question.description);
     if (!err)
-        err = wire_read_text(params, "changes", arena, &question.changes);
+        err = daemon_read_text(params, "changes", arena, &question.changes);
     if (!err)
-        err = wire_read_text(params, "kind", arena, &kind);
+        err = daemon_read_text(params, "kind", arena, &kind);
     if (!err)
-        err = wire_read_text(params, "command", arena, &action->command);
+        err = daemon_read_text(params, "command", arena, &action->command);
     if (!err)
-        err = wire_read_text(params, "cwd", arena, &action->command_cwd);
+        err = daemon_read_text(params, "cwd", arena, &action->command_cwd);
     if (!err)
-        err = wire_read_text(params, "always", arena, &question.always);
+        err = daemon_read_text(params, "always", arena, &question.always);
     if (!err)
         err = read_lists(params, arena, action, &question.options);
     (void) acp_kind_find(kind, &action->kind);
@@ -388,7 +389,7 @@ int wire_read_question(struct acp_raw params, struct acp_arena *arena, struct ta
 
 /* ---- Status ---------------------------------------------------------------------------------- */
 
-void wire_write_status(struct acp_json_writer *w, const struct wire_status *status)
+void daemon_write_status(struct acp_json_writer *w, const struct daemon_status *status)
 {
     acp_json_begin_object(w);
     write_number(w, "pid", status->pid);
@@ -400,20 +401,20 @@ void wire_write_status(struct acp_json_writer *w, const struct wire_status *stat
     acp_json_end_object(w);
 }
 
-int wire_read_status(struct acp_raw result, struct acp_arena *arena, struct wire_status *ret)
+int daemon_read_status(struct acp_raw result, struct acp_arena *arena, struct daemon_status *ret)
 {
-    struct wire_status status = {0};
-    int err = wire_read_number(result, "pid", &status.pid);
+    struct daemon_status status = {0};
+    int err = daemon_read_number(result, "pid", &status.pid);
     if (!err)
-        err = wire_read_number(result, "agentPid", &status.agent_pid);
+        err = daemon_read_number(result, "agentPid", &status.agent_pid);
     if (!err)
-        err = wire_read_number(result, "request", &status.request);
+        err = daemon_read_number(result, "request", &status.request);
     if (!err)
-        err = wire_read_number(result, "waiting", &status.waiting);
+        err = daemon_read_number(result, "waiting", &status.waiting);
     if (!err)
-        err = wire_read_number(result, "idleMs", &status.idle_ms);
+        err = daemon_read_number(result, "idleMs", &status.idle_ms);
     if (!err)
-        err = wire_read_text(result, "agentSession", arena, &status.agent_session);
+        err = daemon_read_text(result, "agentSession", arena, &status.agent_session);
     if (!err)
         *ret = status;
     return err;

@@ -5,10 +5,10 @@
 #include "daemon/daemon.h"
 
 /*
- * Runs the owner until it ends.  door_fd listens at its socket, and is closed in the end; ready is
- * called when visitors are served.
+ * Runs the owner until it ends.  listener_fd listens at its socket, and is closed in the end; ready is
+ * called when clients are served.
  */
-int owner_run(const struct owner_options *options, int door_fd, void (*ready)(void *user),
-              void *user);
+int daemon_run(const struct daemon_options *options, int listener_fd, void (*ready)(void *user),
+               void *user);
 
 #endif

@@ -45,13 +45,13 @@ static void make_above(const char *path, size_t from)
         }
 }
 
-int owner_choose_folder(const struct owner_folder *candidates, size_t count, size_t name_len,
-                        const char **ret, struct acp_failure *failure)
+int runtime_folder_choose(const struct runtime_folder *candidates, size_t count, size_t name_len,
+                          const char **ret, struct acp_failure *failure)
 {
     int err = ACP_ERR_STATE;
     for (size_t i = 0; i < count && err; i++) {
         const char *path = candidates[i].path;
-        if (strlen(path) + 1 + name_len >= OWNER_PATH_SIZE) {
+        if (strlen(path) + 1 + name_len >= DAEMON_PATH_SIZE) {
             err = fail_system(failure, "cannot use", path, ENAMETOOLONG);
             continue;
         }
@@ -73,17 +73,18 @@ static bool is_absolute(const char *path)
 }
 
 /* base/name, of which the base must be there. */
-static void add_folder(struct owner_folder *list, size_t *count, const char *base, const char *name)
+static void add_folder(struct runtime_folder *list, size_t *count, const char *base,
+                       const char *name)
 {
-    struct owner_folder *folder = &list[(*count)++];
+    struct runtime_folder *folder = &list[(*count)++];
     (void) snprintf(folder->path, sizeof(folder->path), "%s/%s", base, name);
     folder->base_len = strlen(base);
 }
 
-int owner_socket_path(struct acp_str session, char ret[OWNER_PATH_SIZE],
-                      struct acp_failure *failure)
+int daemon_socket_path(struct acp_str session, char ret[DAEMON_PATH_SIZE],
+                       struct acp_failure *failure)
 {
-    struct owner_folder list[3];
+    struct runtime_folder list[3];
     size_t count = 0;
     char own[32];
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -100,9 +101,10 @@ int owner_socket_path(struct acp_str session, char ret[OWNER_PATH_SIZE],
     else if (is_absolute(home))
         add_folder(list, &count, home, ".local/state/acp/run");
     const char *folder = NULL;
-    int err = owner_choose_folder(list, count, session.len + sizeof(".sock") - 1, &folder, failure);
+    int err =
+        runtime_folder_choose(list, count, session.len + sizeof(".sock") - 1, &folder, failure);
     if (!err)
-        (void) snprintf(ret, OWNER_PATH_SIZE, "%s/%.*s.sock", folder, (int) session.len,
+        (void) snprintf(ret, DAEMON_PATH_SIZE, "%s/%.*s.sock", folder, (int) session.len,
                         session.ptr);
     return err;
 }

@@ -190,26 +190,26 @@ static struct acp_str member(struct show *show, struct acp_raw body, const char 
 static void show_prompt(struct show *show, struct acp_raw body)
 {
     struct acp_content_block_list blocks;
-    if (!show->options.prompts || record_read_prompt(body, &show->arena, &blocks, NULL))
+    if (!show->options.prompts || event_read_prompt(body, &show->arena, &blocks, NULL))
         return;
     show_heading(show, false);
     for (size_t i = 0; i < blocks.count; i++)
         show_progress(show, "> ", show_block(show, &blocks.items[i]));
 }
 
-void show_own(struct show *show, const struct record *record)
+void show_own(struct show *show, const struct session_event *record)
 {
     struct acp_raw body = record->body;
     acp_arena_reset(&show->arena);
-    if (record->kind == RECORD_OPEN)
+    if (record->kind == EVENT_OPENED)
         show->mode = acp_str_is(member(show, body, "protocol"), "2") ? ACP_V2 : ACP_V1;
     if (!show_is_text(show))
         return;
     switch (record->kind) {
-    case RECORD_PROMPT:
+    case EVENT_PROMPT:
         show_prompt(show, body);
         break;
-    case RECORD_PERMISSION: {
+    case EVENT_PERMISSION: {
         struct acp_str title = member(show, body, "title");
         struct acp_str verdict = member(show, body, "verdict");
         struct acp_str by = member(show, body, "by");
@@ -217,21 +217,21 @@ void show_own(struct show *show, const struct record *record)
                     acp_str_is(verdict, "allow") ? "allowed" : "denied", (int) by.len, by.ptr);
         break;
     }
-    case RECORD_SETTING: {
+    case EVENT_SETTING: {
         struct acp_str name = member(show, body, "name");
         struct acp_str value = member(show, body, "value");
         show_printf(show, "[set] ", "%.*s = %.*s", (int) name.len, name.ptr, (int) value.len,
                     value.ptr);
         break;
     }
-    case RECORD_NOTICE:
-    case RECORD_CLOSED:
+    case EVENT_NOTICE:
+    case EVENT_CLOSED:
         show_progress(show, "[acp] ", member(show, body, "message"));
         break;
-    case RECORD_ERROR:
+    case EVENT_ERROR:
         show_progress(show, "[error] ", member(show, body, "message"));
         break;
-    case RECORD_STOP:
+    case EVENT_STOP:
         show_progress(show, "[done] ", member(show, body, "stopReason"));
         break;
     default:

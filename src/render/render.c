@@ -24,7 +24,7 @@ int show_new(const struct show_options *options, struct show **ret)
     acp_map_init(&show->tools, (uint64_t) (uintptr_t) show);
     acp_buf_init(&show->answer, SHOW_MAX_ANSWER);
     acp_buf_init(&show->message_id, SHOW_MAX_ID);
-    acp_buf_init(&show->json, RECORD_MAX);
+    acp_buf_init(&show->json, EVENT_MAX_BYTES);
     output_init_results(&show->out, options->out);
     output_init_messages(&show->progress, options->progress);
     show->progress.styled = options->colour;
@@ -229,24 +229,24 @@ struct acp_str show_block(struct show *show, const struct acp_content_block *blo
     return acp_str_n(words, (size_t) n);
 }
 
-static void show_said(struct show *show, enum record_kind kind, struct acp_str id,
+static void show_said(struct show *show, enum event_kind kind, struct acp_str id,
                       const struct acp_content_block *block, bool whole)
 {
     struct acp_str text = show_block(show, block);
     bool is_text = show_is_text(show);
-    if (kind == RECORD_MESSAGE) {
+    if (kind == EVENT_MESSAGE) {
         if (note_answer(show, id, text, whole) && is_text && show->line == LINE_WORDS)
             show_end_line(show); /* what came in between is perhaps not shown */
         if (is_text)
             put_words(show, LINE_WORDS, text);
-    } else if (kind == RECORD_THOUGHT && is_text && show->options.progress >= 0) {
+    } else if (kind == EVENT_THOUGHT && is_text && show->options.progress >= 0) {
         put_words(show, LINE_THOUGHT, text);
-    } else if (kind == RECORD_USER && is_text && show->options.prompts) {
+    } else if (kind == EVENT_USER_MESSAGE && is_text && show->options.prompts) {
         show_progress(show, "> ", text);
     }
 }
 
-static void show_whole(struct show *show, enum record_kind kind, struct acp_str id,
+static void show_whole(struct show *show, enum event_kind kind, struct acp_str id,
                        struct acp_content_block_list content)
 {
     for (size_t i = 0; i < content.count; i++)
@@ -258,29 +258,29 @@ static bool show_words(struct show *show, const struct acp_session_update *u)
 {
     switch (u->is) {
     case ACP_SESSION_UPDATE_AGENT_MESSAGE_CHUNK:
-        show_said(show, RECORD_MESSAGE, u->agent_message_chunk.message_id,
+        show_said(show, EVENT_MESSAGE, u->agent_message_chunk.message_id,
                   &u->agent_message_chunk.content, false);
         return true;
     case ACP_SESSION_UPDATE_AGENT_THOUGHT_CHUNK:
-        show_said(show, RECORD_THOUGHT, u->agent_thought_chunk.message_id,
+        show_said(show, EVENT_THOUGHT, u->agent_thought_chunk.message_id,
                   &u->agent_thought_chunk.content, false);
         return true;
     case ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK:
-        show_said(show, RECORD_USER, u->user_message_chunk.message_id,
+        show_said(show, EVENT_USER_MESSAGE, u->user_message_chunk.message_id,
                   &u->user_message_chunk.content, false);
         return true;
     case ACP_SESSION_UPDATE_AGENT_MESSAGE:
-        show_whole(show, RECORD_MESSAGE, u->agent_message.message_id, u->agent_message.content);
+        show_whole(show, EVENT_MESSAGE, u->agent_message.message_id, u->agent_message.content);
         return true;
     case ACP_SESSION_UPDATE_AGENT_THOUGHT:
-        show_whole(show, RECORD_THOUGHT, u->agent_thought.message_id, u->agent_thought.content);
+        show_whole(show, EVENT_THOUGHT, u->agent_thought.message_id, u->agent_thought.content);
         return true;
     default:
         return false;
     }
 }
 
-static void show_update(struct show *show, const struct record *record)
+static void show_update(struct show *show, const struct session_event *record)
 {
     struct acp_session_update decoded;
     const struct acp_session_update *update = record->update ? record->update : &decoded;
@@ -290,7 +290,7 @@ static void show_update(struct show *show, const struct record *record)
         return; /* it is in the log as it came */
     if (show_words(show, update))
         return;
-    if (record->kind == RECORD_TOOL || record->kind == RECORD_PLAN)
+    if (record->kind == EVENT_TOOL_CALL || record->kind == EVENT_PLAN)
         show->in_message = false;
     if (show_is_text(show) && show->options.progress >= 0)
         show_doing(show, update);
@@ -308,11 +308,11 @@ int show_turn_end(struct show *show)
     return show->err;
 }
 
-int show_record(struct show *show, const struct record *record)
+int show_record(struct show *show, const struct session_event *record)
 {
     if (show->err)
         return show->err;
-    if (record->kind == RECORD_PROMPT) {
+    if (record->kind == EVENT_PROMPT) {
         show->in_message = false;
         acp_buf_clear(&show->answer);
         show->answer_cut = false;
@@ -324,14 +324,14 @@ int show_record(struct show *show, const struct record *record)
             acp_buf_finish(&show->json);
         acp_buf_clear(&show->json);
         acp_json_writer_init(&w, &show->json);
-        show->err = record_write(record, show->options.session, &w);
+        show->err = event_write(record, show->options.session, &w);
         output_json(&show->out, acp_buf_view(&show->json));
         output_text(&show->out, acp_str_from("\n"));
-        if (record->kind != RECORD_MESSAGE && record->kind != RECORD_OPEN &&
-            record->kind != RECORD_TOOL && record->kind != RECORD_PLAN)
+        if (record->kind != EVENT_MESSAGE && record->kind != EVENT_OPENED &&
+            record->kind != EVENT_TOOL_CALL && record->kind != EVENT_PLAN)
             return show->err;
     }
-    if (record_is_update(record->kind))
+    if (event_is_update(record->kind))
         show_update(show, record);
     else
         show_own(show, record);

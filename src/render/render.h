@@ -36,7 +36,7 @@ int show_new(const struct show_options *options, struct show **ret);
 /* Does not flush.  Takes NULL. */
 void show_free(struct show *show);
 
-int show_record(struct show *show, const struct record *record);
+int show_record(struct show *show, const struct session_event *record);
 /* One line for people, to the progress or, when there is none, to nowhere. */
 int show_note(struct show *show, struct acp_str line);
 /* The turn is over: an open line is ended; quiet: the answer is written. */

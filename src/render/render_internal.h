@@ -77,7 +77,7 @@ uint64_t show_mark_changes(struct acp_tool_call_content_list content);
 /* A line of progress; longer ones are cut: the log has them whole. */
 void show_printf(struct show *show, const char *label, const char *format, ...) ACP_PRINTF(3, 4);
 void show_doing(struct show *show, const struct acp_session_update *update);
-void show_own(struct show *show, const struct record *record);
+void show_own(struct show *show, const struct session_event *record);
 void show_forget_tools(struct show *show);
 
 #endif

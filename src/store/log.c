@@ -1,7 +1,4 @@
-/*
- * The loop's side of a writer: numbers events, fills the buffer, and tells what the thread has
- * done.
- */
+/* The loop's side of a writer: numbers events, fills the buffer, and reports what is on disk. */
 #include "store/log.h"
 
 #include <stdio.h>
@@ -67,14 +64,25 @@ static int keep_change(struct request *request, const struct store_change *chang
 
 /* ---- The buffer ------------------------------------------------------------------------------ */
 
+/* Callbacks may add logs, at the front, but none is freed here. */
+static void tell_pressure(struct store_writer *w)
+{
+    for (struct store_log *log = w->logs; log; log = log->next) {
+        if (log->told_high == w->high || log->closing)
+            continue;
+        log->told_high = w->high;
+        if (log->handler->pressure)
+            log->handler->pressure(log, w->high, log->user);
+    }
+}
+
 static void take_pressure(struct store_writer *w, size_t waiting)
 {
     bool high = w->high ? waiting > w->low_water : waiting >= w->high_water;
     if (high == w->high)
         return;
     w->high = high;
-    if (w->handler.pressure)
-        w->handler.pressure(w, high, w->user);
+    tell_pressure(w);
 }
 
 /* Appends a record and wakes the thread if it waits. */
@@ -129,13 +137,15 @@ static void log_free(struct store_log *log)
     free(log);
 }
 
-static struct store_log *log_new(struct store_writer *w, struct acp_str id, void *user)
+static struct store_log *log_new(struct store_writer *w, struct acp_str id,
+                                 const struct store_log_handler *handler, void *user)
 {
     struct store_log *log = calloc(1, sizeof(*log));
     if (!log)
         return NULL;
     log->claim = (struct store_claim) STORE_NO_CLAIM;
     log->writer = w;
+    log->handler = handler;
     log->user = user;
     (void) snprintf(log->id, sizeof(log->id), "%.*s", (int) id.len, id.ptr);
     log->close = request_new(REQUEST_CLOSE, log);
@@ -156,8 +166,9 @@ static void enlist(struct store_log *log)
     w->logs = log;
 }
 
-int store_log_create(struct store_writer *w, const struct store_session *session, void *user,
-                     struct store_log **ret, struct acp_failure *failure)
+int store_log_create(struct store_writer *w, const struct store_session *session,
+                     const struct store_log_handler *handler, void *user, struct store_log **ret,
+                     struct acp_failure *failure)
 {
     char made[STORE_ID_SIZE];
     struct store_session row = *session;
@@ -169,7 +180,7 @@ int store_log_create(struct store_writer *w, const struct store_session *session
     if (w->closing || !store_is_id(row.id))
         return store_fail(failure, w->closing ? ACP_ERR_STATE : ACP_ERR_ARGUMENT,
                           w->closing ? "the log is closed" : "this is no id of a session");
-    struct store_log *log = log_new(w, row.id, user);
+    struct store_log *log = log_new(w, row.id, handler, user);
     struct request *request = log ? request_new(REQUEST_CREATE, log) : NULL;
     int err = request ? keep_session(request, &row) : ACP_ERR_NOMEM;
     if (!err) {
@@ -191,7 +202,7 @@ int store_log_create(struct store_writer *w, const struct store_session *session
     return 0;
 }
 
-/* One that is being closed here has written, or will have, all of its events before this one. */
+/* A log of the session that is still closing here has its events written before ours. */
 static bool inherit_claim(struct store_writer *w, struct acp_str id, struct store_claim *ret)
 {
     for (struct store_log *log = w->logs; log; log = log->next) {
@@ -204,7 +215,8 @@ static bool inherit_claim(struct store_writer *w, struct acp_str id, struct stor
     return false;
 }
 
-int store_log_open(struct store_writer *w, struct acp_str id, store_opened_fn *opened, void *user,
+int store_log_open(struct store_writer *w, struct acp_str id,
+                   const struct store_log_handler *handler, store_opened_fn *opened, void *user,
                    struct store_log **ret, struct acp_failure *failure)
 {
     if (w->closing)
@@ -213,7 +225,7 @@ int store_log_open(struct store_writer *w, struct acp_str id, store_opened_fn *o
     int err = inherit_claim(w, id, &claim) ? 0 : store_claim_take(&claim, w->path, id, failure);
     if (err)
         return err;
-    struct store_log *log = log_new(w, id, user);
+    struct store_log *log = log_new(w, id, handler, user);
     struct request *request = log ? request_new(REQUEST_OPEN, log) : NULL;
     if (!request) {
         store_claim_release(&claim);
@@ -277,7 +289,7 @@ void store_log_close(struct store_log *log)
     if (log->closing)
         return;
     log->closing = true;
-    /* Without memory for that it is let go with the writer. */
+    /* If there is no memory for that, it is released with the writer. */
     if (!log->writer->closing && push_request(log->writer, log->close) == 0)
         log->close = NULL;
 }
@@ -304,14 +316,14 @@ void *store_log_user(const struct store_log *log)
 
 /* ---- What the thread has done ---------------------------------------------------------------- */
 
-static void tell_durable(struct store_writer *w, struct store_log *log, uint64_t seq, bool kept)
+static void tell_durable(struct store_log *log, uint64_t seq, bool kept)
 {
     log->told = true;
     log->told_seq = seq;
     if (kept)
         log->told_kept_seq = seq;
-    if (w->handler.durable && !log->closing)
-        w->handler.durable(log, seq, kept, w->user);
+    if (log->handler->durable && !log->closing)
+        log->handler->durable(log, seq, kept, log->user);
 }
 
 static void tell_log(struct store_writer *w, struct store_log *log)
@@ -325,9 +337,9 @@ static void tell_log(struct store_writer *w, struct store_log *log)
     if (!passed)
         return;
     if (kept_seq > log->told_seq)
-        tell_durable(w, log, kept_seq, true);
+        tell_durable(log, kept_seq, true);
     if (passed_seq > log->told_seq || !log->told)
-        tell_durable(w, log, passed_seq, !failed);
+        tell_durable(log, passed_seq, !failed);
 }
 
 static void tell_opened(struct store_writer *w, struct request *request)
@@ -406,11 +418,15 @@ static void tell_failure(struct store_writer *w)
     uv_mutex_lock(&w->lock);
     w->known_failure = w->shared_failure;
     uv_mutex_unlock(&w->lock);
-    if (!w->known_failure.err || w->told_failure)
+    if (!w->known_failure.err)
         return;
-    w->told_failure = true;
-    if (w->handler.failed)
-        w->handler.failed(w, w->known_failure.message, w->user);
+    for (struct store_log *log = w->logs; log; log = log->next) {
+        if (log->told_failure || log->closing)
+            continue;
+        log->told_failure = true;
+        if (log->handler->failed)
+            log->handler->failed(log, w->known_failure.message, log->user);
+    }
 }
 
 static void on_results(uv_async_t *async)
@@ -435,6 +451,7 @@ static void on_results(uv_async_t *async)
         finish_request(w, request);
     }
     take_pressure(w, waiting + w->request_bytes);
+    tell_pressure(w); /* logs that were opened since */
 
     if (passed == w->pushed && !w->closing)
         uv_unref((uv_handle_t *) &w->async);
@@ -461,14 +478,11 @@ static int start(struct store_writer *w, uv_loop_t *loop)
 }
 
 int store_writer_new(uv_loop_t *loop, const struct store_writer_options *options,
-                     const struct store_writer_handler *handler, void *user,
                      struct store_writer **ret)
 {
     struct store_writer *w = calloc(1, sizeof(*w));
     if (!w)
         return ACP_ERR_NOMEM;
-    w->handler = *handler;
-    w->user = user;
     w->high_water = options->high_water ? options->high_water : HIGH_WATER;
     w->low_water = options->low_water ? options->low_water : w->high_water / 4;
     w->flags = options->flags;

@@ -1,17 +1,16 @@
 /*
- * log.h - the session log while a conversation runs: written from the loop without ever waiting.
+ * log.h - writes the session log from a loop, without blocking it.
  *
- * One writer for each process has a thread and a connection of its own.  Appending gives an event
- * its number at once; the thread writes what has come together in one transaction as soon as it is
- * free, and `durable` tells on the loop how far each session is kept.  Who shows an event only
- * then never shows what a crash can take back.
+ * A process has one writer, with a thread and a database connection of its own, however many
+ * sessions it serves.  Appending numbers an event and returns; the thread writes all events that
+ * are waiting in one transaction, and `durable` reports on the loop how far a session is on disk.
+ * A program that shows an event only then never shows what a crash can take back.
  *
- * When the log cannot be kept (no SQLite, a full disk, a folder that cannot be written, a database
- * that is none) `failed` says so once.  From then on everything works as before, and `durable` says
- * that nothing is kept.
+ * If the log cannot be kept (no SQLite, a full disk, a read-only folder, a file that is no
+ * database), `failed` says so once for each session.  After that everything works as before, except
+ * that `durable` reports the events as not kept.
  *
- * All functions belong to the loop's thread, and so do the callbacks.  A callback may call any of
- * them.
+ * Call all functions from the loop's thread; callbacks come there too, and may call any of them.
  */
 #ifndef SRC_STORE_LOG_H
 #define SRC_STORE_LOG_H
@@ -21,79 +20,80 @@
 #include "store/store.h"
 
 struct store_writer;
-struct store_log; /* one session, claimed for writing */
+struct store_log; /* one session, claimed for writing by this process */
 
 struct store_writer_options {
     const char *path;  /* copied */
     unsigned flags;    /* enum store_open_flags */
-    size_t high_water; /* bytes that wait to be written; 0: 8 MiB */
+    size_t high_water; /* bytes waiting to be written; 0: 8 MiB */
     size_t low_water;  /* 0: a quarter of the high mark */
     size_t max_bytes;  /* past this, appending is ACP_ERR_LIMIT; 0: 512 MiB */
 };
 
-struct store_writer_handler {
-    /*
-     * All events of the log up to this number are on disk (kept), or never will be.  Comes for the
-     * latest number, not for each; also once for a new session without events, with 0.
-     */
-    void (*durable)(struct store_log *log, uint64_t seq, bool kept, void *user);
-    /*
-     * More waits than the high mark (true): stop reading from the agent.  False: go on.  True may
-     * come out of store_log_append().
-     */
-    void (*pressure)(struct store_writer *writer, bool high, void *user);
-    /* Why nothing is kept from now on: one sentence, without a final stop.  Comes at most once. */
-    void (*failed)(struct store_writer *writer, const char *sentence, void *user);
-};
-
-/* Copies options and handler; the database is opened by the thread. */
+/* Copies the options.  The thread opens the database. */
 int store_writer_new(uv_loop_t *loop, const struct store_writer_options *options,
-                     const struct store_writer_handler *handler, void *user,
                      struct store_writer **ret);
 typedef void store_done_fn(void *user);
-/* Calls back when everything that was appended until now is kept, or given up. */
+/* Calls back once everything appended so far is durable, or known never to be. */
 int store_writer_flush(struct store_writer *writer, store_done_fn *done, void *user);
 /*
- * Writes what waits, lets go of all sessions and frees everything; done (may be NULL) is the last
- * callback.  The loop must run until then.
+ * Writes what is waiting, releases all sessions and frees everything; done (may be NULL) is the
+ * last callback.  The loop must run until then.
  */
 void store_writer_close(struct store_writer *writer, store_done_fn *done, void *user);
-/* Why nothing is kept, or NULL. */
+/* Why nothing is kept any more: a sentence without a full stop.  NULL while the log works. */
 const char *store_writer_failure(const struct store_writer *writer);
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-/*
- * A new session, claimed at once.  Of the row are used: id (absent: a new one is made), all texts,
- * created (0: now).  Copies everything.
- */
-int store_log_create(struct store_writer *writer, const struct store_session *session, void *user,
-                     struct store_log **ret, struct acp_failure *failure);
+/* What a session is told.  Callbacks may be NULL. */
+struct store_log_handler {
+    /*
+     * All events up to this number are on disk (kept), or never will be.  Reports the latest
+     * number, not each one; a new session without events is reported once, with 0.
+     */
+    void (*durable)(struct store_log *log, uint64_t seq, bool kept, void *user);
+    /*
+     * The writer has more waiting than its high mark (true): stop reading from the agent.  False:
+     * continue.  May be called out of store_log_append(), of any session.
+     */
+    void (*pressure)(struct store_log *log, bool high, void *user);
+    /* Nothing is kept from now on, and why.  Called at most once. */
+    void (*failed)(struct store_log *log, const char *sentence, void *user);
+};
 
 /*
- * An old session.  It is claimed at once; ACP_ERR_STATE names the process that has it already.
- * Then `opened` comes with its row, and from then on it can be appended to; with session NULL the
- * log is gone and the failure says why (no such session, or nothing is kept).  The row's texts hold
- * until opened returns.
+ * Creates a session and claims it.  Of the row are used: id (absent: a new one is made), all texts,
+ * created (0: now).  Copies everything but the handler, which must outlive the log.
+ */
+int store_log_create(struct store_writer *writer, const struct store_session *session,
+                     const struct store_log_handler *handler, void *user, struct store_log **ret,
+                     struct acp_failure *failure);
+
+/*
+ * Claims an existing session; ACP_ERR_STATE names the process that has it.  `opened` is called with
+ * its row, and from then on it can be appended to.  If session is NULL, the log is gone and the
+ * failure says why (no such session, or nothing is kept).  The row's texts are valid until opened
+ * returns.
  */
 typedef void store_opened_fn(struct store_log *log, const struct store_session *session,
                              const struct acp_failure *failure, void *user);
-int store_log_open(struct store_writer *writer, struct acp_str id, store_opened_fn *opened,
-                   void *user, struct store_log **ret, struct acp_failure *failure);
+int store_log_open(struct store_writer *writer, struct acp_str id,
+                   const struct store_log_handler *handler, store_opened_fn *opened, void *user,
+                   struct store_log **ret, struct acp_failure *failure);
 
 /*
- * Gives the event its number.  time is what the event is shown with, so that it reads the same when
- * it is replayed: milliseconds since 1970.  The kind and the body are copied.  ACP_ERR_LIMIT,
- * ACP_ERR_NOMEM, ACP_ERR_ARGUMENT (the kind), ACP_ERR_STATE (not opened yet).  A "stop" makes the
- * turn searchable.
+ * Numbers the event.  time is shown with the event, now and when it is replayed: milliseconds since
+ * 1970.  Copies kind and body.  ACP_ERR_LIMIT, ACP_ERR_NOMEM, ACP_ERR_ARGUMENT (the kind),
+ * ACP_ERR_STATE (not opened yet).  The kind "stop" ends a turn, which is then indexed for search.
  */
 int store_log_append(struct store_log *log, uint64_t turn, int64_t time, struct acp_str kind,
                      struct acp_raw body, uint64_t *ret_seq);
 /* Changes the row, in order with the events.  Copies everything. */
 int store_log_change(struct store_log *log, const struct store_change *change);
 /*
- * Lets go of the session when all of it is kept.  The log is not to be used any more, and no
- * callback names it again.
+ * Releases the session once all its events are durable.  The log must not be used any more, and no
+ * callback is called for it again.
  */
 void store_log_close(struct store_log *log);
 

@@ -60,14 +60,17 @@ struct store_log {
     struct store_log *next;
     struct store_log **link;
     struct store_claim claim;
-    struct request *close; /* made in advance: letting go cannot fail */
+    struct request *close; /* made in advance, so that closing cannot fail */
+    const struct store_log_handler *handler;
     void *user;
     char id[80];
     uint64_t last_seq;
     uint64_t told_seq;
     uint64_t told_kept_seq;
     bool ready; /* can be appended to */
-    bool told;  /* durable has come at least once */
+    bool told;  /* durable has been called at least once */
+    bool told_high;
+    bool told_failure;
     bool closing;
 
     /* Under the writer's lock. */
@@ -91,8 +94,6 @@ struct store_writer {
     /* The loop's. */
     uv_async_t async;
     uv_thread_t thread;
-    struct store_writer_handler handler;
-    void *user;
     size_t high_water;
     size_t low_water;
     struct store_log *logs;
@@ -100,7 +101,6 @@ struct store_writer {
     size_t request_bytes; /* of requests that are not finished: they press like events do */
     bool high;
     bool closing;
-    bool told_failure;
     struct acp_failure known_failure;
     store_done_fn *closed;
     void *closed_user;

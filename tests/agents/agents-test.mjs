@@ -83,7 +83,7 @@ await agentCase("a tool call that is permitted writes a file", async (acp) => {
       ofKind(records, "permission").map(({ body }) => body.verdict),
       ["allow"],
     );
-  assert.notEqual(ofKind(records, "tool").length, 0);
+  assert.notEqual(ofKind(records, "tool_call").length, 0);
   assert.equal(ofKind(records, "stop")[0].body.stopReason, "end_turn");
   await acp.nothingRuns();
 });

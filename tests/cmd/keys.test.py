@@ -325,7 +325,7 @@ def a_stored_key_is_in_its_file_alone(user):
         assert word in out, (word, out)
     os.chmod(file, 0o644)
     out, err = user.run("doctor", "--no-start", status=None, **without)
-    assert "can be read by others" in err and "provider anthropic" not in out, (out, err)
+    assert "is readable by others" in err and "provider anthropic" not in out, (out, err)
     user.run("agent", "logout", "anthropic")
     assert not os.path.exists(file)
     user.check_nothing_left()

@@ -18,11 +18,11 @@ def answer_question(place, option):
     """What the agent is told when a visitor answers its question with that option."""
     with Owner(place, "unknown_kind", ["--v2"]) as owner:
         visitor = owner.visit()
-        number = visitor.send("owner/prompt", body={"prompt": [{"type": "text", "text": "go"}]},
+        number = visitor.send("daemon/prompt", body={"prompt": [{"type": "text", "text": "go"}]},
                               approve="ask", ask=True, wait=True)
         while True:
             message = json.loads(visitor.lines.readline())
-            if message.get("method") == "owner/ask":
+            if message.get("method") == "daemon/question":
                 visitor.socket.sendall(json.dumps({
                     "jsonrpc": "2.0", "id": message["id"],
                     "result": {"option": option}}).encode() + b"\n")

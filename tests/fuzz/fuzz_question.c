@@ -27,7 +27,7 @@ static void check_text(struct acp_str text)
     }
 }
 
-static void check_reply(const struct talk_question *question, struct acp_str line)
+static void check_reply(const struct permission_question *question, struct acp_str line)
 {
     struct question_choices choices;
     size_t index = QUESTION_MAX_OPTIONS;
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *) data;
     const char *end = size ? memchr(text, '\n', size) : NULL;
-    struct talk_question question;
+    struct permission_question question;
     struct acp_arena arena;
     struct acp_buf out;
     if (!end)
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = (size_t) (end - text);
     acp_arena_init(&arena, 0);
     acp_buf_init(&out, QUESTION_TEXT_MAX);
-    if (wire_read_question(acp_raw_n(end + 1, size - n - 1), &arena, &question) == 0) {
+    if (daemon_read_question(acp_raw_n(end + 1, size - n - 1), &arena, &question) == 0) {
         int err = question_write(&question, &out);
         CHECK(err == (question_complaint(&question) ? ACP_ERR_LIMIT : 0));
         check_text(acp_buf_view(&out));

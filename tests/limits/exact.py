@@ -44,16 +44,16 @@ exact("CLIENT_MAX_ID", lambda n: ["session_id", n], failed("larger than the limi
 exact("CLIENT_MAX_INITIALIZE", lambda n: ["initialize", n], failed("larger than the limit"))
 exact("CLIENT_MAX_SETTINGS", lambda n: ["settings", 1, n], said("sent more than is kept"))
 exact("CLIENT_MAX_EARLY", lambda n: ["early", 1, n - EARLY_HEAD], said("sent more than is kept"))
-exact("TALK_MAX_QUESTIONS", lambda n: ["questions", n, 1],
+exact("CONVERSATION_MAX_QUESTIONS", lambda n: ["questions", n, 1],
       refusals("too many permission requests"), terminal=True, flags=ASK)
-exact("TALK_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("tool calls in one turn"))
-exact("TALK_MAX_TOOL_ID", lambda n: ["tools", 1, n, 1], said("tool calls in one turn"))
+exact("CONVERSATION_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("tool calls in one turn"))
+exact("CONVERSATION_MAX_TOOL_ID", lambda n: ["tools", 1, n, 1], said("tool calls in one turn"))
 exact("SHOW_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("some are shown without their titles"),
       flags=("--approve-all", "--verbose"))
 exact("SHOW_MAX_ID", lambda n: ["tools", 1, n, 1], said("some are shown without their titles"),
       flags=("--approve-all", "--verbose"))
-exact("TALK_MAX_REASON", lambda n: ["reason", n],
-      lambda got: f"{'r' * LIMIT['TALK_MAX_REASON']}...\n" in got.err)
+exact("CONVERSATION_MAX_REASON", lambda n: ["reason", n],
+      lambda got: f"{'r' * LIMIT['CONVERSATION_MAX_REASON']}...\n" in got.err)
 exact("WORKSPACE_MAX_PENDING", lambda n: ["writes", n, 200],
       refusals("too many requests wait for the user"), terminal=True, flags=ASK)
 exact("WORKSPACE_MAX_PENDING_BYTES", lambda n: ["writes", 1, n],
@@ -63,7 +63,7 @@ exact("DEFAULT_PER_SESSION", lambda n: ["terminals", n, 100, "1"], refusals("ter
 
 exact("MAX_WAITS", lambda n: ["waits", n], refusals("limit"))
 exact("ACP_FILES_MAX_BYTES", lambda n: ["file", n], refusals("are the most"))
-exact("TALK_MAX_NOISE", lambda n: ["noise", 1, n], said("1 more time"))
+exact("CONVERSATION_MAX_NOISE", lambda n: ["noise", 1, n], said("1 more time"))
 exact("ACP_ACTION_MAX_PATHS", lambda n: ["paths", n],
       lambda got: got.answers != [{"outcome": {"outcome": "selected", "optionId": "yes"}}])
 exact("ACP_WIRE_DEFAULT_MAX", lambda n: ["message", n], said("larger than we take"),
@@ -72,18 +72,18 @@ exact("ACP_WIRE_DEFAULT_MAX", lambda n: ["message", n], said("larger than we tak
 
 def question_bytes(place):
     """A question has its title twice, beside structs whose size is not known here."""
-    size = LIMIT["TALK_MAX_QUESTION_BYTES"] // 2
+    size = LIMIT["CONVERSATION_MAX_QUESTION_BYTES"] // 2
     got = attack(place, "questions", 1, size - 1000, terminal=True, flags=ASK)
     assert not got.errors(), got
     got = attack(place, "questions", 1, size, terminal=True, flags=ASK)
     assert refusals("too many permission requests")(got) and "are refused" in got.err, got
 
 
-register("TALK_MAX_QUESTION_BYTES exactly and one more", question_bytes)
+register("CONVERSATION_MAX_QUESTION_BYTES exactly and one more", question_bytes)
 
 
 def title_of_session(place):
-    most = LIMIT["TALK_MAX_TITLE"]
+    most = LIMIT["CONVERSATION_MAX_TITLE"]
     # Two bytes a character, three the mark.
     for size, kept in ((most, most), (most + 1, most), (most + 2, most - 1)):
         got = attack(place, "titles", 1, size)
@@ -94,7 +94,7 @@ def title_of_session(place):
         assert title.endswith("…") == (size > most), title[-10:]
 
 
-register("TALK_MAX_TITLE cuts between characters", title_of_session)
+register("CONVERSATION_MAX_TITLE cuts between characters", title_of_session)
 
 
 def answer(place):
@@ -168,7 +168,7 @@ def command(client, words):
 
 
 def names(place):
-    most = LIMIT["CODER_MAX_NAME"]
+    most = LIMIT["AGENT_MAX_NAME"]
     for over in (0, 1):
         with Client(place) as client:
             told = command(client, "/title " + "t" * (most + over))
@@ -179,7 +179,7 @@ def names(place):
             assert ("has at most" if over else "there is no model") in told, told
 
 
-register("CODER_MAX_NAME exactly and one more", names)
+register("AGENT_MAX_NAME exactly and one more", names)
 
 
 def command_file(place):
@@ -305,12 +305,12 @@ def exact_owner(name, send):
     """send(visitor, n) sends n things; the last answer of n + 1 is an error, and no other is one."""
     def run(place):
         # The command has a default of its own for the queue.
-        place.write(".config/acp/config.json", json.dumps({"queue": LIMIT["OWNER_MAX_WAITING"]}))
+        place.write(".config/acp/config.json", json.dumps({"queue": LIMIT["DAEMON_MAX_WAITING"]}))
         for over in (0, 1):
             with Owner(place) as owner:
                 visitor = owner.visit()
                 numbers = send(visitor, LIMIT[name] + over)
-                answers = visitor.answers(visitor.send("owner/status"))
+                answers = visitor.answers(visitor.send("daemon/status"))
                 errors = [at for at in numbers if "error" in answers.get(at, {})]
                 assert errors == numbers[-1:] * over, (over, errors, answers)
             os.unlink(place.path("report"))
@@ -324,29 +324,29 @@ def four_prompts(visitor, size):
     return [visitor.prompt("p" * (n - rest)) for n in (part, part, part, size - 3 * part)]
 
 
-exact_owner("OWNER_MAX_WAITING", lambda visitor, n: [visitor.prompt("hi") for _ in range(n)])
-exact_owner("OWNER_MAX_WAITING_BYTES", four_prompts)
-exact_owner("OWNER_MAX_SETTINGS", lambda visitor, n: [
-    visitor.send("owner/set", name="o", value="false") for _ in range(n)])
+exact_owner("DAEMON_MAX_WAITING", lambda visitor, n: [visitor.prompt("hi") for _ in range(n)])
+exact_owner("DAEMON_MAX_WAITING_BYTES", four_prompts)
+exact_owner("DAEMON_MAX_SETTINGS", lambda visitor, n: [
+    visitor.send("daemon/set", name="o", value="false") for _ in range(n)])
 
 
-exact_owner("OWNER_MAX_SETTING_BYTES", lambda visitor, n: [
-    visitor.send("owner/set", name="o", value="v" * (n - 1))])
+exact_owner("DAEMON_MAX_SETTING_BYTES", lambda visitor, n: [
+    visitor.send("daemon/set", name="o", value="v" * (n - 1))])
 
 
 def visitors(place):
     with Owner(place) as owner:
-        here = [owner.first] + [owner.visit() for _ in range(LIMIT["OWNER_MAX_VISITORS"] - 1)]
-        assert all("result" in visitor.call("owner/status") for visitor in here)
+        here = [owner.first] + [owner.visit() for _ in range(LIMIT["DAEMON_MAX_CLIENTS"] - 1)]
+        assert all("result" in visitor.call("daemon/status") for visitor in here)
         try:
-            owner.visit().call("owner/status")
+            owner.visit().call("daemon/status")
             assert False, "one more was let in"
         except (EOFError, ConnectionError):
             pass
-        assert "result" in here[-1].call("owner/status")
+        assert "result" in here[-1].call("daemon/status")
 
 
-register("OWNER_MAX_VISITORS exactly and one more", visitors)
+register("DAEMON_MAX_CLIENTS exactly and one more", visitors)
 
 
 def messages_together(place):
@@ -354,17 +354,17 @@ def messages_together(place):
     The room for messages is shared: each connection has half of what is left.  How much that is
     depends on whether an earlier one has been seen to leave, so this is not tried exactly.
     """
-    sizes = (LIMIT["OWNER_MIN_MESSAGE"], LIMIT["OWNER_MAX_INPUT"] // 2)
+    sizes = (LIMIT["DAEMON_MIN_MESSAGE"], LIMIT["DAEMON_MAX_INPUT"] // 2)
     for over, size in enumerate(sizes):
         with Owner(place) as owner:
             here = [owner.visit() for _ in range(2)]
-            assert all("result" in visitor.call("owner/status") for visitor in here)
-            line = b'{"jsonrpc":"2.0","id":"x","method":"owner/status","params":{}'
+            assert all("result" in visitor.call("daemon/status") for visitor in here)
+            line = b'{"jsonrpc":"2.0","id":"x","method":"daemon/status","params":{}'
             here[1].socket.sendall(line + b" " * (size - len(line) - 1) + b"}\n")
             answer = json.loads(here[1].lines.readline())
             assert ("error" in answer) == bool(over), (over, answer)
-            assert "result" in here[1].call("owner/status")
+            assert "result" in here[1].call("daemon/status")
         os.unlink(place.path("report"))
 
 
-register("OWNER_MAX_INPUT is shared", messages_together)
+register("DAEMON_MAX_INPUT is shared", messages_together)

@@ -56,7 +56,7 @@ def slow_visitor(place):
         slow.prompt("go", wait=True)
         for _ in range(300):
             other = owner.visit()
-            other.call("owner/status")
+            other.call("daemon/status")
             other.leave()
         peak = peak_of(owner.pid)
         assert peak <= (16 << 10) + ROOM, peak >> 10

@@ -46,7 +46,7 @@ class Visitor:
         return self.answers(number)[number]
 
     def prompt(self, text, wait=False):
-        return self.send("owner/prompt", body={"prompt": [{"type": "text", "text": text}]},
+        return self.send("daemon/prompt", body={"prompt": [{"type": "text", "text": text}]},
                          approve="ask", ask=False, wait=wait)
 
     def leave(self):
@@ -66,9 +66,9 @@ class Owner:
                        timeout=30, stdin=subprocess.DEVNULL, capture_output=True)
         self.path = glob.glob(place.path("acp/*.sock"))[0]
         self.first = Visitor(self.path)
-        self.pid = self.first.call("owner/status")["result"]["pid"]
+        self.pid = self.first.call("daemon/status")["result"]["pid"]
         while not os.path.exists(place.path("report")):  # the agent has the prompt
-            self.first.call("owner/status")
+            self.first.call("daemon/status")
 
     def visit(self):
         return Visitor(self.path)
@@ -79,7 +79,7 @@ class Owner:
     def __exit__(self, *_):
         ended = select.poll()
         ended.register(os.pidfd_open(self.pid), select.POLLIN)
-        self.first.send("owner/stop")
+        self.first.send("daemon/stop")
         if not ended.poll(20000):
             os.kill(self.pid, signal.SIGKILL)
             assert False, "the owner did not end"

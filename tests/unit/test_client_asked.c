@@ -15,17 +15,17 @@ static const char *session_capability(unsigned version)
 }
 
 /* A session, and in version 2 a turn that works. */
-static struct talk *begin(unsigned version)
+static struct conversation *begin(unsigned version)
 {
-    struct talk *t = talk_begin(version, session_capability(version));
-    talk_open(t, "{\"sessionId\":\"s\"}");
+    struct conversation *t = conversation_begin(version, session_capability(version));
+    conversation_open(t, "{\"sessionId\":\"s\"}");
     expect_log(t, "opened well\n");
     return t;
 }
 
-static void begin_turn(struct talk *t)
+static void begin_turn(struct conversation *t)
 {
-    talk_prompt(t);
+    conversation_prompt(t);
     if (t->options.versions & ACP_V2) {
         answer(t, "{\"messageId\":\"m\"}");
         update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"running\"}");
@@ -35,7 +35,7 @@ static void begin_turn(struct talk *t)
     acp_buf_clear(&t->said);
 }
 
-static void ask(struct talk *t, const char *session, int id, const char *more)
+static void ask(struct conversation *t, const char *session, int id, const char *more)
 {
     tell(t,
          "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"session/request_permission\",\"params\":{"
@@ -54,7 +54,7 @@ static void v1_cancel_03_a_cancelled_turn_settles_all_its_questions(void **state
 {
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = begin(version);
+        struct conversation *t = begin(version);
         begin_turn(t);
         ask(t, "s", 101, "");
         ask(t, "s", 102, "");
@@ -80,7 +80,7 @@ static void v1_cancel_03_a_cancelled_turn_settles_all_its_questions(void **state
         ask(t, "s", 103, "");
         expect_log(t, "");
         expect_said(t, "\"id\":103,\"result\":{\"outcome\":{\"outcome\":\"cancelled\"}}");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -90,7 +90,7 @@ static void questions_of_many_sessions_are_kept_apart(void **state)
     enum { MANY = 50 };
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     acp_call calls[MANY];
-    struct talk *t = talk_begin(ACP_V1, session_capability(ACP_V1));
+    struct conversation *t = conversation_begin(ACP_V1, session_capability(ACP_V1));
     char text[120];
     (void) state;
     for (int i = 0; i < MANY; i++) {
@@ -114,13 +114,13 @@ static void questions_of_many_sessions_are_kept_apart(void **state)
         expect_said(t, text);
         assert_int_equal(acp_client_cancel_permission(t->client, calls[at]), ACP_ERR_UNKNOWN);
     }
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* An agent asks without end, and nobody answers. */
 static void questions_have_a_limit_and_a_refusal_makes_room(void **state)
 {
-    struct talk *t = begin(ACP_V1);
+    struct conversation *t = begin(ACP_V1);
     (void) state;
     for (int i = 0; i < CLIENT_MAX_QUESTIONS; i++)
         ask(t, "s", i, "");
@@ -141,10 +141,10 @@ static void questions_have_a_limit_and_a_refusal_makes_room(void **state)
     expect_said(t, NULL);
     ask(t, "s", CLIENT_MAX_QUESTIONS + 2, "");
     expect_said(t, "Too many permission requests are open");
-    talk_free(t);
+    conversation_free(t);
 }
 
-static int tell_cancellable(struct talk *t, const char *id)
+static int tell_cancellable(struct conversation *t, const char *id)
 {
     char text[2000];
     (void) snprintf(text, sizeof(text),
@@ -157,7 +157,7 @@ static int tell_cancellable(struct talk *t, const char *id)
 
 static void what_can_be_cancelled_has_a_limit(void **state)
 {
-    struct talk *t = begin(ACP_V2);
+    struct conversation *t = begin(ACP_V2);
     char id[CLIENT_MAX_ID + 2];
     (void) state;
     memset(id, 'i', sizeof(id));
@@ -175,12 +175,12 @@ static void what_can_be_cancelled_has_a_limit(void **state)
            "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"1\","
            "\"status\":\"completed\"}");
     assert_int_equal(tell_cancellable(t, "one more"), 0);
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void v2_perm_04_a_subject_of_no_known_kind_is_shown_as_it_is(void **state)
 {
-    struct talk *t = begin(ACP_V2);
+    struct conversation *t = begin(ACP_V2);
     (void) state;
     ask(t, "s", 1,
         ",\"subject\":{\"type\":\"_door\",\"door\":7},\"_meta\":{\"traceparent\":\"00\"}");
@@ -188,24 +188,24 @@ static void v2_perm_04_a_subject_of_no_known_kind_is_shown_as_it_is(void **state
                   "meta {\"traceparent\":\"00\"}\n");
     assert_int_equal(acp_client_select_permission(t->client, t->call, acp_str_from("y")), 0);
     expect_said(t, "\"optionId\":\"y\"");
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void a_question_about_no_session_is_refused(void **state)
 {
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = begin(version);
+        struct conversation *t = begin(version);
         ask(t, "other", 1, "");
         expect_log(t, "");
         expect_said(t, "\"id\":1,\"error\":{\"code\":-32002");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
 /* ---- Services -------------------------------------------------------------------------------- */
 
-static void elicit(struct talk *t, const char *mode)
+static void elicit(struct conversation *t, const char *mode)
 {
     tell(t,
          "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"elicitation/create\",\"params\":{"
@@ -222,9 +222,9 @@ static void v1_elic_03_only_the_way_of_asking_that_was_offered(void **state)
         for (int forms = 0; forms < 2; forms++) {
             struct acp_client_options options = {
                 .versions = version, .forms = forms, .urls = !forms};
-            struct talk *t = talk_with(&options);
-            talk_start(t, session_capability(version));
-            talk_open(t, "{\"sessionId\":\"s\"}");
+            struct conversation *t = conversation_with(&options);
+            conversation_start(t, session_capability(version));
+            conversation_open(t, "{\"sessionId\":\"s\"}");
             expect_log(t, "opened well\n");
             elicit(t, forms ? "url" : "form");
             expect_log(t, "");
@@ -235,7 +235,7 @@ static void v1_elic_03_only_the_way_of_asking_that_was_offered(void **state)
             expect_said(t, "\"id\":9,\"error\":{\"code\":-32602");
             elicit(t, forms ? "form" : "url");
             expect_log(t, "asked elicitation/create in a session\n");
-            talk_free(t);
+            conversation_free(t);
         }
     }
 }
@@ -244,7 +244,7 @@ static void v1_elic_03_only_the_way_of_asking_that_was_offered(void **state)
 
 static void v2_state_09_an_unknown_state_is_busy(void **state)
 {
-    struct talk *t = begin(ACP_V2);
+    struct conversation *t = begin(ACP_V2);
     (void) state;
     begin_turn(t);
     update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"_dreaming\"}");
@@ -257,18 +257,18 @@ static void v2_state_09_an_unknown_state_is_busy(void **state)
     /* Also where nothing is at work. */
     update(t, "s", "{\"sessionUpdate\":\"state_update\",\"state\":\"resting\"}");
     expect_log(t, "[running]\n");
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void v1_tool_07_a_change_of_an_unseen_call_is_shown(void **state)
 {
-    struct talk *t = begin(ACP_V1);
+    struct conversation *t = begin(ACP_V1);
     (void) state;
     update(t, "s",
            "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"never-seen\","
            "\"status\":\"completed\"}");
     expect_log(t, "tool never-seen\n");
-    talk_free(t);
+    conversation_free(t);
 }
 
 #define CHUNK                                                                                      \
@@ -295,7 +295,7 @@ static void com_ext_07_the_meta_beside_an_update_reaches_the_program(void **stat
               "\"modeId\":\"x\"},\"_meta\":{}}"),
          "mode x meta {}\n"},
     };
-    struct talk *t = begin(ACP_V1);
+    struct conversation *t = begin(ACP_V1);
     (void) state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         tell(t, "%s", rows[i].line);
@@ -310,12 +310,12 @@ static void com_ext_07_the_meta_beside_an_update_reaches_the_program(void **stat
     tell(t, NOTE("{\"sessionId\":\"later\",\"update\":" CHUNK "}"));
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"sessionId\":\"later\"}}", id);
     expect_log(t, "opened well\nchunk hi meta {\"a\":1}\nchunk hi\n");
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* ---- Opening again --------------------------------------------------------------------------- */
 
-static int open_old(struct talk *t, const char *id, bool load)
+static int open_old(struct conversation *t, const char *id, bool load)
 {
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     return (load ? acp_client_load_session : acp_client_resume_session)(t->client, acp_str_from(id),
@@ -327,7 +327,7 @@ static void a_session_that_is_open_outlives_a_refused_load(void **state)
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
         for (int load = 0; load < 2; load++) {
-            struct talk *t = begin(version);
+            struct conversation *t = begin(version);
             struct acp_client_session *session = t->session;
             begin_turn(t);
             ask(t, "s", 5, "");
@@ -351,7 +351,7 @@ static void a_session_that_is_open_outlives_a_refused_load(void **state)
             refuse(t, -32002);
             expect_log(t, "ended y\nopened REMOTE\n");
             assert_null(acp_client_find_session(t->client, acp_str_from("y")));
-            talk_free(t);
+            conversation_free(t);
         }
     }
 }
@@ -362,7 +362,7 @@ static void v1_prompt_01_no_prompt_before_the_session_is_open(void **state)
     (void) state;
     acp_content_block_init_text(&block, acp_str_from("go"));
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version, session_capability(version));
+        struct conversation *t = conversation_begin(version, session_capability(version));
         assert_int_equal(open_old(t, "old", true), 0);
         struct acp_client_session *session =
             acp_client_find_session(t->client, acp_str_from("old"));
@@ -370,7 +370,7 @@ static void v1_prompt_01_no_prompt_before_the_session_is_open(void **state)
         assert_true(acp_str_is(acp_client_error_text(t->client), "the session is not open"));
         answer(t, "{}");
         assert_int_equal(acp_client_prompt(session, &block, 1, on_turn_end, t), 0);
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -378,7 +378,7 @@ static void v1_life_05_null_is_an_answer_that_says_nothing(void **state)
 {
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version, session_capability(version));
+        struct conversation *t = conversation_begin(version, session_capability(version));
         assert_int_equal(open_old(t, "old", true), 0);
         answer(t, "null");
         expect_log(t, "opened well\n");
@@ -390,7 +390,7 @@ static void v1_life_05_null_is_an_answer_that_says_nothing(void **state)
         assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
         answer(t, "null");
         expect_log(t, "opened MALFORMED\n");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 

@@ -17,20 +17,20 @@ static const char *unstable(unsigned version)
     return version & ACP_V2 ? UNSTABLE_V2 : UNSTABLE_V1;
 }
 
-static int request(struct talk *t, const char *method, const char *json)
+static int request(struct conversation *t, const char *method, const char *json)
 {
     struct acp_raw params = acp_raw_from(json);
     return acp_client_request(t->client, acp_str_from(method), ACP_TYPE_ANY, &params, ACP_TYPE_ANY,
                               on_done, t);
 }
 
-static int notify(struct talk *t, const char *method, const char *json)
+static int notify(struct conversation *t, const char *method, const char *json)
 {
     struct acp_raw params = acp_raw_from(json);
     return acp_client_notify(t->client, acp_str_from(method), ACP_TYPE_ANY, &params);
 }
 
-static bool why_has(struct talk *t, const char *word)
+static bool why_has(struct conversation *t, const char *word)
 {
     return strstr(acp_client_error_text(t->client).ptr, word) != NULL;
 }
@@ -88,7 +88,7 @@ static void nothing_is_requested_that_the_agent_does_not_offer(void **state)
     };
     (void) state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct talk *t = talk_begin(rows[i].version, rows[i].capabilities);
+        struct conversation *t = conversation_begin(rows[i].version, rows[i].capabilities);
         int err = request(t, rows[i].method, "{}");
         CHECK_ROW(err == (rows[i].why ? ACP_ERR_STATE : 0), i, "%d %s", err, rows[i].method);
         if (rows[i].why) {
@@ -97,24 +97,24 @@ static void nothing_is_requested_that_the_agent_does_not_offer(void **state)
         } else {
             expect_said(t, rows[i].method);
         }
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
 static void nothing_is_requested_before_initialize(void **state)
 {
-    struct talk *t = talk_new(ACP_V1);
+    struct conversation *t = conversation_new(ACP_V1);
     (void) state;
     assert_int_equal(request(t, "_own", "{}"), ACP_ERR_STATE);
     assert_int_equal(notify(t, "_own", "{}"), ACP_ERR_STATE);
     assert_true(why_has(t, "initialize has not been answered"));
     expect_said(t, NULL);
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void notifications_are_sent_under_the_same_conditions(void **state)
 {
-    struct talk *t = talk_begin(ACP_V1 | ACP_UNSTABLE, UNSTABLE_V1);
+    struct conversation *t = conversation_begin(ACP_V1 | ACP_UNSTABLE, UNSTABLE_V1);
     const char *mcp = "{\"serverId\":\"s\",\"requestId\":\"1\",\"method\":\"m\"}";
     (void) state;
     assert_int_equal(notify(t, "_own/note", "{\"a\":1}"), 0);
@@ -126,10 +126,10 @@ static void notifications_are_sent_under_the_same_conditions(void **state)
     assert_int_equal(notify(t, "session/archive", "{}"), ACP_ERR_STATE);
     assert_true(why_has(t, "is a request"));
     expect_said(t, NULL);
-    talk_free(t);
-    t = talk_begin(ACP_V1, UNSTABLE_V1);
+    conversation_free(t);
+    t = conversation_begin(ACP_V1, UNSTABLE_V1);
     assert_int_equal(notify(t, "mcp/message", mcp), ACP_ERR_STATE);
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void keep_raw(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -141,7 +141,7 @@ static void keep_raw(struct acp_client *client, const struct acp_outcome *outcom
 
 static void the_result_of_a_method_of_ones_own_is_shown_raw(void **state)
 {
-    struct talk *t = talk_begin(ACP_V1, "{}");
+    struct conversation *t = conversation_begin(ACP_V1, "{}");
     struct acp_raw params = acp_raw_from("{}");
     (void) state;
     assert_int_equal(acp_client_request(t->client, acp_str_from("_own"), ACP_TYPE_ANY, &params,
@@ -149,7 +149,7 @@ static void the_result_of_a_method_of_ones_own_is_shown_raw(void **state)
                      0);
     answer(t, "[1,{\"a\":null}]");
     expect_log(t, "got [1,{\"a\":null}]\n");
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* ---- What is unstable, typed ----------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static void unstable_requests_have_their_types(void **state)
     struct acp_list_providers_request list = {0};
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version | ACP_UNSTABLE, unstable(version));
+        struct conversation *t = conversation_begin(version | ACP_UNSTABLE, unstable(version));
         acp_set_session_title_request_init(&title, acp_str_from("s"), acp_str_from("A talk"));
         assert_int_equal(acp_client_request(t->client, acp_str_from("session/set_title"),
                                             ACP_TYPE_SET_SESSION_TITLE_REQUEST, &title,
@@ -188,7 +188,7 @@ static void unstable_requests_have_their_types(void **state)
                          0);
         answer(t, "{\"providers\":[]}");
         expect_log(t, "title A Talk\nproviders 0\n");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -197,8 +197,8 @@ static void a_fork_is_a_session_of_its_own(void **state)
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version | ACP_UNSTABLE, unstable(version));
-        talk_open(t, "{\"sessionId\":\"old\"}");
+        struct conversation *t = conversation_begin(version | ACP_UNSTABLE, unstable(version));
+        conversation_open(t, "{\"sessionId\":\"old\"}");
         struct acp_client_session *old = t->session;
         assert_int_equal(
             acp_client_fork_session(t->client, acp_str_from("old"), &place, on_opened, t), 0);
@@ -212,14 +212,14 @@ static void a_fork_is_a_session_of_its_own(void **state)
         assert_true(t->session != old);
         assert_true(acp_str_is(acp_client_session_id(t->session), "new"));
         assert_ptr_equal(acp_client_find_session(t->client, acp_str_from("old")), old);
-        talk_prompt(t);
+        conversation_prompt(t);
         expect_said(t, "\"sessionId\":\"new\"");
-        talk_free(t);
-        t = talk_begin(version, unstable(version));
+        conversation_free(t);
+        t = conversation_begin(version, unstable(version));
         assert_int_equal(
             acp_client_fork_session(t->client, acp_str_from("old"), &place, on_opened, t),
             ACP_ERR_STATE);
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -235,7 +235,7 @@ static void servers_in_the_client_are_asked_by_the_agent(void **state)
     server.acp.server_id = acp_str_from("mine");
     result.result.result = acp_raw_from("{\"tools\":[]}");
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version | ACP_UNSTABLE, unstable(version));
+        struct conversation *t = conversation_begin(version | ACP_UNSTABLE, unstable(version));
         tell(t, "%s", ask); /* before there is one */
         expect_said(t, "-32601");
         assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
@@ -246,16 +246,17 @@ static void servers_in_the_client_are_asked_by_the_agent(void **state)
         assert_int_equal(
             acp_client_respond(t->client, t->call, ACP_TYPE_MESSAGE_MCP_RESPONSE, &result), 0);
         expect_said(t, "\"result\":{\"result\":{\"tools\":[]}}");
-        talk_free(t);
+        conversation_free(t);
         /* An agent that cannot, and a client that does not want to. */
-        t = talk_begin(version | ACP_UNSTABLE, version == ACP_V2 ? "{\"session\":{}}" : "{}");
+        t = conversation_begin(version | ACP_UNSTABLE,
+                               version == ACP_V2 ? "{\"session\":{}}" : "{}");
         assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), ACP_ERR_STATE);
-        talk_free(t);
-        t = talk_begin(version, unstable(version));
+        conversation_free(t);
+        t = conversation_begin(version, unstable(version));
         assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), ACP_ERR_STATE);
         tell(t, "%s", ask);
         expect_said(t, "-32601");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -265,23 +266,23 @@ static void a_system_prompt_goes_only_where_it_is_taken(void **state)
     struct acp_system_prompt prompt = {.mode = {.is = ACP_SYSTEM_PROMPT_MODE_APPEND},
                                        .content = {&block, 1}};
     struct acp_session_params place = {.cwd = acp_str_from("/w"), .system_prompt = &prompt};
-    struct talk *t = talk_begin(ACP_V1 | ACP_UNSTABLE, UNSTABLE_V1);
+    struct conversation *t = conversation_begin(ACP_V1 | ACP_UNSTABLE, UNSTABLE_V1);
     (void) state;
     acp_content_block_init_text(&block, acp_str_from("Be brief."));
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
     expect_said(t, "\"systemPrompt\":{\"mode\":\"append\"");
     prompt.mode.is = ACP_SYSTEM_PROMPT_MODE_OVERRIDE;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), ACP_ERR_STATE);
-    talk_free(t);
-    t = talk_begin(ACP_V1, UNSTABLE_V1);
+    conversation_free(t);
+    t = conversation_begin(ACP_V1, UNSTABLE_V1);
     prompt.mode.is = ACP_SYSTEM_PROMPT_MODE_APPEND;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), ACP_ERR_STATE);
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static int open_with(struct talk *t, const struct acp_mcp_server *servers, size_t count)
+static int open_with(struct conversation *t, const struct acp_mcp_server *servers, size_t count)
 {
     struct acp_session_params place = {.cwd = acp_str_from("/w"), .mcp_servers = {servers, count}};
     return acp_client_new_session(t->client, &place, on_opened, t);
@@ -293,7 +294,7 @@ static void v1_sess_15_the_command_of_a_server_is_an_absolute_path(void **state)
     struct acp_mcp_server server;
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(
+        struct conversation *t = conversation_begin(
             version, version == ACP_V2 ? "{\"session\":{\"mcp\":{\"stdio\":{}}}}" : "{}");
         for (size_t i = 0; i < COUNT(relative); i++) {
             acp_mcp_server_init_stdio(&server, acp_str_from("tools"), acp_str_from(relative[i]));
@@ -304,7 +305,7 @@ static void v1_sess_15_the_command_of_a_server_is_an_absolute_path(void **state)
         acp_mcp_server_init_stdio(&server, acp_str_from("tools"), acp_str_from("/bin/tools"));
         assert_int_equal(open_with(t, &server, 1), 0);
         expect_said(t, "/bin/tools");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -330,7 +331,7 @@ static void v1_sess_14_servers_that_the_agent_cannot_reach_are_not_sent(void **s
     };
     (void) state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct talk *t = talk_begin(rows[i].version, rows[i].capabilities);
+        struct conversation *t = conversation_begin(rows[i].version, rows[i].capabilities);
         struct acp_mcp_server server = {.is = rows[i].is};
         if (rows[i].is == ACP_MCP_SERVER_STDIO)
             acp_mcp_server_init_stdio(&server, acp_str_from("n"), acp_str_from("/bin/x"));
@@ -342,13 +343,14 @@ static void v1_sess_14_servers_that_the_agent_cannot_reach_are_not_sent(void **s
                                     NULL, 0);
         int err = open_with(t, &server, 1);
         CHECK_ROW(err == rows[i].err, i, "%d", err);
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
 static void v2_sess_07_servers_have_names_of_their_own(void **state)
 {
-    struct talk *t = talk_begin(ACP_V2, "{\"session\":{\"mcp\":{\"stdio\":{},\"http\":{}}}}");
+    struct conversation *t =
+        conversation_begin(ACP_V2, "{\"session\":{\"mcp\":{\"stdio\":{},\"http\":{}}}}");
     struct acp_mcp_server servers[2];
     (void) state;
     acp_mcp_server_init_stdio(&servers[0], acp_str_from("one"), acp_str_from("/bin/x"));
@@ -357,12 +359,12 @@ static void v2_sess_07_servers_have_names_of_their_own(void **state)
     assert_true(why_has(t, "two MCP servers are named one"));
     acp_mcp_server_init_http(&servers[1], acp_str_from("two"), acp_str_from("https://example.com"));
     assert_int_equal(open_with(t, servers, 2), 0);
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void v2_init_15_without_sessions_there_are_none(void **state)
 {
-    struct talk *t = talk_begin(ACP_V2, "{}");
+    struct conversation *t = conversation_begin(ACP_V2, "{}");
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), ACP_ERR_STATE);
@@ -372,7 +374,7 @@ static void v2_init_15_without_sessions_there_are_none(void **state)
         acp_client_list_sessions(t->client, acp_str_from(NULL), acp_str_from(NULL), on_done, t),
         ACP_ERR_STATE);
     expect_said(t, NULL);
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* ---- Cancelling one thing -------------------------------------------------------------------- */
@@ -381,7 +383,7 @@ static void v2_init_15_without_sessions_there_are_none(void **state)
 #define TERMINAL(more) "{\"sessionUpdate\":\"terminal_update\",\"terminalId\":\"t\"" more "}"
 #define CANCEL ",\"capabilities\":{\"cancel\":{}}"
 
-static int cancel(struct talk *t, bool tool)
+static int cancel(struct conversation *t, bool tool)
 {
     return (tool ? acp_client_cancel_tool_call
                  : acp_client_cancel_terminal)(t->session, acp_str_from("t"), on_done, t);
@@ -413,8 +415,8 @@ static void v2_cancel_12_only_what_can_be_cancelled_now(void **state)
     };
     (void) state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct talk *t = talk_begin(ACP_V2, "{\"session\":{}}");
-        talk_open(t, "{\"sessionId\":\"s\"}");
+        struct conversation *t = conversation_begin(ACP_V2, "{\"session\":{}}");
+        conversation_open(t, "{\"sessionId\":\"s\"}");
         for (size_t n = 0; n < 3 && rows[i].updates[n]; n++)
             update(t, "s", rows[i].updates[n]);
         int err = cancel(t, rows[i].tool);
@@ -426,21 +428,21 @@ static void v2_cancel_12_only_what_can_be_cancelled_now(void **state)
                                           "\"sessionId\":\"s\",\"toolCallId\":\"t\"}"
                                         : "\"method\":\"terminal/cancel\",\"params\":{"
                                           "\"sessionId\":\"s\",\"terminalId\":\"t\"}");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
 static void the_subject_of_a_question_can_be_cancelled_too(void **state)
 {
-    struct talk *t = talk_begin(ACP_V2, "{\"session\":{}}");
+    struct conversation *t = conversation_begin(ACP_V2, "{\"session\":{}}");
     (void) state;
-    talk_open(t, "{\"sessionId\":\"s\"}");
+    conversation_open(t, "{\"sessionId\":\"s\"}");
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/request_permission\",\"params\":{"
             "\"sessionId\":\"s\",\"title\":\"May I?\",\"subject\":{\"type\":\"tool_call\","
             "\"toolCall\":{\"toolCallId\":\"t\"" CANCEL "}},\"options\":[{\"optionId\":\"y\","
             "\"name\":\"Yes\",\"kind\":\"allow_once\"}]}}");
     assert_int_equal(cancel(t, true), 0);
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* ---- _meta, names ---------------------------------------------------------------------------- */
@@ -451,20 +453,20 @@ static void com_ext_06_requests_carry_the_trace_context(void **state)
     (void) state;
     acp_content_block_init_text(&block, acp_str_from("go"));
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t =
-            talk_begin(version, version == ACP_V2 ? "{\"session\":{}}"
-                                                  : "{\"sessionCapabilities\":{\"list\":{}}}");
+        struct conversation *t = conversation_begin(
+            version,
+            version == ACP_V2 ? "{\"session\":{}}" : "{\"sessionCapabilities\":{\"list\":{}}}");
         const char *options = version == ACP_V2 ? "configId" : "id";
         char opened[300];
         (void) snprintf(opened, sizeof(opened),
                         "{\"sessionId\":\"s\",\"configOptions\":[{\"%s\":\"o\",\"name\":\"O\","
                         "\"type\":\"boolean\",\"currentValue\":true}]}",
                         options);
-        talk_open(t, opened);
+        conversation_open(t, opened);
         const char *meta = "{\"traceparent\":\"00-1\"}";
         const char *expected = "\"_meta\":{\"traceparent\":\"00-1\"}";
         assert_int_equal(acp_client_set_meta(t->client, acp_raw_from(meta)), 0);
-        talk_prompt(t);
+        conversation_prompt(t);
         expect_said(t, expected);
         assert_int_equal(acp_client_cancel(t->session), 0);
         expect_said(t, expected);
@@ -489,7 +491,7 @@ static void com_ext_06_requests_carry_the_trace_context(void **state)
             acp_client_list_sessions(t->client, acp_str_from(NULL), acp_str_from(NULL), on_done, t),
             0);
         expect_said(t, "\"params\":{}");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 

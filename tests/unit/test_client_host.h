@@ -12,7 +12,7 @@
 
 #include "acp/client.h"
 
-struct talk {
+struct conversation {
     struct acp_client *client;
     struct acp_endpoint *endpoint;
     struct acp_client_options options;
@@ -23,9 +23,9 @@ struct talk {
     bool closes;                        /* the program closes the connection in its next event */
 };
 
-static inline void note(struct talk *t, const char *format, ...) ACP_PRINTF(2, 3);
+static inline void note(struct conversation *t, const char *format, ...) ACP_PRINTF(2, 3);
 
-static inline void note(struct talk *t, const char *format, ...)
+static inline void note(struct conversation *t, const char *format, ...)
 {
     char text[1000];
     va_list args;
@@ -39,7 +39,7 @@ static inline void note(struct talk *t, const char *format, ...)
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-static inline void note_option(struct talk *t, const struct acp_session_config_option *o)
+static inline void note_option(struct conversation *t, const struct acp_session_config_option *o)
 {
     if (o->is == ACP_SESSION_CONFIG_OPTION_SELECT)
         note(t, " %.*s=%.*s", SPAN(o->id), SPAN(o->select.current_value));
@@ -53,7 +53,7 @@ static inline void on_event(struct acp_client_session *session, const struct acp
                             void *user)
 {
     static const char *const states[] = {"idle", "running", "blocked"};
-    struct talk *t = user;
+    struct conversation *t = user;
     (void) session;
     switch (e->kind) {
     case ACP_EVENT_CHUNK:
@@ -97,7 +97,7 @@ static inline void on_event(struct acp_client_session *session, const struct acp
 static inline void on_question(struct acp_client_session *session, acp_call call,
                                const struct acp_permission_request *q, void *user)
 {
-    struct talk *t = user;
+    struct conversation *t = user;
     t->call = call;
     note(t, "may it in %.*s: %.*s (%zu)%s%s\n", SPAN(acp_client_session_id(session)),
          SPAN(q->title), q->options.count, q->tool ? " tool" : "", q->subject ? " subject" : "");
@@ -109,7 +109,7 @@ static inline void on_question(struct acp_client_session *session, acp_call call
 
 static inline void on_question_gone(struct acp_client_session *session, acp_call call, void *user)
 {
-    struct talk *t = user;
+    struct conversation *t = user;
     note(t, "gone in %.*s%s\n", SPAN(acp_client_session_id(session)),
          call == t->call ? " (the last)" : "");
 }
@@ -118,7 +118,7 @@ static inline void on_asked(struct acp_client *client, struct acp_client_session
                             acp_call call, const struct acp_method *method, const void *params,
                             const struct acp_message *message, void *user)
 {
-    struct talk *t = user;
+    struct conversation *t = user;
     (void) client;
     t->call = call;
     note(t, "asked %.*s%s%s\n", SPAN(message->method), session ? " in a session" : "",
@@ -139,7 +139,7 @@ static inline void on_protocol_error(struct acp_client *client, enum acp_protoco
 
 static inline void on_end_session(struct acp_client_session *session, void *user)
 {
-    struct talk *t = user;
+    struct conversation *t = user;
     note(t, "ended %.*s\n", SPAN(acp_client_session_id(session)));
     if (t->session == session)
         t->session = NULL;
@@ -154,7 +154,7 @@ static inline void on_done(struct acp_client *client, const struct acp_outcome *
 static inline void on_opened(struct acp_client *client, struct acp_client_session *session,
                              const struct acp_outcome *outcome, void *user)
 {
-    struct talk *t = user;
+    struct conversation *t = user;
     (void) client;
     if (session)
         t->session = session;
@@ -171,7 +171,7 @@ static inline void on_turn_end(struct acp_client_session *session, const struct 
 /* ---- The conversation ------------------------------------------------------------------------ */
 
 /* Takes what the client has written since. */
-static inline void hear(struct talk *t)
+static inline void hear(struct conversation *t)
 {
     struct acp_str out = acp_endpoint_output(t->endpoint);
     assert_int_equal(acp_buf_append(&t->said, out.ptr, out.len), 0);
@@ -179,9 +179,9 @@ static inline void hear(struct talk *t)
 }
 
 /* The agent says one line. */
-static inline void tell(struct talk *t, const char *format, ...) ACP_PRINTF(2, 3);
+static inline void tell(struct conversation *t, const char *format, ...) ACP_PRINTF(2, 3);
 
-static inline void tell(struct talk *t, const char *format, ...)
+static inline void tell(struct conversation *t, const char *format, ...)
 {
     char line[8000];
     va_list args;
@@ -194,7 +194,7 @@ static inline void tell(struct talk *t, const char *format, ...)
 }
 
 /* The number of the last request of ours, as it stands in what was written. */
-static inline int last_id(struct talk *t)
+static inline int last_id(struct conversation *t)
 {
     hear(t);
     assert_int_equal(acp_buf_append(&t->said, "", 1), 0);
@@ -208,18 +208,18 @@ static inline int last_id(struct talk *t)
 }
 
 /* The agent answers the last request. */
-static inline void answer(struct talk *t, const char *result)
+static inline void answer(struct conversation *t, const char *result)
 {
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}", last_id(t), result);
 }
 
-static inline void refuse(struct talk *t, int code)
+static inline void refuse(struct conversation *t, int code)
 {
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":%d,\"message\":\"No.\"}}",
          last_id(t), code);
 }
 
-static inline void update(struct talk *t, const char *session, const char *update)
+static inline void update(struct conversation *t, const char *session, const char *update)
 {
     tell(t,
          "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"%s\","
@@ -227,7 +227,7 @@ static inline void update(struct talk *t, const char *session, const char *updat
          session, update);
 }
 
-static inline void expect_log(struct talk *t, const char *expected)
+static inline void expect_log(struct conversation *t, const char *expected)
 {
     assert_int_equal(acp_buf_append(&t->log, "", 1), 0);
     assert_string_equal(t->log.data + t->log.start, expected);
@@ -235,7 +235,7 @@ static inline void expect_log(struct talk *t, const char *expected)
 }
 
 /* What the client has written since the last look holds this text; NULL: it is nothing. */
-static inline void expect_said(struct talk *t, const char *text)
+static inline void expect_said(struct conversation *t, const char *text)
 {
     hear(t);
     assert_int_equal(acp_buf_append(&t->said, "", 1), 0);
@@ -245,7 +245,7 @@ static inline void expect_said(struct talk *t, const char *text)
     acp_buf_clear(&t->said);
 }
 
-static inline struct talk *talk_with(const struct acp_client_options *options)
+static inline struct conversation *conversation_with(const struct acp_client_options *options)
 {
     static const struct acp_client_handler handler = {
         .event = on_event,
@@ -255,7 +255,7 @@ static inline struct talk *talk_with(const struct acp_client_options *options)
         .protocol_error = on_protocol_error,
         .end_session = on_end_session,
     };
-    struct talk *t = calloc(1, sizeof(*t));
+    struct conversation *t = calloc(1, sizeof(*t));
     assert_non_null(t);
     t->options = *options;
     acp_buf_init(&t->log, 1 << 20);
@@ -265,14 +265,14 @@ static inline struct talk *talk_with(const struct acp_client_options *options)
     return t;
 }
 
-static inline struct talk *talk_new(unsigned versions)
+static inline struct conversation *conversation_new(unsigned versions)
 {
     struct acp_client_options options = {.versions = versions};
-    return talk_with(&options);
+    return conversation_with(&options);
 }
 
 /* capabilities is what the agent says it can do. */
-static inline void talk_start(struct talk *t, const char *capabilities)
+static inline void conversation_start(struct conversation *t, const char *capabilities)
 {
     bool v2 = t->options.versions & ACP_V2;
     char result[2000];
@@ -287,15 +287,15 @@ static inline void talk_start(struct talk *t, const char *capabilities)
     acp_buf_clear(&t->said);
 }
 
-static inline struct talk *talk_begin(unsigned versions, const char *capabilities)
+static inline struct conversation *conversation_begin(unsigned versions, const char *capabilities)
 {
-    struct talk *t = talk_new(versions);
-    talk_start(t, capabilities);
+    struct conversation *t = conversation_new(versions);
+    conversation_start(t, capabilities);
     return t;
 }
 
 /* A new session; result is what the agent answers. */
-static inline void talk_open(struct talk *t, const char *result)
+static inline void conversation_open(struct conversation *t, const char *result)
 {
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
@@ -303,14 +303,14 @@ static inline void talk_open(struct talk *t, const char *result)
     acp_buf_clear(&t->said);
 }
 
-static inline void talk_prompt(struct talk *t)
+static inline void conversation_prompt(struct conversation *t)
 {
     struct acp_content_block block;
     acp_content_block_init_text(&block, acp_str_from("go"));
     assert_int_equal(acp_client_prompt(t->session, &block, 1, on_turn_end, t), 0);
 }
 
-static inline void talk_free(struct talk *t)
+static inline void conversation_free(struct conversation *t)
 {
     acp_client_free(t->client);
     acp_buf_finish(&t->log);

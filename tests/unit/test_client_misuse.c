@@ -15,8 +15,8 @@ static void a_prompt_without_a_callback_ends_like_any_other(void **state)
     (void) state;
     acp_content_block_init_text(&block, acp_str_from("go"));
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version, of_session(version));
-        talk_open(t, "{\"sessionId\":\"s\"}");
+        struct conversation *t = conversation_begin(version, of_session(version));
+        conversation_open(t, "{\"sessionId\":\"s\"}");
         expect_log(t, "opened well\n");
         for (int i = 0; i < 2; i++) {
             assert_int_equal(acp_client_prompt(t->session, &block, 1, NULL, NULL), 0);
@@ -39,7 +39,7 @@ static void a_prompt_without_a_callback_ends_like_any_other(void **state)
         assert_int_equal(acp_client_prompt(t->session, &block, 1, NULL, NULL), 0);
         assert_int_equal(acp_client_cancel(t->session), 0);
         expect_said(t, "session/cancel");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -49,7 +49,7 @@ static void params_that_are_not_an_object_are_not_sent(void **state)
                                       "\"text\"", "{a:1}",      "{\"a\":1}\n{}", "nul"};
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version, of_session(version));
+        struct conversation *t = conversation_begin(version, of_session(version));
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
             struct acp_raw params = acp_raw_from(bad[i]);
             assert_int_equal(
@@ -75,7 +75,7 @@ static void params_that_are_not_an_object_are_not_sent(void **state)
         expect_log(t, "");
         assert_int_equal(acp_client_notify(t->client, acp_str_from("_x"), ACP_TYPE_ANY, NULL), 0);
         expect_said(t, "\"method\":\"_x\",\"params\":{}");
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
@@ -87,9 +87,9 @@ static void a_request_is_answered_by_its_own_type_only(void **state)
     struct acp_raw raw = acp_raw_from("{\"content\":\"x\"}");
     struct acp_raw broken = acp_raw_from("{\"content\":");
     (void) state;
-    struct talk *t = talk_with(&options);
-    talk_start(t, "{}");
-    talk_open(t, "{\"sessionId\":\"s\"}");
+    struct conversation *t = conversation_with(&options);
+    conversation_start(t, "{}");
+    conversation_open(t, "{\"sessionId\":\"s\"}");
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":\"f\",\"method\":\"fs/read_text_file\",\"params\":{"
             "\"sessionId\":\"s\",\"path\":\"/w/a\"}}");
     expect_log(t, "opened well\nasked fs/read_text_file in a session\n");
@@ -115,7 +115,7 @@ static void a_request_is_answered_by_its_own_type_only(void **state)
     expect_said(t, NULL);
     assert_int_equal(acp_client_respond(t->client, t->call, ACP_TYPE_ANY, &raw), 0);
     expect_said(t, "\"id\":\"x\",\"result\":{\"content\":\"x\"}");
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* What was said of an earlier call is not left for a later one. */
@@ -123,8 +123,8 @@ static void a_call_that_fails_at_once_says_why(void **state)
 {
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version, of_session(version));
-        talk_open(t, "{\"sessionId\":\"s\"}");
+        struct conversation *t = conversation_begin(version, of_session(version));
+        conversation_open(t, "{\"sessionId\":\"s\"}");
         expect_log(t, "opened well\n");
         assert_int_equal(acp_client_set_mode(t->session, acp_str_from("x"), on_done, t),
                          ACP_ERR_STATE);
@@ -142,7 +142,7 @@ static void a_call_that_fails_at_once_says_why(void **state)
         assert_int_equal(acp_client_notify(t->client, acp_str_from("_x"), ACP_TYPE_ANY, NULL),
                          ACP_ERR_CLOSED);
         assert_true(acp_str_is(acp_client_error_text(t->client), "the agent exited with code 1"));
-        talk_free(t);
+        conversation_free(t);
     }
 }
 

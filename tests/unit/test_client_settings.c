@@ -24,10 +24,10 @@
 
 static void a_session_of_version_2_tells_what_may_be_set(void **state)
 {
-    struct talk *t = talk_begin(ACP_V2, SESSION_V2);
+    struct conversation *t = conversation_begin(ACP_V2, SESSION_V2);
     (void) state;
-    talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" TWO_OPTIONS
-                 "],\"availableCommands\":[" TWO_COMMANDS "]}");
+    conversation_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" TWO_OPTIONS
+                         "],\"availableCommands\":[" TWO_COMMANDS "]}");
     /* V2-CFG-10: a command of a kind that nobody knows is left out. */
     expect_log(t, "opened well\noptions model=m-1 style=ask\nmodes ask code (ask)\n"
                   "commands test\n");
@@ -48,16 +48,17 @@ static void a_session_of_version_2_tells_what_may_be_set(void **state)
     expect_log(t, "options model=m-2 style=code\n");
     update(t, "s", OPTIONS(STYLE("configId", "plan", MORE_VALUES)));
     expect_log(t, "options style=plan\nmodes ask code plan (plan)\n");
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void a_session_of_version_1_tells_what_may_be_set(void **state)
 {
-    struct talk *t = talk_begin(ACP_V1, "{}");
+    struct conversation *t = conversation_begin(ACP_V1, "{}");
     (void) state;
-    talk_open(t, "{\"sessionId\":\"s\",\"modes\":{\"currentModeId\":\"ask\",\"availableModes\":["
-                 "{\"id\":\"ask\",\"name\":\"Ask\"},{\"id\":\"code\",\"name\":\"Code\"}]},"
-                 "\"configOptions\":[" MODEL("id", "m-1") "," STYLE("id", "code", VALUES) "]}");
+    conversation_open(
+        t, "{\"sessionId\":\"s\",\"modes\":{\"currentModeId\":\"ask\",\"availableModes\":["
+           "{\"id\":\"ask\",\"name\":\"Ask\"},{\"id\":\"code\",\"name\":\"Code\"}]},"
+           "\"configOptions\":[" MODEL("id", "m-1") "," STYLE("id", "code", VALUES) "]}");
     /* Where there are modes, an option of that category is just an option. */
     expect_log(t, "opened well\noptions model=m-1 style=code\nmodes ask code (ask)\n");
     update(t, "s", "{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"code\"}");
@@ -73,20 +74,21 @@ static void a_session_of_version_1_tells_what_may_be_set(void **state)
     refuse(t, -32602);
     expect_log(t, "done REMOTE\n");
     assert_true(acp_str_is(acp_client_session_mode(t->session), "ask"));
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void modes_of_version_1_may_be_an_option_too(void **state)
 {
-    struct talk *t = talk_begin(ACP_V1, "{}");
+    struct conversation *t = conversation_begin(ACP_V1, "{}");
     (void) state;
-    talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" STYLE("id", "ask", VALUES) "]}");
+    conversation_open(t,
+                      "{\"sessionId\":\"s\",\"configOptions\":[" STYLE("id", "ask", VALUES) "]}");
     expect_log(t, "opened well\noptions style=ask\nmodes ask code (ask)\n");
     assert_int_equal(acp_client_set_mode(t->session, acp_str_from("code"), on_done, t), 0);
     hear(t);
     expect_said(t, "\"method\":\"session/set_config_option\",\"params\":{\"value\":\"code\","
                    "\"sessionId\":\"s\",\"configId\":\"style\"}");
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void on_why(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -111,8 +113,9 @@ static void the_reason_in_an_errors_data_is_told(void **state)
         {"null", "No.\n"},
     };
     (void) state;
-    struct talk *t = talk_begin(ACP_V1, "{}");
-    talk_open(t, "{\"sessionId\":\"s\",\"configOptions\":[" STYLE("id", "ask", VALUES) "]}");
+    struct conversation *t = conversation_begin(ACP_V1, "{}");
+    conversation_open(t,
+                      "{\"sessionId\":\"s\",\"configOptions\":[" STYLE("id", "ask", VALUES) "]}");
     expect_log(t, "opened well\noptions style=ask\nmodes ask code (ask)\n");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(acp_client_set_mode(t->session, acp_str_from("code"), on_why, t), 0);
@@ -123,15 +126,15 @@ static void the_reason_in_an_errors_data_is_told(void **state)
              last_id(t), rows[i].data);
         expect_log(t, rows[i].why);
     }
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void what_was_not_told_of_cannot_be_set(void **state)
 {
     (void) state;
     for (unsigned version = ACP_V1; version <= ACP_V2; version++) {
-        struct talk *t = talk_begin(version, version == ACP_V2 ? SESSION_V2 : "{}");
-        talk_open(t, "{\"sessionId\":\"s\"}");
+        struct conversation *t = conversation_begin(version, version == ACP_V2 ? SESSION_V2 : "{}");
+        conversation_open(t, "{\"sessionId\":\"s\"}");
         expect_log(t, "opened well\n");
         assert_int_equal(acp_client_set_mode(t->session, acp_str_from("x"), on_done, t),
                          ACP_ERR_STATE);
@@ -144,14 +147,14 @@ static void what_was_not_told_of_cannot_be_set(void **state)
             ACP_ERR_STATE);
         expect_said(t, NULL);
         assert_null(acp_client_session_mode(t->session).ptr);
-        talk_free(t);
+        conversation_free(t);
     }
 }
 
 /* Updates that come before the answer are older than it. */
 static void v2_cfg_11_the_newest_list_wins(void **state)
 {
-    struct talk *t = talk_begin(ACP_V2, SESSION_V2);
+    struct conversation *t = conversation_begin(ACP_V2, SESSION_V2);
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
@@ -167,12 +170,12 @@ static void v2_cfg_11_the_newest_list_wins(void **state)
     assert_true(acp_str_is(acp_client_session_mode(t->session), "ask"));
     update(t, "s", COMMANDS(COMMAND("newest")));
     expect_log(t, "commands newest\n");
-    talk_free(t);
+    conversation_free(t);
 }
 
 static void v2_sess_03_an_early_state_stays(void **state)
 {
-    struct talk *t = talk_begin(ACP_V2, SESSION_V2);
+    struct conversation *t = conversation_begin(ACP_V2, SESSION_V2);
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     assert_int_equal(acp_client_new_session(t->client, &place, on_opened, t), 0);
@@ -181,15 +184,15 @@ static void v2_sess_03_an_early_state_stays(void **state)
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"sessionId\":\"s\"}}", id);
     expect_log(t, "opened well\n[running]\n");
     assert_int_equal(acp_client_session_state(t->session), ACP_SESSION_RUNNING);
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* The official example has it so. */
 static void v1_mode_06_a_misspelled_mode_is_understood(void **state)
 {
-    struct talk *t = talk_begin(ACP_V1, "{}");
+    struct conversation *t = conversation_begin(ACP_V1, "{}");
     (void) state;
-    talk_open(t, "{\"sessionId\":\"s\"}");
+    conversation_open(t, "{\"sessionId\":\"s\"}");
     expect_log(t, "opened well\n");
     update(t, "s", "{\"sessionUpdate\":\"current_mode_update\",\"modeId\":\"co\\u0064e\"}");
     expect_log(t, "mode code\n");
@@ -199,13 +202,13 @@ static void v1_mode_06_a_misspelled_mode_is_understood(void **state)
     (void) snprintf(invalid, sizeof(invalid), "trouble %d\ntrouble %d\n",
                     ACP_PROTOCOL_ERROR_INVALID_MESSAGE, ACP_PROTOCOL_ERROR_INVALID_MESSAGE);
     expect_log(t, invalid);
-    talk_free(t);
+    conversation_free(t);
 }
 
 /* A program may close the connection whenever it is called. */
 static void closing_in_the_first_event_is_fine(void **state)
 {
-    struct talk *t = talk_begin(ACP_V2, SESSION_V2);
+    struct conversation *t = conversation_begin(ACP_V2, SESSION_V2);
     struct acp_session_params place = {.cwd = acp_str_from("/w")};
     (void) state;
     t->closes = true;
@@ -213,7 +216,7 @@ static void closing_in_the_first_event_is_fine(void **state)
     answer(t, "{\"sessionId\":\"s\",\"configOptions\":[" STYLE(
                   "configId", "ask", VALUES) "],\"availableCommands\":[" COMMAND("x") "]}");
     expect_log(t, "opened well\noptions style=ask\nended s\n");
-    talk_free(t);
+    conversation_free(t);
 }
 
 int main(void)

@@ -681,11 +681,10 @@ static void a_project_that_is_not_trusted_can_only_restrict(void **state)
         assert_int_not_equal(acp_policy_rule_at(policy, i)->verdict, ACP_VERDICT_ALLOW);
     acp_policy_free(policy);
     config_free(config);
-    assert_string_equal(
-        test_cstr(&report),
-        "~/p/.acp/config.json: ignored, because this directory is not trusted: "
-        "agent_servers, mcp_servers, env, default_agent, mode, approve, registry, "
-        "log.enabled, log.path, 1 allow rule, permissions.mode; to accept it: acp "
+    assert_string_equal(test_cstr(&report),
+                        "~/p/.acp/config.json: ignored, because this directory is not trusted: "
+                        "agent_servers, mcp_servers, env, default_agent, mode, approve, registry, "
+                        "log.enabled, log.path, 1 allow rule, permissions.mode; to accept it: acp "
                         "config trust ~/p\n");
 }
 

@@ -335,7 +335,7 @@ static void a_conversation_is_shortened_and_stays_valid(void **state)
     parts[4].text = acp_str_from(words);
     parts[1].arguments = acp_raw_n(words, 60000);
     acp_arena_init(&arena, 0);
-    assert_int_equal(coder_shorten(messages, 4, &arena, shorter), 0);
+    assert_int_equal(compaction_cut(messages, 4, &arena, shorter), 0);
     assert_true(acp_str_is(shorter[0].parts[0].text, "hello"));
     assert_true(acp_str_is(shorter[1].parts[0].id, "1"));
     assert_int_equal(shorter[1].parts[0].arguments.len, 2); /* {} */

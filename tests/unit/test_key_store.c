@@ -86,8 +86,10 @@ static void what_others_can_read_or_change_is_not_used(void **state)
         unsigned folder;
         const char *sentence;
     } rows[] = {
-        {0640, 0700, "is readable by others"},   {0604, 0700, "is readable by others"},
-        {0620, 0700, "by others"},  {0602, 0700, "is writable by everyone"},
+        {0640, 0700, "is readable by others"},
+        {0604, 0700, "is readable by others"},
+        {0620, 0700, "by others"},
+        {0602, 0700, "is writable by everyone"},
         {0600, 0777, "is writable by everyone"},
     };
     const char *key = NULL;

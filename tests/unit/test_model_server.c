@@ -201,7 +201,7 @@ static void expect_error(struct world *w, const char *prompt, const char *said, 
         fail_msg("%s: %s", prompt, log);
 }
 
-static void talk_by(struct world *w, enum model_api api, const char *path)
+static void conversation_by(struct world *w, enum model_api api, const char *path)
 {
     char url[200];
     (void) snprintf(url, sizeof(url), "%s%s", w->url, path);
@@ -232,10 +232,10 @@ static void test_all(void **state)
     acp_arena_init(&w.arena, 0);
     assert_int_equal(http_client_new(w.loop, NULL, &w.client), 0);
     start_server(&w);
-    talk_by(&w, MODEL_ANTHROPIC, "");
-    talk_by(&w, MODEL_CHAT, "/v1");
-    talk_by(&w, MODEL_RESPONSES, "/v1");
-    talk_by(&w, MODEL_GEMINI, "");
+    conversation_by(&w, MODEL_ANTHROPIC, "");
+    conversation_by(&w, MODEL_CHAT, "/v1");
+    conversation_by(&w, MODEL_RESPONSES, "/v1");
+    conversation_by(&w, MODEL_GEMINI, "");
     http_client_free(w.client);
     stop_server(&w);
     acp_buf_finish(&w.log);

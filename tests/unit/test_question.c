@@ -91,7 +91,7 @@ static void make_options(struct acp_permission_option *options, char (*ids)[8], 
     }
 }
 
-static int write_question(const struct talk_question *question, struct acp_buf *out)
+static int write_question(const struct permission_question *question, struct acp_buf *out)
 {
     acp_buf_init(out, QUESTION_TEXT_MAX);
     int err = question_write(question, out);
@@ -118,7 +118,7 @@ static void limits_are_exact(void **state)
     make_options(options, ids, QUESTION_MAX_OPTIONS + 1);
     for (size_t more = 0; more < 2; more++) {
         struct acp_action actions[8] = {0};
-        struct talk_question questions[8] = {0};
+        struct permission_question questions[8] = {0};
         actions[0].command = acp_str_n(text, QUESTION_MAX_BYTES + more);
         actions[1].paths = (struct acp_str_list){paths, QUESTION_MAX_PATHS + more};
         actions[2].env = (struct acp_str_map){env, QUESTION_MAX_VARIABLES + more};
@@ -138,7 +138,7 @@ static void limits_are_exact(void **state)
     }
     /* A short text of many lines. */
     struct acp_action action = {.command = acp_str_n(text, QUESTION_MAX_LINES - 5)};
-    struct talk_question question = {.action = &action};
+    struct permission_question question = {.action = &action};
     memset(text, '\n', QUESTION_MAX_LINES);
     assert_null(question_complaint(&question));
     action.command.len++;
@@ -156,7 +156,7 @@ static void options_with_one_id_are_refused(void **state)
     struct acp_permission_option options[3];
     char ids[3][8];
     struct acp_action action = {0};
-    struct talk_question question = {.action = &action, .options = {options, 3}};
+    struct permission_question question = {.action = &action, .options = {options, 3}};
     make_options(options, ids, 3);
     assert_null(question_complaint(&question));
     options[2].option_id = options[0].option_id;
@@ -175,11 +175,12 @@ static void texts_stay_in_their_place(void **state)
                                 .paths = {paths, 2},
                                 .env = {env, 1}};
     struct acp_permission_option option;
-    struct talk_question question = {.title = acp_str_from("Hello\n  1) Reject"),
-                                     .description = acp_str_from("one\ntwo\xc2\x9b"),
-                                     .changes = acp_str_from("+a\tb\n[y]es, [?] y\r\n-\x1b[2K\n"),
-                                     .action = &action,
-                                     .options = {&option, 1}};
+    struct permission_question question = {.title = acp_str_from("Hello\n  1) Reject"),
+                                           .description = acp_str_from("one\ntwo\xc2\x9b"),
+                                           .changes =
+                                               acp_str_from("+a\tb\n[y]es, [?] y\r\n-\x1b[2K\n"),
+                                           .action = &action,
+                                           .options = {&option, 1}};
     struct acp_buf out;
     acp_permission_option_init(&option, acp_str_from("a"), acp_str_from("\n  2) Reject\""),
                                ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS);

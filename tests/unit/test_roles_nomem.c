@@ -199,7 +199,7 @@ static void carry(struct conversation *c)
     }
 }
 
-static void talk_in_session(struct conversation *c)
+static void conversation_in_session(struct conversation *c)
 {
     struct acp_content_block block;
     acp_content_block_init_text(&block, acp_str_from("go"));
@@ -225,7 +225,7 @@ static void talk(struct conversation *c)
     begin(c, acp_client_new_session(c->client, &place, on_session, c));
     carry(c);
     if (c->session)
-        talk_in_session(c);
+        conversation_in_session(c);
 }
 
 /* True while an allocation was left to fail. */

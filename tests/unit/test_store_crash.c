@@ -72,9 +72,9 @@ static void on_durable(struct store_log *log, uint64_t seq, bool kept, void *use
     write_more(seq);
 }
 
-static void on_failed(struct store_writer *writer, const char *sentence, void *user)
+static void on_failed(struct store_log *log, const char *sentence, void *user)
 {
-    (void) writer;
+    (void) log;
     (void) user;
     (void) fprintf(stderr, "%s\n", sentence);
     _exit(6);
@@ -94,17 +94,17 @@ static void on_opened(struct store_log *log, const struct store_session *session
 /* Writes events until that number, or for ever; never returns. */
 static void be_writer(const char *id, bool create, uint64_t until, int report)
 {
-    const struct store_writer_handler handler = {.durable = on_durable, .failed = on_failed};
+    static const struct store_log_handler handler = {.durable = on_durable, .failed = on_failed};
     struct store_writer_options options = {.path = store_at("log.db"), .flags = STORE_CREATE};
     struct store_session session = {.id = acp_str_from(id), .agent = acp_str_from("x")};
     (void) uv_loop_init(&own.loop);
     own.report = report;
     own.until = until;
-    if (store_writer_new(&own.loop, &options, &handler, NULL, &own.writer))
+    if (store_writer_new(&own.loop, &options, &own.writer))
         _exit(1);
-    if (create
-            ? store_log_create(own.writer, &session, NULL, &own.log, &failure)
-            : store_log_open(own.writer, acp_str_from(id), on_opened, NULL, &own.log, &failure)) {
+    if (create ? store_log_create(own.writer, &session, &handler, NULL, &own.log, &failure)
+               : store_log_open(own.writer, acp_str_from(id), &handler, on_opened, NULL, &own.log,
+                                &failure)) {
         (void) fprintf(stderr, "%s\n", failure.message);
         _exit(2);
     }

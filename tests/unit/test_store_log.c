@@ -41,9 +41,9 @@ static void on_durable(struct store_log *log, uint64_t seq, bool kept, void *use
     heard.passed_seq = seq;
 }
 
-static void on_pressure(struct store_writer *w, bool high, void *user)
+static void on_pressure(struct store_log *log, bool high, void *user)
 {
-    (void) w;
+    (void) log;
     (void) user;
     if (high)
         heard.highs++;
@@ -51,9 +51,9 @@ static void on_pressure(struct store_writer *w, bool high, void *user)
         heard.lows++;
 }
 
-static void on_failed(struct store_writer *w, const char *sentence, void *user)
+static void on_failed(struct store_log *log, const char *sentence, void *user)
 {
-    (void) w;
+    (void) log;
     (void) user;
     heard.failures++;
     (void) snprintf(heard.sentence, sizeof(heard.sentence), "%s", sentence);
@@ -79,14 +79,14 @@ static void on_opened(struct store_log *log, const struct store_session *session
     (void) snprintf(heard.open_sentence, sizeof(heard.open_sentence), "%s", why->message);
 }
 
-static const struct store_writer_handler handler = {on_durable, on_pressure, on_failed};
+static const struct store_log_handler handler = {on_durable, on_pressure, on_failed};
 
 static struct store_writer *new_writer(const char *path, size_t high_water, size_t max_bytes)
 {
     struct store_writer *made = NULL;
     struct store_writer_options options = {
         .path = path, .flags = STORE_CREATE, .high_water = high_water, .max_bytes = max_bytes};
-    return store_writer_new(&loop, &options, &handler, NULL, &made) ? NULL : made;
+    return store_writer_new(&loop, &options, &made) ? NULL : made;
 }
 
 static void close_writer(struct store_writer *w)
@@ -125,7 +125,7 @@ static struct store_log *create(const char *id)
 {
     struct store_log *log = NULL;
     struct store_session session = {.id = acp_str_from(id), .agent = acp_str_from("x")};
-    if (store_log_create(writer, &session, NULL, &log, &failure))
+    if (store_log_create(writer, &session, &handler, NULL, &log, &failure))
         return NULL;
     return log;
 }
@@ -193,7 +193,7 @@ static void test_new_session_without_events(void **state)
     (void) state;
     struct store_log *log = NULL;
     struct store_session session = {.agent = acp_str_from("x"), .cwd = acp_str_from("/w")};
-    assert_int_equal(store_log_create(writer, &session, &heard, &log, &failure), 0);
+    assert_int_equal(store_log_create(writer, &session, &handler, &heard, &log, &failure), 0);
     assert_int_equal(store_log_id(log).len, 36);
     assert_ptr_equal(store_log_user(log), &heard);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
@@ -283,7 +283,7 @@ static void test_no_index_when_unwanted(void **state)
     (void) state;
     struct store_writer_options options = {.path = store_at("log.db"),
                                            .flags = STORE_CREATE | STORE_NO_INDEX};
-    assert_int_equal(store_writer_new(&loop, &options, &handler, NULL, &writer), 0);
+    assert_int_equal(store_writer_new(&loop, &options, &writer), 0);
     struct store_log *log = create("a");
     (void) append(log, "prompt", "[{\"type\":\"text\",\"text\":\"hello\"}]");
     (void) append(log, "stop", "{}");
@@ -349,6 +349,67 @@ static void test_pressure(void **state)
     assert_int_equal(kept_events(store_at("log.db"), "a"), count + 1);
 }
 
+/* What each session of a writer was told. */
+struct told {
+    int highs;
+    int lows;
+    uint64_t seq;
+};
+
+static void count_pressure(struct store_log *log, bool high, void *user)
+{
+    struct told *told = user;
+    (void) log;
+    if (high)
+        told->highs++;
+    else
+        told->lows++;
+}
+
+static void note_durable(struct store_log *log, uint64_t seq, bool kept, void *user)
+{
+    struct told *told = user;
+    (void) log;
+    assert_true(kept);
+    told->seq = seq;
+}
+
+static void test_each_session_is_told_for_itself(void **state)
+{
+    static const struct store_log_handler own = {.durable = note_durable,
+                                                 .pressure = count_pressure};
+    static const char *const ids[] = {"a", "b", "c"};
+    struct told told[3] = {{0}};
+    struct store_log *logs[3];
+    (void) state;
+    close_writer(writer);
+    writer = new_writer(store_at("log.db"), 2000, 0);
+    struct store *other = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        /* The third is created while the writer is above its mark. */
+        if (i == 2) {
+            flush();
+            other = open_store();
+            assert_int_equal(store_begin(other, &failure), 0);
+            while (told[0].highs == 0)
+                (void) append(logs[0], "update", "{}");
+        }
+        struct store_session session = {.id = acp_str_from(ids[i]), .agent = acp_str_from("x")};
+        assert_int_equal(store_log_create(writer, &session, &own, &told[i], &logs[i], &failure), 0);
+    }
+    (void) append(logs[1], "update", "{}");
+    (void) append(logs[2], "update", "{}");
+    store_rollback(other);
+    store_close(other);
+    (void) uv_run(&loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(told[i].seq, store_log_last_seq(logs[i]));
+        assert_int_equal(told[i].highs, told[i].lows);
+    }
+    assert_int_equal(told[0].highs, 1);
+    assert_int_equal(told[1].highs, 1);
+}
+
 /* ---- Sessions that exist --------------------------------------------------------------------- */
 
 static void test_open_goes_on(void **state)
@@ -361,7 +422,8 @@ static void test_open_goes_on(void **state)
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
 
-    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &log, &failure), 0);
+    assert_int_equal(
+        store_log_open(writer, acp_str_from("a"), &handler, on_opened, NULL, &log, &failure), 0);
     uint64_t seq = 0;
     assert_int_equal(
         store_log_append(log, 2, store_now(), acp_str_from("prompt"), acp_raw_from("[]"), &seq),
@@ -379,14 +441,16 @@ static void test_open_what_is_not_there(void **state)
 {
     (void) state;
     struct store_log *log = NULL;
-    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &log, &failure), 0);
+    assert_int_equal(
+        store_log_open(writer, acp_str_from("a"), &handler, on_opened, NULL, &log, &failure), 0);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.open_failures, 1);
     assert_says(heard.open_sentence, "there is no session a");
     assert_int_equal(heard.failures, 0);
     assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
     /* Closed before it was opened: nobody is told. */
-    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &log, &failure), 0);
+    assert_int_equal(
+        store_log_open(writer, acp_str_from("a"), &handler, on_opened, NULL, &log, &failure), 0);
     store_log_close(log);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.opened, 1);
@@ -401,15 +465,16 @@ static void test_one_writer_for_a_session(void **state)
     flush();
     char owner[60];
     (void) snprintf(owner, sizeof(owner), "process %d is writing to this session", (int) getpid());
-    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &second, &failure),
-                     ACP_ERR_STATE);
+    assert_int_equal(
+        store_log_open(writer, acp_str_from("a"), &handler, on_opened, NULL, &second, &failure),
+        ACP_ERR_STATE);
     assert_says(failure.message, owner);
     assert_null(second);
     /* What is being let go can be had again at once: the same writer writes all of it. */
     (void) append(log, "update", "{}");
     store_log_close(log);
-    assert_int_equal(store_log_open(writer, acp_str_from("a"), on_opened, NULL, &second, &failure),
-                     0);
+    assert_int_equal(
+        store_log_open(writer, acp_str_from("a"), &handler, on_opened, NULL, &second, &failure), 0);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.session.last_seq, 1);
     assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), getpid());
@@ -642,6 +707,7 @@ int main(void)
                                         teardown),
         IN_FOLDER(test_large_bodies),
         IN_FOLDER(test_pressure),
+        IN_FOLDER(test_each_session_is_told_for_itself),
         IN_FOLDER(test_open_goes_on),
         IN_FOLDER(test_open_what_is_not_there),
         IN_FOLDER(test_one_writer_for_a_session),

@@ -12,7 +12,7 @@
 /* Of all files of a prompt together: the window is for the work, too. */
 enum { MAX_ROOM = 1024 * 1024 };
 
-static void read_next(struct work *work);
+static void read_next(struct agent_turn *turn);
 
 static bool is_link(const struct model_part *part)
 {
@@ -22,7 +22,7 @@ static bool is_link(const struct model_part *part)
 /* ---- What the model is told ------------------------------------------------------------------ */
 
 /* The link itself, and why its content is not there. */
-static void point(struct work *work, struct model_part *part, struct acp_str why)
+static void point(struct agent_turn *turn, struct model_part *part, struct acp_str why)
 {
     struct acp_buf text;
     acp_buf_init(&text, part->uri.len + why.len + 100);
@@ -32,11 +32,12 @@ static void point(struct work *work, struct model_part *part, struct acp_str why
                               why.ptr);
     (void) acp_buf_append(&text, ")", 1);
     part->kind = MODEL_TEXT;
-    part->text = acp_arena_copy(&work->arena, acp_buf_view(&text));
+    part->text = acp_arena_copy(&turn->arena, acp_buf_view(&text));
     acp_buf_finish(&text);
 }
 
-static void give(struct work *work, struct model_part *part, const struct tools_attached *file)
+static void give(struct agent_turn *turn, struct model_part *part,
+                 const struct tools_attached *file)
 {
     struct acp_buf text;
     char size[60] = "";
@@ -50,69 +51,70 @@ static void give(struct work *work, struct model_part *part, const struct tools_
                              "\"line\", for the rest.]",
                              size);
     if (!err)
-        part->text = acp_arena_copy(&work->arena, acp_buf_view(&text));
+        part->text = acp_arena_copy(&turn->arena, acp_buf_view(&text));
     acp_buf_finish(&text);
     if (!part->text.ptr)
-        point(work, part, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
+        point(turn, part, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 static void on_attached(struct tools *set, const struct tools_attached *file, void *user)
 {
-    struct work *work = user;
-    struct work_prompt *prompt = &work->prompt;
+    struct agent_turn *turn = user;
+    struct agent_turn_prompt *prompt = &turn->prompt;
     struct model_part *part = &prompt->parts[prompt->next++];
     (void) set;
     if (file->why.len) {
-        point(work, part, file->why);
+        point(turn, part, file->why);
     } else if (file->text.len > MAX_ROOM - prompt->taken) {
-        point(work, part, acp_str_from("with the others it is too long; use the read tool"));
+        point(turn, part, acp_str_from("with the others it is too long; use the read tool"));
     } else {
         prompt->taken += file->text.len;
-        give(work, part, file);
+        give(turn, part, file);
     }
-    read_next(work);
+    read_next(turn);
 }
 
 /* False when nothing is to be waited for. */
-static bool begin_reading(struct work *work, struct model_part *part)
+static bool begin_reading(struct agent_turn *turn, struct model_part *part)
 {
     struct acp_buf path;
     acp_buf_init(&path, part->uri.len);
     int err = acp_file_path(part->uri, &path);
     if (!err)
-        err = tools_attach(work->coding->tools, work->turn, acp_buf_view(&path), on_attached, work);
+        err =
+            tools_attach(turn->session->tools, turn->role, acp_buf_view(&path), on_attached, turn);
     acp_buf_finish(&path);
     if (err)
-        point(work, part,
+        point(turn, part,
               err == ACP_ERR_TYPE    ? acp_str_from("")
               : err == ACP_ERR_RANGE ? acp_str_from("it names no file of this machine")
                                      : acp_str_from(acp_err_text(err)));
     return !err;
 }
 
-static void read_next(struct work *work)
+static void read_next(struct agent_turn *turn)
 {
-    struct work_prompt *prompt = &work->prompt;
+    struct agent_turn_prompt *prompt = &turn->prompt;
     for (; prompt->next < prompt->count; prompt->next++) {
         struct model_part *part = &prompt->parts[prompt->next];
-        if (is_link(part) && begin_reading(work, part))
+        if (is_link(part) && begin_reading(turn, part))
             return;
     }
-    work_begin(work);
+    agent_turn_begin(turn);
 }
 
 /* What has come is gone when the loop runs: those who wait for a file copy it. */
-int work_keep_prompt(struct work *work)
+int agent_turn_copy_prompt(struct agent_turn *turn)
 {
-    for (size_t i = 0; i < work->prompt.count; i++) {
-        struct model_part *part = &work->prompt.parts[i];
+    for (size_t i = 0; i < turn->prompt.count; i++) {
+        struct model_part *part = &turn->prompt.parts[i];
         struct acp_str *texts[] = {&part->text, &part->mime, &part->data, &part->uri};
         for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
             if (!texts[k]->ptr)
                 continue;
-            *texts[k] = acp_arena_copy(&work->arena, *texts[k]);
+            *texts[k] = acp_arena_copy(&turn->arena, *texts[k]);
             if (!texts[k]->ptr)
                 return ACP_ERR_NOMEM;
         }
@@ -120,13 +122,13 @@ int work_keep_prompt(struct work *work)
     return 0;
 }
 
-int work_read_links(struct work *work)
+int agent_turn_read_links(struct agent_turn *turn)
 {
     bool has_link = false;
-    for (size_t i = 0; i < work->prompt.count; i++)
-        has_link = has_link || is_link(&work->prompt.parts[i]);
-    int err = has_link ? work_keep_prompt(work) : 0;
+    for (size_t i = 0; i < turn->prompt.count; i++)
+        has_link = has_link || is_link(&turn->prompt.parts[i]);
+    int err = has_link ? agent_turn_copy_prompt(turn) : 0;
     if (!err)
-        read_next(work);
+        read_next(turn);
     return err;
 }

@@ -17,19 +17,19 @@ enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024, CODE_INTERNAL = -3260
 /* The client has gone: nothing is left to do. */
 static void on_gone(int reason, void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     (void) reason;
-    acp_agent_stdio_free(coder->stdio);
-    coder->stdio = NULL;
-    acp_jobs_free(coder->jobs);
-    toolbox_free(coder->box);
-    uv_close((uv_handle_t *) &coder->title_timer, NULL);
-    model_catalog_free(coder->catalog);
-    coder->catalog = NULL;
-    http_client_free(coder->http);
-    if (coder->writer)
-        store_writer_close(coder->writer, NULL, NULL);
-    uv_close((uv_handle_t *) &coder->idle, NULL);
+    acp_agent_stdio_free(agent->stdio);
+    agent->stdio = NULL;
+    acp_jobs_free(agent->jobs);
+    toolbox_free(agent->box);
+    uv_close((uv_handle_t *) &agent->title_timer, NULL);
+    model_catalog_free(agent->catalog);
+    agent->catalog = NULL;
+    http_client_free(agent->http);
+    if (agent->writer)
+        store_writer_close(agent->writer, NULL, NULL);
+    uv_close((uv_handle_t *) &agent->idle, NULL);
 }
 
 /* ---- Signals --------------------------------------------------------------------------------- */
@@ -37,78 +37,78 @@ static void on_gone(int reason, void *user)
 /* Prompts are answered as cancelled and all commands end; who asks again does not want to wait. */
 static void on_signal(uv_signal_t *signal, int number)
 {
-    struct coder *coder = signal->data;
-    if (coder->stopping) {
+    struct coding_agent *agent = signal->data;
+    if (agent->stopping) {
         acp_process_kill_all();
         _exit(128 + number);
     }
-    coder->stopping = true;
-    model_find_free(coder->find);
-    coder->find = NULL;
-    if (coder->stdio)
-        acp_agent_stdio_stop(coder->stdio);
+    agent->stopping = true;
+    model_find_free(agent->find);
+    agent->find = NULL;
+    if (agent->stdio)
+        acp_agent_stdio_stop(agent->stdio);
     else
-        on_gone(0, coder);
+        on_gone(0, agent);
 }
 
-static void open_signals(struct coder *coder)
+static void open_signals(struct coding_agent *agent)
 {
-    static const int numbers[CODER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
-    for (size_t i = 0; i < CODER_SIGNALS; i++) {
-        (void) uv_signal_init(&coder->loop, &coder->signals[i]);
-        coder->signals[i].data = coder;
-        (void) uv_signal_start(&coder->signals[i], on_signal, numbers[i]);
-        uv_unref((uv_handle_t *) &coder->signals[i]);
+    static const int numbers[AGENT_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < AGENT_SIGNALS; i++) {
+        (void) uv_signal_init(&agent->loop, &agent->signals[i]);
+        agent->signals[i].data = agent;
+        (void) uv_signal_start(&agent->signals[i], on_signal, numbers[i]);
+        uv_unref((uv_handle_t *) &agent->signals[i]);
     }
 }
 
-static void close_signals(struct coder *coder)
+static void close_signals(struct coding_agent *agent)
 {
-    for (size_t i = 0; i < CODER_SIGNALS; i++)
-        uv_close((uv_handle_t *) &coder->signals[i], NULL);
+    for (size_t i = 0; i < AGENT_SIGNALS; i++)
+        uv_close((uv_handle_t *) &agent->signals[i], NULL);
 }
 
 /* ---- Sessions, as many as may be ------------------------------------------------------------- */
 
-static bool is_full(struct coder *coder, struct acp_session *session)
+static bool is_full(struct coding_agent *agent, struct acp_session *role_session)
 {
-    size_t most = coder->options->max_sessions;
+    size_t most = agent->options->max_sessions;
     struct acp_session *open =
-        acp_agent_find_session(acp_session_agent(session), acp_session_id(session));
-    bool replaces = open && open != session; /* and makes room for this one */
-    if (replaces || coder->sessions < (most ? most : (size_t) MAX_SESSIONS))
+        acp_agent_find_session(acp_session_agent(role_session), acp_session_id(role_session));
+    bool replaces = open && open != role_session; /* and makes room for this one */
+    if (replaces || agent->sessions < (most ? most : (size_t) MAX_SESSIONS))
         return false;
-    (void) acp_session_reject(session, CODE_INTERNAL,
+    (void) acp_session_reject(role_session, CODE_INTERNAL,
                               acp_str_from("too many sessions are open; close one first"));
     return true;
 }
 
-static void new_session(struct acp_session *session, const struct acp_new_session_request *request,
-                        void *user)
+static void new_session(struct acp_session *role_session,
+                        const struct acp_new_session_request *request, void *user)
 {
-    if (!is_full(user, session))
-        coder_new_session(session, request, user);
+    if (!is_full(user, role_session))
+        coding_agent_new_session(role_session, request, user);
 }
 
-static void load_session(struct acp_session *session,
+static void load_session(struct acp_session *role_session,
                          const struct acp_resume_session_request *request, void *user)
 {
-    if (!is_full(user, session))
-        coder_load_session(session, request, user);
+    if (!is_full(user, role_session))
+        coding_agent_load_session(role_session, request, user);
 }
 
-static void resume_session(struct acp_session *session,
+static void resume_session(struct acp_session *role_session,
                            const struct acp_resume_session_request *request, void *user)
 {
-    if (!is_full(user, session))
-        coder_resume_session(session, request, user);
+    if (!is_full(user, role_session))
+        coding_agent_resume_session(role_session, request, user);
 }
 
-static void fork_session(struct acp_session *session,
+static void fork_session(struct acp_session *role_session,
                          const struct acp_fork_session_request *request, void *user)
 {
-    if (!is_full(user, session))
-        coder_fork_session(session, request, user);
+    if (!is_full(user, role_session))
+        coding_agent_fork_session(role_session, request, user);
 }
 
 /* ---- The process ----------------------------------------------------------------------------- */
@@ -117,80 +117,80 @@ static void fork_session(struct acp_session *session,
  * The agent's title names the model that answers and where it is, so that every client can show it.
  * Both may be a server's word, and so anything.
  */
-static void make_title(struct coder *coder)
+static void make_title(struct coding_agent *agent)
 {
-    struct acp_str id = acp_str_n(coder->model, strcspn(coder->model, "/"));
-    const struct model_service *service = model_catalog_find(coder->catalog, id);
+    struct acp_str id = acp_str_n(agent->model, strcspn(agent->model, "/"));
+    const struct model_service *service = model_catalog_find(agent->catalog, id);
     const char *url = service ? model_service_url(service) : "";
     if (!*url) {
-        (void) snprintf(coder->title, sizeof(coder->title), "acp agent, offline demo");
+        (void) snprintf(agent->title, sizeof(agent->title), "acp agent, offline demo");
         return;
     }
     struct acp_str place = http_place(acp_str_from(url));
-    (void) snprintf(coder->title, sizeof(coder->title), "acp agent, %.80s at %.*s", coder->model,
+    (void) snprintf(agent->title, sizeof(agent->title), "acp agent, %.80s at %.*s", agent->model,
                     (int) (place.len < 80 ? place.len : 80), place.ptr);
-    for (char *c = coder->title; *c; c++)
+    for (char *c = agent->title; *c; c++)
         if (*c < ' ' || *c > '~')
             *c = '?';
 }
 
 /* The model is known, and with it what prompts may hold: the client can be served. */
-static int serve(struct coder *coder, const struct model_choice *choice)
+static int serve(struct coding_agent *agent, const struct model_choice *choice)
 {
     static const struct acp_agent_handler handler = {
         .new_session = new_session,
         .load_session = load_session,
         .resume_session = resume_session,
         .fork_session = fork_session,
-        .list_sessions = coder_list_sessions,
-        .delete_session = coder_delete_session,
-        .end_session = coder_end_session,
-        .before_update = coder_keep_update,
-        .prompt = coder_prompt,
-        .cancel = coder_cancel,
-        .set_mode = coder_set_mode,
-        .set_option = coder_set_option,
-        .authenticate = coder_authenticate,
-        .logout = coder_logout,
-        .request = coder_request,
+        .list_sessions = coding_agent_list_sessions,
+        .delete_session = coding_agent_delete_session,
+        .end_session = coding_agent_end_session,
+        .before_update = coding_agent_before_update,
+        .prompt = coding_agent_prompt,
+        .cancel = coding_agent_cancel,
+        .set_mode = coding_agent_set_mode,
+        .set_option = coding_agent_set_option,
+        .authenticate = coding_agent_authenticate,
+        .logout = coding_agent_logout,
+        .request = coding_agent_request,
     };
     struct acp_agent_options options = {
         .name = acp_str_from("acp"),
         .title = acp_str_from("acp agent"),
-        .version = acp_str_from(coder->options->version),
-        .versions = ACP_V1 | ACP_V2 | (coder->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
+        .version = acp_str_from(agent->options->version),
+        .versions = ACP_V1 | ACP_V2 | (agent->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
         .mcp_lenient = true,
         .additional_directories = true,
         .merge_waiting = true, /* what the model says is passed on as it comes */
         .services = ACP_SERVICE_PROVIDERS,
-        .max_prompt = coder->options->max_prompt ? coder->options->max_prompt : (size_t) MAX_PROMPT,
+        .max_prompt = agent->options->max_prompt ? agent->options->max_prompt : (size_t) MAX_PROMPT,
     };
-    struct toolbox_fetch fetch = coder_fetch_tool(coder);
+    struct toolbox_fetch fetch = coding_agent_fetch_tool(agent);
     /* A prompt that is too long shall still arrive, to be refused. */
     if (options.max_prompt > ACP_WIRE_DEFAULT_MAX / 2)
         options.peer.max_message = 2 * options.max_prompt;
-    int err = coder_fill_catalog(coder, choice);
+    int err = coding_agent_fill_catalog(agent, choice);
     if (!err)
-        err = coder_list_logins(coder, &options.auth_methods);
+        err = coding_agent_list_logins(agent, &options.auth_methods);
     if (!err)
-        err = toolbox_new(&coder->loop, coder->options->fetch ? &fetch : NULL, &coder->box);
+        err = toolbox_new(&agent->loop, agent->options->fetch ? &fetch : NULL, &agent->box);
     if (!err)
-        err = coder_open_store(coder);
+        err = coding_agent_open_store(agent);
     if (!err)
-        err = coder_watch_idle(coder);
+        err = coding_agent_watch_idle(agent);
     if (err)
         return err;
-    make_title(coder);
-    options.title = acp_str_from(coder->title);
-    options.images = coder_takes(coder, MODEL_IMAGE);
-    options.audio = coder_takes(coder, MODEL_AUDIO);
+    make_title(agent);
+    options.title = acp_str_from(agent->title);
+    options.images = coding_agent_accepts(agent, MODEL_IMAGE);
+    options.audio = coding_agent_accepts(agent, MODEL_AUDIO);
     (void) !getrandom(options.seed, sizeof(options.seed), 0);
-    err = acp_agent_stdio_new(&coder->loop, &options, &handler, on_gone, coder, &coder->stdio);
+    err = acp_agent_stdio_new(&agent->loop, &options, &handler, on_gone, agent, &agent->stdio);
     if (!err)
-        err = acp_jobs_new(&coder->loop, acp_agent_stdio_agent(coder->stdio), NULL, &coder->jobs);
+        err = acp_jobs_new(&agent->loop, acp_agent_stdio_agent(agent->stdio), NULL, &agent->jobs);
     if (!err)
-        (void) acp_reaper_new(&coder->loop, &coder->reaper);
+        (void) acp_reaper_new(&agent->loop, &agent->reaper);
     return err;
 }
 
@@ -211,48 +211,48 @@ static void say_choice(const struct model_choice *choice)
 
 static void on_found(struct model_find *find, const struct model_choice *choice, void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     say_choice(choice);
-    coder->err = serve(coder, choice);
+    agent->err = serve(agent, choice);
     model_find_free(find);
-    coder->find = NULL;
+    agent->find = NULL;
 }
 
-static int start(struct coder *coder)
+static int start(struct coding_agent *agent)
 {
     static const struct model_choice demo = {.id = "demo",
                                              .settings = {.api = MODEL_DEMO, .model = "demo"}};
-    int err = http_client_new(&coder->loop, NULL, &coder->http);
+    int err = http_client_new(&agent->loop, NULL, &agent->http);
     if (err)
         return err;
-    return coder->options->demo
-               ? serve(coder, &demo)
-               : model_find_new(&coder->loop, coder->http, &coder->options->sources, NULL, on_found,
-                                coder, &coder->find);
+    return agent->options->demo
+               ? serve(agent, &demo)
+               : model_find_new(&agent->loop, agent->http, &agent->options->sources, NULL, on_found,
+                                agent, &agent->find);
 }
 
-int coder_run(const struct coder_options *options)
+int coding_agent_run(const struct coding_agent_options *options)
 {
-    struct coder coder = {.options = options};
-    if (uv_loop_init(&coder.loop))
+    struct coding_agent agent = {.options = options};
+    if (uv_loop_init(&agent.loop))
         return 1;
-    (void) uv_timer_init(&coder.loop, &coder.title_timer);
-    (void) uv_timer_init(&coder.loop, &coder.idle);
-    open_signals(&coder);
-    coder.err = start(&coder);
-    (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
-    close_signals(&coder);
+    (void) uv_timer_init(&agent.loop, &agent.title_timer);
+    (void) uv_timer_init(&agent.loop, &agent.idle);
+    open_signals(&agent);
+    agent.err = start(&agent);
+    (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
+    close_signals(&agent);
     /* MCP servers may have taken their time to end; until then it is wanted. */
-    acp_reaper_free(coder.reaper);
-    (void) uv_run(&coder.loop, UV_RUN_DEFAULT);
-    for (size_t i = 0; i < CODER_MODES; i++)
-        acp_policy_free(coder.policies[i]);
-    if (coder.err)
+    acp_reaper_free(agent.reaper);
+    (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < AGENT_MODES; i++)
+        acp_policy_free(agent.policies[i]);
+    if (agent.err)
         err_printf("acp agent: %s\n",
-                   *coder.failure.message ? coder.failure.message : acp_io_err_text(coder.err));
-    model_catalog_free(coder.catalog);
-    free(coder.model);
-    free(coder.sign_ins);
-    (void) uv_loop_close(&coder.loop);
-    return coder.err ? 1 : 0;
+                   *agent.failure.message ? agent.failure.message : acp_io_err_text(agent.err));
+    model_catalog_free(agent.catalog);
+    free(agent.model);
+    free(agent.sign_ins);
+    (void) uv_loop_close(&agent.loop);
+    return agent.err ? 1 : 0;
 }

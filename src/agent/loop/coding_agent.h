@@ -10,14 +10,14 @@
 #include "model/providers.h"
 
 /* Which addresses the model may fetch. */
-enum coder_fetch {
-    CODER_FETCH_OFF = 0, /* there is no tool for it */
-    CODER_FETCH_PUBLIC,  /* those of the public internet */
-    CODER_FETCH_ANY,     /* also this machine and the networks around it */
+enum coding_agent_fetch {
+    CODING_AGENT_FETCH_OFF = 0, /* there is no tool for it */
+    CODING_AGENT_FETCH_PUBLIC,  /* those of the public internet */
+    CODING_AGENT_FETCH_ANY,     /* also this machine and the networks around it */
 };
 
 /* All texts must outlive the run. */
-struct coder_options {
+struct coding_agent_options {
     const char *version;
     struct model_sources sources; /* where providers of models and their keys are looked for */
     const char *model;            /* "provider/model" or "model"; NULL: what is found */
@@ -29,7 +29,7 @@ struct coder_options {
     void *keys_user;
     bool unstable; /* offer what the protocol has not settled yet: fork */
     bool demo;     /* the offline model, whatever else there is */
-    enum coder_fetch fetch;
+    enum coding_agent_fetch fetch;
     enum acp_policy_mode mode;       /* in which sessions begin */
     const struct acp_policy *policy; /* the user's rules; copied for each session */
     struct acp_ledger *ledger;       /* what was permitted for good; may be NULL */
@@ -46,6 +46,6 @@ struct coder_options {
 };
 
 /* Serves a client on standard input and output until it has gone.  What main() is to return. */
-int coder_run(const struct coder_options *options);
+int coding_agent_run(const struct coding_agent_options *options);
 
 #endif

@@ -49,8 +49,8 @@ static struct model_part shorten(struct acp_arena *arena, struct model_part part
     return part;
 }
 
-int coder_shorten(const struct model_message *messages, size_t count, struct acp_arena *arena,
-                  struct model_message *ret)
+int compaction_cut(const struct model_message *messages, size_t count, struct acp_arena *arena,
+                   struct model_message *ret)
 {
     size_t bytes = 0;
     size_t parts = 0;

@@ -27,10 +27,10 @@ static bool is_name(struct acp_str name)
 }
 
 /* *ret_cut tells that the file is longer than what is returned of it. */
-static struct acp_str read_file(const struct coding *coding, struct acp_str name,
+static struct acp_str read_file(const struct agent_session *session, struct acp_str name,
                                 struct acp_arena *arena, bool *ret_cut)
 {
-    struct acp_str cwd = acp_session_cwd(coding->session);
+    struct acp_str cwd = acp_session_cwd(session->role);
     struct acp_str copy = {0};
     struct acp_buf path;
     struct acp_buf text;
@@ -40,7 +40,7 @@ static struct acp_str read_file(const struct coding *coding, struct acp_str name
     acp_buf_init(&text, MAX_FILE + 4096);
     if (!acp_buf_printf(&path, "%.*s/%s/%.*s.md", (int) cwd.len, cwd.ptr, folder_name,
                         (int) name.len, name.ptr) &&
-        !tools_read_note(coding->tools, acp_buf_view(&path), most, &text, NULL) && text.len) {
+        !tools_read_note(session->tools, acp_buf_view(&path), most, &text, NULL) && text.len) {
         struct acp_str whole = acp_buf_view(&text);
         size_t kept = acp_utf8_cut(whole.ptr, whole.len, MAX_FILE);
         *ret_cut = kept < whole.len;
@@ -65,7 +65,7 @@ static struct acp_str first_line(struct acp_str text)
 }
 
 struct listing {
-    const struct coding *coding;
+    const struct agent_session *session;
     struct acp_arena *arena;
     struct acp_available_command *items;
     size_t count;
@@ -83,20 +83,20 @@ static int list_file(struct walk *walk, const struct walk_entry *entry, void *us
         return 0;
     bool cut = false;
     struct acp_str name = acp_arena_copy(list->arena, acp_str_n(entry->within, len - 3));
-    struct acp_str text = name.ptr ? read_file(list->coding, name, list->arena, &cut) : name;
+    struct acp_str text = name.ptr ? read_file(list->session, name, list->arena, &cut) : name;
     list->more = text.len && list->count == list->most;
     if (text.len && !list->more)
         acp_available_command_init(&list->items[list->count++], name, first_line(text));
     return list->more;
 }
 
-void coder_list_custom(struct coding *coding, struct acp_arena *arena,
-                       struct acp_available_command_list *commands)
+void agent_session_list_custom_commands(struct agent_session *session, struct acp_arena *arena,
+                                        struct acp_available_command_list *commands)
 {
-    struct acp_str cwd = acp_session_cwd(coding->session);
+    struct acp_str cwd = acp_session_cwd(session->role);
     size_t most = commands->count + MAX_COMMANDS;
     struct listing list = {
-        coding,          arena, acp_arena_alloc(arena, most * sizeof(*list.items)),
+        session,         arena, acp_arena_alloc(arena, most * sizeof(*list.items)),
         commands->count, most,  false};
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%.*s/%s", (int) cwd.len, cwd.ptr, folder_name);
@@ -104,42 +104,44 @@ void coder_list_custom(struct coding *coding, struct acp_arena *arena,
         return;
     if (commands->count)
         (void) memcpy(list.items, commands->items, commands->count * sizeof(*list.items));
-    tools_list_notes(coding->tools, acp_str_from(path), list_file, &list);
+    tools_list_notes(session->tools, acp_str_from(path), list_file, &list);
     *commands = (struct acp_available_command_list){list.items, list.count};
-    coding->commands_cut = list.more && !coding->commands_told;
+    session->commands_cut = list.more && !session->commands_told;
 }
 
-void coding_tell_commands_cut(struct coding *coding)
+void agent_session_warn_commands_cut(struct agent_session *session)
 {
-    if (!coding->commands_cut || !coding_warn(coding, "this project has more than 100 commands in "
-                                                      ".acp/commands; the others are not listed"))
+    if (!session->commands_cut ||
+        !agent_session_warn(session, "this project has more than 100 commands in "
+                                     ".acp/commands; the others are not listed"))
         return;
-    coding->commands_cut = false;
-    coding->commands_told = true;
+    session->commands_cut = false;
+    session->commands_told = true;
 }
 
-static void warn_cut(struct coding *coding, struct acp_str name)
+static void warn_cut(struct agent_session *session, struct acp_str name)
 {
     char sentence[200];
     (void) snprintf(sentence, sizeof(sentence),
                     "the file of /%.*s is longer than 64 KiB; the rest of it is left out",
                     (int) (name.len < 80 ? name.len : 80), name.ptr);
-    (void) coding_warn(coding, sentence);
+    (void) agent_session_warn(session, sentence);
 }
 
-bool coder_read_custom(struct coding *coding, struct acp_str name, struct acp_str arguments,
-                       struct acp_arena *arena, struct acp_str *ret_prompt)
+bool agent_session_read_custom_command(struct agent_session *session, struct acp_str name,
+                                       struct acp_str arguments, struct acp_arena *arena,
+                                       struct acp_str *ret_prompt)
 {
     bool cut = false;
     struct acp_str text = {0};
     if (is_name(name))
-        text = read_file(coding, name, arena, &cut);
+        text = read_file(session, name, arena, &cut);
     struct acp_buf prompt;
     int err = 0;
     if (!text.len)
         return false;
     if (cut)
-        warn_cut(coding, name);
+        warn_cut(session, name);
     acp_buf_init(&prompt, (size_t) 1 << 20);
     for (size_t i = 0; i < text.len && !err;) {
         size_t n = sizeof(place) - 1;

@@ -24,7 +24,7 @@ enum {
 };
 
 struct fetching {
-    struct coder *coder;
+    struct coding_agent *agent;
     struct http_request *request;
     char *url;
     unsigned redirects;
@@ -154,7 +154,7 @@ static int ask(struct fetching *f, struct acp_failure *failure)
     static const struct http_handler handler = {.body = on_body, .end = on_end};
     static const struct http_header headers[] = {
         {"Accept", "text/html,text/plain,text/markdown,application/json;q=0.9,*/*;q=0.5"}};
-    uint64_t now = uv_now(&f->coder->loop);
+    uint64_t now = uv_now(&f->agent->loop);
     struct http_ask wanted = {
         .url = f->url,
         .headers = headers,
@@ -163,21 +163,21 @@ static int ask(struct fetching *f, struct acp_failure *failure)
         .stall_ms = STALL_MS,
         .total_ms = now < f->until ? f->until - now : 1,
         .max_body = MAX_BODY,
-        .public_only = f->coder->options->fetch != CODER_FETCH_ANY,
+        .public_only = f->agent->options->fetch != CODING_AGENT_FETCH_ANY,
     };
-    return http_request_new(f->coder->http, &wanted, &handler, f, &f->request, failure);
+    return http_request_new(f->agent->http, &wanted, &handler, f, &f->request, failure);
 }
 
 static int start(struct acp_str url, size_t max_bytes, toolbox_fetched_fn *done, void *waiting,
                  void *user, void **ret_request, struct acp_failure *failure)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     struct fetching *f = calloc(1, sizeof(*f));
     if (!f)
         return ACP_ERR_NOMEM;
-    f->coder = coder;
+    f->agent = agent;
     f->url = acp_str_copy(url);
-    f->until = uv_now(&coder->loop) + TOTAL_MS;
+    f->until = uv_now(&agent->loop) + TOTAL_MS;
     f->max_text = max_bytes;
     f->done = done;
     f->waiting = waiting;
@@ -197,7 +197,7 @@ static void cancel(void *request, void *user)
     free_fetching(request);
 }
 
-struct toolbox_fetch coder_fetch_tool(struct coder *coder)
+struct toolbox_fetch coding_agent_fetch_tool(struct coding_agent *agent)
 {
-    return (struct toolbox_fetch){.start = start, .cancel = cancel, .user = coder};
+    return (struct toolbox_fetch){.start = start, .cancel = cancel, .user = agent};
 }

@@ -15,10 +15,10 @@
 
 static const char ending[] = ".events";
 
-static const char *variable(const struct coder *coder, const char *name)
+static const char *variable(const struct coding_agent *agent, const char *name)
 {
     size_t len = strlen(name);
-    for (const char *const *at = coder->options->sources.environment; at && *at; at++)
+    for (const char *const *at = agent->options->sources.environment; at && *at; at++)
         if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
             return *at + len + 1;
     return NULL;
@@ -26,7 +26,7 @@ static const char *variable(const struct coder *coder, const char *name)
 
 /* The newest chat that was seen so far. */
 struct newest {
-    char chat[CODER_CHAT_SIZE];
+    char chat[AGENT_CHAT_SIZE];
     struct timespec time;
 };
 
@@ -44,7 +44,7 @@ static void look_into(const char *folder, struct newest *newest)
         struct stat st;
         size_t len = strlen(entry->d_name);
         size_t n = sizeof(ending) - 1;
-        if (len <= n || len - n >= CODER_CHAT_SIZE || strcmp(entry->d_name + len - n, ending) != 0)
+        if (len <= n || len - n >= AGENT_CHAT_SIZE || strcmp(entry->d_name + len - n, ending) != 0)
             continue;
         (void) snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
         if (stat(path, &st) || !is_newer(&st.st_mtim, &newest->time))
@@ -72,11 +72,11 @@ static void look_below(const char *home, const char *data, struct newest *newest
         (void) closedir(dir);
 }
 
-bool coder_find_chat(const struct coder *coder, char ret_chat[CODER_CHAT_SIZE])
+bool coding_agent_find_chat(const struct coding_agent *agent, char ret_chat[AGENT_CHAT_SIZE])
 {
-    const char *wanted = variable(coder, "ACP_CLIENT_JETBRAINS");
-    const char *folder = variable(coder, "ACP_JETBRAINS_HISTORY");
-    const char *home = variable(coder, "HOME");
+    const char *wanted = variable(agent, "ACP_CLIENT_JETBRAINS");
+    const char *folder = variable(agent, "ACP_JETBRAINS_HISTORY");
+    const char *home = variable(agent, "HOME");
     struct newest newest = {0};
     if (!wanted || strcmp(wanted, "1") != 0)
         return false;
@@ -87,6 +87,6 @@ bool coder_find_chat(const struct coder *coder, char ret_chat[CODER_CHAT_SIZE])
         look_below(home, ".cache", &newest);
         look_below(home, ".local/share", &newest);
     }
-    (void) memcpy(ret_chat, newest.chat, CODER_CHAT_SIZE);
+    (void) memcpy(ret_chat, newest.chat, AGENT_CHAT_SIZE);
     return *newest.chat != '\0';
 }

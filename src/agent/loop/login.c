@@ -44,18 +44,18 @@ static bool has_login(const struct model_provider *provider)
     return provider->keys && !provider->port;
 }
 
-int coder_list_logins(struct coder *coder, struct acp_auth_method_list *ret)
+int coding_agent_list_logins(struct coding_agent *agent, struct acp_auth_method_list *ret)
 {
     const struct model_provider *provider;
     size_t count = 0;
     while (model_provider_at(count))
         count++;
     size_t texts_size = count * sizeof(struct sign_in);
-    coder->sign_ins = calloc(1, texts_size + (count + 1) * sizeof(struct acp_auth_method));
-    if (!coder->sign_ins)
+    agent->sign_ins = calloc(1, texts_size + (count + 1) * sizeof(struct acp_auth_method));
+    if (!agent->sign_ins)
         return ACP_ERR_NOMEM;
-    struct sign_in *texts = (void *) coder->sign_ins;
-    struct acp_auth_method *methods = (void *) (coder->sign_ins + texts_size);
+    struct sign_in *texts = (void *) agent->sign_ins;
+    struct acp_auth_method *methods = (void *) (agent->sign_ins + texts_size);
     size_t n = 0;
     acp_auth_method_init_agent(&methods[n], acp_str_from("Keys of this machine"));
     methods[n].agent.id = acp_str_from("keys");
@@ -79,34 +79,36 @@ static bool is_offered(const struct model_offer *offers, size_t count, const cha
 }
 
 /* Those without a key go, but for the demo, a server of this machine, and what the client set. */
-static void drop_keyless(struct coder *coder, const struct model_offer *offers, size_t count)
+static void drop_keyless(struct coding_agent *agent, const struct model_offer *offers, size_t count)
 {
-    for (size_t i = model_catalog_count(coder->catalog); i-- > 0;) {
-        const char *id = model_catalog_id(coder->catalog, i);
+    for (size_t i = model_catalog_count(agent->catalog); i-- > 0;) {
+        const char *id = model_catalog_id(agent->catalog, i);
         const struct model_provider *provider = model_provider_find(acp_str_from(id));
         if (provider && !provider->port && !is_offered(offers, count, id))
-            model_catalog_remove(coder->catalog, acp_str_from(id));
+            model_catalog_remove(agent->catalog, acp_str_from(id));
     }
 }
 
 /* The default has gone, or is but the demo: the first provider that has a model of its own. */
-static int choose_default(struct coder *coder, const struct model_offer *offers, size_t count)
+static int choose_default(struct coding_agent *agent, const struct model_offer *offers,
+                          size_t count)
 {
     static const struct model_settings demo = {.api = MODEL_DEMO, .model = "demo"};
-    struct acp_str provider = acp_str_n(coder->model, strcspn(coder->model, "/"));
+    struct acp_str provider = acp_str_n(agent->model, strcspn(agent->model, "/"));
     bool is_demo = acp_str_is(provider, "demo");
-    if (model_catalog_find(coder->catalog, provider) && !(is_demo && !coder->options->demo))
+    if (model_catalog_find(agent->catalog, provider) && !(is_demo && !agent->options->demo))
         return 0;
     for (size_t i = 0; i < count; i++)
         if (offers[i].settings.model)
-            return coder_set_default(coder, offers[i].id, acp_str_from(offers[i].settings.model));
-    int err = coder_add_provider(coder, "demo", &demo, NULL);
-    return err ? err : coder_set_default(coder, "demo", acp_str_from("demo"));
+            return coding_agent_set_default(agent, offers[i].id,
+                                            acp_str_from(offers[i].settings.model));
+    int err = coding_agent_add_provider(agent, "demo", &demo, NULL);
+    return err ? err : coding_agent_set_default(agent, "demo", acp_str_from("demo"));
 }
 
-static int read_keys(struct coder *coder)
+static int read_keys(struct coding_agent *agent)
 {
-    const struct coder_options *options = coder->options;
+    const struct coding_agent_options *options = agent->options;
     struct model_sources sources = options->sources;
     struct model_offer *offers = NULL;
     struct acp_arena arena;
@@ -116,54 +118,55 @@ static int read_keys(struct coder *coder)
     if (!err)
         err = model_offers_read(&sources, &arena, &offers, &count);
     for (size_t i = 0; !err && i < count; i++)
-        err = coder_add_provider(coder, offers[i].id, &offers[i].settings, NULL);
+        err = coding_agent_add_provider(agent, offers[i].id, &offers[i].settings, NULL);
     if (!err) {
-        drop_keyless(coder, offers, count);
-        err = choose_default(coder, offers, count);
+        drop_keyless(agent, offers, count);
+        err = choose_default(agent, offers, count);
     }
     acp_arena_finish(&arena);
-    if (coder->first)
-        coder_list_models(coder);
-    for (struct coding *coding = coder->first; coding; coding = coding->next)
-        coding_tell_options(coding);
+    if (agent->first)
+        coding_agent_list_models(agent);
+    for (struct agent_session *session = agent->first; session; session = session->next)
+        agent_session_send_options(session);
     return err;
 }
 
 /* ---- The requests ---------------------------------------------------------------------------- */
 
-static void refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *sentence)
+static void refuse(struct acp_agent *role_agent, acp_call call, int64_t code, const char *sentence)
 {
-    (void) acp_agent_respond_error(agent, call, code, acp_str_from(sentence));
+    (void) acp_agent_respond_error(role_agent, call, code, acp_str_from(sentence));
 }
 
-void coder_authenticate(struct acp_agent *agent, acp_call call, struct acp_str method, void *user)
+void coding_agent_authenticate(struct acp_agent *role_agent, acp_call call, struct acp_str method,
+                               void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     struct acp_authenticate_response done = {0};
     (void) method; /* there is one that is not done in a terminal */
-    int err = read_keys(coder);
+    int err = read_keys(agent);
     if (err)
-        refuse(agent, call, CODE_INTERNAL, acp_err_text(err));
-    else if (!strchr(coder->model, '/') && !coder->options->demo)
-        refuse(agent, call, CODE_AUTH_REQUIRED,
+        refuse(role_agent, call, CODE_INTERNAL, acp_err_text(err));
+    else if (!strchr(agent->model, '/') && !agent->options->demo)
+        refuse(role_agent, call, CODE_AUTH_REQUIRED,
                "there is no key; run `acp agent login PROVIDER`, or set a variable such as "
                "ANTHROPIC_API_KEY and start the agent again");
     else
-        (void) acp_agent_respond(agent, call, ACP_TYPE_AUTHENTICATE_RESPONSE, &done);
+        (void) acp_agent_respond(role_agent, call, ACP_TYPE_AUTHENTICATE_RESPONSE, &done);
 }
 
-void coder_logout(struct acp_agent *agent, acp_call call, void *user)
+void coding_agent_logout(struct acp_agent *role_agent, acp_call call, void *user)
 {
-    struct coder *coder = user;
-    const struct coder_options *options = coder->options;
+    struct coding_agent *agent = user;
+    const struct coding_agent_options *options = agent->options;
     struct acp_logout_response done = {0};
     int err = options->forget_keys ? options->forget_keys(options->keys_user) : 0;
     if (!err)
-        err = read_keys(coder);
+        err = read_keys(agent);
     if (err)
-        refuse(agent, call, CODE_INTERNAL,
+        refuse(role_agent, call, CODE_INTERNAL,
                "the stored keys could not be removed; run `acp agent "
                "logout PROVIDER` to see why");
     else
-        (void) acp_agent_respond(agent, call, ACP_TYPE_LOGOUT_RESPONSE, &done);
+        (void) acp_agent_respond(role_agent, call, ACP_TYPE_LOGOUT_RESPONSE, &done);
 }

@@ -2,7 +2,7 @@
  * mcp_servers.c - the MCP servers of a session.  They are started, all at once, when it is opened.
  * The session does not wait for them; a prompt does, but not for long.  The tools of those that are
  * ready when the model is first asked are in the tool list; those that come later are announced in
- * a note and called through CODER_MCP_CALL, since the tool list never changes (coder_context.c).
+ * a note and called through AGENT_MCP_CALL, since the tool list never changes (session_context.c).
  *
  * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled
  * alike.
@@ -27,7 +27,7 @@ enum {
 };
 
 struct one_server {
-    struct coding *coding;
+    struct agent_session *session;
     struct mcp_server *server;   /* NULL: it could not be started */
     char label[MAX_LABEL + 1];   /* its name in those of its tools; its own */
     char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
@@ -39,10 +39,10 @@ struct one_server {
 struct servers {
     struct one_server items[MAX_SERVERS];
     size_t count;
-    uint64_t until;       /* when prompts do not wait any more */
-    uv_timer_t timer;     /* dies last: it has all of this */
-    struct work *waiting; /* the turn that does, or NULL */
-    bool told_more;       /* that there are more tools than can be offered */
+    uint64_t until;             /* when prompts do not wait any more */
+    uv_timer_t timer;           /* dies last: it has all of this */
+    struct agent_turn *waiting; /* the turn that does, or NULL */
+    bool told_more;             /* that there are more tools than can be offered */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -137,10 +137,10 @@ static size_t tool_count(const struct one_server *one)
 }
 
 /* The server and the tool of that name; false when there is none. */
-static bool find_name(const struct coding *coding, struct acp_str name,
+static bool find_name(const struct agent_session *session, struct acp_str name,
                       const struct one_server **ret_server, size_t *ret_tool)
 {
-    const struct servers *servers = coding->servers;
+    const struct servers *servers = session->servers;
     for (size_t i = 0; servers && i < servers->count; i++)
         for (size_t k = 0; k < tool_count(&servers->items[i]); k++)
             if (acp_str_is(name, servers->items[i].names[k])) {
@@ -222,9 +222,9 @@ static const struct tool tool_of_server = {
 };
 
 /* The tool of that number, of all servers. */
-static const struct one_server *server_of(const struct coding *coding, size_t *index)
+static const struct one_server *server_of(const struct agent_session *session, size_t *index)
 {
-    const struct servers *servers = coding->servers;
+    const struct servers *servers = session->servers;
     for (size_t i = 0; servers && i < servers->count; i++) {
         size_t count = tool_count(&servers->items[i]);
         if (*index < count)
@@ -234,13 +234,13 @@ static const struct one_server *server_of(const struct coding *coding, size_t *i
     return NULL;
 }
 
-const char *coder_name_server_tool(size_t index, void *user)
+const char *agent_session_name_server_tool(size_t index, void *user)
 {
     const struct one_server *one = server_of(user, &index);
     return one ? one->names[index] : NULL;
 }
 
-/* CODER_MCP_CALL itself is run only when it names no tool that there is. */
+/* AGENT_MCP_CALL itself is run only when it names no tool that there is. */
 static int prepare_wrong_call(struct tool_run *run)
 {
     struct acp_str name = acp_str_from("");
@@ -254,15 +254,15 @@ static int prepare_wrong_call(struct tool_run *run)
 }
 
 static const struct tool tool_for_wrong_call = {
-    .info = {.name = CODER_MCP_CALL, .title = "A tool of an MCP server"},
+    .info = {.name = AGENT_MCP_CALL, .title = "A tool of an MCP server"},
     .prepare = prepare_wrong_call,
 };
 
-const struct tool *coder_find_server_tool(struct acp_str name, void *user)
+const struct tool *agent_session_find_server_tool(struct acp_str name, void *user)
 {
     const struct one_server *one;
     size_t index;
-    if (acp_str_is(name, CODER_MCP_CALL))
+    if (acp_str_is(name, AGENT_MCP_CALL))
         return &tool_for_wrong_call;
     return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
 }
@@ -272,16 +272,16 @@ const struct tool *coder_find_server_tool(struct acp_str name, void *user)
 /* A server's trouble is told once, as soon as there is a way to. */
 static void tell_trouble(struct one_server *one)
 {
-    if (!one->trouble || !coding_tell(one->coding, one->trouble))
+    if (!one->trouble || !agent_session_alert(one->session, one->trouble))
         return;
     free(one->trouble);
     one->trouble = NULL;
 }
 
-void coding_tell_servers(struct coding *coding)
+void agent_session_report_servers(struct agent_session *session)
 {
-    for (size_t i = 0; coding->servers && i < coding->servers->count; i++)
-        tell_trouble(&coding->servers->items[i]);
+    for (size_t i = 0; session->servers && i < session->servers->count; i++)
+        tell_trouble(&session->servers->items[i]);
 }
 
 /* What could not be told yet is told with it. */
@@ -299,9 +299,10 @@ static void set_trouble(struct one_server *one, struct acp_str sentence)
 
 /* ---- The model ------------------------------------------------------------------------------- */
 
-bool coding_server_tool(const struct coding *coding, size_t index, struct model_tool *ret)
+bool agent_session_server_tool(const struct agent_session *session, size_t index,
+                               struct model_tool *ret)
 {
-    const struct one_server *one = server_of(coding, &index);
+    const struct one_server *one = server_of(session, &index);
     if (!one)
         return false;
     const struct mcp_tool *tool = mcp_server_tool_at(one->server, index);
@@ -309,9 +310,9 @@ bool coding_server_tool(const struct coding *coding, size_t index, struct model_
     return true;
 }
 
-void coding_tell_left_out(struct coding *coding, size_t offered)
+void agent_session_warn_tools_omitted(struct agent_session *session, size_t offered)
 {
-    struct servers *servers = coding->servers;
+    struct servers *servers = session->servers;
     size_t all = 0;
     char sentence[120];
     if (!servers || servers->told_more)
@@ -335,21 +336,21 @@ static bool any_starts(const struct servers *servers)
     return false;
 }
 
-void coding_stop_waiting(struct coding *coding)
+void agent_session_stop_waiting(struct agent_session *session)
 {
-    struct servers *servers = coding->servers;
+    struct servers *servers = session->servers;
     if (!servers || !servers->waiting)
         return;
     servers->waiting = NULL;
     (void) uv_timer_stop(&servers->timer);
 }
 
-static void go_on(struct coding *coding)
+static void go_on(struct agent_session *session)
 {
-    struct work *work = coding->servers->waiting;
-    coding_stop_waiting(coding);
-    if (work)
-        work_go_on(work);
+    struct agent_turn *turn = session->servers->waiting;
+    agent_session_stop_waiting(session);
+    if (turn)
+        agent_turn_continue(turn);
 }
 
 /* Those that are not there yet are told of, so that nobody wonders where their tools are. */
@@ -365,16 +366,16 @@ static void on_late(uv_timer_t *timer)
         if (one->starting)
             set_trouble(one, acp_str_from(sentence));
     }
-    go_on(servers->items[0].coding);
+    go_on(servers->items[0].session);
 }
 
-bool coding_await_servers(struct coding *coding, struct work *work)
+bool agent_session_wait_for_servers(struct agent_session *session, struct agent_turn *turn)
 {
-    struct servers *servers = coding->servers;
-    uint64_t now = uv_now(&coding->coder->loop);
+    struct servers *servers = session->servers;
+    uint64_t now = uv_now(&session->agent->loop);
     if (!servers || now >= servers->until || !any_starts(servers))
         return false;
-    servers->waiting = work;
+    servers->waiting = turn;
     (void) uv_timer_start(&servers->timer, on_late, servers->until - now, 0);
     return true;
 }
@@ -382,10 +383,10 @@ bool coding_await_servers(struct coding *coding, struct work *work)
 /* The server is ready, or it never will be. */
 static void settle(struct one_server *one)
 {
-    struct coding *coding = one->coding;
+    struct agent_session *session = one->session;
     one->starting = false;
-    if (!any_starts(coding->servers))
-        go_on(coding);
+    if (!any_starts(session->servers))
+        go_on(session);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
@@ -439,12 +440,12 @@ static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_a
 }
 
 /* How it is started: one that npx fetches not in the project, which could choose another one. */
-static bool prepare_server(const struct coder *coder, const struct acp_mcp_server_stdio *given,
-                           struct acp_arena *arena, struct mcp_options *options,
-                           struct acp_failure *failure)
+static bool prepare_server(const struct coding_agent *agent,
+                           const struct acp_mcp_server_stdio *given, struct acp_arena *arena,
+                           struct mcp_options *options, struct acp_failure *failure)
 {
     struct launch_fetched fetched;
-    const char *folder = coder->options->launch_folder;
+    const char *folder = agent->options->launch_folder;
     const char **argv;
     const char **env;
     if (!write_command(given, arena, &argv, &env))
@@ -462,7 +463,7 @@ static bool prepare_server(const struct coder *coder, const struct acp_mcp_serve
     return true;
 }
 
-static void start_server(struct servers *servers, struct coding *coding,
+static void start_server(struct servers *servers, struct agent_session *session,
                          const struct acp_mcp_server_stdio *given)
 {
     static const struct mcp_handler handler = {
@@ -470,7 +471,7 @@ static void start_server(struct servers *servers, struct coding *coding,
     struct one_server *one = &servers->items[servers->count];
     struct acp_failure failure = {.message = "out of memory"};
     struct acp_arena arena;
-    one->coding = coding;
+    one->session = session;
     make_label(given->name, one->label, MAX_LABEL);
     for (size_t number = 2; has_label(servers, one->label); number++)
         number_name(one->label, MAX_LABEL, number);
@@ -478,35 +479,35 @@ static void start_server(struct servers *servers, struct coding *coding,
     acp_arena_init(&arena, 0);
     struct mcp_options options = {
         .name = acp_arena_copy(&arena, given->name).ptr,
-        .version = coding->coder->options->version,
-        .cwd = acp_arena_copy(&arena, acp_session_cwd(coding->session)).ptr,
+        .version = session->agent->options->version,
+        .cwd = acp_arena_copy(&arena, acp_session_cwd(session->role)).ptr,
     };
-    bool full = coding->coder->servers >= MAX_ALL_SERVERS;
+    bool full = session->agent->servers >= MAX_ALL_SERVERS;
     if (full)
         (void) snprintf(failure.message, sizeof(failure.message),
                         "%.60s was not started: 256 MCP servers of all sessions run already; "
                         "close a session that is not needed",
                         options.name ? options.name : "an MCP server");
     bool ok = !full && options.name && options.cwd &&
-              prepare_server(coding->coder, given, &arena, &options, &failure);
+              prepare_server(session->agent, given, &arena, &options, &failure);
     if (ok) {
-        ok = mcp_server_new(&coding->coder->loop, &options, &handler, one, &one->server,
+        ok = mcp_server_new(&session->agent->loop, &options, &handler, one, &one->server,
                             &failure) == 0;
     }
     acp_arena_finish(&arena);
     one->starting = ok;
-    coding->coder->servers += ok;
+    session->agent->servers += ok;
     if (!ok)
         set_trouble(one, acp_str_from(failure.message));
 }
 
 /* One that cannot be reached is left out, and the session goes on without it. */
-static void leave_out(struct servers *servers, struct coding *coding, struct acp_str name,
+static void leave_out(struct servers *servers, struct agent_session *session, struct acp_str name,
                       const char *way)
 {
     struct one_server *one = &servers->items[servers->count++];
     char sentence[400];
-    one->coding = coding;
+    one->session = session;
     (void) snprintf(sentence, sizeof(sentence),
                     "the MCP server \"%.*s\" was left out: this agent only uses servers that are "
                     "programs (stdio), and this one is reached by %s. Configure a program that "
@@ -515,42 +516,42 @@ static void leave_out(struct servers *servers, struct coding *coding, struct acp
     set_trouble(one, acp_str_from(sentence));
 }
 
-static void add_server(struct servers *servers, struct coding *coding,
+static void add_server(struct servers *servers, struct agent_session *session,
                        const struct acp_mcp_server *server)
 {
     switch (server->is) {
     case ACP_MCP_SERVER_STDIO:
-        start_server(servers, coding, &server->stdio);
+        start_server(servers, session, &server->stdio);
         break;
     case ACP_MCP_SERVER_HTTP:
-        leave_out(servers, coding, server->http.name, "HTTP");
+        leave_out(servers, session, server->http.name, "HTTP");
         break;
     case ACP_MCP_SERVER_SSE:
-        leave_out(servers, coding, server->sse.name, "SSE");
+        leave_out(servers, session, server->sse.name, "SSE");
         break;
     default:
         break; /* the role has refused it */
     }
 }
 
-void coding_start_servers(struct coding *coding, struct acp_mcp_server_list list)
+void agent_session_start_servers(struct agent_session *session, struct acp_mcp_server_list list)
 {
-    uv_loop_t *loop = &coding->coder->loop;
+    uv_loop_t *loop = &session->agent->loop;
     struct servers *servers =
-        !list.count || coding->servers ? NULL : calloc(1, sizeof(*coding->servers));
+        !list.count || session->servers ? NULL : calloc(1, sizeof(*session->servers));
     if (!servers)
         return;
     (void) uv_timer_init(loop, &servers->timer);
     servers->timer.data = servers;
     servers->until = uv_now(loop) + WAIT_MS;
-    coding->servers = servers;
+    session->servers = servers;
     for (size_t i = 0; i < list.count; i++) {
         if (servers->count == MAX_SERVERS) {
             set_trouble(&servers->items[0],
                         acp_str_from("there are too many MCP servers; the first 32 are used"));
             return;
         }
-        add_server(servers, coding, &list.items[i]);
+        add_server(servers, session, &list.items[i]);
     }
 }
 
@@ -559,17 +560,17 @@ static void on_timer_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-void coding_end_servers(struct coding *coding)
+void agent_session_stop_servers(struct agent_session *session)
 {
-    struct servers *servers = coding->servers;
+    struct servers *servers = session->servers;
     if (!servers)
         return;
     for (size_t i = 0; i < servers->count; i++) {
-        coding->coder->servers -= servers->items[i].server != NULL;
+        session->agent->servers -= servers->items[i].server != NULL;
         mcp_server_free(servers->items[i].server);
         free(servers->items[i].names);
         free(servers->items[i].trouble);
     }
     uv_close((uv_handle_t *) &servers->timer, on_timer_closed);
-    coding->servers = NULL;
+    session->servers = NULL;
 }

@@ -15,19 +15,19 @@ static int refuse(struct acp_failure *failure, const char *what)
     return ACP_ERR_ARGUMENT;
 }
 
-static int read_image(const struct coding *coding, struct acp_str mime, struct acp_str data,
+static int read_image(const struct agent_session *session, struct acp_str mime, struct acp_str data,
                       struct model_part *part, struct acp_failure *failure)
 {
-    if (!coding_takes(coding, MODEL_IMAGE))
+    if (!agent_session_accepts(session, MODEL_IMAGE))
         return refuse(failure, "images");
     *part = (struct model_part){.kind = MODEL_IMAGE, .mime = mime, .data = data};
     return 0;
 }
 
-static int read_audio(const struct coding *coding, struct acp_str mime, struct acp_str data,
+static int read_audio(const struct agent_session *session, struct acp_str mime, struct acp_str data,
                       struct model_part *part, struct acp_failure *failure)
 {
-    if (!coding_takes(coding, MODEL_AUDIO))
+    if (!agent_session_accepts(session, MODEL_AUDIO))
         return refuse(failure, "audio");
     *part = (struct model_part){.kind = MODEL_AUDIO, .mime = mime, .data = data};
     return 0;
@@ -105,8 +105,9 @@ static int describe_blob(const struct acp_blob_resource_contents *blob, struct a
     return err || !part->text.ptr ? ACP_ERR_NOMEM : 0;
 }
 
-static int read_blob(const struct coding *coding, const struct acp_blob_resource_contents *blob,
-                     struct acp_arena *arena, struct model_part *part)
+static int read_blob(const struct agent_session *session,
+                     const struct acp_blob_resource_contents *blob, struct acp_arena *arena,
+                     struct model_part *part)
 {
     struct acp_str type =
         bare_type(acp_is_set(blob->mime_type.ptr) ? blob->mime_type : acp_str_from(""));
@@ -119,8 +120,10 @@ static int read_blob(const struct coding *coding, const struct acp_blob_resource
                              err == ACP_ERR_UTF8 ? "it is not UTF-8 text" : "its base64 is broken",
                              arena, part);
     }
-    bool is_image = acp_str_starts_with(type, "image/") && coding_takes(coding, MODEL_IMAGE);
-    bool is_audio = acp_str_starts_with(type, "audio/") && coding_takes(coding, MODEL_AUDIO);
+    bool is_image =
+        acp_str_starts_with(type, "image/") && agent_session_accepts(session, MODEL_IMAGE);
+    bool is_audio =
+        acp_str_starts_with(type, "audio/") && agent_session_accepts(session, MODEL_AUDIO);
     if (!is_image && !is_audio)
         return describe_blob(blob, type, "the model does not take this type", arena, part);
     *part = (struct model_part){
@@ -128,9 +131,9 @@ static int read_blob(const struct coding *coding, const struct acp_blob_resource
     return 0;
 }
 
-static int read_resource(const struct coding *coding, const struct acp_embedded_resource *resource,
-                         struct acp_arena *arena, struct model_part *part,
-                         struct acp_failure *failure)
+static int read_resource(const struct agent_session *session,
+                         const struct acp_embedded_resource *resource, struct acp_arena *arena,
+                         struct model_part *part, struct acp_failure *failure)
 {
     switch (resource->resource.is) {
     case ACP_EMBEDDED_RESOURCE_RESOURCE_TEXT_RESOURCE_CONTENTS:
@@ -139,7 +142,7 @@ static int read_resource(const struct coding *coding, const struct acp_embedded_
         part->text = resource->resource.text_resource_contents.text;
         return 0;
     case ACP_EMBEDDED_RESOURCE_RESOURCE_BLOB_RESOURCE_CONTENTS:
-        return read_blob(coding, &resource->resource.blob_resource_contents, arena, part);
+        return read_blob(session, &resource->resource.blob_resource_contents, arena, part);
     default:
         return refuse(failure, "a resource of that kind");
     }
@@ -147,7 +150,7 @@ static int read_resource(const struct coding *coding, const struct acp_embedded_
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
-static int read_block(const struct coding *coding, const struct acp_content_block *block,
+static int read_block(const struct agent_session *session, const struct acp_content_block *block,
                       struct acp_arena *arena, struct model_part *part, struct acp_failure *failure)
 {
     *part = (struct model_part){.kind = MODEL_TEXT};
@@ -156,11 +159,11 @@ static int read_block(const struct coding *coding, const struct acp_content_bloc
         part->text = block->text.text;
         return 0;
     case ACP_CONTENT_BLOCK_IMAGE:
-        return read_image(coding, block->image.mime_type, block->image.data, part, failure);
+        return read_image(session, block->image.mime_type, block->image.data, part, failure);
     case ACP_CONTENT_BLOCK_AUDIO:
-        return read_audio(coding, block->audio.mime_type, block->audio.data, part, failure);
+        return read_audio(session, block->audio.mime_type, block->audio.data, part, failure);
     case ACP_CONTENT_BLOCK_RESOURCE:
-        return read_resource(coding, &block->resource, arena, part, failure);
+        return read_resource(session, &block->resource, arena, part, failure);
     case ACP_CONTENT_BLOCK_RESOURCE_LINK:
         part->kind = MODEL_RESOURCE;
         part->uri = block->resource_link.uri;
@@ -170,14 +173,14 @@ static int read_block(const struct coding *coding, const struct acp_content_bloc
     }
 }
 
-int coder_read_prompt(struct coding *coding, struct acp_content_block_list prompt,
-                      struct acp_arena *arena, struct model_part **ret_parts, size_t *ret_count,
-                      struct acp_failure *failure)
+int agent_session_read_prompt(struct agent_session *session, struct acp_content_block_list prompt,
+                              struct acp_arena *arena, struct model_part **ret_parts,
+                              size_t *ret_count, struct acp_failure *failure)
 {
     struct model_part *parts = acp_arena_alloc(arena, (prompt.count + 1) * sizeof(*parts));
     int err = parts ? 0 : ACP_ERR_NOMEM;
     for (size_t i = 0; i < prompt.count && !err; i++)
-        err = read_block(coding, &prompt.items[i], arena, &parts[i], failure);
+        err = read_block(session, &prompt.items[i], arena, &parts[i], failure);
     *ret_parts = parts;
     *ret_count = prompt.count;
     return err;

@@ -41,15 +41,15 @@ static struct acp_llm_protocol protocol_at(size_t i)
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
-static struct acp_str default_provider(const struct coder *coder)
+static struct acp_str default_provider(const struct coding_agent *agent)
 {
-    return acp_str_n(coder->model, strcspn(coder->model, "/"));
+    return acp_str_n(agent->model, strcspn(agent->model, "/"));
 }
 
-bool coding_is_disabled(const struct coding *coding)
+bool agent_session_is_disabled(const struct agent_session *session)
 {
-    const struct coder *coder = coding->coder;
-    return coder->disabled && acp_str_eq(coding_provider(coding), default_provider(coder));
+    const struct coding_agent *agent = session->agent;
+    return agent->disabled && acp_str_eq(agent_session_provider(session), default_provider(agent));
 }
 
 /* An address of the environment may hold a password, or a key behind a question mark. */
@@ -69,12 +69,13 @@ struct row {
     struct acp_buf url;
 };
 
-static int make_row(const struct coder *coder, size_t index, const struct acp_llm_protocol *all,
-                    struct row *row, struct acp_provider_info *info)
+static int make_row(const struct coding_agent *agent, size_t index,
+                    const struct acp_llm_protocol *all, struct row *row,
+                    struct acp_provider_info *info)
 {
-    const char *id = model_catalog_id(coder->catalog, index);
-    const struct model_service *service = model_catalog_service(coder->catalog, index);
-    bool is_main = acp_str_is(default_provider(coder), id);
+    const char *id = model_catalog_id(agent->catalog, index);
+    const struct model_service *service = model_catalog_service(agent->catalog, index);
+    bool is_main = acp_str_is(default_provider(agent), id);
     acp_provider_info_init(info, acp_str_from(is_main ? main_id : id), all, CAN_BE_SET, false);
     row->current = (struct acp_provider_current_config){0};
     acp_buf_init(&row->url, 1 << 20);
@@ -83,14 +84,14 @@ static int make_row(const struct coder *coder, size_t index, const struct acp_ll
         if (apis[i].api == model_service_api(service))
             row->current.api_type = protocol_at(i);
     row->current.base_url = acp_buf_view(&row->url);
-    if (!is_main || !coder->disabled)
+    if (!is_main || !agent->disabled)
         info->current = &row->current;
     return err;
 }
 
-static void list_providers(struct coder *coder, struct acp_agent *agent, acp_call call)
+static void list_providers(struct coding_agent *agent, struct acp_agent *role_agent, acp_call call)
 {
-    size_t count = model_catalog_count(coder->catalog);
+    size_t count = model_catalog_count(agent->catalog);
     struct acp_llm_protocol supported[CAN_BE_SET];
     struct acp_list_providers_response response;
     struct acp_provider_info *infos = calloc(count + 1, sizeof(*infos));
@@ -102,17 +103,18 @@ static void list_providers(struct coder *coder, struct acp_agent *agent, acp_cal
     /* The default is the first. */
     size_t first = 0;
     while (first < count &&
-           !acp_str_is(default_provider(coder), model_catalog_id(coder->catalog, first)))
+           !acp_str_is(default_provider(agent), model_catalog_id(agent->catalog, first)))
         first++;
     for (; !err && made < count; made++) {
         size_t at = made == 0 ? first : made <= first ? made - 1 : made;
-        err = make_row(coder, at, supported, &rows[made], &infos[made]);
+        err = make_row(agent, at, supported, &rows[made], &infos[made]);
     }
     acp_list_providers_response_init(&response, infos, count);
     if (err)
-        (void) acp_agent_respond_error(agent, call, CODE_INTERNAL, acp_str_from(acp_err_text(err)));
+        (void) acp_agent_respond_error(role_agent, call, CODE_INTERNAL,
+                                       acp_str_from(acp_err_text(err)));
     else
-        (void) acp_agent_respond(agent, call, ACP_TYPE_LIST_PROVIDERS_RESPONSE, &response);
+        (void) acp_agent_respond(role_agent, call, ACP_TYPE_LIST_PROVIDERS_RESPONSE, &response);
     for (size_t i = 0; i < made; i++)
         acp_buf_finish(&rows[i].url);
     free(rows);
@@ -152,24 +154,25 @@ static void cut_version(const struct api *api, char *url)
 }
 
 /* Of "main", of the table, or one that can be asked already; NULL otherwise. */
-static const char *find_id(const struct coder *coder, struct acp_str id)
+static const char *find_id(const struct coding_agent *agent, struct acp_str id)
 {
     const struct model_provider *provider = model_provider_find(id);
     if (acp_str_is(id, main_id))
         return main_id;
     if (provider)
         return provider->id;
-    for (size_t i = 0; i < model_catalog_count(coder->catalog); i++)
-        if (acp_str_is(id, model_catalog_id(coder->catalog, i)))
-            return model_catalog_id(coder->catalog, i);
+    for (size_t i = 0; i < model_catalog_count(agent->catalog); i++)
+        if (acp_str_is(id, model_catalog_id(agent->catalog, i)))
+            return model_catalog_id(agent->catalog, i);
     return NULL;
 }
 
-static int read_settings(const struct coder *coder, const struct acp_set_provider_request *request,
-                         char *url, struct model_settings *ret, struct acp_failure *failure)
+static int read_settings(const struct coding_agent *agent,
+                         const struct acp_set_provider_request *request, char *url,
+                         struct model_settings *ret, struct acp_failure *failure)
 {
     const char *scheme_end = strstr(url, "://");
-    if (!find_id(coder, request->provider_id))
+    if (!find_id(agent, request->provider_id))
         return refuse(failure, "there is no such provider; providers/list tells those that are");
     /* They would be told by providers/list, and by whoever says where something failed. */
     if (scheme_end && http_place(acp_str_from(url)).ptr != scheme_end + 3)
@@ -189,102 +192,105 @@ static int read_settings(const struct coder *coder, const struct acp_set_provide
 }
 
 /* From now on it is asked by default, and by the sessions that chose a model of the old one. */
-static int use_main(struct coder *coder, const struct model_settings *settings,
+static int use_main(struct coding_agent *agent, const struct model_settings *settings,
                     struct acp_failure *failure)
 {
-    struct model_service *old = model_catalog_find(coder->catalog, default_provider(coder));
+    struct model_service *old = model_catalog_find(agent->catalog, default_provider(agent));
     bool same_api = old && model_service_api(old) == settings->api;
     struct model_settings own = *settings;
-    char *was = acp_str_dup(default_provider(coder));
+    char *was = acp_str_dup(default_provider(agent));
     /* A model that was chosen for one API says nothing to another. */
-    const char *slash = strchr(coder->model, '/');
+    const char *slash = strchr(agent->model, '/');
     char *model = acp_str_dup(acp_str_from(same_api && slash ? slash + 1 : settings->model));
     own.model = model;
-    int err = was && model ? coder_add_provider(coder, main_id, &own, failure) : ACP_ERR_NOMEM;
+    int err =
+        was && model ? coding_agent_add_provider(agent, main_id, &own, failure) : ACP_ERR_NOMEM;
     if (!err)
-        err = coder_set_default(coder, main_id, acp_str_from(model));
-    for (struct coding *coding = coder->first; coding && !err; coding = coding->next)
-        if (coding->model && acp_str_is(coding_provider(coding), was))
-            err = coding_move(coding, same_api ? main_id : NULL);
-    coder->disabled = err ? coder->disabled : false;
+        err = coding_agent_set_default(agent, main_id, acp_str_from(model));
+    for (struct agent_session *session = agent->first; session && !err; session = session->next)
+        if (session->model && acp_str_is(agent_session_provider(session), was))
+            err = agent_session_change_provider(session, same_api ? main_id : NULL);
+    agent->disabled = err ? agent->disabled : false;
     free(was);
     free(model);
     return err;
 }
 
-static int set_provider(struct coder *coder, const struct acp_set_provider_request *request,
+static int set_provider(struct coding_agent *agent, const struct acp_set_provider_request *request,
                         struct acp_failure *failure)
 {
     struct model_settings settings;
     char *url = acp_str_dup(request->base_url);
     if (!url)
         return ACP_ERR_NOMEM;
-    int err = read_settings(coder, request, url, &settings, failure);
+    int err = read_settings(agent, request, url, &settings, failure);
     if (!err && acp_str_is(request->provider_id, main_id))
-        err = use_main(coder, &settings, failure);
+        err = use_main(agent, &settings, failure);
     else if (!err)
-        err = coder_add_provider(coder, find_id(coder, request->provider_id), &settings, failure);
+        err = coding_agent_add_provider(agent, find_id(agent, request->provider_id), &settings,
+                                        failure);
     free(url);
     if (err)
         return err;
-    if (coder->first)
-        coder_list_models(coder);
-    for (struct coding *coding = coder->first; coding; coding = coding->next)
-        coding_tell_options(coding);
+    if (agent->first)
+        coding_agent_list_models(agent);
+    for (struct agent_session *session = agent->first; session; session = session->next)
+        agent_session_send_options(session);
     return 0;
 }
 
 /* ---- Disabling ------------------------------------------------------------------------------- */
 
-static void end_replies(struct coder *coder, struct acp_str id)
+static void end_replies(struct coding_agent *agent, struct acp_str id)
 {
-    for (struct coding *coding = coder->first; coding; coding = coding->next) {
-        if (!acp_str_eq(coding_provider(coding), id))
+    for (struct agent_session *session = agent->first; session; session = session->next) {
+        if (!acp_str_eq(agent_session_provider(session), id))
             continue;
-        coding_drop_title(coding);
-        if (coding->work && coding->work->reply)
-            model_reply_cancel(coding->work->reply);
+        agent_session_cancel_title(session);
+        if (session->turn && session->turn->reply)
+            model_reply_cancel(session->turn->reply);
     }
 }
 
-static void disable(struct coder *coder, struct acp_str id)
+static void disable(struct coding_agent *agent, struct acp_str id)
 {
-    bool is_main = acp_str_is(id, main_id) || acp_str_eq(id, default_provider(coder));
-    end_replies(coder, is_main ? default_provider(coder) : id);
+    bool is_main = acp_str_is(id, main_id) || acp_str_eq(id, default_provider(agent));
+    end_replies(agent, is_main ? default_provider(agent) : id);
     if (is_main)
-        coder->disabled = true;
+        agent->disabled = true;
     else
-        model_catalog_remove(coder->catalog, id);
-    for (struct coding *coding = coder->first; coding && !is_main; coding = coding->next)
-        coding_tell_options(coding);
+        model_catalog_remove(agent->catalog, id);
+    for (struct agent_session *session = agent->first; session && !is_main; session = session->next)
+        agent_session_send_options(session);
 }
 
 /* ---- The requests ---------------------------------------------------------------------------- */
 
-void coder_request(struct acp_agent *agent, acp_call call, const struct acp_method *method,
-                   const void *params, const struct acp_message *message, void *user)
+void coding_agent_request(struct acp_agent *role_agent, acp_call call,
+                          const struct acp_method *method, const void *params,
+                          const struct acp_message *message, void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     struct acp_failure failure = {0};
     (void) message;
     if (method->id == ACP_METHOD_PROVIDERS_LIST) {
-        list_providers(coder, agent, call);
+        list_providers(agent, role_agent, call);
     } else if (method->id == ACP_METHOD_PROVIDERS_SET) {
         struct acp_set_provider_response done = {0};
-        int err = set_provider(coder, params, &failure);
+        int err = set_provider(agent, params, &failure);
         if (err)
             (void) acp_agent_respond_error(
-                agent, call, err == ACP_ERR_ARGUMENT ? CODE_PARAMS : CODE_INTERNAL,
+                role_agent, call, err == ACP_ERR_ARGUMENT ? CODE_PARAMS : CODE_INTERNAL,
                 acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         else
-            (void) acp_agent_respond(agent, call, method->result, &done);
+            (void) acp_agent_respond(role_agent, call, method->result, &done);
     } else if (method->id == ACP_METHOD_PROVIDERS_DISABLE) {
         const struct acp_disable_provider_request *request = params;
         struct acp_disable_provider_response done = {0};
-        disable(coder, request->provider_id);
-        (void) acp_agent_respond(agent, call, method->result, &done);
+        disable(agent, request->provider_id);
+        (void) acp_agent_respond(role_agent, call, method->result, &done);
     } else {
-        (void) acp_agent_respond_error(agent, call, CODE_NO_METHOD,
+        (void) acp_agent_respond_error(role_agent, call, CODE_NO_METHOD,
                                        acp_str_from("Method not found"));
     }
 }

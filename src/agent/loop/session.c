@@ -35,28 +35,30 @@ static void list_modes(struct acp_session_mode list[MODE_COUNT])
 }
 
 /* A policy for each mode, which all sessions that are in it share. */
-static int get_policy(struct coder *coder, enum acp_policy_mode mode, const struct acp_policy **ret)
+static int get_policy(struct coding_agent *agent, enum acp_policy_mode mode,
+                      const struct acp_policy **ret)
 {
-    struct acp_policy **policy = &coder->policies[mode];
-    int err = *policy ? 0 : acp_policy_copy(coder->options->policy, policy);
+    struct acp_policy **policy = &agent->policies[mode];
+    int err = *policy ? 0 : acp_policy_copy(agent->options->policy, policy);
     if (!err)
         acp_policy_set_mode(*policy, mode);
     *ret = *policy;
     return err;
 }
 
-int coding_use_mode(struct coding *coding, enum acp_policy_mode mode)
+int agent_session_use_mode(struct agent_session *session, enum acp_policy_mode mode)
 {
     const struct acp_policy *policy;
-    int err = get_policy(coding->coder, mode, &policy);
+    int err = get_policy(session->agent, mode, &policy);
     if (err)
         return err;
-    coding->policy = policy;
-    tools_set_policy(coding->tools, policy);
+    session->policy = policy;
+    tools_set_policy(session->tools, policy);
     return 0;
 }
 
-int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failure *failure)
+int agent_session_set_mode(struct agent_session *session, struct acp_str mode,
+                           struct acp_failure *failure)
 {
     enum acp_policy_mode found;
     if (!acp_policy_mode_find(mode, &found)) {
@@ -65,43 +67,44 @@ int coding_set_mode(struct coding *coding, struct acp_str mode, struct acp_failu
                         (int) mode.len, mode.ptr);
         return ACP_ERR_UNKNOWN;
     }
-    if (found == ACP_POLICY_SANDBOX && !toolbox_has_jail(coding->coder->box, failure))
+    if (found == ACP_POLICY_SANDBOX && !toolbox_has_jail(session->agent->box, failure))
         return ACP_ERR_STATE;
-    int err = coding_use_mode(coding, found);
+    int err = agent_session_use_mode(session, found);
     if (err) {
         (void) snprintf(failure->message, sizeof(failure->message), "%s", acp_err_text(err));
         return err;
     }
-    coding_log_settings(coding);
+    agent_session_log_settings(session);
     return 0;
 }
 
-void coder_set_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
+void coding_agent_set_mode(struct acp_session *role_session, acp_call call, struct acp_str mode,
+                           void *user)
 {
-    struct coding *coding = acp_session_user(session);
+    struct agent_session *session = acp_session_user(role_session);
     struct acp_failure failure = {0};
     (void) user;
-    if (coding_set_mode(coding, mode, &failure)) {
-        (void) acp_agent_respond_error(acp_session_agent(session), call, CODE_PARAMS,
+    if (agent_session_set_mode(session, mode, &failure)) {
+        (void) acp_agent_respond_error(acp_session_agent(role_session), call, CODE_PARAMS,
                                        acp_str_from(failure.message));
         return;
     }
-    (void) acp_session_reply_set_mode(session, call, mode);
-    coding_tell_options(coding); /* the mode is one of them */
+    (void) acp_session_reply_set_mode(role_session, call, mode);
+    agent_session_send_options(session); /* the mode is one of them */
 }
 
 /* Version 1 alone has modes besides the option. */
-static void tell_mode(struct coding *coding)
+static void tell_mode(struct agent_session *session)
 {
-    const char *mode = acp_policy_mode_name(acp_policy_get_mode(coding->policy));
-    if (acp_agent_protocol(acp_session_agent(coding->session)) & ACP_V1)
-        (void) acp_session_send_mode(coding->session, acp_str_from(mode));
+    const char *mode = acp_policy_mode_name(acp_policy_get_mode(session->policy));
+    if (acp_agent_protocol(acp_session_agent(session->role)) & ACP_V1)
+        (void) acp_session_send_mode(session->role, acp_str_from(mode));
 }
 
-void coding_tell_mode(struct coding *coding)
+void agent_session_send_mode(struct agent_session *session)
 {
-    tell_mode(coding);
-    coding_tell_options(coding);
+    tell_mode(session);
+    agent_session_send_options(session);
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -111,7 +114,7 @@ static const enum model_effort efforts[] = {
     MODEL_EFFORT_HIGH,    MODEL_EFFORT_XHIGH, MODEL_EFFORT_MAX};
 enum {
     EFFORT_COUNT = sizeof(efforts) / sizeof(efforts[0]),
-    CHOICE_COUNT = MODE_COUNT + EFFORT_COUNT + CODER_MAX_MODELS,
+    CHOICE_COUNT = MODE_COUNT + EFFORT_COUNT + AGENT_MAX_MODELS,
     OPTION_COUNT = 3,
 };
 
@@ -126,7 +129,7 @@ static void make_option(struct acp_session_config_option *option, const char *id
 }
 
 /* The options as they are now; choices is where their values are. */
-static void list_options(const struct coding *coding,
+static void list_options(const struct agent_session *session,
                          struct acp_session_config_select_option choices[CHOICE_COUNT],
                          struct acp_session_config_option list[OPTION_COUNT])
 {
@@ -144,30 +147,31 @@ static void list_options(const struct coding *coding,
                                               acp_str_from(model_effort_name(efforts[i])),
                                               acp_str_from(model_effort_name(efforts[i])));
     make_option(&list[0], "mode", "Mode", ACP_SESSION_CONFIG_OPTION_CATEGORY_MODE,
-                acp_policy_mode_name(acp_policy_get_mode(coding->policy)), of_modes, MODE_COUNT);
+                acp_policy_mode_name(acp_policy_get_mode(session->policy)), of_modes, MODE_COUNT);
     make_option(&list[1], "model", "Model", ACP_SESSION_CONFIG_OPTION_CATEGORY_MODEL,
-                coding_model(coding), of_models, coding_model_choices(coding, of_models));
+                agent_session_model(session), of_models,
+                agent_session_model_choices(session, of_models));
     make_option(&list[2], "effort", "Effort", ACP_SESSION_CONFIG_OPTION_CATEGORY_THOUGHT_LEVEL,
-                model_effort_name(coding->effort), of_efforts, EFFORT_COUNT);
+                model_effort_name(session->effort), of_efforts, EFFORT_COUNT);
 }
 
-void coding_tell_options(struct coding *coding)
+void agent_session_send_options(struct agent_session *session)
 {
     struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option list[OPTION_COUNT];
-    list_options(coding, choices, list);
-    (void) acp_session_send_options(coding->session, list, OPTION_COUNT);
+    list_options(session, choices, list);
+    (void) acp_session_send_options(session->role, list, OPTION_COUNT);
 }
 
-static int set_option(struct coding *coding, struct acp_str id, struct acp_str value,
+static int set_option(struct agent_session *session, struct acp_str id, struct acp_str value,
                       struct acp_failure *failure)
 {
     if (acp_str_is(id, "mode"))
-        return coding_set_mode(coding, value, failure);
+        return agent_session_set_mode(session, value, failure);
     if (acp_str_is(id, "model"))
-        return coding_set_model(coding, value, failure);
-    if (acp_str_is(id, "effort") && model_effort_find(value, &coding->effort)) {
-        coding_log_settings(coding);
+        return agent_session_set_model(session, value, failure);
+    if (acp_str_is(id, "effort") && model_effort_find(value, &session->effort)) {
+        agent_session_log_settings(session);
         return 0;
     }
     (void) snprintf(failure->message, sizeof(failure->message),
@@ -175,10 +179,11 @@ static int set_option(struct coding *coding, struct acp_str id, struct acp_str v
     return ACP_ERR_UNKNOWN;
 }
 
-void coder_set_option(struct acp_session *session, acp_call call,
-                      const struct acp_set_session_config_option_request *request, void *user)
+void coding_agent_set_option(struct acp_session *role_session, acp_call call,
+                             const struct acp_set_session_config_option_request *request,
+                             void *user)
 {
-    struct coding *coding = acp_session_user(session);
+    struct agent_session *session = acp_session_user(role_session);
     struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option list[OPTION_COUNT];
     struct acp_str value =
@@ -187,46 +192,46 @@ void coder_set_option(struct acp_session *session, acp_call call,
                                                                         : acp_str_from("");
     struct acp_failure failure = {0};
     (void) user;
-    int err = set_option(coding, request->config_id, value, &failure);
+    int err = set_option(session, request->config_id, value, &failure);
     if (err) {
         (void) acp_agent_respond_error(
-            acp_session_agent(session), call, CODE_PARAMS,
+            acp_session_agent(role_session), call, CODE_PARAMS,
             acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         return;
     }
-    list_options(coding, choices, list);
+    list_options(session, choices, list);
     (void) acp_session_reply_set_option(
-        session, call, (struct acp_session_config_option_list){list, OPTION_COUNT});
+        role_session, call, (struct acp_session_config_option_list){list, OPTION_COUNT});
     if (acp_str_is(request->config_id, "mode"))
-        tell_mode(coding);
+        tell_mode(session);
 }
 
 /* ---- Titles ---------------------------------------------------------------------------------- */
 
-int coding_keep_title(struct coding *coding, struct acp_str title)
+int agent_session_use_title(struct agent_session *session, struct acp_str title)
 {
     char *copy = acp_str_copy(title);
     if (!copy)
         return ACP_ERR_NOMEM;
-    free(coding->title);
-    coding->title = copy;
+    free(session->title);
+    session->title = copy;
     return 0;
 }
 
-int coding_set_title(struct coding *coding, struct acp_str title)
+int agent_session_set_title(struct agent_session *session, struct acp_str title)
 {
-    char cut[CODER_MAX_NAME];
-    if (title.len > CODER_MAX_NAME)
-        title = acp_str_n(cut, acp_utf8_copy_cut(cut, title.ptr, title.len, CODER_MAX_NAME));
+    char cut[AGENT_MAX_NAME];
+    if (title.len > AGENT_MAX_NAME)
+        title = acp_str_n(cut, acp_utf8_copy_cut(cut, title.ptr, title.len, AGENT_MAX_NAME));
     struct acp_session_info_update info = {.title = title};
     struct store_change change = {.title = title};
-    int err = coding_keep_title(coding, title);
+    int err = agent_session_use_title(session, title);
     if (err)
         return err;
-    coding->title_wanted = false;
-    if (coding->log)
-        (void) store_log_change(coding->log, &change);
-    (void) acp_session_send_info(coding->session, &info);
+    session->title_wanted = false;
+    if (session->log)
+        (void) store_log_change(session->log, &change);
+    (void) acp_session_send_info(session->role, &info);
     return 0;
 }
 
@@ -234,105 +239,106 @@ int coding_set_title(struct coding *coding, struct acp_str title)
 
 static void on_granted(struct tools *set, void *user)
 {
-    struct coding *coding = user;
-    const struct coder_options *options = coding->coder->options;
+    struct agent_session *session = user;
+    const struct coding_agent_options *options = session->agent->options;
     (void) set;
     if (options->ledger && options->ledger_path)
         (void) acp_ledger_save_file(options->ledger, options->ledger_path, NULL, NULL, NULL);
 }
 
-struct coding *coding_new(struct coder *coder, struct acp_session *session)
+struct agent_session *agent_session_new(struct coding_agent *agent,
+                                        struct acp_session *role_session)
 {
-    struct coding *coding = calloc(1, sizeof(*coding));
-    if (!coding)
+    struct agent_session *session = calloc(1, sizeof(*session));
+    if (!session)
         return NULL;
-    coding->coder = coder;
-    coding->session = session;
-    coding->used = uv_now(&coder->loop);
+    session->agent = agent;
+    session->role = role_session;
+    session->used = uv_now(&agent->loop);
     /* Who cannot have the mode that they had before must be able to have this one. */
-    int err = get_policy(coder, ACP_POLICY_READ_ONLY, &coding->policy);
+    int err = get_policy(agent, ACP_POLICY_READ_ONLY, &session->policy);
     if (!err)
-        err = get_policy(coder, coder->options->mode, &coding->policy);
+        err = get_policy(agent, agent->options->mode, &session->policy);
     struct tools_options tools = {
-        .box = coder->box,
-        .session = session,
-        .jobs = coder->jobs,
-        .policy = coding->policy,
-        .ledger = coder->options->ledger,
+        .box = agent->box,
+        .session = role_session,
+        .jobs = agent->jobs,
+        .policy = session->policy,
+        .ledger = agent->options->ledger,
         .always = ACP_GRANT_PROJECT,
-        .find = coder_find_server_tool,
-        .name = coder_name_server_tool,
+        .find = agent_session_find_server_tool,
+        .name = agent_session_name_server_tool,
         .granted = on_granted,
-        .shown = coding_log_output,
-        .user = coding,
+        .shown = agent_session_log_output,
+        .user = session,
     };
     if (!err)
-        err = tools_new(&tools, &coding->tools);
+        err = tools_new(&tools, &session->tools);
     if (!err)
-        err = history_new(&coder->history_bytes, &coding->history);
+        err = history_new(&agent->history_bytes, &session->history);
     if (err) {
-        coding_free(coding);
+        agent_session_free(session);
         return NULL;
     }
-    acp_session_set_user(session, coding);
-    coder->sessions++;
-    coding->next = coder->first;
-    coder->first = coding;
-    coder_list_models(coder);
-    return coding;
+    acp_session_set_user(role_session, session);
+    agent->sessions++;
+    session->next = agent->first;
+    agent->first = session;
+    coding_agent_list_models(agent);
+    return session;
 }
 
-void coding_free(struct coding *coding)
+void agent_session_free(struct agent_session *session)
 {
-    if (!coding)
+    if (!session)
         return;
-    coding_end_fork(coding);
-    tools_free(coding->tools);
-    coding_end_servers(coding);
-    coding_drop_title(coding);
-    history_free(coding->history);
-    coding_free_context(coding);
-    if (coding->log)
-        store_log_close(coding->log);
-    free(coding->title);
-    free(coding->model);
-    free(coding->warning);
-    free(coding);
+    agent_session_cancel_open(session);
+    tools_free(session->tools);
+    agent_session_stop_servers(session);
+    agent_session_cancel_title(session);
+    history_free(session->history);
+    agent_session_free_context(session);
+    if (session->log)
+        store_log_close(session->log);
+    free(session->title);
+    free(session->model);
+    free(session->warning);
+    free(session);
 }
 
 /* The title that is in the log already.  False when the client cannot know the session yet. */
-static bool tell_title(struct coding *coding)
+static bool tell_title(struct agent_session *session)
 {
-    struct acp_session_info_update info = {.title = acp_str_from(coding->title)};
-    coding->repeating = true;
-    int err = acp_session_send_info(coding->session, &info);
-    coding->repeating = false;
+    struct acp_session_info_update info = {.title = acp_str_from(session->title)};
+    session->skips_log = true;
+    int err = acp_session_send_info(session->role, &info);
+    session->skips_log = false;
     return err == 0;
 }
 
-int coding_accept(struct coding *coding)
+int agent_session_accept(struct agent_session *session)
 {
     struct acp_session_mode list[MODE_COUNT];
     struct acp_session_config_select_option choices[CHOICE_COUNT];
     struct acp_session_config_option options[OPTION_COUNT];
     struct acp_session_setup setup = {
-        .current_mode = acp_str_from(acp_policy_mode_name(acp_policy_get_mode(coding->policy)))};
+        .current_mode = acp_str_from(acp_policy_mode_name(acp_policy_get_mode(session->policy)))};
     list_modes(list);
-    list_options(coding, choices, options);
+    list_options(session, choices, options);
     setup.modes = (struct acp_session_mode_list){list, MODE_COUNT};
     setup.options = (struct acp_session_config_option_list){options, OPTION_COUNT};
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
-    setup.commands = coder_commands(coding, &arena);
-    bool told = !coding->title || tell_title(coding);
-    int err = acp_session_accept(coding->session, &setup);
+    setup.commands = agent_session_commands(session, &arena);
+    bool told = !session->title || tell_title(session);
+    int err = acp_session_accept(session->role, &setup);
     acp_arena_finish(&arena);
     if (!err && !told)
-        (void) tell_title(coding);
+        (void) tell_title(session);
     return err;
 }
 
-bool coder_is_folder(struct acp_str path)
+bool coding_agent_is_folder(struct acp_str path)
 {
     char *copy = acp_str_copy(path);
     struct stat found;
@@ -342,88 +348,89 @@ bool coder_is_folder(struct acp_str path)
 }
 
 /* An agent without a place to work in can do nothing; better that is told now. */
-bool coder_has_folder(struct acp_session *session)
+bool coding_agent_check_folder(struct acp_session *role_session)
 {
-    struct acp_str cwd = acp_session_cwd(session);
+    struct acp_str cwd = acp_session_cwd(role_session);
     char sentence[300];
-    if (coder_is_folder(cwd))
+    if (coding_agent_is_folder(cwd))
         return true;
     (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
                     (int) cwd.len, cwd.ptr);
-    (void) acp_session_reject(session, CODE_PARAMS, acp_str_from(sentence));
+    (void) acp_session_reject(role_session, CODE_PARAMS, acp_str_from(sentence));
     return false;
 }
 
 /* Who wants a sandbox does not want to go on without one. */
-static bool has_jail(struct coder *coder, struct acp_session *session)
+static bool has_jail(struct coding_agent *agent, struct acp_session *role_session)
 {
     struct acp_failure failure = {0};
-    if (coder->options->mode != ACP_POLICY_SANDBOX || toolbox_has_jail(coder->box, &failure))
+    if (agent->options->mode != ACP_POLICY_SANDBOX || toolbox_has_jail(agent->box, &failure))
         return true;
-    (void) acp_session_reject(session, CODE_INTERNAL, acp_str_from(failure.message));
+    (void) acp_session_reject(role_session, CODE_INTERNAL, acp_str_from(failure.message));
     return false;
 }
 
-void coder_new_session(struct acp_session *session, const struct acp_new_session_request *request,
-                       void *user)
+void coding_agent_new_session(struct acp_session *role_session,
+                              const struct acp_new_session_request *request, void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     char id[STORE_ID_SIZE];
-    char chat[CODER_CHAT_SIZE] = "";
+    char chat[AGENT_CHAT_SIZE] = "";
     struct acp_failure failure = {0};
-    if (!coder_has_folder(session) || !has_jail(coder, session))
+    if (!coding_agent_check_folder(role_session) || !has_jail(agent, role_session))
         return;
     /* One that is open here already is not opened twice: the chat gets another then. */
-    bool known = coder_find_chat(coder, chat) && coder_session_of_chat(coder, chat, id) &&
-                 !acp_agent_find_session(acp_session_agent(session), acp_str_from(id));
+    bool known = coding_agent_find_chat(agent, chat) &&
+                 coding_agent_session_of_chat(agent, chat, id) &&
+                 !acp_agent_find_session(acp_session_agent(role_session), acp_str_from(id));
     if (!known)
         store_new_id(id);
-    int err = acp_session_set_id(session, acp_str_from(id));
-    struct coding *coding = err ? NULL : coding_new(coder, session);
+    int err = acp_session_set_id(role_session, acp_str_from(id));
+    struct agent_session *session = err ? NULL : agent_session_new(agent, role_session);
     bool later = false; /* it is accepted when the log is open */
-    if (coding) {
-        (void) memcpy(coding->chat, chat, sizeof(chat));
-        later = known && coding_open_again(coding, false, &failure) == 0;
+    if (session) {
+        (void) memcpy(session->chat, chat, sizeof(chat));
+        later = known && agent_session_reopen(session, false, &failure) == 0;
         if (known && !later)
             err_printf("acp agent: the chat's session cannot be read: %s\n", failure.message);
         if (!known)
-            (void) coding_begin_log(coding);
+            (void) agent_session_begin_log(session);
     }
-    if (!coding)
-        (void) acp_session_reject(session, CODE_INTERNAL,
+    if (!session)
+        (void) acp_session_reject(role_session, CODE_INTERNAL,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
-    else if (!later && coding_accept(coding))
-        coding_refuse(coding, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
+    else if (!later && agent_session_accept(session))
+        agent_session_reject(session, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
     else
-        coding_start_servers(coding, request->mcp_servers);
+        agent_session_start_servers(session, request->mcp_servers);
 }
 
 /* Nothing of it is left but what is in the log. */
-static void end_coding(struct coding *coding)
+static void end_coding(struct agent_session *session)
 {
-    struct coder *coder = coding->coder;
-    struct coding **link = &coder->first;
-    acp_session_set_user(coding->session, NULL);
-    coder->sessions--;
-    while (*link != coding)
+    struct coding_agent *agent = session->agent;
+    struct agent_session **link = &agent->first;
+    acp_session_set_user(session->role, NULL);
+    agent->sessions--;
+    while (*link != session)
         link = &(*link)->next;
-    *link = coding->next;
-    if (coding->work)
-        work_abandon(coding->work);
-    coding_free(coding);
+    *link = session->next;
+    if (session->turn)
+        agent_turn_abandon(session->turn);
+    agent_session_free(session);
 }
 
-void coding_refuse(struct coding *coding, int64_t code, const char *sentence)
+void agent_session_reject(struct agent_session *session, int64_t code, const char *sentence)
 {
-    struct acp_session *session = coding->session;
-    end_coding(coding);
-    (void) acp_session_reject(session, code, acp_str_from(sentence));
+    struct acp_session *role_session = session->role;
+    end_coding(session);
+    (void) acp_session_reject(role_session, code, acp_str_from(sentence));
 }
 
-void coder_end_session(struct acp_session *session, void *user)
+void coding_agent_end_session(struct acp_session *role_session, void *user)
 {
-    struct coding *coding = acp_session_user(session);
+    struct agent_session *session = acp_session_user(role_session);
     (void) user;
-    if (coding)
-        end_coding(coding);
+    if (session)
+        end_coding(session);
 }

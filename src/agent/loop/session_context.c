@@ -5,8 +5,8 @@
  * Services bind the thoughts of a model to every byte before them and refuse a request in which one
  * of these has changed.  So both are made once, when the model is first asked, and are kept in the
  * log; a process that resumes the session sends the same bytes again.  What changes later is told
- * in notes (coder_facts.c), tools that the mode forbids are refused when they are called, and MCP
- * tools that come later are called through CODER_MCP_CALL.
+ * in notes (session_facts.c), tools that the mode forbids are refused when they are called, and MCP
+ * tools that come later are called through AGENT_MCP_CALL.
  *
  * A conversation that was compacted or cleared, and another model, begin anew: the reasoning that
  * was bound to the old prefix is removed, and the prefix is made again.
@@ -19,16 +19,16 @@
 
 enum { MAX_SYSTEM = 1 << 20 };
 
-void coding_free_context(struct coding *coding)
+void agent_session_free_context(struct agent_session *role_session)
 {
-    context_free(coding->context);
-    coding->context = NULL;
+    context_free(role_session->context);
+    role_session->context = NULL;
 }
 
 /* ---- Making it ------------------------------------------------------------------------------- */
 
 static const struct model_tool mcp_call_tool = {
-    ACP_STR(CODER_MCP_CALL),
+    ACP_STR(AGENT_MCP_CALL),
     ACP_STR("Call a tool of an MCP server that is not in the list of tools because it became "
             "available, or changed, after the conversation had begun. Notes announce such tools "
             "with their names, descriptions and input schemas."),
@@ -48,7 +48,7 @@ static bool keep_tool(struct context *context, struct model_tool tool)
     return tool.name.ptr && tool.description.ptr && schema.ptr;
 }
 
-static int list_tools(struct coding *coding, struct context *context)
+static int list_tools(struct agent_session *role_session, struct context *context)
 {
     const struct tool_info *info;
     struct model_tool tool;
@@ -56,15 +56,15 @@ static int list_tools(struct coding *coding, struct context *context)
     context->tools = acp_arena_alloc(&context->arena, CONTEXT_MAX_TOOLS * sizeof(*context->tools));
     if (!context->tools)
         return ACP_ERR_NOMEM;
-    for (size_t i = 0; kept && (info = toolbox_at(coding->coder->box, i)) != NULL; i++)
+    for (size_t i = 0; kept && (info = toolbox_at(role_session->agent->box, i)) != NULL; i++)
         kept = keep_tool(context, (struct model_tool){acp_str_from(info->name),
                                                       acp_str_from(info->description),
                                                       acp_raw_from(info->input_schema)});
     if (kept)
         kept = keep_tool(context, mcp_call_tool);
-    for (size_t i = 0; kept && coding_server_tool(coding, i, &tool); i++) {
+    for (size_t i = 0; kept && agent_session_server_tool(role_session, i, &tool); i++) {
         if (context->tool_count == CONTEXT_MAX_TOOLS) {
-            coding_tell_left_out(coding, i);
+            agent_session_warn_tools_omitted(role_session, i);
             break;
         }
         kept = keep_tool(context, tool);
@@ -79,7 +79,7 @@ static int write_system(struct context *context)
         "folder, by your tools: look before you change, change no more than the task needs, and "
         "check what you did, by the project's own tests where there are any. Say briefly what you "
         "are about to do and, at the end, what you did. For a task of several steps keep a plan "
-        "with the plan tool. Notes between " CODER_NOTE_BEGIN "and" CODER_NOTE_END
+        "with the plan tool. Notes between " AGENT_NOTE_BEGIN "and" AGENT_NOTE_END
         "tell what has changed since the conversation began.\n";
     struct acp_buf text;
     acp_buf_init(&text, MAX_SYSTEM);
@@ -95,18 +95,18 @@ static int write_system(struct context *context)
 }
 
 /* Which model a context is for: what thinks is bound to both the API and the model. */
-static int write_model(const struct coding *coding, struct acp_buf *out)
+static int write_model(const struct agent_session *role_session, struct acp_buf *out)
 {
-    const struct model_service *service = coding_service(coding);
+    const struct model_service *service = agent_session_service(role_session);
     return acp_buf_printf(out, "%s/%s", service ? model_api_name(model_service_api(service)) : "",
-                          coding_model(coding));
+                          agent_session_model(role_session));
 }
 
-static int fill(struct coding *coding, struct context *context)
+static int fill(struct agent_session *role_session, struct context *context)
 {
     struct acp_buf model;
-    acp_buf_init(&model, 2 * CODER_MAX_NAME);
-    int err = write_model(coding, &model);
+    acp_buf_init(&model, 2 * AGENT_MAX_NAME);
+    int err = write_model(role_session, &model);
     if (!err) {
         context->model = acp_arena_copy(&context->arena, acp_buf_view(&model));
         err = context->model.ptr ? 0 : ACP_ERR_NOMEM;
@@ -114,58 +114,60 @@ static int fill(struct coding *coding, struct context *context)
     acp_buf_finish(&model);
     facts_finish(&context->told);
     if (!err)
-        err = facts_gather(coding, NULL, FACTS_ALL, &context->told);
+        err = facts_gather(role_session, NULL, FACTS_ALL, &context->told);
     if (err)
         facts_init(&context->told);
     if (!err)
         err = facts_copy(&context->told, &context->before);
     if (!err)
-        err = list_tools(coding, context);
+        err = list_tools(role_session, context);
     return err ? err : write_system(context);
 }
 
-static bool is_for_model(const struct coding *coding, const struct context *context)
+static bool is_for_model(const struct agent_session *role_session, const struct context *context)
 {
     struct acp_buf model;
-    acp_buf_init(&model, 2 * CODER_MAX_NAME);
-    bool is = write_model(coding, &model) == 0 && acp_str_eq(acp_buf_view(&model), context->model);
+    acp_buf_init(&model, 2 * AGENT_MAX_NAME);
+    bool is =
+        write_model(role_session, &model) == 0 && acp_str_eq(acp_buf_view(&model), context->model);
     acp_buf_finish(&model);
     return is;
 }
 
-int coding_get_context(struct coding *coding, struct model_ask *ask)
+int agent_session_get_context(struct agent_session *role_session, struct model_ask *ask)
 {
     int err = 0;
-    if (coding->context && !is_for_model(coding, coding->context))
-        coding_free_context(coding);
-    if (!coding->context) {
+    if (role_session->context && !is_for_model(role_session, role_session->context))
+        agent_session_free_context(role_session);
+    if (!role_session->context) {
         struct context *context = context_new();
-        err = context ? fill(coding, context) : ACP_ERR_NOMEM;
+        err = context ? fill(role_session, context) : ACP_ERR_NOMEM;
         if (!err)
-            err = history_strip_reasoning(coding->history);
+            err = history_strip_reasoning(role_session->history);
         if (err) {
             context_free(context);
             return err;
         }
-        coding->context = context;
-        coding_log_context(coding, "model_context");
+        role_session->context = context;
+        agent_session_log_context(role_session, "model_context");
     }
-    ask->system = coding->context->system;
-    ask->tools = coding->context->tools;
-    ask->tool_count = coding->context->tool_count;
+    ask->system = role_session->context->system;
+    ask->tools = role_session->context->tools;
+    ask->tool_count = role_session->context->tool_count;
     return 0;
 }
 
 /* ---- Notes ----------------------------------------------------------------------------------- */
 
-int coding_write_note(struct coding *coding, enum fact_scope scope, struct acp_buf *out)
+int agent_session_write_note(struct agent_session *role_session, enum fact_scope scope,
+                             struct acp_buf *out)
 {
-    struct context *context = coding->context;
+    struct context *context = role_session->context;
     struct facts now;
     size_t before = out->len;
-    if (!context || !is_for_model(coding, context))
+    if (!context || !is_for_model(role_session, context))
         return 0; /* it will be made with all that is so */
-    int err = facts_gather(coding, &context->told, scope, &now);
+    int err = facts_gather(role_session, &context->told, scope, &now);
     if (err)
         return err;
     err = facts_write_note(&context->told, &now, out);
@@ -175,13 +177,13 @@ int coding_write_note(struct coding *coding, enum fact_scope scope, struct acp_b
     }
     facts_finish(&context->told);
     context->told = now;
-    coding_log_context(coding, "model_facts");
+    agent_session_log_context(role_session, "model_facts");
     return 0;
 }
 
-void coding_begin_facts(struct coding *coding)
+void agent_session_save_facts(struct agent_session *role_session)
 {
-    struct context *context = coding->context;
+    struct context *context = role_session->context;
     struct facts copy;
     if (!context || facts_copy(&context->told, &copy))
         return;
@@ -189,9 +191,9 @@ void coding_begin_facts(struct coding *coding)
     context->before = copy;
 }
 
-void coding_rewind_facts(struct coding *coding)
+void agent_session_rewind_facts(struct agent_session *role_session)
 {
-    struct context *context = coding->context;
+    struct context *context = role_session->context;
     struct facts copy;
     if (!context || facts_copy(&context->before, &copy))
         return;

@@ -28,10 +28,10 @@ static int add(struct facts *facts, enum fact_kind kind, const char *name, struc
     return facts_add(facts, kind, acp_str_from(name), facts_hash(text), text);
 }
 
-static int add_folders(const struct coding *coding, struct facts *facts)
+static int add_folders(const struct agent_session *session, struct facts *facts)
 {
-    struct acp_str cwd = acp_session_cwd(coding->session);
-    struct acp_str_list more = acp_session_directories(coding->session);
+    struct acp_str cwd = acp_session_cwd(session->role);
+    struct acp_str_list more = acp_session_directories(session->role);
     struct acp_buf text;
     acp_buf_init(&text, MAX_FACT);
     int err = acp_buf_append_str(&text, cwd);
@@ -54,16 +54,16 @@ static int add_date(struct facts *facts)
 }
 
 /* The tool list stays as it is, so the model is told which of them it should not try. */
-static int add_mode(const struct coding *coding, struct facts *facts)
+static int add_mode(const struct agent_session *session, struct facts *facts)
 {
     const struct tool_info *info;
     struct acp_buf text;
     size_t refused = 0;
     acp_buf_init(&text, MAX_FACT);
     int err =
-        acp_buf_printf(&text, "%s", acp_policy_mode_name(acp_policy_get_mode(coding->policy)));
-    for (size_t i = 0; !err && (info = toolbox_at(coding->coder->box, i)) != NULL; i++)
-        if (!tools_offer(coding->tools, info))
+        acp_buf_printf(&text, "%s", acp_policy_mode_name(acp_policy_get_mode(session->policy)));
+    for (size_t i = 0; !err && (info = toolbox_at(session->agent->box, i)) != NULL; i++)
+        if (!tools_offer(session->tools, info))
             err = acp_buf_printf(&text, "%s%s",
                                  refused++ ? ", " : " (refused in this mode: ", info->name);
     if (!err && refused)
@@ -75,17 +75,17 @@ static int add_mode(const struct coding *coding, struct facts *facts)
 }
 
 /* The branch of a repository in the folder; where that cannot be read simply, nothing. */
-static int add_branch(struct coding *coding, struct facts *facts)
+static int add_branch(struct agent_session *session, struct facts *facts)
 {
     static const char ref[] = "ref: refs/heads/";
-    struct acp_str cwd = acp_session_cwd(coding->session);
+    struct acp_str cwd = acp_session_cwd(session->role);
     struct acp_files_error error = {0};
     struct acp_buf path;
     struct acp_buf head;
     acp_buf_init(&path, cwd.len + 16);
     acp_buf_init(&head, 1024);
     int err = acp_buf_printf(&path, "%.*s/.git/HEAD", (int) cwd.len, cwd.ptr);
-    if (!err && tools_read_note(coding->tools, acp_buf_view(&path), 300, &head, &error) == 0) {
+    if (!err && tools_read_note(session->tools, acp_buf_view(&path), 300, &head, &error) == 0) {
         struct acp_str text = acp_buf_view(&head);
         while (text.len && text.ptr[text.len - 1] == '\n')
             text.len--;
@@ -99,7 +99,7 @@ static int add_branch(struct coding *coding, struct facts *facts)
 }
 
 /* What is there and cannot be read is told: somebody has put it there to be known. */
-static int add_file(struct coding *coding, struct acp_str root, const char *name,
+static int add_file(struct agent_session *session, struct acp_str root, const char *name,
                     struct facts *facts)
 {
     struct acp_buf path;
@@ -112,7 +112,7 @@ static int add_file(struct coding *coding, struct acp_str root, const char *name
     int err = acp_buf_printf(&path, "%.*s/%s", (int) root.len, root.ptr, name);
     if (!err) {
         int unread =
-            tools_read_note(coding->tools, acp_buf_view(&path), MAX_INSTRUCTIONS, &text, &error);
+            tools_read_note(session->tools, acp_buf_view(&path), MAX_INSTRUCTIONS, &text, &error);
         if (!unread && text.len)
             err = acp_buf_printf(&said, " says:\n\n%.*s", (int) text.len, acp_buf_view(&text).ptr);
         else if (unread && unread != ACP_ERR_MISSING)
@@ -127,11 +127,11 @@ static int add_file(struct coding *coding, struct acp_str root, const char *name
     return err;
 }
 
-static int add_files(struct coding *coding, struct acp_str root, struct facts *facts)
+static int add_files(struct agent_session *session, struct acp_str root, struct facts *facts)
 {
     int err = 0;
     for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]) && !err; i++)
-        err = add_file(coding, root, instructions[i], facts);
+        err = add_file(session, root, instructions[i], facts);
     return err;
 }
 
@@ -150,33 +150,33 @@ static int add_tool(const struct model_tool *tool, struct facts *facts)
     return err == ACP_ERR_LIMIT ? 0 : err; /* such a schema no model takes */
 }
 
-static int add_tools(struct coding *coding, struct facts *facts)
+static int add_tools(struct agent_session *session, struct facts *facts)
 {
     struct model_tool tool;
     int err = 0;
-    for (size_t i = 0; !err && coding_server_tool(coding, i, &tool); i++)
+    for (size_t i = 0; !err && agent_session_server_tool(session, i, &tool); i++)
         err = add_tool(&tool, facts);
     return err;
 }
 
-int facts_gather(struct coding *coding, const struct facts *told, enum fact_scope scope,
+int facts_gather(struct agent_session *session, const struct facts *told, enum fact_scope scope,
                  struct facts *ret)
 {
-    struct acp_str_list more = acp_session_directories(coding->session);
+    struct acp_str_list more = acp_session_directories(session->role);
     facts_init(ret);
-    int err = add_mode(coding, ret);
+    int err = add_mode(session, ret);
     if (!err)
-        err = add_tools(coding, ret);
+        err = add_tools(session, ret);
     if (!err && scope == FACTS_ALL) {
-        err = add_folders(coding, ret);
+        err = add_folders(session, ret);
         if (!err)
             err = add_date(ret);
         if (!err)
-            err = add_branch(coding, ret);
+            err = add_branch(session, ret);
         if (!err)
-            err = add_files(coding, acp_session_cwd(coding->session), ret);
+            err = add_files(session, acp_session_cwd(session->role), ret);
         for (size_t i = 0; i < more.count && !err; i++)
-            err = add_files(coding, more.items[i], ret);
+            err = add_files(session, more.items[i], ret);
     }
     /* What was not looked at is as it was. */
     for (size_t i = 0; scope == FACTS_QUICK && i < told->count && !err; i++) {
@@ -222,7 +222,7 @@ static int write_new(const struct fact *fact, bool is_known, struct acp_buf *out
     if (out->len > MAX_DEFINED)
         return acp_buf_printf(out, "\nMCP tool %s: %.*s", is_known ? "changed" : "available",
                               (int) name.len, name.ptr);
-    return acp_buf_printf(out, "\nMCP tool %s; call it through " CODER_MCP_CALL ": %.*s",
+    return acp_buf_printf(out, "\nMCP tool %s; call it through " AGENT_MCP_CALL ": %.*s",
                           is_known ? "changed" : "available", (int) text.len, text.ptr);
 }
 
@@ -239,7 +239,7 @@ static int write_gone(const struct fact *fact, struct acp_buf *out)
 int facts_write_note(const struct facts *told, const struct facts *now, struct acp_buf *out)
 {
     size_t begun = out->len;
-    int err = acp_buf_printf(out, CODER_NOTE_BEGIN
+    int err = acp_buf_printf(out, AGENT_NOTE_BEGIN
                              "This note is from the agent program, not from the user.");
     size_t empty = out->len;
     for (size_t i = 0; i < now->count && !err; i++) {
@@ -254,5 +254,5 @@ int facts_write_note(const struct facts *told, const struct facts *now, struct a
         acp_buf_truncate(out, begun);
         return 0;
     }
-    return err ? err : acp_buf_append_str(out, acp_str_from(CODER_NOTE_END));
+    return err ? err : acp_buf_append_str(out, acp_str_from(AGENT_NOTE_END));
 }

@@ -39,10 +39,10 @@ static int list_row(const struct store_session *row, void *user)
     return 0;
 }
 
-void coder_list_sessions(struct acp_agent *agent, acp_call call,
-                         const struct acp_list_sessions_request *request, void *user)
+void coding_agent_list_sessions(struct acp_agent *role_agent, acp_call call,
+                                const struct acp_list_sessions_request *request, void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     struct store *store = NULL;
     struct acp_failure failure = {0};
     struct listing listing = {0};
@@ -55,8 +55,8 @@ void coder_list_sessions(struct acp_agent *agent, acp_call call,
     acp_arena_init(&listing.arena, 0);
     listing.items = acp_arena_alloc(&listing.arena, PAGE * sizeof(*listing.items));
     int err = listing.items ? 0 : ACP_ERR_NOMEM;
-    if (!err && coder->options->store_path)
-        err = store_open(coder->options->store_path, 0, &store, &failure);
+    if (!err && agent->options->store_path)
+        err = store_open(agent->options->store_path, 0, &store, &failure);
     if (store)
         err = store_list(store, &filter, list_row, &listing, &failure);
     store_close(store);
@@ -67,16 +67,17 @@ void coder_list_sessions(struct acp_agent *agent, acp_call call,
         response.next_cursor = acp_str_from(cursor);
     }
     if (err && err != ACP_ERR_MISSING)
-        (void) acp_agent_respond_error(agent, call, CODE_INTERNAL, acp_str_from(failure.message));
+        (void) acp_agent_respond_error(role_agent, call, CODE_INTERNAL,
+                                       acp_str_from(failure.message));
     else
-        (void) acp_agent_respond(agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &response);
+        (void) acp_agent_respond(role_agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &response);
     acp_arena_finish(&listing.arena);
 }
 
 /* ---- Deleting -------------------------------------------------------------------------------- */
 
 struct deleting {
-    struct coder *coder;
+    struct coding_agent *agent;
     acp_call call;
     char id[STORE_ID_SIZE];
 };
@@ -85,41 +86,43 @@ struct deleting {
 static void on_flushed(void *user)
 {
     struct deleting *deleting = user;
-    struct coder *coder = deleting->coder;
+    struct coding_agent *agent = deleting->agent;
     struct store *store = NULL;
     struct acp_failure failure = {0};
     struct acp_delete_session_response response = {0};
-    int err = store_open(coder->options->store_path, 0, &store, &failure);
+    int err = store_open(agent->options->store_path, 0, &store, &failure);
     if (!err)
         err = store_delete(store, acp_str_from(deleting->id), &failure);
     store_close(store);
-    struct acp_agent *agent = coder->stdio ? acp_agent_stdio_agent(coder->stdio) : NULL;
-    if (agent && err && err != ACP_ERR_MISSING)
-        (void) acp_agent_respond_error(agent, deleting->call, CODE_INTERNAL,
+    struct acp_agent *role_agent = agent->stdio ? acp_agent_stdio_agent(agent->stdio) : NULL;
+    if (role_agent && err && err != ACP_ERR_MISSING)
+        (void) acp_agent_respond_error(role_agent, deleting->call, CODE_INTERNAL,
                                        acp_str_from(failure.message));
-    else if (agent)
-        (void) acp_agent_respond(agent, deleting->call, ACP_TYPE_DELETE_SESSION_RESPONSE,
+    else if (role_agent)
+        (void) acp_agent_respond(role_agent, deleting->call, ACP_TYPE_DELETE_SESSION_RESPONSE,
                                  &response);
     free(deleting);
 }
 
-void coder_delete_session(struct acp_agent *agent, acp_call call, struct acp_str id, void *user)
+void coding_agent_delete_session(struct acp_agent *role_agent, acp_call call, struct acp_str id,
+                                 void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     struct acp_delete_session_response response = {0};
     struct deleting *deleting = calloc(1, sizeof(*deleting));
-    bool known = coder->writer && id.len < STORE_ID_SIZE;
+    bool known = agent->writer && id.len < STORE_ID_SIZE;
     int err = deleting ? 0 : ACP_ERR_NOMEM;
     if (!err && known) {
-        *deleting = (struct deleting){.coder = coder, .call = call};
+        *deleting = (struct deleting){.agent = agent, .call = call};
         memcpy(deleting->id, id.ptr, id.len);
-        err = store_writer_flush(coder->writer, on_flushed, deleting);
+        err = store_writer_flush(agent->writer, on_flushed, deleting);
         if (!err)
             return;
     }
     free(deleting);
     if (err)
-        (void) acp_agent_respond_error(agent, call, CODE_INTERNAL, acp_str_from(acp_err_text(err)));
+        (void) acp_agent_respond_error(role_agent, call, CODE_INTERNAL,
+                                       acp_str_from(acp_err_text(err)));
     else
-        (void) acp_agent_respond(agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
+        (void) acp_agent_respond(role_agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
 }

@@ -28,89 +28,91 @@ enum { EVENT_MAX = 64 << 20 };
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-static void release(struct coder *coder, uint64_t number)
+static void release(struct coding_agent *agent, uint64_t number)
 {
-    if (coder->stdio)
-        acp_agent_release_output(acp_agent_stdio_agent(coder->stdio), number);
+    if (agent->stdio)
+        acp_agent_release_output(acp_agent_stdio_agent(agent->stdio), number);
 }
 
-static void flush(struct coder *coder);
+static void flush(struct coding_agent *agent);
 
 static void on_flushed(void *user)
 {
-    struct coder *coder = user;
-    uint64_t number = coder->flushing;
-    coder->flushing = 0;
-    release(coder, number);
-    if (coder->appended > number)
-        flush(coder);
+    struct coding_agent *agent = user;
+    uint64_t number = agent->flushing;
+    agent->flushing = 0;
+    release(agent, number);
+    if (agent->appended > number)
+        flush(agent);
 }
 
-static void flush(struct coder *coder)
+static void flush(struct coding_agent *agent)
 {
-    coder->flushing = coder->appended;
-    if (store_writer_flush(coder->writer, on_flushed, coder)) {
+    agent->flushing = agent->appended;
+    if (store_writer_flush(agent->writer, on_flushed, agent)) {
         /* Nothing can be kept any more; the writer has said so, and people go on without. */
-        coder->flushing = 0;
-        release(coder, coder->appended);
+        agent->flushing = 0;
+        release(agent, agent->appended);
     }
 }
 
-static void hold(struct coding *coding)
+static void hold(struct agent_session *session)
 {
-    struct coder *coder = coding->coder;
-    coder->appended++;
-    acp_agent_hold_output(acp_session_agent(coding->session), coder->appended);
-    if (!coder->flushing)
-        flush(coder);
+    struct coding_agent *agent = session->agent;
+    agent->appended++;
+    acp_agent_hold_output(acp_session_agent(session->role), agent->appended);
+    if (!agent->flushing)
+        flush(agent);
 }
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-static void on_failed(struct store_writer *writer, const char *sentence, void *user)
+static void on_failed(struct store_log *log, const char *sentence, void *user)
 {
-    struct coder *coder = user;
+    struct agent_session *session = user;
     char warning[600];
-    (void) writer;
+    (void) log;
     (void) snprintf(warning, sizeof(warning), "sessions are not kept any more: %s", sentence);
-    err_printf("acp agent: %s\n", warning);
-    for (struct coding *coding = coder->first; coding; coding = coding->next)
-        (void) coding_warn(coding, warning);
+    if (!session->agent->store_failed)
+        err_printf("acp agent: %s\n", warning);
+    session->agent->store_failed = true;
+    (void) agent_session_warn(session, warning);
 }
 
-int coder_open_store(struct coder *coder)
+const struct store_log_handler agent_session_log_handler = {.failed = on_failed};
+
+int coding_agent_open_store(struct coding_agent *agent)
 {
-    static const struct store_writer_handler handler = {.failed = on_failed};
-    struct store_writer_options options = {.path = coder->options->store_path,
+    struct store_writer_options options = {.path = agent->options->store_path,
                                            .flags = STORE_CREATE | STORE_NO_INDEX};
-    return options.path ? store_writer_new(&coder->loop, &options, &handler, coder, &coder->writer)
-                        : 0;
+    return options.path ? store_writer_new(&agent->loop, &options, &agent->writer) : 0;
 }
 
-bool coding_is_kept(const struct coding *coding)
+bool agent_session_is_durable(const struct agent_session *session)
 {
-    return coding->log && !store_writer_failure(coding->coder->writer) &&
-           store_log_durable_seq(coding->log) == store_log_last_seq(coding->log);
+    return session->log && !store_writer_failure(session->agent->writer) &&
+           store_log_durable_seq(session->log) == store_log_last_seq(session->log);
 }
 
 /* ---- Settings, and what the session has cost ------------------------------------------------- */
 
-static int write_settings(const struct coding *coding, struct acp_buf *out)
+static int write_settings(const struct agent_session *session, struct acp_buf *out)
 {
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
     acp_json_write_key(&w, acp_str_from("mode"));
-    acp_json_write_str(&w, acp_str_from(acp_policy_mode_name(acp_policy_get_mode(coding->policy))));
+    acp_json_write_str(&w,
+                       acp_str_from(acp_policy_mode_name(acp_policy_get_mode(session->policy))));
     acp_json_write_key(&w, acp_str_from("effort"));
-    acp_json_write_str(&w, acp_str_from(model_effort_name(coding->effort)));
-    if (coding->model) {
+    acp_json_write_str(&w, acp_str_from(model_effort_name(session->effort)));
+    if (session->model) {
         acp_json_write_key(&w, acp_str_from("model"));
-        acp_json_write_str(&w, acp_str_from(coding->model));
+        acp_json_write_str(&w, acp_str_from(session->model));
     }
-    if (coding->cost.has == ACP_PRESENT) {
+    if (session->cost.has == ACP_PRESENT) {
         char cost[40];
-        (void) snprintf(cost, sizeof(cost), "%.9g", coding->cost.value);
+        (void) snprintf(cost, sizeof(cost), "%.9g", session->cost.value);
         acp_json_write_key(&w, acp_str_from("cost"));
         acp_json_write_str(&w, acp_str_from(cost));
     }
@@ -118,41 +120,41 @@ static int write_settings(const struct coding *coding, struct acp_buf *out)
     return w.err;
 }
 
-void coding_log_settings(struct coding *coding)
+void agent_session_log_settings(struct agent_session *session)
 {
     struct acp_buf text;
-    if (!coding->log)
+    if (!session->log)
         return;
     acp_buf_init(&text, EVENT_MAX);
-    if (write_settings(coding, &text) == 0) {
+    if (write_settings(session, &text) == 0) {
         struct store_change change = {.settings = acp_buf_view(&text)};
-        (void) store_log_change(coding->log, &change);
+        (void) store_log_change(session->log, &change);
     }
     acp_buf_finish(&text);
 }
 
 /* One that was in a jail which cannot be made here may look, and no more. */
-static void take_mode(struct coding *coding, struct acp_str mode)
+static void take_mode(struct agent_session *session, struct acp_str mode)
 {
     struct acp_failure failure;
-    if (coding_set_mode(coding, mode, &failure))
-        (void) coding_use_mode(coding, ACP_POLICY_READ_ONLY);
+    if (agent_session_set_mode(session, mode, &failure))
+        (void) agent_session_use_mode(session, ACP_POLICY_READ_ONLY);
 }
 
-static void take_setting(struct coding *coding, struct acp_str key, struct acp_str value)
+static void take_setting(struct agent_session *session, struct acp_str key, struct acp_str value)
 {
     struct acp_failure failure;
     if (acp_str_is(key, "mode"))
-        take_mode(coding, value);
+        take_mode(session, value);
     else if (acp_str_is(key, "effort"))
-        (void) model_effort_find(value, &coding->effort);
+        (void) model_effort_find(value, &session->effort);
     else if (acp_str_is(key, "model"))
-        (void) coding_set_model(coding, value, &failure); /* else the default is asked */
+        (void) agent_session_set_model(session, value, &failure); /* else the default is asked */
     else if (acp_str_is(key, "cost"))
-        coding->cost = acp_some_f64(strtod(value.ptr, NULL)); /* a quote ends it */
+        session->cost = acp_some_f64(strtod(value.ptr, NULL)); /* a quote ends it */
 }
 
-void coding_take_settings(struct coding *coding, struct acp_str settings)
+void agent_session_apply_settings(struct agent_session *session, struct acp_str settings)
 {
     struct acp_json_reader r;
     struct acp_arena arena;
@@ -166,49 +168,51 @@ void coding_take_settings(struct coding *coding, struct acp_str settings)
     while (more == 0 && acp_json_next_key(&r, &key) > 0) {
         more = acp_json_read_str(&r, &value);
         if (more == 0)
-            take_setting(coding, key, value);
+            take_setting(session, key, value);
     }
     acp_arena_finish(&arena);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-bool coding_begin_log(struct coding *coding)
+bool agent_session_begin_log(struct agent_session *session)
 {
     struct store_session row = {
-        .id = acp_session_id(coding->session),
+        .id = acp_session_id(session->role),
         .agent = acp_str_from("acp"),
-        .cwd = acp_session_cwd(coding->session),
+        .cwd = acp_session_cwd(session->role),
     };
     struct acp_buf settings;
-    if (coding->log || !coding->coder->writer)
-        return coding->log != NULL;
-    if (coding->title)
-        row.title = acp_str_from(coding->title);
-    if (*coding->chat)
-        row.name = acp_str_from(coding->chat);
+    if (session->log || !session->agent->writer)
+        return session->log != NULL;
+    if (session->title)
+        row.title = acp_str_from(session->title);
+    if (*session->chat)
+        row.name = acp_str_from(session->chat);
     acp_buf_init(&settings, EVENT_MAX);
-    if (write_settings(coding, &settings) == 0)
+    if (write_settings(session, &settings) == 0)
         row.settings = acp_buf_view(&settings);
-    (void) store_log_create(coding->coder->writer, &row, coding, &coding->log, NULL);
+    (void) store_log_create(session->agent->writer, &row, &agent_session_log_handler, session,
+                            &session->log, NULL);
     acp_buf_finish(&settings);
-    if (coding->log)
-        hold(coding); /* nobody learns its id before it can be found by it */
-    return coding->log != NULL;
+    if (session->log)
+        hold(session); /* nobody learns its id before it can be found by it */
+    return session->log != NULL;
 }
 
 /* Appends what was written; nobody sees what comes behind it before it is kept. */
-static void append(struct coding *coding, const char *kind, const struct acp_buf *body, int err)
+static void append(struct agent_session *session, const char *kind, const struct acp_buf *body,
+                   int err)
 {
     struct acp_str text = acp_buf_view(body);
     if (!err)
-        err = store_log_append(coding->log, coding->turns, store_now(), acp_str_from(kind),
+        err = store_log_append(session->log, session->turns, store_now(), acp_str_from(kind),
                                acp_raw_n(text.ptr, text.len), NULL);
     if (!err)
-        hold(coding);
+        hold(session);
 }
 
-static void append_update(struct coding *coding, const char *kind, unsigned mode,
+static void append_update(struct agent_session *session, const char *kind, unsigned mode,
                           const struct acp_session_update *update)
 {
     struct acp_buf body;
@@ -216,11 +220,11 @@ static void append_update(struct coding *coding, const char *kind, unsigned mode
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     int err = acp_session_update_encode(mode, update, &w, NULL);
-    append(coding, kind, &body, err ? err : w.err);
+    append(session, kind, &body, err ? err : w.err);
     acp_buf_finish(&body);
 }
 
-static void append_text(struct coding *coding, const char *kind, const char *key,
+static void append_text(struct agent_session *session, const char *kind, const char *key,
                         struct acp_str value)
 {
     struct acp_buf body;
@@ -231,81 +235,82 @@ static void append_text(struct coding *coding, const char *kind, const char *key
     acp_json_write_key(&w, acp_str_from(key));
     acp_json_write_str(&w, value);
     acp_json_end_object(&w);
-    append(coding, kind, &body, w.err);
+    append(session, kind, &body, w.err);
     acp_buf_finish(&body);
 }
 
-static void begin_turn(struct coding *coding, const struct acp_session_update *message)
+static void begin_turn(struct agent_session *session, const struct acp_session_update *message)
 {
     struct store_change change = {.running = {ACP_PRESENT, true}};
-    if (!coding_begin_log(coding))
+    if (!agent_session_begin_log(session))
         return;
-    coding->turns++;
-    (void) store_log_change(coding->log, &change);
-    append_update(coding, "prompt", ACP_V2, message);
+    session->turns++;
+    (void) store_log_change(session->log, &change);
+    append_update(session, "prompt", ACP_V2, message);
 }
 
-void coding_log_prompt(struct coding *coding, const struct acp_turn *turn,
-                       struct acp_content_block_list prompt)
+void agent_session_log_prompt(struct agent_session *session, const struct acp_turn *role_turn,
+                              struct acp_content_block_list prompt)
 {
     struct acp_session_update message = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
     /* Version 2 repeats the prompt as a message, which was kept already. */
-    if (acp_agent_protocol(acp_session_agent(coding->session)) & ACP_V2)
+    if (acp_agent_protocol(acp_session_agent(session->role)) & ACP_V2)
         return;
-    message.user_message.message_id = acp_turn_user_message_id(turn);
+    message.user_message.message_id = acp_turn_user_message_id(role_turn);
     message.user_message.content = prompt;
-    begin_turn(coding, &message);
+    begin_turn(session, &message);
 }
 
-void coder_keep_update(struct acp_session *session, const struct acp_session_update *update,
-                       void *user)
+void coding_agent_before_update(struct acp_session *role_session,
+                                const struct acp_session_update *update, void *user)
 {
-    struct coding *coding = acp_session_user(session);
-    unsigned mode = acp_agent_protocol(acp_session_agent(session));
+    struct agent_session *session = acp_session_user(role_session);
+    unsigned mode = acp_agent_protocol(acp_session_agent(role_session));
     (void) user;
-    if (!coding)
+    if (!session)
         return;
-    /* Version 1 tells the user's message block by block: coding_log_prompt() has all of it. */
+    /* Version 1 sends the user's message block by block; the whole message is logged already. */
     if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK)
         return;
     if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE)
-        begin_turn(coding, update);
+        begin_turn(session, update);
     /* Commands are told with each session, as they are then; before a prompt nothing counts. */
-    else if (coding->log && coding->turns && !coding->repeating &&
+    else if (session->log && session->turns && !session->skips_log &&
              update->is != ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE)
-        append_update(coding, mode & ACP_V2 ? "update2" : "update", mode, update);
+        append_update(session, mode & ACP_V2 ? "update2" : "update", mode, update);
 }
 
-void coding_log_output(struct tools *set, const struct acp_tool_call_update *call, void *user)
+void agent_session_log_output(struct tools *set, const struct acp_tool_call_update *call,
+                              void *user)
 {
-    struct coding *coding = user;
-    unsigned mode = acp_agent_protocol(acp_session_agent(coding->session));
+    struct agent_session *session = user;
+    unsigned mode = acp_agent_protocol(acp_session_agent(session->role));
     struct acp_session_update update = {.is = ACP_SESSION_UPDATE_TOOL_CALL_UPDATE};
     (void) set;
     update.tool_call_update = *call;
-    if (coding->log)
-        append_update(coding, mode & ACP_V2 ? "output2" : "output", ACP_V1, &update);
+    if (session->log)
+        append_update(session, mode & ACP_V2 ? "output2" : "output", ACP_V1, &update);
 }
 
-void coding_log_stop(struct coding *coding, const char *stop_reason)
+void agent_session_log_stop(struct agent_session *session, const char *stop_reason)
 {
     struct store_change change = {.running = {ACP_PRESENT, false}};
-    if (!coding->log)
+    if (!session->log)
         return;
-    append_text(coding, "stop", "stopReason", acp_str_from(stop_reason));
-    (void) store_log_change(coding->log, &change);
+    append_text(session, "stop", "stopReason", acp_str_from(stop_reason));
+    (void) store_log_change(session->log, &change);
 }
 
-void coding_log_error(struct coding *coding, const char *sentence)
+void agent_session_log_error(struct agent_session *session, const char *sentence)
 {
     struct store_change change = {.running = {ACP_PRESENT, false}};
-    if (!coding->log)
+    if (!session->log)
         return;
-    append_text(coding, "error", "message", acp_str_from(sentence));
-    (void) store_log_change(coding->log, &change);
+    append_text(session, "error", "message", acp_str_from(sentence));
+    (void) store_log_change(session->log, &change);
 }
 
-static void append_message(struct coding *coding, const char *kind,
+static void append_message(struct agent_session *session, const char *kind,
                            const struct model_message *message)
 {
     struct acp_buf body;
@@ -313,64 +318,64 @@ static void append_message(struct coding *coding, const char *kind,
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     history_write(message, &w);
-    append(coding, kind, &body, w.err);
+    append(session, kind, &body, w.err);
     acp_buf_finish(&body);
 }
 
-void coding_log(struct coding *coding)
+void agent_session_log_history(struct agent_session *session)
 {
-    size_t count = history_count(coding->history);
+    size_t count = history_count(session->history);
     struct acp_arena arena;
-    bool anew = coding->forgot;
-    if ((coding->logged >= count && !anew) || !coding->log)
+    bool anew = session->history_was_reset;
+    if ((session->logged >= count && !anew) || !session->log)
         return;
     acp_arena_init(&arena, 0);
     const struct model_message *messages =
-        history_messages(coding->history, coding->logged, &arena);
+        history_messages(session->history, session->logged, &arena);
     if (!messages) {
         acp_arena_finish(&arena);
         return; /* the next time */
     }
     if (anew)
-        (void) store_log_append(coding->log, coding->turns, store_now(), acp_str_from("forget"),
+        (void) store_log_append(session->log, session->turns, store_now(), acp_str_from("forget"),
                                 acp_raw_from("{}"), NULL);
-    coding->forgot = false;
-    for (size_t i = 0; i < count - coding->logged; i++)
-        append_message(coding, anew ? "kept" : "said", &messages[i]);
-    coding->logged = count;
+    session->history_was_reset = false;
+    for (size_t i = 0; i < count - session->logged; i++)
+        append_message(session, anew ? "kept" : "said", &messages[i]);
+    session->logged = count;
     acp_arena_finish(&arena);
 }
 
-void coding_forget(struct coding *coding)
+void agent_session_reset_history(struct agent_session *session)
 {
-    coding->usage = (struct model_usage){0};
-    coding->logged = 0;
-    coding->forgot = true;
-    coding_free_context(coding);
+    session->usage = (struct model_usage){0};
+    session->logged = 0;
+    session->history_was_reset = true;
+    agent_session_free_context(session);
 }
 
-void coding_log_rewind(struct coding *coding)
+void agent_session_log_rewind(struct agent_session *session)
 {
     struct acp_buf body;
-    size_t count = history_count(coding->history);
-    if (!coding->log || coding->logged <= count)
+    size_t count = history_count(session->history);
+    if (!session->log || session->logged <= count)
         return;
     acp_buf_init(&body, EVENT_MAX);
     int err = acp_buf_printf(&body, "{\"messages\":%zu}", count);
-    append(coding, "rewind", &body, err);
+    append(session, "rewind", &body, err);
     acp_buf_finish(&body);
-    coding->logged = count;
+    session->logged = count;
 }
 
-void coding_log_context(struct coding *coding, const char *kind)
+void agent_session_log_context(struct agent_session *session, const char *kind)
 {
     struct acp_buf body;
     struct acp_json_writer w;
-    if (!coding->log)
+    if (!session->log)
         return;
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
-    context_write(coding->context, strcmp(kind, "model_context") == 0, &w);
-    append(coding, kind, &body, w.err);
+    context_write(session->context, strcmp(kind, "model_context") == 0, &w);
+    append(session, kind, &body, w.err);
     acp_buf_finish(&body);
 }

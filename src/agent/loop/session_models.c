@@ -17,7 +17,7 @@
 static int replace_name(char **name, const char *provider, struct acp_str model)
 {
     struct acp_buf full;
-    acp_buf_init(&full, (size_t) 2 * CODER_MAX_NAME);
+    acp_buf_init(&full, (size_t) 2 * AGENT_MAX_NAME);
     int err = model_catalog_name(provider, model, &full);
     char *copy = err ? NULL : acp_str_copy(acp_buf_view(&full));
     acp_buf_finish(&full);
@@ -30,65 +30,65 @@ static int replace_name(char **name, const char *provider, struct acp_str model)
 
 /* ---- Providers ------------------------------------------------------------------------------- */
 
-int coder_add_provider(struct coder *coder, const char *id, const struct model_settings *settings,
-                       struct acp_failure *failure)
+int coding_agent_add_provider(struct coding_agent *agent, const char *id,
+                              const struct model_settings *settings, struct acp_failure *failure)
 {
     struct model_settings own = *settings;
     struct model_service *service = NULL;
-    own.facts = coder->options->facts;
-    if (coder->options->stall_ms)
-        own.stall_ms = coder->options->stall_ms;
-    int err = model_service_new(&coder->loop, coder->http, &own, &service, failure);
-    return err ? err : model_catalog_add(coder->catalog, id, service);
+    own.facts = agent->options->facts;
+    if (agent->options->stall_ms)
+        own.stall_ms = agent->options->stall_ms;
+    int err = model_service_new(&agent->loop, agent->http, &own, &service, failure);
+    return err ? err : model_catalog_add(agent->catalog, id, service);
 }
 
-int coder_set_default(struct coder *coder, const char *provider, struct acp_str model)
+int coding_agent_set_default(struct coding_agent *agent, const char *provider, struct acp_str model)
 {
-    return replace_name(&coder->model, provider, model);
+    return replace_name(&agent->model, provider, model);
 }
 
 /* The model that the command line or the configuration names. */
-static int choose_named(struct coder *coder)
+static int choose_named(struct coding_agent *agent)
 {
-    const struct coder_options *options = coder->options;
+    const struct coding_agent_options *options = agent->options;
     struct model_ref ref;
     struct acp_failure failure = {0};
-    int err = model_catalog_resolve(coder->catalog, acp_str_from(options->model), &ref, &failure);
+    int err = model_catalog_resolve(agent->catalog, acp_str_from(options->model), &ref, &failure);
     if (!err)
-        return coder_set_default(coder, ref.provider, ref.model);
+        return coding_agent_set_default(agent, ref.provider, ref.model);
     if (err == ACP_ERR_UNKNOWN && options->model_is_general) {
-        err_printf("acp agent: %s; the model is %s\n", failure.message, coder->model);
+        err_printf("acp agent: %s; the model is %s\n", failure.message, agent->model);
         return 0;
     }
-    coder->failure = failure;
+    agent->failure = failure;
     return err;
 }
 
-int coder_fill_catalog(struct coder *coder, const struct model_choice *choice)
+int coding_agent_fill_catalog(struct coding_agent *agent, const struct model_choice *choice)
 {
     struct acp_str model = acp_str_from(choice->settings.model);
-    int err = model_catalog_new(&coder->catalog);
+    int err = model_catalog_new(&agent->catalog);
     bool is_offered = false;
     for (size_t i = 0; !err && i < choice->offer_count; i++) {
         const struct model_offer *offer = &choice->offers[i];
         bool is_chosen = strcmp(offer->id, choice->id) == 0;
         is_offered |= is_chosen;
-        err = coder_add_provider(coder, offer->id, is_chosen ? &choice->settings : &offer->settings,
-                                 &coder->failure);
+        err = coding_agent_add_provider(
+            agent, offer->id, is_chosen ? &choice->settings : &offer->settings, &agent->failure);
     }
     if (!err && !is_offered)
-        err = coder_add_provider(coder, choice->id, &choice->settings, &coder->failure);
+        err = coding_agent_add_provider(agent, choice->id, &choice->settings, &agent->failure);
     if (!err)
-        err = coder_set_default(coder, choice->id, model);
-    if (!err && coder->options->model)
-        err = choose_named(coder);
+        err = coding_agent_set_default(agent, choice->id, model);
+    if (!err && agent->options->model)
+        err = choose_named(agent);
     return err;
 }
 
-bool coder_takes(const struct coder *coder, enum model_part_kind kind)
+bool coding_agent_accepts(const struct coding_agent *agent, enum model_part_kind kind)
 {
-    for (size_t i = 0; i < model_catalog_count(coder->catalog); i++)
-        if (model_service_takes(model_catalog_service(coder->catalog, i), kind))
+    for (size_t i = 0; i < model_catalog_count(agent->catalog); i++)
+        if (model_service_takes(model_catalog_service(agent->catalog, i), kind))
             return true;
     return false;
 }
@@ -97,29 +97,30 @@ bool coder_takes(const struct coder *coder, enum model_part_kind kind)
 
 static void on_changed(void *user)
 {
-    struct coder *coder = user;
-    for (struct coding *coding = coder->first; coding; coding = coding->next)
-        coding_tell_options(coding);
+    struct coding_agent *agent = user;
+    for (struct agent_session *session = agent->first; session; session = session->next)
+        agent_session_send_options(session);
 }
 
-void coder_list_models(struct coder *coder)
+void coding_agent_list_models(struct coding_agent *agent)
 {
-    model_catalog_refresh(coder->catalog, acp_str_from(NULL), on_changed, coder);
+    model_catalog_refresh(agent->catalog, acp_str_from(NULL), on_changed, agent);
 }
 
 /* The list of a provider that is used tells more than the table. */
-static void list_used(const struct coding *coding)
+static void list_used(const struct agent_session *session)
 {
-    struct coder *coder = coding->coder;
-    model_catalog_refresh(coder->catalog, coding_provider(coding), on_changed, coder);
+    struct coding_agent *agent = session->agent;
+    model_catalog_refresh(agent->catalog, agent_session_provider(session), on_changed, agent);
 }
 
-size_t coding_model_choices(const struct coding *coding,
-                            struct acp_session_config_select_option choices[CODER_MAX_MODELS])
+size_t agent_session_model_choices(
+    const struct agent_session *session,
+    struct acp_session_config_select_option choices[AGENT_MAX_MODELS])
 {
-    struct model_listed rows[CODER_MAX_MODELS];
-    struct acp_str current = acp_str_from(coding_model(coding));
-    size_t count = model_catalog_list(coding->coder->catalog, rows, CODER_MAX_MODELS - 1);
+    struct model_listed rows[AGENT_MAX_MODELS];
+    struct acp_str current = acp_str_from(agent_session_model(session));
+    size_t count = model_catalog_list(session->agent->catalog, rows, AGENT_MAX_MODELS - 1);
     bool is_listed = false;
     for (size_t i = 0; i < count; i++) {
         acp_session_config_select_option_init(&choices[i], rows[i].name, rows[i].title);
@@ -134,56 +135,57 @@ size_t coding_model_choices(const struct coding *coding,
 
 /* ---- The model of a session ------------------------------------------------------------------ */
 
-const char *coding_model(const struct coding *coding)
+const char *agent_session_model(const struct agent_session *session)
 {
-    return coding->model ? coding->model : coding->coder->model;
+    return session->model ? session->model : session->agent->model;
 }
 
-struct acp_str coding_provider(const struct coding *coding)
+struct acp_str agent_session_provider(const struct agent_session *session)
 {
-    const char *name = coding_model(coding);
+    const char *name = agent_session_model(session);
     return acp_str_n(name, strcspn(name, "/"));
 }
 
-struct acp_str coding_model_id(const struct coding *coding)
+struct acp_str agent_session_model_id(const struct agent_session *session)
 {
-    const char *slash = strchr(coding_model(coding), '/');
-    return acp_str_from(slash ? slash + 1 : coding_model(coding));
+    const char *slash = strchr(agent_session_model(session), '/');
+    return acp_str_from(slash ? slash + 1 : agent_session_model(session));
 }
 
-struct model_service *coding_service(const struct coding *coding)
+struct model_service *agent_session_service(const struct agent_session *session)
 {
-    return model_catalog_find(coding->coder->catalog, coding_provider(coding));
+    return model_catalog_find(session->agent->catalog, agent_session_provider(session));
 }
 
-const char *coding_service_name(const struct coding *coding)
+const char *agent_session_service_name(const struct agent_session *session)
 {
-    const struct model_service *service = coding_service(coding);
+    const struct model_service *service = agent_session_service(session);
     return service ? model_service_name(service) : "a provider that is not there any more";
 }
 
-bool coding_takes(const struct coding *coding, enum model_part_kind kind)
+bool agent_session_accepts(const struct agent_session *session, enum model_part_kind kind)
 {
-    const struct model_service *service = coding_service(coding);
+    const struct model_service *service = agent_session_service(session);
     return service && model_service_takes(service, kind);
 }
 
-int coding_ask(struct coding *coding, struct model_ask *ask, const struct model_handler *handler,
-               void *user, struct model_reply **ret, struct acp_failure *failure)
+int agent_session_ask(struct agent_session *session, struct model_ask *ask,
+                      const struct model_handler *handler, void *user, struct model_reply **ret,
+                      struct acp_failure *failure)
 {
-    struct model_service *service = coding_service(coding);
-    struct acp_str provider = coding_provider(coding);
-    ask->model = coding_model_id(coding);
-    if (service && !coding_is_disabled(coding)) {
+    struct model_service *service = agent_session_service(session);
+    struct acp_str provider = agent_session_provider(session);
+    ask->model = agent_session_model_id(session);
+    if (service && !agent_session_is_disabled(session)) {
         struct model_facts facts;
-        list_used(coding);
+        list_used(session);
         model_service_facts(service, ask->model, &facts);
         ask->limits = (struct model_limits){.window = facts.context, .max_output = facts.output};
         return model_ask(service, ask, handler, user, ret, failure);
     }
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};
     if (service)
-        (void) snprintf(failure->message, sizeof(failure->message), CODER_DISABLED);
+        (void) snprintf(failure->message, sizeof(failure->message), AGENT_PROVIDER_DISABLED);
     else
         (void) snprintf(failure->message, sizeof(failure->message),
                         "the provider %.*s of this session's model is not there any more; choose "
@@ -192,30 +194,31 @@ int coding_ask(struct coding *coding, struct model_ask *ask, const struct model_
     return ACP_ERR_STATE;
 }
 
-int coding_move(struct coding *coding, const char *provider)
+int agent_session_change_provider(struct agent_session *session, const char *provider)
 {
-    char *old = coding->model;
+    char *old = session->model;
     const char *slash = old ? strchr(old, '/') : NULL;
-    coding->model = NULL;
+    session->model = NULL;
     int err =
-        provider && slash ? replace_name(&coding->model, provider, acp_str_from(slash + 1)) : 0;
+        provider && slash ? replace_name(&session->model, provider, acp_str_from(slash + 1)) : 0;
     free(old);
     return err;
 }
 
-int coding_set_model(struct coding *coding, struct acp_str name, struct acp_failure *failure)
+int agent_session_set_model(struct agent_session *session, struct acp_str name,
+                            struct acp_failure *failure)
 {
     struct model_ref ref;
-    if (name.len > CODER_MAX_NAME) {
+    if (name.len > AGENT_MAX_NAME) {
         (void) snprintf(failure->message, sizeof(failure->message),
-                        "the name of a model has at most %d bytes", (int) CODER_MAX_NAME);
+                        "the name of a model has at most %d bytes", (int) AGENT_MAX_NAME);
         return ACP_ERR_LIMIT;
     }
-    int err = model_catalog_resolve(coding->coder->catalog, name, &ref, failure);
+    int err = model_catalog_resolve(session->agent->catalog, name, &ref, failure);
     if (!err)
-        err = replace_name(&coding->model, ref.provider, ref.model);
+        err = replace_name(&session->model, ref.provider, ref.model);
     if (err)
         return err;
-    coding_log_settings(coding);
+    agent_session_log_settings(session);
     return 0;
 }

@@ -24,7 +24,7 @@ struct replayed {
 };
 
 struct reading {
-    struct coding *coding;
+    struct agent_session *session;
     bool tell; /* the client */
     struct replayed
         *open; /* calls that the client was told of and that have not ended; in the arena */
@@ -37,7 +37,7 @@ struct reading {
 
 static int take_message(struct reading *reading, struct acp_raw body)
 {
-    struct history *history = reading->coding->history;
+    struct history *history = reading->session->history;
     struct acp_arena arena;
     size_t before = history_count(history);
     int err = history_read(history, body);
@@ -55,10 +55,10 @@ static int take_message(struct reading *reading, struct acp_raw body)
 /* Ids of calls and summaries go on where they were. */
 static void go_on(const struct reading *reading)
 {
-    struct coding *coding = reading->coding;
-    coding->turns = reading->turns;
-    coding->calls = reading->calls;
-    coding->compactions = reading->compactions;
+    struct agent_session *session = reading->session;
+    session->turns = reading->turns;
+    session->calls = reading->calls;
+    session->compactions = reading->compactions;
 }
 
 /* The members of an update that tell whether a tool call goes on. */
@@ -124,9 +124,9 @@ static void fail_calls(struct reading *reading)
         update.tool_call_update.content = (struct acp_tool_call_content_list){&content, 1};
         acp_buf_init(&body, 1 << 16);
         acp_json_writer_init(&w, &body);
-        struct acp_session *session = reading->coding->session;
+        struct acp_session *role_session = reading->session->role;
         if (acp_session_update_encode(ACP_V1, &update, &w, NULL) == 0 && !w.err)
-            (void) acp_session_replay(session, ACP_V1,
+            (void) acp_session_replay(role_session, ACP_V1,
                                       acp_raw_n(acp_buf_view(&body).ptr, body.len));
         acp_buf_finish(&body);
     }
@@ -138,21 +138,21 @@ static void fail_calls(struct reading *reading)
  */
 static void tell_event(struct reading *reading, const struct store_event *event)
 {
-    struct acp_session *session = reading->coding->session;
-    bool v2 = acp_agent_protocol(acp_session_agent(session)) & ACP_V2;
+    struct acp_session *role_session = reading->session->role;
+    bool v2 = acp_agent_protocol(acp_session_agent(role_session)) & ACP_V2;
     if (acp_str_is(event->kind, "prompt"))
         fail_calls(reading);
     else if (acp_str_is(event->kind, "update") || acp_str_is(event->kind, "update2"))
         note_call(reading, event->body);
     if (acp_str_is(event->kind, "prompt") || acp_str_is(event->kind, "update2"))
-        (void) acp_session_replay(session, ACP_V2, event->body);
+        (void) acp_session_replay(role_session, ACP_V2, event->body);
     else if (acp_str_is(event->kind, "update") || acp_str_is(event->kind, "output") ||
              (acp_str_is(event->kind, "output2") && !v2))
-        (void) acp_session_replay(session, ACP_V1, event->body);
+        (void) acp_session_replay(role_session, ACP_V1, event->body);
 }
 
 /* The turn that was refused is not in the history any more. */
-static void take_rewind(struct coding *coding, struct acp_raw body)
+static void take_rewind(struct agent_session *session, struct acp_raw body)
 {
     struct acp_json_reader r;
     struct acp_str key;
@@ -162,81 +162,81 @@ static void take_rewind(struct coding *coding, struct acp_raw body)
     while (!more && (more = acp_json_next_key(&r, &key)) > 0)
         more = acp_str_is(key, "messages") ? acp_json_read_u64(&r, &count) : acp_json_skip(&r);
     if (!more && count < SIZE_MAX)
-        history_truncate(coding->history, (size_t) count);
-    coding_rewind_facts(coding);
+        history_truncate(session->history, (size_t) count);
+    agent_session_rewind_facts(session);
 }
 
 /* One that cannot be read is not missed: the next request makes another. */
-static int take_context(struct coding *coding, const struct store_event *event)
+static int take_context(struct agent_session *session, const struct store_event *event)
 {
     int err = 0;
     bool is_new = acp_str_is(event->kind, "model_context");
     if (is_new) {
-        coding_free_context(coding);
-        err = history_strip_reasoning(coding->history);
+        agent_session_free_context(session);
+        err = history_strip_reasoning(session->history);
     }
-    if (!err && (is_new || (coding->context && acp_str_is(event->kind, "model_facts"))))
-        err = context_read(event->body, &coding->context);
+    if (!err && (is_new || (session->context && acp_str_is(event->kind, "model_facts"))))
+        err = context_read(event->body, &session->context);
     if (!err && is_new)
-        coding_begin_facts(coding);
+        agent_session_save_facts(session);
     return err == ACP_ERR_NOMEM ? err : 0;
 }
 
 static int take_event(const struct store_event *event, void *user)
 {
     struct reading *reading = user;
-    struct coding *coding = reading->coding;
+    struct agent_session *session = reading->session;
     int err = 0;
     if (acp_str_is(event->kind, "said") || acp_str_is(event->kind, "kept")) {
         err = take_message(reading, event->body);
     } else if (acp_str_is(event->kind, "forget")) {
-        history_clear(coding->history);
-        coding_free_context(coding);
+        history_clear(session->history);
+        agent_session_free_context(session);
         reading->compactions++;
     } else if (acp_str_is(event->kind, "prompt")) {
         reading->turns = event->turn;
-        coding_begin_facts(coding);
+        agent_session_save_facts(session);
     } else if (acp_str_is(event->kind, "rewind")) {
-        take_rewind(coding, event->body);
+        take_rewind(session, event->body);
     } else {
-        err = take_context(coding, event);
+        err = take_context(session, event);
     }
     if (!err && reading->tell)
         tell_event(reading, event);
     if (!err && reading->copy)
-        err =
-            store_log_append(coding->log, event->turn, event->time, event->kind, event->body, NULL);
+        err = store_log_append(session->log, event->turn, event->time, event->kind, event->body,
+                               NULL);
     return err;
 }
 
 static int read_events(struct reading *reading, struct acp_str id, struct acp_failure *failure)
 {
-    struct coding *coding = reading->coding;
+    struct agent_session *session = reading->session;
     struct store *store = NULL;
     acp_arena_init(&reading->arena, 0);
-    int err = store_open(coding->coder->options->store_path, 0, &store, failure);
+    int err = store_open(session->agent->options->store_path, 0, &store, failure);
     if (!err)
         err = store_events(store, id, 1, 0, take_event, reading, failure);
     store_close(store);
     fail_calls(reading);
     acp_arena_finish(&reading->arena);
-    coding->logged = history_count(coding->history);
+    session->logged = history_count(session->history);
     if (!err &&
-        history_close_calls(coding->history, acp_str_from("The session was interrupted.")) < 0)
+        history_close_calls(session->history, acp_str_from("The session was interrupted.")) < 0)
         err = ACP_ERR_NOMEM;
     return err;
 }
 
-static void refuse(struct coding *coding, int err, const struct acp_failure *failure)
+static void refuse(struct agent_session *session, int err, const struct acp_failure *failure)
 {
     bool missing = err == ACP_ERR_MISSING;
-    coding_refuse(coding,
-                  missing                   ? CODE_NOT_FOUND
-                  : err == ACP_ERR_ARGUMENT ? CODE_PARAMS
-                                            : CODE_INTERNAL,
-                  missing                        ? "there is no such session"
-                  : failure && *failure->message ? failure->message
-                                                 : acp_err_text(err));
+    agent_session_reject(session,
+                         missing                   ? CODE_NOT_FOUND
+                         : err == ACP_ERR_ARGUMENT ? CODE_PARAMS
+                                                   : CODE_INTERNAL,
+                         missing                        ? "there is no such session"
+                         : failure && *failure->message ? failure->message
+                                                        : acp_err_text(err));
 }
 
 /* ---- The folder ------------------------------------------------------------------------------ */
@@ -259,12 +259,12 @@ static bool is_same_folder(struct acp_str a, struct acp_str b)
  * for them.  When its folder does not exist any more the project was moved, and the session moves
  * with it; a chat of an IDE belongs to the project, wherever that is.
  */
-static int check_folder(const struct coding *coding, struct acp_str folder,
+static int check_folder(const struct agent_session *session, struct acp_str folder,
                         struct acp_failure *failure)
 {
-    struct acp_str cwd = acp_session_cwd(coding->session);
-    if (acp_str_eq(folder, cwd) || is_same_folder(folder, cwd) || *coding->chat ||
-        !coder_is_folder(folder))
+    struct acp_str cwd = acp_session_cwd(session->role);
+    if (acp_str_eq(folder, cwd) || is_same_folder(folder, cwd) || *session->chat ||
+        !coding_agent_is_folder(folder))
         return 0;
     (void) snprintf(failure->message, sizeof(failure->message),
                     "Invalid params: the session belongs to the folder %.*s; load it with that "
@@ -274,35 +274,35 @@ static int check_folder(const struct coding *coding, struct acp_str folder,
 }
 
 /* The session has been accepted. */
-static void note_folder(struct coding *coding, struct acp_str folder)
+static void note_folder(struct agent_session *session, struct acp_str folder)
 {
-    struct acp_str cwd = acp_session_cwd(coding->session);
+    struct acp_str cwd = acp_session_cwd(session->role);
     struct store_change change = {.cwd = cwd};
     char sentence[800];
     if (acp_str_eq(folder, cwd))
         return;
-    if (coding->log)
-        (void) store_log_change(coding->log, &change);
+    if (session->log)
+        (void) store_log_change(session->log, &change);
     if (is_same_folder(folder, cwd))
         return;
     (void) snprintf(sentence, sizeof(sentence),
                     "the session was in %.*s before and works in %.*s from now on",
                     (int) (folder.len < 300 ? folder.len : 300), folder.ptr,
                     (int) (cwd.len < 300 ? cwd.len : 300), cwd.ptr);
-    coding_warn_later(coding, sentence);
+    agent_session_warn_later(session, sentence);
 }
 
 /* ---- Load and resume ------------------------------------------------------------------------- */
 
-static int take_up(struct coding *coding, const struct store_session *row,
+static int take_up(struct agent_session *session, const struct store_session *row,
                    struct acp_failure *failure)
 {
-    struct reading reading = {.coding = coding, .tell = coding->telling};
-    int err = check_folder(coding, row->cwd, failure);
+    struct reading reading = {.session = session, .tell = session->replays};
+    int err = check_folder(session, row->cwd, failure);
     if (err)
         return err;
-    coding_take_settings(coding, row->settings);
-    err = row->title.len ? coding_keep_title(coding, row->title) : 0;
+    agent_session_apply_settings(session, row->settings);
+    err = row->title.len ? agent_session_use_title(session, row->title) : 0;
     if (!err)
         err = read_events(&reading, row->id, failure);
     go_on(&reading);
@@ -310,19 +310,19 @@ static int take_up(struct coding *coding, const struct store_session *row,
 }
 
 /* The session of the same id that is open, and stays so until this one is accepted; or NULL. */
-static struct coding *find_open(const struct coding *coding)
+static struct agent_session *find_open(const struct agent_session *session)
 {
-    struct acp_session *session = coding->session;
+    struct acp_session *role_session = session->role;
     struct acp_session *open =
-        acp_agent_find_session(acp_session_agent(session), acp_session_id(session));
-    return open && open != session ? acp_session_user(open) : NULL;
+        acp_agent_find_session(acp_session_agent(role_session), acp_session_id(role_session));
+    return open && open != role_session ? acp_session_user(open) : NULL;
 }
 
-static int find_row(const struct coding *coding, struct acp_str id, struct acp_arena *arena,
+static int find_row(const struct agent_session *session, struct acp_str id, struct acp_arena *arena,
                     struct store_session *ret, struct acp_failure *failure)
 {
     struct store *store = NULL;
-    int err = store_open(coding->coder->options->store_path, 0, &store, failure);
+    int err = store_open(session->agent->options->store_path, 0, &store, failure);
     if (!err)
         err = store_find(store, id, arena, ret, failure);
     if (!err && !acp_str_eq(ret->id, id))
@@ -332,22 +332,23 @@ static int find_row(const struct coding *coding, struct acp_str id, struct acp_a
 }
 
 /* The log that the open session has claimed is handed on to the one that takes its place. */
-static int reopen_from(struct coding *coding, struct acp_str id, struct acp_failure *failure)
+static int reopen_from(struct agent_session *session, struct acp_str id,
+                       struct acp_failure *failure)
 {
-    struct coding *old = find_open(coding);
+    struct agent_session *old = find_open(session);
     struct store_session row = {0};
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
-    int err = find_row(coding, id, &arena, &row, failure);
+    int err = find_row(session, id, &arena, &row, failure);
     if (!err)
-        err = take_up(coding, &row, failure);
+        err = take_up(session, &row, failure);
     if (!err) {
-        coding->log = old->log;
+        session->log = old->log;
         old->log = NULL;
-        err = coding_accept(coding);
+        err = agent_session_accept(session);
     }
     if (!err)
-        note_folder(coding, row.cwd);
+        note_folder(session, row.cwd);
     acp_arena_finish(&arena);
     return err;
 }
@@ -355,52 +356,53 @@ static int reopen_from(struct coding *coding, struct acp_str id, struct acp_fail
 static void on_opened(struct store_log *log, const struct store_session *row,
                       const struct acp_failure *why, void *user)
 {
-    struct coding *coding = user;
+    struct agent_session *session = user;
     struct acp_failure failure = {0};
     (void) log;
     if (!row) {
-        coding->log = NULL; /* gone already */
-        refuse(coding, why->err, why);
+        session->log = NULL; /* gone already */
+        refuse(session, why->err, why);
         return;
     }
-    int err = take_up(coding, row, &failure);
+    int err = take_up(session, row, &failure);
     if (!err)
-        err = coding_accept(coding);
+        err = agent_session_accept(session);
     if (err)
-        refuse(coding, err, &failure);
+        refuse(session, err, &failure);
     else
-        note_folder(coding, row->cwd);
+        note_folder(session, row->cwd);
 }
 
-int coding_open_again(struct coding *coding, bool tell, struct acp_failure *failure)
+int agent_session_reopen(struct agent_session *session, bool tell, struct acp_failure *failure)
 {
-    coding->telling = tell;
-    return store_log_open(coding->coder->writer, acp_session_id(coding->session), on_opened, coding,
-                          &coding->log, failure);
+    session->replays = tell;
+    return store_log_open(session->agent->writer, acp_session_id(session->role),
+                          &agent_session_log_handler, on_opened, session, &session->log, failure);
 }
 
 /* ---- Fork ------------------------------------------------------------------------------------ */
 
-static int copy_row(struct coding *coding, struct acp_str id, struct acp_failure *failure)
+static int copy_row(struct agent_session *session, struct acp_str id, struct acp_failure *failure)
 {
     struct store_session row = {0};
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
-    int err = find_row(coding, id, &arena, &row, failure);
+    int err = find_row(session, id, &arena, &row, failure);
     if (!err)
-        coding_take_settings(coding, row.settings);
+        agent_session_apply_settings(session, row.settings);
     if (!err && row.title.len)
-        err = coding_keep_title(coding, row.title);
+        err = agent_session_use_title(session, row.title);
     acp_arena_finish(&arena);
     return err;
 }
 
 /* It is a session of its own, with all that the other knows and has told. */
-static int copy_session(struct coding *coding, struct acp_str id, struct acp_failure *failure)
+static int copy_session(struct agent_session *session, struct acp_str id,
+                        struct acp_failure *failure)
 {
-    struct reading reading = {.coding = coding, .copy = true};
-    int err = copy_row(coding, id, failure);
-    if (!err && !coding_begin_log(coding))
+    struct reading reading = {.session = session, .copy = true};
+    int err = copy_row(session, id, failure);
+    if (!err && !agent_session_begin_log(session))
         err = ACP_ERR_NOMEM;
     if (!err)
         err = read_events(&reading, id, failure);
@@ -408,96 +410,96 @@ static int copy_session(struct coding *coding, struct acp_str id, struct acp_fai
     return err;
 }
 
-static int fork_from(struct coding *coding, struct acp_str id, struct acp_failure *failure)
+static int fork_from(struct agent_session *session, struct acp_str id, struct acp_failure *failure)
 {
-    int err = copy_session(coding, id, failure);
-    return err ? err : coding_accept(coding);
+    int err = copy_session(session, id, failure);
+    return err ? err : agent_session_accept(session);
 }
 
 /* ---- Waiting for the log --------------------------------------------------------------------- */
 
 /* A session that is made from what another, or an earlier one of its id, has in the log. */
 struct forking {
-    struct coding *coding; /* NULL: it has ended meanwhile */
+    struct agent_session *session; /* NULL: it has ended meanwhile */
     char from[STORE_ID_SIZE];
 };
 
-void coding_end_fork(struct coding *coding)
+void agent_session_cancel_open(struct agent_session *session)
 {
-    if (coding->forking)
-        coding->forking->coding = NULL;
+    if (session->forking)
+        session->forking->session = NULL;
 }
 
 static void on_flushed(void *user)
 {
     struct forking *forking = user;
-    struct coding *coding = forking->coding;
+    struct agent_session *session = forking->session;
     struct acp_str from = acp_str_from(forking->from);
     struct acp_failure failure = {0};
-    if (coding) {
-        coding->forking = NULL;
-        int err = acp_str_eq(from, acp_session_id(coding->session))
-                      ? reopen_from(coding, from, &failure)
-                      : fork_from(coding, from, &failure);
+    if (session) {
+        session->forking = NULL;
+        int err = acp_str_eq(from, acp_session_id(session->role))
+                      ? reopen_from(session, from, &failure)
+                      : fork_from(session, from, &failure);
         if (err)
-            refuse(coding, err, &failure);
+            refuse(session, err, &failure);
     }
     free(forking);
 }
 
 /* Goes on when everything that was appended to the log until now is on disk. */
-static int wait_for_log(struct coding *coding, struct acp_str from)
+static int wait_for_log(struct agent_session *session, struct acp_str from)
 {
-    struct coder *coder = coding->coder;
+    struct coding_agent *agent = session->agent;
     if (from.len >= STORE_ID_SIZE)
         return ACP_ERR_MISSING;
     struct forking *forking = calloc(1, sizeof(*forking));
     if (!forking)
         return ACP_ERR_NOMEM;
-    forking->coding = coding;
+    forking->session = session;
     memcpy(forking->from, from.ptr, from.len);
-    int err = store_writer_flush(coder->writer, on_flushed, forking);
+    int err = store_writer_flush(agent->writer, on_flushed, forking);
     if (err)
         free(forking);
     else
-        coding->forking = forking;
+        session->forking = forking;
     return err;
 }
 
 /* ---- What the client asks for ---------------------------------------------------------------- */
 
-static void open_again(struct acp_session *session, struct coder *coder,
+static void open_again(struct acp_session *role_session, struct coding_agent *agent,
                        struct acp_mcp_server_list servers, bool tell)
 {
     struct acp_failure failure = {0};
-    if (!coder_has_folder(session))
+    if (!coding_agent_check_folder(role_session))
         return;
-    struct coding *coding = coding_new(coder, session);
-    if (!coding) {
-        (void) acp_session_reject(session, CODE_INTERNAL,
+    struct agent_session *session = agent_session_new(agent, role_session);
+    if (!session) {
+        (void) acp_session_reject(role_session, CODE_INTERNAL,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
-    coding->telling = tell;
-    int err = !coder->writer      ? ACP_ERR_MISSING
-              : find_open(coding) ? wait_for_log(coding, acp_session_id(session))
-                                  : coding_open_again(coding, tell, &failure);
+    session->replays = tell;
+    int err = !agent->writer       ? ACP_ERR_MISSING
+              : find_open(session) ? wait_for_log(session, acp_session_id(role_session))
+                                   : agent_session_reopen(session, tell, &failure);
     if (err)
-        refuse(coding, err == ACP_ERR_ARGUMENT ? ACP_ERR_MISSING : err, &failure);
+        refuse(session, err == ACP_ERR_ARGUMENT ? ACP_ERR_MISSING : err, &failure);
     else
-        coding_start_servers(coding, servers);
+        agent_session_start_servers(session, servers);
 }
 
-void coder_load_session(struct acp_session *session,
-                        const struct acp_resume_session_request *request, void *user)
+void coding_agent_load_session(struct acp_session *role_session,
+                               const struct acp_resume_session_request *request, void *user)
 {
-    open_again(session, user, request->mcp_servers, true);
+    open_again(role_session, user, request->mcp_servers, true);
 }
 
-void coder_resume_session(struct acp_session *session,
-                          const struct acp_resume_session_request *request, void *user)
+void coding_agent_resume_session(struct acp_session *role_session,
+                                 const struct acp_resume_session_request *request, void *user)
 {
-    open_again(session, user, request->mcp_servers, false);
+    open_again(role_session, user, request->mcp_servers, false);
 }
 
 static int take_id(const struct store_session *row, void *user)
@@ -506,57 +508,58 @@ static int take_id(const struct store_session *row, void *user)
     return 0;
 }
 
-bool coder_session_of_chat(const struct coder *coder, const char *chat, char ret_id[STORE_ID_SIZE])
+bool coding_agent_session_of_chat(const struct coding_agent *agent, const char *chat,
+                                  char ret_id[STORE_ID_SIZE])
 {
     struct store *store = NULL;
     struct store_filter filter = {.name = acp_str_from(chat), .limit = 1};
     *ret_id = '\0';
-    if (!coder->writer || store_open(coder->options->store_path, 0, &store, NULL))
+    if (!agent->writer || store_open(agent->options->store_path, 0, &store, NULL))
         return false;
     (void) store_list(store, &filter, take_id, ret_id, NULL);
     store_close(store);
     return *ret_id != '\0';
 }
 
-void coder_fork_session(struct acp_session *session, const struct acp_fork_session_request *request,
-                        void *user)
+void coding_agent_fork_session(struct acp_session *role_session,
+                               const struct acp_fork_session_request *request, void *user)
 {
-    struct coder *coder = user;
+    struct coding_agent *agent = user;
     char id[STORE_ID_SIZE];
     store_new_id(id);
-    int err = acp_session_set_id(session, acp_str_from(id));
-    struct coding *coding = err ? NULL : coding_new(coder, session);
-    if (!coding) {
-        (void) acp_session_reject(session, CODE_INTERNAL,
+    int err = acp_session_set_id(role_session, acp_str_from(id));
+    struct agent_session *session = err ? NULL : agent_session_new(agent, role_session);
+    if (!session) {
+        (void) acp_session_reject(role_session, CODE_INTERNAL,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
-    err = coder->writer ? wait_for_log(coding, request->session_id) : ACP_ERR_MISSING;
+    err = agent->writer ? wait_for_log(session, request->session_id) : ACP_ERR_MISSING;
     if (err)
-        refuse(coding, err, NULL);
+        refuse(session, err, NULL);
     else
-        coding_start_servers(coding, request->mcp_servers);
+        agent_session_start_servers(session, request->mcp_servers);
 }
 
 /* ---- Idle sessions --------------------------------------------------------------------------- */
 
-static bool may_sleep(const struct coding *coding, uint64_t now)
+static bool may_sleep(const struct agent_session *session, uint64_t now)
 {
-    bool busy = coding->work || coding->forking || coding->title_due || coding->titling;
-    return coding->history && !busy && coding_is_kept(coding) &&
-           now - coding->used >= coding->coder->options->idle_ms;
+    bool busy = session->turn || session->forking || session->title_due || session->title_reply;
+    return session->history && !busy && agent_session_is_durable(session) &&
+           now - session->used >= session->agent->options->idle_ms;
 }
 
 static void on_idle_time(uv_timer_t *timer)
 {
-    struct coder *coder = timer->data;
+    struct coding_agent *agent = timer->data;
     size_t slept = 0;
-    for (struct coding *coding = coder->first; coding; coding = coding->next) {
-        if (!may_sleep(coding, uv_now(&coder->loop)))
+    for (struct agent_session *session = agent->first; session; session = session->next) {
+        if (!may_sleep(session, uv_now(&agent->loop)))
             continue;
-        history_free(coding->history);
-        coding->history = NULL;
-        coding_free_context(coding);
+        history_free(session->history);
+        session->history = NULL;
+        agent_session_free_context(session);
         slept++;
     }
     /* What was freed in small pieces stays with the process otherwise. */
@@ -564,29 +567,29 @@ static void on_idle_time(uv_timer_t *timer)
         (void) malloc_trim(0);
 }
 
-int coder_watch_idle(struct coder *coder)
+int coding_agent_watch_idle(struct coding_agent *agent)
 {
-    uint64_t idle = coder->options->idle_ms;
+    uint64_t idle = agent->options->idle_ms;
     int err = 0;
-    coder->idle.data = coder;
-    if (coder->writer && idle)
-        err = uv_timer_start(&coder->idle, on_idle_time, idle, idle / 2 + 1);
-    uv_unref((uv_handle_t *) &coder->idle);
+    agent->idle.data = agent;
+    if (agent->writer && idle)
+        err = uv_timer_start(&agent->idle, on_idle_time, idle, idle / 2 + 1);
+    uv_unref((uv_handle_t *) &agent->idle);
     return err ? acp_err_from_errno(-err) : 0;
 }
 
-int coding_wake(struct coding *coding, struct acp_failure *failure)
+int agent_session_restore(struct agent_session *session, struct acp_failure *failure)
 {
-    struct reading reading = {.coding = coding};
-    if (coding->history)
+    struct reading reading = {.session = session};
+    if (session->history)
         return 0;
-    int err = history_new(&coding->coder->history_bytes, &coding->history);
+    int err = history_new(&session->agent->history_bytes, &session->history);
     if (!err)
-        err = read_events(&reading, acp_session_id(coding->session), failure);
+        err = read_events(&reading, acp_session_id(session->role), failure);
     if (err) {
-        history_free(coding->history);
-        coding->history = NULL;
-        coding_free_context(coding);
+        history_free(session->history);
+        session->history = NULL;
+        agent_session_free_context(session);
     }
     return err;
 }

@@ -10,10 +10,10 @@ struct slash {
     const char *name;
     const char *description;
     const char *hint; /* of its argument; NULL: it takes none */
-    void (*run)(struct work *work, struct acp_str argument);
+    void (*run)(struct agent_turn *turn, struct acp_str argument);
 };
 
-ACP_PRINTF(2, 3) static void say(struct work *work, const char *format, ...)
+ACP_PRINTF(2, 3) static void say(struct agent_turn *turn, const char *format, ...)
 {
     char text[4000];
     va_list args;
@@ -21,145 +21,146 @@ ACP_PRINTF(2, 3) static void say(struct work *work, const char *format, ...)
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (n > 0)
-        (void) acp_turn_send_text(work->turn, acp_str_from(text));
+        (void) acp_turn_send_text(turn->role, acp_str_from(text));
 }
 
-static void end(struct work *work)
+static void end(struct agent_turn *turn)
 {
-    work_end(work, ACP_STOP_END_TURN);
+    agent_turn_end(turn, ACP_STOP_END_TURN);
 }
 
 /* ---- The commands ---------------------------------------------------------------------------- */
 
-static void run_help(struct work *work, struct acp_str argument);
+static void run_help(struct agent_turn *turn, struct acp_str argument);
 
-static void run_clear(struct work *work, struct acp_str argument)
+static void run_clear(struct agent_turn *turn, struct acp_str argument)
 {
     (void) argument;
-    history_clear(work->coding->history);
-    coding_forget(work->coding);
-    say(work, "The conversation is forgotten.\n");
-    end(work);
+    history_clear(turn->session->history);
+    agent_session_reset_history(turn->session);
+    say(turn, "The conversation is forgotten.\n");
+    end(turn);
 }
 
-static void run_compact(struct work *work, struct acp_str argument)
+static void run_compact(struct agent_turn *turn, struct acp_str argument)
 {
     (void) argument;
-    if (history_count(work->coding->history)) {
-        work_compact(work);
+    if (history_count(turn->session->history)) {
+        agent_turn_compact(turn);
         return;
     }
-    say(work, "There is nothing to sum up yet.\n");
-    end(work);
+    say(turn, "There is nothing to sum up yet.\n");
+    end(turn);
 }
 
-static void run_context(struct work *work, struct acp_str argument)
+static void run_context(struct agent_turn *turn, struct acp_str argument)
 {
-    struct coding *coding = work->coding;
+    struct agent_session *session = turn->session;
     (void) argument;
-    say(work, "%zu messages, about %llu tokens", history_count(coding->history),
-        (unsigned long long) history_tokens(coding->history));
-    unsigned long long used = coding->usage.input + coding->usage.output;
-    if (coding->usage.window)
-        say(work, "; the last request took %llu of %llu tokens", used,
-            (unsigned long long) coding->usage.window);
-    if (coding->cost.has == ACP_PRESENT)
-        say(work, "; the session has cost about %.4f US dollars", coding->cost.value);
-    say(work, ".\n");
-    end(work);
+    say(turn, "%zu messages, about %llu tokens", history_count(session->history),
+        (unsigned long long) history_tokens(session->history));
+    unsigned long long used = session->usage.input + session->usage.output;
+    if (session->usage.window)
+        say(turn, "; the last request took %llu of %llu tokens", used,
+            (unsigned long long) session->usage.window);
+    if (session->cost.has == ACP_PRESENT)
+        say(turn, "; the session has cost about %.4f US dollars", session->cost.value);
+    say(turn, ".\n");
+    end(turn);
 }
 
-static void run_title(struct work *work, struct acp_str argument)
+static void run_title(struct agent_turn *turn, struct acp_str argument)
 {
     if (argument.len)
-        (void) coding_set_title(work->coding, argument);
-    say(work, "The title is: %s\n", work->coding->title ? work->coding->title : "(none)");
-    end(work);
+        (void) agent_session_set_title(turn->session, argument);
+    say(turn, "The title is: %s\n", turn->session->title ? turn->session->title : "(none)");
+    end(turn);
 }
 
-static void run_model(struct work *work, struct acp_str argument)
+static void run_model(struct agent_turn *turn, struct acp_str argument)
 {
-    struct coding *coding = work->coding;
+    struct agent_session *session = turn->session;
     struct acp_failure failure = {0};
-    int err = argument.len ? coding_set_model(coding, argument, &failure) : 0;
+    int err = argument.len ? agent_session_set_model(session, argument, &failure) : 0;
     if (err)
-        say(work, "The model was not changed: %s.\n",
+        say(turn, "The model was not changed: %s.\n",
             *failure.message ? failure.message : acp_err_text(err));
     else if (argument.len)
-        coding_tell_options(coding);
-    say(work, "The model is %s, of %s.\n", coding_model(coding), coding_service_name(coding));
-    end(work);
+        agent_session_send_options(session);
+    say(turn, "The model is %s, of %s.\n", agent_session_model(session),
+        agent_session_service_name(session));
+    end(turn);
 }
 
-static void run_mode(struct work *work, struct acp_str argument)
+static void run_mode(struct agent_turn *turn, struct acp_str argument)
 {
-    struct coding *coding = work->coding;
+    struct agent_session *session = turn->session;
     struct acp_failure failure = {0};
-    if (argument.len && coding_set_mode(coding, argument, &failure)) {
-        say(work, "%s\n", failure.message);
+    if (argument.len && agent_session_set_mode(session, argument, &failure)) {
+        say(turn, "%s\n", failure.message);
     } else {
-        const char *name = acp_policy_mode_name(acp_policy_get_mode(coding->policy));
+        const char *name = acp_policy_mode_name(acp_policy_get_mode(session->policy));
         if (argument.len)
-            coding_tell_mode(coding);
-        say(work, "The mode is %s.\n", name);
+            agent_session_send_mode(session);
+        say(turn, "The mode is %s.\n", name);
     }
-    end(work);
+    end(turn);
 }
 
 static void on_undone(struct tools *set, int err, struct acp_str text, void *user)
 {
-    struct work *work = user;
+    struct agent_turn *turn = user;
     (void) set;
     (void) err;
-    (void) acp_turn_send_text(work->turn, text);
-    (void) acp_turn_send_text(work->turn, acp_str_from("\n"));
-    end(work);
+    (void) acp_turn_send_text(turn->role, text);
+    (void) acp_turn_send_text(turn->role, acp_str_from("\n"));
+    end(turn);
 }
 
-static void run_undo(struct work *work, struct acp_str argument)
+static void run_undo(struct agent_turn *turn, struct acp_str argument)
 {
     (void) argument;
-    int err = tools_undo(work->coding->tools, work->turn, on_undone, work);
+    int err = tools_undo(turn->session->tools, turn->role, on_undone, turn);
     if (!err)
         return;
-    say(work,
+    say(turn,
         err == ACP_ERR_MISSING ? "There is nothing to take back.\n" : "That cannot be done now.\n");
-    end(work);
+    end(turn);
 }
 
-static void run_permissions(struct work *work, struct acp_str argument)
+static void run_permissions(struct agent_turn *turn, struct acp_str argument)
 {
-    const struct acp_ledger *ledger = work->coding->coder->options->ledger;
+    const struct acp_ledger *ledger = turn->session->agent->options->ledger;
     const struct acp_grant *grant;
     size_t count = 0;
     (void) argument;
     for (size_t i = 0; ledger && (grant = acp_ledger_at(ledger, i)) != NULL; i++, count++)
-        say(work, "%llu. %s: %.*s\n", (unsigned long long) grant->number,
+        say(turn, "%llu. %s: %.*s\n", (unsigned long long) grant->number,
             grant->allow ? "always allowed" : "always rejected", (int) grant->title.len,
             grant->title.ptr);
     if (!count)
-        say(work, "Nothing is permitted or rejected for good.\n");
-    end(work);
+        say(turn, "Nothing is permitted or rejected for good.\n");
+    end(turn);
 }
 
-static void run_dashboard(struct work *work, struct acp_str argument)
+static void run_dashboard(struct agent_turn *turn, struct acp_str argument)
 {
-    struct coding *coding = work->coding;
-    struct coder *coder = coding->coder;
+    struct agent_session *session = turn->session;
+    struct coding_agent *agent = session->agent;
     const struct tool_info *tool;
     (void) argument;
-    say(work, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
-        coder->sessions, coding_model(coding), coding_service_name(coding),
-        acp_policy_mode_name(acp_policy_get_mode(coding->policy)), history_count(coding->history),
-        (unsigned long long) history_tokens(coding->history));
-    if (coding->cost.has == ACP_PRESENT)
-        say(work, "Cost: about %.4f US dollars\n", coding->cost.value);
-    say(work, "Tools:");
-    for (size_t i = 0; (tool = toolbox_at(coder->box, i)) != NULL; i++)
-        if (tools_offer(coding->tools, tool))
-            say(work, " %s", tool->name);
-    say(work, "\n");
-    end(work);
+    say(turn, "Sessions: %zu open\nModel: %s of %s\nMode: %s\nMessages: %zu, about %llu tokens\n",
+        agent->sessions, agent_session_model(session), agent_session_service_name(session),
+        acp_policy_mode_name(acp_policy_get_mode(session->policy)), history_count(session->history),
+        (unsigned long long) history_tokens(session->history));
+    if (session->cost.has == ACP_PRESENT)
+        say(turn, "Cost: about %.4f US dollars\n", session->cost.value);
+    say(turn, "Tools:");
+    for (size_t i = 0; (tool = toolbox_at(agent->box, i)) != NULL; i++)
+        if (tools_offer(session->tools, tool))
+            say(turn, " %s", tool->name);
+    say(turn, "\n");
+    end(turn);
 }
 
 static const struct slash commands[] = {
@@ -177,19 +178,20 @@ static const struct slash commands[] = {
 };
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
-static void run_help(struct work *work, struct acp_str argument)
+static void run_help(struct agent_turn *turn, struct acp_str argument)
 {
     (void) argument;
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        say(work, "/%s%s%s%s  %s\n", commands[i].name, commands[i].hint ? " [" : "",
+        say(turn, "/%s%s%s%s  %s\n", commands[i].name, commands[i].hint ? " [" : "",
             commands[i].hint ? commands[i].hint : "", commands[i].hint ? "]" : "",
             commands[i].description);
-    end(work);
+    end(turn);
 }
 
 /* ---- Finding them ---------------------------------------------------------------------------- */
 
-struct acp_available_command_list coder_commands(struct coding *coding, struct acp_arena *arena)
+struct acp_available_command_list agent_session_commands(struct agent_session *session,
+                                                         struct acp_arena *arena)
 {
     struct acp_available_command_list list = {0};
     struct acp_available_command *items = acp_arena_alloc(arena, COMMAND_COUNT * sizeof(*items));
@@ -204,19 +206,20 @@ struct acp_available_command_list coder_commands(struct coding *coding, struct a
         acp_available_command_input_init_unstructured(&inputs[i], acp_str_from(commands[i].hint));
         items[i].input = &inputs[i];
     }
-    coder_list_custom(coding, arena, &list);
+    agent_session_list_custom_commands(session, arena, &list);
     return list;
 }
 
 /* /plan: the one of ours that is a prompt. */
-static enum command_end plan(struct work *work, struct acp_str task, struct acp_str *ret_prompt)
+static enum command_end plan(struct agent_turn *turn, struct acp_str task,
+                             struct acp_str *ret_prompt)
 {
     static const char wish[] = "Make a plan to %.*s\n\nUse the plan tool, and change nothing yet.";
     size_t size = sizeof(wish) + task.len;
-    char *prompt = task.len ? acp_arena_alloc(&work->arena, size) : NULL;
+    char *prompt = task.len ? acp_arena_alloc(&turn->arena, size) : NULL;
     if (!prompt) {
-        say(work, "Usage: /plan TASK\n");
-        end(work);
+        say(turn, "Usage: /plan TASK\n");
+        end(turn);
         return COMMAND_DONE;
     }
     int n = snprintf(prompt, size, wish, (int) task.len, task.ptr);
@@ -224,22 +227,22 @@ static enum command_end plan(struct work *work, struct acp_str task, struct acp_
     return COMMAND_PROMPT;
 }
 
-static enum command_end run(struct work *work, const struct slash *command, struct acp_str argument,
-                            struct acp_str *ret_prompt)
+static enum command_end run(struct agent_turn *turn, const struct slash *command,
+                            struct acp_str argument, struct acp_str *ret_prompt)
 {
     if (!command->run)
-        return plan(work, argument, ret_prompt);
+        return plan(turn, argument, ret_prompt);
     if (argument.len && !command->hint) {
-        say(work, "Usage: /%s, without anything behind it\n", command->name);
-        end(work);
+        say(turn, "Usage: /%s, without anything behind it\n", command->name);
+        end(turn);
     } else {
-        command->run(work, argument);
+        command->run(turn, argument);
     }
     return COMMAND_DONE;
 }
 
-enum command_end coder_run_command(struct work *work, struct acp_str text,
-                                   struct acp_str *ret_prompt)
+enum command_end agent_turn_run_command(struct agent_turn *turn, struct acp_str text,
+                                        struct acp_str *ret_prompt)
 {
     size_t n = 1;
     if (!text.len || *text.ptr != '/')
@@ -254,14 +257,14 @@ enum command_end coder_run_command(struct work *work, struct acp_str text,
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (acp_str_is(name, commands[i].name))
-            return run(work, &commands[i], argument, ret_prompt);
-    if (coder_read_custom(work->coding, name, argument, &work->arena, ret_prompt))
+            return run(turn, &commands[i], argument, ret_prompt);
+    if (agent_session_read_custom_command(turn->session, name, argument, &turn->arena, ret_prompt))
         return COMMAND_PROMPT;
     /* A path may begin a prompt; what looks like a command and is none is told. */
     if (memchr(name.ptr, '/', name.len))
         return COMMAND_NONE;
-    say(work, "There is no command /%.*s; /help lists those that there are.\n", (int) name.len,
+    say(turn, "There is no command /%.*s; /help lists those that there are.\n", (int) name.len,
         name.ptr);
-    end(work);
+    end(turn);
     return COMMAND_DONE;
 }

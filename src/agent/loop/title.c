@@ -28,9 +28,10 @@ static struct acp_str first_line(struct acp_str text)
 
 /* ---- The first words ------------------------------------------------------------------------- */
 
-void coding_name(struct coding *coding, const struct model_part *parts, size_t count)
+void agent_session_title_from_prompt(struct agent_session *session, const struct model_part *parts,
+                                     size_t count)
 {
-    for (size_t i = 0; i < count && !coding->title; i++) {
+    for (size_t i = 0; i < count && !session->title; i++) {
         /* Those with a URI stand for a link: the user has not said them. */
         if (parts[i].kind != MODEL_TEXT || parts[i].uri.ptr)
             continue;
@@ -39,8 +40,8 @@ void coding_name(struct coding *coding, const struct model_part *parts, size_t c
             words = acp_str_n(words.ptr + 1, words.len - 1);
         if (!words.len)
             continue;
-        (void) coding_set_title(coding, tool_cut(first_line(words), MAX_FIRST));
-        coding->title_wanted = !coding->coder->options->no_titles;
+        (void) agent_session_set_title(session, tool_cut(first_line(words), MAX_FIRST));
+        session->title_wanted = !session->agent->options->no_titles;
     }
 }
 
@@ -56,15 +57,15 @@ static struct acp_str words_of(const struct model_message *message, enum model_r
     return words;
 }
 
-static int ask(struct coding *coding, const struct model_handler *handler)
+static int ask(struct agent_session *session, const struct model_handler *handler)
 {
     static const char wish[] =
         "Give this conversation a title of at most six words, in the language of its user. Answer "
         "with the title alone, without quotes, and call no tools.";
-    size_t count = history_count(coding->history);
+    size_t count = history_count(session->history);
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
-    const struct model_message *said = history_messages(coding->history, 0, &arena);
+    const struct model_message *said = history_messages(session->history, 0, &arena);
     struct model_part parts[3] = {{.kind = MODEL_TEXT}, {.kind = MODEL_TEXT}, {.kind = MODEL_TEXT}};
     for (size_t i = 0; said && i < count; i++) {
         struct acp_str prompt = words_of(&said[i], MODEL_USER);
@@ -88,7 +89,7 @@ static int ask(struct coding *coding, const struct model_handler *handler)
         .effort = MODEL_EFFORT_NONE,
     };
     struct acp_failure failure = {0};
-    return coding_ask(coding, &request, handler, coding, &coding->titling, &failure);
+    return agent_session_ask(session, &request, handler, session, &session->title_reply, &failure);
 }
 
 /* ---- What it answers ------------------------------------------------------------------------- */
@@ -123,22 +124,22 @@ static bool has_control(struct acp_str text)
 
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
 {
-    struct coding *coding = user;
+    struct agent_session *session = user;
     struct model_message answer = {MODEL_ASSISTANT, end->parts, end->part_count};
     struct acp_str title = tidy(words_of(&answer, MODEL_ASSISTANT));
-    coding->titling = NULL;
-    coding_spend(coding, &end->usage);
-    if (coding->title_wanted && end->stop == MODEL_END && title.len && !has_control(title))
-        (void) coding_set_title(coding, title);
-    coding->title_wanted = false; /* once is enough, also when nothing came of it */
+    session->title_reply = NULL;
+    agent_session_add_cost(session, &end->usage);
+    if (session->title_wanted && end->stop == MODEL_END && title.len && !has_control(title))
+        (void) agent_session_set_title(session, title);
+    session->title_wanted = false; /* once is enough, also when nothing came of it */
     model_reply_free(reply);
 }
 
-void coding_drop_title(struct coding *coding)
+void agent_session_cancel_title(struct agent_session *session)
 {
-    model_reply_free(coding->titling);
-    coding->titling = NULL;
-    coding->title_wanted = false;
+    model_reply_free(session->title_reply);
+    session->title_reply = NULL;
+    session->title_wanted = false;
 }
 
 /* ---- When ------------------------------------------------------------------------------------ */
@@ -146,23 +147,23 @@ void coding_drop_title(struct coding *coding)
 static void on_moment(uv_timer_t *timer)
 {
     static const struct model_handler handler = {.end = on_end};
-    struct coder *coder = timer->data;
-    for (struct coding *coding = coder->first; coding; coding = coding->next) {
-        if (!coding->title_due)
+    struct coding_agent *agent = timer->data;
+    for (struct agent_session *session = agent->first; session; session = session->next) {
+        if (!session->title_due)
             continue;
-        coding->title_due = false;
-        if (coding->title_wanted && !coding->titling && !coding_is_disabled(coding) &&
-            ask(coding, &handler))
-            coding->title_wanted = false;
+        session->title_due = false;
+        if (session->title_wanted && !session->title_reply && !agent_session_is_disabled(session) &&
+            ask(session, &handler))
+            session->title_wanted = false;
     }
 }
 
-void coding_turn_ended(struct coding *coding)
+void agent_session_schedule_title(struct agent_session *session)
 {
-    struct coder *coder = coding->coder;
-    if (!coding->title_wanted || coding->titling)
+    struct coding_agent *agent = session->agent;
+    if (!session->title_wanted || session->title_reply)
         return;
-    coding->title_due = true;
-    coder->title_timer.data = coder;
-    (void) uv_timer_start(&coder->title_timer, on_moment, MOMENT_MS, 0);
+    session->title_due = true;
+    agent->title_timer.data = agent;
+    (void) uv_timer_start(&agent->title_timer, on_moment, MOMENT_MS, 0);
 }

@@ -28,210 +28,210 @@ enum {
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-static void free_work(struct work *work)
+static void free_work(struct agent_turn *turn)
 {
-    work->coding->work = NULL;
-    work->coding->used = uv_now(&work->coding->coder->loop);
-    model_reply_free(work->reply);
-    acp_arena_finish(&work->arena);
-    acp_buf_finish(&work->text);
-    free(work);
+    turn->session->turn = NULL;
+    turn->session->used = uv_now(&turn->session->agent->loop);
+    model_reply_free(turn->reply);
+    acp_arena_finish(&turn->arena);
+    acp_buf_finish(&turn->text);
+    free(turn);
 }
 
 /* Calls that will have no result any more get one, so that the next prompt can be given. */
-static void settle(struct work *work)
+static void settle(struct agent_turn *turn)
 {
-    struct coding *coding = work->coding;
-    const char *why = work->cancelled ? "This was not run: the user cancelled the turn."
+    struct agent_session *session = turn->session;
+    const char *why = turn->cancelled ? "This was not run: the user cancelled the turn."
                                       : "This was not run: the answer was not complete.";
-    if (!coding->history)
+    if (!session->history)
         return; /* it could not be brought back, and is in the log as it was */
-    if (history_close_calls(coding->history, acp_str_from(why)) < 0)
-        history_clear(coding->history);
-    coding_log(coding);
+    if (history_close_calls(session->history, acp_str_from(why)) < 0)
+        history_clear(session->history);
+    agent_session_log_history(session);
 }
 
-void work_end(struct work *work, enum acp_stop stop)
+void agent_turn_end(struct agent_turn *turn, enum acp_stop stop)
 {
-    struct acp_turn *turn = work->turn;
-    settle(work);
-    coding_log_stop(work->coding, acp_stop_text(stop));
-    if (work->requests && stop == ACP_STOP_END_TURN) /* commands have none */
-        coding_turn_ended(work->coding);
-    free_work(work);
-    (void) acp_turn_end(turn, stop);
+    struct acp_turn *role_turn = turn->role;
+    settle(turn);
+    agent_session_log_stop(turn->session, acp_stop_text(stop));
+    if (turn->requests && stop == ACP_STOP_END_TURN) /* commands have none */
+        agent_session_schedule_title(turn->session);
+    free_work(turn);
+    (void) acp_turn_end(role_turn, stop);
 }
 
-static void fail_turn(struct work *work, int64_t code, const char *sentence)
+static void fail_turn(struct agent_turn *turn, int64_t code, const char *sentence)
 {
-    struct acp_turn *turn = work->turn;
+    struct acp_turn *role_turn = turn->role;
     char copy[600]; /* it may be a part of what goes */
     (void) snprintf(copy, sizeof(copy), "%s", sentence);
-    settle(work);
-    coding_log_error(work->coding, copy);
-    free_work(work);
-    (void) acp_turn_fail(turn, code, acp_str_from(copy));
+    settle(turn);
+    agent_session_log_error(turn->session, copy);
+    free_work(turn);
+    (void) acp_turn_fail(role_turn, code, acp_str_from(copy));
 }
 
-void work_fail(struct work *work, const char *sentence)
+void agent_turn_fail(struct agent_turn *turn, const char *sentence)
 {
-    fail_turn(work, CODE_INTERNAL, sentence);
+    fail_turn(turn, CODE_INTERNAL, sentence);
 }
 
-void work_abandon(struct work *work)
+void agent_turn_abandon(struct agent_turn *turn)
 {
-    work->cancelled = true;
-    settle(work);
-    coding_log_stop(work->coding, "cancelled");
-    free_work(work);
+    turn->cancelled = true;
+    settle(turn);
+    agent_session_log_stop(turn->session, "cancelled");
+    free_work(turn);
 }
 
 /* The client offers its user the ways to log in. */
-static void fail_auth(struct work *work, const char *sentence)
+static void fail_auth(struct agent_turn *turn, const char *sentence)
 {
-    struct acp_str provider = coding_provider(work->coding);
+    struct acp_str provider = agent_session_provider(turn->session);
     char text[600];
     (void) snprintf(text, sizeof(text), "%.400s; log in by `acp agent login %.*s`", sentence,
                     (int) (provider.len < 60 ? provider.len : 60), provider.ptr);
-    fail_turn(work, CODE_AUTH_REQUIRED, text);
+    fail_turn(turn, CODE_AUTH_REQUIRED, text);
 }
 
-bool work_end_if_cancelled(struct work *work)
+bool agent_turn_end_if_cancelled(struct agent_turn *turn)
 {
-    if (!work->cancelled)
+    if (!turn->cancelled)
         return false;
-    if (!work->reply && !work->open_calls && !work->starting)
-        work_end(work, ACP_STOP_CANCELLED);
+    if (!turn->reply && !turn->open_calls && !turn->starting)
+        agent_turn_end(turn, ACP_STOP_CANCELLED);
     return true;
 }
 
-static bool take_prompt(struct work *work);
+static bool take_prompt(struct agent_turn *turn);
 
-void coder_cancel(struct acp_turn *turn, void *user)
+void coding_agent_cancel(struct acp_turn *role_turn, void *user)
 {
-    struct coding *coding = acp_session_user(acp_turn_session(turn));
-    struct work *work = coding ? coding->work : NULL;
+    struct agent_session *session = acp_session_user(acp_turn_session(role_turn));
+    struct agent_turn *turn = session ? session->turn : NULL;
     (void) user;
-    if (!work || work->turn != turn)
+    if (!turn || turn->role != role_turn)
         return;
-    work->cancelled = true;
-    if (work->waiting) {
-        coding_stop_waiting(coding);
-        if (take_prompt(work))
-            work_end(work, ACP_STOP_CANCELLED);
+    turn->cancelled = true;
+    if (turn->waiting) {
+        agent_session_stop_waiting(session);
+        if (take_prompt(turn))
+            agent_turn_end(turn, ACP_STOP_CANCELLED);
         return;
     }
-    if (work->reply)
-        model_reply_cancel(work->reply);
-    tools_cancel(coding->tools, turn); /* may be the end of it */
+    if (turn->reply)
+        model_reply_cancel(turn->reply);
+    tools_cancel(session->tools, role_turn); /* may be the end of it */
 }
 
 /* ---- Pieces of an answer --------------------------------------------------------------------- */
 
 static void on_text(struct model_reply *reply, struct acp_str piece, void *user)
 {
-    struct work *work = user;
+    struct agent_turn *turn = user;
     (void) reply;
-    if (work->compacting)
-        (void) acp_buf_append_str(&work->text, piece);
+    if (turn->compacting)
+        (void) acp_buf_append_str(&turn->text, piece);
     else
-        (void) acp_turn_send_text(work->turn, piece);
+        (void) acp_turn_send_text(turn->role, piece);
 }
 
 static void on_thought(struct model_reply *reply, struct acp_str piece, void *user)
 {
-    struct work *work = user;
+    struct agent_turn *turn = user;
     (void) reply;
-    if (!work->compacting)
-        (void) acp_turn_send_thought(work->turn, piece);
+    if (!turn->compacting)
+        (void) acp_turn_send_thought(turn->role, piece);
 }
 
-static bool send_notice(struct coding *coding, const char *sentence)
+static bool send_notice(struct agent_session *session, const char *sentence)
 {
     struct acp_notice notice;
     acp_notice_init(&notice, ACP_NOTICE_SEVERITY_WARNING, acp_str_from(sentence));
-    return acp_session_send_notice(coding->session, &notice) == 0;
+    return acp_session_send_notice(session->role, &notice) == 0;
 }
 
-bool coding_warn(struct coding *coding, const char *sentence)
+bool agent_session_warn(struct agent_session *session, const char *sentence)
 {
-    if (send_notice(coding, sentence))
+    if (send_notice(session, sentence))
         return true;
-    if (!coding->work)
+    if (!session->turn)
         return false;
-    (void) acp_turn_send_thought(coding->work->turn, acp_str_from(sentence));
-    (void) acp_turn_send_thought(coding->work->turn, acp_str_from("\n"));
+    (void) acp_turn_send_thought(session->turn->role, acp_str_from(sentence));
+    (void) acp_turn_send_thought(session->turn->role, acp_str_from("\n"));
     return true;
 }
 
-void coding_warn_later(struct coding *coding, const char *sentence)
+void agent_session_warn_later(struct agent_session *session, const char *sentence)
 {
-    if (coding_warn(coding, sentence))
+    if (agent_session_warn(session, sentence))
         return;
-    free(coding->warning);
-    coding->warning = acp_str_copy(acp_str_from(sentence));
+    free(session->warning);
+    session->warning = acp_str_copy(acp_str_from(sentence));
 }
 
-void coding_tell_warning(struct coding *coding)
+void agent_session_send_warning(struct agent_session *session)
 {
-    if (!coding->warning || !coding_warn(coding, coding->warning))
+    if (!session->warning || !agent_session_warn(session, session->warning))
         return;
-    free(coding->warning);
-    coding->warning = NULL;
+    free(session->warning);
+    session->warning = NULL;
 }
 
-bool coding_tell(struct coding *coding, const char *sentence)
+bool agent_session_alert(struct agent_session *session, const char *sentence)
 {
-    if (send_notice(coding, sentence))
+    if (send_notice(session, sentence))
         return true;
-    if (!coding->work)
+    if (!session->turn)
         return false;
-    (void) acp_turn_send_text(coding->work->turn, acp_str_from("Warning: "));
-    (void) acp_turn_send_text(coding->work->turn, acp_str_from(sentence));
-    (void) acp_turn_send_text(coding->work->turn, acp_str_from("\n\n"));
+    (void) acp_turn_send_text(session->turn->role, acp_str_from("Warning: "));
+    (void) acp_turn_send_text(session->turn->role, acp_str_from(sentence));
+    (void) acp_turn_send_text(session->turn->role, acp_str_from("\n\n"));
     return true;
 }
 
 static void on_retry(struct model_reply *reply, const struct model_retry *retry, void *user)
 {
-    const struct work *work = user;
+    const struct agent_turn *turn = user;
     (void) reply;
-    (void) coding_warn(work->coding, retry->sentence);
+    (void) agent_session_warn(turn->session, retry->sentence);
 }
 
 static void on_notice(struct model_reply *reply, const char *sentence, void *user)
 {
-    const struct work *work = user;
+    const struct agent_turn *turn = user;
     (void) reply;
-    (void) coding_warn(work->coding, sentence);
+    (void) agent_session_warn(turn->session, sentence);
 }
 
-void coding_spend(struct coding *coding, const struct model_usage *usage)
+void agent_session_add_cost(struct agent_session *session, const struct model_usage *usage)
 {
     if (usage->cost.has != ACP_PRESENT)
         return;
-    coding->cost = acp_some_f64(coding->cost.value + usage->cost.value);
-    coding_log_settings(coding);
+    session->cost = acp_some_f64(session->cost.value + usage->cost.value);
+    agent_session_log_settings(session);
 }
 
-static void tell_usage(struct work *work, const struct model_usage *usage)
+static void tell_usage(struct agent_turn *turn, const struct model_usage *usage)
 {
-    struct coding *coding = work->coding;
+    struct agent_session *session = turn->session;
     struct acp_usage_update update;
     struct acp_cost cost;
     /* An answer that broke off early tells nothing, and what was told before still holds. */
     if (!usage->input && !usage->output)
         return;
-    coding->usage = *usage;
-    coding_spend(coding, usage);
+    session->usage = *usage;
+    agent_session_add_cost(session, usage);
     if (!usage->window)
         return;
     acp_usage_update_init(&update, usage->input + usage->output, usage->window);
-    if (coding->cost.has == ACP_PRESENT) {
-        acp_cost_init(&cost, coding->cost.value, acp_str_from("USD"));
+    if (session->cost.has == ACP_PRESENT) {
+        acp_cost_init(&cost, session->cost.value, acp_str_from("USD"));
         update.cost = &cost;
     }
-    (void) acp_turn_send_usage(work->turn, &update);
+    (void) acp_turn_send_usage(turn->role, &update);
 }
 
 /* ---- The whole answer ------------------------------------------------------------------------ */
@@ -257,7 +257,7 @@ static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *aren
 }
 
 /* What came of an answer, in the history. */
-static int keep_answer(struct coding *coding, const struct model_part *parts, size_t count)
+static int keep_answer(struct agent_session *session, const struct model_part *parts, size_t count)
 {
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
@@ -271,9 +271,9 @@ static int keep_answer(struct coding *coding, const struct model_part *parts, si
         kept[i].text = acp_str_from(NULL);
     }
     if (!err)
-        err = history_add(coding->history, MODEL_ASSISTANT, kept, count);
+        err = history_add(session->history, MODEL_ASSISTANT, kept, count);
     acp_arena_finish(&arena);
-    coding_log(coding);
+    agent_session_log_history(session);
     return err;
 }
 
@@ -290,109 +290,109 @@ static bool is_window_full(const struct model_end *end)
  * An answer that was cut off at the limit of its length: what came is kept, whole calls are run,
  * and the model goes on.  A call at its very end may have been cut off, and is not run.
  */
-static void go_on_after_cut(struct work *work, const struct model_end *end)
+static void go_on_after_cut(struct agent_turn *turn, const struct model_end *end)
 {
     static const char wish[] =
-        CODER_NOTE_BEGIN "Your answer was cut off at the limit of its length. Go on exactly where "
+        AGENT_NOTE_BEGIN "Your answer was cut off at the limit of its length. Go on exactly where "
                          "it stops, without repeating anything. If a tool call was cut off, make "
-                         "it again, in smaller steps." CODER_NOTE_END;
+                         "it again, in smaller steps." AGENT_NOTE_END;
     struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(wish)};
     size_t count = end->part_count;
     if (count && end->parts[count - 1].kind == MODEL_CALL)
         count--;
-    work->lost_call = count < end->part_count;
-    int err = keep_answer(work->coding, end->parts, count);
-    if (work_end_if_cancelled(work))
+    turn->lost_a_call = count < end->part_count;
+    int err = keep_answer(turn->session, end->parts, count);
+    if (agent_turn_end_if_cancelled(turn))
         return;
-    if (!err && work->continued++ == MAX_CONTINUED) {
-        work_end(work, ACP_STOP_MAX_TOKENS);
+    if (!err && turn->continued++ == MAX_CONTINUED) {
+        agent_turn_end(turn, ACP_STOP_MAX_TOKENS);
         return;
     }
     for (size_t i = 0; i < count && !err; i++)
         if (end->parts[i].kind == MODEL_CALL) {
-            work_run_calls(work, end->parts, count);
+            agent_turn_run_calls(turn, end->parts, count);
             return;
         }
     if (!err)
-        err = history_add(work->coding->history, MODEL_USER, &part, 1);
-    coding_log(work->coding);
+        err = history_add(turn->session->history, MODEL_USER, &part, 1);
+    agent_session_log_history(turn->session);
     if (err)
-        work_fail(work, history_err_text(work->coding->history, err));
-    else if (is_window_full(end) && work_can_compact(work))
-        work_make_room(work);
+        agent_turn_fail(turn, history_err_text(turn->session->history, err));
+    else if (is_window_full(end) && agent_turn_can_compact(turn))
+        agent_turn_compact_cut(turn);
     else
-        work_ask(work);
+        agent_turn_ask(turn);
 }
 
 /* With a turn that the service refuses in the history, it would refuse the next one, too. */
-static void refuse_turn(struct work *work)
+static void refuse_turn(struct agent_turn *turn)
 {
-    struct coding *coding = work->coding;
-    history_truncate(coding->history, work->first_message);
-    coding_rewind_facts(coding);
-    coding_log_rewind(coding);
-    (void) coding_tell(coding,
-                       "the model refused this prompt; it was left out of what the model is "
-                       "told again, so that the next prompt can be answered");
-    work_end(work, ACP_STOP_REFUSAL);
+    struct agent_session *session = turn->session;
+    history_truncate(session->history, turn->first_message);
+    agent_session_rewind_facts(session);
+    agent_session_log_rewind(session);
+    (void) agent_session_alert(
+        session, "the model refused this prompt; it was left out of what the model is "
+                 "told again, so that the next prompt can be answered");
+    agent_turn_end(turn, ACP_STOP_REFUSAL);
 }
 
-static void on_error(struct work *work, const struct model_end *end)
+static void on_error(struct agent_turn *turn, const struct model_end *end)
 {
-    if (is_window_full(end) && work_can_compact(work))
-        work_make_room(work);
+    if (is_window_full(end) && agent_turn_can_compact(turn))
+        agent_turn_compact_cut(turn);
     else if (end->stop == MODEL_CANCELLED)
-        work_fail(work, CODER_DISABLED); /* the user has not cancelled it */
+        agent_turn_fail(turn, AGENT_PROVIDER_DISABLED); /* the user has not cancelled it */
     else if (end->is_auth)
-        fail_auth(work, end->sentence);
+        fail_auth(turn, end->sentence);
     else
-        work_fail(work, end->sentence);
+        agent_turn_fail(turn, end->sentence);
 }
 
-static void on_answer(struct work *work, const struct model_end *end)
+static void on_answer(struct agent_turn *turn, const struct model_end *end)
 {
     if (end->stop == MODEL_MAX_TOKENS) {
-        go_on_after_cut(work, end);
+        go_on_after_cut(turn, end);
         return;
     }
-    work->continued = 0;
-    if (end->stop == MODEL_REFUSAL && !work->cancelled) {
-        refuse_turn(work);
+    turn->continued = 0;
+    if (end->stop == MODEL_REFUSAL && !turn->cancelled) {
+        refuse_turn(turn);
         return;
     }
-    int err = keep_answer(work->coding, end->parts, end->part_count);
-    if (work_end_if_cancelled(work))
+    int err = keep_answer(turn->session, end->parts, end->part_count);
+    if (agent_turn_end_if_cancelled(turn))
         return;
     if (err)
-        work_fail(work, history_err_text(work->coding->history, err));
+        agent_turn_fail(turn, history_err_text(turn->session->history, err));
     else if (end->stop == MODEL_CALLS)
-        work_run_calls(work, end->parts, end->part_count);
+        agent_turn_run_calls(turn, end->parts, end->part_count);
     else if (end->stop == MODEL_ERROR || end->stop == MODEL_CANCELLED)
-        on_error(work, end);
+        on_error(turn, end);
     else
-        work_end(work, ACP_STOP_END_TURN);
+        agent_turn_end(turn, ACP_STOP_END_TURN);
 }
 
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
 {
-    struct work *work = user;
-    work->reply = NULL;
-    if (work->compacting) {
-        work_end_compaction(work, end);
+    struct agent_turn *turn = user;
+    turn->reply = NULL;
+    if (turn->compacting) {
+        agent_turn_end_compaction(turn, end);
     } else {
-        tell_usage(work, &end->usage);
+        tell_usage(turn, &end->usage);
         /* The service did not accept the reasoning, and answered without: it goes for good. */
         if (end->is_stripped)
-            coding_free_context(work->coding);
-        on_answer(work, end);
+            agent_session_free_context(turn->session);
+        on_answer(turn, end);
     }
     model_reply_free(reply);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-int work_send(struct work *work, const struct model_message *messages, size_t count,
-              struct acp_failure *failure)
+int agent_turn_send(struct agent_turn *turn, const struct model_message *messages, size_t count,
+                    struct acp_failure *failure)
 {
     static const struct model_handler handler = {
         .text = on_text,
@@ -401,149 +401,150 @@ int work_send(struct work *work, const struct model_message *messages, size_t co
         .notice = on_notice,
         .end = on_end,
     };
-    struct coding *coding = work->coding;
+    struct agent_session *session = turn->session;
     struct model_ask ask = {
         .messages = messages,
         .message_count = count,
-        .effort = coding->effort,
-        .session = acp_session_id(coding->session),
+        .effort = session->effort,
+        .session = acp_session_id(session->role),
     };
-    int err = coding_get_context(coding, &ask);
-    return err ? err : coding_ask(coding, &ask, &handler, work, &work->reply, failure);
+    int err = agent_session_get_context(session, &ask);
+    return err ? err : agent_session_ask(session, &ask, &handler, turn, &turn->reply, failure);
 }
 
-void work_ask(struct work *work)
+void agent_turn_ask(struct agent_turn *turn)
 {
-    struct coding *coding = work->coding;
-    uint64_t most = coding->coder->options->max_requests;
+    struct agent_session *session = turn->session;
+    uint64_t most = session->agent->options->max_requests;
     struct acp_failure failure = {0};
     struct acp_arena arena;
     struct model_ask context;
-    if (work->requests >= (most ? most : MAX_REQUESTS_DEFAULT)) {
-        work_end(work, ACP_STOP_MAX_TURN_REQUESTS);
+    if (turn->requests >= (most ? most : MAX_REQUESTS_DEFAULT)) {
+        agent_turn_end(turn, ACP_STOP_MAX_TURN_REQUESTS);
         return;
     }
-    work->requests++;
-    if (coding_is_nearly_full(coding)) {
-        work_compact(work);
+    turn->requests++;
+    if (agent_session_is_nearly_full(session)) {
+        agent_turn_compact(turn);
         return;
     }
     acp_arena_init(&arena, 0);
     /* Before the messages are looked at: a new context takes reasoning out of them. */
-    int err = coding_get_context(coding, &context);
+    int err = agent_session_get_context(session, &context);
     const struct model_message *messages =
-        err ? NULL : history_messages(coding->history, 0, &arena);
+        err ? NULL : history_messages(session->history, 0, &arena);
     if (!err)
-        err = messages ? work_send(work, messages, history_count(coding->history), &failure)
+        err = messages ? agent_turn_send(turn, messages, history_count(session->history), &failure)
                        : ACP_ERR_NOMEM;
     acp_arena_finish(&arena);
     if (err)
-        work_fail(work, *failure.message ? failure.message : acp_err_text(err));
+        agent_turn_fail(turn, *failure.message ? failure.message : acp_err_text(err));
 }
 
 /* ---- The prompt ------------------------------------------------------------------------------ */
 
 /* The prompt behind a note of what has changed. */
-static int add_prompt(struct work *work, struct acp_str note)
+static int add_prompt(struct agent_turn *turn, struct acp_str note)
 {
-    const struct work_prompt *prompt = &work->prompt;
+    const struct agent_turn_prompt *prompt = &turn->prompt;
     size_t size = (prompt->count + 1) * sizeof(*prompt->parts);
-    struct model_part *parts = acp_arena_alloc(&work->arena, size);
+    struct model_part *parts = acp_arena_alloc(&turn->arena, size);
     size_t count = 0;
     if (!parts)
         return ACP_ERR_NOMEM;
     if (note.len)
         parts[count++] = (struct model_part){.kind = MODEL_TEXT, .text = note};
     memcpy(parts + count, prompt->parts, prompt->count * sizeof(*parts));
-    return history_add(work->coding->history, MODEL_USER, parts, count + prompt->count);
+    return history_add(turn->session->history, MODEL_USER, parts, count + prompt->count);
 }
 
 /* Puts the prompt into the history; false when the turn has failed with it. */
-static bool take_prompt(struct work *work)
+static bool take_prompt(struct agent_turn *turn)
 {
-    struct coding *coding = work->coding;
+    struct agent_session *session = turn->session;
     struct acp_buf note;
-    work->waiting = false;
-    acp_buf_init(&note, CODER_MAX_NOTE);
-    work->first_message = history_count(coding->history);
-    coding_begin_facts(coding);
-    int err = coding_write_note(coding, FACTS_ALL, &note);
+    turn->waiting = false;
+    acp_buf_init(&note, AGENT_MAX_NOTE);
+    turn->first_message = history_count(session->history);
+    agent_session_save_facts(session);
+    int err = agent_session_write_note(session, FACTS_ALL, &note);
     if (!err)
-        err = add_prompt(work, acp_buf_view(&note));
+        err = add_prompt(turn, acp_buf_view(&note));
     acp_buf_finish(&note);
     if (err)
-        coding_rewind_facts(coding);
-    coding_log(coding);
-    if (!err && history_count(coding->history) == work->first_message) {
-        fail_turn(work, CODE_PARAMS, "the prompt is empty: say what the agent should do");
+        agent_session_rewind_facts(session);
+    agent_session_log_history(session);
+    if (!err && history_count(session->history) == turn->first_message) {
+        fail_turn(turn, CODE_PARAMS, "the prompt is empty: say what the agent should do");
         return false;
     }
     if (err)
-        fail_turn(work, CODE_PARAMS, history_err_text(work->coding->history, err));
+        fail_turn(turn, CODE_PARAMS, history_err_text(turn->session->history, err));
     return !err;
 }
 
-void work_go_on(struct work *work)
+void agent_turn_continue(struct agent_turn *turn)
 {
-    if (take_prompt(work))
-        work_ask(work);
+    if (take_prompt(turn))
+        agent_turn_ask(turn);
 }
 
-void work_begin(struct work *work)
+void agent_turn_begin(struct agent_turn *turn)
 {
-    struct coding *coding = work->coding;
-    coding_name(coding, work->prompt.parts, work->prompt.count);
-    tools_begin_turn(coding->tools);
-    coding_tell_warning(coding);
-    coding_tell_servers(coding);
-    coding_tell_commands_cut(coding);
-    if (work->cancelled) {
-        if (take_prompt(work))
-            work_end(work, ACP_STOP_CANCELLED);
+    struct agent_session *session = turn->session;
+    agent_session_title_from_prompt(session, turn->prompt.parts, turn->prompt.count);
+    tools_begin_turn(session->tools);
+    agent_session_send_warning(session);
+    agent_session_report_servers(session);
+    agent_session_warn_commands_cut(session);
+    if (turn->cancelled) {
+        if (take_prompt(turn))
+            agent_turn_end(turn, ACP_STOP_CANCELLED);
         return;
     }
-    work->waiting = coding_await_servers(coding, work);
-    if (!work->waiting)
-        work_go_on(work);
-    else if (work_keep_prompt(work))
-        work_fail(work, acp_err_text(ACP_ERR_NOMEM));
+    turn->waiting = agent_session_wait_for_servers(session, turn);
+    if (!turn->waiting)
+        agent_turn_continue(turn);
+    else if (agent_turn_copy_prompt(turn))
+        agent_turn_fail(turn, acp_err_text(ACP_ERR_NOMEM));
 }
 
-static void begin(struct work *work, struct acp_content_block_list blocks)
+static void begin(struct agent_turn *turn, struct acp_content_block_list blocks)
 {
-    struct work_prompt *prompt = &work->prompt;
+    struct agent_turn_prompt *prompt = &turn->prompt;
     struct acp_failure failure = {0};
-    int err = coder_read_prompt(work->coding, blocks, &work->arena, &prompt->parts, &prompt->count,
-                                &failure);
+    int err = agent_session_read_prompt(turn->session, blocks, &turn->arena, &prompt->parts,
+                                        &prompt->count, &failure);
     if (!err && prompt->count == 1 && prompt->parts[0].kind == MODEL_TEXT &&
-        coder_run_command(work, prompt->parts[0].text, &prompt->parts[0].text) == COMMAND_DONE)
+        agent_turn_run_command(turn, prompt->parts[0].text, &prompt->parts[0].text) == COMMAND_DONE)
         return;
     if (!err)
-        err = work_read_links(work);
+        err = agent_turn_read_links(turn);
     if (err)
-        fail_turn(work, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
+        fail_turn(turn, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
 }
 
-void coder_prompt(struct acp_turn *turn, struct acp_content_block_list prompt, void *user)
+void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list prompt,
+                         void *user)
 {
-    struct coding *coding = acp_session_user(acp_turn_session(turn));
-    struct work *work = calloc(1, sizeof(*work));
+    struct agent_session *session = acp_session_user(acp_turn_session(role_turn));
+    struct agent_turn *turn = calloc(1, sizeof(*turn));
     (void) user;
-    if (!coding || !work) {
-        free(work);
-        (void) acp_turn_fail(turn, CODE_INTERNAL, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
+    if (!session || !turn) {
+        free(turn);
+        (void) acp_turn_fail(role_turn, CODE_INTERNAL, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
-    work->coding = coding;
-    work->turn = turn;
-    acp_arena_init(&work->arena, 0);
-    acp_buf_init(&work->text, 1 << 20);
-    coding->work = work;
-    coding_log_prompt(coding, turn, prompt);
+    turn->session = session;
+    turn->role = role_turn;
+    acp_arena_init(&turn->arena, 0);
+    acp_buf_init(&turn->text, 1 << 20);
+    session->turn = turn;
+    agent_session_log_prompt(session, role_turn, prompt);
     struct acp_failure failure = {0};
-    int err = coding_wake(coding, &failure);
+    int err = agent_session_restore(session, &failure);
     if (err)
-        work_fail(work, *failure.message ? failure.message : acp_err_text(err));
+        agent_turn_fail(turn, *failure.message ? failure.message : acp_err_text(err));
     else
-        begin(work, prompt);
+        begin(turn, prompt);
 }

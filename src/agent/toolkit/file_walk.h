@@ -1,5 +1,5 @@
 /*
- * file_walk.h - walks the files of a workspace, folder by folder, within its roots and within limits
+ * file_walk.h - walks the files of a workspace, folder by folder, within its roots and the limits
  * that the caller sets.
  *
  * A folder's files come first, then its folders, both by name.  Symbolic links are told of and not

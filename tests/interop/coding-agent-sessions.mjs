@@ -1,7 +1,7 @@
 // Sessions of the built-in coding agent that come back, told to the official SDK's client: nothing
 // is lost of what anybody has seen, and it looks as it did.
 //
-//     node coder-sessions.mjs VERSION ACP
+//     node coding-agent-sessions.mjs VERSION ACP
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -10,17 +10,17 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase, sleep } from "./cases.mjs";
-import { ownHome } from "./coder-side.mjs";
+import { ownHome } from "./coding-agent-side.mjs";
 import { SdkClient } from "./sdk-side.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
 const clean = ownHome();
-const name = (what) => `v${version} coder: ${what}`;
+const name = (what) => `v${version} agent: ${what}`;
 
 /** A folder with two files, removed in the end. */
 function repository() {
-  const folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
+  const folder = mkdtempSync(join(tmpdir(), "acp-agent-"));
   writeFileSync(join(folder, "main.c"), "int main(void)\n{\n    return 1;\n}\n");
   writeFileSync(join(folder, "README"), "A program that fails.\n");
   return { folder, stop: async () => (rmSync(folder, { recursive: true }), { failures: [], checked: 1 }) };

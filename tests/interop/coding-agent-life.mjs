@@ -1,7 +1,7 @@
 // How the built-in coding agent lives and ends: signals, sessions that are opened again, folders,
 // and how much it sends for what the model streams.
 //
-//     node coder-life.mjs VERSION ACP
+//     node coding-agent-life.mjs VERSION ACP
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -9,18 +9,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
-import { Coder, ownHome } from "./coder-side.mjs";
+import { CodingAgent, ownHome } from "./coding-agent-side.mjs";
 import { gone, until } from "./processes.mjs";
 import { SdkClient } from "./sdk-side.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
 const clean = ownHome();
-const name = (what) => `v${version} coder: ${what}`;
+const name = (what) => `v${version} agent: ${what}`;
 
 /** An empty folder, removed in the end. */
 function workFolder(keep) {
-  const folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
+  const folder = mkdtempSync(join(tmpdir(), "acp-agent-"));
   keep({ stop: async () => (rmSync(folder, { recursive: true, force: true }), { failures: [], checked: 1 }) });
   return folder;
 }
@@ -111,18 +111,18 @@ await kase(name("a second signal ends it at once, with all that it has started")
 });
 
 await kase(name("a signal while the model is silent cancels the turn, and what was said is kept"), async (keep) => {
-  const coder = keep(new Coder(version, acp, "anthropic", []));
-  await coder.open([{ reply: [{ text: "half a sentence" }, { stall: true }] }]);
-  const turn = coder.client.prompt("talk");
-  await coder.client.heard("half a sentence");
-  coder.client.child.kill("SIGTERM");
+  const agent = keep(new CodingAgent(version, acp, "anthropic", []));
+  await agent.open([{ reply: [{ text: "half a sentence" }, { stall: true }] }]);
+  const turn = agent.client.prompt("talk");
+  await agent.client.heard("half a sentence");
+  agent.client.child.kill("SIGTERM");
   assert.equal((await turn).stopReason, "cancelled");
-  assert.deepEqual(await coder.client.exited, { code: 0, signal: null });
-  const { sessionId } = coder.client;
-  await coder.restart();
-  await load(coder.client, sessionId, coder.folder);
-  await coder.client.settled();
-  assert.equal(coder.client.text(sessionId), "half a sentence");
+  assert.deepEqual(await agent.client.exited, { code: 0, signal: null });
+  const { sessionId } = agent.client;
+  await agent.restart();
+  await load(agent.client, sessionId, agent.folder);
+  await agent.client.settled();
+  assert.equal(agent.client.text(sessionId), "half a sentence");
 });
 
 await kase(name("a signal while the user is asked cancels the turn, and nothing was run"), async (keep) => {
@@ -262,10 +262,10 @@ for (const notices of [true, false]) {
 
 await kase(name("2,000 pieces of five bytes are not 2,000 updates, and nothing of them is lost"), async (keep) => {
   const pieces = Array.from({ length: 2000 }, (_, i) => String(i).padStart(5, "0"));
-  const coder = keep(new Coder(version, acp, "anthropic", []));
-  await coder.open([{ reply: [{ text: pieces }] }]);
-  await coder.stops("count", "end_turn");
-  const chunks = coder.of("agent_message_chunk").map(({ content }) => content.text);
+  const agent = keep(new CodingAgent(version, acp, "anthropic", []));
+  await agent.open([{ reply: [{ text: pieces }] }]);
+  await agent.stops("count", "end_turn");
+  const chunks = agent.of("agent_message_chunk").map(({ content }) => content.text);
   assert.equal(chunks.join(""), pieces.join(""));
   assert.ok(chunks.length <= 500, `${chunks.length} updates`);
   assert.ok(chunks.every((text) => text.length <= 100), "no update is longer than 100 bytes");

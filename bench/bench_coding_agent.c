@@ -2,8 +2,8 @@
  * The built-in coding agent: what its process costs, how soon a piece of the model's answer is
  * passed on, what an idle session takes, and how fast a session is told again.
  *
- *     bench_coder ACP [NODE PEER-AGENTS.mjs NAME...]    beside agents of others
- *     bench_coder ACP --guard                           with generous limits, as a test: TAP
+ *     bench_coding_agent ACP [NODE PEER-AGENTS.mjs NAME...]    beside agents of others
+ *     bench_coding_agent ACP --guard                           with generous limits, as a test: TAP
  *
  * The model is a thread of this program (model_server.h), so that both ends of a piece's way read
  * the same clock.
@@ -365,7 +365,8 @@ int main(int argc, char **argv)
 {
     bool guard = argc == 3 && strcmp(argv[2], "--guard") == 0;
     if (argc < 2 || (argc == 3 && !guard)) {
-        (void) fputs("usage: bench_coder ACP [--guard | NODE PEER-AGENTS.mjs NAME...]\n", stderr);
+        (void) fputs("usage: bench_coding_agent ACP [--guard | NODE PEER-AGENTS.mjs NAME...]\n",
+                     stderr);
         return 2;
     }
     struct setting s = {.acp = argv[1], .amount = {1000, 100000, PIECES}};
@@ -375,7 +376,7 @@ int main(int argc, char **argv)
     char clean[80];
     if (guard)
         s.amount = (struct amount){100, 5000, PIECES / 5};
-    (void) snprintf(s.home, sizeof(s.home), "/tmp/acp-bench-coder-XXXXXX");
+    (void) snprintf(s.home, sizeof(s.home), "/tmp/acp-bench-agent-XXXXXX");
     if (!mkdtemp(s.home))
         abort();
     (void) snprintf(s.place, sizeof(s.place), "{\"cwd\":\"%s\",\"mcpServers\":[]}", s.home);

@@ -5,7 +5,7 @@
 static struct acp_failure failure;
 static const char *chosen;
 
-static struct owner_folder list[3];
+static struct runtime_folder list[3];
 static size_t count;
 
 static int setup(void **state)
@@ -26,7 +26,7 @@ static void add(const char *name)
 
 static int choose(void)
 {
-    return owner_choose_folder(list, count, 41, &chosen, &failure);
+    return runtime_folder_choose(list, count, 41, &chosen, &failure);
 }
 
 static void the_first_is_made_for_us_alone(void **state)
@@ -134,5 +134,5 @@ int main(void)
         CASE(a_base_that_is_missing_is_passed_over),
         CASE(what_is_too_long_for_a_socket_is_passed_over),
     };
-    return cmocka_run_group_tests_name("owner_folder", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("runtime_folder", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // The built-in coding agent with the keys of several providers at once: each server gets the key that
 // is meant for it and no other; logins come and go while it runs.
 //
-//     node coder-keys.mjs VERSION ACP
+//     node coding-agent-keys.mjs VERSION ACP
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -11,12 +11,12 @@ import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { ModelServer } from "../model/server.mjs";
 import { kase } from "./cases.mjs";
-import { configure, ownHome } from "./coder-side.mjs";
+import { configure, ownHome } from "./coding-agent-side.mjs";
 import { PlainClient } from "./plain-client.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
-const name = (what) => `v${version} coder: ${what}`;
+const name = (what) => `v${version} agent: ${what}`;
 const WANTED = -32000; // authentication is
 
 const until = async (what, look) => {

@@ -36,9 +36,10 @@ static void close_stage(struct stage *stage)
     }
 }
 
-static void play(struct stage *stage, enum record_kind kind, const char *body)
+static void play(struct stage *stage, enum event_kind kind, const char *body)
 {
-    struct record record = {.kind = kind, .request = 1, .sequence = 1, .body = acp_raw_from(body)};
+    struct session_event record = {
+        .kind = kind, .turn = 1, .sequence = 1, .body = acp_raw_from(body)};
     assert_int_equal(show_record(stage->show, &record), 0);
 }
 
@@ -50,7 +51,7 @@ static void say(struct stage *stage, const char *id, const char *text)
         "{\"sessionUpdate\":\"agent_message_chunk\",%s%s%s\"content\":{\"type\":\"text\","
         "\"text\":\"%s\"}}",
         id ? "\"messageId\":\"" : "", id ? id : "", id ? "\"," : "", text);
-    play(stage, RECORD_MESSAGE, body);
+    play(stage, EVENT_MESSAGE, body);
 }
 
 static const char *read_pipe(struct stage *stage, int fd)
@@ -72,9 +73,9 @@ static void words_and_progress_do_not_tear_each_other_apart(void **state)
     open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
     say(&stage, NULL, "One ");
     say(&stage, NULL, "two");
-    play(&stage, RECORD_TOOL, tool);
+    play(&stage, EVENT_TOOL_CALL, tool);
     say(&stage, NULL, "three\\n");
-    play(&stage, RECORD_STOP, "{\"stopReason\":\"end_turn\"}");
+    play(&stage, EVENT_STOP, "{\"stopReason\":\"end_turn\"}");
     assert_int_equal(show_turn_end(stage.show), 0);
     assert_string_equal(read_pipe(&stage, stage.out[0]), "One two\nthree\n");
     assert_string_equal(read_pipe(&stage, stage.progress[0]),
@@ -88,7 +89,7 @@ static void messages_are_apart_also_without_progress(void **state)
     (void) state;
     open_stage(&stage, (struct show_options){.format = SHOW_TEXT, .progress = -1});
     say(&stage, NULL, "One");
-    play(&stage, RECORD_TOOL, tool);
+    play(&stage, EVENT_TOOL_CALL, tool);
     say(&stage, NULL, "two");
     say(&stage, "m", "three");
     (void) show_turn_end(stage.show);
@@ -106,7 +107,7 @@ static void play_changed(struct stage *stage, const char *status)
 {
     char body[400];
     (void) snprintf(body, sizeof(body), changed, status);
-    play(stage, RECORD_TOOL, body);
+    play(stage, EVENT_TOOL_CALL, body);
 }
 
 static void changes_are_shown_once(void **state)
@@ -114,10 +115,10 @@ static void changes_are_shown_once(void **state)
     struct stage stage;
     (void) state;
     open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
-    play(&stage, RECORD_TOOL, tool);
+    play(&stage, EVENT_TOOL_CALL, tool);
     play_changed(&stage, "in_progress");
     play_changed(&stage, "completed");
-    play(&stage, RECORD_TOOL,
+    play(&stage, EVENT_TOOL_CALL,
          "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\",\"content\":"
          "[{\"type\":\"diff\",\"path\":\"/w/n\",\"newText\":\"new\\n\"}]}");
     assert_string_equal(read_pipe(&stage, stage.progress[0]),
@@ -154,7 +155,7 @@ static void the_answer_is_the_last_message(void **state)
     assert_string_equal(read_pipe(&stage, stage.out[0]), "It is done\n");
     assert_string_equal(read_pipe(&stage, stage.progress[0]), "");
     /* The next prompt has an answer of its own, and no answer is none. */
-    play(&stage, RECORD_PROMPT, "{\"prompt\":[]}");
+    play(&stage, EVENT_PROMPT, "{\"prompt\":[]}");
     (void) show_turn_end(stage.show);
     assert_string_equal(read_pipe(&stage, stage.out[0]), "");
     say(&stage, NULL, "Well: 7");
@@ -228,7 +229,7 @@ static void progress_is_filtered_wherever_it_goes(void **state)
     struct stage stage;
     (void) state;
     open_stage(&stage, (struct show_options){.format = SHOW_TEXT, .colour = true});
-    play(&stage, RECORD_NOTICE, "{\"message\":\"\\u001b]0;x\\u0007 \\u2066a\\rb\"}");
+    play(&stage, EVENT_NOTICE, "{\"message\":\"\\u001b]0;x\\u0007 \\u2066a\\rb\"}");
     assert_string_equal(read_pipe(&stage, stage.progress[0]),
                         "\033[36m[acp] \033[0m\\x1b]0;x\\x07 \\u{2066}a\\rb\n");
     close_stage(&stage);
@@ -239,7 +240,7 @@ static void json_has_escapes_for_what_a_terminal_would_obey(void **state)
     struct stage stage;
     (void) state;
     open_stage(&stage, (struct show_options){.format = SHOW_JSON});
-    play(&stage, RECORD_NOTICE, "{\"message\":\"\xC2\x9Bx\x7F\xE2\x80\xAE\xF3\xA0\x81\x81\"}");
+    play(&stage, EVENT_NOTICE, "{\"message\":\"\xC2\x9Bx\x7F\xE2\x80\xAE\xF3\xA0\x81\x81\"}");
     assert_non_null(strstr(read_pipe(&stage, stage.out[0]),
                            "{\"message\":\"\\u009bx\\u007f\\u202e\\udb40\\udc41\"}"));
     close_stage(&stage);
@@ -264,7 +265,7 @@ static void json_is_one_line_a_record(void **state)
     struct stage stage;
     (void) state;
     open_stage(&stage, (struct show_options){.format = SHOW_JSON});
-    play(&stage, RECORD_NOTICE, "{\"message\":\"hm\"}");
+    play(&stage, EVENT_NOTICE, "{\"message\":\"hm\"}");
     say(&stage, NULL, "x");
     (void) show_turn_end(stage.show);
     const char *text = read_pipe(&stage, stage.out[0]);
@@ -279,11 +280,11 @@ static void what_cannot_be_decoded_is_not_shown_and_harms_nothing(void **state)
     struct stage stage;
     (void) state;
     open_stage(&stage, (struct show_options){.format = SHOW_TEXT});
-    play(&stage, RECORD_MESSAGE, "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":7}");
-    play(&stage, RECORD_TOOL, "{}");
-    play(&stage, RECORD_PERMISSION, "{}");
-    play(&stage, RECORD_SETTING, "{\"name\":7}");
-    play(&stage, RECORD_UPDATE, "{\"sessionUpdate\":\"dance\"}");
+    play(&stage, EVENT_MESSAGE, "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":7}");
+    play(&stage, EVENT_TOOL_CALL, "{}");
+    play(&stage, EVENT_PERMISSION, "{}");
+    play(&stage, EVENT_SETTING, "{\"name\":7}");
+    play(&stage, EVENT_UPDATE, "{\"sessionUpdate\":\"dance\"}");
     say(&stage, NULL, "still here");
     (void) show_turn_end(stage.show);
     assert_string_equal(read_pipe(&stage, stage.out[0]), "still here\n");

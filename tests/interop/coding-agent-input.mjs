@@ -1,7 +1,7 @@
 // What prompts of the built-in coding agent may hold besides words: links to files, which are read
 // where the tools read, and embedded resources.
 //
-//     node coder-input.mjs VERSION ACP
+//     node coding-agent-input.mjs VERSION ACP
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
-import { APIS, Coder, ownHome } from "./coder-side.mjs";
+import { APIS, CodingAgent, ownHome } from "./coding-agent-side.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
@@ -20,44 +20,44 @@ const blob = (mimeType, data) => ({ type: "resource", resource: { uri: "test:blo
 const base64 = (words) => Buffer.from(words).toString("base64");
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-const make = (keep, api) => keep(new Coder(version, acp, api, []));
+const make = (keep, api) => keep(new CodingAgent(version, acp, api, []));
 const open = (keep, api = "anthropic") => make(keep, api).open([{ reply: [{ text: "Seen." }] }]);
 /** All words of the user in the last request. */
-const told = (coder) => coder.sent(-1).said.map(({ text: words }) => words).join("\n");
+const told = (agent) => agent.sent(-1).said.map(({ text: words }) => words).join("\n");
 
 /** Without white space around it, a file's content in a request. */
 const given = (uri, content) => `<resource uri="${uri}">\n${content}\n</resource>`;
 
 async function links(api) {
-  const name = (what) => `v${version} coder on ${api}: ${what}`;
+  const name = (what) => `v${version} agent on ${api}: ${what}`;
 
   await kase(name("a file that a link names is given to the model"), async (keep) => {
-    const coder = await open(keep, api);
-    const uri = pathToFileURL(join(coder.folder, "a.txt")).href;
-    await coder.stops([text("what is in there?"), link(uri)], "end_turn");
-    assert.ok(told(coder).includes(given(uri, "apple\n")), told(coder));
-    assert.deepEqual(coder.tools(), [], "no tool call is shown for it");
-    await coder.stops("and now?", "end_turn");
-    assert.ok(told(coder).includes("apple"), "it stays in the conversation");
+    const agent = await open(keep, api);
+    const uri = pathToFileURL(join(agent.folder, "a.txt")).href;
+    await agent.stops([text("what is in there?"), link(uri)], "end_turn");
+    assert.ok(told(agent).includes(given(uri, "apple\n")), told(agent));
+    assert.deepEqual(agent.tools(), [], "no tool call is shown for it");
+    await agent.stops("and now?", "end_turn");
+    assert.ok(told(agent).includes("apple"), "it stays in the conversation");
   });
 }
 
 async function more() {
-  const name = (what) => `v${version} coder: ${what}`;
+  const name = (what) => `v${version} agent: ${what}`;
 
   await kase(name("names with blanks and signs, and lines in the link"), async (keep) => {
-    const coder = await open(keep);
-    writeFileSync(join(coder.folder, "50% gr\u00fcn #1?.txt"), "melon\n");
-    const uri = `${pathToFileURL(join(coder.folder, "50% gr\u00fcn #1?.txt")).href}#L1-2`;
-    await coder.stops([link(uri)], "end_turn");
-    assert.ok(told(coder).includes(given(uri, "melon\n")), told(coder));
+    const agent = await open(keep);
+    writeFileSync(join(agent.folder, "50% gr\u00fcn #1?.txt"), "melon\n");
+    const uri = `${pathToFileURL(join(agent.folder, "50% gr\u00fcn #1?.txt")).href}#L1-2`;
+    await agent.stops([link(uri)], "end_turn");
+    assert.ok(told(agent).includes(given(uri, "melon\n")), told(agent));
   });
 
   await kase(name("a link that cannot be followed is told with the reason, and the turn goes on"), async (keep) => {
-    const coder = await open(keep);
-    mkdirSync(join(coder.folder, "folder"));
-    writeFileSync(join(coder.folder, "binary"), Buffer.from([1, 0, 2]));
-    const here = (path) => pathToFileURL(join(coder.folder, path)).href;
+    const agent = await open(keep);
+    mkdirSync(join(agent.folder, "folder"));
+    writeFileSync(join(agent.folder, "binary"), Buffer.from([1, 0, 2]));
+    const here = (path) => pathToFileURL(join(agent.folder, path)).href;
     const cases = [
       ["https://example.com/page", /^\(the user points at https:\/\/example\.com\/page\)$/],
       [here("gone"), /could not be read for you: .*not found/],
@@ -68,78 +68,78 @@ async function more() {
       ["file://server/share/x", /names no file of this machine/],
       ["file:///a%00b", /names no file of this machine/],
     ];
-    await coder.stops([text("look"), ...cases.map(([uri]) => link(uri))], "end_turn");
-    const words = coder.sent(-1).said.map((entry) => entry.text);
+    await agent.stops([text("look"), ...cases.map(([uri]) => link(uri))], "end_turn");
+    const words = agent.sent(-1).said.map((entry) => entry.text);
     assert.equal(words.length, cases.length + 1);
     for (const [i, [uri, expected]] of cases.entries()) {
       assert.match(words[i + 1], expected);
       assert.ok(words[i + 1].includes(uri));
     }
-    const titles = coder.of("session_info_update").map(({ title }) => title);
+    const titles = agent.of("session_info_update").map(({ title }) => title);
     assert.equal(titles[0], "look", "not the words that stand for a link");
   });
 
   await kase(name("of a large file the beginning is given, with its size"), async (keep) => {
-    const coder = await open(keep);
-    writeFileSync(join(coder.folder, "large"), "0123456789abcde\n".repeat(20_000));
-    await coder.stops([link(pathToFileURL(join(coder.folder, "large")).href)], "end_turn");
-    assert.ok(told(coder).length < 263_000);
-    assert.match(told(coder), /beginning of a file of 320000 bytes\. Use the read tool/);
+    const agent = await open(keep);
+    writeFileSync(join(agent.folder, "large"), "0123456789abcde\n".repeat(20_000));
+    await agent.stops([link(pathToFileURL(join(agent.folder, "large")).href)], "end_turn");
+    assert.ok(told(agent).length < 263_000);
+    assert.match(told(agent), /beginning of a file of 320000 bytes\. Use the read tool/);
   });
 
   await kase(name("many large files are not all given"), async (keep) => {
-    const coder = await open(keep);
+    const agent = await open(keep);
     const uris = [1, 2, 3, 4, 5, 6].map((i) => {
-      writeFileSync(join(coder.folder, `large${i}`), "0123456789abcde\n".repeat(20_000));
-      return pathToFileURL(join(coder.folder, `large${i}`)).href;
+      writeFileSync(join(agent.folder, `large${i}`), "0123456789abcde\n".repeat(20_000));
+      return pathToFileURL(join(agent.folder, `large${i}`)).href;
     });
-    await coder.stops(uris.map(link), "end_turn");
-    assert.equal(told(coder).split("beginning of a file").length - 1, 4);
-    assert.equal(told(coder).split("with the others it is too long").length - 1, 2);
+    await agent.stops(uris.map(link), "end_turn");
+    assert.equal(told(agent).split("beginning of a file").length - 1, 4);
+    assert.equal(told(agent).split("with the others it is too long").length - 1, 2);
   });
 
   if (version === 1) {
     await kase(name("the editor's buffer is given, not the file on the disk"), async (keep) => {
-      const coder = make(keep, "anthropic");
-      coder.capabilities = { fs: { readTextFile: true, writeTextFile: true } };
-      await coder.open([{ reply: [{ text: "Seen." }] }]);
-      coder.client.onRead = () => ({ content: "cherry, not saved" });
-      const uri = pathToFileURL(join(coder.folder, "a.txt")).href;
-      await coder.stops([link(uri)], "end_turn");
-      assert.ok(told(coder).includes(given(uri, "cherry, not saved")), told(coder));
+      const agent = make(keep, "anthropic");
+      agent.capabilities = { fs: { readTextFile: true, writeTextFile: true } };
+      await agent.open([{ reply: [{ text: "Seen." }] }]);
+      agent.client.onRead = () => ({ content: "cherry, not saved" });
+      const uri = pathToFileURL(join(agent.folder, "a.txt")).href;
+      await agent.stops([link(uri)], "end_turn");
+      assert.ok(told(agent).includes(given(uri, "cherry, not saved")), told(agent));
     });
 
     await kase(name("cancel while the editor reads"), async (keep) => {
-      const coder = make(keep, "anthropic");
-      coder.capabilities = { fs: { readTextFile: true, writeTextFile: true } };
-      await coder.open([{ reply: [{ text: "Seen." }] }]);
-      coder.client.onRead = () => new Promise(() => {});
-      const uris = ["a.txt", "b.txt"].map((path) => pathToFileURL(join(coder.folder, path)).href);
-      const turn = coder.run([text("look"), ...uris.map(link)]);
-      await coder.client.until("the question", () => coder.client.requests.includes("fs/read_text_file"));
-      await coder.client.cancel();
+      const agent = make(keep, "anthropic");
+      agent.capabilities = { fs: { readTextFile: true, writeTextFile: true } };
+      await agent.open([{ reply: [{ text: "Seen." }] }]);
+      agent.client.onRead = () => new Promise(() => {});
+      const uris = ["a.txt", "b.txt"].map((path) => pathToFileURL(join(agent.folder, path)).href);
+      const turn = agent.run([text("look"), ...uris.map(link)]);
+      await agent.client.until("the question", () => agent.client.requests.includes("fs/read_text_file"));
+      await agent.client.cancel();
       assert.equal((await turn).stop, "cancelled");
-      assert.equal(coder.requests().length, 0);
-      await coder.stops("two", "end_turn");
-      assert.match(told(coder), /look/, "what the user said stays said");
+      assert.equal(agent.requests().length, 0);
+      await agent.stops("two", "end_turn");
+      assert.match(told(agent), /look/, "what the user said stays said");
     });
 
     await kase(name("the client goes while its editor reads"), async (keep) => {
-      const coder = make(keep, "anthropic");
-      coder.capabilities = { fs: { readTextFile: true } };
-      await coder.open([{ reply: [{ text: "Seen." }] }]);
-      coder.client.onRead = () => new Promise(() => {});
-      coder.run([link(pathToFileURL(join(coder.folder, "a.txt")).href)]).catch(() => {});
-      await coder.client.until("the question", () => coder.client.requests.includes("fs/read_text_file"));
+      const agent = make(keep, "anthropic");
+      agent.capabilities = { fs: { readTextFile: true } };
+      await agent.open([{ reply: [{ text: "Seen." }] }]);
+      agent.client.onRead = () => new Promise(() => {});
+      agent.run([link(pathToFileURL(join(agent.folder, "a.txt")).href)]).catch(() => {});
+      await agent.client.until("the question", () => agent.client.requests.includes("fs/read_text_file"));
     });
   }
 }
 
 async function blobs(api) {
-  const name = (what) => `v${version} coder on ${api}: ${what}`;
+  const name = (what) => `v${version} agent on ${api}: ${what}`;
 
   await kase(name("resources of bytes: text and pictures are taken"), async (keep) => {
-    const coder = await open(keep, api);
+    const agent = await open(keep, api);
     const blocks = [
       text("look"),
       blob("application/json", base64('{"fruit":"fig"}')),
@@ -149,14 +149,14 @@ async function blobs(api) {
       blob("image/png", PIXEL),
       { type: "image", data: PIXEL, mimeType: "image/png" },
     ];
-    await coder.stops(blocks, "end_turn");
+    await agent.stops(blocks, "end_turn");
     for (const words of ['{"fruit":"fig"}', "gr\u00fcn", "<svg/>", "no type"])
-      assert.ok(told(coder).includes(given("test:blob", words)), words);
-    assert.equal(told(coder).split("[image/png]").length - 1, 2);
+      assert.ok(told(agent).includes(given("test:blob", words)), words);
+    assert.equal(told(agent).split("[image/png]").length - 1, 2);
   });
 
   await kase(name("resources that the model cannot take are described to it, and the turn goes on"), async (keep) => {
-    const coder = await open(keep, api);
+    const agent = await open(keep, api);
     const audio = api === "anthropic" || api === "openai-responses" ? [["audio/wav", base64("RIFF"), "4 bytes", "type"]] : [];
     for (const [type, data, size, why] of [
       ["application/pdf", base64("%PDF-1.7"), "8 bytes", "type"],
@@ -166,16 +166,16 @@ async function blobs(api) {
       ["application/octet-stream", "", "0 bytes", "type"],
       ...audio,
     ]) {
-      await coder.stops([text("look"), blob(type, data)], "end_turn");
-      const said = told(coder);
+      await agent.stops([text("look"), blob(type, data)], "end_turn");
+      const said = told(agent);
       for (const words of ["look", "test:blob", type, size, why]) assert.ok(said.includes(words), `${words}: ${said}`);
     }
-    await coder.stops("two", "end_turn");
+    await agent.stops("two", "end_turn");
   });
 
   await kase(name("capabilities tell what is taken"), async (keep) => {
-    const coder = await open(keep, api);
-    const { agentCapabilities, capabilities } = coder.client.initialized;
+    const agent = await open(keep, api);
+    const { agentCapabilities, capabilities } = agent.client.initialized;
     const takes = agentCapabilities?.promptCapabilities ?? capabilities.session.prompt;
     assert.ok(takes.image);
     assert.ok(takes.embeddedContext);

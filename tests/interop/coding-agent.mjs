@@ -1,7 +1,7 @@
 // The official SDK's client has the built-in coding agent work on a small repository, with the
 // offline model.  Every line that the agent writes is held against the official schema.
 //
-//     node coder.mjs VERSION ACP
+//     node coding-agent.mjs VERSION ACP
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { SdkClient } from "./sdk-side.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
-const home = mkdtempSync(join(tmpdir(), "acp-coder-home-"));
+const home = mkdtempSync(join(tmpdir(), "acp-agent-home-"));
 process.env.HOME = home;
 for (const name of ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"]) delete process.env[name];
 
@@ -23,7 +23,7 @@ const run = async (client, words) => (await client.prompt(words)).stopReason;
 
 /** A repository of two files, removed in the end. */
 function repository() {
-  const folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
+  const folder = mkdtempSync(join(tmpdir(), "acp-agent-"));
   writeFileSync(join(folder, "main.c"), "int main(void)\n{\n    return 1;\n}\n");
   writeFileSync(join(folder, "README"), "A program that fails.\n");
   return { folder, stop: async () => (rmSync(folder, { recursive: true }), { failures: [], checked: 1 }) };
@@ -43,7 +43,7 @@ async function open(keep, ...flags) {
 }
 
 const tools = (client) => client.of(client.sessionId, "tool_call", "tool_call_update");
-const name = (what) => `v${version} coder: ${what}`;
+const name = (what) => `v${version} agent: ${what}`;
 
 begin();
 

@@ -1,4 +1,4 @@
-/* What owner and visitor say to each other: written, read again, and refused where it is wrong. */
+/* What owner and client say to each other: written, read again, and refused where it is wrong. */
 #include "helpers.h"
 
 #include "acp/types.h"
@@ -34,15 +34,15 @@ static void prompts(void **state)
     (void) state;
     for (int permit = 0; permit < PERMIT_COUNT; permit++) {
         struct wire wire;
-        struct wire_prompt got;
-        struct wire_prompt prompt = {.body = TEXT("{\"prompt\":[]}"),
-                                     .timeout_ms = UINT64_MAX,
-                                     .permit = (enum permit) permit,
-                                     .ask = permit % 2 == 0,
-                                     .wait = permit % 2 == 1};
+        struct prompt_request got;
+        struct prompt_request prompt = {.body = TEXT("{\"prompt\":[]}"),
+                                        .timeout_ms = UINT64_MAX,
+                                        .permit = (enum permit) permit,
+                                        .ask = permit % 2 == 0,
+                                        .wait = permit % 2 == 1};
         wire_init(&wire);
-        wire_write_prompt(&wire.w, &prompt);
-        assert_int_equal(wire_read_prompt(written(&wire), &wire.arena, &got), 0);
+        daemon_write_prompt(&wire.w, &prompt);
+        assert_int_equal(daemon_read_prompt(written(&wire), &wire.arena, &got), 0);
         assert_int_equal(got.permit, permit);
         assert_true(got.timeout_ms == UINT64_MAX);
         assert_int_equal(got.ask, prompt.ask);
@@ -67,9 +67,10 @@ static void prompts_that_are_wrong_are_refused(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct wire wire;
-        struct wire_prompt got;
+        struct prompt_request got;
         wire_init(&wire);
-        CHECK_ROW(wire_read_prompt(acp_raw_from(rows[i]), &wire.arena, &got) < 0, i, "%s", rows[i]);
+        CHECK_ROW(daemon_read_prompt(acp_raw_from(rows[i]), &wire.arena, &got) < 0, i, "%s",
+                  rows[i]);
         wire_finish(&wire);
     }
 }
@@ -77,17 +78,17 @@ static void prompts_that_are_wrong_are_refused(void **state)
 static void ends(void **state)
 {
     (void) state;
-    for (int kind = 0; kind <= TALK_TIMEOUT; kind++) {
+    for (int kind = 0; kind <= PROMPT_TIMED_OUT; kind++) {
         struct wire wire;
-        struct talk_end got;
+        struct prompt_end got;
         uint64_t request = 0;
-        struct talk_end end = {.kind = (enum talk_end_kind) kind,
-                               .message = acp_str_from("a \"sentence\"\n"),
-                               .denied = kind == 1,
-                               .cancelled = kind == 2};
+        struct prompt_end end = {.kind = (enum prompt_end_kind) kind,
+                                 .message = acp_str_from("a \"sentence\"\n"),
+                                 .denied = kind == 1,
+                                 .cancelled = kind == 2};
         wire_init(&wire);
-        wire_write_end(&wire.w, 12, &end);
-        assert_int_equal(wire_read_end(written(&wire), &wire.arena, &request, &got), 0);
+        daemon_write_end(&wire.w, 12, &end);
+        assert_int_equal(daemon_read_end(written(&wire), &wire.arena, &request, &got), 0);
         assert_int_equal(request, 12);
         assert_int_equal(got.kind, kind);
         assert_null(got.stop.ptr);
@@ -95,9 +96,9 @@ static void ends(void **state)
         assert_int_equal(got.denied, end.denied);
         assert_int_equal(got.cancelled, end.cancelled);
         assert_int_equal(
-            wire_read_end(acp_raw_from("{\"kind\":\"eaten\"}"), &wire.arena, &request, &got),
+            daemon_read_end(acp_raw_from("{\"kind\":\"eaten\"}"), &wire.arena, &request, &got),
             ACP_ERR_VARIANT);
-        assert_int_equal(wire_read_end(acp_raw_from("{}"), &wire.arena, &request, &got),
+        assert_int_equal(daemon_read_end(acp_raw_from("{}"), &wire.arena, &request, &got),
                          ACP_ERR_VARIANT);
         wire_finish(&wire);
     }
@@ -107,7 +108,7 @@ static void questions(void **state)
 {
     (void) state;
     struct wire wire;
-    struct talk_question got;
+    struct permission_question got;
     struct acp_str paths[] = {acp_str_from("/a b"), acp_str_from("/c")};
     struct acp_str_entry env[] = {{acp_str_from("A"), acp_str_from("1")},
                                   {acp_str_from("B"), acp_str_from("")}};
@@ -119,7 +120,7 @@ static void questions(void **state)
                                 .command_cwd = acp_str_from("/x"),
                                 .edits = {edits, 1}};
     struct acp_permission_option options[2];
-    struct talk_question question = {
+    struct permission_question question = {
         .title = acp_str_from("Change it"), .action = &action, .options = {options, 2}};
     question.always = acp_str_from("all of it");
     question.changes = acp_str_from("-a\n+b\n");
@@ -130,8 +131,8 @@ static void questions(void **state)
     acp_permission_option_init(&options[1], acp_str_from("n"), acp_str_from("No"),
                                ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
     wire_init(&wire);
-    wire_write_question(&wire.w, &question);
-    assert_int_equal(wire_read_question(written(&wire), &wire.arena, &got), 0);
+    daemon_write_question(&wire.w, &question);
+    assert_int_equal(daemon_read_question(written(&wire), &wire.arena, &got), 0);
     assert_true(acp_str_is(got.title, "Change it"));
     assert_null(got.description.ptr);
     assert_int_equal(got.action->kind, ACP_TOOL_KIND_EDIT);
@@ -153,19 +154,19 @@ static void questions(void **state)
     assert_int_equal(got.options.count, 2);
     assert_true(acp_str_is(got.options.items[1].option_id, "n"));
     assert_int_equal(got.options.items[1].kind.is, ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
-    assert_true(wire_read_question(acp_raw_from("{\"paths\":[7]}"), &wire.arena, &got) < 0);
-    assert_true(wire_read_question(acp_raw_from("{\"options\":[{}]}"), &wire.arena, &got) < 0);
-    assert_true(wire_read_question(acp_raw_from("{\"env\":[{\"name\":1}]}"), &wire.arena, &got) <
+    assert_true(daemon_read_question(acp_raw_from("{\"paths\":[7]}"), &wire.arena, &got) < 0);
+    assert_true(daemon_read_question(acp_raw_from("{\"options\":[{}]}"), &wire.arena, &got) < 0);
+    assert_true(daemon_read_question(acp_raw_from("{\"env\":[{\"name\":1}]}"), &wire.arena, &got) <
                 0);
     /* A digest has 64 digits. */
+    assert_true(daemon_read_question(acp_raw_from("{\"edits\":[{\"path\":\"/a\"}]}"), &wire.arena,
+                                     &got) < 0);
+    assert_true(daemon_read_question(acp_raw_from("{\"edits\":[{\"digest\":\"00\"}]}"), &wire.arena,
+                                     &got) < 0);
     assert_true(
-        wire_read_question(acp_raw_from("{\"edits\":[{\"path\":\"/a\"}]}"), &wire.arena, &got) < 0);
-    assert_true(wire_read_question(acp_raw_from("{\"edits\":[{\"digest\":\"00\"}]}"), &wire.arena,
-                                   &got) < 0);
-    assert_true(
-        wire_read_question(acp_raw_from("{\"edits\":[{\"digest\":\"000000000000000000000000000000"
-                                        "000000000000000000000000000000000G\"}]}"),
-                           &wire.arena, &got) < 0);
+        daemon_read_question(acp_raw_from("{\"edits\":[{\"digest\":\"000000000000000000000000000000"
+                                          "000000000000000000000000000000000G\"}]}"),
+                             &wire.arena, &got) < 0);
     wire_finish(&wire);
 }
 
@@ -173,18 +174,18 @@ static void statuses(void **state)
 {
     (void) state;
     struct wire wire;
-    struct wire_status got;
-    struct wire_status status = {1, 2, 3, 4, 5, acp_str_from("s1")};
+    struct daemon_status got;
+    struct daemon_status status = {1, 2, 3, 4, 5, acp_str_from("s1")};
     wire_init(&wire);
-    wire_write_status(&wire.w, &status);
-    assert_int_equal(wire_read_status(written(&wire), &wire.arena, &got), 0);
+    daemon_write_status(&wire.w, &status);
+    assert_int_equal(daemon_read_status(written(&wire), &wire.arena, &got), 0);
     assert_int_equal(got.pid, 1);
     assert_int_equal(got.agent_pid, 2);
     assert_int_equal(got.request, 3);
     assert_int_equal(got.waiting, 4);
     assert_int_equal(got.idle_ms, 5);
     assert_true(acp_str_is(got.agent_session, "s1"));
-    assert_true(wire_read_status(acp_raw_from("{\"pid\":\"x\"}"), &wire.arena, &got) < 0);
+    assert_true(daemon_read_status(acp_raw_from("{\"pid\":\"x\"}"), &wire.arena, &got) < 0);
     wire_finish(&wire);
 }
 

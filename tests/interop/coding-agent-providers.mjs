@@ -1,6 +1,6 @@
 // The built-in coding agent is told by its client where to ask models, while it runs.
 //
-//     node coder-providers.mjs VERSION ACP
+//     node coding-agent-providers.mjs VERSION ACP
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,12 +9,12 @@ import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { ModelServer } from "../model/server.mjs";
 import { kase } from "./cases.mjs";
-import { KEY, ownHome } from "./coder-side.mjs";
+import { KEY, ownHome } from "./coding-agent-side.mjs";
 import { PlainClient } from "./plain-client.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
-const name = (what) => `v${version} coder: ${what}`;
+const name = (what) => `v${version} agent: ${what}`;
 const SECRET = "gateway-secret-0123456789";
 const AUTH = { Authorization: `Bearer ${SECRET}`, "X-Team": "red" };
 

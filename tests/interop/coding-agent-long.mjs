@@ -4,13 +4,13 @@
 // strict: it refuses what the service would refuse, and knows whether its thoughts come back as they
 // were, to the model that had them, behind what they were about.
 //
-//     node coder-long.mjs VERSION ACP
+//     node coding-agent-long.mjs VERSION ACP
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
-import { APIS, Coder, ownHome } from "./coder-side.mjs";
+import { APIS, CodingAgent, ownHome } from "./coding-agent-side.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
@@ -38,59 +38,59 @@ function work(answer) {
   return [...calls, { times: 1, reply: [{ thought: "That was all." }, { text: answer }] }];
 }
 
-function load(coder, sessionId) {
-  const place = { sessionId, cwd: coder.folder, mcpServers: [] };
-  if (coder.version === 1) return coder.client.request("session/load", place);
-  return coder.client.request("session/resume", { ...place, replayFrom: { type: "start" } });
+function load(agent, sessionId) {
+  const place = { sessionId, cwd: agent.folder, mcpServers: [] };
+  if (agent.version === 1) return agent.client.request("session/load", place);
+  return agent.client.request("session/resume", { ...place, replayFrom: { type: "start" } });
 }
 
 /** What happens between the prompts. */
 const CHANGES = {
-  "another model": async (coder) => {
-    await coder.client.until("the list", () => coder.of("config_option_update").length);
-    const other = MODELS[coder.api][1];
-    assert.equal(await coder.setOption("model", other), `${coder.api.replace(/-.*/, "")}/${other}`);
+  "another model": async (agent) => {
+    await agent.client.until("the list", () => agent.of("config_option_update").length);
+    const other = MODELS[agent.api][1];
+    assert.equal(await agent.setOption("model", other), `${agent.api.replace(/-.*/, "")}/${other}`);
   },
-  "another model and back": async (coder, round) => {
-    await coder.client.until("the list", () => coder.of("config_option_update").length);
-    await coder.setOption("model", MODELS[coder.api][round % 2]);
+  "another model and back": async (agent, round) => {
+    await agent.client.until("the list", () => agent.of("config_option_update").length);
+    await agent.setOption("model", MODELS[agent.api][round % 2]);
   },
-  "another process": async (coder) => {
-    const { sessionId } = coder.client;
-    await coder.restart();
-    await load(coder, sessionId);
-    coder.client.sessionId = sessionId;
-    await coder.client.settled();
+  "another process": async (agent) => {
+    const { sessionId } = agent.client;
+    await agent.restart();
+    await load(agent, sessionId);
+    agent.client.sessionId = sessionId;
+    await agent.client.settled();
   },
-  "another effort": async (coder, round) => {
-    await coder.setOption("effort", ["max", "low"][round % 2]);
+  "another effort": async (agent, round) => {
+    await agent.setOption("effort", ["max", "low"][round % 2]);
   },
-  "another mode": async (coder, round) => {
-    await coder.setMode(["read-only", "full"][round % 2]);
+  "another mode": async (agent, round) => {
+    await agent.setMode(["read-only", "full"][round % 2]);
   },
-  "a summary": async (coder) => {
-    coder.model.script.first({ times: 1, when: { prompt: "Sum up" }, reply: [{ text: "We read fruit." }] });
-    await coder.stops("/compact", "end_turn");
+  "a summary": async (agent) => {
+    agent.model.script.first({ times: 1, when: { prompt: "Sum up" }, reply: [{ text: "We read fruit." }] });
+    await agent.stops("/compact", "end_turn");
   },
-  "each of these in turn": async (coder, round) => {
+  "each of these in turn": async (agent, round) => {
     const turns = [[], ["another model", "another mode"], ["a summary", "another effort"], ["another process"]];
-    for (const what of turns[round]) await CHANGES[what](coder, round);
+    for (const what of turns[round]) await CHANGES[what](agent, round);
   },
 };
 
 async function talk(keep, api, change) {
-  const coder = await keep(new Coder(version, acp, api, [])).open(
+  const agent = await keep(new CodingAgent(version, acp, api, [])).open(
     [...work("One."), ...work("Two."), ...work("Three."), { reply: [{ text: "Four." }] }],
     { models: MODELS[api] },
   );
   for (const [round, prompt] of ["first", "second", "third", "fourth"].entries()) {
-    if (round > 0) await change(coder, round);
-    await coder.stops(prompt, "end_turn");
+    if (round > 0) await change(agent, round);
+    await agent.stops(prompt, "end_turn");
   }
-  assert.match(coder.client.text(), /Four\.$/);
+  assert.match(agent.client.text(), /Four\.$/);
   if (api.startsWith("openai"))
-    for (const { body } of coder.requests()) assert.equal(body.prompt_cache_key, coder.client.sessionId.slice(0, 64));
-  const asked = coder.requests().length;
+    for (const { body } of agent.requests()) assert.equal(body.prompt_cache_key, agent.client.sessionId.slice(0, 64));
+  const asked = agent.requests().length;
   assert.ok(asked >= 3 * (CALLS + 1) + 1, `${asked} requests`);
 }
 
@@ -98,6 +98,6 @@ const clean = ownHome();
 begin();
 for (const api of APIS)
   for (const [what, change] of Object.entries(CHANGES))
-    await kase(`v${version} coder on ${api}: thirty calls with ${what} in between`, (keep) => talk(keep, api, change));
+    await kase(`v${version} agent on ${api}: thirty calls with ${what} in between`, (keep) => talk(keep, api, change));
 clean();
 end();

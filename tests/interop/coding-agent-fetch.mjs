@@ -1,14 +1,14 @@
 // The fetch tool of the built-in coding agent against a web server on loopback: off unless it is wanted,
 // permitted like any other tool, bounded, and for the public internet alone unless told otherwise.
 //
-//     node coder-fetch.mjs ACP
+//     node coding-agent-fetch.mjs ACP
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase } from "./cases.mjs";
-import { Coder, ownHome } from "./coder-side.mjs";
+import { CodingAgent, ownHome } from "./coding-agent-side.mjs";
 import { until } from "./processes.mjs";
 
 const VERSION = 1;
@@ -17,7 +17,7 @@ const clean = ownHome();
 
 const ANY = ["--fetch", "any", "--mode", "full"];
 const DONE = { when: { last: "tool" }, reply: [{ text: "Done." }] };
-const name = (what) => `coder fetches: ${what}`;
+const name = (what) => `agent fetches: ${what}`;
 const resultIn = ({ said }) => said.filter(({ kind }) => kind === "result").at(-1);
 
 // ---- The web ----
@@ -59,49 +59,49 @@ const url = (path) => `http://127.0.0.1:${web.address().port}${path}`;
 function open(keep, flags, ...paths) {
   asked.length = 0;
   const reply = paths.map((path) => ({ tool: "fetch", arguments: { url: path.startsWith("/") ? url(path) : path } }));
-  return keep(new Coder(VERSION, acp, "anthropic", flags)).open([DONE, { reply }]);
+  return keep(new CodingAgent(VERSION, acp, "anthropic", flags)).open([DONE, { reply }]);
 }
 
 begin();
 
 await kase(name("a page, as text, and without a key or a cookie"), async (keep) => {
-  const coder = await open(keep, ANY, "/page");
-  await coder.stops("go", "end_turn");
-  assert.equal(resultIn(coder.sent(-1)).text, "Fruit\n\n# Apples\n\nEat these (/b).");
-  const [tool] = coder.tools();
+  const agent = await open(keep, ANY, "/page");
+  await agent.stops("go", "end_turn");
+  assert.equal(resultIn(agent.sent(-1)).text, "Fruit\n\n# Apples\n\nEat these (/b).");
+  const [tool] = agent.tools();
   assert.equal(tool.kind, "fetch");
   assert.equal(tool.status, "completed");
-  assert.equal(coder.client.permissions.length, 0);
+  assert.equal(agent.client.permissions.length, 0);
   assert.deepEqual(Object.keys(asked[0].headers).sort(), ["accept", "host", "user-agent"]);
 });
 
 await kase(name("it is asked for where the mode does not allow it"), async (keep) => {
-  const coder = await open(keep, ["--fetch", "any", "--mode", "read-only"], "/page");
-  await coder.stops("go", "end_turn");
-  assert.equal(coder.client.permissions.length, 1);
+  const agent = await open(keep, ["--fetch", "any", "--mode", "read-only"], "/page");
+  await agent.stops("go", "end_turn");
+  assert.equal(agent.client.permissions.length, 1);
   assert.equal(asked.length, 1);
-  coder.allow("reject_once");
-  await coder.stops("again", "end_turn");
-  assert.match(resultIn(coder.sent(-1)).text, /does not allow/);
+  agent.allow("reject_once");
+  await agent.stops("again", "end_turn");
+  assert.match(resultIn(agent.sent(-1)).text, /does not allow/);
   assert.equal(asked.length, 1);
 });
 
 await kase(name("off by default, and refused in the modes safe and sandbox"), async (keep) => {
   for (const flags of [["--mode", "full"], ["--fetch", "off", "--mode", "full"]]) {
-    const coder = await open(keep, flags, "/page");
-    await coder.stops("go", "end_turn");
-    assert.ok(!coder.sent(0).tools.includes("fetch"), flags.join(" "));
-    assert.match(resultIn(coder.sent(-1)).text, /no tool "fetch"/);
+    const agent = await open(keep, flags, "/page");
+    await agent.stops("go", "end_turn");
+    assert.ok(!agent.sent(0).tools.includes("fetch"), flags.join(" "));
+    assert.match(resultIn(agent.sent(-1)).text, /no tool "fetch"/);
   }
   const safe = await open(keep, ["--fetch", "any"], "/page");
   await safe.stops("go", "end_turn");
   assert.match(safe.sent(0).system, /Mode: safe \(refused in this mode: fetch\)/);
   assert.match(resultIn(safe.sent(-1)).text, /not available/);
-  const coder = await open(keep, ANY, "/page");
-  const isJailed = await coder.setMode("sandbox").then(() => true, () => false);
+  const agent = await open(keep, ANY, "/page");
+  const isJailed = await agent.setMode("sandbox").then(() => true, () => false);
   if (isJailed) {
-    await coder.stops("go", "end_turn");
-    assert.match(resultIn(coder.sent(-1)).text, /not available/);
+    await agent.stops("go", "end_turn");
+    assert.match(resultIn(agent.sent(-1)).text, /not available/);
   }
   assert.equal(asked.length, 0);
 });
@@ -111,9 +111,9 @@ await kase(name("the environment can turn it on, and only public hosts are reach
   const { port } = web.address();
   const hosts = ["127.0.0.1", "localhost", "2130706433", "[::1]", "[::ffff:127.0.0.1]"];
   try {
-    const coder = await open(keep, ["--mode", "full"], ...hosts.map((host) => `http://${host}:${port}/page`));
-    await coder.stops("go", "end_turn");
-    const results = coder.sent(-1).said.filter(({ kind }) => kind === "result");
+    const agent = await open(keep, ["--mode", "full"], ...hosts.map((host) => `http://${host}:${port}/page`));
+    await agent.stops("go", "end_turn");
+    const results = agent.sent(-1).said.filter(({ kind }) => kind === "result");
     assert.equal(results.length, hosts.length);
     for (const { text, failed } of results) {
       assert.match(text, /not public/);
@@ -126,10 +126,10 @@ await kase(name("the environment can turn it on, and only public hosts are reach
 });
 
 await kase(name("redirections: within the host, not for ever, and never to elsewhere"), async (keep) => {
-  const coder = await open(keep, ANY, "/moved", "/round", "/away", "/user", "/file", "http://me:pw@127.0.0.1/",
+  const agent = await open(keep, ANY, "/moved", "/round", "/away", "/user", "/file", "http://me:pw@127.0.0.1/",
     "http://localhost\\@127.0.0.1/");
-  await coder.stops("go", "end_turn");
-  const texts = coder.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
+  await agent.stops("go", "end_turn");
+  const texts = agent.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
   assert.match(texts[0], /^Fruit/);
   assert.match(texts[1], /more than 5 times/);
   assert.match(texts[2], /moved to http:\/\/localhost:\d+\/page, which is not the same scheme, host and port/);
@@ -141,18 +141,18 @@ await kase(name("redirections: within the host, not for ever, and never to elsew
 });
 
 await kase(name("a redirection to another port or scheme, or the host in other words, is told and not followed"), async (keep) => {
-  const coder = await open(keep, ANY, "/port", "/tls", "/mapped");
-  await coder.stops("go", "end_turn");
-  const texts = coder.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
+  const agent = await open(keep, ANY, "/port", "/tls", "/mapped");
+  await agent.stops("go", "end_turn");
+  const texts = agent.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
   for (const text of texts) assert.match(text, /^It has moved to .*, which is not the same scheme, host and port/);
   assert.deepEqual(askedOther, []);
   assert.deepEqual(asked.map((request) => request.url).sort(), ["/mapped", "/port", "/tls"]);
 });
 
 await kase(name("large pages are cut, and what is no page is said to be none"), async (keep) => {
-  const coder = await open(keep, ANY, "/large", "/image", "/missing", "http://127.0.0.1:1/");
-  await coder.stops("go", "end_turn");
-  const results = coder.sent(-1).said.filter(({ kind }) => kind === "result");
+  const agent = await open(keep, ANY, "/large", "/image", "/missing", "http://127.0.0.1:1/");
+  await agent.stops("go", "end_turn");
+  const results = agent.sent(-1).said.filter(({ kind }) => kind === "result");
   assert.match(results[0].text, /^line\nline\n[^]*\n\[There is more; this is what fits\.\]/);
   assert.ok(results[0].text.length <= 64 * 1024);
   assert.match(results[1].text, /no text but image\/png/);
@@ -162,10 +162,10 @@ await kase(name("large pages are cut, and what is no page is said to be none"), 
 });
 
 await kase(name("cancel ends it"), async (keep) => {
-  const coder = await open(keep, ANY, "/never");
-  const turn = coder.run("go");
+  const agent = await open(keep, ANY, "/never");
+  const turn = agent.run("go");
   await until("the request", () => asked.length > 0);
-  await coder.client.cancel();
+  await agent.client.cancel();
   assert.equal((await turn).stop, "cancelled");
   await until("the end of the connection", () => asked[0].destroyed || asked[0].socket.destroyed);
 });

@@ -30,7 +30,7 @@ const HOMES = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_
 
 /** Takes away what the agent could find of the real user; gives a function that cleans up. */
 export function ownHome() {
-  const home = mkdtempSync(join(tmpdir(), "acp-coder-home-"));
+  const home = mkdtempSync(join(tmpdir(), "acp-agent-home-"));
   const found = APIS.flatMap((api) => Object.keys(ENVIRONMENTS[api]("")));
   for (const name of [...found, ...OTHERS, ...HOMES]) delete process.env[name];
   process.env.HOME = home;
@@ -45,7 +45,7 @@ export function configure(settings) {
   return () => rmSync(join(folder, "config.json"));
 }
 
-export class Coder {
+export class CodingAgent {
   /**
    * acp is the program; flags are those of `acp agent`.  Unless a case is about titles, none are asked
    * for, so that what the model is asked is what the case has it asked.
@@ -56,7 +56,7 @@ export class Coder {
     this.command = [acp, "agent", ...(titles ? [] : ["--no-titles"]), ...flags];
     this.environment = {}; // more of it
     this.capabilities = version === 1 ? { session: { notices: {} } } : {};
-    this.folder = mkdtempSync(join(tmpdir(), "acp-coder-"));
+    this.folder = mkdtempSync(join(tmpdir(), "acp-agent-"));
     writeFileSync(join(this.folder, "a.txt"), "apple\n");
     writeFileSync(join(this.folder, "b.txt"), "banana\n");
   }
