@@ -27,7 +27,7 @@
 enum {
     MAX_AGENTS = 99,
     CHUNK = 64 * 1024,
-    HIGH_WATER = 4 * CHUNK,
+    HIGH_WATER = CHUNK,
     MAX_OUTPUT = 256 * 1024 * 1024,
     MARK = 3, /* bytes of a mark: "02:" or "02#" */
 };

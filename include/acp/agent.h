@@ -404,7 +404,7 @@ ACP_API void acp_agent_release_output(struct acp_agent *agent, uint64_t number);
 /*
  * Sends an update that before_update was given in an earlier connection, while the session is being
  * loaded.  update is its JSON, and mode the acp_agent_protocol() of that connection; the update is
- * translated if the version differs.  Skipped are updates that are sent anew with every session
+ * translated if the version differs.  Skipped are updates that are sent again with every session
  * (modes, options, commands, states), and terminals of the earlier client.
  *
  * ACP_ERR_STATE if the session can send nothing, a decoding error of acp/codec.h if update is not

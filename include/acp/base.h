@@ -299,14 +299,15 @@ static inline struct acp_opt_f64 acp_some_f64(double value)
  * and leaves the content unchanged on failure.
  *
  * The content is data[start .. start + len); data is NULL exactly if cap is 0.  Read it through
- * acp_buf_view(), and leave the members alone.
+ * acp_buf_view().  len may be read, and max changed, which does not shorten the content; leave the
+ * other members alone.
  */
 struct acp_buf {
     char *data;
     size_t start;
-    size_t len; /* may be read */
+    size_t len;
     size_t cap;
-    size_t max; /* may be changed; does not shorten the content */
+    size_t max;
     void *reserved;
 };
 

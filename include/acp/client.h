@@ -238,7 +238,8 @@ struct acp_client_handler {
     void (*event)(struct acp_client_session *session, const struct acp_event *event, void *user);
     /*
      * Answer with acp_client_select_permission() or acp_client_cancel_permission(), in the callback
-     * or later.  acp/policy.h helps to decide.  Left out: answered as cancelled.
+     * or later.  acp_action_from_request() of acp/policy.h describes it for a policy.  Left out:
+     * answered as cancelled.
      */
     void (*permission)(struct acp_client_session *session, acp_call call,
                        const struct acp_permission_request *question, void *user);

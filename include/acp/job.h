@@ -1,46 +1,66 @@
 /*
- * job.h - running a command as a step of an agent's turn, written once for both versions.  A job is
- * a command that runs or has run.
+ * job.h - runs a command as a step of an agent's turn, in either version of the protocol.  A job is
+ * a command that is running or has run.
+ *
+ *     #include <acp/job.h>
+ *     #include <stdio.h>
  *
  *     static void on_done(struct acp_job *job, const struct acp_job_result *result, void *user)
  *     {
- *         give_to_model(user, result->end, result->how.code, result->output);
+ *         struct acp_turn *turn = user;
+ *         bool good = result->end == ACP_JOB_EXITED && result->how.has_code && !result->how.code;
+ *         struct acp_tool_call_update tool;
+ *         acp_tool_call_update_init(&tool, acp_str_from("call-7"));
+ *         tool.status.is = good ? ACP_TOOL_CALL_STATUS_COMPLETED : ACP_TOOL_CALL_STATUS_FAILED;
+ *         acp_turn_send_tool_call(turn, &tool);
+ *         acp_turn_send_text(turn, good ? result->output : result->message);
+ *         acp_turn_end(turn, ACP_STOP_END_TURN);
  *     }
  *
- *     struct acp_job_options options = {
- *         // begun before with acp_turn_send_tool_call()
- *         .tool_call = acp_str_from("call-7"),
- *         .command = acp_str_from("make -j4 && make test"),
- *         .timeout_ms = 120000,
- *     };
- *     err = acp_turn_run_command(turn, jobs, &options, on_done, work, NULL);
+ *     // Runs the tests in a turn; jobs was made once, by acp_jobs_new().
+ *     void run_tests(struct acp_turn *turn, struct acp_jobs *jobs)
+ *     {
+ *         struct acp_job_options options = {
+ *             .tool_call = acp_str_from("call-7"),
+ *             .command = acp_str_from("make -j4 && make test"),
+ *             .timeout_ms = 120000,
+ *         };
+ *         struct acp_tool_call_update tool;
+ *         acp_tool_call_update_init(&tool, acp_str_from("call-7"));
+ *         tool.title = acp_str_from("Run the tests");
+ *         tool.kind.is = ACP_TOOL_KIND_EXECUTE;
+ *         tool.status.is = ACP_TOOL_CALL_STATUS_IN_PROGRESS;
+ *         acp_turn_send_tool_call(turn, &tool);
+ *         if (acp_turn_run_command(turn, jobs, &options, on_done, turn, NULL))
+ *             acp_turn_fail(turn, -32603, acp_str_from("The command cannot be run"));
+ *     }
  *
- * Where it runs, and how the client shows it, depends on the client:
+ * Where the command runs and how it is shown depends on the client:
  *
- *   version 1 with terminals      the client runs it in a terminal of its own (terminal/create and
- *                                 so on), which becomes the content of the tool call
- *   version 1 without             it is a process of ours; the end of its output becomes text of
- *                                 the tool call, twice a second and when it is over
- *   version 2                     it is a process of ours; its terminal becomes the content of the
- *                                 tool call, and its bytes follow as they come
+ *   version 1, client with terminals    the client runs it (terminal/create and so on); its
+ *                                       terminal becomes the content of the tool call
+ *   version 1, client without           this process runs it; the end of its output becomes text of
+ *                                       the tool call, twice a second and at the end
+ *   version 2                           this process runs it; its terminal becomes the content of
+ *                                       the tool call, and its output is sent as it comes
  *
- * A process of ours runs as terminals.h tells, on a pseudo-terminal unless the output is shown as
- * text.  It waits when the client reads too slowly.  Past `stream_bytes` of output the client of
- * version 2 is no longer sent all of it but the end, now and then, and once more when it is over.
+ * In this process a command runs as acp/terminals.h says, on a pseudo-terminal unless its output is
+ * shown as text.  It blocks while the client does not read.  After stream_bytes of output, only the
+ * end of it is sent to a version 2 client, from time to time and when the command is over.
  *
  * What is guaranteed:
- *   - each command has exactly one result, whatever becomes of it, of the turn, of the client
- *   - a command ends with all that it has started, also with what it left in the background: after
- *     its exit, a timeout, acp_job_kill(), the cancellation or the end of its turn, the end of
+ *   - every command has exactly one result, unless its job or set is freed first
+ *   - a command ends together with all that it has started, also in the background: after its exit,
+ *     a timeout or acp_job_kill(), with the cancellation or the end of its turn, with the end of
  *     its session, and when its set is freed
- *   - a terminal of the client is always released, also one whose creation was cancelled
+ *   - a terminal of the client is always released, also if its creation was cancelled
  *
- * A command in the background does not belong to the turn that has started it: it may outlive it,
- * is not ended by a cancellation, and can be read at any time.  That it goes on, a version 2 client
- * is told by acp_session_send_background(), with acp_job_terminal().
+ * A background job does not belong to the turn that starts it: it may outlive the turn, a
+ * cancellation does not end it, and its output can be read at any time.  A version 2 client is told
+ * of it by acp_session_send_background(), with the id of acp_job_terminal().
  *
- * Callbacks come from the loop or, when the turn or the session ends, from within that; they may
- * call anything here.
+ * acp/io.h has the rules for threads, callbacks and freeing.  Callbacks run from the loop, or
+ * inside the calls that end the turn or the session.
  */
 #ifndef ACP_JOB_H
 #define ACP_JOB_H
@@ -52,18 +72,24 @@
 extern "C" {
 #endif
 
+/* ---- A set of jobs -------------------------------------------------------------------------- */
+
 /* The jobs of one agent. */
 struct acp_jobs;
 
+/* Zero means the default. */
 struct acp_jobs_options {
-    struct acp_terminals_options terminals; /* limits, sizes, from SIGTERM to SIGKILL */
-    uint64_t merge_ms;                      /* version 2: output is gathered for so long; 0: 20 */
-    uint64_t refresh_ms;   /* how often the end of the output is shown anew; 0: 500 */
-    uint64_t stream_bytes; /* version 2: sent of one command before only its end is; 0: 8 MiB */
-    uint64_t settle_ms;    /* how long the client may take to end a command; 0: 3000 */
+    struct acp_terminals_options terminals; /* for commands that run in this process */
+    uint64_t merge_ms;     /* version 2: output is collected for this long before it is sent; 20 */
+    uint64_t refresh_ms;   /* time between updates of output that is shown as text; 500 */
+    uint64_t stream_bytes; /* version 2: output of a command that is sent completely; 8 MiB */
+    uint64_t settle_ms;    /* time that a client has to end a command; 3000 */
 };
 
-/* options may be NULL.  ACP_ERR_STATE when the agent has such a set already, ACP_ERR_NOMEM. */
+/*
+ * Makes the set of an agent, which uses acp_agent_set_observer().  options may be NULL.
+ * ACP_ERR_STATE if the agent has an observer already, ACP_ERR_NOMEM.
+ */
 ACP_API int acp_jobs_new_sized(uv_loop_t *loop, struct acp_agent *agent,
                                const struct acp_jobs_options *options, size_t options_size,
                                struct acp_jobs **ret);
@@ -72,52 +98,61 @@ static inline int acp_jobs_new(uv_loop_t *loop, struct acp_agent *agent,
 {
     return acp_jobs_new_sized(loop, agent, options, sizeof(*options), ret);
 }
-/* Ends all commands without a result.  Before or after the agent is freed.  Takes NULL. */
+/*
+ * Ends all commands, without results: no callback is called any more.  May be called before or
+ * after the agent is freed.  Takes NULL.
+ */
 ACP_API void acp_jobs_free(struct acp_jobs *jobs);
+
+/* ---- Running a command ---------------------------------------------------------------------- */
 
 struct acp_job;
 
+/* Read during the call. */
 struct acp_job_options {
-    struct acp_str tool_call; /* that shows it, begun before; absent: it is not shown */
-    struct acp_str command;   /* without args it may be a line for a shell */
+    struct acp_str
+        tool_call;          /* the tool call that shows it, sent before; absent: it is not shown */
+    struct acp_str command; /* without args it may be a line for the shell: acp/terminals.h */
     struct acp_str_list args;
-    struct acp_str_map env;
-    struct acp_str cwd;         /* absolute; absent: the session's */
-    uint64_t output_byte_limit; /* kept of the output's end; 0: terminals.default_bytes */
+    struct acp_str_map env;     /* added to the environment */
+    struct acp_str cwd;         /* an absolute path; absent: that of the session */
+    uint64_t output_byte_limit; /* output to keep, from its end; 0: terminals.default_bytes */
     uint64_t timeout_ms;        /* 0: none */
-    bool pipes;                 /* a process of ours gets no pseudo-terminal */
-    bool own;                   /* it is a process of ours whatever the client offers */
-    bool background;
+    bool pipes;                 /* in this process: no pseudo-terminal */
+    bool own;                   /* run it in this process, whatever the client offers */
+    bool background;            /* it does not belong to the turn; see the top */
 };
 
+/* Why a command ended. */
 enum acp_job_end {
-    ACP_JOB_EXITED = 1,  /* by itself, or by a signal that is not ours: `how` tells */
-    ACP_JOB_TIMED_OUT,   /* ended after timeout_ms */
+    ACP_JOB_EXITED = 1,  /* by itself, or by a signal of somebody else: see `how` */
+    ACP_JOB_TIMED_OUT,   /* after timeout_ms */
     ACP_JOB_KILLED,      /* by acp_job_kill() */
     ACP_JOB_CANCELLED,   /* with its turn or its session */
-    ACP_JOB_NOT_STARTED, /* the program was not found, the client refused, ... */
-    ACP_JOB_LOST,        /* the client no longer tells what became of it */
+    ACP_JOB_NOT_STARTED, /* there is no such program, the client refused, ... */
+    ACP_JOB_LOST,        /* the client does not say how it ended */
 };
 
 struct acp_job_result {
     enum acp_job_end end;
-    struct acp_terminal_exit how; /* as far as it is known; also of one that we have ended */
-    struct acp_str output;        /* the end of it, UTF-8 in whole characters */
+    struct acp_terminal_exit how; /* as far as it is known, for every `end` */
+    struct acp_str output;        /* the end of the output, whole characters of UTF-8 */
     bool truncated;               /* there was more before */
-    struct acp_str message;       /* for people: one sentence, or empty when all went well */
+    struct acp_str message;       /* one sentence for people; empty for ACP_JOB_EXITED */
 };
 
 /*
- * The texts are valid inside of the call only.  A command in the foreground is gone when this
- * returns.
+ * The result of a job; valid during the callback, which may end the turn.  A job that is not in the
+ * background is gone when this returns.
  */
 typedef void acp_job_fn(struct acp_job *job, const struct acp_job_result *result, void *user);
 
 /*
- * Starts the command.  done, which may be NULL, is called once if this returns 0, and not before it
- * has returned; a command that cannot be started has a result too.  ret may be NULL.
- * ACP_ERR_CANCELLED when the turn is; ACP_ERR_ARGUMENT: no command, a relative cwd; ACP_ERR_CLOSED
- * and ACP_ERR_NOMEM.
+ * Starts a command.  done, which may be NULL, is called once if this returns 0, but not inside this
+ * call: a command that cannot be started has a result, too (ACP_JOB_NOT_STARTED).  ret may be NULL.
+ *
+ * ACP_ERR_CANCELLED if the turn is cancelled; ACP_ERR_ARGUMENT for an empty command, a relative
+ * cwd, or a turn of another agent; ACP_ERR_CLOSED, ACP_ERR_NOMEM.
  */
 ACP_API int acp_turn_run_command_sized(struct acp_turn *turn, struct acp_jobs *jobs,
                                        const struct acp_job_options *options, size_t options_size,
@@ -129,36 +164,42 @@ static inline int acp_turn_run_command(struct acp_turn *turn, struct acp_jobs *j
     return acp_turn_run_command_sized(turn, jobs, options, sizeof(*options), done, user, ret);
 }
 
-/* Ends it; the result comes.  Without effect when it has come. */
+/* Ends the command; its result still comes.  Without effect if it has ended. */
 ACP_API void acp_job_kill(struct acp_job *job);
 
+/* ---- Looking at a job ----------------------------------------------------------------------- */
+
 struct acp_job_output {
-    int err;             /* 0, or why it cannot be told; then there is no text */
-    struct acp_str text; /* as in a result */
+    int err;             /* 0, or why the output is not known; the rest is empty then */
+    struct acp_str text; /* this and truncated as in a result */
     bool truncated;
     bool running;
-    struct acp_terminal_exit how; /* when it is not running */
+    struct acp_terminal_exit how; /* if it is not running */
 };
+/* The output of a job; valid during the callback. */
 typedef void acp_job_output_fn(struct acp_job *job, const struct acp_job_output *output,
                                void *user);
 
 /*
- * Asks for what it has printed so far.  fn is called once if this returns 0: inside of this call,
- * unless the client has to be asked.  ACP_ERR_STATE before it runs, ACP_ERR_CLOSED, _LIMIT, _NOMEM.
+ * Reads the output so far.  fn is called once if this returns 0: inside this call if the command
+ * runs in this process, later if the client has to be asked; not at all if the job is freed first.
+ * ACP_ERR_STATE before the command runs, ACP_ERR_CLOSED, ACP_ERR_LIMIT, ACP_ERR_NOMEM.
  */
 ACP_API int acp_job_read(struct acp_job *job, acp_job_output_fn *fn, void *user);
+/* Whether the command has been started, or is being started, and has not ended. */
 ACP_API bool acp_job_is_running(const struct acp_job *job);
-/* The id of its terminal, as the client knows it; empty before it has one, and without any. */
+/* The id of its terminal at the client; empty if it has none (yet).  Valid as long as the job. */
 ACP_API struct acp_str acp_job_terminal(const struct acp_job *job);
 /*
- * The job whose terminal a version 2 client knows by that id, or NULL: what the handler's
- * cancel_terminal kills.  Where the program has that callback, clients are told that they may.
+ * The job whose terminal has that id at a version 2 client, or NULL: the one that
+ * acp_agent_handler.cancel_terminal is to kill.  If the agent has that callback, the client is told
+ * that terminals can be cancelled.
  */
 ACP_API struct acp_job *acp_jobs_find(const struct acp_jobs *jobs,
                                       const struct acp_session *session, struct acp_str terminal);
 /*
- * For a command in the background, which stays after its result so that it can be read, until this
- * or the end of its session: forgets it, and ends it without a result if it runs.  Takes NULL.
+ * Frees a background job, which otherwise exists until its session ends, so that it can be read
+ * after its result.  If the command runs it is ended, without a result.  Takes NULL.
  */
 ACP_API void acp_job_free(struct acp_job *job);
 

@@ -1,41 +1,58 @@
 /*
- * policy.h - one place that decides what an agent may do: allow, ask, or deny.
+ * policy.h - decides what an agent may do: allow, ask a person, or deny.
  *
- * It holds alike for permission requests, files, terminals and MCP tools: whoever is about to do
- * or to permit something describes it as an action and asks acp_policy_decide().  An action is
- * decided so:
+ * One policy is used for permission requests, files, terminals and MCP tools: the code that is
+ * about to do something, or to permit it, describes it as an action and calls acp_policy_decide().
  *
- *   1. A deny rule that matches denies.  Nothing overrules it.
- *   2. What the mode denies is denied.  No rule and no grant lifts it.
+ *     #include <acp/policy.h>
+ *     #include <stdio.h>
+ *     #include <time.h>
+ *
+ *     int main(void)
+ *     {
+ *         struct acp_policy *policy;
+ *         struct acp_failure failure;
+ *         if (acp_policy_new(&policy))
+ *             return 1;
+ *         int err = acp_policy_load(policy,
+ *                                   acp_raw_from("{\"rules\": [{\"verdict\": \"deny\","
+ *                                                " \"path\": \"**" "/.env\"}]}"),
+ *                                   &failure);
+ *         if (err)
+ *             fprintf(stderr, "%s: %s\n", failure.path, failure.message);
+ *         struct acp_str paths[] = {acp_str_from("/w/project/.env")};
+ *         struct acp_action action = {.kind = ACP_TOOL_KIND_READ,
+ *                                     .paths = {paths, 1},
+ *                                     .cwd = acp_str_from("/w/project")};
+ *         struct acp_decision decision =
+ *             acp_policy_decide(policy, NULL, &action, time(NULL), true);
+ *         printf("%s\n", acp_verdict_name(decision.verdict)); // "deny"
+ *         acp_policy_free(policy);
+ *         return !err && decision.verdict == ACP_VERDICT_DENY ? 0 : 1;
+ *     }
+ *
+ * How an action is decided:
+ *
+ *   1. A deny rule that matches denies.  Nothing overrides it.
+ *   2. What the mode denies is denied.  No rule or grant overrides that.
  *   3. A rejection in the ledger ("always reject") that matches denies.
  *   4. In full mode everything else is allowed.
  *   5. Of the allow and ask rules that match, the last one decides; without one, the mode does.
- *   6. Where the outcome is to ask, a grant in the ledger ("always allow") that matches allows.
- *   7. Where the outcome is still to ask and there is no person, it is denied.
+ *   6. If the outcome is to ask, a grant in the ledger ("always allow") that matches allows.
+ *   7. If the outcome is still to ask and there is no person, the action is denied.
  *
- * An action with several paths is decided for each of them, and the strictest outcome counts.
+ * An action with several paths is decided for each of them, and the strictest verdict counts.
  *
- * Whatever restricts (deny, ask, rejections) matches broadly, whatever permits (allow, grants)
- * matches narrowly; the differences are told with the patterns below.  A person's permission is
- * narrower still: it is for exactly what was shown (command line, environment, directory, paths,
- * content) and for one use, unless the person chose "always".
+ * What restricts (deny, ask, rejections) matches broadly; what permits (allow, grants) matches
+ * narrowly.  The patterns below say how they differ.  A person's permission is narrower still: it
+ * is for exactly what was shown (command line, environment, directory, paths, content) and for one
+ * use, unless the person chose "always".
  *
- * What an agent says about itself is its word: a kind or a path in a permission request may be
- * wrong. The policy sorts requests, it does not contain a malicious agent; that is what the
- * guarded files and a sandbox are for.
+ * Agents describe their actions themselves: the kind and the paths in a permission request may be
+ * wrong.  The policy is for sorting the requests of an agent; it does not contain a malicious one.
+ * Guarded files (acp/files.h) and a sandbox do that.
  *
- *     struct acp_policy *policy;
- *     err = acp_policy_new(&policy);
- *     err = acp_policy_load(policy, acp_raw_from("{\"rules\":[{\"verdict\":\"deny\","
- *                                           "\"path\":\"**" "/.env\"}]}"), &failure);
- *     struct acp_str paths[] = {path};
- *     struct acp_action action = {.kind = ACP_TOOL_KIND_READ, .paths = {paths, 1}, .cwd = cwd};
- *     struct acp_decision decision = acp_policy_decide(policy, NULL, &action, time(NULL), true);
- *     if (decision.verdict == ACP_VERDICT_ALLOW)
- *         ...
- *     acp_policy_free(policy);
- *
- * Several threads may use one policy while none of them changes it.
+ * Several threads may use a policy or a ledger while none of them changes it.
  */
 #ifndef ACP_POLICY_H
 #define ACP_POLICY_H
@@ -47,27 +64,31 @@
 extern "C" {
 #endif
 
-/* Zeroed memory denies. */
+/* ---- Actions -------------------------------------------------------------------------------- */
+
+/* From the strictest on; a zeroed struct denies. */
 enum acp_verdict { ACP_VERDICT_DENY = 0, ACP_VERDICT_ASK, ACP_VERDICT_ALLOW };
 
 /*
+ * What a mode decides, for each kind of tool call (enum acp_tool_kind_is):
+ *
  *                        safe        read-only   sandbox            full
  *   read, search
  *     inside the roots   allow       allow       allow              allow
  *     outside            ask         ask         deny               allow
- *     place not known    ask         ask         ask (1)            allow
+ *     path not known     ask         ask         ask (1)            allow
  *   edit, delete, move
  *     inside the roots   ask         deny        allow              allow
  *     outside            ask         deny        deny               allow
- *     place not known    ask         deny        ask (1)            allow
+ *     path not known     ask         deny        ask (1)            allow
  *   execute              ask         deny        ask (1), (2)       allow
  *   think                allow       allow       allow              allow
  *   fetch, switch_mode   ask         ask         ask (2)            allow
  *   other                ask         ask         as edit            allow
  *
- * (1) allow when the action is sandboxed   (2) deny with a path outside of the roots
+ * (1) allow if the action is sandboxed   (2) deny if a path is outside the roots
  *
- * Fetching asks even where reading does not, because an address can carry out what was read.
+ * Fetching asks even where reading is allowed, because a URL can leak what was read.
  */
 enum acp_policy_mode {
     ACP_POLICY_SAFE = 0, /* the default */
@@ -76,15 +97,16 @@ enum acp_policy_mode {
     ACP_POLICY_FULL,
 };
 
-/* A request may name as many files as it likes; each is looked up. */
+/* The most paths of an action from a request; each is looked up in the file system. */
 enum { ACP_ACTION_MAX_PATHS = 1000 };
 
+/* The size of a SHA-256 digest. */
 enum { ACP_DIGEST_SIZE = 32 };
 
-/* What a file will hold, by size and SHA-256; not known for a change told as a patch. */
+/* The new content of a file. */
 struct acp_action_edit {
     struct acp_str path;
-    bool known;
+    bool known; /* size and digest are set; they are not known for a change sent as a patch */
     uint64_t size;
     unsigned char digest[ACP_DIGEST_SIZE];
 };
@@ -94,106 +116,167 @@ struct acp_action_edit_list {
     size_t count;
 };
 
-/* What is to be decided; everything is borrowed.  Fields that are not known stay zero. */
+/* What is to be decided.  Members that are not known stay zero. */
 struct acp_action {
     enum acp_tool_kind_is kind; /* absent and unlisted ones count as other */
-    struct acp_str title;       /* for people, and for the ledger's listing; never matched */
-    struct acp_str command;     /* the line, see acp_command_line(); with one, kind is execute */
-    struct acp_str tool;        /* the tool's name */
-    struct acp_str_list paths;  /* absolute; relative ones are taken to be below cwd */
+    struct acp_str title;       /* for people, and for lists of grants; never matched */
+    struct acp_str command;     /* a command line: acp_command_line(); it makes the kind execute */
+    struct acp_str tool;        /* the name of the tool */
+    struct acp_str_list paths;  /* absolute, or relative to cwd */
     struct acp_str session_id;
-    struct acp_str cwd;
-    struct acp_str_list additional; /* with cwd, the roots */
-    bool sandboxed;                 /* it will run where it cannot reach out of the roots */
-    bool is_real; /* the paths are those of opened files: no link in them is to be followed */
-    struct acp_str_map env;            /* variables that the agent sets for the command */
-    struct acp_str command_cwd;        /* where the command runs; absent: in cwd */
-    struct acp_action_edit_list edits; /* the new content of paths, as far as it is told */
+    struct acp_str cwd;             /* the working directory of the session */
+    struct acp_str_list additional; /* its additional directories; with cwd, the roots */
+    bool sandboxed;                 /* it runs where it cannot reach anything outside the roots */
+    bool is_real;                   /* the paths are real, of opened files: do not follow links */
+    struct acp_str_map env;         /* environment variables that the agent sets */
+    struct acp_str command_cwd;     /* where the command runs; absent: in cwd */
+    struct acp_action_edit_list edits; /* the new content of paths, as far as it is known */
     void *reserved[4];
 };
+
+/*
+ * Describes the action of a permission request as far as that is known: kind, title, tool, the
+ * paths of locations and diffs, the new content of diffs; the command of a version 2 subject or of
+ * rawInput.command, which may be a text or a list; rawInput.env; and the directory of the subject,
+ * rawInput.cwd or rawInput.workdir.  Where one of those cannot be read, its JSON is used, so that
+ * nothing is lost.  The caller sets cwd and additional.
+ *
+ * In the `permission` callback of a client (acp/client.h), the request is made from the question:
+ *
+ *     struct acp_request_permission_request request = {
+ *         .title = question->title, .subject = question->subject, .options = question->options};
+ *     if (question->tool)
+ *         request.tool_call = *question->tool;
+ *     int err = acp_action_from_request(&request, &arena, &action);
+ *     action.session_id = acp_client_session_id(session);
+ *     action.cwd = acp_client_session_cwd(session);
+ *
+ * An agent of version 1 may send the kind only in an earlier update of the tool call; action.kind
+ * is ACP_TOOL_KIND_ABSENT then, and the caller can set it.
+ *
+ * The action points into the request and the arena.  ACP_ERR_LIMIT if there are more than
+ * ACP_ACTION_MAX_PATHS paths, ACP_ERR_NOMEM.
+ */
+ACP_API int acp_action_from_request(const struct acp_request_permission_request *request,
+                                    struct acp_arena *arena, struct acp_action *ret_action);
+
+/*
+ * Appends a command and its arguments as one line, quoted where necessary, so that a shell reads
+ * the same words from it.  A command without arguments is a line already and is appended unchanged.
+ * ACP_ERR_LIMIT, ACP_ERR_NOMEM.
+ */
+ACP_API int acp_command_line(struct acp_str command, struct acp_str_list args, struct acp_buf *out);
 
 /* ---- Rules ---------------------------------------------------------------------------------- */
 
 /*
- * A rule matches an action that meets all its conditions; a condition that is absent is met.
+ * A rule matches an action that meets all its conditions.  A condition that is absent is met.
+ * (C comments cannot have a star before a slash; patterns here are split like C strings.)
  *
- * path: a pattern of *, ?, [...], \x, and ** for any number of names.  It is absolute, begins
- * with "~" for the home directory, or is relative to the session's cwd, so a name at any depth of
- * the project is "**" "/.env", and anywhere at all "/" "**" "/.env".  "dir" "/" "**" is dir and
- * all in it. Paths are compared as they are given, and as they are after symbolic links.  One of
- * the two is enough for what restricts; for what permits, it is the second that counts, so that a
- * link in an allowed folder permits nothing but what is really there.  Of the pattern, the links
- * in cwd, the other roots and the home directory are followed, no others.
+ * path: a pattern with *, ?, [...], \x, and ** for any number of names.  It is absolute, begins
+ * with "~" for the home directory, or is relative to the cwd of the session.  So a name at any
+ * depth of the project is "**" "/.env", anywhere it is "/" "**" "/.env", and "dir" "/" "**" is dir
+ * and everything in it.
  *
- * command: a pattern of *, ?, [...] and \x for each word of the command line, in order; quotes in
- * a pattern are characters.  A "*" at the end also takes all words that follow: "git status*" is
- * `git status` and `git status -s`.  A word of the pattern with a slash in it is a path: its
- * stars stay within a name, take no further words, and do not match "..": "cat src/" "*" is not
- * `cat src/../x` and not `cat src/a /x`.  Commands with anything of the shell in them outside of
- * quotes (; & | < > ( ) ` $ * ? [ { ~, a line end, quotes that are not closed) are met by nothing
- * that permits, unless the pattern is "*" alone or spells the very same line.  A command for which
- * the agent sets variables, or that runs in another directory than cwd, is met by nothing that
- * permits but "*": PATH or GIT_CONFIG_* make another program of `git status`.  For what restricts,
- * each command between such signs is compared, by its name also without its folder and behind
- * `sudo`, `env` and the like, and so is the whole line as one text.  That is a guard rail, not a
- * wall: `sh -c` and scripts hide what they run.  The program is looked up in the PATH of this
- * process; a PATH with relative entries makes any rule about a command's name worthless.
+ * A path is compared as it is given, and with its symbolic links resolved.  A rule that restricts
+ * matches if either does; one that permits only if the second does, so that a link in an allowed
+ * directory permits nothing outside it.  In the pattern, links are resolved in cwd, the other roots
+ * and the home directory only.
  *
- * An allow rule with a path but no command permits commands only if its kinds name execute: the
- * paths of a command are the agent's word.
+ * command: a pattern with *, ?, [...] and \x for each word of the command line, in order; quotes in
+ * a pattern are ordinary characters.  A "*" at the end also matches all words that follow: "git
+ * status*" matches `git status` and `git status -s`.  A word of the pattern that has a slash is a
+ * path: its stars match within a name, no further words, and not "..", so that "cat src/" "*"
+ * matches neither `cat src/../x` nor `cat src/a /x`.
  *
- * tool: a pattern for the tool's name.
+ *   What permits does not match a command line with shell syntax outside quotes (; & | < > ( ) ` $
+ *   * ? [ { ~, a line end, unbalanced quotes), unless the pattern is "*" alone or is equal to the
+ *   line.  Neither does it match, except by "*", a command for which the agent sets environment
+ *   variables or another directory than cwd: with PATH or GIT_CONFIG_..., `git status` can run
+ *   another program.
+ *
+ *   What restricts is compared with each command of such a line, by its name also without its
+ *   directory and after `sudo`, `env` and the like, and with the whole line as one text.  That
+ *   catches mistakes, not attacks: `sh -c` and scripts hide what they run.
+ *
+ *   Programs are searched in the PATH of this process.  If that has relative entries, rules about
+ *   the names of commands protect from nothing.
+ *
+ * An allow rule with a path and no command permits commands only if its kinds include execute,
+ * because it is the agent that says what paths a command uses.
+ *
+ * tool: a pattern for the name of the tool.
  */
 struct acp_policy_rule {
     enum acp_verdict verdict;
-    unsigned kinds; /* ACP_KIND_BIT() of those it is for; 0: all */
+    unsigned kinds; /* ACP_KIND_BIT() of each kind that it is for; 0: all */
     struct acp_str path;
     struct acp_str command;
     struct acp_str tool;
     void *reserved[2];
 };
 
+/* The bit of a kind in acp_policy_rule.kinds. */
 #define ACP_KIND_BIT(kind) (1u << (unsigned) (kind))
 
-/* Who reads a rule file may not have written it. */
+/* Limits for rule files, which may come from somebody else: rules, and bytes of a pattern. */
 enum { ACP_POLICY_MAX_RULES = 10000, ACP_PATTERN_MAX = 8192 };
 
+/* A mode, rules and the home directory. */
 struct acp_policy;
 
-/* Safe mode, no rules. */
+/* Makes a policy in safe mode without rules.  ACP_ERR_NOMEM. */
 ACP_API int acp_policy_new(struct acp_policy **ret_policy);
-/* The same mode, home and rules, for another session or thread; of NULL, an empty one. */
+/*
+ * Makes a copy, for another session or thread; of NULL, a policy as acp_policy_new() makes it.
+ * ACP_ERR_NOMEM.
+ */
 ACP_API int acp_policy_copy(const struct acp_policy *policy, struct acp_policy **ret_policy);
+/* Takes NULL. */
 ACP_API void acp_policy_free(struct acp_policy *policy);
 
+/* The mode. */
 ACP_API void acp_policy_set_mode(struct acp_policy *policy, enum acp_policy_mode mode);
 ACP_API enum acp_policy_mode acp_policy_get_mode(const struct acp_policy *policy);
-/* What "~" stands for; copied.  Without one, such patterns match nothing. */
+/*
+ * Sets the directory that "~" means, an absolute path, which is copied.  Without one, patterns with
+ * "~" match nothing.  ACP_ERR_NOMEM.
+ */
 ACP_API int acp_policy_set_home(struct acp_policy *policy, struct acp_str home);
 
-/* Adds a rule behind the others, with copies.  ACP_ERR_RANGE (a bad pattern), _LIMIT, _NOMEM. */
+/*
+ * Adds a copy of a rule after the others.  ACP_ERR_RANGE for an invalid condition, which
+ * failure->path names; ACP_ERR_LIMIT (ACP_POLICY_MAX_RULES), ACP_ERR_NOMEM.
+ */
 ACP_API int acp_policy_add(struct acp_policy *policy, const struct acp_policy_rule *rule,
                            struct acp_failure *failure);
 /*
- * Adds the rules of a configuration, all or none:
+ * Sets the mode and adds the rules of a configuration, all or none:
  *
  *     {"mode": "safe", "rules": [{"verdict": "allow", "kinds": ["execute"], "command": "make*"}]}
  *
- * Both keys may be missing.  A key that is not known is an error, since a condition that is
- * misspelt would make its rule broader.  failure->path names the place: "rules[2].verdict".
+ * Both keys are optional.  Unknown keys are errors: a misspelt condition would make its rule match
+ * more.  Returns the errors of acp/json.h and of acp_policy_add(), ACP_ERR_TYPE, ACP_ERR_RANGE or
+ * ACP_ERR_MISSING; failure->path is the place, such as "rules[2].verdict".
  */
 ACP_API int acp_policy_load(struct acp_policy *policy, struct acp_raw json,
                             struct acp_failure *failure);
 
+/* The number of rules. */
 ACP_API size_t acp_policy_rule_count(const struct acp_policy *policy);
-/* Valid until the policy changes; NULL behind the last. */
+/* The rule at that index, valid until the policy changes; NULL after the last. */
 ACP_API const struct acp_policy_rule *acp_policy_rule_at(const struct acp_policy *policy,
                                                          size_t index);
 
-/* The names used in files: "safe", "read-only", ...; "allow", "ask", "deny"; "read", "edit", ... */
+/*
+ * The names used in files, static: "safe", "read-only", "sandbox", "full"; "deny", "ask", "allow";
+ * "read", "edit" and so on.  Never NULL: absent and unlisted kinds are "other", and other numbers
+ * "unknown".
+ */
 ACP_API const char *acp_policy_mode_name(enum acp_policy_mode mode);
 ACP_API const char *acp_verdict_name(enum acp_verdict verdict);
 ACP_API const char *acp_kind_name(enum acp_tool_kind_is kind);
+/* The values of such names; return whether there is one. */
 ACP_API bool acp_policy_mode_find(struct acp_str name, enum acp_policy_mode *ret_mode);
 ACP_API bool acp_verdict_find(struct acp_str name, enum acp_verdict *ret_verdict);
 ACP_API bool acp_kind_find(struct acp_str name, enum acp_tool_kind_is *ret_kind);
@@ -201,33 +284,33 @@ ACP_API bool acp_kind_find(struct acp_str name, enum acp_tool_kind_is *ret_kind)
 /* ---- The ledger ----------------------------------------------------------------------------- */
 
 /*
- * What "always" answers have left behind.  Grants are numbered; a number is never used again, so
- * that a list on a screen stays right while others change the ledger.
+ * The ledger records "always" answers as grants.  Each has a number, which is never used again, so
+ * that a number taken from a list stays correct while others change the ledger.
  */
 enum acp_grant_scope {
-    ACP_GRANT_SESSION = 0, /* in that session only */
-    ACP_GRANT_PROJECT,     /* in sessions whose cwd is in that directory tree */
+    ACP_GRANT_SESSION = 0, /* in that session */
+    ACP_GRANT_PROJECT,     /* in sessions whose cwd is in that directory or below it */
     ACP_GRANT_EVERYWHERE,
 };
 
 struct acp_grant {
-    uint64_t number; /* given by the ledger */
-    bool allow;      /* false: always reject */
+    uint64_t number; /* set by the ledger */
+    bool allow;      /* false: a rejection */
     enum acp_grant_scope scope;
-    struct acp_str session_id; /* ACP_GRANT_SESSION */
-    struct acp_str directory;  /* ACP_GRANT_PROJECT: absolute */
+    struct acp_str session_id; /* for ACP_GRANT_SESSION */
+    struct acp_str directory;  /* for ACP_GRANT_PROJECT: an absolute path */
     enum acp_tool_kind_is kind;
-    struct acp_str path; /* patterns, as in rules; absent: any */
+    struct acp_str path; /* this and the next two are patterns as in rules; absent: any */
     struct acp_str command;
     struct acp_str tool;
-    struct acp_str who;   /* answered */
-    struct acp_str title; /* of what was asked */
+    struct acp_str who;   /* the person who answered */
+    struct acp_str title; /* the title of the action */
     int64_t granted;      /* seconds since 1970 */
-    int64_t expires;      /* the first second in which it does not hold any more; 0: never */
+    int64_t expires;      /* the first second in which it is no longer valid; 0: never */
     void *reserved[4];
 };
 
-/* A text in a grant, a line of a ledger, and what a ledger holds at most. */
+/* Limits: bytes of a text in a grant, bytes of a line, grants, bytes of a ledger as text. */
 enum {
     ACP_LEDGER_MAX_TEXT = 16 * 1024,
     ACP_LEDGER_MAX_LINE = 256 * 1024,
@@ -237,57 +320,80 @@ enum {
 
 struct acp_ledger;
 
+/* Makes an empty ledger.  ACP_ERR_NOMEM. */
 ACP_API int acp_ledger_new(struct acp_ledger **ret_ledger);
+/* Takes NULL. */
 ACP_API void acp_ledger_free(struct acp_ledger *ledger);
 
 /*
- * Adds a grant; texts are copied, the number is chosen.  ACP_ERR_MISSING (the scope's session or
- * directory), ACP_ERR_RANGE (a kind, pattern, directory or time that cannot be), _LIMIT, _NOMEM.
+ * Adds a copy of a grant and chooses its number; ret_number may be NULL.
+ *
+ * ACP_ERR_MISSING without the session or directory of its scope; ACP_ERR_RANGE for an invalid kind,
+ * scope, pattern, directory or time; ACP_ERR_UTF8; ACP_ERR_LIMIT, ACP_ERR_NOMEM.  failure->path is
+ * the member.
  */
 ACP_API int acp_ledger_add(struct acp_ledger *ledger, const struct acp_grant *grant,
                            uint64_t *ret_number, struct acp_failure *failure);
 /*
- * Remembers an "always" answer to that action, as narrowly as it can be put: its command as it
- * stands, or each of its paths, or the tool by name.  how gives allow, scope, who, granted and
- * expires; the project is the action's cwd.  The same thing is not remembered twice.
- * ACP_ERR_MISSING when there is nothing to know it by again, and for allowing a command with
- * variables or a directory of its own, which a grant cannot express; then the answer holds once.
+ * Records an "always" answer to an action, as narrowly as possible: for its exact command line, or
+ * each of its paths, or the tool by name.  `how` has allow, scope, who, granted and expires; the
+ * directory of a project is the cwd of the action.  A newer answer replaces an older one to the
+ * same question.
+ *
+ * ACP_ERR_MISSING if nothing in the action identifies it, and for allowing a command with
+ * environment variables or a directory of its own, which a grant cannot express: the answer is then
+ * valid once.  Otherwise as acp_ledger_add().
  */
 ACP_API int acp_ledger_remember(struct acp_ledger *ledger, const struct acp_action *action,
                                 const struct acp_grant *how, struct acp_failure *failure);
-/* ACP_ERR_UNKNOWN when there is no such number. */
+/* Removes the grant of that number.  ACP_ERR_UNKNOWN if there is none. */
 ACP_API int acp_ledger_revoke(struct acp_ledger *ledger, uint64_t number);
-/* Removes what does not hold any more, and what belongs to that session; return how many. */
+/* Removes grants that have expired.  Returns how many. */
 ACP_API size_t acp_ledger_expire(struct acp_ledger *ledger, int64_t now);
+/* Removes the grants of a session.  Returns how many. */
 ACP_API size_t acp_ledger_end_session(struct acp_ledger *ledger, struct acp_str session_id);
 
+/* The number of grants. */
 ACP_API size_t acp_ledger_count(const struct acp_ledger *ledger);
-/* In the order they were given; valid until the ledger changes; NULL behind the last. */
+/*
+ * The grant at that index, in the order of addition, valid until the ledger changes; NULL after the
+ * last.
+ */
 ACP_API const struct acp_grant *acp_ledger_at(const struct acp_ledger *ledger, size_t index);
 
+/* ---- Storing the ledger --------------------------------------------------------------------- */
+
 /*
- * As text: one JSON object a line.  A line that cannot be read is reported with its number, counted
- * from 1, and left aside; all others are taken.  Lines left aside are written back as they were, so
- * that a newer version's grants survive an older one.
+ * As text, a ledger is one JSON object a line.  A line that cannot be read is reported, with its
+ * number from 1, and skipped.  Skipped lines are kept and written again as they were, so that
+ * grants of a later version are not lost.
  */
 typedef void acp_ledger_report(size_t line, const struct acp_failure *failure, void *user);
 
-/* Adds to what is there.  How many lines were left aside, or ACP_ERR_LIMIT, ACP_ERR_NOMEM. */
+/*
+ * Adds the grants of a text.  report may be NULL.  Returns the number of lines skipped, or
+ * ACP_ERR_LIMIT or ACP_ERR_NOMEM; the grants before the error are in the ledger then.
+ */
 ACP_API int acp_ledger_load(struct acp_ledger *ledger, struct acp_str text,
                             acp_ledger_report *report, void *user);
+/* Appends the ledger as text.  ACP_ERR_LIMIT, ACP_ERR_NOMEM. */
 ACP_API int acp_ledger_write(const struct acp_ledger *ledger, struct acp_buf *out);
 
 /*
- * With a file that several processes share.  Loading takes what the file has, in place of all
- * that was saved or loaded before; what is new here stays.  A file that is not there is empty.
- * Saving does, under a lock: take what others have added, leave out what others have revoked, add
- * what is new here (which may get other numbers thereby), and replace the file in one step, mode
- * 0600. Return as acp_ledger_load(); ACP_ERR_STATE with the system's reason, ACP_ERR_TIMEOUT when
- * the lock is not to be had for two seconds.
+ * Loads a file that several processes share.  Its content replaces all grants that were loaded or
+ * saved before; grants that were added since are kept, and those revoked stay revoked.  A file that
+ * does not exist is empty.
+ *
+ * Returns as acp_ledger_load(), or ACP_ERR_STATE, with the system's reason in failure->message.
  */
 ACP_API int acp_ledger_load_file(struct acp_ledger *ledger, const char *path,
                                  acp_ledger_report *report, void *user,
                                  struct acp_failure *failure);
+/*
+ * Does the same while holding a lock on the file, and replaces the file by the result, atomically
+ * and with mode 0600.  Grants may get other numbers.  Returns as acp_ledger_load_file();
+ * ACP_ERR_TIMEOUT if the lock cannot be obtained for two seconds.
+ */
 ACP_API int acp_ledger_save_file(struct acp_ledger *ledger, const char *path,
                                  acp_ledger_report *report, void *user,
                                  struct acp_failure *failure);
@@ -296,9 +402,9 @@ ACP_API int acp_ledger_save_file(struct acp_ledger *ledger, const char *path,
 
 enum acp_decided_by {
     ACP_DECIDED_BY_MODE = 0,
-    ACP_DECIDED_BY_RULE,   /* rules[rule] */
-    ACP_DECIDED_BY_GRANT,  /* grant number `grant` */
-    ACP_DECIDED_BY_NOBODY, /* it should be asked, and nobody is there */
+    ACP_DECIDED_BY_RULE,   /* the rule at index `rule` */
+    ACP_DECIDED_BY_GRANT,  /* the grant of number `grant` */
+    ACP_DECIDED_BY_NOBODY, /* a person should be asked, and there is none */
     ACP_DECIDED_BY_ERROR,  /* out of memory: denied */
 };
 
@@ -307,49 +413,33 @@ struct acp_decision {
     enum acp_decided_by by;
     size_t rule;
     uint64_t grant;
-    struct acp_str path; /* the one that decided, from the action; absent when it had none */
+    struct acp_str path; /* the path of the action that decided; absent if it has none */
     void *reserved[2];
 };
 
 /*
- * ledger may be NULL.  now is in seconds since 1970, for grants that expire.  Looks at the file
- * system to follow links, and keeps nothing.
+ * Decides on an action.  ledger may be NULL.  now is in seconds since 1970, for grants that expire.
+ * person says whether there is somebody to ask.  Reads the file system to resolve links.
  */
 ACP_API struct acp_decision acp_policy_decide(const struct acp_policy *policy,
                                               const struct acp_ledger *ledger,
                                               const struct acp_action *action, int64_t now,
                                               bool person);
 
-/* Appends why, in a few words: "denied by rules[2]". */
+/* Appends the reason in a few words: "denied by rules[2]".  ACP_ERR_LIMIT, ACP_ERR_NOMEM. */
 ACP_API int acp_decision_print(const struct acp_decision *decision, struct acp_buf *out);
 
 /*
- * The answer to a permission request.  Allowing takes the first option of kind allow_once; or, when
- * it shall hold always, allow_always before allow_once, never more than was decided.  Denying takes
- * reject_once before reject_always, or the other way round.  When nothing fits, and for ASK, the
- * answer is `cancelled`; false then.
+ * Chooses the answer to a permission request from its options.  To allow, that is the first
+ * allow_once or, if the answer is to be valid always, the first allow_always before allow_once;
+ * never more than was decided.  To deny, reject_once before reject_always, or the other way round.
+ *
+ * Returns true with `selected` in the outcome, whose option_id is for
+ * acp_client_select_permission().  If no option fits, and for ASK, returns false with `cancelled`.
  */
 ACP_API bool acp_policy_answer(enum acp_verdict verdict, bool always,
                                struct acp_permission_option_list options,
                                struct acp_request_permission_outcome *ret_outcome);
-
-/*
- * The action that a permission request is about, as far as it tells: kind, title, name, the paths
- * of locations and diffs, the new content of diffs, and the command of a v2 subject or of
- * rawInput.command, a text or a list of texts; with rawInput.env, and the directory of the subject
- * or of rawInput.cwd or workdir.  One of these that cannot be read is not dropped: its JSON stands
- * for it.  The session's cwd and roots are for the caller to fill in.  Lives in the arena and
- * in the request.  ACP_ERR_LIMIT (more than ACP_ACTION_MAX_PATHS paths), ACP_ERR_NOMEM.
- */
-ACP_API int acp_action_from_request(const struct acp_request_permission_request *request,
-                                    struct acp_arena *arena, struct acp_action *ret_action);
-
-/*
- * Appends a command and its arguments as one line, with quotes where they are needed, so that it
- * reads as the same words again.  A command without arguments is a line already and stays as it
- * is.
- */
-ACP_API int acp_command_line(struct acp_str command, struct acp_str_list args, struct acp_buf *out);
 
 #ifdef __cplusplus
 }

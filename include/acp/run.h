@@ -225,8 +225,8 @@ typedef void acp_login_fn(struct acp_login *login, int err, const struct acp_pro
  * Starts the program; done, which must not be NULL, is called once if this returns 0.
  *
  * ACP_ERR_STATE if the method is not run at a terminal; ACP_ERR_ARGUMENT if its arguments or
- * environment cannot be passed to a program; otherwise as acp_process_start().  failure->message
- * says why.
+ * environment cannot be passed to a program, or agent or method is not set; otherwise as
+ * acp_process_start().  failure->message says why.
  */
 ACP_API int acp_login_start_sized(uv_loop_t *loop, const struct acp_login_options *options,
                                   size_t options_size, acp_login_fn *done, void *user,

@@ -34,6 +34,8 @@ static int start(uv_loop_t *loop, const struct acp_login_options *options, struc
     const struct acp_process_options *agent = options->agent;
     struct acp_login_command command;
     struct acp_arena arena;
+    if (!agent || !agent->argv || !options->method)
+        return acp_spawn_failed(failure, "a login", "", ACP_ERR_ARGUMENT);
     acp_arena_init(&arena, 0);
     int err = acp_login_command_make(options->method, agent->argv, agent->env,
                                      options->agents_command, &arena, &command, failure);

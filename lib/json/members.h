@@ -52,4 +52,25 @@ static inline void acp_json_put_bool(struct acp_json_writer *w, const char *key,
     acp_json_write_bool(w, value);
 }
 
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/*
+ * Single members of an object, for small objects of which only a few matter.  The first member of
+ * the name counts.  The functions below return 0 and leave *ret as it is if there is no such
+ * member, or no object at all, so a default is what *ret was before; otherwise they return what
+ * reading the value returned.
+ */
+
+/* Places the reader before the value of that name; false if there is none.  arena may be NULL. */
+bool acp_json_find_member(struct acp_raw object, const char *name, struct acp_arena *arena,
+                          struct acp_json_reader *r);
+
+/* The text is in the object, or in the arena if it has escapes. */
+int acp_json_member_str(struct acp_raw object, const char *name, struct acp_arena *arena,
+                        struct acp_str *ret);
+int acp_json_member_raw(struct acp_raw object, const char *name, struct acp_raw *ret);
+int acp_json_member_u64(struct acp_raw object, const char *name, uint64_t *ret);
+int acp_json_member_i64(struct acp_raw object, const char *name, int64_t *ret);
+int acp_json_member_bool(struct acp_raw object, const char *name, bool *ret);
+
 #endif

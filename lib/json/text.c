@@ -31,34 +31,6 @@ const char *acp_json_plain_more(const char *p, const char *end)
     mask = acp_json_specials(end - 16) >> (16 - (end - p));
     return mask ? p + __builtin_ctz(mask) : end;
 }
-
-static inline void load_block(struct acp_json_cursor *c, const char *p)
-{
-    c->block = p;
-    c->specials = (uint64_t) acp_json_specials(p) | (uint64_t) acp_json_specials(p + 16) << 16 |
-                  (uint64_t) acp_json_specials(p + 32) << 32 |
-                  (uint64_t) acp_json_specials(p + 48) << 48;
-}
-
-void acp_json_use_blocks(struct acp_json_cursor *c, const char *begin)
-{
-    if (c->end - begin >= ACP_JSON_BLOCK)
-        load_block(c, begin);
-}
-
-const char *acp_json_plain_blocks(struct acp_json_cursor *c, const char *p)
-{
-    /* The last block overlaps the one before it, so that nothing behind the end is read. */
-    const char *last = c->end - ACP_JSON_BLOCK;
-    while (p < c->end) {
-        load_block(c, p < last ? p : last);
-        uint64_t mask = c->specials >> (p - c->block);
-        if (mask)
-            return p + __builtin_ctzll(mask);
-        p = c->block + ACP_JSON_BLOCK;
-    }
-    return c->end;
-}
 #endif
 
 const char *acp_json_plain_any(const char *p, const char *end)
@@ -80,6 +52,23 @@ const char *acp_json_plain_any(const char *p, const char *end)
     while (p < end && !acp_json_special(*p))
         p++;
     return p;
+}
+
+/* acp_json_plain() with a cursor that has a block; p is not before it. */
+static const char *plain_blocks(struct acp_json_cursor *c, const char *p)
+{
+    while (p < c->end) {
+        size_t at = (size_t) (p - c->block);
+        if (at >= ACP_JSON_BLOCK) {
+            acp_json_load_block(c, p);
+            continue;
+        }
+        uint64_t mask = c->specials >> at;
+        if (mask)
+            return p + __builtin_ctzll(mask);
+        p = c->block + ACP_JSON_BLOCK;
+    }
+    return c->end;
 }
 
 /* How many bytes an escape takes, by what stands after its backslash; 0: it is none. */
@@ -174,6 +163,9 @@ static const char *string_blocks(struct acp_json_cursor *c, const char *p)
 
 const char *acp_json_string_rest(struct acp_json_cursor *c, const char *p)
 {
+    p = c->block ? plain_blocks(c, p) : acp_json_plain(p, c->end);
+    if (p < c->end && *p == '"')
+        return p;
     for (;;) {
 #if ACP_JSON_SSE2
         p = string_blocks(c, p);
@@ -246,30 +238,24 @@ const char *acp_json_word(struct acp_json_cursor *c, const char *p)
 /* p is after the brace; depth counts this object. */
 static const char *object(struct acp_json_cursor *c, const char *p, uint32_t depth)
 {
-    const char *end = c->end;
-    char next = acp_json_next(&p, end);
-    if (next == '}')
-        return p + 1;
-    for (;;) {
-        if (next != '"')
-            return acp_json_fail(c, p, ACP_ERR_SYNTAX);
-        p = acp_json_string(c, p + 1);
+    int more = acp_json_first_member(c, &p);
+    while (more > 0) {
+        p = acp_json_string(c, p);
+        p = p ? acp_json_colon(c, p + 1) : NULL;
         if (!p)
             return NULL;
-        p++;
-        if (acp_json_next(&p, end) != ':')
-            return acp_json_fail(c, p, ACP_ERR_SYNTAX);
-        p = acp_json_member_value(c, p + 1, depth);
+        /* Most members are strings, passed over in place. */
+        if (p < c->end && *p == '"') {
+            p = acp_json_string(c, p + 1);
+            p = p ? p + 1 : NULL;
+        } else {
+            p = acp_json_value(c, p, depth);
+        }
         if (!p)
             return NULL;
-        next = acp_json_next(&p, end);
-        if (next == '}')
-            return p + 1;
-        if (next != ',')
-            return acp_json_fail(c, p, ACP_ERR_SYNTAX);
-        p++;
-        next = acp_json_next(&p, end);
+        more = acp_json_next_member(c, &p);
     }
+    return more < 0 ? NULL : p;
 }
 
 /* p is after the bracket; depth counts this array. */

@@ -35,7 +35,7 @@ struct acp_json_cursor {
     const char *where; /* the byte that an error is about */
     uint32_t max_depth;
     int err;
-    bool escaped; /* the last string had an escape in it */
+    bool escaped; /* a string had an escape in it; the caller clears it */
 };
 
 static inline const char *acp_json_fail(struct acp_json_cursor *c, const char *where, int err)
@@ -78,10 +78,13 @@ static inline bool acp_json_special(char c)
 /* All bits set in each special byte of sixteen. */
 static inline __m128i acp_json_special_bytes(__m128i v)
 {
-    /* The comparison is signed, so bytes from 0x80 up count as less than a space. */
-    return _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)),
-                        _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
-                                     _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+    /*
+     * With one bit flipped the quote is the byte after the controls, which stay controls.  The
+     * comparison is signed, so bytes from 0x80 up are less than they.
+     */
+    __m128i flipped = _mm_xor_si128(v, _mm_set1_epi8('"' ^ 0x20));
+    return _mm_or_si128(_mm_cmplt_epi8(flipped, _mm_set1_epi8(0x21)),
+                        _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
 }
 
 static inline __m128i acp_json_load(const char *p)
@@ -115,43 +118,57 @@ static inline const char *acp_json_plain(const char *p, const char *end)
     return acp_json_plain_any(p, end);
 }
 
+/* One bit for each special byte of a block, the lowest for the first. */
+static inline uint64_t acp_json_block_specials(const char *p)
+{
+    uint64_t specials = 0;
 #if ACP_JSON_SSE2
-/* Makes the cursor look at blocks, when the text is long enough for one. */
-void acp_json_use_blocks(struct acp_json_cursor *c, const char *begin);
-/* acp_json_plain() beyond the cursor's block. */
-const char *acp_json_plain_blocks(struct acp_json_cursor *c, const char *p);
-
-static inline const char *acp_json_plain_at(struct acp_json_cursor *c, const char *p)
-{
-    if (!c->block)
-        return acp_json_plain(p, c->end);
-    size_t at = (size_t) (p - c->block);
-    uint64_t mask = at < ACP_JSON_BLOCK ? c->specials >> at : 0;
-    return mask ? p + __builtin_ctzll(mask) : acp_json_plain_blocks(c, p);
-}
+    for (unsigned i = 0; i < ACP_JSON_BLOCK; i += 16)
+        specials |= (uint64_t) acp_json_specials(p + i) << i;
 #else
-static inline void acp_json_use_blocks(struct acp_json_cursor *c, const char *begin)
-{
-    (void) c;
-    (void) begin;
-}
-
-static inline const char *acp_json_plain_at(struct acp_json_cursor *c, const char *p)
-{
-    return acp_json_plain(p, c->end);
-}
+    /* Eight bytes at a time; what no carry leaves its byte for is exact. */
+    const uint64_t ones = 0x0101010101010101u;
+    const uint64_t tops = 0x8080808080808080u;
+    for (unsigned i = 0; i < ACP_JSON_BLOCK; i += 8) {
+        uint64_t v = 0;
+        for (unsigned b = 0; b < 8; b++)
+            v |= (uint64_t) (unsigned char) p[i + b] << (8 * b);
+        uint64_t low = v & ~tops;
+        /* As with vectors: controls and the quote are below 0x21 once a bit is flipped. */
+        uint64_t plain = (low ^ ones * ('"' ^ 0x20)) + ones * (0x80 - 0x21);
+        uint64_t other = (low ^ ones * '\\') + ones * 0x7F;
+        uint64_t hits = (v | ~plain | ~other) & tops;
+        /* Gathers the top bits in the highest byte. */
+        specials |= (hits >> 7) * 0x0102040810204080u >> 56 << i;
+    }
 #endif
+    return specials;
+}
 
-/* p is at a special byte inside a string; returns the closing quote. */
+/*
+ * Moves the cursor's block to p, or to the last one of the text, which overlaps the one before it
+ * so that nothing behind the end is read.  The text has at least ACP_JSON_BLOCK bytes.
+ */
+static inline void acp_json_load_block(struct acp_json_cursor *c, const char *p)
+{
+    const char *last = c->end - ACP_JSON_BLOCK;
+    c->block = p < last ? p : last;
+    c->specials = acp_json_block_specials(c->block);
+}
+
+/* p is inside of a string; returns its closing quote. */
 const char *acp_json_string_rest(struct acp_json_cursor *c, const char *p);
 
 /* p is after the opening quote; returns the closing quote. */
 static inline const char *acp_json_string(struct acp_json_cursor *c, const char *p)
 {
-    c->escaped = false;
-    p = acp_json_plain_at(c, p);
-    if (p < c->end && *p == '"')
-        return p;
+    uintptr_t at = (uintptr_t) p - (uintptr_t) c->block; /* huge where there is no block */
+    uint64_t mask = at < ACP_JSON_BLOCK ? c->specials >> at : 0;
+    if (mask) {
+        const char *special = p + __builtin_ctzll(mask);
+        if (*special == '"')
+            return special;
+    }
     return acp_json_string_rest(c, p);
 }
 
@@ -161,14 +178,54 @@ const char *acp_json_word(struct acp_json_cursor *c, const char *p);
 /* Any value that starts at p, inside of depth containers. */
 const char *acp_json_value(struct acp_json_cursor *c, const char *p, uint32_t depth);
 
-/* The same behind white space; most members of objects are strings, passed over in place. */
-static inline const char *acp_json_member_value(struct acp_json_cursor *c, const char *p,
-                                                uint32_t depth)
+/* p is after a key; passes over the colon and the white space around it. */
+static inline const char *acp_json_colon(struct acp_json_cursor *c, const char *p)
 {
-    if (acp_json_next(&p, c->end) != '"')
-        return acp_json_value(c, p, depth);
-    p = acp_json_string(c, p + 1);
-    return p ? p + 1 : NULL;
+    if (acp_json_next(&p, c->end) != ':')
+        return acp_json_fail(c, p, ACP_ERR_SYNTAX);
+    p++;
+    (void) acp_json_next(&p, c->end);
+    return p;
+}
+
+/* *at is where a key has to start: moves it behind the opening quote and returns 1, or -1. */
+static inline int acp_json_open_key(struct acp_json_cursor *c, const char **at)
+{
+    if (acp_json_next(at, c->end) != '"') {
+        (void) acp_json_fail(c, *at, ACP_ERR_SYNTAX);
+        return -1;
+    }
+    (*at)++;
+    return 1;
+}
+
+/*
+ * *at is after the opening brace.  Returns 1 with *at after the quote that opens the first key, 0
+ * with *at after the closing brace when the object is empty, -1 on error.
+ */
+static inline int acp_json_first_member(struct acp_json_cursor *c, const char **at)
+{
+    if (acp_json_next(at, c->end) != '}')
+        return acp_json_open_key(c, at);
+    (*at)++;
+    return 0;
+}
+
+/* The same where *at is after the value of a member. */
+static inline int acp_json_next_member(struct acp_json_cursor *c, const char **at)
+{
+    char next = acp_json_next(at, c->end);
+    if (next == ',') {
+        (*at)++;
+        (void) acp_json_next(at, c->end);
+        return acp_json_open_key(c, at);
+    }
+    if (next != '}') {
+        (void) acp_json_fail(c, *at, ACP_ERR_SYNTAX);
+        return -1;
+    }
+    (*at)++;
+    return 0;
 }
 
 /* The value of a hexadecimal digit, or -1. */

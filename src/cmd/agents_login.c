@@ -164,9 +164,10 @@ static int run_loop(struct login *login)
     if (uv_loop_init(&login->loop))
         return EXIT_FAILED;
     login->status = -1;
-    login->process = (struct acp_process_options){.argv = login->setup.conversation.argv,
-                                                  .env = login->setup.conversation.env,
-                                                  .cwd = login->setup.conversation.start_cwd};
+    login->process = (struct acp_process_options){
+        .argv = login->setup.endpoint.argv,
+        .env = login->setup.endpoint.env,
+        .cwd = login->setup.starts_elsewhere ? login->setup.endpoint.cwd : NULL};
     struct acp_agent_process_options options = {
         .process = login->process,
         .client = {.name = acp_str_from("acp"),

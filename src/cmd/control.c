@@ -28,11 +28,11 @@ struct control {
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
 
-static void ignore_record(struct daemon_client *client, const struct session_event *record,
-                          void *user)
+static void ignore_event(struct daemon_client *client, const struct session_event *event,
+                         void *user)
 {
     (void) client;
-    (void) record;
+    (void) event;
     (void) user;
 }
 
@@ -72,7 +72,7 @@ static void print_json(const struct control *control, const char *action,
 /* Finds the session and connects to its daemon; with `start`, starts the daemon if necessary. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
-    static const struct daemon_client_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
     static const struct conversation_flags nothing;
     struct conversation_setup *c = &control->setup;
     struct acp_failure failure = {0};
@@ -153,7 +153,7 @@ static void on_cancelled(struct daemon_client *client, int err, struct acp_raw r
         err_message("%.*s", (int) why.len, why.ptr);
         control->status = EXIT_FAILED;
     } else {
-        (void) daemon_read_flag(result, "cancelled", &cancelled);
+        (void) acp_json_member_bool(result, "cancelled", &cancelled);
         print_cancelled(control, cancelled);
     }
     leave(control);
@@ -288,8 +288,8 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
         uint64_t value;
     } numbers[] = {{"pid", status->pid},
                    {"agentPid", status->agent_pid},
-                   {"request", status->request},
-                   {"waiting", status->waiting},
+                   {"turn", status->turn},
+                   {"queued", status->queued},
                    {"idleMs", status->idle_ms}};
     acp_json_put_text(w, "status", snapshot->state);
     for (size_t i = 0; status->pid && i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -317,9 +317,9 @@ static void print_snapshot(const struct control *control, const struct snapshot 
     out_row("status: %s", snapshot->state);
     if (!status->pid)
         return;
-    out_printf("pid: %llu\nagent pid: %llu\nprompts waiting: %llu\nidle: %llu s\n",
+    out_printf("pid: %llu\nagent pid: %llu\nprompts queued: %llu\nidle: %llu s\n",
                (unsigned long long) status->pid, (unsigned long long) status->agent_pid,
-               (unsigned long long) status->waiting, (unsigned long long) status->idle_ms / 1000);
+               (unsigned long long) status->queued, (unsigned long long) status->idle_ms / 1000);
 }
 
 static void on_status(struct daemon_client *client, int err, struct acp_raw result,
@@ -332,7 +332,9 @@ static void on_status(struct daemon_client *client, int err, struct acp_raw resu
     (void) why;
     acp_arena_init(&arena, 0);
     if (!err && daemon_read_status(result, &arena, &snapshot.status) == 0)
-        snapshot.state = snapshot.status.request ? "running" : "ready";
+        snapshot.state = snapshot.status.turn        ? "running"
+                         : snapshot.status.agent_pid ? "ready"
+                                                     : "stopped";
     print_snapshot(control, &snapshot);
     acp_arena_finish(&arena);
     leave(control);
@@ -359,8 +361,10 @@ static int run_status(const struct invocation *invocation)
 const struct command command_status = {
     .name = "status",
     .summary = "print the state of a session",
-    .description = "The state is *running* (a turn is running), *ready* (the agent runs and waits "
-                   "for a prompt), *idle* (the session has no running agent) or *no-session*.",
+    .description =
+        "The state is *running* (a turn is running), *ready* (the agent runs and waits for a "
+        "prompt), *stopped* (the agent has exited; the next prompt restarts it), *idle* (the "
+        "session has no daemon) or *no-session*.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,

@@ -349,19 +349,22 @@ int conversation_setup_prepare(struct conversation_setup *c, const struct invoca
     if (status)
         return status;
     struct conversation_options *conversation = &c->conversation;
-    conversation->argv = start.argv;
-    conversation->env = start.env;
-    conversation->start_cwd = start.cwd;
+    agent_process_endpoint_init(&c->endpoint);
+    c->endpoint.argv = start.argv;
+    c->endpoint.env = start.env;
+    c->endpoint.cwd = start.cwd ? start.cwd : c->cwd;
+    c->starts_elsewhere = start.cwd != NULL;
+    conversation->endpoint = &c->endpoint.endpoint;
     conversation->shown_argv = redact_arguments(&c->arena, c->agent.argv);
     if (!conversation->shown_argv)
         return EXIT_FAILED;
     conversation->agent = acp_str_from(c->agent.name);
     conversation->place.cwd = acp_str_from(c->cwd);
     if (!options || !options->no_log)
-        conversation->store_path = conversation_setup_store_path(c);
+        c->store_path = conversation_setup_store_path(c);
     const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
     if (sync && strcmp(sync, "full") == 0)
-        conversation->store_flags = STORE_FULL_SYNC;
+        c->store_flags = STORE_FULL_SYNC;
     store_new_id(c->id);
     conversation->session = acp_str_from(c->id);
     if (!options)

@@ -24,7 +24,11 @@ struct conversation_setup {
     bool fail_unasked; /* fail when permission is needed and nobody can be asked */
     const char *cwd;   /* absolute */
     struct conversation_options conversation;
-    char id[40]; /* for a new session */
+    struct agent_process_endpoint endpoint; /* of the conversation */
+    bool starts_elsewhere;                  /* the agent starts outside the session's directory */
+    const char *store_path;                 /* the session log; NULL: disabled */
+    unsigned store_flags;                   /* enum store_open_flags */
+    char id[40];                            /* for a new session */
     struct acp_arena arena;
 };
 

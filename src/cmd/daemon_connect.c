@@ -34,6 +34,8 @@ static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl
 {
     struct daemon_options options = {
         .conversation = c->conversation,
+        .store_path = c->store_path,
+        .store_flags = c->store_flags,
         .socket = socket,
         .ttl_ms = ttl_ms,
     };

@@ -23,48 +23,17 @@ struct exec {
     struct prompt_run run;
     const struct exec_options *options;
     struct acp_reaper *reaper;
+    struct store_writer *writer; /* NULL: no log is kept */
     struct conversation *conversation;
+    struct subscriber *subscriber;
     uint64_t tries;
 };
 
-/* ---- From the conversation ------------------------------------------------------------------- */
-
-static void on_record(struct conversation *conversation, const struct session_event *record,
-                      void *user)
-{
-    struct exec *exec = user;
-    (void) conversation;
-    terminal_front_record(exec->run.front, record);
-}
-
-/* Stops when our reader has gone. */
-static void on_shown(struct conversation *conversation, void *user)
-{
-    struct exec *exec = user;
-    if (!terminal_front_flush(exec->run.front) && exec->run.status == EXIT_OK) {
-        exec->run.status = EXIT_FAILED;
-        conversation_stop(conversation);
-    }
-}
-
-static void on_question(struct conversation *conversation,
-                        const struct permission_question *question, void *user)
-{
-    struct exec *exec = user;
-    (void) conversation;
-    terminal_front_question(exec->run.front, question);
-}
-
-static void on_question_gone(struct conversation *conversation, uint64_t number, void *user)
-{
-    struct exec *exec = user;
-    (void) conversation;
-    terminal_front_question_gone(exec->run.front, number);
-}
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 static int prompt(struct exec *exec)
 {
-    struct prompt_run_options options = {
+    struct prompt_options options = {
         .timeout_ms = prompt_run_timeout(&exec->run),
         .nobody = !terminal_front_can_ask(exec->run.front),
     };
@@ -81,16 +50,52 @@ static bool is_worth_another_try(const struct exec *exec, const struct prompt_en
            !show_answer(terminal_front_show(exec->run.front)).len;
 }
 
-static void on_ended(struct conversation *conversation, uint64_t request,
-                     const struct prompt_end *end, void *user)
+static void end_turn(struct exec *exec, const struct prompt_end *end)
 {
-    struct exec *exec = user;
-    (void) request;
     bool again = is_worth_another_try(exec, end) || prompt_run_ended(&exec->run, end);
     if (again && prompt(exec) == 0)
         return;
     (void) show_turn_end(terminal_front_show(exec->run.front));
-    conversation_stop(conversation);
+    conversation_stop(exec->conversation);
+}
+
+static void on_event(struct subscriber *s, const struct session_event *event, void *user)
+{
+    struct exec *exec = user;
+    struct prompt_end end;
+    struct acp_arena arena;
+    (void) s;
+    terminal_front_event(exec->run.front, event);
+    acp_arena_init(&arena, 0);
+    if (prompt_end_read(event, &arena, &end))
+        end_turn(exec, &end);
+    acp_arena_finish(&arena);
+}
+
+/* If nobody reads our output, there is nothing left to do. */
+static void on_caught_up(struct subscriber *s, void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    if (!terminal_front_flush(exec->run.front) && exec->run.status == EXIT_OK) {
+        exec->run.status = EXIT_FAILED;
+        conversation_stop(exec->conversation);
+    }
+}
+
+static void on_question(struct subscriber *s, const struct permission_question *question,
+                        void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    terminal_front_question(exec->run.front, question);
+}
+
+static void on_question_gone(struct subscriber *s, uint64_t number, void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    terminal_front_question_gone(exec->run.front, number);
 }
 
 static void on_stopped(struct conversation *conversation, void *user)
@@ -98,11 +103,13 @@ static void on_stopped(struct conversation *conversation, void *user)
     struct exec *exec = user;
     conversation_free(conversation);
     exec->conversation = NULL;
+    if (exec->writer)
+        store_writer_close(exec->writer, NULL, NULL);
     acp_reaper_free(exec->reaper);
     terminal_front_close(exec->run.front);
 }
 
-static void on_errors(struct conversation *conversation, struct acp_str line, void *user)
+static void on_stderr(struct conversation *conversation, struct acp_str line, void *user)
 {
     struct exec *exec = user;
     (void) conversation;
@@ -116,7 +123,7 @@ static void on_errors(struct conversation *conversation, struct acp_str line, vo
 static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
     struct exec *exec = user;
-    (void) conversation_answer(exec->conversation, number, option);
+    (void) conversation_answer(exec->conversation, number, option, (struct acp_str){0});
 }
 
 static void on_interrupt(bool again, void *user)
@@ -131,24 +138,38 @@ static void on_interrupt(bool again, void *user)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
+static int open_conversation(struct exec *exec)
+{
+    static const struct conversation_handler handler = {.stopped = on_stopped,
+                                                        .agent_stderr = on_stderr};
+    static const struct subscriber_handler sink = {.event = on_event,
+                                                   .caught_up = on_caught_up,
+                                                   .question = on_question,
+                                                   .question_gone = on_question_gone};
+    struct conversation_setup *setup = &exec->run.setup;
+    const struct store_writer_options writer = {.path = setup->store_path,
+                                                .flags = setup->store_flags | STORE_CREATE};
+    int err = 0;
+    if (setup->store_path)
+        err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
+    setup->conversation.close_session = true;
+    /* Only new events are shown, so nothing is read from the log. */
+    if (!err)
+        err = conversation_new(&exec->run.loop, &setup->conversation, exec->writer, NULL, &handler,
+                               exec, &exec->conversation);
+    if (!err)
+        err = conversation_subscribe(exec->conversation, CONVERSATION_NEW_EVENTS, &sink, exec,
+                                     &exec->subscriber);
+    return err;
+}
+
 static int start(struct exec *exec)
 {
-    static const struct conversation_handler handler = {
-        .record = on_record,
-        .shown = on_shown,
-        .question = on_question,
-        .question_gone = on_question_gone,
-        .ended = on_ended,
-        .stopped = on_stopped,
-    };
     static const struct terminal_front_handler front_handler = {.answer = on_answer,
                                                                 .interrupt = on_interrupt};
-    exec->run.setup.conversation.errors = on_errors;
-    exec->run.setup.conversation.close_session = true;
     int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
     if (!err)
-        err = conversation_new(&exec->run.loop, &exec->run.setup.conversation, &handler, exec,
-                               &exec->conversation);
+        err = open_conversation(exec);
     if (!err)
         err = prompt(exec);
     if (!err)
@@ -166,6 +187,8 @@ static int run_loop(struct exec *exec)
         err_message("%s", acp_io_err_text(err));
         run->status = EXIT_FAILED;
         conversation_free(exec->conversation);
+        if (exec->writer)
+            store_writer_close(exec->writer, NULL, NULL);
         if (run->front)
             terminal_front_close(run->front);
     }

@@ -12,8 +12,9 @@
 #include "cmd/daemon_connect.h"
 #include "cmd/prompt_run.h"
 #include "config/paths.h"
+#include "json/members.h"
 
-struct prompt_options {
+struct prompt_command_options {
     struct agent_flags agent;
     struct conversation_flags conversation;
     struct session_flags session;
@@ -24,7 +25,7 @@ enum { TTL_DEFAULT_MS = 300 * 1000 };
 
 struct prompt {
     struct prompt_run run;
-    const struct prompt_options *options;
+    const struct prompt_command_options *options;
     char socket[DAEMON_PATH_SIZE];
     struct daemon_client *client;
 };
@@ -38,11 +39,11 @@ static void leave(struct prompt *prompt)
 
 /* ---- From the daemon ------------------------------------------------------------------------- */
 
-static void on_record(struct daemon_client *client, const struct session_event *record, void *user)
+static void on_event(struct daemon_client *client, const struct session_event *event, void *user)
 {
     struct prompt *prompt = user;
     (void) client;
-    terminal_front_record(prompt->run.front, record);
+    terminal_front_event(prompt->run.front, event);
     if (terminal_front_flush(prompt->run.front))
         return;
     /* Our reader has gone; the turn continues in the daemon. */
@@ -89,7 +90,7 @@ static void on_done(struct daemon_client *client, int err, struct acp_raw result
     (void) client;
     acp_arena_init(&arena, 0);
     if (!err && daemon_read_end(result, &arena, &request, &end))
-        end.message = acp_str_from("the daemon of the session runs another version of acp");
+        end.message = acp_str_from("the daemon of the session is of another version of acp");
     bool again = prompt_run_ended(&prompt->run, &end);
     acp_arena_finish(&arena);
     if (again && send_prompt(prompt) == 0)
@@ -105,7 +106,7 @@ static void on_placed(struct daemon_client *client, int err, struct acp_raw resu
     struct prompt *prompt = user;
     uint64_t request = 0;
     (void) client;
-    (void) daemon_read_number(result, "request", &request);
+    (void) acp_json_member_u64(result, "turn", &request);
     struct acp_str id = prompt->run.setup.conversation.session;
     if (err) {
         err_message("%.*s", (int) why.len, why.ptr);
@@ -163,7 +164,7 @@ static int send_prompt(struct prompt *prompt)
 static int start(struct prompt *prompt, struct acp_failure *failure)
 {
     static const struct daemon_client_handler handler = {
-        .record = on_record,
+        .event = on_event,
         .queued = on_queued,
         .question = on_question,
         .question_gone = on_question_gone,
@@ -232,7 +233,7 @@ static int run(const struct invocation *invocation)
     int status = prompt_run_prepare(&prompt.run, invocation, &prompt.options->agent,
                                     &prompt.options->conversation);
     /* The built-in agent reports the model that it chose on standard error, for the user. */
-    prompt.run.setup.conversation.errors_are_notices = prompt.run.setup.own_agent;
+    prompt.run.setup.conversation.stderr_is_notices = prompt.run.setup.own_agent;
     if (!status)
         status = find_session(&prompt);
     if (!status)
@@ -244,10 +245,10 @@ static int run(const struct invocation *invocation)
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static const struct option_group groups[] = {
-    {session_flag_rows, offsetof(struct prompt_options, session)},
-    {queue_flag_rows, offsetof(struct prompt_options, queue)},
-    {conversation_flag_rows, offsetof(struct prompt_options, conversation)},
-    {agent_flag_rows, offsetof(struct prompt_options, agent)},
+    {session_flag_rows, offsetof(struct prompt_command_options, session)},
+    {queue_flag_rows, offsetof(struct prompt_command_options, queue)},
+    {conversation_flag_rows, offsetof(struct prompt_command_options, conversation)},
+    {agent_flag_rows, offsetof(struct prompt_command_options, agent)},
     {0},
 };
 
@@ -274,7 +275,7 @@ const struct command command_prompt = {
         "session.",
     .arguments = prompt_run_arguments,
     .options = groups,
-    .options_size = sizeof(struct prompt_options),
+    .options_size = sizeof(struct prompt_command_options),
     .examples = examples,
     .statuses = prompt_run_statuses,
     .agent = AGENT_ARGUMENT,

@@ -158,13 +158,15 @@ static int start_there(struct conversation_setup *c, struct acp_str cwd)
 {
     struct agent_start start;
     const char *folder = acp_arena_copy(&c->arena, cwd).ptr;
-    if (!c->conversation.start_cwd)
-        return 0;
     if (!folder)
         return ACP_ERR_NOMEM;
+    if (!c->starts_elsewhere) {
+        c->endpoint.cwd = folder;
+        return 0;
+    }
     if (conversation_setup_start_agent(c, &c->agent, folder, &start))
         return ACP_ERR_STATE;
-    c->conversation.env = start.env;
+    c->endpoint.env = start.env;
     return 0;
 }
 

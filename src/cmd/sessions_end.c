@@ -15,11 +15,11 @@ static const struct argument session_argument[] = {
 
 /* ---- Stopping the daemon --------------------------------------------------------------------- */
 
-static void ignore_record(struct daemon_client *client, const struct session_event *record,
-                          void *user)
+static void ignore_event(struct daemon_client *client, const struct session_event *event,
+                         void *user)
 {
     (void) client;
-    (void) record;
+    (void) event;
     (void) user;
 }
 
@@ -33,7 +33,7 @@ static void on_gone(struct daemon_client *client, void *user)
 /* Stops the daemon of a session, if one runs, and waits for it to exit. */
 static int stop_daemon(struct conversation_setup *c, const struct store_session *session)
 {
-    static const struct daemon_client_handler handler = {.record = ignore_record, .gone = on_gone};
+    static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
     /* The claim on the session is released a moment after the connection is closed. */
     enum { TRIES = 250, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};

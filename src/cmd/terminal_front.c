@@ -6,6 +6,7 @@
  * end of input denies.
  */
 #include "cmd/terminal_front.h"
+#include "json/members.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -202,22 +203,21 @@ static bool shows_progress(const struct terminal_front *front)
 }
 
 /* Notices are printed even when progress is not shown. */
-static void say_notice(const struct session_event *record)
+static void say_notice(const struct session_event *event)
 {
     struct acp_arena arena;
     struct acp_str message = {0};
     acp_arena_init(&arena, 0);
-    if (daemon_read_text(record->body, "message", &arena, &message) == 0 && message.len)
+    if (acp_json_member_str(event->body, "message", &arena, &message) == 0 && message.len)
         err_message("%.*s", (int) message.len, message.ptr);
     acp_arena_finish(&arena);
 }
 
-void terminal_front_record(struct terminal_front *front, const struct session_event *record)
+void terminal_front_event(struct terminal_front *front, const struct session_event *event)
 {
-    (void) show_record(front->show, record);
-    if (record->kind == EVENT_NOTICE && front->options.format != SHOW_JSON &&
-        !shows_progress(front))
-        say_notice(record);
+    (void) show_record(front->show, event);
+    if (event->kind == EVENT_NOTICE && front->options.format != SHOW_JSON && !shows_progress(front))
+        say_notice(event);
 }
 
 bool terminal_front_flush(struct terminal_front *front)

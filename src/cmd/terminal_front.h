@@ -39,7 +39,7 @@ void terminal_front_close(struct terminal_front *front);
 bool terminal_front_can_ask(const struct terminal_front *front);
 struct show *terminal_front_show(struct terminal_front *front);
 
-void terminal_front_record(struct terminal_front *front, const struct session_event *record);
+void terminal_front_event(struct terminal_front *front, const struct session_event *event);
 /* False when output can no longer be written. */
 bool terminal_front_flush(struct terminal_front *front);
 void terminal_front_question(struct terminal_front *front,

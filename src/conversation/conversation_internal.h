@@ -1,27 +1,30 @@
 /*
- * conversation_internal.h - the inside of a talk.
+ * conversation_internal.h - the inside of a conversation.
  *
- *   talk.c           making one; prompts and their queue; stopping
- *   conversation_show.c      records on their way into the log and to the owner
- *   conversation_open.c      the agent's process, initialize, and the session
- *   conversation_settings.c  mode, model and options
- *   conversation_permit.c    what the agent asks, and what it wants of the workspace
- *   edit_changes.c   what edits change in files, for the person who is asked
- *   conversation_known.c     what is known of the tool calls of a turn
+ *   conversation.c    creating one, its states, its steps, stopping
+ *   prompts.c         the queue of prompts, and turns
+ *   events.c          events: into the log, and what the agent reports
+ *   subscriber.c      events to subscribers, at the pace of each
+ *   replay.c          reading events of a subscriber from the log
+ *   open.c            connecting, logging in, opening the session
+ *   settings.c        mode, model and options
+ *   permissions.c     what the agent asks, decided by the policy
+ *   questions.c       what is left for a person to decide
+ *   question.c        what can be asked
+ *   changes.c         what edits change in files, for the person who is asked
+ *   turn_tools.c      what is known of the tool calls of a turn
  *
  * A conversation moves in steps: whatever happened, on_step() is called from the loop and does the
- * next thing that is due.  So no callback of the owner ever runs inside of a call of the owner.
+ * next thing that is due.  So no callback runs inside a call of the program.
  */
 #ifndef SRC_CONVERSATION_CONVERSATION_INTERNAL_H
 #define SRC_CONVERSATION_CONVERSATION_INTERNAL_H
 
-#include "acp/run.h"
 #include "acp/workspace.h"
 #include "base/map.h"
 #include "conversation/conversation.h"
-#include "store/log.h"
 
-/* So many lines that are no messages are shown; the others are counted. */
+/* This many protocol errors of a turn are reported one by one; the others are counted. */
 enum { CONVERSATION_MAX_NOISE = 3 };
 
 /* What the agent can make us keep.  docs/limits.md says what happens at each limit. */
@@ -40,65 +43,73 @@ enum {
     CONVERSATION_MAX_USAGE = 64 * 1024,
     /* Why a prompt has failed, in the agent's words. */
     CONVERSATION_MAX_REASON = 8 * 1024,
+    /*
+     * Durable events that are kept in memory for subscribers that are behind; those continue from
+     * the log.  Without a log, the agent waits for them.
+     */
+    CONVERSATION_MAX_TAIL_BYTES = 1024 * 1024,
 };
 
-/* Limits that were reached in this turn; a person is told of each once. */
+/* Limits that were reached in this turn; each is reported once. */
 enum conversation_limit {
     CONVERSATION_LIMIT_QUESTIONS = 1,
     CONVERSATION_LIMIT_TOOLS = 2,
 };
 
-enum conversation_state {
-    CONVERSATION_DOWN,     /* no agent */
-    CONVERSATION_STARTING, /* initialize */
-    CONVERSATION_OPENING,  /* the session */
-    CONVERSATION_SETTING,  /* mode, model and options, as the owner wants them */
-    CONVERSATION_READY,
-    CONVERSATION_ENDING, /* the agent was told to go, or has to be */
+enum log_state {
+    LOG_NONE,    /* none is kept */
+    LOG_OPENING, /* an old session: its row is being read */
+    LOG_OPEN,
 };
 
-/* A prompt: the first in the list is at work, or will be next. */
+/* Why the agent has to wait. */
+enum {
+    PAUSED_BY_LOG = 1,         /* more waits to be written than the writer's high mark */
+    PAUSED_BY_SUBSCRIBERS = 2, /* there is no log that those who are behind could read */
+};
+
+enum prompt_state {
+    PROMPT_QUEUED,
+    PROMPT_RUNNING, /* the agent has it */
+};
+
+enum cancel_reason {
+    NOT_CANCELLED,
+    CANCELLED_BY_PROGRAM,
+    CANCELLED_BY_TIMEOUT,
+};
+
+/* The first in the list runs, or will be next. */
 struct queued_prompt {
     struct queued_prompt *next;
-    uint64_t request;
-    struct prompt_run_options options;
-    bool given;     /* to the agent */
-    bool cancelled; /* by the owner */
-    bool timed_out;
+    uint64_t turn;
+    struct prompt_options options;
+    enum prompt_state state;
+    enum cancel_reason cancelled;
     bool denied;   /* something was not permitted */
     bool approved; /* something was */
-    bool unasked;  /* something had to be asked, and nobody was there */
+    bool unasked;  /* something had to be asked, and nobody could be */
     struct acp_buf body;
 };
 
-/* A record on its way to the owner, a question, or the end of a prompt. */
-struct queued_item {
-    struct queued_item *next;
-    bool is_end;
-    bool is_kept;      /* or never will be: it may be shown */
-    uint64_t question; /* the number of a question that is to be asked now; 0: it is none */
-    struct session_event record;
-    struct prompt_end end;
-    char bytes[]; /* the record's body, or the end's texts */
-};
-
-/* Something that the owner wants set. */
+/* Something to be set. */
 struct wanted_setting {
     struct wanted_setting *next;
     bool sent;
-    conversation_set_fn *done; /* may be NULL: from the talk's options */
+    conversation_set_fn *done; /* may be NULL: from the conversation's options */
     void *user;
     char *name;
     char *value;
 };
 
-/* A question that waits for the person. */
+/* A question that waits for a person. */
 struct open_question {
-    struct open_question *next;
+    struct open_question *next; /* oldest first */
     uint64_t number;
+    uint64_t turn;
+    uint64_t after;                     /* asked once this event was delivered */
     acp_call call;                      /* of a permission request, or */
     struct acp_pending_action *pending; /* of the workspace */
-    bool asked;                         /* the owner has been told */
     size_t bytes;                       /* of its texts, counted in question_bytes */
     struct acp_arena arena;             /* of what follows */
     struct acp_str title;
@@ -110,7 +121,7 @@ struct open_question {
 };
 
 /* What a permission for a file has been used for. */
-enum { CONVERSATION_USED_TO_READ = 1, CONVERSATION_USED_TO_CHANGE = 2 };
+enum { USED_TO_READ = 1, USED_TO_CHANGE = 2 };
 
 /* A permission request that was allowed in this turn, and not used up. */
 struct permitted_action {
@@ -129,41 +140,76 @@ struct known_option {
     char *id;
 };
 
+/*
+ * An event in memory.  The conversation's list of them, the tail, begins with the last one that all
+ * subscribers have got, and ends with the newest.
+ */
+struct tail_event {
+    struct tail_event *next;
+    size_t at;     /* how many subscribers have got this one as their last */
+    bool not_kept; /* it is in no log: it can be delivered at once, and nowhere be read again */
+    struct session_event event;
+    char bytes[];
+};
+
+enum subscriber_state {
+    SUBSCRIBER_WAITING,   /* until the log is open */
+    SUBSCRIBER_REPLAYING, /* events come from the log */
+    SUBSCRIBER_LIVE,      /* events come from the tail */
+};
+
+struct replay;
+
+struct subscriber {
+    struct subscriber *next;
+    struct conversation *conversation;
+    const struct subscriber_handler *handler;
+    void *user;
+    enum subscriber_state state;
+    bool paused;
+    bool delivering; /* inside a callback of it */
+    bool freed;      /* in that callback: freed after it */
+    bool idle;       /* caught_up was called since the last event */
+    uint64_t cursor;
+    uint64_t asked;          /* the number of the last question it got */
+    struct tail_event *at;   /* live: the event at the cursor */
+    struct replay *replay;   /* replaying: what is being read, or NULL */
+    struct tail_event *read; /* replaying: what was read and is to be delivered */
+};
+
 struct conversation {
+    struct agent_connection_user connection_user; /* first: connection.h */
     uv_loop_t *loop;
     struct conversation_options options;
-    struct conversation_handler handler;
+    const struct conversation_handler *handler;
     void *user;
 
     uv_timer_t *step;     /* fires at once, from the loop */
-    uv_timer_t *patience; /* the agent has so long for what is at hand */
+    uv_timer_t *deadline; /* of what is being waited for */
     enum conversation_state state;
-    enum error_source error_source; /* what kept the session from being opened */
-    unsigned noise;                 /* lines of the agent that are no messages */
-    bool stopping;
-    bool told_stopped;
-    bool untitled; /* the session has no title yet */
-    bool log_opening;
-    bool log_closing; /* the writer is on its way out */
-    bool log_pressed; /* the log cannot keep up */
-    bool paused;      /* the owner cannot */
-    bool replaying;   /* the agent repeats what we have in the log */
-    bool has_models;  /* the agent has models of its own way: session/set_model */
-    bool unflushed;   /* something was shown at once; the owner is to flush */
+    enum log_state log_state;
+    unsigned paused;          /* PAUSED_BY_... */
+    enum error_source source; /* of the failure to open the session */
+    unsigned noise;           /* protocol errors of this turn */
+    bool stopping;            /* conversation_stop() was called */
+    bool stopped;             /* `stopped` was called */
+    bool untitled;            /* the session has no title yet */
+    bool has_models;          /* the agent has session/set_model, which is older than options */
 
-    struct store_writer *writer; /* NULL: no log is kept */
+    struct store_writer *writer;
+    struct store_worker *worker;
     struct store_log *log;
 
-    struct acp_agent_process *process;
+    struct agent_connection *connection;
     struct acp_client_session *session;
     struct acp_workspace *workspace;
-    char *agent_session; /* the agent's name for it; NULL before the first */
+    char *agent_session; /* the agent's id of it; NULL before the first */
     char *failure;       /* why it could not be opened; NULL: it could, or was not tried */
     int64_t code;        /* of the agent's error, or 0 */
 
     struct queued_prompt *prompts;
     struct queued_prompt *last_prompt;
-    uint64_t requests;
+    uint64_t turns;
 
     struct wanted_setting *settings;
     struct wanted_setting
@@ -175,74 +221,150 @@ struct conversation {
     size_t permitted_count;
     size_t permitted_bytes;
     struct open_question *open_questions;
-    size_t question_count; /* that are open */
+    size_t question_count;
     size_t question_bytes;
-    uint64_t questions;   /* asked since the beginning */
-    unsigned limits_told; /* enum conversation_limit, of this turn */
+    uint64_t questions;       /* asked since the beginning */
+    unsigned limits_reported; /* enum conversation_limit, of this turn */
 
-    struct queued_item *items; /* oldest first */
-    struct queued_item *last_item;
-    uint64_t sequence; /* of the last record */
-    uint64_t shown;    /* records up to this one may be shown */
+    struct tail_event *tail; /* never NULL */
+    struct tail_event *last;
+    size_t tail_bytes;    /* of the events after the first */
+    uint64_t deliverable; /* events up to this one are durable, or never will be */
+    struct subscriber *subscribers;
 };
 
-/* talk.c */
-/* Something has happened: the next step is due. */
+/* ---- conversation.c -------------------------------------------------------------------------- */
+
+/* Something has happened: a step is due. */
 void conversation_wake(struct conversation *c);
-/* The first prompt is over: stop says why, or, where that is absent, source and message do. */
-void conversation_end_prompt(struct conversation *c, enum prompt_end_kind kind, struct acp_str stop,
-                             enum error_source source, struct acp_str message);
+void conversation_set_state(struct conversation *c, enum conversation_state state);
+/* Whether the session is open. */
+bool conversation_is_open(const struct conversation *c);
+/* Sets and clears reasons why the agent has to wait. */
+void conversation_pause_agent(struct conversation *c, unsigned reason, bool pause);
+struct acp_client *conversation_client(const struct conversation *c);
 char *conversation_copy(struct acp_str text);
 
-/* conversation_show.c */
+/* ---- prompts.c ------------------------------------------------------------------------------- */
+
+/*
+ * Ends the first prompt: stop says why, or, if that is absent, source and message say what went
+ * wrong.
+ */
+void conversation_end_prompt(struct conversation *c, enum prompt_end_kind kind, struct acp_str stop,
+                             enum error_source source, struct acp_str message);
+/* Gives the first prompt to the agent. */
+void conversation_run_prompt(struct conversation *c);
+/* Ends queued prompts that were cancelled, and the one that cannot be run. */
+void conversation_drop_prompts(struct conversation *c);
+void conversation_end_all_prompts(struct conversation *c);
+void conversation_free_prompts(struct conversation *c);
+
+/* ---- events.c -------------------------------------------------------------------------------- */
+
 int conversation_open_log(struct conversation *c);
-void conversation_record(struct conversation *c, enum event_kind kind, uint64_t request,
-                         struct acp_raw body);
-/* A record with the members given as pairs of name and text, NULL at the end. */
-void conversation_record_texts(struct conversation *c, enum event_kind kind, ...);
+void conversation_close_log(struct conversation *c);
+void conversation_add_event(struct conversation *c, enum event_kind kind, uint64_t turn,
+                            struct acp_raw body);
+/* An event with members given as pairs of a name and a struct acp_str, NULL at the end. */
+void conversation_add_texts(struct conversation *c, enum event_kind kind, ...);
 void conversation_notice(struct conversation *c, const char *format, ...) ACP_PRINTF(2, 3);
 /* The same for a limit that was reached: once in a turn. */
 void conversation_notice_limit(struct conversation *c, enum conversation_limit limit,
                                const char *format, ...) ACP_PRINTF(3, 4);
-void conversation_event(struct conversation *c, const struct acp_event *event);
-void conversation_show_end(struct conversation *c, uint64_t request, const struct prompt_end *end);
-void conversation_show_question(struct conversation *c, uint64_t number);
-/* Hands the owner what may be shown; false when something still waits for the log. */
-bool conversation_show(struct conversation *c);
-void conversation_forget_items(struct conversation *c);
+/* What the agent reports. */
+void conversation_agent_event(struct conversation *c, const struct acp_event *event);
 
-/* conversation_open.c */
-/* Reads from the agent, or not, as the log and the owner can take it. */
-void conversation_regulate(struct conversation *c);
-void conversation_start_agent(struct conversation *c);
+/* ---- subscriber.c ---------------------------------------------------------------------------- */
+
+int conversation_init_tail(struct conversation *c);
+void conversation_free_tail(struct conversation *c);
+void conversation_free_subscribers(struct conversation *c);
+/* The log is open, and has events up to this number. */
+void conversation_start_tail(struct conversation *c, uint64_t last);
+/* Appends an event; body is copied.  ACP_ERR_NOMEM. */
+int conversation_extend_tail(struct conversation *c, const struct session_event *event,
+                             bool not_kept);
+/* Whether an event could be delivered to everybody at once; and that. */
+bool conversation_can_deliver_now(const struct conversation *c);
+void conversation_deliver_now(struct conversation *c, const struct session_event *event);
+/* Delivers what can be; false if something still waits for the log, or is read from there. */
+bool conversation_deliver(struct conversation *c);
+uint64_t conversation_last_sequence(const struct conversation *c);
+bool conversation_can_ask(const struct conversation *c);
+void conversation_question_settled(struct conversation *c, uint64_t number);
+
+/* ---- replay.c -------------------------------------------------------------------------------- */
+
+/*
+ * Reads events of the log after the subscriber's cursor, into s->read; conversation_replayed() is
+ * called.  ACP_ERR_NOMEM, ACP_ERR_STATE.
+ */
+int conversation_replay(struct subscriber *s);
+/* Some events were read, or none, or it failed and failure says why. */
+void conversation_replayed(struct subscriber *s, const struct acp_failure *failure);
+/* The subscriber wants nothing any more. */
+void conversation_drop_replay(struct subscriber *s);
+
+/* ---- open.c ---------------------------------------------------------------------------------- */
+
+extern const struct agent_connection_handler conversation_connection_handler;
+void conversation_connect(struct conversation *c);
 void conversation_stop_agent(struct conversation *c);
-/* No session is to be had; what waits for it fails. */
+/* No session can be opened; what waits for it fails. */
 void conversation_fail(struct conversation *c, enum error_source source, int64_t code,
                        const char *format, ...) ACP_PRINTF(4, 5);
 
-/* conversation_settings.c */
+/* ---- settings.c ------------------------------------------------------------------------------ */
+
 void conversation_note_models(struct conversation *c, const struct acp_unknown *unknown);
 void conversation_note_options(struct conversation *c,
                                struct acp_session_config_option_list options);
 void conversation_forget_options(struct conversation *c);
-/* Sets the next thing that is wanted; false when there is none. */
+/* Sends the next setting; false if there is none. */
 bool conversation_apply_setting(struct conversation *c);
 void conversation_want_settings(struct conversation *c);
 void conversation_forget_settings(struct conversation *c);
-/* Nothing can be set: who waits for it is told why. */
+/* Nothing can be set: all that wait are told why. */
 void conversation_refuse_settings(struct conversation *c, struct acp_str why);
 
-/* conversation_permit.c */
+/* ---- permissions.c --------------------------------------------------------------------------- */
+
 extern const struct acp_client_handler conversation_client_handler;
 int conversation_make_workspace(struct conversation *c);
-/* The rules of the prompt at work, and whether there is a person to ask. */
+/* The rules for the turn that runs. */
 const struct acp_policy *conversation_policy(const struct conversation *c);
-bool conversation_has_person(const struct conversation *c);
-void conversation_drop_questions(struct conversation *c);
-/* The question's turn to be asked has come; it may be settled already. */
-void conversation_ask_person(struct conversation *c, uint64_t number);
+/* Logs a verdict and counts it for the end of the turn.  option may be absent. */
+void conversation_log_verdict(struct conversation *c, const struct acp_action *action, bool allow,
+                              struct acp_str option, struct acp_str by);
 
-/* edit_changes.c */
+/* ---- questions.c ----------------------------------------------------------------------------- */
+
+/* Whether a person can be asked in this turn. */
+bool conversation_has_person(const struct conversation *c);
+/*
+ * Whether one more question may wait for the person.  If not, the agent is told so by the text
+ * below.
+ */
+bool conversation_may_ask(struct conversation *c, const struct permission_question *question);
+extern const char conversation_too_many_questions[];
+struct edit_changes;
+/*
+ * Asks; returns why that is not possible, or NULL.  A question without options of the agent's gets
+ * our own.  The question's changes are those given here.
+ */
+const char *conversation_ask(struct conversation *c, acp_call call,
+                             struct acp_pending_action *waiting,
+                             const struct permission_question *question,
+                             const struct edit_changes *changes);
+/* The question of the call, or (call is 0) of the action, needs no answer any more. */
+void conversation_withdraw_question(struct conversation *c,
+                                    const struct acp_pending_action *pending, acp_call call);
+/* All are settled, with no. */
+void conversation_drop_questions(struct conversation *c);
+
+/* ---- changes.c ------------------------------------------------------------------------------- */
+
 /* What edits change in files, as patches; why that cannot be shown, or "". */
 struct edit_changes {
     struct acp_buf text;
@@ -250,7 +372,7 @@ struct edit_changes {
 };
 void edit_changes_init(struct edit_changes *changes);
 void edit_changes_finish(struct edit_changes *changes);
-/* A write of the whole file, against what is on the disk. */
+/* A write of the whole file, compared with the file on disk. */
 void conversation_describe_write(struct conversation *c, struct acp_str path,
                                  struct acp_str new_text, struct edit_changes *changes);
 /*
@@ -262,23 +384,24 @@ void conversation_describe_diffs(struct conversation *c, struct acp_tool_call_co
                                  struct acp_arena *arena, struct acp_action *action,
                                  struct edit_changes *changes);
 
-/* conversation_known.c: forgotten with the turn */
+/* ---- turn_tools.c: forgotten with the turn --------------------------------------------------- */
+
 /* Agents tell the kind of a tool call once, and need not repeat it when they ask about it. */
 void conversation_note_tool(struct conversation *c, const struct acp_tool_call_update *tool);
 enum acp_tool_kind_is conversation_tool_kind(const struct conversation *c, struct acp_str id);
 /*
- * Who allowed a tool call is not asked again when the agent does just that through us: the same
+ * Whoever allowed a tool call is not asked again when the agent does just that through us: the same
  * command line with the same variables in the same directory, or a change of a file to the content
  * that a diff has shown.  Each once.
  */
 void conversation_note_permitted(struct conversation *c, const struct acp_action *action);
-/* Whether the action is covered by such a permission, which is used up thereby. */
+/* Whether the action is covered by such a permission, which is used up by that. */
 bool conversation_use_permission(struct conversation *c, const struct acp_action *action);
 /* The bytes that a copy of the action takes. */
 size_t conversation_action_bytes(const struct acp_action *action);
 /* Copies all that an action points to. */
 bool conversation_copy_action(struct acp_arena *arena, const struct acp_action *action,
                               struct acp_action *ret);
-void conversation_forget_known(struct conversation *c);
+void conversation_forget_tools(struct conversation *c);
 
 #endif

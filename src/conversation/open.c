@@ -25,59 +25,55 @@ void conversation_fail(struct conversation *c, enum error_source source, int64_t
     va_end(args);
     free(c->failure);
     c->failure = conversation_copy(acp_str_from(message));
-    c->error_source = source;
+    c->source = source;
     c->code = code;
     conversation_refuse_settings(c, acp_str_from(message));
-    if (c->process)
-        conversation_stop_agent(c);
+    conversation_stop_agent(c);
     conversation_wake(c);
 }
 
-/* ---- The process ----------------------------------------------------------------------------- */
+/* ---- The connection -------------------------------------------------------------------------- */
 
-static void on_errors(struct acp_agent_process *process, struct acp_str line, void *user)
+static void on_stderr(struct acp_str line, void *user)
 {
     struct conversation *c = user;
-    (void) process;
-    if (c->options.errors)
-        c->options.errors(c, line, c->user);
-    if (c->options.errors_are_notices)
+    if (c->handler->agent_stderr)
+        c->handler->agent_stderr(c, line, c->user);
+    if (c->options.stderr_is_notices)
         conversation_notice(c, "%.*s", (int) line.len, line.ptr);
 }
 
 /* Everything that was open has been failed before this, with the same sentence. */
-static void on_exited(struct acp_agent_process *process, const struct acp_process_exit *how,
-                      struct acp_str sentence, void *user)
+static void on_ended(struct acp_str sentence, void *user)
 {
     struct conversation *c = user;
+    struct agent_connection *connection = c->connection;
     bool expected = c->state == CONVERSATION_ENDING;
-    (void) how;
-    (void) uv_timer_stop(c->patience);
-    if (!expected && c->state == CONVERSATION_READY && !c->stopping)
-        conversation_record_texts(c, EVENT_CLOSED, "message", sentence, (const char *) NULL);
-    if (!expected && c->state != CONVERSATION_READY && !c->failure)
+    (void) uv_timer_stop(c->deadline);
+    if (conversation_is_open(c) && !c->stopping)
+        conversation_add_texts(c, EVENT_CLOSED, "message", sentence, (const char *) NULL);
+    if (!expected && !conversation_is_open(c) && !c->failure)
         conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
     c->session = NULL;
-    c->process = NULL;
-    c->replaying = false;
-    c->state = CONVERSATION_DOWN;
-    acp_agent_process_free(process);
+    c->connection = NULL;
+    conversation_set_state(c, CONVERSATION_DISCONNECTED);
+    connection->class->free(connection);
     conversation_forget_options(c);
     conversation_wake(c);
 }
 
-void conversation_regulate(struct conversation *c)
-{
-    if (c->process)
-        acp_agent_process_pause(c->process, c->log_pressed || c->paused);
-}
+const struct agent_connection_handler conversation_connection_handler = {
+    .client = &conversation_client_handler,
+    .agent_stderr = on_stderr,
+    .ended = on_ended,
+};
 
 void conversation_stop_agent(struct conversation *c)
 {
-    if (!c->process)
+    if (!c->connection || c->state == CONVERSATION_ENDING)
         return;
-    c->state = CONVERSATION_ENDING;
-    acp_agent_process_stop(c->process);
+    conversation_set_state(c, CONVERSATION_ENDING);
+    c->connection->class->stop(c->connection);
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */
@@ -100,7 +96,7 @@ static void fail_for_agent(struct conversation *c, const struct acp_outcome *out
 /* A call of ours that the client role did not even send. */
 static void fail_for_us(struct conversation *c, int err)
 {
-    struct acp_str why = acp_client_error_text(acp_agent_process_client(c->process));
+    struct acp_str why = acp_client_error_text(conversation_client(c));
     if (!why.len)
         why = acp_str_from(acp_err_text(err));
     conversation_fail(c, ERROR_SOURCE_USER, 0, "%.*s", (int) why.len, why.ptr);
@@ -121,7 +117,7 @@ static struct acp_str method_name(const struct acp_auth_method *method)
 /* What a person can do about it when the agent wants a login. */
 static void fail_for_login(struct conversation *c)
 {
-    struct acp_client *client = acp_agent_process_client(c->process);
+    struct acp_client *client = conversation_client(c);
     const struct acp_initialize_response *agent = acp_client_initialize_response(client);
     struct acp_buf methods;
     acp_buf_init(&methods, 2000);
@@ -138,9 +134,9 @@ static void fail_for_login(struct conversation *c)
     acp_buf_finish(&methods);
 }
 
-static void record_open(struct conversation *c, const char *how)
+static void add_opened(struct conversation *c, const char *how)
 {
-    struct acp_client *client = acp_agent_process_client(c->process);
+    struct acp_client *client = conversation_client(c);
     const struct acp_initialize_response *agent = acp_client_initialize_response(client);
     unsigned mode = acp_client_protocol(client);
     struct acp_buf body;
@@ -165,7 +161,7 @@ static void record_open(struct conversation *c, const char *how)
     }
     acp_json_end_object(&w);
     if (!w.err)
-        conversation_record(c, EVENT_OPENED, 0, acp_raw_n(body.data + body.start, body.len));
+        conversation_add_event(c, EVENT_OPENED, 0, acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
@@ -176,7 +172,6 @@ static void session_is_open(struct conversation *c, struct acp_client_session *s
     struct acp_failure failure = {0};
     struct acp_str id = acp_client_session_id(session);
     c->session = session;
-    c->replaying = false;
     char *copy = conversation_copy(id);
     if (copy) {
         free(c->agent_session);
@@ -188,8 +183,8 @@ static void session_is_open(struct conversation *c, struct acp_client_session *s
     struct store_change change = {.agent_session = id};
     if (c->log)
         (void) store_log_change(c->log, &change);
-    record_open(c, how);
-    c->state = CONVERSATION_SETTING;
+    add_opened(c, how);
+    conversation_set_state(c, CONVERSATION_SETTING);
     conversation_want_settings(c);
     conversation_wake(c); /* what the answer said of modes and options comes before the next step */
 }
@@ -214,7 +209,7 @@ static void on_new(struct acp_client *client, struct acp_client_session *session
 
 static void new_session(struct conversation *c)
 {
-    struct acp_client *client = acp_agent_process_client(c->process);
+    struct acp_client *client = conversation_client(c);
     int err = acp_client_set_meta(client, c->options.session_meta);
     if (!err)
         err = acp_client_new_session(client, &c->options.place, on_new, c);
@@ -228,9 +223,8 @@ static void on_loaded(struct acp_client *client, struct acp_client_session *sess
 {
     struct conversation *c = user;
     (void) client;
-    if (c->state != CONVERSATION_OPENING)
+    if (c->state != CONVERSATION_LOADING)
         return;
-    c->replaying = false;
     if (session)
         session_is_open(c, session, "loaded");
     else if (outcome->code == CODE_AUTH_REQUIRED)
@@ -260,8 +254,9 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
  */
 static void open_session(struct conversation *c, const char *tried, struct acp_str why)
 {
-    struct acp_client *client = acp_agent_process_client(c->process);
-    c->state = CONVERSATION_OPENING;
+    struct acp_client *client = conversation_client(c);
+    if (c->state != CONVERSATION_OPENING)
+        conversation_set_state(c, CONVERSATION_OPENING);
     if (!c->agent_session) {
         new_session(c);
         return;
@@ -269,11 +264,10 @@ static void open_session(struct conversation *c, const char *tried, struct acp_s
     struct acp_str id = acp_str_from(c->agent_session);
     if (!tried && acp_client_resume_session(client, id, &c->options.place, on_resumed, c) == 0)
         return;
-    if (!tried || strcmp(tried, "resume") == 0) {
-        c->replaying = true;
-        if (acp_client_load_session(client, id, &c->options.place, on_loaded, c) == 0)
-            return;
-        c->replaying = false;
+    bool load = !tried || strcmp(tried, "resume") == 0;
+    if (load && acp_client_load_session(client, id, &c->options.place, on_loaded, c) == 0) {
+        conversation_set_state(c, CONVERSATION_LOADING);
+        return;
     }
     conversation_notice(
         c,
@@ -288,7 +282,7 @@ static void on_logged_in(struct acp_client *client, const struct acp_outcome *ou
 {
     struct conversation *c = user;
     (void) client;
-    if (c->state != CONVERSATION_STARTING)
+    if (c->state != CONVERSATION_LOGGING_IN)
         return;
     if (outcome->err)
         conversation_fail(c, ERROR_SOURCE_USER, outcome->code, "%.*s did not take the login: %.*s",
@@ -300,7 +294,8 @@ static void on_logged_in(struct acp_client *client, const struct acp_outcome *ou
 
 static void log_in(struct conversation *c)
 {
-    struct acp_client *client = acp_agent_process_client(c->process);
+    conversation_set_state(c, CONVERSATION_LOGGING_IN);
+    struct acp_client *client = conversation_client(c);
     int err = acp_client_authenticate(client, c->options.auth_method, on_logged_in, c);
     if (err)
         fail_for_us(c, err);
@@ -310,7 +305,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
 {
     struct conversation *c = user;
     (void) client;
-    if (c->state != CONVERSATION_STARTING)
+    if (c->state != CONVERSATION_INITIALIZING)
         return;
     const struct acp_initialize_response *agent = outcome->value;
     if (outcome->err)
@@ -338,48 +333,42 @@ static uint64_t start_time(const struct conversation *c)
 static void on_too_slow(uv_timer_t *timer)
 {
     struct conversation *c = timer->data;
+    bool initializing =
+        c->state == CONVERSATION_INITIALIZING || c->state == CONVERSATION_LOGGING_IN;
     uint64_t ms = start_time(c);
-    if (c->prompts)
-        c->prompts->timed_out = ms == c->prompts->options.timeout_ms;
+    if (c->prompts && ms == c->prompts->options.timeout_ms)
+        c->prompts->cancelled = CANCELLED_BY_TIMEOUT;
     conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s %s within %g seconds",
                       (int) c->options.agent.len, c->options.agent.ptr,
-                      c->state == CONVERSATION_STARTING ? "has not answered initialize"
-                                                        : "has not opened a session",
+                      initializing ? "has not answered initialize" : "has not opened a session",
                       (double) ms / 1000);
 }
 
-void conversation_start_agent(struct conversation *c)
+void conversation_connect(struct conversation *c)
 {
     const struct conversation_options *options = &c->options;
-    struct acp_failure failure = {0};
-    struct acp_agent_process_options process = {
-        .process = {.argv = options->argv, .env = options->env},
-        .client = {.name = acp_str_from("acp"),
-                   .title = acp_str_from("acp"),
-                   .version = acp_str_from(ACP_VERSION),
-                   .versions = options->versions,
-                   .read_files = !options->no_files,
-                   .write_files = !options->no_files,
-                   .terminals = !options->no_terminals},
-        .handler = conversation_client_handler,
-        .user = c,
-        .errors = on_errors,
-        .exited = on_exited,
+    const struct acp_client_options client = {
+        .name = acp_str_from("acp"),
+        .title = acp_str_from("acp"),
+        .version = acp_str_from(ACP_VERSION),
+        .versions = options->versions,
+        .read_files = !options->no_files,
+        .write_files = !options->no_files,
+        .terminals = !options->no_terminals,
     };
-    char *cwd = conversation_copy(options->place.cwd);
-    process.process.cwd = options->start_cwd ? options->start_cwd : cwd;
-    int err =
-        cwd ? acp_agent_process_start(c->loop, &process, &c->process, &failure) : ACP_ERR_NOMEM;
-    free(cwd);
+    struct acp_failure failure = {0};
+    int err = options->endpoint->connect(options->endpoint, c->loop, &client, &c->connection_user,
+                                         &c->connection, &failure);
     if (err) {
         conversation_fail(c, ERROR_SOURCE_USER, 0, "%s",
                           *failure.message ? failure.message : acp_err_text(err));
         return;
     }
-    c->state = CONVERSATION_STARTING;
-    conversation_regulate(c);
-    (void) uv_timer_start(c->patience, on_too_slow, start_time(c), 0);
-    err = acp_client_initialize(acp_agent_process_client(c->process), on_ready, c);
+    conversation_set_state(c, CONVERSATION_INITIALIZING);
+    if (c->paused)
+        c->connection->class->pause(c->connection, true);
+    (void) uv_timer_start(c->deadline, on_too_slow, start_time(c), 0);
+    err = acp_client_initialize(conversation_client(c), on_ready, c);
     if (err)
         conversation_fail(c, ERROR_SOURCE_ACP, 0, "%s", acp_err_text(err));
 }

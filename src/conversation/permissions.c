@@ -30,8 +30,8 @@ static void write_surroundings(struct acp_json_writer *w, const struct acp_actio
     acp_json_end_object(w);
 }
 
-static void record_verdict(struct conversation *c, const struct acp_action *action, bool allow,
-                           struct acp_str option, struct acp_str by)
+void conversation_log_verdict(struct conversation *c, const struct acp_action *action, bool allow,
+                              struct acp_str option, struct acp_str by)
 {
     struct acp_buf body;
     struct acp_json_writer w;
@@ -63,253 +63,13 @@ static void record_verdict(struct conversation *c, const struct acp_action *acti
     acp_json_write_str(&w, by);
     acp_json_end_object(&w);
     if (!w.err)
-        conversation_record(c, EVENT_PERMISSION, conversation_request(c),
-                            acp_raw_n(body.data + body.start, body.len));
+        conversation_add_event(c, EVENT_PERMISSION, conversation_turn(c),
+                               acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
     if (c->prompts && allow)
         c->prompts->approved = true;
     else if (c->prompts)
         c->prompts->denied = true;
-}
-
-/* ---- Questions for the person ---------------------------------------------------------------- */
-
-static struct open_question *find_pending(const struct conversation *c, uint64_t number)
-{
-    struct open_question *pending = c->open_questions;
-    while (pending && pending->number != number)
-        pending = pending->next;
-    return pending;
-}
-
-static void drop_pending(struct conversation *c, struct open_question *pending)
-{
-    struct open_question **at = &c->open_questions;
-    while (*at != pending)
-        at = &(*at)->next;
-    *at = pending->next;
-    c->question_count--;
-    c->question_bytes -= pending->bytes;
-    acp_arena_finish(&pending->arena);
-    free(pending);
-}
-
-void conversation_drop_questions(struct conversation *c)
-{
-    while (c->open_questions) {
-        struct open_question *pending = c->open_questions;
-        uint64_t number = pending->number;
-        bool asked = pending->asked;
-        if (pending->pending)
-            acp_workspace_decide(pending->pending, false);
-        drop_pending(c, pending);
-        if (asked && c->handler.question_gone)
-            c->handler.question_gone(c, number, c->user);
-    }
-}
-
-static bool copy_options(struct open_question *pending, struct acp_permission_option_list options)
-{
-    struct acp_permission_option *copies =
-        acp_arena_alloc(&pending->arena, (options.count + 1) * sizeof(*copies));
-    if (!copies)
-        return false;
-    for (size_t i = 0; i < options.count; i++) {
-        acp_permission_option_init(
-            &copies[i], acp_arena_copy(&pending->arena, options.items[i].option_id),
-            acp_arena_copy(&pending->arena, options.items[i].name), options.items[i].kind.is);
-        copies[i].kind.text = acp_arena_copy(&pending->arena, options.items[i].kind.text);
-    }
-    pending->options = (struct acp_permission_option_list){copies, options.count};
-    return true;
-}
-
-static size_t question_bytes(const struct permission_question *question)
-{
-    struct acp_permission_option_list options = question->options;
-    size_t bytes = conversation_action_bytes(question->action) + question->title.len +
-                   question->description.len + question->changes.len +
-                   options.count * sizeof(struct acp_permission_option);
-    for (size_t i = 0; i < options.count; i++)
-        bytes += options.items[i].option_id.len + options.items[i].name.len;
-    return bytes;
-}
-
-/*
- * Whether one more question may wait for the person.  They are copied whole, and an agent can send
- * any number of them, of any size, while the person reads the first.
- */
-static bool may_wait(struct conversation *c, const struct permission_question *question)
-{
-    size_t bytes = question_bytes(question);
-    if (c->question_count < CONVERSATION_MAX_QUESTIONS &&
-        bytes <= CONVERSATION_MAX_QUESTION_BYTES - c->question_bytes)
-        return true;
-    if (c->prompts)
-        c->prompts->denied = true;
-    conversation_notice_limit(
-        c, CONVERSATION_LIMIT_QUESTIONS,
-        "%.*s asked for more permissions at once than may wait for an answer (%d, "
-        "with %d MiB of text); the others are refused",
-        (int) c->options.agent.len, c->options.agent.ptr, CONVERSATION_MAX_QUESTIONS,
-        CONVERSATION_MAX_QUESTION_BYTES >> 20);
-    return false;
-}
-
-static const char too_many[] =
-    "too many permission requests are open; wait for the answers to some of them";
-
-/* What "always" covers, for the person; absent when it is not remembered. */
-static struct acp_str describe_always(const struct conversation *c, const struct acp_action *action,
-                                      struct acp_arena *arena)
-{
-    struct acp_buf text;
-    struct acp_str always = {0};
-    acp_buf_init(&text, (size_t) QUESTION_MAX_BYTES);
-    if (c->options.ledger && question_scope(action, c->options.ledger_path, &text) == 0)
-        always = acp_arena_copy(arena, acp_buf_view(&text));
-    acp_buf_finish(&text);
-    return always;
-}
-
-static struct open_question *copy_question(const struct conversation *c,
-                                           const struct permission_question *question)
-{
-    struct open_question *pending = calloc(1, sizeof(*pending));
-    if (!pending)
-        return NULL;
-    acp_arena_init(&pending->arena, 0);
-    pending->always = describe_always(c, question->action, &pending->arena);
-    struct acp_permission_option_list options = question->options;
-    if (!options.items)
-        options = question_own_options(pending->always.len > 0);
-    if (!conversation_copy_action(&pending->arena, question->action, &pending->action) ||
-        !copy_options(pending, options)) {
-        acp_arena_finish(&pending->arena);
-        free(pending);
-        return NULL;
-    }
-    pending->title = acp_arena_copy(&pending->arena, question->title);
-    pending->description = acp_arena_copy(&pending->arena, question->description);
-    pending->changes = acp_arena_copy(&pending->arena, question->changes);
-    return pending;
-}
-
-/*
- * Asks the person; returns why that is not possible, or NULL.  A question without options of the
- * agent's gets our own.  The question's changes are those given here.
- */
-static const char *ask(struct conversation *c, acp_call call, struct acp_pending_action *waiting,
-                       const struct permission_question *question,
-                       const struct edit_changes *changes)
-{
-    enum { MOST = 80 };
-    const char *complaint = *changes->complaint ? changes->complaint : question_complaint(question);
-    if (complaint) {
-        struct acp_str title = question->title;
-        if (!title.len)
-            title = acp_str_from(acp_kind_name(question->action->kind));
-        conversation_notice(
-            c,
-            "refused '%.*s%s' without asking, because %s; what cannot be shown whole "
-            "cannot be approved, except by a rule",
-            (int) (title.len < MOST ? title.len : MOST), title.ptr, title.len > MOST ? "..." : "",
-            complaint);
-        return complaint;
-    }
-    struct open_question *pending = copy_question(c, question);
-    if (!pending)
-        return "memory ran out";
-    pending->number = ++c->questions;
-    pending->call = call;
-    pending->pending = waiting;
-    pending->bytes = question_bytes(question);
-    pending->next = c->open_questions;
-    c->open_questions = pending;
-    c->question_count++;
-    c->question_bytes += pending->bytes;
-    conversation_show_question(c, pending->number);
-    return NULL;
-}
-
-void conversation_ask_person(struct conversation *c, uint64_t number)
-{
-    struct open_question *pending = find_pending(c, number);
-    if (!pending)
-        return;
-    struct permission_question question = {
-        .number = number,
-        .title = pending->title,
-        .description = pending->description,
-        .changes = pending->changes,
-        .action = &pending->action,
-        .options = pending->options,
-        .always = pending->always,
-    };
-    pending->asked = true;
-    c->handler.question(c, &question, c->user);
-}
-
-/* "Always" is remembered by us as well: the agent may forget, and another may ask the same. */
-static void remember(struct conversation *c, const struct acp_action *action,
-                     enum acp_permission_option_kind_is kind)
-{
-    struct acp_grant how = {
-        .allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS,
-        .scope = ACP_GRANT_PROJECT,
-        .who = acp_str_from("user"),
-        .granted = (int64_t) time(NULL),
-    };
-    struct acp_failure failure = {0};
-    bool always = how.allow || kind == ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
-    if (!always || !c->options.ledger)
-        return;
-    if (acp_ledger_remember(c->options.ledger, action, &how, &failure))
-        return; /* nothing to know it by again: the answer holds once */
-    if (c->options.ledger_path &&
-        acp_ledger_save_file(c->options.ledger, c->options.ledger_path, NULL, NULL, &failure) < 0)
-        conversation_notice(c, "the answer is not remembered: %s", failure.message);
-}
-
-static const struct acp_permission_option *find_offered(const struct open_question *pending,
-                                                        struct acp_str id)
-{
-    for (size_t i = 0; i < pending->options.count; i++)
-        if (acp_str_eq(pending->options.items[i].option_id, id))
-            return &pending->options.items[i];
-    return NULL;
-}
-
-static bool is_listed(enum acp_permission_option_kind_is kind)
-{
-    return kind >= ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE &&
-           kind <= ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
-}
-
-bool conversation_answer(struct conversation *c, uint64_t number, struct acp_str option)
-{
-    struct open_question *pending = find_pending(c, number);
-    if (!pending)
-        return false;
-    struct acp_client *client = acp_agent_process_client(c->process);
-    const struct acp_permission_option *chosen = find_offered(pending, option);
-    enum acp_permission_option_kind_is kind =
-        chosen ? chosen->kind.is : ACP_PERMISSION_OPTION_KIND_ABSENT;
-    bool allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
-                 kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS;
-    record_verdict(c, &pending->action, allow, option, acp_str_from("the user"));
-    remember(c, &pending->action, kind);
-    if (pending->pending) {
-        acp_workspace_decide(pending->pending, allow);
-    } else if (is_listed(kind)) {
-        (void) acp_client_select_permission(client, pending->call, option);
-        if (allow)
-            conversation_note_permitted(c, &pending->action);
-    } else {
-        (void) acp_client_cancel_permission(client, pending->call);
-    }
-    drop_pending(c, pending);
-    return true;
 }
 
 /* ---- Permission requests --------------------------------------------------------------------- */
@@ -320,19 +80,13 @@ const struct acp_policy *conversation_policy(const struct conversation *c)
     return prompt && prompt->options.policy ? prompt->options.policy : c->options.policy;
 }
 
-bool conversation_has_person(const struct conversation *c)
-{
-    /* Who gave no prompt does not wait for questions about one. */
-    return c->handler.question && c->prompts && !c->prompts->options.nobody;
-}
-
 /* why says who decided, where it was not the policy. */
 static void answer_permission(struct conversation *c, acp_call call,
                               const struct acp_action *action,
                               struct acp_permission_option_list options,
                               const struct acp_decision *decision, const char *why)
 {
-    struct acp_client *client = acp_agent_process_client(c->process);
+    struct acp_client *client = conversation_client(c);
     struct acp_request_permission_outcome outcome;
     struct acp_buf by;
     struct acp_str option = {0};
@@ -349,7 +103,8 @@ static void answer_permission(struct conversation *c, acp_call call,
     }
     if (c->prompts && decision->by == ACP_DECIDED_BY_NOBODY)
         c->prompts->unasked = true;
-    record_verdict(c, action, decision->verdict == ACP_VERDICT_ALLOW, option, acp_buf_view(&by));
+    conversation_log_verdict(c, action, decision->verdict == ACP_VERDICT_ALLOW, option,
+                             acp_buf_view(&by));
     if (decision->verdict == ACP_VERDICT_ALLOW)
         conversation_note_permitted(c, action);
     acp_buf_finish(&by);
@@ -401,13 +156,13 @@ static void ask_permission(struct conversation *c, acp_call call, const struct a
                                         .options = question->options};
     if (!asked.options.items)
         asked.options.items = &none;
-    if (!may_wait(c, &asked)) {
-        (void) acp_client_respond_error(acp_agent_process_client(c->process), call,
-                                        ACP_ERROR_CODE_INTERNAL_ERROR, acp_str_from(too_many),
+    if (!conversation_may_ask(c, &asked)) {
+        (void) acp_client_respond_error(conversation_client(c), call, ACP_ERROR_CODE_INTERNAL_ERROR,
+                                        acp_str_from(conversation_too_many_questions),
                                         acp_raw_from(NULL));
         return;
     }
-    const char *why = ask(c, call, NULL, &asked, changes);
+    const char *why = conversation_ask(c, call, NULL, &asked, changes);
     if (why)
         answer_permission(c, call, action, question->options, &decision, why);
 }
@@ -443,26 +198,10 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     acp_arena_finish(&arena);
 }
 
-/* What asked no longer waits: an action of the workspace, or, where that is NULL, a call. */
-static void withdraw_question(struct conversation *c, const struct acp_pending_action *pending,
-                              acp_call call)
-{
-    for (struct open_question *p = c->open_questions; p; p = p->next) {
-        if (p->pending != pending || p->call != call)
-            continue;
-        uint64_t number = p->number;
-        bool asked = p->asked;
-        drop_pending(c, p);
-        if (asked && c->handler.question_gone)
-            c->handler.question_gone(c, number, c->user);
-        return;
-    }
-}
-
 static void on_permission_gone(struct acp_client_session *session, acp_call call, void *user)
 {
     (void) session;
-    withdraw_question(user, NULL, call);
+    conversation_withdraw_question(user, NULL, call);
 }
 
 /* ---- The workspace --------------------------------------------------------------------------- */
@@ -473,7 +212,7 @@ static void refuse_unasked(struct conversation *c, struct acp_pending_action *pe
 {
     char message[200];
     (void) snprintf(message, sizeof(message), "the user cannot be asked: %s", why);
-    record_verdict(c, action, false, (struct acp_str){0}, acp_str_from(message));
+    conversation_log_verdict(c, action, false, (struct acp_str){0}, acp_str_from(message));
     acp_workspace_refuse(pending, message);
 }
 
@@ -489,10 +228,10 @@ static void ask_for_workspace(struct conversation *c, struct acp_pending_action 
                                                action->title.len ? action->title : action->command,
                                            .changes = acp_buf_view(&changes.text),
                                            .action = action};
-    if (!may_wait(c, &question)) {
-        acp_workspace_refuse(pending, too_many);
+    if (!conversation_may_ask(c, &question)) {
+        acp_workspace_refuse(pending, conversation_too_many_questions);
     } else {
-        const char *why = ask(c, 0, pending, &question, &changes);
+        const char *why = conversation_ask(c, 0, pending, &question, &changes);
         if (why)
             refuse_unasked(c, pending, action, why);
     }
@@ -523,7 +262,7 @@ static void on_ask_gone(struct acp_workspace *workspace, struct acp_pending_acti
                         void *user)
 {
     (void) workspace;
-    withdraw_question(user, pending, 0);
+    conversation_withdraw_question(user, pending, 0);
 }
 
 static void on_denied(struct acp_workspace *workspace, const struct acp_action *action,
@@ -533,7 +272,7 @@ static void on_denied(struct acp_workspace *workspace, const struct acp_action *
     (void) workspace;
     acp_buf_init(&why, 4096);
     (void) acp_decision_print(decision, &why);
-    record_verdict(user, action, false, (struct acp_str){0}, acp_buf_view(&why));
+    conversation_log_verdict(user, action, false, (struct acp_str){0}, acp_buf_view(&why));
     acp_buf_finish(&why);
 }
 
@@ -566,7 +305,7 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
 static void on_event(struct acp_client_session *session, const struct acp_event *event, void *user)
 {
     (void) session;
-    conversation_event(user, event);
+    conversation_agent_event(user, event);
 }
 
 static const char *trouble_words(enum acp_protocol_error what)

@@ -169,8 +169,8 @@ static void settle(struct conversation *c, const struct acp_outcome *outcome)
     struct wanted_setting *setting = c->settings;
     c->settings = setting->next;
     if (!outcome->err) {
-        conversation_record_texts(c, EVENT_SETTING, "name", acp_str_from(setting->name), "value",
-                                  acp_str_from(setting->value), (const char *) NULL);
+        conversation_add_texts(c, EVENT_SETTING, "name", acp_str_from(setting->name), "value",
+                               acp_str_from(setting->value), (const char *) NULL);
         note_made(c, setting);
     }
     if (setting->done)
@@ -220,7 +220,7 @@ static void on_model_set(struct acp_peer *peer, uint64_t request, const struct a
 
 static int set_old_model(struct conversation *c, struct acp_str model)
 {
-    struct acp_peer *peer = acp_client_peer(acp_agent_process_client(c->process));
+    struct acp_peer *peer = acp_client_peer(conversation_client(c));
     struct acp_request request = {
         .method = acp_str_from("session/set_model"), .reply = on_model_set, .user = c};
     struct acp_buf params;
@@ -281,7 +281,7 @@ bool conversation_apply_setting(struct conversation *c)
     if (!err)
         return true;
     struct acp_outcome outcome = {.err = err};
-    struct acp_str why = acp_client_error_text(acp_agent_process_client(c->process));
+    struct acp_str why = acp_client_error_text(conversation_client(c));
     if (err == ACP_ERR_UNKNOWN) {
         name_options(c, sentence, sizeof(sentence));
         outcome.why = acp_str_from(sentence);

@@ -195,7 +195,7 @@ static int find_file(const struct permitted_action *permitted, const struct acp_
 {
     const struct acp_action *allowed = &permitted->action;
     bool reads = action->kind == ACP_TOOL_KIND_READ;
-    unsigned char use = reads ? CONVERSATION_USED_TO_READ : CONVERSATION_USED_TO_CHANGE;
+    unsigned char use = reads ? USED_TO_READ : USED_TO_CHANGE;
     if (allowed->command.len || action->paths.count != 1)
         return -1;
     /* Who may change a file has to read it. */
@@ -222,18 +222,18 @@ bool conversation_use_permission(struct conversation *c, const struct acp_action
         int index = find_file(permitted, action);
         if (index < 0)
             continue;
-        permitted->used[index] |= action->kind == ACP_TOOL_KIND_READ ? CONVERSATION_USED_TO_READ
-                                                                     : CONVERSATION_USED_TO_CHANGE;
+        permitted->used[index] |=
+            action->kind == ACP_TOOL_KIND_READ ? USED_TO_READ : USED_TO_CHANGE;
         return true;
     }
     return false;
 }
 
-void conversation_forget_known(struct conversation *c)
+void conversation_forget_tools(struct conversation *c)
 {
     acp_map_finish(&c->tool_kinds);
     acp_map_init(&c->tool_kinds, uv_hrtime());
-    c->limits_told = 0;
+    c->limits_reported = 0;
     while (c->permitted)
         drop_permitted(c, &c->permitted);
 }

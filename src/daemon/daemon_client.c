@@ -10,6 +10,7 @@
 
 #include "acp/io.h"
 #include "acp/rpc.h"
+#include "json/members.h"
 
 struct daemon_client {
     struct daemon_client_handler handler;
@@ -26,25 +27,25 @@ struct pending_request {
     void *user;
 };
 
-/* ---- What the daemon says --------------------------------------------------------------------- */
+/* ---- What the daemon sends ------------------------------------------------------------------- */
 
 static void on_notification(struct acp_peer *peer, const struct acp_message *message, void *user)
 {
     struct daemon_client *client = user;
     struct acp_arena arena;
-    struct session_event record;
+    struct session_event event;
     struct acp_str session;
     (void) peer;
     acp_arena_init(&arena, 0);
     if (acp_str_is(message->method, "daemon/event")) {
-        if (event_read(message->params, &arena, &record, &session, NULL) == 0)
-            client->handler.record(client, &record, client->user);
+        if (event_read(message->params, &arena, &event, &session, NULL) == 0)
+            client->handler.event(client, &event, client->user);
     } else if (acp_str_is(message->method, "daemon/queued") && client->handler.queued) {
-        uint64_t request = 0;
+        uint64_t turn = 0;
         uint64_t ahead = 0;
-        (void) daemon_read_number(message->params, "request", &request);
-        (void) daemon_read_number(message->params, "ahead", &ahead);
-        client->handler.queued(client, request, ahead, client->user);
+        (void) acp_json_member_u64(message->params, "turn", &turn);
+        (void) acp_json_member_u64(message->params, "ahead", &ahead);
+        client->handler.queued(client, turn, ahead, client->user);
     }
     acp_arena_finish(&arena);
 }
@@ -159,6 +160,20 @@ int daemon_client_set(struct daemon_client *client, struct acp_str name, struct 
     acp_json_write_str(w, name);
     acp_json_write_key(w, acp_str_from("value"));
     acp_json_write_str(w, value);
+    acp_json_end_object(w);
+    return commit(client, pending);
+}
+
+int daemon_client_attach(struct daemon_client *client, uint64_t after, bool answer,
+                         daemon_reply_fn *done, void *user)
+{
+    struct pending_request *pending = new_pending(client, done, user);
+    struct acp_json_writer *w = begin(client, "daemon/attach", pending);
+    if (!w)
+        return ACP_ERR_CLOSED;
+    acp_json_begin_object(w);
+    acp_json_put_u64(w, "after", after);
+    acp_json_put_bool(w, "answer", answer);
     acp_json_end_object(w);
     return commit(client, pending);
 }

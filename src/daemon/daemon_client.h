@@ -12,22 +12,22 @@
 struct daemon_client;
 
 struct daemon_client_handler {
-    void (*record)(struct daemon_client *client, const struct session_event *record, void *user);
-    /* The prompt waits behind so many others. */
-    void (*queued)(struct daemon_client *client, uint64_t request, uint64_t ahead, void *user);
+    void (*event)(struct daemon_client *client, const struct session_event *event, void *user);
+    /* The prompt was queued behind that many others. */
+    void (*queued)(struct daemon_client *client, uint64_t turn, uint64_t ahead, void *user);
     /* Answered by daemon_client_answer(). */
     void (*question)(struct daemon_client *client, const struct permission_question *question,
                      void *user);
     void (*question_gone)(struct daemon_client *client, uint64_t number, void *user);
-    /* The owner has gone, whatever was asked of it. */
+    /* The daemon has gone, whatever was asked of it. */
     void (*gone)(struct daemon_client *client, void *user);
 };
 
-/* How a request to the owner ended: why is a sentence when err is not 0. */
+/* How a request ended: why is a sentence if err is not 0. */
 typedef void daemon_reply_fn(struct daemon_client *client, int err, struct acp_raw result,
                              struct acp_str why, void *user);
 
-/* ACP_ERR_CLOSED when nobody owns the session. */
+/* ACP_ERR_CLOSED if no daemon has the session. */
 int daemon_client_new(uv_loop_t *loop, const char *socket,
                       const struct daemon_client_handler *handler, void *user,
                       struct daemon_client **ret);
@@ -41,6 +41,10 @@ int daemon_client_set(struct daemon_client *client, struct acp_str name, struct 
 /* "daemon/cancel", "daemon/cancel_own", "daemon/status", "daemon/stop". */
 int daemon_client_request(struct daemon_client *client, const char *method, daemon_reply_fn *done,
                           void *user);
+
+/* Sends all events after that sequence number, old and new; with answer, questions too. */
+int daemon_client_attach(struct daemon_client *client, uint64_t after, bool answer,
+                         daemon_reply_fn *done, void *user);
 
 void daemon_client_answer(struct daemon_client *client, uint64_t number, struct acp_str option);
 

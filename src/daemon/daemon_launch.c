@@ -1,7 +1,4 @@
-/*
- * daemon_launch.c - how an daemon comes into being: a socket, and a process that has left the
- * terminal of its parent.
- */
+/* daemon_launch.c - starts a daemon: a socket, and a process that has left its terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/daemon_run.h"
+#include "daemon/daemon_internal.h"
 #include "store/log.h"
 
 static int fail(struct acp_failure *failure, const char *what, const char *path, int number)
@@ -24,9 +21,9 @@ static int fail(struct acp_failure *failure, const char *what, const char *path,
     return ACP_ERR_STATE;
 }
 
-/* ---- The listener -------------------------------------------------------------------------------- */
+/* ---- The listener ---------------------------------------------------------------------------- */
 
-/* Whoever owned it before is gone: that is known before this is called. */
+/* The caller knows that no other daemon has the path. */
 static int open_listener(const char *path, struct acp_failure *failure)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -80,7 +77,7 @@ static void become_daemon(const struct daemon_options *options, int launcher)
 int daemon_launch(const struct daemon_options *options, struct acp_failure *failure)
 {
     int ends[2];
-    const char *path = options->conversation.store_path;
+    const char *path = options->store_path;
     int64_t other = path ? store_owner(path, options->conversation.session) : 0;
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};
     if (other) {

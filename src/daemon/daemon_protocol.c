@@ -2,6 +2,7 @@
 #include "daemon/daemon_protocol.h"
 
 #include "acp/types.h"
+#include "json/members.h"
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -44,68 +45,11 @@ bool permit_find(struct acp_str name, enum permit *ret)
     return true;
 }
 
-/* ---- Members --------------------------------------------------------------------------------- */
-
-/* Places the reader before the value of that name; false when there is none. */
-static bool find_member(struct acp_json_reader *r, struct acp_raw object, const char *name,
-                        struct acp_arena *arena)
-{
-    struct acp_str key;
-    acp_json_reader_init(r, object, arena, 0);
-    if (!object.ptr || acp_json_enter_object(r))
-        return false;
-    while (acp_json_next_key(r, &key) > 0) {
-        if (acp_str_is(key, name))
-            return true;
-        if (acp_json_skip(r))
-            return false;
-    }
-    return false;
-}
-
-int daemon_read_text(struct acp_raw object, const char *name, struct acp_arena *arena,
-                     struct acp_str *ret)
-{
-    struct acp_json_reader r;
-    return find_member(&r, object, name, arena) ? acp_json_read_str(&r, ret) : 0;
-}
-
-int daemon_read_number(struct acp_raw object, const char *name, uint64_t *ret)
-{
-    struct acp_json_reader r;
-    return find_member(&r, object, name, NULL) ? acp_json_read_u64(&r, ret) : 0;
-}
-
-int daemon_read_flag(struct acp_raw object, const char *name, bool *ret)
-{
-    struct acp_json_reader r;
-    return find_member(&r, object, name, NULL) ? acp_json_read_bool(&r, ret) : 0;
-}
-
-static int read_raw(struct acp_raw object, const char *name, struct acp_raw *ret)
-{
-    struct acp_json_reader r;
-    return find_member(&r, object, name, NULL) ? acp_json_read_raw(&r, ret) : ACP_ERR_MISSING;
-}
-
+/* An absent text is not written. */
 static void write_text(struct acp_json_writer *w, const char *name, struct acp_str text)
 {
-    if (!text.ptr)
-        return;
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_str(w, text);
-}
-
-static void write_number(struct acp_json_writer *w, const char *name, uint64_t number)
-{
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_u64(w, number);
-}
-
-static void write_flag(struct acp_json_writer *w, const char *name, bool flag)
-{
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_bool(w, flag);
+    if (text.ptr)
+        acp_json_put_str(w, name, text);
 }
 
 /* ---- Prompts --------------------------------------------------------------------------------- */
@@ -115,10 +59,10 @@ void daemon_write_prompt(struct acp_json_writer *w, const struct prompt_request 
     acp_json_begin_object(w);
     acp_json_write_key(w, acp_str_from("body"));
     acp_json_write_raw(w, prompt->body);
-    write_number(w, "timeoutMs", prompt->timeout_ms);
+    acp_json_put_u64(w, "timeoutMs", prompt->timeout_ms);
     write_text(w, "approve", acp_str_from(permit_name(prompt->permit)));
-    write_flag(w, "ask", prompt->ask);
-    write_flag(w, "wait", prompt->wait);
+    acp_json_put_bool(w, "ask", prompt->ask);
+    acp_json_put_bool(w, "wait", prompt->wait);
     acp_json_end_object(w);
 }
 
@@ -126,58 +70,60 @@ int daemon_read_prompt(struct acp_raw params, struct acp_arena *arena, struct pr
 {
     struct prompt_request prompt = {.wait = true};
     struct acp_str permit = {0};
-    int err = read_raw(params, "body", &prompt.body);
+    int err = acp_json_member_raw(params, "body", &prompt.body);
+    if (!err && !prompt.body.ptr)
+        err = ACP_ERR_MISSING;
     if (!err)
-        err = daemon_read_number(params, "timeoutMs", &prompt.timeout_ms);
+        err = acp_json_member_u64(params, "timeoutMs", &prompt.timeout_ms);
     if (!err)
-        err = daemon_read_text(params, "approve", arena, &permit);
+        err = acp_json_member_str(params, "approve", arena, &permit);
     if (!err && !permit_find(permit, &prompt.permit))
         err = ACP_ERR_VARIANT;
     if (!err)
-        err = daemon_read_flag(params, "ask", &prompt.ask);
+        err = acp_json_member_bool(params, "ask", &prompt.ask);
     if (!err)
-        err = daemon_read_flag(params, "wait", &prompt.wait);
+        err = acp_json_member_bool(params, "wait", &prompt.wait);
     if (!err)
         *ret = prompt;
     return err;
 }
 
-void daemon_write_end(struct acp_json_writer *w, uint64_t request, const struct prompt_end *end)
+void daemon_write_end(struct acp_json_writer *w, uint64_t turn, const struct prompt_end *end)
 {
     acp_json_begin_object(w);
-    write_number(w, "request", request);
+    acp_json_put_u64(w, "turn", turn);
     write_text(w, "kind", acp_str_from(end_names[end->kind]));
     write_text(w, "stop", end->stop);
     write_text(w, "message", end->message);
-    write_flag(w, "denied", end->denied);
-    write_flag(w, "unasked", end->unasked);
-    write_flag(w, "cancelled", end->cancelled);
+    acp_json_put_bool(w, "denied", end->denied);
+    acp_json_put_bool(w, "unasked", end->unasked);
+    acp_json_put_bool(w, "cancelled", end->cancelled);
     acp_json_end_object(w);
 }
 
-int daemon_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_request,
+int daemon_read_end(struct acp_raw result, struct acp_arena *arena, uint64_t *ret_turn,
                     struct prompt_end *ret)
 {
     struct prompt_end end = {0};
     struct acp_str name = {0};
     int kind;
-    int err = daemon_read_number(result, "request", ret_request);
+    int err = acp_json_member_u64(result, "turn", ret_turn);
     if (!err)
-        err = daemon_read_text(result, "kind", arena, &name);
+        err = acp_json_member_str(result, "kind", arena, &name);
     if (!err && !find_name(end_names, PROMPT_TIMED_OUT + 1, name, &kind))
         err = ACP_ERR_VARIANT;
     if (!err)
         end.kind = (enum prompt_end_kind) kind;
     if (!err)
-        err = daemon_read_text(result, "stop", arena, &end.stop);
+        err = acp_json_member_str(result, "stop", arena, &end.stop);
     if (!err)
-        err = daemon_read_text(result, "message", arena, &end.message);
+        err = acp_json_member_str(result, "message", arena, &end.message);
     if (!err)
-        err = daemon_read_flag(result, "denied", &end.denied);
+        err = acp_json_member_bool(result, "denied", &end.denied);
     if (!err)
-        err = daemon_read_flag(result, "unasked", &end.unasked);
+        err = acp_json_member_bool(result, "unasked", &end.unasked);
     if (!err)
-        err = daemon_read_flag(result, "cancelled", &end.cancelled);
+        err = acp_json_member_bool(result, "cancelled", &end.cancelled);
     if (!err)
         *ret = end;
     return err;
@@ -209,8 +155,8 @@ static void write_edits(struct acp_json_writer *w, struct acp_action_edit_list e
             digest[k] = digits[edits.items[i].digest[k / 2] >> (k % 2 ? 0 : 4) & 15];
         acp_json_begin_object(w);
         write_text(w, "path", edits.items[i].path);
-        write_flag(w, "known", edits.items[i].known);
-        write_number(w, "size", edits.items[i].size);
+        acp_json_put_bool(w, "known", edits.items[i].known);
+        acp_json_put_u64(w, "size", edits.items[i].size);
         write_text(w, "digest", acp_str_n(digest, sizeof(digest)));
         acp_json_end_object(w);
     }
@@ -245,21 +191,21 @@ void daemon_write_question(struct acp_json_writer *w, const struct permission_qu
 /* Reads one item of a list; it has room for it at ret. */
 typedef int read_item_fn(struct acp_raw raw, struct acp_arena *arena, void *ret);
 
-struct wire_list {
+struct read_list_result {
     void *items;
     size_t count;
 };
 
 /* A list by its name; one that is absent is empty. */
 static int read_list(struct acp_raw params, const char *name, struct acp_arena *arena,
-                     read_item_fn *read, size_t item_size, struct wire_list *ret)
+                     read_item_fn *read, size_t item_size, struct read_list_result *ret)
 {
     struct acp_json_reader r;
     struct acp_raw raw;
     char *items = NULL;
     size_t count = 0;
-    *ret = (struct wire_list){NULL, 0};
-    if (!find_member(&r, params, name, arena))
+    *ret = (struct read_list_result){NULL, 0};
+    if (!acp_json_find_member(params, name, arena, &r))
         return 0;
     int more = acp_json_enter_array(&r);
     while (!more && (more = acp_json_next_item(&r)) > 0) {
@@ -273,7 +219,7 @@ static int read_list(struct acp_raw params, const char *name, struct acp_arena *
         count++;
     }
     if (!more)
-        *ret = (struct wire_list){items, count};
+        *ret = (struct read_list_result){items, count};
     return more;
 }
 
@@ -293,8 +239,8 @@ static int read_variable(struct acp_raw raw, struct acp_arena *arena, void *ret)
 {
     struct acp_str_entry *entry = ret;
     *entry = (struct acp_str_entry){acp_str_from(""), acp_str_from("")};
-    int err = daemon_read_text(raw, "name", arena, &entry->key);
-    return err ? err : daemon_read_text(raw, "value", arena, &entry->value);
+    int err = acp_json_member_str(raw, "name", arena, &entry->key);
+    return err ? err : acp_json_member_str(raw, "value", arena, &entry->value);
 }
 
 static int hex_value(char c)
@@ -321,13 +267,13 @@ static int read_edit(struct acp_raw raw, struct acp_arena *arena, void *ret)
     struct acp_action_edit *edit = ret;
     struct acp_str digest = {0};
     *edit = (struct acp_action_edit){.path = acp_str_from("")};
-    int err = daemon_read_text(raw, "path", arena, &edit->path);
+    int err = acp_json_member_str(raw, "path", arena, &edit->path);
     if (!err)
-        err = daemon_read_flag(raw, "known", &edit->known);
+        err = acp_json_member_bool(raw, "known", &edit->known);
     if (!err)
-        err = daemon_read_number(raw, "size", &edit->size);
+        err = acp_json_member_u64(raw, "size", &edit->size);
     if (!err)
-        err = daemon_read_text(raw, "digest", arena, &digest);
+        err = acp_json_member_str(raw, "digest", arena, &digest);
     return err ? err : read_digest(digest, edit->digest);
 }
 
@@ -335,10 +281,10 @@ static int read_edit(struct acp_raw raw, struct acp_arena *arena, void *ret)
 static int read_lists(struct acp_raw params, struct acp_arena *arena, struct acp_action *action,
                       struct acp_permission_option_list *ret_options)
 {
-    struct wire_list paths;
-    struct wire_list env;
-    struct wire_list edits;
-    struct wire_list options;
+    struct read_list_result paths;
+    struct read_list_result env;
+    struct read_list_result edits;
+    struct read_list_result options;
     int err = read_list(params, "paths", arena, read_path, sizeof(struct acp_str), &paths);
     if (!err)
         err = read_list(params, "env", arena, read_variable, sizeof(struct acp_str_entry), &env);
@@ -365,19 +311,19 @@ int daemon_read_question(struct acp_raw params, struct acp_arena *arena,
     if (!action)
         return ACP_ERR_NOMEM;
     *action = (struct acp_action){0};
-    int err = daemon_read_text(params, "title", arena, &question.title);
+    int err = acp_json_member_str(params, "title", arena, &question.title);
     if (!err)
-        err = daemon_read_text(params, "description", arena, &question.description);
+        err = acp_json_member_str(params, "description", arena, &question.description);
     if (!err)
-        err = daemon_read_text(params, "changes", arena, &question.changes);
+        err = acp_json_member_str(params, "changes", arena, &question.changes);
     if (!err)
-        err = daemon_read_text(params, "kind", arena, &kind);
+        err = acp_json_member_str(params, "kind", arena, &kind);
     if (!err)
-        err = daemon_read_text(params, "command", arena, &action->command);
+        err = acp_json_member_str(params, "command", arena, &action->command);
     if (!err)
-        err = daemon_read_text(params, "cwd", arena, &action->command_cwd);
+        err = acp_json_member_str(params, "cwd", arena, &action->command_cwd);
     if (!err)
-        err = daemon_read_text(params, "always", arena, &question.always);
+        err = acp_json_member_str(params, "always", arena, &question.always);
     if (!err)
         err = read_lists(params, arena, action, &question.options);
     (void) acp_kind_find(kind, &action->kind);
@@ -392,11 +338,12 @@ int daemon_read_question(struct acp_raw params, struct acp_arena *arena,
 void daemon_write_status(struct acp_json_writer *w, const struct daemon_status *status)
 {
     acp_json_begin_object(w);
-    write_number(w, "pid", status->pid);
-    write_number(w, "agentPid", status->agent_pid);
-    write_number(w, "request", status->request);
-    write_number(w, "waiting", status->waiting);
-    write_number(w, "idleMs", status->idle_ms);
+    acp_json_put_u64(w, "pid", status->pid);
+    acp_json_put_u64(w, "agentPid", status->agent_pid);
+    acp_json_put_u64(w, "turn", status->turn);
+    acp_json_put_u64(w, "queued", status->queued);
+    acp_json_put_u64(w, "idleMs", status->idle_ms);
+    write_text(w, "state", status->state);
     write_text(w, "agentSession", status->agent_session);
     acp_json_end_object(w);
 }
@@ -404,17 +351,19 @@ void daemon_write_status(struct acp_json_writer *w, const struct daemon_status *
 int daemon_read_status(struct acp_raw result, struct acp_arena *arena, struct daemon_status *ret)
 {
     struct daemon_status status = {0};
-    int err = daemon_read_number(result, "pid", &status.pid);
+    int err = acp_json_member_u64(result, "pid", &status.pid);
     if (!err)
-        err = daemon_read_number(result, "agentPid", &status.agent_pid);
+        err = acp_json_member_u64(result, "agentPid", &status.agent_pid);
     if (!err)
-        err = daemon_read_number(result, "request", &status.request);
+        err = acp_json_member_u64(result, "turn", &status.turn);
     if (!err)
-        err = daemon_read_number(result, "waiting", &status.waiting);
+        err = acp_json_member_u64(result, "queued", &status.queued);
     if (!err)
-        err = daemon_read_number(result, "idleMs", &status.idle_ms);
+        err = acp_json_member_u64(result, "idleMs", &status.idle_ms);
     if (!err)
-        err = daemon_read_text(result, "agentSession", arena, &status.agent_session);
+        err = acp_json_member_str(result, "state", arena, &status.state);
+    if (!err)
+        err = acp_json_member_str(result, "agentSession", arena, &status.agent_session);
     if (!err)
         *ret = status;
     return err;

@@ -249,4 +249,142 @@ def edit_agent_touches_nothing_else(folder):
     assert content(folder) == "one two\ntwo\n"
 
 
+# ---- report-client ----
+
+
+def report(folder, *words, agent=None):
+    agent = agent or [program("edit-agent")]
+    return run(program("report-client"), *words, *agent, cwd=folder,
+               env={**os.environ, "HOME": folder})
+
+
+@case
+def report_client_lets_the_policy_answer(folder):
+    for mode, said, state, why, text in (
+            ("safe", "Nothing was written.", "failed", "denied because nobody is there to be asked",
+             "one two\ntwo\n"),
+            ("read-only", "Nothing was written.", "failed", "denied by the mode", "one two\ntwo\n"),
+            ("sandbox", "Done.", "completed", "allowed by the mode", "one three\nthree\n")):
+        make_file(folder)
+        status, out, err = report(folder, "-p", mode, f"{folder}/file\ntwo\nthree")
+        assert (status, err) == (0, ""), (mode, status, err)
+        assert out.startswith(f"{said}\n[end_turn]\n\nTool calls:\n  edit "), (mode, out)
+        assert f"Decisions:\n  edit     {folder}/file ({why})\n" in out, (mode, out)
+        assert f"({state})\ndiff --git " in out and "+one three\n" in out, (mode, out)
+        assert content(folder) == text, (mode, content(folder))
+
+
+@case
+def report_client_guards_files_and_commands(folder):
+    rules = os.path.join(folder, "rules")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write('{"rules": [{"verdict": "deny", "path": "**/secret"},'
+                   ' {"verdict": "allow", "kinds": ["execute"], "command": "echo *"}]}')
+    with open(os.path.join(folder, "secret"), "w", encoding="utf-8") as file:
+        file.write("key")
+    make_file(folder)
+    for prompt, said, decision in (
+            (f"read {folder}/file", "one two\ntwo\n", ""),
+            (f"read {folder}/secret", "denied by rules[0]",
+             f"read     {folder}/secret (denied by rules[0])"),
+            ("read /etc/passwd", "denied because nobody is there to be asked",
+             "read     /etc/passwd (denied because nobody is there to be asked)"),
+            ("run echo hello", "hello\n", ""),
+            ("run touch made", "denied because nobody is there to be asked",
+             "execute  touch made (denied because nobody is there to be asked)")):
+        decisions = f"\nDecisions:\n  {decision}\n" if decision else ""
+        result = report(folder, "-r", rules, prompt, agent=SCRIPTED)
+        assert result == (0, f"{said}\n[end_turn]\n{decisions}", ""), (prompt, result)
+    assert not os.path.exists(os.path.join(folder, "made"))
+
+
+@case
+def report_client_shows_no_control_characters(folder):
+    status, out, _ = report(folder, "echo a\x1b[2Jb", agent=SCRIPTED)
+    assert (status, out) == (0, "a?[2Jb\n[end_turn]\n"), out
+
+
+@case
+def report_client_says_what_went_wrong(folder):
+    rules = os.path.join(folder, "rules")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write('{"rules": [{"verdict": "maybe"}]}')
+    for words, status, why in (((), 2, "usage: "), (("-p", "none", "hello"), 2, "usage: "),
+                               (("-r", rules, "hello"), 2, "rules[0].verdict"),
+                               (("error",), 1, "the turn failed: no model"),
+                               (("die",), 1, "exited with code 7")):
+        done = report(folder, *words, agent=SCRIPTED if words else [" "])
+        assert done[0] == status and why in done[2], (words, done)
+    done = report(folder, "hello", agent=[os.path.join(folder, "none")])
+    assert done[0] == 1 and "No such file" in done[2], done
+
+
+# ---- steps-agent ----
+
+
+def updates(seen, kind):
+    return [m["params"]["update"] for m in seen if m.get("method") == "session/update"
+            and m["params"]["update"]["sessionUpdate"] == kind]
+
+
+@case
+def steps_agent_runs_commands_in_both_versions(folder):
+    for version, plan in ((1, "plan"), (2, "plan_update")):
+        with Peer(program("steps-agent")) as peer:
+            session = peer.open_session(version, folder)
+            peer.prompt(session, "echo first > made\ncat made")
+            seen = peer.until(lambda m: "idle" in str(m) or "stopReason" in str(m))
+            plans = [str(update) for update in updates(seen, plan)]
+            assert [text.count("completed") for text in plans] == [0, 1, 2], (version, plans)
+            assert "first" in str(seen) and "Done." in str(seen), (version, seen)
+            with open(os.path.join(folder, "made"), encoding="utf-8") as file:
+                assert file.read() == "first\n"
+            assert peer.finish()[0] == 0
+
+
+@case
+def steps_agent_stops_at_what_fails(folder):
+    result = poll_client("-m", "true\nexit 4\ntouch made", "--", program("steps-agent"), cwd=folder)
+    assert result == (0, "exit status 4\n[end_turn]\n", ""), result
+    assert os.listdir(folder) == []
+
+
+@case
+def steps_agent_says_why_a_client_runs_no_command(folder):
+    with Peer(program("steps-agent")) as peer:
+        peer.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {"terminal": True}})
+        session = peer.new_session(folder)
+        peer.prompt(session, "make")
+        made = peer.until(lambda m: m.get("method") == "terminal/create")[-1]
+        assert made["params"]["command"] == "make", made
+        peer.send({"id": made["id"], "error": {"code": -32603, "message": "no terminals today"}})
+        seen = peer.until(lambda m: "stopReason" in str(m))
+        assert "no terminals today" in str(updates(seen, "agent_message_chunk")), seen
+
+
+@case
+def steps_agent_ends_the_command_of_a_cancelled_turn(folder):
+    os.mkfifo(f"{folder}/pid")
+    for version in (1, 2):
+        with Peer(program("steps-agent")) as peer:
+            session = peer.open_session(version, folder)
+            peer.prompt(session, "echo $$ > pid; exec sleep 1000")
+            with open(f"{folder}/pid", encoding="utf-8") as file:
+                pid = file.read().strip()
+            peer.send({"method": "session/cancel", "params": {"sessionId": session}})
+            seen = peer.until(lambda m: "idle" in str(m) or "stopReason" in str(m))
+            assert "cancelled" in str(seen[-1]), (version, seen)
+            assert not os.path.exists(f"/proc/{pid}"), (version, pid)
+            assert peer.finish()[0] == 0
+
+
+@case
+def steps_agent_ends_its_command_when_its_client_has_gone(folder):
+    with Peer(program("steps-agent")) as peer:
+        session = peer.open_session(2, folder)
+        peer.prompt(session, "echo ready; exec sleep 1000")
+        peer.until(lambda m: "terminal_output_chunk" in str(m))
+        assert peer.finish()[0] == 0
+
+
 main()

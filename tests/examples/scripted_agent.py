@@ -6,6 +6,8 @@ ask          asks for permission by request 1, and sends back the option that wa
 ask NAME     the same by a request whose id is that text
 ask null     the same by a request whose id is null
 withdraw     asks for permission by request 1, cancels that request, and sends back the outcome
+read PATH    reads a file through the client and sends back its text, or why it was not given
+run COMMAND  runs a command in a terminal of the client and sends back its output
 wait         ends the turn when the client cancels it, or its request, and sends back which
 die          exits with status 7 in the middle of the turn
 close        closes its output and lives on until its input ends
@@ -49,17 +51,39 @@ def ask(session, question):
             {"optionId": "no", "name": "No", "kind": "reject_once"}]}})
 
 
-def answer_to(question):
-    """Serves what comes in until the response to a question is there."""
+def response_to(question):
+    """Serves what comes in until the response to a request is there."""
     while True:
         message = receive()
         if "method" in message:
             serve(message)
         elif message["id"] == question:
-            if "error" in message:
-                return f"error {message['error']['code']}"
-            outcome = message["result"]["outcome"]
-            return outcome.get("optionId", outcome["outcome"])
+            return message
+
+
+def answer_to(question):
+    message = response_to(question)
+    if "error" in message:
+        return f"error {message['error']['code']}"
+    outcome = message["result"]["outcome"]
+    return outcome.get("optionId", outcome["outcome"])
+
+
+def call(session, method, params):
+    """The result of a request to the client; a dictionary with the message of its error."""
+    send({"id": method, "method": method, "params": {"sessionId": session, **params}})
+    message = response_to(method)
+    return message.get("result", {"error": message.get("error", {}).get("message")})
+
+
+def run(session, command):
+    made = call(session, "terminal/create", {"command": command})
+    if "error" in made:
+        return made["error"]
+    call(session, "terminal/wait_for_exit", made)
+    output = call(session, "terminal/output", made)["output"]
+    call(session, "terminal/release", made)
+    return output
 
 
 def prompt(request_id, session, text):
@@ -72,6 +96,11 @@ def prompt(request_id, session, text):
         if word == "withdraw":
             send({"method": "$/cancel_request", "params": {"requestId": question}})
         say(session, answer_to(question))
+    elif word == "read":
+        read = call(session, "fs/read_text_file", {"path": rest})
+        say(session, read.get("content", read.get("error")))
+    elif word == "run":
+        say(session, run(session, rest))
     elif word == "wait":
         waiting[session] = request_id
         say(session, "waiting")

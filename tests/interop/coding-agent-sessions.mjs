@@ -316,5 +316,38 @@ await kase(name("an idle session comes back when it is used"), async (keep) => {
   assert.match(client.text(first.sessionId), /0 messages/);
 });
 
+/** Runs SQL in the agent's database; gives the rows. */
+function sql(statement) {
+  const words =
+    "import json, sqlite3, sys; db = sqlite3.connect(sys.argv[1]); " +
+    "print(json.dumps(db.execute(sys.argv[2]).fetchall())); db.commit()";
+  const path = join(process.env.HOME, ".local/share/acp/agent.db");
+  const { stdout, stderr } = spawnSync("python3", ["-c", words, path, statement], { encoding: "utf8" });
+  assert.equal(stderr, "");
+  return JSON.parse(stdout);
+}
+
+await kase(name("events under the names of version 0.1 are read"), async (keep) => {
+  const { folder } = keep(repository());
+  const first = await open(keep, folder, "--no-titles");
+  await first.prompt("remember that tea is hot");
+  await first.prompt("/compact");
+  await first.prompt("remember that ice is cold");
+  await first.stop();
+  const kinds = () => new Set(sql("SELECT DISTINCT kind FROM events").map(([kind]) => kind));
+  const renamed = { message: "said", retained: "kept", history_reset: "forget" };
+  for (const [now, old] of Object.entries(renamed)) {
+    assert.ok(kinds().has(now), `${now} is written`);
+    assert.ok(!kinds().has(old), `${old} is not`);
+    sql(`UPDATE events SET kind = '${old}' WHERE kind = '${now}'`);
+  }
+  const again = await loaded(keep, first.sessionId, folder, version, "--no-titles");
+  assert.equal((await again.prompt("/context")).stopReason, "end_turn");
+  const count = Number(/(\d+) messages/.exec(again.text())[1]);
+  assert.ok(count > 2, `${count} messages`);
+  await again.prompt("what do you remember");
+  assert.match(again.text().split(" messages").at(-1), /ice is cold/);
+});
+
 clean();
 end();

@@ -62,6 +62,33 @@ static void an_agent_process_may_be_freed_when_its_client_closes(void **state)
     assert_false(started.exited);
 }
 
+/* ---- Logging in ----------------------------------------------------------------------------- */
+
+static void on_login(struct acp_login *login, int err, const struct acp_process_exit *how,
+                     struct acp_str sentence, void *user)
+{
+    (void) login, (void) err, (void) how, (void) sentence, (void) user;
+    fail();
+}
+
+static void a_login_needs_an_agent_and_a_method(void **state)
+{
+    const struct acp_process_options agent = {.argv = (const char *const[]){"true", NULL}};
+    const struct acp_auth_method method = {.is = ACP_AUTH_METHOD_TERMINAL};
+    const struct acp_login_options wrong[] = {
+        {.agent = NULL}, {.agent = &agent}, {.method = &method}};
+    struct acp_login *login = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        struct acp_failure failure = {0};
+        assert_int_equal(
+            acp_login_start(host_loop(state), &wrong[i], on_login, NULL, &login, &failure),
+            ACP_ERR_ARGUMENT);
+        assert_string_equal(failure.message,
+                            "cannot start a login: an argument that this function does not take");
+        assert_null(login);
+    }
+}
+
 /* ---- An agent on standard input and output -------------------------------------------------- */
 
 struct served {
@@ -135,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         host_test(an_exit_comes_after_the_close_of_the_client),
         host_test(an_agent_process_may_be_freed_when_its_client_closes),
+        host_test(a_login_needs_an_agent_and_a_method),
         host_test(an_agent_on_stdio_tells_that_its_client_has_gone),
         host_test(an_agent_on_stdio_may_be_freed_when_it_closes),
     };

@@ -214,6 +214,12 @@ static const struct {
     {"{'method':'m','params':{'sessionId\\u0000':'no'}}", NULL, NULL},
     {"[{'method':'m','params':{'sessionId':'no'}}]", NULL, NULL},
     {"{'method':'m','params':'sessionId'}", NULL, NULL},
+    /* As the updates of a session start. */
+    {"{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'a','key':1}}", "'a'", "1"},
+    {"{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'a','key':1},'params':{}}",
+     NULL, NULL},
+    {"{'jsonrpc':'2.0','method':'session/update','params':{'':'','x':{'sessionId':'no'}}}", NULL,
+     NULL},
     /* Of a request params are asked, of a response the result, whatever else is there. */
     {"{'method':'m','params':{'sessionId':'a'},'result':{'sessionId':'no'}}", "'a'", NULL},
     {"{'method':'m','result':{'sessionId':'no'},'params':{}}", NULL, NULL},
@@ -472,6 +478,98 @@ static void strings_may_end_anywhere_in_a_block(void **state)
             }
 }
 
+/*
+ * Messages of several shapes that start as most do or otherwise, with a filling that moves what
+ * follows it through a block.
+ */
+static const struct {
+    const char *head;
+    const char *tail;
+    const char *method;
+    const char *session;
+    const char *key;
+} shapes[] = {
+    {"{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'s','update':{'a':'",
+     "','b':{'c':{'d':'e'},'f':{}},'g':'h'},'k':'v'}}", "'session/update'", "'s'", "'v'"},
+    {"{'jsonrpc':'2.0','method':'session/update','params':{'",
+     "':'','sessionId':'s','k':{}},'id':1}", "'session/update'", "'s'", "{}"},
+    {"{'jsonrpc':'2.0','method':'session/updates','params':{'a':'", "','sessionId':'s'}}",
+     "'session/updates'", "'s'", NULL},
+    {"{'jsonrpc':'2.0','id':'", "','result':{'sessionId':'s','a':[{'b':'c'},'d',1],'k':2}}", NULL,
+     "'s'", NULL},
+    {"{'params':{'sessionId':'no','k':'no'},'", "':null,'params':{'k':'v'},'method':'m'}", "'m'",
+     NULL, "'v'"},
+    {"{ 'method' : 'm',\n'params'\t:{'a':'", "' , 'sessionId':'s' ,'b' : { } ,'k':-1} }", "'m'",
+     "'s'", "-1"},
+    {"{'method':'m','params':{'\\u0061':'",
+     "\\'\\\\','\xc3\xa9':'\xc3\xa9','sessionId':'s','k':'v'}}", "'m'", "'s'", "'v'"},
+};
+
+/* That scan and validation see the same error, or none. */
+static void check_like_validation(struct acp_raw text)
+{
+    struct acp_raw exact = test_exact(text);
+    struct acp_scan scan;
+    size_t at = 0;
+    size_t valid_at = 0;
+    int err = acp_json_validate(exact, 0, &valid_at);
+    assert_int_equal(acp_scan_message(exact, acp_str_from("k"), &scan, &at), err);
+    assert_int_equal(at, valid_at);
+    test_exact_free(exact);
+}
+
+static size_t write_shape(size_t shape, size_t filling, char *out, size_t size)
+{
+    char quoted[512];
+    int n =
+        snprintf(quoted, sizeof(quoted), "%s%.*s%s", shapes[shape].head, (int) filling,
+                 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+                 shapes[shape].tail);
+    assert_true(n > 0 && (size_t) n < sizeof(quoted));
+    return test_quoted(quoted, out, size).len;
+}
+
+static void members_are_found_anywhere_in_a_block(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        for (size_t filling = 0; filling < 80; filling++) {
+            char text[512];
+            struct acp_scan scan;
+            struct acp_raw exact =
+                test_exact(acp_raw_n(text, write_shape(i, filling, text, sizeof(text))));
+            assert_int_equal(acp_scan_message(exact, acp_str_from("k"), &scan, NULL), 0);
+            assert_span(scan.method, shapes[i].method);
+            assert_span(scan.session_id, shapes[i].session);
+            assert_span(scan.key, shapes[i].key);
+            if (scan.method.ptr) {
+                assert_int_equal(scan.params.ptr[0], '{');
+                assert_int_equal(acp_json_validate(scan.params, 0, NULL), 0);
+            }
+            test_exact_free(exact);
+        }
+}
+
+static void errors_are_seen_anywhere_in_a_block(void **state)
+{
+    (void) state;
+    static const char wrong[] = "\"\\,:{}[] x1\x01\xc3";
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        for (size_t filling = 0; filling < 80; filling += 3) {
+            char text[512];
+            size_t len = write_shape(i, filling, text, sizeof(text));
+            for (size_t at = 0; at < len; at++) {
+                check_like_validation(acp_raw_n(text, at));
+                char right = text[at];
+                for (const char *w = wrong; *w; w++) {
+                    text[at] = *w;
+                    check_like_validation(acp_raw_n(text, len));
+                }
+                text[at] = right;
+            }
+        }
+}
+
 /* Every pair of spans of a short text, in both orders, against plain concatenation. */
 static void several_spans_are_replaced_at_once(void **state)
 {
@@ -532,6 +630,8 @@ int main(void)
         cmocka_unit_test(a_spliced_message_scans_with_the_new_value),
         cmocka_unit_test(a_splice_that_cannot_be_is_refused),
         cmocka_unit_test(strings_may_end_anywhere_in_a_block),
+        cmocka_unit_test(members_are_found_anywhere_in_a_block),
+        cmocka_unit_test(errors_are_seen_anywhere_in_a_block),
         cmocka_unit_test(several_spans_are_replaced_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,7 +180,7 @@ static void a_jail_holds_the_command(void **state)
 {
     struct world *w = *state;
     struct acp_failure failure;
-    if (!toolbox_has_jail(w->box, &failure)) {
+    if (!toolbox_has_sandbox(w->box, &failure)) {
         print_message("# SKIP %s\n", failure.message);
         /* Decided without our own code: where bubblewrap works, ours must. */
         assert_int_not_equal(system("bwrap --unshare-user --unshare-all --ro-bind / / true"), 0);
@@ -206,7 +206,7 @@ static void a_jail_holds_the_command(void **state)
 static void what_cannot_be_jailed_does_not_run(void **state)
 {
     struct world *w = *state;
-    if (!toolbox_has_jail(w->box, NULL))
+    if (!toolbox_has_sandbox(w->box, NULL))
         skip(); /* the test above fails where there should be one */
     test_write("settings", "", 0644);
     assert_int_equal(symlink("settings", test_path(".mcp.json")), 0);
@@ -223,7 +223,7 @@ static void what_cannot_be_jailed_does_not_run(void **state)
 static void a_jail_leaves_nothing_behind(void **state)
 {
     struct world *w = *state;
-    if (!toolbox_has_jail(w->box, NULL))
+    if (!toolbox_has_sandbox(w->box, NULL))
         skip();
     assert_run(w, "run_command", "{'command':'ls -A; mkdir .vscode/x'}", TOOL_FAILED);
     assert_int_equal(access(test_path(".vscode"), F_OK), -1);

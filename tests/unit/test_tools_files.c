@@ -108,7 +108,7 @@ static void the_editor_is_not_asked_beside_a_sandbox(void **state)
     assert_run(w, "read", "{'path':'link'}", TOOL_FAILED);
     assert_run(w, "write", "{'path':'link','text':'x'}", TOOL_FAILED);
     assert_null(strstr(world_log(w), "\"fs/"));
-    if (!toolbox_has_jail(w->box, NULL))
+    if (!toolbox_has_sandbox(w->box, NULL))
         return;
     /* One that runs on is still there when the mode is another. */
     assert_run(w, "run_command", "{'command':'sleep 1000','background':true}", TOOL_COMPLETED);

@@ -266,7 +266,7 @@ static inline void world_prompt(struct world *w)
     acp_content_block_init_text(&block, acp_str_from("go"));
     assert_int_equal(acp_client_prompt(w->session, &block, 1, world_on_end, w), 0);
     UNTIL(w, w->turn);
-    tools_begin_turn(w->tools);
+    tools_start_turn(w->tools);
 }
 
 static inline void world_end_turn(struct world *w)

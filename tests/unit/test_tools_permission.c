@@ -35,7 +35,7 @@ static const enum outcome expected[][COUNT(inputs)] = {
 static bool needs_jail(struct world *w, const char *name)
 {
     return acp_policy_get_mode(w->policy) == ACP_POLICY_SANDBOX &&
-           strcmp(name, "run_command") == 0 && !toolbox_has_jail(w->box, NULL);
+           strcmp(name, "run_command") == 0 && !toolbox_has_sandbox(w->box, NULL);
 }
 
 /* The file changes when, and only when, it may. */

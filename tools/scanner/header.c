@@ -97,7 +97,7 @@ static void put_enum(const struct def *def, FILE *out)
         put_note(def->values[i].profiles, def->profiles, NULL, out);
     }
     (void) fprintf(out, "    ACP_%s_NULL = %d,\n", def->CNAME, ACP_IS_NULL);
-    (void) fprintf(out, "    ACP_%s_UNLISTED = %d, /* text says what */\n};\n", def->CNAME,
+    (void) fprintf(out, "    ACP_%s_UNLISTED = %d, /* text is the value */\n};\n", def->CNAME,
                    ACP_IS_UNLISTED);
     (void) fprintf(out,
                    "struct acp_%s {\n    enum acp_%s_is is;\n"
@@ -149,7 +149,7 @@ static void put_tag(const struct def *def, FILE *out)
         put_note(profiles, def->profiles, v->doc, out);
     }
     if (has_fallback(def))
-        (void) fprintf(out, "    ACP_%s_UNLISTED = %d, /* raw is all of it */\n", def->CNAME,
+        (void) fprintf(out, "    ACP_%s_UNLISTED = %d, /* raw is the value */\n", def->CNAME,
                        ACP_IS_UNLISTED);
     (void) fputs("};\n\n", out);
 }
@@ -186,7 +186,7 @@ static void put_struct(struct def *def, FILE *out)
         (void) fprintf(out, "    enum acp_%s_is is;\n", def->cname);
     if (has_fallback(def))
         (void) fputs("    struct acp_str tag; /* as on the wire; set by decode */\n"
-                     "    struct acp_raw raw; /* the whole value when it is unlisted */\n",
+                     "    struct acp_raw raw; /* the value if it is unlisted */\n",
                      out);
     for (size_t i = 0; i < def->field_count; i++) {
         const struct field *f = &def->fields[i];
@@ -364,16 +364,71 @@ static void put_functions(const struct model *model, FILE *out)
     }
 }
 
+/* What a program has to know before it reads the rest. */
+static const char opening[] =
+    "/*\n"
+    " * types.h - every message of the Agent Client Protocol as a C struct.  Generated\n"
+    " * from protocol/ by acp-scanner; acp/codec.h has the functions behind it.\n"
+    " *\n"
+    " *     #include <acp/types.h>\n"
+    " *     #include <stdio.h>\n"
+    " *\n"
+    " *     int main(void)\n"
+    " *     {\n"
+    " *         struct acp_content_block block;\n"
+    " *         struct acp_prompt_request request;\n"
+    " *         acp_content_block_init_text(&block, acp_str_from(\"Hello\"));\n"
+    " *         acp_prompt_request_init(&request, acp_str_from(\"session-1\"), &block, 1);\n"
+    " *\n"
+    " *         struct acp_arena arena;\n"
+    " *         struct acp_buf json;\n"
+    " *         struct acp_json_writer w;\n"
+    " *         acp_arena_init(&arena, 0);\n"
+    " *         acp_buf_init(&json, 1 << 20);\n"
+    " *         acp_json_writer_init(&w, &json);\n"
+    " *         int err = acp_prompt_request_encode(ACP_V1, &request, &w, NULL);\n"
+    " *\n"
+    " *         struct acp_prompt_request got;\n"
+    " *         struct acp_str view = acp_buf_view(&json);\n"
+    " *         struct acp_raw text = acp_raw_n(view.ptr, view.len);\n"
+    " *         if (!err)\n"
+    " *             err = acp_prompt_request_decode(ACP_V1, text, &arena, &got, NULL);\n"
+    " *         if (!err && got.prompt.items[0].is == ACP_CONTENT_BLOCK_TEXT)\n"
+    " *             printf(\"%.*s\\n\", ACP_ARG(got.prompt.items[0].text.text));\n"
+    " *         acp_buf_finish(&json);\n"
+    " *         acp_arena_finish(&arena);\n"
+    " *         return err ? 1 : 0;\n"
+    " *     }\n"
+    " *\n"
+    " * How the protocol is represented:\n"
+    " *   - The type PromptRequest is struct acp_prompt_request with the number\n"
+    " *     ACP_TYPE_PROMPT_REQUEST; acp_prompt_request_decode() and\n"
+    " *     acp_prompt_request_encode(), which are acp_decode() and acp_encode() for it; and\n"
+    " *     acp_prompt_request_init(), which zeroes the struct and sets the fields that both\n"
+    " *     versions require.  The functions copy nothing: structs point to their arguments.\n"
+    " *   - Structs have the fields of both versions.  Notes in brackets say in which\n"
+    " *     version a thing exists if not in all; encoding leaves out what the version does\n"
+    " *     not have.\n"
+    " *   - A field that is absent is a pointer that is NULL, ACP_ABSENT, or an enum that is\n"
+    " *     0.  One that is null is a pointer for which acp_is_null() is true, ACP_NULL, or\n"
+    " *     an enum that is -1.\n"
+    " *   - An enum is a struct with `is`.  For a value that the library does not know, that\n"
+    " *     is ..._UNLISTED, and `text` has the value.\n"
+    " *   - A union is a struct with `is` and an anonymous C union, whose member of that\n"
+    " *     name is valid.  It has an init function for each member.  For a variant that the\n"
+    " *     library does not know, `is` is ..._UNLISTED, and `raw` has the JSON, which can\n"
+    " *     be encoded again.\n"
+    " *   - `meta` is the _meta object as JSON, and `unknown` is the list of keys that the\n"
+    " *     type does not have.\n"
+    " */\n";
+
 void emit_header(const struct model *model, FILE *out)
 {
-    (void) fputs(
-        "/*\n * types.h - every message of the Agent Client Protocol as a C struct.\n"
-        " *\n * Written by acp-scanner from protocol/; do not edit.  Notes in brackets say\n"
-        " * in which version a thing exists, where it does not in all.\n */\n"
-        "#ifndef ACP_TYPES_H\n#define ACP_TYPES_H\n\n#include \"acp/codec.h\"\n\n"
-        "#ifdef __cplusplus\nextern \"C\" {\n#define _Static_assert static_assert\n"
-        "#endif\n\n",
-        out);
+    (void) fputs(opening, out);
+    (void) fputs("#ifndef ACP_TYPES_H\n#define ACP_TYPES_H\n\n#include \"acp/codec.h\"\n\n"
+                 "#ifdef __cplusplus\nextern \"C\" {\n#define _Static_assert static_assert\n"
+                 "#endif\n\n",
+                 out);
     put_type_numbers(model, out);
     put_method_numbers(model, out);
     for (size_t i = 0; i < model->def_count; i++) {

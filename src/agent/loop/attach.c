@@ -62,7 +62,7 @@ static void give(struct agent_turn *turn, struct model_part *part,
 static void on_attached(struct tools *set, const struct tools_attached *file, void *user)
 {
     struct agent_turn *turn = user;
-    struct agent_turn_prompt *prompt = &turn->prompt;
+    struct agent_prompt *prompt = &turn->prompt;
     struct model_part *part = &prompt->parts[prompt->next++];
     (void) set;
     if (file->why.len) {
@@ -96,7 +96,7 @@ static bool begin_reading(struct agent_turn *turn, struct model_part *part)
 
 static void read_next(struct agent_turn *turn)
 {
-    struct agent_turn_prompt *prompt = &turn->prompt;
+    struct agent_prompt *prompt = &turn->prompt;
     for (; prompt->next < prompt->count; prompt->next++) {
         struct model_part *part = &prompt->parts[prompt->next];
         if (is_link(part) && begin_reading(turn, part))
@@ -128,7 +128,10 @@ int agent_turn_read_links(struct agent_turn *turn)
     for (size_t i = 0; i < turn->prompt.count; i++)
         has_link = has_link || is_link(&turn->prompt.parts[i]);
     int err = has_link ? agent_turn_copy_prompt(turn) : 0;
-    if (!err)
-        read_next(turn);
-    return err;
+    if (err)
+        return err;
+    if (has_link)
+        agent_turn_set_state(turn, AGENT_TURN_READING_FILES);
+    read_next(turn);
+    return 0;
 }

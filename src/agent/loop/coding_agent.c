@@ -27,8 +27,7 @@ static void on_gone(int reason, void *user)
     model_catalog_free(agent->catalog);
     agent->catalog = NULL;
     http_client_free(agent->http);
-    if (agent->writer)
-        store_writer_close(agent->writer, NULL, NULL);
+    coding_agent_close_store(agent);
     uv_close((uv_handle_t *) &agent->idle, NULL);
 }
 

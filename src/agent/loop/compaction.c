@@ -1,6 +1,6 @@
 /*
- * compaction.c - a conversation that fills the window of the model: the model is asked for a
- * summary, which takes the place of what was said, and the turn goes on.
+ * compaction.c - makes room when the conversation fills the model's window: the model writes a
+ * summary, which replaces the conversation, and the turn continues.
  */
 #include <stdio.h>
 
@@ -8,21 +8,25 @@
 #include "agent/loop/coding_agent_internal.h"
 #include "agent/toolkit/tool.h"
 
-/* From this part of the window on, what was said is summed up. */
-enum { COMPACT_PERCENT = 85, COMPACT_KEEP = 4, COMPACT_KEEP_LEAST = 1, MAX_REQUEST = 8192 };
+enum {
+    COMPACT_PERCENT = 85,   /* of the window: more than that is compacted */
+    COMPACT_KEEP = 4,       /* messages that stay */
+    COMPACT_KEEP_LEAST = 1, /* where the conversation has exceeded the window */
+    MAX_REQUEST = 8192,     /* bytes of the user's request that are repeated */
+};
 
 bool agent_turn_can_compact(const struct agent_turn *turn)
 {
-    return !turn->too_long && history_count(turn->session->history) > 1;
+    return !turn->exceeded_window && history_count(turn->session->history) > 1;
 }
 
 void agent_turn_compact_cut(struct agent_turn *turn)
 {
-    turn->too_long = true;
+    turn->exceeded_window = true;
     agent_turn_compact(turn);
 }
 
-/* What the user asked for in this turn, in their words, when only the summary would tell it. */
+/* The request of this turn in the user's words, which the summary may have lost. */
 static int write_request(const struct agent_turn *turn, struct acp_buf *out)
 {
     const struct history *history = turn->session->history;
@@ -47,21 +51,21 @@ static int write_summary(const struct agent_turn *turn, size_t keep, struct acp_
 {
     size_t count = history_count(turn->session->history);
     int err = acp_buf_printf(out, "What was said until now, in short:\n\n%.*s",
-                             (int) turn->text.len, acp_buf_view(&turn->text).ptr);
+                             (int) turn->summary.len, acp_buf_view(&turn->summary).ptr);
     bool is_kept = count - turn->first_message <= keep;
     return err || !turn->requests || is_kept ? err : write_request(turn, out);
 }
 
-/* The summary takes the place of what it sums up. */
-static int keep_summary(struct agent_turn *turn, const struct model_end *end)
+/* Replaces the conversation by the summary. */
+static int apply_summary(struct agent_turn *turn, const struct model_end *end)
 {
     struct agent_session *session = turn->session;
-    size_t keep = turn->too_long ? COMPACT_KEEP_LEAST : COMPACT_KEEP;
+    size_t keep = turn->exceeded_window ? COMPACT_KEEP_LEAST : COMPACT_KEEP;
     size_t count = history_count(session->history);
     struct acp_buf text;
     bool is_answer =
         end->stop == MODEL_END || end->stop == MODEL_CALLS || end->stop == MODEL_MAX_TOKENS;
-    if (!is_answer || !turn->text.len)
+    if (!is_answer || !turn->summary.len)
         return ACP_ERR_REMOTE;
     acp_buf_init(&text, 2 << 20);
     int err = write_summary(turn, keep, &text);
@@ -70,7 +74,7 @@ static int keep_summary(struct agent_turn *turn, const struct model_end *end)
     acp_buf_finish(&text);
     if (err)
         return err;
-    /* Where the turn begins now: messages in front of the kept ones became a single one. */
+    /* Where the turn begins now: the messages before those that stay have become a single one. */
     size_t gone = count + 1 - history_count(session->history);
     turn->first_message = turn->first_message > gone ? turn->first_message - gone + 1 : 1;
     agent_session_reset_history(session);
@@ -78,8 +82,8 @@ static int keep_summary(struct agent_turn *turn, const struct model_end *end)
     return 0;
 }
 
-/* Clients that take such updates see that the conversation is summed up, and the summary. */
-static void tell_compaction(struct agent_turn *turn, enum acp_compaction_status_is status)
+/* For clients that take such updates. */
+static void send_compaction(struct agent_turn *turn, enum acp_compaction_status_is status)
 {
     struct acp_compaction_update update;
     struct acp_content_block summary;
@@ -87,8 +91,8 @@ static void tell_compaction(struct agent_turn *turn, enum acp_compaction_status_
     (void) snprintf(id, sizeof(id), "compaction_%llu",
                     (unsigned long long) turn->session->compactions);
     acp_compaction_update_init(&update, acp_str_from(id), status);
-    if (status == ACP_COMPACTION_STATUS_COMPLETED && turn->text.len) {
-        acp_content_block_init_text(&summary, acp_buf_view(&turn->text));
+    if (status == ACP_COMPACTION_STATUS_COMPLETED && turn->summary.len) {
+        acp_content_block_init_text(&summary, acp_buf_view(&turn->summary));
         update.summary = (struct acp_content_block_list){&summary, 1};
     }
     (void) acp_session_send_compaction(turn->session->role, &update);
@@ -96,11 +100,10 @@ static void tell_compaction(struct agent_turn *turn, enum acp_compaction_status_
 
 void agent_turn_end_compaction(struct agent_turn *turn, const struct model_end *end)
 {
-    int err = keep_summary(turn, end);
+    int err = apply_summary(turn, end);
     agent_session_add_cost(turn->session, &end->usage);
-    tell_compaction(turn, err ? ACP_COMPACTION_STATUS_FAILED : ACP_COMPACTION_STATUS_COMPLETED);
-    turn->compacting = false;
-    acp_buf_clear(&turn->text);
+    send_compaction(turn, err ? ACP_COMPACTION_STATUS_FAILED : ACP_COMPACTION_STATUS_COMPLETED);
+    acp_buf_clear(&turn->summary);
     if (agent_turn_end_if_cancelled(turn))
         return;
     if (err && end->is_too_long && agent_turn_can_compact(turn)) {
@@ -117,28 +120,30 @@ void agent_turn_end_compaction(struct agent_turn *turn, const struct model_end *
     }
 }
 
-/* The wish for a summary is sent behind the history and is no part of it. */
-static int send_wish(struct agent_turn *turn, struct acp_failure *failure)
+/* The request for a summary follows the history and is not part of it. */
+static int request_summary(struct agent_turn *turn, struct acp_failure *failure)
 {
-    static const char wish[] =
+    static const char request[] =
         "Sum up our conversation so far for yourself, so that you can go on with nothing but the "
         "summary: the task, what was decided and why, what was done, which files matter, what is "
         "still open. Answer with the summary alone, and call no tools.";
-    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(wish)};
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(request)};
     struct model_ask context;
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
-    /* Before the messages are looked at: a new context takes reasoning out of them. */
+    /* Before the messages are read: a new context removes reasoning from them. */
     int err = agent_session_get_context(turn->session, &context);
     size_t count = history_count(turn->session->history);
-    struct model_message *said = err ? NULL : history_messages(turn->session->history, 0, &arena);
-    if (!err && !said)
+    struct model_message *messages =
+        err ? NULL : history_messages(turn->session->history, 0, &arena);
+    if (!err && !messages)
         err = ACP_ERR_NOMEM;
-    if (!err && turn->too_long)
-        err = compaction_cut(said, count, &arena, said);
+    if (!err && turn->exceeded_window)
+        err = compaction_cut(messages, count, &arena, messages);
     if (!err) {
-        said[count] = (struct model_message){MODEL_USER, &part, 1}; /* there is room for one more */
-        err = agent_turn_send(turn, said, count + 1, failure);
+        messages[count] =
+            (struct model_message){MODEL_USER, &part, 1}; /* there is room for one more */
+        err = agent_turn_send(turn, AGENT_TURN_COMPACTING, messages, count + 1, failure);
     }
     acp_arena_finish(&arena);
     return err;
@@ -147,13 +152,11 @@ static int send_wish(struct agent_turn *turn, struct acp_failure *failure)
 void agent_turn_compact(struct agent_turn *turn)
 {
     struct acp_failure failure = {0};
-    turn->compacting = true;
     turn->session->compactions++;
-    tell_compaction(turn, ACP_COMPACTION_STATUS_IN_PROGRESS);
-    int err = send_wish(turn, &failure);
+    send_compaction(turn, ACP_COMPACTION_STATUS_IN_PROGRESS);
+    int err = request_summary(turn, &failure);
     if (err) {
-        tell_compaction(turn, ACP_COMPACTION_STATUS_FAILED);
-        turn->compacting = false;
+        send_compaction(turn, ACP_COMPACTION_STATUS_FAILED);
         agent_turn_fail(turn, *failure.message ? failure.message : acp_err_text(err));
     }
 }

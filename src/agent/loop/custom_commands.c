@@ -40,7 +40,8 @@ static struct acp_str read_file(const struct agent_session *session, struct acp_
     acp_buf_init(&text, MAX_FILE + 4096);
     if (!acp_buf_printf(&path, "%.*s/%s/%.*s.md", (int) cwd.len, cwd.ptr, folder_name,
                         (int) name.len, name.ptr) &&
-        !tools_read_note(session->tools, acp_buf_view(&path), most, &text, NULL) && text.len) {
+        !tools_read_project_file(session->tools, acp_buf_view(&path), most, &text, NULL) &&
+        text.len) {
         struct acp_str whole = acp_buf_view(&text);
         size_t kept = acp_utf8_cut(whole.ptr, whole.len, MAX_FILE);
         *ret_cut = kept < whole.len;
@@ -104,19 +105,18 @@ void agent_session_list_custom_commands(struct agent_session *session, struct ac
         return;
     if (commands->count)
         (void) memcpy(list.items, commands->items, commands->count * sizeof(*list.items));
-    tools_list_notes(session->tools, acp_str_from(path), list_file, &list);
+    tools_list_project_files(session->tools, acp_str_from(path), list_file, &list);
     *commands = (struct acp_available_command_list){list.items, list.count};
-    session->commands_cut = list.more && !session->commands_told;
+    if (list.more && session->commands == AGENT_COMMANDS_LISTED)
+        session->commands = AGENT_COMMANDS_CUT;
 }
 
 void agent_session_warn_commands_cut(struct agent_session *session)
 {
-    if (!session->commands_cut ||
-        !agent_session_warn(session, "this project has more than 100 commands in "
-                                     ".acp/commands; the others are not listed"))
-        return;
-    session->commands_cut = false;
-    session->commands_told = true;
+    static const char sentence[] =
+        "this project has more than 100 commands in .acp/commands; the others are not listed";
+    if (session->commands == AGENT_COMMANDS_CUT && agent_session_warn(session, sentence))
+        session->commands = AGENT_COMMANDS_CUT_REPORTED;
 }
 
 static void warn_cut(struct agent_session *session, struct acp_str name)

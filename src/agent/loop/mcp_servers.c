@@ -32,11 +32,11 @@ struct one_server {
     char label[MAX_LABEL + 1];   /* its name in those of its tools; its own */
     char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
     size_t name_count;
-    bool starting; /* it is neither ready nor gone */
+    bool starting; /* neither ready nor gone */
     char *trouble; /* what the user is to be told, or NULL */
 };
 
-struct servers {
+struct mcp_servers {
     struct one_server items[MAX_SERVERS];
     size_t count;
     uint64_t until;             /* when prompts do not wait any more */
@@ -97,7 +97,7 @@ static void number_name(char *name, size_t max, size_t number)
     memcpy(name + at, digits, (size_t) n + 1);
 }
 
-static bool has_label(const struct servers *servers, const char *label)
+static bool has_label(const struct mcp_servers *servers, const char *label)
 {
     for (size_t i = 0; i < servers->count; i++)
         if (strcmp(servers->items[i].label, label) == 0)
@@ -140,7 +140,7 @@ static size_t tool_count(const struct one_server *one)
 static bool find_name(const struct agent_session *session, struct acp_str name,
                       const struct one_server **ret_server, size_t *ret_tool)
 {
-    const struct servers *servers = session->servers;
+    const struct mcp_servers *servers = session->servers;
     for (size_t i = 0; servers && i < servers->count; i++)
         for (size_t k = 0; k < tool_count(&servers->items[i]); k++)
             if (acp_str_is(name, servers->items[i].names[k])) {
@@ -183,9 +183,9 @@ static void on_called(struct mcp_call *call, const struct mcp_result *result, vo
     if (!tool_resume(run))
         return;
     ((struct serving *) run->own)->call = NULL;
-    tool_say_text(run, result->text);
+    tool_append(run, result->text);
     if (result->cut)
-        tool_say(run, "\n[There is more; this is what fits.]");
+        tool_printf(run, "\n[There is more; this is what fits.]");
     tool_finish(run, result->err || result->is_error ? TOOL_FAILED : TOOL_COMPLETED);
 }
 
@@ -224,7 +224,7 @@ static const struct tool tool_of_server = {
 /* The tool of that number, of all servers. */
 static const struct one_server *server_of(const struct agent_session *session, size_t *index)
 {
-    const struct servers *servers = session->servers;
+    const struct mcp_servers *servers = session->servers;
     for (size_t i = 0; servers && i < servers->count; i++) {
         size_t count = tool_count(&servers->items[i]);
         if (*index < count)
@@ -246,10 +246,10 @@ static int prepare_wrong_call(struct tool_run *run)
     struct acp_str name = acp_str_from("");
     tool_get_str(run, "tool", &name);
     if (name.len)
-        tool_say_unknown(run, name);
+        tool_print_unknown(run, name);
     else
-        tool_say(run, "\"tool\" must be the name of a tool of an MCP server, and \"arguments\" "
-                      "its arguments.");
+        tool_printf(run, "\"tool\" must be the name of a tool of an MCP server, and \"arguments\" "
+                         "its arguments.");
     return ACP_ERR_TYPE;
 }
 
@@ -312,7 +312,7 @@ bool agent_session_server_tool(const struct agent_session *session, size_t index
 
 void agent_session_warn_tools_omitted(struct agent_session *session, size_t offered)
 {
-    struct servers *servers = session->servers;
+    struct mcp_servers *servers = session->servers;
     size_t all = 0;
     char sentence[120];
     if (!servers || servers->told_more)
@@ -328,7 +328,7 @@ void agent_session_warn_tools_omitted(struct agent_session *session, size_t offe
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-static bool any_starts(const struct servers *servers)
+static bool any_starts(const struct mcp_servers *servers)
 {
     for (size_t i = 0; i < servers->count; i++)
         if (servers->items[i].starting)
@@ -338,7 +338,7 @@ static bool any_starts(const struct servers *servers)
 
 void agent_session_stop_waiting(struct agent_session *session)
 {
-    struct servers *servers = session->servers;
+    struct mcp_servers *servers = session->servers;
     if (!servers || !servers->waiting)
         return;
     servers->waiting = NULL;
@@ -356,7 +356,7 @@ static void go_on(struct agent_session *session)
 /* Those that are not there yet are told of, so that nobody wonders where their tools are. */
 static void on_late(uv_timer_t *timer)
 {
-    struct servers *servers = timer->data;
+    struct mcp_servers *servers = timer->data;
     for (size_t i = 0; i < servers->count; i++) {
         struct one_server *one = &servers->items[i];
         char sentence[300];
@@ -371,7 +371,7 @@ static void on_late(uv_timer_t *timer)
 
 bool agent_session_wait_for_servers(struct agent_session *session, struct agent_turn *turn)
 {
-    struct servers *servers = session->servers;
+    struct mcp_servers *servers = session->servers;
     uint64_t now = uv_now(&session->agent->loop);
     if (!servers || now >= servers->until || !any_starts(servers))
         return false;
@@ -463,7 +463,7 @@ static bool prepare_server(const struct coding_agent *agent,
     return true;
 }
 
-static void start_server(struct servers *servers, struct agent_session *session,
+static void start_server(struct mcp_servers *servers, struct agent_session *session,
                          const struct acp_mcp_server_stdio *given)
 {
     static const struct mcp_handler handler = {
@@ -502,8 +502,8 @@ static void start_server(struct servers *servers, struct agent_session *session,
 }
 
 /* One that cannot be reached is left out, and the session goes on without it. */
-static void leave_out(struct servers *servers, struct agent_session *session, struct acp_str name,
-                      const char *way)
+static void leave_out(struct mcp_servers *servers, struct agent_session *session,
+                      struct acp_str name, const char *way)
 {
     struct one_server *one = &servers->items[servers->count++];
     char sentence[400];
@@ -516,7 +516,7 @@ static void leave_out(struct servers *servers, struct agent_session *session, st
     set_trouble(one, acp_str_from(sentence));
 }
 
-static void add_server(struct servers *servers, struct agent_session *session,
+static void add_server(struct mcp_servers *servers, struct agent_session *session,
                        const struct acp_mcp_server *server)
 {
     switch (server->is) {
@@ -537,7 +537,7 @@ static void add_server(struct servers *servers, struct agent_session *session,
 void agent_session_start_servers(struct agent_session *session, struct acp_mcp_server_list list)
 {
     uv_loop_t *loop = &session->agent->loop;
-    struct servers *servers =
+    struct mcp_servers *servers =
         !list.count || session->servers ? NULL : calloc(1, sizeof(*session->servers));
     if (!servers)
         return;
@@ -562,7 +562,7 @@ static void on_timer_closed(uv_handle_t *handle)
 
 void agent_session_stop_servers(struct agent_session *session)
 {
-    struct servers *servers = session->servers;
+    struct mcp_servers *servers = session->servers;
     if (!servers)
         return;
     for (size_t i = 0; i < servers->count; i++) {

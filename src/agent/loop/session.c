@@ -1,4 +1,5 @@
 /* session.c - sessions: what they begin with, their modes and options. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,6 +11,28 @@
 #include "cli/output.h"
 
 enum { CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
+
+/* ---- States ---------------------------------------------------------------------------------- */
+
+#define TO(state) (1u << AGENT_SESSION_##state)
+
+void agent_session_set_state(struct agent_session *session, enum agent_session_state state)
+{
+    static const unsigned next[] = {
+        [AGENT_SESSION_NEW] = TO(OPENING) | TO(OPEN) | TO(CLOSED),
+        [AGENT_SESSION_OPENING] = TO(OPENING) | TO(READING) | TO(OPEN) | TO(CLOSED),
+        [AGENT_SESSION_READING] = TO(OPEN) | TO(CLOSED),
+        [AGENT_SESSION_OPEN] = TO(IDLE) | TO(CLOSED),
+        [AGENT_SESSION_IDLE] = TO(RESTORING) | TO(CLOSED),
+        [AGENT_SESSION_RESTORING] = TO(OPEN) | TO(IDLE) | TO(CLOSED),
+        [AGENT_SESSION_CLOSED] = 0,
+    };
+    assert(next[session->state] & 1u << state);
+    (void) next;
+    session->state = state;
+}
+
+#undef TO
 
 /* ---- Modes ----------------------------------------------------------------------------------- */
 
@@ -67,7 +90,7 @@ int agent_session_set_mode(struct agent_session *session, struct acp_str mode,
                         (int) mode.len, mode.ptr);
         return ACP_ERR_UNKNOWN;
     }
-    if (found == ACP_POLICY_SANDBOX && !toolbox_has_jail(session->agent->box, failure))
+    if (found == ACP_POLICY_SANDBOX && !toolbox_has_sandbox(session->agent->box, failure))
         return ACP_ERR_STATE;
     int err = agent_session_use_mode(session, found);
     if (err) {
@@ -228,7 +251,7 @@ int agent_session_set_title(struct agent_session *session, struct acp_str title)
     int err = agent_session_use_title(session, title);
     if (err)
         return err;
-    session->title_wanted = false;
+    agent_session_settle_title(session);
     if (session->log)
         (void) store_log_change(session->log, &change);
     (void) acp_session_send_info(session->role, &info);
@@ -254,8 +277,8 @@ struct agent_session *agent_session_new(struct coding_agent *agent,
         return NULL;
     session->agent = agent;
     session->role = role_session;
-    session->used = uv_now(&agent->loop);
-    /* Who cannot have the mode that they had before must be able to have this one. */
+    session->last_used = uv_now(&agent->loop);
+    /* Read-only is the fallback where the mode of a stored session is not possible. */
     int err = get_policy(agent, ACP_POLICY_READ_ONLY, &session->policy);
     if (!err)
         err = get_policy(agent, agent->options->mode, &session->policy);
@@ -306,16 +329,14 @@ void agent_session_free(struct agent_session *session)
     free(session);
 }
 
-/* The title that is in the log already.  False when the client cannot know the session yet. */
-static bool tell_title(struct agent_session *session)
+/* False if the client does not know the session yet. */
+static bool send_title(struct agent_session *session)
 {
     struct acp_session_info_update info = {.title = acp_str_from(session->title)};
-    session->skips_log = true;
-    int err = acp_session_send_info(session->role, &info);
-    session->skips_log = false;
-    return err == 0;
+    return acp_session_send_info(session->role, &info) == 0;
 }
 
+/* The state is OPEN in the end, so that the title of a stored session is not logged again. */
 int agent_session_accept(struct agent_session *session)
 {
     struct acp_session_mode list[MODE_COUNT];
@@ -330,11 +351,13 @@ int agent_session_accept(struct agent_session *session)
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
     setup.commands = agent_session_commands(session, &arena);
-    bool told = !session->title || tell_title(session);
+    bool is_title_sent = !session->title || send_title(session);
     int err = acp_session_accept(session->role, &setup);
     acp_arena_finish(&arena);
-    if (!err && !told)
-        (void) tell_title(session);
+    if (!err && !is_title_sent)
+        (void) send_title(session);
+    if (!err)
+        agent_session_set_state(session, AGENT_SESSION_OPEN);
     return err;
 }
 
@@ -347,7 +370,7 @@ bool coding_agent_is_folder(struct acp_str path)
     return is;
 }
 
-/* An agent without a place to work in can do nothing; better that is told now. */
+/* Without a folder an agent can do nothing, and the client should hear of that now. */
 bool coding_agent_check_folder(struct acp_session *role_session)
 {
     struct acp_str cwd = acp_session_cwd(role_session);
@@ -360,53 +383,47 @@ bool coding_agent_check_folder(struct acp_session *role_session)
     return false;
 }
 
-/* Who wants a sandbox does not want to go on without one. */
-static bool has_jail(struct coding_agent *agent, struct acp_session *role_session)
+/* Who asks for a sandbox does not want to run without one. */
+static bool has_sandbox(struct coding_agent *agent, struct acp_session *role_session)
 {
     struct acp_failure failure = {0};
-    if (agent->options->mode != ACP_POLICY_SANDBOX || toolbox_has_jail(agent->box, &failure))
+    if (agent->options->mode != ACP_POLICY_SANDBOX || toolbox_has_sandbox(agent->box, &failure))
         return true;
     (void) acp_session_reject(role_session, CODE_INTERNAL, acp_str_from(failure.message));
     return false;
+}
+
+static int open_new(struct agent_session *session)
+{
+    char id[STORE_ID_SIZE];
+    if (coding_agent_find_chat(session->agent, session->chat) && session->agent->worker)
+        return agent_session_open_chat(session);
+    store_new_id(id);
+    int err = acp_session_set_id(session->role, acp_str_from(id));
+    if (err)
+        return err;
+    (void) agent_session_begin_log(session);
+    return agent_session_accept(session);
 }
 
 void coding_agent_new_session(struct acp_session *role_session,
                               const struct acp_new_session_request *request, void *user)
 {
     struct coding_agent *agent = user;
-    char id[STORE_ID_SIZE];
-    char chat[AGENT_CHAT_SIZE] = "";
-    struct acp_failure failure = {0};
-    if (!coding_agent_check_folder(role_session) || !has_jail(agent, role_session))
+    if (!coding_agent_check_folder(role_session) || !has_sandbox(agent, role_session))
         return;
-    /* One that is open here already is not opened twice: the chat gets another then. */
-    bool known = coding_agent_find_chat(agent, chat) &&
-                 coding_agent_session_of_chat(agent, chat, id) &&
-                 !acp_agent_find_session(acp_session_agent(role_session), acp_str_from(id));
-    if (!known)
-        store_new_id(id);
-    int err = acp_session_set_id(role_session, acp_str_from(id));
-    struct agent_session *session = err ? NULL : agent_session_new(agent, role_session);
-    bool later = false; /* it is accepted when the log is open */
-    if (session) {
-        (void) memcpy(session->chat, chat, sizeof(chat));
-        later = known && agent_session_reopen(session, false, &failure) == 0;
-        if (known && !later)
-            err_printf("acp agent: the chat's session cannot be read: %s\n", failure.message);
-        if (!known)
-            (void) agent_session_begin_log(session);
-    }
+    struct agent_session *session = agent_session_new(agent, role_session);
     if (!session)
         (void) acp_session_reject(role_session, CODE_INTERNAL,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
-    else if (!later && agent_session_accept(session))
+    else if (open_new(session))
         agent_session_reject(session, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
     else
         agent_session_start_servers(session, request->mcp_servers);
 }
 
-/* Nothing of it is left but what is in the log. */
-static void end_coding(struct agent_session *session)
+/* What is in the log remains. */
+static void close_session(struct agent_session *session)
 {
     struct coding_agent *agent = session->agent;
     struct agent_session **link = &agent->first;
@@ -417,13 +434,14 @@ static void end_coding(struct agent_session *session)
     *link = session->next;
     if (session->turn)
         agent_turn_abandon(session->turn);
+    agent_session_set_state(session, AGENT_SESSION_CLOSED);
     agent_session_free(session);
 }
 
 void agent_session_reject(struct agent_session *session, int64_t code, const char *sentence)
 {
     struct acp_session *role_session = session->role;
-    end_coding(session);
+    close_session(session);
     (void) acp_session_reject(role_session, code, acp_str_from(sentence));
 }
 
@@ -432,5 +450,5 @@ void coding_agent_end_session(struct acp_session *role_session, void *user)
     struct agent_session *session = acp_session_user(role_session);
     (void) user;
     if (session)
-        end_coding(session);
+        close_session(session);
 }

@@ -149,7 +149,7 @@ int agent_session_get_context(struct agent_session *role_session, struct model_a
             return err;
         }
         role_session->context = context;
-        agent_session_log_context(role_session, "model_context");
+        agent_session_log_context(role_session, LOG_KIND_MODEL_CONTEXT);
     }
     ask->system = role_session->context->system;
     ask->tools = role_session->context->tools;
@@ -177,7 +177,7 @@ int agent_session_write_note(struct agent_session *role_session, enum fact_scope
     }
     facts_finish(&context->told);
     context->told = now;
-    agent_session_log_context(role_session, "model_facts");
+    agent_session_log_context(role_session, LOG_KIND_MODEL_FACTS);
     return 0;
 }
 

@@ -85,7 +85,8 @@ static int add_branch(struct agent_session *session, struct facts *facts)
     acp_buf_init(&path, cwd.len + 16);
     acp_buf_init(&head, 1024);
     int err = acp_buf_printf(&path, "%.*s/.git/HEAD", (int) cwd.len, cwd.ptr);
-    if (!err && tools_read_note(session->tools, acp_buf_view(&path), 300, &head, &error) == 0) {
+    if (!err &&
+        tools_read_project_file(session->tools, acp_buf_view(&path), 300, &head, &error) == 0) {
         struct acp_str text = acp_buf_view(&head);
         while (text.len && text.ptr[text.len - 1] == '\n')
             text.len--;
@@ -111,8 +112,8 @@ static int add_file(struct agent_session *session, struct acp_str root, const ch
     acp_buf_init(&said, MAX_FACT);
     int err = acp_buf_printf(&path, "%.*s/%s", (int) root.len, root.ptr, name);
     if (!err) {
-        int unread =
-            tools_read_note(session->tools, acp_buf_view(&path), MAX_INSTRUCTIONS, &text, &error);
+        int unread = tools_read_project_file(session->tools, acp_buf_view(&path), MAX_INSTRUCTIONS,
+                                             &text, &error);
         if (!unread && text.len)
             err = acp_buf_printf(&said, " says:\n\n%.*s", (int) text.len, acp_buf_view(&text).ptr);
         else if (unread && unread != ACP_ERR_MISSING)

@@ -1,21 +1,9 @@
 /*
- * session_log.c - what is kept of sessions: everything that is said, before anybody sees it.
+ * session_log.c - writes the log of sessions; log_kinds.h has the kinds of events.
  *
- *   prompt            the user's, as a user_message of version 2
- *   update, update2   what the client is told, in the words of version 1 or 2
- *   output, output2   what a terminal showed, as an update of its call in version 1: it is told
- *                     again where the terminal cannot be
- *   said              a message of the model's history
- *   forget            the history is made anew: the messages that follow as kept are all of it
- *   rewind            the history is cut back to that number of messages
- *   model_context     system text and tool list of the requests from here on, and the facts that
- *                     they tell; reasoning in messages before it is not sent any more
- *   model_facts       the facts that the model knows from the note in the next message on
- *   stop, error       how a turn ended
- *
- * Whatever is sent behind such an event waits for it: see acp_agent_hold_output().  The writer is
- * flushed as often as it is done with the last flush, so one event alone waits for one transaction,
- * and a flood shares a few.
+ * Everything is logged before anybody sees it: what is sent after an event waits until the event is
+ * on disk, see acp_agent_hold_output().  The writer is flushed again whenever a flush has ended.
+ * So a single event waits for one transaction, and many at a time share a few.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +30,7 @@ static void on_flushed(void *user)
     uint64_t number = agent->flushing;
     agent->flushing = 0;
     release(agent, number);
-    if (agent->appended > number)
+    if (agent->appended > number && agent->writer)
         flush(agent);
 }
 
@@ -50,7 +38,7 @@ static void flush(struct coding_agent *agent)
 {
     agent->flushing = agent->appended;
     if (store_writer_flush(agent->writer, on_flushed, agent)) {
-        /* Nothing can be kept any more; the writer has said so, and people go on without. */
+        /* Nothing can be written any more, which on_failed() reports; sessions go on without. */
         agent->flushing = 0;
         release(agent, agent->appended);
     }
@@ -72,7 +60,7 @@ static void on_failed(struct store_log *log, const char *sentence, void *user)
     struct agent_session *session = user;
     char warning[600];
     (void) log;
-    (void) snprintf(warning, sizeof(warning), "sessions are not kept any more: %s", sentence);
+    (void) snprintf(warning, sizeof(warning), "sessions are not stored any more: %s", sentence);
     if (!session->agent->store_failed)
         err_printf("acp agent: %s\n", warning);
     session->agent->store_failed = true;
@@ -85,7 +73,19 @@ int coding_agent_open_store(struct coding_agent *agent)
 {
     struct store_writer_options options = {.path = agent->options->store_path,
                                            .flags = STORE_CREATE | STORE_NO_INDEX};
-    return options.path ? store_writer_new(&agent->loop, &options, &agent->writer) : 0;
+    if (!options.path)
+        return 0;
+    int err = store_writer_new(&agent->loop, &options, &agent->writer);
+    return err ? err : store_worker_new(&agent->loop, options.path, 0, &agent->worker);
+}
+
+void coding_agent_close_store(struct coding_agent *agent)
+{
+    if (agent->writer)
+        store_writer_close(agent->writer, NULL, NULL);
+    agent->writer = NULL;
+    store_worker_close(agent->worker, NULL, NULL);
+    agent->worker = NULL;
 }
 
 bool agent_session_is_durable(const struct agent_session *session)
@@ -133,23 +133,23 @@ void agent_session_log_settings(struct agent_session *session)
     acp_buf_finish(&text);
 }
 
-/* One that was in a jail which cannot be made here may look, and no more. */
-static void take_mode(struct agent_session *session, struct acp_str mode)
+/* A session of sandbox mode becomes read-only where no sandbox can be made. */
+static void apply_mode(struct agent_session *session, struct acp_str mode)
 {
     struct acp_failure failure;
     if (agent_session_set_mode(session, mode, &failure))
         (void) agent_session_use_mode(session, ACP_POLICY_READ_ONLY);
 }
 
-static void take_setting(struct agent_session *session, struct acp_str key, struct acp_str value)
+static void apply_setting(struct agent_session *session, struct acp_str key, struct acp_str value)
 {
     struct acp_failure failure;
     if (acp_str_is(key, "mode"))
-        take_mode(session, value);
+        apply_mode(session, value);
     else if (acp_str_is(key, "effort"))
         (void) model_effort_find(value, &session->effort);
     else if (acp_str_is(key, "model"))
-        (void) agent_session_set_model(session, value, &failure); /* else the default is asked */
+        (void) agent_session_set_model(session, value, &failure); /* or keep the default */
     else if (acp_str_is(key, "cost"))
         session->cost = acp_some_f64(strtod(value.ptr, NULL)); /* a quote ends it */
 }
@@ -168,7 +168,7 @@ void agent_session_apply_settings(struct agent_session *session, struct acp_str 
     while (more == 0 && acp_json_next_key(&r, &key) > 0) {
         more = acp_json_read_str(&r, &value);
         if (more == 0)
-            take_setting(session, key, value);
+            apply_setting(session, key, value);
     }
     acp_arena_finish(&arena);
 }
@@ -196,23 +196,23 @@ bool agent_session_begin_log(struct agent_session *session)
                             &session->log, NULL);
     acp_buf_finish(&settings);
     if (session->log)
-        hold(session); /* nobody learns its id before it can be found by it */
+        hold(session); /* the client gets the id once the session can be found by it */
     return session->log != NULL;
 }
 
-/* Appends what was written; nobody sees what comes behind it before it is kept. */
-static void append(struct agent_session *session, const char *kind, const struct acp_buf *body,
+/* What is sent from now on waits until the event is on disk. */
+static void append(struct agent_session *session, enum log_kind kind, const struct acp_buf *body,
                    int err)
 {
     struct acp_str text = acp_buf_view(body);
     if (!err)
-        err = store_log_append(session->log, session->turns, store_now(), acp_str_from(kind),
+        err = store_log_append(session->log, session->turns, store_now(), log_kind_name(kind),
                                acp_raw_n(text.ptr, text.len), NULL);
     if (!err)
         hold(session);
 }
 
-static void append_update(struct agent_session *session, const char *kind, unsigned mode,
+static void append_update(struct agent_session *session, enum log_kind kind, unsigned mode,
                           const struct acp_session_update *update)
 {
     struct acp_buf body;
@@ -224,7 +224,7 @@ static void append_update(struct agent_session *session, const char *kind, unsig
     acp_buf_finish(&body);
 }
 
-static void append_text(struct agent_session *session, const char *kind, const char *key,
+static void append_text(struct agent_session *session, enum log_kind kind, const char *key,
                         struct acp_str value)
 {
     struct acp_buf body;
@@ -246,19 +246,24 @@ static void begin_turn(struct agent_session *session, const struct acp_session_u
         return;
     session->turns++;
     (void) store_log_change(session->log, &change);
-    append_update(session, "prompt", ACP_V2, message);
+    append_update(session, LOG_KIND_PROMPT, ACP_V2, message);
 }
 
 void agent_session_log_prompt(struct agent_session *session, const struct acp_turn *role_turn,
                               struct acp_content_block_list prompt)
 {
     struct acp_session_update message = {.is = ACP_SESSION_UPDATE_USER_MESSAGE};
-    /* Version 2 repeats the prompt as a message, which was kept already. */
+    /* Version 2 sends the prompt back as a message, which was logged already. */
     if (acp_agent_protocol(acp_session_agent(session->role)) & ACP_V2)
         return;
     message.user_message.message_id = acp_turn_user_message_id(role_turn);
     message.user_message.content = prompt;
     begin_turn(session, &message);
+}
+
+static bool is_open(const struct agent_session *session)
+{
+    return session->state >= AGENT_SESSION_OPEN && session->state <= AGENT_SESSION_RESTORING;
 }
 
 void coding_agent_before_update(struct acp_session *role_session,
@@ -274,10 +279,10 @@ void coding_agent_before_update(struct acp_session *role_session,
         return;
     if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE)
         begin_turn(session, update);
-    /* Commands are told with each session, as they are then; before a prompt nothing counts. */
-    else if (session->log && session->turns && !session->skips_log &&
+    /* Commands, and what is sent before a session is open or has a turn, is sent anew each time. */
+    else if (is_open(session) && session->log && session->turns &&
              update->is != ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE)
-        append_update(session, mode & ACP_V2 ? "update2" : "update", mode, update);
+        append_update(session, mode & ACP_V2 ? LOG_KIND_UPDATE2 : LOG_KIND_UPDATE, mode, update);
 }
 
 void agent_session_log_output(struct tools *set, const struct acp_tool_call_update *call,
@@ -289,7 +294,7 @@ void agent_session_log_output(struct tools *set, const struct acp_tool_call_upda
     (void) set;
     update.tool_call_update = *call;
     if (session->log)
-        append_update(session, mode & ACP_V2 ? "output2" : "output", ACP_V1, &update);
+        append_update(session, mode & ACP_V2 ? LOG_KIND_OUTPUT2 : LOG_KIND_OUTPUT, ACP_V1, &update);
 }
 
 void agent_session_log_stop(struct agent_session *session, const char *stop_reason)
@@ -297,7 +302,7 @@ void agent_session_log_stop(struct agent_session *session, const char *stop_reas
     struct store_change change = {.running = {ACP_PRESENT, false}};
     if (!session->log)
         return;
-    append_text(session, "stop", "stopReason", acp_str_from(stop_reason));
+    append_text(session, LOG_KIND_STOP, "stopReason", acp_str_from(stop_reason));
     (void) store_log_change(session->log, &change);
 }
 
@@ -306,11 +311,11 @@ void agent_session_log_error(struct agent_session *session, const char *sentence
     struct store_change change = {.running = {ACP_PRESENT, false}};
     if (!session->log)
         return;
-    append_text(session, "error", "message", acp_str_from(sentence));
+    append_text(session, LOG_KIND_ERROR, "message", acp_str_from(sentence));
     (void) store_log_change(session->log, &change);
 }
 
-static void append_message(struct agent_session *session, const char *kind,
+static void append_message(struct agent_session *session, enum log_kind kind,
                            const struct model_message *message)
 {
     struct acp_buf body;
@@ -326,22 +331,22 @@ void agent_session_log_history(struct agent_session *session)
 {
     size_t count = history_count(session->history);
     struct acp_arena arena;
-    bool anew = session->history_was_reset;
-    if ((session->logged >= count && !anew) || !session->log)
+    bool was_reset = session->history_was_reset;
+    if ((session->logged >= count && !was_reset) || !session->log)
         return;
     acp_arena_init(&arena, 0);
     const struct model_message *messages =
         history_messages(session->history, session->logged, &arena);
     if (!messages) {
         acp_arena_finish(&arena);
-        return; /* the next time */
+        return; /* out of memory: next time */
     }
-    if (anew)
-        (void) store_log_append(session->log, session->turns, store_now(), acp_str_from("forget"),
-                                acp_raw_from("{}"), NULL);
+    if (was_reset)
+        (void) store_log_append(session->log, session->turns, store_now(),
+                                log_kind_name(LOG_KIND_HISTORY_RESET), acp_raw_from("{}"), NULL);
     session->history_was_reset = false;
     for (size_t i = 0; i < count - session->logged; i++)
-        append_message(session, anew ? "kept" : "said", &messages[i]);
+        append_message(session, was_reset ? LOG_KIND_RETAINED : LOG_KIND_MESSAGE, &messages[i]);
     session->logged = count;
     acp_arena_finish(&arena);
 }
@@ -362,12 +367,12 @@ void agent_session_log_rewind(struct agent_session *session)
         return;
     acp_buf_init(&body, EVENT_MAX);
     int err = acp_buf_printf(&body, "{\"messages\":%zu}", count);
-    append(session, "rewind", &body, err);
+    append(session, LOG_KIND_REWIND, &body, err);
     acp_buf_finish(&body);
     session->logged = count;
 }
 
-void agent_session_log_context(struct agent_session *session, const char *kind)
+void agent_session_log_context(struct agent_session *session, enum log_kind kind)
 {
     struct acp_buf body;
     struct acp_json_writer w;
@@ -375,7 +380,7 @@ void agent_session_log_context(struct agent_session *session, const char *kind)
         return;
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
-    context_write(session->context, strcmp(kind, "model_context") == 0, &w);
+    context_write(session->context, kind == LOG_KIND_MODEL_CONTEXT, &w);
     append(session, kind, &body, w.err);
     acp_buf_finish(&body);
 }

@@ -1,8 +1,13 @@
 /*
- * session_open.c - sessions that come back: out of the log when they are loaded, resumed or forked,
- * and into memory when one that was idle is used again.
+ * session_open.c - opens stored sessions: those that a client loads, resumes or forks, the session
+ * of a JetBrains chat, and the history of an idle session that is used again.
  *
- * The log is claimed first and read then, so that what was written last is there.
+ *     find      the session of the chat is looked up                        (JetBrains only)
+ *     claim     the log is claimed, or what this process has not written yet is flushed
+ *     read      row and events are read; the client gets them again if it has asked for that
+ *     accept    the client gets the answer, or the turn that has waited goes on
+ *
+ * The log is claimed before it is read, so that the latest events are there.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -12,32 +17,90 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 #include "base/copy.h"
+#include "cli/output.h"
 
 enum { CODE_NOT_FOUND = -32002, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
 
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-/* A tool call that the client is told of again. */
-struct replayed {
-    struct replayed *next;
-    struct acp_str id;
+enum open_kind {
+    OPEN_RESUME,
+    OPEN_LOAD,    /* the same, and the client gets all events again */
+    OPEN_REPLACE, /* one that is open in this process, and has claimed the log */
+    OPEN_FORK,
+    OPEN_RESTORE, /* an idle one, for a turn */
 };
 
-struct reading {
-    struct agent_session *session;
-    bool tell; /* the client */
-    struct replayed
-        *open; /* calls that the client was told of and that have not ended; in the arena */
-    struct acp_arena arena;
-    bool copy; /* into the log of this session */
-    uint64_t turns;
-    uint64_t calls;
-    uint64_t compactions;
+/*
+ * A session that is being opened.  A flush or a search cannot be cancelled; when the session is
+ * closed before they end, this outlives it.
+ */
+struct session_open {
+    struct agent_session *session; /* NULL: it was closed */
+    enum open_kind kind;
+    bool replays;      /* to the client */
+    bool has_callback; /* of a flush or a search */
+    char id[STORE_ID_SIZE];
+    struct session_read *read;
+    char *folder; /* where the session was until now */
+    struct session_replay replay;
+    uint64_t turn_count;
+    uint64_t call_count;
+    uint64_t compaction_count;
 };
 
-static int take_message(struct reading *reading, struct acp_raw body)
+static int open_new(struct agent_session *session, enum open_kind kind, struct acp_str id,
+                    struct session_open **ret)
 {
-    struct history *history = reading->session->history;
+    if (id.len >= STORE_ID_SIZE)
+        return ACP_ERR_MISSING;
+    struct session_open *opening = calloc(1, sizeof(*opening));
+    if (!opening)
+        return ACP_ERR_NOMEM;
+    opening->session = session;
+    opening->kind = kind;
+    memcpy(opening->id, id.ptr, id.len);
+    session_replay_init(&opening->replay, session->role);
+    session->opening = opening;
+    *ret = opening;
+    return 0;
+}
+
+static void open_free(struct session_open *opening)
+{
+    if (opening->session)
+        opening->session->opening = NULL;
+    opening->session = NULL;
+    session_read_cancel(opening->read);
+    opening->read = NULL;
+    if (opening->has_callback)
+        return;
+    session_replay_finish(&opening->replay);
+    free(opening->folder);
+    free(opening);
+}
+
+void agent_session_cancel_open(struct agent_session *session)
+{
+    if (session->opening)
+        open_free(session->opening);
+}
+
+static void reject(struct agent_session *session, int err, const struct acp_failure *failure)
+{
+    bool missing = err == ACP_ERR_MISSING;
+    agent_session_reject(session,
+                         missing                   ? CODE_NOT_FOUND
+                         : err == ACP_ERR_ARGUMENT ? CODE_PARAMS
+                                                   : CODE_INTERNAL,
+                         missing                        ? "no such session"
+                         : failure && *failure->message ? failure->message
+                                                        : acp_err_text(err));
+}
+
+/* ---- Reading the model's view ---------------------------------------------------------------- */
+
+static int read_message(struct session_open *opening, struct acp_raw body)
+{
+    struct history *history = opening->session->history;
     struct acp_arena arena;
     size_t before = history_count(history);
     int err = history_read(history, body);
@@ -47,112 +110,13 @@ static int take_message(struct reading *reading, struct acp_raw body)
     const struct model_message *added = history_messages(history, before, &arena);
     for (size_t i = 0; added && i < history_count(history) - before; i++)
         for (size_t k = 0; k < added[i].part_count; k++)
-            reading->calls += added[i].parts[k].kind == MODEL_CALL;
+            opening->call_count += added[i].parts[k].kind == MODEL_CALL;
     acp_arena_finish(&arena);
     return added ? 0 : ACP_ERR_NOMEM;
 }
 
-/* Ids of calls and summaries go on where they were. */
-static void go_on(const struct reading *reading)
-{
-    struct agent_session *session = reading->session;
-    session->turns = reading->turns;
-    session->calls = reading->calls;
-    session->compactions = reading->compactions;
-}
-
-/* The members of an update that tell whether a tool call goes on. */
-struct call_state {
-    struct acp_str update;
-    struct acp_str id;
-    struct acp_str status;
-};
-
-static struct call_state read_call(struct acp_raw body, struct acp_arena *arena)
-{
-    struct call_state state = {0};
-    struct acp_json_reader r;
-    struct acp_str key;
-    acp_json_reader_init(&r, body, arena, 0);
-    int more = acp_json_enter_object(&r);
-    while (!more && (more = acp_json_next_key(&r, &key)) > 0) {
-        bool is_text = acp_json_peek(&r) == ACP_JSON_STRING;
-        struct acp_str *text = acp_str_is(key, "sessionUpdate") ? &state.update
-                               : acp_str_is(key, "toolCallId")  ? &state.id
-                               : acp_str_is(key, "status")      ? &state.status
-                                                                : NULL;
-        more = text && is_text ? acp_json_read_str(&r, text) : acp_json_skip(&r);
-    }
-    return state;
-}
-
-/* Notes which calls have begun and not ended. */
-static void note_call(struct reading *reading, struct acp_raw body)
-{
-    struct call_state state = read_call(body, &reading->arena);
-    struct replayed **at = &reading->open;
-    if (!acp_str_starts_with(state.update, "tool_call") || !state.id.ptr)
-        return;
-    while (*at && !acp_str_eq((*at)->id, state.id))
-        at = &(*at)->next;
-    bool ended = acp_str_is(state.status, "completed") || acp_str_is(state.status, "failed") ||
-                 acp_str_is(state.status, "cancelled");
-    if (*at && ended) {
-        *at = (*at)->next;
-    } else if (!*at && !ended) {
-        struct acp_str id = acp_arena_copy(&reading->arena, state.id);
-        struct replayed *call = acp_arena_alloc(&reading->arena, sizeof(*call));
-        if (call && id.ptr)
-            *call = (struct replayed){.id = id};
-        *at = id.ptr ? call : NULL;
-    }
-}
-
-/* The calls of a turn that was interrupted did not end: the client is told that they failed. */
-static void fail_calls(struct reading *reading)
-{
-    static const char why[] = "The agent ended before this tool call did.";
-    for (; reading->open; reading->open = reading->open->next) {
-        struct acp_session_update update = {.is = ACP_SESSION_UPDATE_TOOL_CALL_UPDATE};
-        struct acp_tool_call_content content;
-        struct acp_json_writer w;
-        struct acp_buf body;
-        acp_tool_call_content_init_content(&content);
-        acp_content_block_init_text(&content.content.content, acp_str_from(why));
-        acp_tool_call_update_init(&update.tool_call_update, reading->open->id);
-        update.tool_call_update.status.is = ACP_TOOL_CALL_STATUS_FAILED;
-        update.tool_call_update.content = (struct acp_tool_call_content_list){&content, 1};
-        acp_buf_init(&body, 1 << 16);
-        acp_json_writer_init(&w, &body);
-        struct acp_session *role_session = reading->session->role;
-        if (acp_session_update_encode(ACP_V1, &update, &w, NULL) == 0 && !w.err)
-            (void) acp_session_replay(role_session, ACP_V1,
-                                      acp_raw_n(acp_buf_view(&body).ptr, body.len));
-        acp_buf_finish(&body);
-    }
-}
-
-/*
- * What the client was told, again.  An update that does not fit this client any more is no reason
- * to lose the session.
- */
-static void tell_event(struct reading *reading, const struct store_event *event)
-{
-    struct acp_session *role_session = reading->session->role;
-    bool v2 = acp_agent_protocol(acp_session_agent(role_session)) & ACP_V2;
-    if (acp_str_is(event->kind, "prompt"))
-        fail_calls(reading);
-    else if (acp_str_is(event->kind, "update") || acp_str_is(event->kind, "update2"))
-        note_call(reading, event->body);
-    if (acp_str_is(event->kind, "prompt") || acp_str_is(event->kind, "update2"))
-        (void) acp_session_replay(role_session, ACP_V2, event->body);
-    else if (acp_str_is(event->kind, "update") || acp_str_is(event->kind, "output") ||
-             (acp_str_is(event->kind, "output2") && !v2))
-        (void) acp_session_replay(role_session, ACP_V1, event->body);
-}
-
-/* The turn that was refused is not in the history any more. */
-static void take_rewind(struct agent_session *session, struct acp_raw body)
+/* Removes a turn that the model has refused. */
+static void read_rewind(struct agent_session *session, struct acp_raw body)
 {
     struct acp_json_reader r;
     struct acp_str key;
@@ -166,77 +130,61 @@ static void take_rewind(struct agent_session *session, struct acp_raw body)
     agent_session_rewind_facts(session);
 }
 
-/* One that cannot be read is not missed: the next request makes another. */
-static int take_context(struct agent_session *session, const struct store_event *event)
+/* Without a context that can be read, the next request makes a new one. */
+static int read_context(struct agent_session *session, enum log_kind kind, struct acp_raw body)
 {
     int err = 0;
-    bool is_new = acp_str_is(event->kind, "model_context");
+    bool is_new = kind == LOG_KIND_MODEL_CONTEXT;
     if (is_new) {
         agent_session_free_context(session);
         err = history_strip_reasoning(session->history);
     }
-    if (!err && (is_new || (session->context && acp_str_is(event->kind, "model_facts"))))
-        err = context_read(event->body, &session->context);
+    if (!err && (is_new || session->context))
+        err = context_read(body, &session->context);
     if (!err && is_new)
         agent_session_save_facts(session);
     return err == ACP_ERR_NOMEM ? err : 0;
 }
 
-static int take_event(const struct store_event *event, void *user)
+static int read_event(struct session_open *opening, enum log_kind kind,
+                      const struct store_event *event)
 {
-    struct reading *reading = user;
-    struct agent_session *session = reading->session;
-    int err = 0;
-    if (acp_str_is(event->kind, "said") || acp_str_is(event->kind, "kept")) {
-        err = take_message(reading, event->body);
-    } else if (acp_str_is(event->kind, "forget")) {
+    struct agent_session *session = opening->session;
+    switch (kind) {
+    case LOG_KIND_MESSAGE:
+    case LOG_KIND_RETAINED:
+        return read_message(opening, event->body);
+    case LOG_KIND_HISTORY_RESET:
         history_clear(session->history);
         agent_session_free_context(session);
-        reading->compactions++;
-    } else if (acp_str_is(event->kind, "prompt")) {
-        reading->turns = event->turn;
+        opening->compaction_count++;
+        return 0;
+    case LOG_KIND_PROMPT:
+        opening->turn_count = event->turn;
         agent_session_save_facts(session);
-    } else if (acp_str_is(event->kind, "rewind")) {
-        take_rewind(session, event->body);
-    } else {
-        err = take_context(session, event);
+        return 0;
+    case LOG_KIND_REWIND:
+        read_rewind(session, event->body);
+        return 0;
+    case LOG_KIND_MODEL_CONTEXT:
+    case LOG_KIND_MODEL_FACTS:
+        return read_context(session, kind, event->body);
+    default:
+        return 0;
     }
-    if (!err && reading->tell)
-        tell_event(reading, event);
-    if (!err && reading->copy)
-        err = store_log_append(session->log, event->turn, event->time, event->kind, event->body,
-                               NULL);
-    return err;
 }
 
-static int read_events(struct reading *reading, struct acp_str id, struct acp_failure *failure)
+static int on_event(const struct store_event *event, void *user)
 {
-    struct agent_session *session = reading->session;
-    struct store *store = NULL;
-    acp_arena_init(&reading->arena, 0);
-    int err = store_open(session->agent->options->store_path, 0, &store, failure);
-    if (!err)
-        err = store_events(store, id, 1, 0, take_event, reading, failure);
-    store_close(store);
-    fail_calls(reading);
-    acp_arena_finish(&reading->arena);
-    session->logged = history_count(session->history);
-    if (!err &&
-        history_close_calls(session->history, acp_str_from("The session was interrupted.")) < 0)
-        err = ACP_ERR_NOMEM;
+    struct session_open *opening = user;
+    enum log_kind kind = log_kind_find(event->kind);
+    int err = read_event(opening, kind, event);
+    if (!err && opening->replays)
+        session_replay_event(&opening->replay, kind, event->body);
+    if (!err && opening->kind == OPEN_FORK)
+        err = store_log_append(opening->session->log, event->turn, event->time,
+                               kind ? log_kind_name(kind) : event->kind, event->body, NULL);
     return err;
-}
-
-static void refuse(struct agent_session *session, int err, const struct acp_failure *failure)
-{
-    bool missing = err == ACP_ERR_MISSING;
-    agent_session_reject(session,
-                         missing                   ? CODE_NOT_FOUND
-                         : err == ACP_ERR_ARGUMENT ? CODE_PARAMS
-                                                   : CODE_INTERNAL,
-                         missing                        ? "there is no such session"
-                         : failure && *failure->message ? failure->message
-                                                        : acp_err_text(err));
 }
 
 /* ---- The folder ------------------------------------------------------------------------------ */
@@ -255,9 +203,9 @@ static bool is_same_folder(struct acp_str a, struct acp_str b)
 }
 
 /*
- * A session goes on where it was: what was said is about the files there, and the mode was chosen
- * for them.  When its folder does not exist any more the project was moved, and the session moves
- * with it; a chat of an IDE belongs to the project, wherever that is.
+ * A session stays in its folder: the conversation is about the files there, and the mode was chosen
+ * for them.  If the folder is gone, the project was moved and the session moves with it; a chat of
+ * an IDE belongs to its project wherever that is.
  */
 static int check_folder(const struct agent_session *session, struct acp_str folder,
                         struct acp_failure *failure)
@@ -273,8 +221,8 @@ static int check_folder(const struct agent_session *session, struct acp_str fold
     return ACP_ERR_ARGUMENT;
 }
 
-/* The session has been accepted. */
-static void note_folder(struct agent_session *session, struct acp_str folder)
+/* The session was accepted. */
+static void log_folder(struct agent_session *session, struct acp_str folder)
 {
     struct acp_str cwd = acp_session_cwd(session->role);
     struct store_change change = {.cwd = cwd};
@@ -292,200 +240,183 @@ static void note_folder(struct agent_session *session, struct acp_str folder)
     agent_session_warn_later(session, sentence);
 }
 
-/* ---- Load and resume ------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
-static int take_up(struct agent_session *session, const struct store_session *row,
-                   struct acp_failure *failure)
+static int on_row(const struct store_session *row, void *user, struct acp_failure *failure)
 {
-    struct reading reading = {.session = session, .tell = session->replays};
-    int err = check_folder(session, row->cwd, failure);
+    struct session_open *opening = user;
+    struct agent_session *session = opening->session;
+    if (opening->kind == OPEN_RESTORE)
+        return 0;
+    opening->folder = acp_str_copy(row->cwd);
+    int err = !opening->folder             ? ACP_ERR_NOMEM
+              : opening->kind == OPEN_FORK ? 0
+                                           : check_folder(session, row->cwd, failure);
     if (err)
         return err;
     agent_session_apply_settings(session, row->settings);
     err = row->title.len ? agent_session_use_title(session, row->title) : 0;
-    if (!err)
-        err = read_events(&reading, row->id, failure);
-    go_on(&reading);
+    if (!err && opening->kind == OPEN_FORK && !agent_session_begin_log(session))
+        err = ACP_ERR_NOMEM;
     return err;
 }
 
-/* The session of the same id that is open, and stays so until this one is accepted; or NULL. */
+/* The session of the same id that is open until this one is accepted, or NULL. */
 static struct agent_session *find_open(const struct agent_session *session)
 {
-    struct acp_session *role_session = session->role;
     struct acp_session *open =
-        acp_agent_find_session(acp_session_agent(role_session), acp_session_id(role_session));
-    return open && open != role_session ? acp_session_user(open) : NULL;
+        acp_agent_find_session(acp_session_agent(session->role), acp_session_id(session->role));
+    return open && open != session->role ? acp_session_user(open) : NULL;
 }
 
-static int find_row(const struct agent_session *session, struct acp_str id, struct acp_arena *arena,
-                    struct store_session *ret, struct acp_failure *failure)
+static int accept_session(struct agent_session *session, enum open_kind kind)
 {
-    struct store *store = NULL;
-    int err = store_open(session->agent->options->store_path, 0, &store, failure);
-    if (!err)
-        err = store_find(store, id, arena, ret, failure);
-    if (!err && !acp_str_eq(ret->id, id))
-        err = ACP_ERR_MISSING; /* the beginning of another id */
-    store_close(store);
-    return err;
-}
-
-/* The log that the open session has claimed is handed on to the one that takes its place. */
-static int reopen_from(struct agent_session *session, struct acp_str id,
-                       struct acp_failure *failure)
-{
-    struct agent_session *old = find_open(session);
-    struct store_session row = {0};
-    struct acp_arena arena;
-    acp_arena_init(&arena, 0);
-    int err = find_row(session, id, &arena, &row, failure);
-    if (!err)
-        err = take_up(session, &row, failure);
-    if (!err) {
-        session->log = old->log;
+    struct agent_session *old = kind == OPEN_REPLACE ? find_open(session) : NULL;
+    if (old) {
+        session->log = old->log; /* which has claimed it */
         old->log = NULL;
-        err = agent_session_accept(session);
     }
-    if (!err)
-        note_folder(session, row.cwd);
-    acp_arena_finish(&arena);
-    return err;
+    return agent_session_accept(session);
 }
 
-static void on_opened(struct store_log *log, const struct store_session *row,
-                      const struct acp_failure *why, void *user)
+/* Back to idle. */
+static void drop_history(struct agent_session *session)
 {
-    struct agent_session *session = user;
-    struct acp_failure failure = {0};
-    (void) log;
-    if (!row) {
-        session->log = NULL; /* gone already */
-        refuse(session, why->err, why);
+    history_free(session->history);
+    session->history = NULL;
+    agent_session_free_context(session);
+}
+
+static void end_restore(struct agent_session *session, int err, const struct acp_failure *failure)
+{
+    if (err)
+        drop_history(session);
+    agent_session_set_state(session, err ? AGENT_SESSION_IDLE : AGENT_SESSION_OPEN);
+    agent_turn_restored(session->turn, err, failure);
+}
+
+static void end_open(struct session_open *opening, int err, const struct acp_failure *failure)
+{
+    struct agent_session *session = opening->session;
+    enum open_kind kind = opening->kind;
+    struct acp_str folder = acp_str_from(opening->folder);
+    opening->folder = NULL;
+    open_free(opening);
+    if (!err)
+        err = accept_session(session, kind);
+    if (err)
+        reject(session, err, failure);
+    else if (kind != OPEN_FORK)
+        log_folder(session, folder);
+    free((void *) (uintptr_t) folder.ptr);
+}
+
+static void on_read(int err, const struct acp_failure *failure, void *user)
+{
+    struct session_open *opening = user;
+    struct agent_session *session = opening->session;
+    opening->read = NULL;
+    session_replay_end(&opening->replay);
+    session->logged = history_count(session->history);
+    if (!err &&
+        history_close_calls(session->history, acp_str_from("The session was interrupted.")) < 0)
+        err = ACP_ERR_NOMEM;
+    if (opening->kind == OPEN_RESTORE) {
+        open_free(opening);
+        end_restore(session, err, failure);
         return;
     }
-    int err = take_up(session, row, &failure);
-    if (!err)
-        err = agent_session_accept(session);
-    if (err)
-        refuse(session, err, &failure);
-    else
-        note_folder(session, row->cwd);
+    /* Ids of calls and summaries continue where they were. */
+    session->turns = opening->turn_count;
+    session->calls = opening->call_count;
+    session->compactions = opening->compaction_count;
+    end_open(opening, err, failure);
 }
 
-int agent_session_reopen(struct agent_session *session, bool tell, struct acp_failure *failure)
+static int begin_read(struct session_open *opening)
 {
-    session->replays = tell;
-    return store_log_open(session->agent->writer, acp_session_id(session->role),
-                          &agent_session_log_handler, on_opened, session, &session->log, failure);
-}
-
-/* ---- Fork ------------------------------------------------------------------------------------ */
-
-static int copy_row(struct agent_session *session, struct acp_str id, struct acp_failure *failure)
-{
-    struct store_session row = {0};
-    struct acp_arena arena;
-    acp_arena_init(&arena, 0);
-    int err = find_row(session, id, &arena, &row, failure);
+    static const struct session_read_handler handler = {
+        .row = on_row, .event = on_event, .done = on_read};
+    struct agent_session *session = opening->session;
+    int err = session_read_new(session->agent->worker, acp_str_from(opening->id), &handler, opening,
+                               &opening->read);
     if (!err)
-        agent_session_apply_settings(session, row.settings);
-    if (!err && row.title.len)
-        err = agent_session_use_title(session, row.title);
-    acp_arena_finish(&arena);
+        agent_session_set_state(session, opening->kind == OPEN_RESTORE ? AGENT_SESSION_RESTORING
+                                                                       : AGENT_SESSION_READING);
     return err;
 }
 
-/* It is a session of its own, with all that the other knows and has told. */
-static int copy_session(struct agent_session *session, struct acp_str id,
-                        struct acp_failure *failure)
-{
-    struct reading reading = {.session = session, .copy = true};
-    int err = copy_row(session, id, failure);
-    if (!err && !agent_session_begin_log(session))
-        err = ACP_ERR_NOMEM;
-    if (!err)
-        err = read_events(&reading, id, failure);
-    go_on(&reading);
-    return err;
-}
-
-static int fork_from(struct agent_session *session, struct acp_str id, struct acp_failure *failure)
-{
-    int err = copy_session(session, id, failure);
-    return err ? err : agent_session_accept(session);
-}
-
-/* ---- Waiting for the log --------------------------------------------------------------------- */
-
-/* A session that is made from what another, or an earlier one of its id, has in the log. */
-struct forking {
-    struct agent_session *session; /* NULL: it has ended meanwhile */
-    char from[STORE_ID_SIZE];
-};
-
-void agent_session_cancel_open(struct agent_session *session)
-{
-    if (session->forking)
-        session->forking->session = NULL;
-}
+/* ---- Claiming the log ------------------------------------------------------------------------ */
 
 static void on_flushed(void *user)
 {
-    struct forking *forking = user;
-    struct agent_session *session = forking->session;
-    struct acp_str from = acp_str_from(forking->from);
-    struct acp_failure failure = {0};
-    if (session) {
-        session->forking = NULL;
-        int err = acp_str_eq(from, acp_session_id(session->role))
-                      ? reopen_from(session, from, &failure)
-                      : fork_from(session, from, &failure);
-        if (err)
-            refuse(session, err, &failure);
-    }
-    free(forking);
+    struct session_open *opening = user;
+    opening->has_callback = false;
+    int err = opening->session ? begin_read(opening) : 0;
+    if (!opening->session)
+        open_free(opening);
+    else if (err)
+        end_open(opening, err, NULL);
 }
 
-/* Goes on when everything that was appended to the log until now is on disk. */
-static int wait_for_log(struct agent_session *session, struct acp_str from)
+/* Goes on when everything that was appended to any log until now is on disk. */
+static int wait_for_flush(struct session_open *opening)
 {
-    struct coding_agent *agent = session->agent;
-    if (from.len >= STORE_ID_SIZE)
-        return ACP_ERR_MISSING;
-    struct forking *forking = calloc(1, sizeof(*forking));
-    if (!forking)
-        return ACP_ERR_NOMEM;
-    forking->session = session;
-    memcpy(forking->from, from.ptr, from.len);
-    int err = store_writer_flush(agent->writer, on_flushed, forking);
-    if (err)
-        free(forking);
-    else
-        session->forking = forking;
+    int err = store_writer_flush(opening->session->agent->writer, on_flushed, opening);
+    opening->has_callback = !err;
     return err;
 }
 
-/* ---- What the client asks for ---------------------------------------------------------------- */
+static void on_claimed(struct store_log *log, const struct store_session *row,
+                       const struct acp_failure *why, void *user)
+{
+    struct agent_session *session = user;
+    (void) log;
+    if (!row)
+        session->log = NULL; /* freed already */
+    int err = row ? begin_read(session->opening) : why->err;
+    if (err)
+        end_open(session->opening, err, row ? NULL : why);
+}
 
-static void open_again(struct acp_session *role_session, struct coding_agent *agent,
-                       struct acp_mcp_server_list servers, bool tell)
+/* On an error, the session is as it was. */
+static int begin_open(struct agent_session *session, enum open_kind kind, struct acp_str id,
+                      struct acp_failure *failure)
+{
+    struct session_open *opening;
+    bool is_open = find_open(session);
+    int err = session->agent->writer ? open_new(session, kind, id, &opening) : ACP_ERR_MISSING;
+    if (err)
+        return err;
+    opening->replays = kind == OPEN_LOAD;
+    if (is_open)
+        opening->kind = OPEN_REPLACE;
+    err = is_open || kind == OPEN_FORK
+              ? wait_for_flush(opening)
+              : store_log_open(session->agent->writer, id, &agent_session_log_handler, on_claimed,
+                               session, &session->log, failure);
+    if (err)
+        open_free(opening);
+    else
+        agent_session_set_state(session, AGENT_SESSION_OPENING);
+    return err;
+}
+
+/* ---- Requests of the client ------------------------------------------------------------------ */
+
+static void open_session(struct acp_session *role_session, struct coding_agent *agent,
+                         struct acp_mcp_server_list servers, enum open_kind kind, struct acp_str id)
 {
     struct acp_failure failure = {0};
-    if (!coding_agent_check_folder(role_session))
-        return;
     struct agent_session *session = agent_session_new(agent, role_session);
     if (!session) {
         (void) acp_session_reject(role_session, CODE_INTERNAL,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
-    session->replays = tell;
-    int err = !agent->writer       ? ACP_ERR_MISSING
-              : find_open(session) ? wait_for_log(session, acp_session_id(role_session))
-                                   : agent_session_reopen(session, tell, &failure);
+    int err = begin_open(session, kind, id, &failure);
     if (err)
-        refuse(session, err == ACP_ERR_ARGUMENT ? ACP_ERR_MISSING : err, &failure);
+        reject(session, err == ACP_ERR_ARGUMENT ? ACP_ERR_MISSING : err, &failure);
     else
         agent_session_start_servers(session, servers);
 }
@@ -493,14 +424,39 @@ static void open_again(struct acp_session *role_session, struct coding_agent *ag
 void coding_agent_load_session(struct acp_session *role_session,
                                const struct acp_resume_session_request *request, void *user)
 {
-    open_again(role_session, user, request->mcp_servers, true);
+    if (coding_agent_check_folder(role_session))
+        open_session(role_session, user, request->mcp_servers, OPEN_LOAD,
+                     acp_session_id(role_session));
 }
 
 void coding_agent_resume_session(struct acp_session *role_session,
                                  const struct acp_resume_session_request *request, void *user)
 {
-    open_again(role_session, user, request->mcp_servers, false);
+    if (coding_agent_check_folder(role_session))
+        open_session(role_session, user, request->mcp_servers, OPEN_RESUME,
+                     acp_session_id(role_session));
 }
+
+void coding_agent_fork_session(struct acp_session *role_session,
+                               const struct acp_fork_session_request *request, void *user)
+{
+    char id[STORE_ID_SIZE];
+    store_new_id(id);
+    if (acp_session_set_id(role_session, acp_str_from(id)))
+        (void) acp_session_reject(role_session, CODE_INTERNAL,
+                                  acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
+    else
+        open_session(role_session, user, request->mcp_servers, OPEN_FORK, request->session_id);
+}
+
+/* ---- Chats of an IDE ------------------------------------------------------------------------- */
+
+/* A search for the session of a chat; its own until the callback. */
+struct chat_search {
+    struct session_open *opening;
+    char chat[AGENT_CHAT_SIZE];
+    char id[STORE_ID_SIZE]; /* "": there is none */
+};
 
 static int take_id(const struct store_session *row, void *user)
 {
@@ -508,62 +464,96 @@ static int take_id(const struct store_session *row, void *user)
     return 0;
 }
 
-bool coding_agent_session_of_chat(const struct coding_agent *agent, const char *chat,
-                                  char ret_id[STORE_ID_SIZE])
+static int search_chat(struct store *store, void *user, struct acp_failure *failure)
 {
-    struct store *store = NULL;
-    struct store_filter filter = {.name = acp_str_from(chat), .limit = 1};
-    *ret_id = '\0';
-    if (!agent->writer || store_open(agent->options->store_path, 0, &store, NULL))
-        return false;
-    (void) store_list(store, &filter, take_id, ret_id, NULL);
-    store_close(store);
-    return *ret_id != '\0';
+    struct chat_search *search = user;
+    struct store_filter filter = {.name = acp_str_from(search->chat), .limit = 1};
+    return store_list(store, &filter, take_id, search->id, failure);
 }
 
-void coding_agent_fork_session(struct acp_session *role_session,
-                               const struct acp_fork_session_request *request, void *user)
+/* Where the session of the chat cannot be opened, the chat goes on without its history. */
+static void open_found(struct agent_session *session, const char *found)
 {
-    struct coding_agent *agent = user;
+    struct acp_agent *role_agent = acp_session_agent(session->role);
+    struct acp_failure failure = {0};
     char id[STORE_ID_SIZE];
-    store_new_id(id);
-    int err = acp_session_set_id(role_session, acp_str_from(id));
-    struct agent_session *session = err ? NULL : agent_session_new(agent, role_session);
-    if (!session) {
-        (void) acp_session_reject(role_session, CODE_INTERNAL,
-                                  acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
-        return;
-    }
-    err = agent->writer ? wait_for_log(session, request->session_id) : ACP_ERR_MISSING;
-    if (err)
-        refuse(session, err, NULL);
+    /* A session that is open here is not opened twice: the chat gets another one then. */
+    bool is_known = *found && !acp_agent_find_session(role_agent, acp_str_from(found));
+    if (is_known)
+        (void) snprintf(id, sizeof(id), "%s", found);
     else
-        agent_session_start_servers(session, request->mcp_servers);
+        store_new_id(id);
+    int err = acp_session_set_id(session->role, acp_str_from(id));
+    if (!err && is_known) {
+        if (begin_open(session, OPEN_RESUME, acp_str_from(id), &failure) == 0)
+            return;
+        err_printf("acp agent: cannot read the session of this chat: %s\n", failure.message);
+    } else if (!err) {
+        (void) agent_session_begin_log(session);
+    }
+    if (!err)
+        err = agent_session_accept(session);
+    if (err)
+        reject(session, err, NULL);
+}
+
+static void on_chat_found(int err, const struct acp_failure *failure, void *user)
+{
+    struct chat_search *search = user;
+    struct session_open *opening = search->opening;
+    struct agent_session *session = opening->session;
+    (void) failure;
+    opening->has_callback = false;
+    open_free(opening);
+    if (session)
+        open_found(session, err ? "" : search->id);
+    free(search);
+}
+
+int agent_session_open_chat(struct agent_session *session)
+{
+    struct session_open *opening;
+    struct chat_search *search = calloc(1, sizeof(*search));
+    int err = search ? open_new(session, OPEN_RESUME, acp_str_from(""), &opening) : ACP_ERR_NOMEM;
+    if (!err) {
+        search->opening = opening;
+        (void) memcpy(search->chat, session->chat, sizeof(search->chat));
+        err = store_worker_run(session->agent->worker, search_chat, on_chat_found, search);
+        if (err)
+            open_free(opening);
+    }
+    if (err) {
+        free(search);
+        return err;
+    }
+    opening->has_callback = true;
+    agent_session_set_state(session, AGENT_SESSION_OPENING);
+    return 0;
 }
 
 /* ---- Idle sessions --------------------------------------------------------------------------- */
 
-static bool may_sleep(const struct agent_session *session, uint64_t now)
+static bool is_unused(const struct agent_session *session, uint64_t now)
 {
-    bool busy = session->turn || session->forking || session->title_due || session->title_reply;
-    return session->history && !busy && agent_session_is_durable(session) &&
-           now - session->used >= session->agent->options->idle_ms;
+    bool is_asking = session->title_state == AGENT_TITLE_SCHEDULED || session->title_reply;
+    return session->state == AGENT_SESSION_OPEN && !session->turn && !is_asking &&
+           agent_session_is_durable(session) &&
+           now - session->last_used >= session->agent->options->idle_ms;
 }
 
 static void on_idle_time(uv_timer_t *timer)
 {
     struct coding_agent *agent = timer->data;
-    size_t slept = 0;
+    size_t dropped = 0;
     for (struct agent_session *session = agent->first; session; session = session->next) {
-        if (!may_sleep(session, uv_now(&agent->loop)))
+        if (!is_unused(session, uv_now(&agent->loop)))
             continue;
-        history_free(session->history);
-        session->history = NULL;
-        agent_session_free_context(session);
-        slept++;
+        drop_history(session);
+        agent_session_set_state(session, AGENT_SESSION_IDLE);
+        dropped++;
     }
-    /* What was freed in small pieces stays with the process otherwise. */
-    if (slept)
+    /* Small blocks that were freed stay with the process otherwise. */
+    if (dropped)
         (void) malloc_trim(0);
 }
 
@@ -578,18 +568,18 @@ int coding_agent_watch_idle(struct coding_agent *agent)
     return err ? acp_err_from_errno(-err) : 0;
 }
 
-int agent_session_restore(struct agent_session *session, struct acp_failure *failure)
+int agent_session_restore(struct agent_session *session)
 {
-    struct reading reading = {.session = session};
-    if (session->history)
-        return 0;
+    struct session_open *opening;
     int err = history_new(&session->agent->history_bytes, &session->history);
     if (!err)
-        err = read_events(&reading, acp_session_id(session->role), failure);
-    if (err) {
-        history_free(session->history);
-        session->history = NULL;
-        agent_session_free_context(session);
+        err = open_new(session, OPEN_RESTORE, acp_session_id(session->role), &opening);
+    if (!err) {
+        err = begin_read(opening);
+        if (err)
+            open_free(opening);
     }
+    if (err)
+        drop_history(session);
     return err;
 }

@@ -6,6 +6,7 @@
  * It is asked a moment after the end: a client that has come for one prompt alone has gone then,
  * and an answer that nobody waits for is not paid.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "agent/loop/coding_agent_internal.h"
@@ -26,6 +27,30 @@ static struct acp_str first_line(struct acp_str text)
     return end ? acp_str_n(text.ptr, (size_t) (end - text.ptr)) : text;
 }
 
+/* ---- States ---------------------------------------------------------------------------------- */
+
+#define TO(state) (1u << AGENT_TITLE_##state)
+
+static void set_state(struct agent_session *session, enum agent_title_state state)
+{
+    static const unsigned next[] = {
+        [AGENT_TITLE_FINAL] = TO(FINAL) | TO(PROVISIONAL),
+        [AGENT_TITLE_PROVISIONAL] = TO(FINAL) | TO(SCHEDULED),
+        [AGENT_TITLE_SCHEDULED] = TO(FINAL) | TO(PROVISIONAL) | TO(REQUESTED),
+        [AGENT_TITLE_REQUESTED] = TO(FINAL),
+    };
+    assert(next[session->title_state] & 1u << state);
+    (void) next;
+    session->title_state = state;
+}
+
+#undef TO
+
+void agent_session_settle_title(struct agent_session *session)
+{
+    set_state(session, AGENT_TITLE_FINAL);
+}
+
 /* ---- The first words ------------------------------------------------------------------------- */
 
 void agent_session_title_from_prompt(struct agent_session *session, const struct model_part *parts,
@@ -41,7 +66,8 @@ void agent_session_title_from_prompt(struct agent_session *session, const struct
         if (!words.len)
             continue;
         (void) agent_session_set_title(session, tool_cut(first_line(words), MAX_FIRST));
-        session->title_wanted = !session->agent->options->no_titles;
+        if (!session->agent->options->no_titles)
+            set_state(session, AGENT_TITLE_PROVISIONAL);
     }
 }
 
@@ -129,9 +155,10 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
     struct acp_str title = tidy(words_of(&answer, MODEL_ASSISTANT));
     session->title_reply = NULL;
     agent_session_add_cost(session, &end->usage);
-    if (session->title_wanted && end->stop == MODEL_END && title.len && !has_control(title))
+    if (session->title_state == AGENT_TITLE_REQUESTED && end->stop == MODEL_END && title.len &&
+        !has_control(title))
         (void) agent_session_set_title(session, title);
-    session->title_wanted = false; /* once is enough, also when nothing came of it */
+    set_state(session, AGENT_TITLE_FINAL); /* the model is asked once, whatever it answers */
     model_reply_free(reply);
 }
 
@@ -139,7 +166,7 @@ void agent_session_cancel_title(struct agent_session *session)
 {
     model_reply_free(session->title_reply);
     session->title_reply = NULL;
-    session->title_wanted = false;
+    agent_session_settle_title(session);
 }
 
 /* ---- When ------------------------------------------------------------------------------------ */
@@ -149,21 +176,22 @@ static void on_moment(uv_timer_t *timer)
     static const struct model_handler handler = {.end = on_end};
     struct coding_agent *agent = timer->data;
     for (struct agent_session *session = agent->first; session; session = session->next) {
-        if (!session->title_due)
+        if (session->title_state != AGENT_TITLE_SCHEDULED)
             continue;
-        session->title_due = false;
-        if (session->title_wanted && !session->title_reply && !agent_session_is_disabled(session) &&
-            ask(session, &handler))
-            session->title_wanted = false;
+        if (agent_session_is_disabled(session))
+            set_state(session, AGENT_TITLE_PROVISIONAL); /* until it can be asked */
+        else
+            set_state(session, ask(session, &handler) ? AGENT_TITLE_FINAL : AGENT_TITLE_REQUESTED);
     }
 }
 
 void agent_session_schedule_title(struct agent_session *session)
 {
     struct coding_agent *agent = session->agent;
-    if (!session->title_wanted || session->title_reply)
+    if (session->title_state == AGENT_TITLE_PROVISIONAL)
+        set_state(session, AGENT_TITLE_SCHEDULED);
+    if (session->title_state != AGENT_TITLE_SCHEDULED)
         return;
-    session->title_due = true;
     agent->title_timer.data = agent;
     (void) uv_timer_start(&agent->title_timer, on_moment, MOMENT_MS, 0);
 }

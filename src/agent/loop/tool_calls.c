@@ -1,24 +1,24 @@
 /*
- * tool_calls.c - the tool calls of an answer: all are begun, and when each has its result the
- * model is told them.
+ * tool_calls.c - the tool calls of an answer: starts all of them, and sends the results to the
+ * model once each call has one.
  */
 #include <stdio.h>
 
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 
-/* A model that makes the same call again, and fails again, does not get any further. */
+/* A model that repeats a call that fails makes no progress. */
 enum { MAX_REPEATED = 3 };
 
-/* A call that runs; in the turn's arena. */
-struct running {
+/* In the turn's arena. */
+struct running_call {
     struct agent_turn *turn;
     struct model_part *result;
 };
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* Puts a text behind the last result: every service takes that, and not all a text beside it. */
+/* Appends to the last result: every service accepts that, but not all accept a text beside it. */
 static void add_to_results(struct agent_turn *turn, struct acp_str note)
 {
     struct model_part *last = &turn->results[turn->result_count - 1];
@@ -50,7 +50,7 @@ static void add_notes(struct agent_turn *turn)
     acp_buf_finish(&note);
 }
 
-/* Counts failures of the same call, one behind the other. */
+/* Counts how often the same call has failed in a row. */
 static void count_failures(struct agent_turn *turn)
 {
     for (size_t i = 0; i < turn->result_count; i++) {
@@ -60,7 +60,7 @@ static void count_failures(struct agent_turn *turn)
     }
 }
 
-static void stop_repeating(struct agent_turn *turn, const char *name)
+static void fail_repeating(struct agent_turn *turn, const char *name)
 {
     char sentence[300];
     (void) snprintf(sentence, sizeof(sentence),
@@ -70,13 +70,14 @@ static void stop_repeating(struct agent_turn *turn, const char *name)
     agent_turn_fail(turn, sentence);
 }
 
-/* All calls have their results, maybe that they were cancelled: the model is told them. */
+/* Sends the results once all calls have ended, as cancelled ones perhaps. */
 static void end_calls(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
     char name[100] = "a tool";
-    if (turn->open_calls || turn->starting)
+    if (turn->open_calls || turn->state == AGENT_TURN_STARTING_CALLS)
         return;
+    agent_turn_set_state(turn, AGENT_TURN_READY);
     if (turn->result_count) {
         struct acp_str last = turn->results[turn->result_count - 1].name;
         (void) snprintf(name, sizeof(name), "%.*s", (int) (last.len < 80 ? last.len : 80),
@@ -95,13 +96,13 @@ static void end_calls(struct agent_turn *turn)
     if (agent_turn_end_if_cancelled(turn))
         return;
     if (turn->failures >= MAX_REPEATED)
-        stop_repeating(turn, name);
+        fail_repeating(turn, name);
     else
         agent_turn_ask(turn);
 }
 
-static void note_result(struct agent_turn *turn, struct model_part *result, bool failed,
-                        struct acp_str text)
+static void set_result(struct agent_turn *turn, struct model_part *result, bool failed,
+                       struct acp_str text)
 {
     result->failed = failed;
     result->text = acp_arena_copy(&turn->arena, text.len ? text : acp_str_from("(nothing)"));
@@ -110,18 +111,18 @@ static void note_result(struct agent_turn *turn, struct model_part *result, bool
 static void on_tool_done(struct tools *set, struct acp_str call, enum tool_end end,
                          struct acp_str text, void *user)
 {
-    struct running *running = user;
+    struct running_call *running = user;
     struct agent_turn *turn = running->turn;
     (void) set;
     (void) call;
-    note_result(turn, running->result, end != TOOL_COMPLETED, text);
+    set_result(turn, running->result, end != TOOL_COMPLETED, text);
     turn->open_calls--;
     end_calls(turn);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* A call as it is run: one through AGENT_MCP_CALL is that of the tool that it names. */
+/* What is run: a call of AGENT_MCP_CALL runs the tool that it names. */
 struct target {
     struct acp_str name;
     struct acp_raw input;
@@ -129,7 +130,7 @@ struct target {
 
 static struct target target_of(struct agent_turn *turn, const struct model_part *call)
 {
-    /* What is not JSON goes there as it came: the tools say what is wrong with it. */
+    /* Input that is not JSON is passed on: the tools say what is wrong with it. */
     struct target whole = {call->name, call->arguments.ptr
                                            ? call->arguments
                                            : acp_raw_n(call->text.ptr, call->text.len)};
@@ -153,9 +154,9 @@ static struct target target_of(struct agent_turn *turn, const struct model_part 
     return found ? inner : whole;
 }
 
-/* Begins one call; what cannot be begun has failed. */
-static void run_call(struct agent_turn *turn, const struct model_part *call,
-                     struct model_part *result)
+/* A call that cannot be started has failed. */
+static void start_call(struct agent_turn *turn, const struct model_part *call,
+                       struct model_part *result)
 {
     struct agent_session *session = turn->session;
     struct target target = target_of(turn, call);
@@ -164,15 +165,15 @@ static void run_call(struct agent_turn *turn, const struct model_part *call,
                                   .id = acp_arena_copy(&turn->arena, call->id),
                                   .name = acp_arena_copy(&turn->arena, call->name)};
     (void) snprintf(id, sizeof(id), "call_%llu", (unsigned long long) ++session->calls);
-    struct running *running = acp_arena_alloc(&turn->arena, sizeof(*running));
+    struct running_call *running = acp_arena_alloc(&turn->arena, sizeof(*running));
     int err = ACP_ERR_NOMEM;
     if (running) {
-        *running = (struct running){turn, result};
+        *running = (struct running_call){turn, result};
         err = tools_run(session->tools, turn->role, acp_str_from(id), target.name, target.input,
                         on_tool_done, running);
     }
     if (err) {
-        note_result(turn, result, true, acp_str_from(acp_err_text(err)));
+        set_result(turn, result, true, acp_str_from(acp_err_text(err)));
         return;
     }
     turn->open_calls++;
@@ -195,13 +196,13 @@ void agent_turn_run_calls(struct agent_turn *turn, const struct model_part *part
         agent_turn_fail(turn, acp_err_text(ACP_ERR_NOMEM));
         return;
     }
-    turn->starting = true;
+    agent_turn_set_state(turn, AGENT_TURN_STARTING_CALLS);
     for (size_t i = 0; i < count; i++) {
         if (parts[i].kind != MODEL_CALL)
             continue;
         turn->hashes[turn->result_count] = hash_call(&parts[i]);
-        run_call(turn, &parts[i], &turn->results[turn->result_count++]);
+        start_call(turn, &parts[i], &turn->results[turn->result_count++]);
     }
-    turn->starting = false;
+    agent_turn_set_state(turn, AGENT_TURN_RUNNING_CALLS);
     end_calls(turn);
 }

@@ -1,10 +1,10 @@
 /*
- * turn.c - a turn: the model is asked, its tool calls are run, it is told the results and
- * asked again, until it is done, a limit is met, or the user cancels.
+ * turn.c - a turn: asks the model, runs its tool calls, sends the results and asks again, until the
+ * model is done, a limit is reached, or the user cancels.
  *
- * Whatever happens, the history stays such that the next prompt can be given: every call in it has
- * a result.
+ * However a turn ends, every call in the history has a result, so the next prompt can be sent.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,29 +23,56 @@ enum {
 enum {
     MAX_CONTINUED = 3,   /* answers in a row that are cut off and continued */
     MAX_UNPARSED = 4096, /* bytes that are kept of arguments that are not JSON */
-    FULL_PART = 50,      /* the window is full when less than this part of it is left */
+    FULL_PART = 50,      /* the window is full when less than 1/50 of it is left */
 };
+
+/* ---- States ---------------------------------------------------------------------------------- */
+
+#define TO(state) (1u << AGENT_TURN_##state)
+
+void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state)
+{
+    static const unsigned next[] = {
+        [AGENT_TURN_PREPARING] = TO(RESTORING) | TO(READING_FILES) | TO(WAITING_FOR_SERVERS) |
+                                 TO(READY) | TO(COMPACTING) | TO(ENDED),
+        [AGENT_TURN_RESTORING] = TO(PREPARING) | TO(ENDED),
+        [AGENT_TURN_READING_FILES] = TO(WAITING_FOR_SERVERS) | TO(READY) | TO(ENDED),
+        [AGENT_TURN_WAITING_FOR_SERVERS] = TO(READY) | TO(ENDED),
+        [AGENT_TURN_READY] = TO(ASKING) | TO(COMPACTING) | TO(STARTING_CALLS) | TO(ENDED),
+        [AGENT_TURN_ASKING] = TO(READY) | TO(ENDED),
+        [AGENT_TURN_COMPACTING] = TO(READY) | TO(ENDED),
+        [AGENT_TURN_STARTING_CALLS] = TO(RUNNING_CALLS) | TO(ENDED),
+        [AGENT_TURN_RUNNING_CALLS] = TO(READY) | TO(ENDED),
+        [AGENT_TURN_ENDED] = 0,
+    };
+    assert(next[turn->state] & 1u << state);
+    (void) next;
+    turn->state = state;
+}
+
+#undef TO
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-static void free_work(struct agent_turn *turn)
+static void free_turn(struct agent_turn *turn)
 {
+    agent_turn_set_state(turn, AGENT_TURN_ENDED);
     turn->session->turn = NULL;
-    turn->session->used = uv_now(&turn->session->agent->loop);
+    turn->session->last_used = uv_now(&turn->session->agent->loop);
     model_reply_free(turn->reply);
     acp_arena_finish(&turn->arena);
-    acp_buf_finish(&turn->text);
+    acp_buf_finish(&turn->summary);
     free(turn);
 }
 
-/* Calls that will have no result any more get one, so that the next prompt can be given. */
-static void settle(struct agent_turn *turn)
+/* Gives a result to the calls that will not end any more, so that the next prompt can be sent. */
+static void close_calls(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
     const char *why = turn->cancelled ? "This was not run: the user cancelled the turn."
                                       : "This was not run: the answer was not complete.";
-    if (!session->history)
-        return; /* it could not be brought back, and is in the log as it was */
+    if (session->state != AGENT_SESSION_OPEN)
+        return; /* the history is not in memory, and unchanged in the log */
     if (history_close_calls(session->history, acp_str_from(why)) < 0)
         history_clear(session->history);
     agent_session_log_history(session);
@@ -54,22 +81,22 @@ static void settle(struct agent_turn *turn)
 void agent_turn_end(struct agent_turn *turn, enum acp_stop stop)
 {
     struct acp_turn *role_turn = turn->role;
-    settle(turn);
+    close_calls(turn);
     agent_session_log_stop(turn->session, acp_stop_text(stop));
-    if (turn->requests && stop == ACP_STOP_END_TURN) /* commands have none */
+    if (turn->requests && stop == ACP_STOP_END_TURN) /* it was not a command */
         agent_session_schedule_title(turn->session);
-    free_work(turn);
+    free_turn(turn);
     (void) acp_turn_end(role_turn, stop);
 }
 
 static void fail_turn(struct agent_turn *turn, int64_t code, const char *sentence)
 {
     struct acp_turn *role_turn = turn->role;
-    char copy[600]; /* it may be a part of what goes */
+    char copy[600]; /* the sentence may be part of what is freed */
     (void) snprintf(copy, sizeof(copy), "%s", sentence);
-    settle(turn);
+    close_calls(turn);
     agent_session_log_error(turn->session, copy);
-    free_work(turn);
+    free_turn(turn);
     (void) acp_turn_fail(role_turn, code, acp_str_from(copy));
 }
 
@@ -81,12 +108,12 @@ void agent_turn_fail(struct agent_turn *turn, const char *sentence)
 void agent_turn_abandon(struct agent_turn *turn)
 {
     turn->cancelled = true;
-    settle(turn);
+    close_calls(turn);
     agent_session_log_stop(turn->session, "cancelled");
-    free_work(turn);
+    free_turn(turn);
 }
 
-/* The client offers its user the ways to log in. */
+/* The client then offers its user the login methods. */
 static void fail_auth(struct agent_turn *turn, const char *sentence)
 {
     struct acp_str provider = agent_session_provider(turn->session);
@@ -98,14 +125,13 @@ static void fail_auth(struct agent_turn *turn, const char *sentence)
 
 bool agent_turn_end_if_cancelled(struct agent_turn *turn)
 {
-    if (!turn->cancelled)
-        return false;
-    if (!turn->reply && !turn->open_calls && !turn->starting)
+    bool cancelled = turn->cancelled;
+    if (cancelled)
         agent_turn_end(turn, ACP_STOP_CANCELLED);
-    return true;
+    return cancelled;
 }
 
-static bool take_prompt(struct agent_turn *turn);
+static bool add_prompt(struct agent_turn *turn);
 
 void coding_agent_cancel(struct acp_turn *role_turn, void *user)
 {
@@ -115,35 +141,42 @@ void coding_agent_cancel(struct acp_turn *role_turn, void *user)
     if (!turn || turn->role != role_turn)
         return;
     turn->cancelled = true;
-    if (turn->waiting) {
+    switch (turn->state) {
+    case AGENT_TURN_WAITING_FOR_SERVERS:
         agent_session_stop_waiting(session);
-        if (take_prompt(turn))
+        if (add_prompt(turn))
             agent_turn_end(turn, ACP_STOP_CANCELLED);
-        return;
-    }
-    if (turn->reply)
+        break;
+    case AGENT_TURN_ASKING:
+    case AGENT_TURN_COMPACTING:
         model_reply_cancel(turn->reply);
-    tools_cancel(session->tools, role_turn); /* may be the end of it */
+        break;
+    case AGENT_TURN_RESTORING:
+        break; /* it ends once the history is there, which then gets the prompt */
+    default:
+        tools_cancel(session->tools, role_turn); /* may end the turn */
+        break;
+    }
 }
 
-/* ---- Pieces of an answer --------------------------------------------------------------------- */
+/* ---- Chunks of an answer --------------------------------------------------------------------- */
 
-static void on_text(struct model_reply *reply, struct acp_str piece, void *user)
+static void on_text(struct model_reply *reply, struct acp_str chunk, void *user)
 {
     struct agent_turn *turn = user;
     (void) reply;
-    if (turn->compacting)
-        (void) acp_buf_append_str(&turn->text, piece);
+    if (turn->state == AGENT_TURN_COMPACTING)
+        (void) acp_buf_append_str(&turn->summary, chunk);
     else
-        (void) acp_turn_send_text(turn->role, piece);
+        (void) acp_turn_send_text(turn->role, chunk);
 }
 
-static void on_thought(struct model_reply *reply, struct acp_str piece, void *user)
+static void on_thought(struct model_reply *reply, struct acp_str chunk, void *user)
 {
     struct agent_turn *turn = user;
     (void) reply;
-    if (!turn->compacting)
-        (void) acp_turn_send_thought(turn->role, piece);
+    if (turn->state != AGENT_TURN_COMPACTING)
+        (void) acp_turn_send_thought(turn->role, chunk);
 }
 
 static bool send_notice(struct agent_session *session, const char *sentence)
@@ -214,12 +247,12 @@ void agent_session_add_cost(struct agent_session *session, const struct model_us
     agent_session_log_settings(session);
 }
 
-static void tell_usage(struct agent_turn *turn, const struct model_usage *usage)
+static void send_usage(struct agent_turn *turn, const struct model_usage *usage)
 {
     struct agent_session *session = turn->session;
     struct acp_usage_update update;
     struct acp_cost cost;
-    /* An answer that broke off early tells nothing, and what was told before still holds. */
+    /* An answer that broke off early has none; the last one stays valid. */
     if (!usage->input && !usage->output)
         return;
     session->usage = *usage;
@@ -237,8 +270,8 @@ static void tell_usage(struct agent_turn *turn, const struct model_usage *usage)
 /* ---- The whole answer ------------------------------------------------------------------------ */
 
 /*
- * Arguments that are not a JSON object, as one: no service takes them back otherwise, and the model
- * should see what it wrote.
+ * Makes a JSON object of arguments that are none: services do not take them back otherwise, and the
+ * model should see what it wrote.
  */
 static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *arena)
 {
@@ -256,8 +289,8 @@ static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *aren
     return copy.ptr ? acp_raw_n(copy.ptr, copy.len) : acp_raw_from("{}");
 }
 
-/* What came of an answer, in the history. */
-static int keep_answer(struct agent_session *session, const struct model_part *parts, size_t count)
+/* Adds the answer, or what was received of it, to the history. */
+static int add_answer(struct agent_session *session, const struct model_part *parts, size_t count)
 {
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
@@ -277,7 +310,7 @@ static int keep_answer(struct agent_session *session, const struct model_part *p
     return err;
 }
 
-/* Whether the answer ended because nothing more fits into the window. */
+/* Whether the answer ended because the window is full. */
 static bool is_window_full(const struct model_end *end)
 {
     const struct model_usage *usage = &end->usage;
@@ -287,21 +320,22 @@ static bool is_window_full(const struct model_end *end)
 }
 
 /*
- * An answer that was cut off at the limit of its length: what came is kept, whole calls are run,
- * and the model goes on.  A call at its very end may have been cut off, and is not run.
+ * The answer was cut off at the limit of its length.  What was received is added to the history,
+ * complete calls are run, and the model continues.  A call at the very end may be incomplete and is
+ * not run.
  */
-static void go_on_after_cut(struct agent_turn *turn, const struct model_end *end)
+static void continue_answer(struct agent_turn *turn, const struct model_end *end)
 {
-    static const char wish[] =
+    static const char request[] =
         AGENT_NOTE_BEGIN "Your answer was cut off at the limit of its length. Go on exactly where "
                          "it stops, without repeating anything. If a tool call was cut off, make "
                          "it again, in smaller steps." AGENT_NOTE_END;
-    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(wish)};
+    struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(request)};
     size_t count = end->part_count;
     if (count && end->parts[count - 1].kind == MODEL_CALL)
         count--;
     turn->lost_a_call = count < end->part_count;
-    int err = keep_answer(turn->session, end->parts, count);
+    int err = add_answer(turn->session, end->parts, count);
     if (agent_turn_end_if_cancelled(turn))
         return;
     if (!err && turn->continued++ == MAX_CONTINUED) {
@@ -324,16 +358,15 @@ static void go_on_after_cut(struct agent_turn *turn, const struct model_end *end
         agent_turn_ask(turn);
 }
 
-/* With a turn that the service refuses in the history, it would refuse the next one, too. */
-static void refuse_turn(struct agent_turn *turn)
+/* Removes the turn from the history: with it there, the service would refuse the next one too. */
+static void end_refused(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
     history_truncate(session->history, turn->first_message);
     agent_session_rewind_facts(session);
     agent_session_log_rewind(session);
-    (void) agent_session_alert(
-        session, "the model refused this prompt; it was left out of what the model is "
-                 "told again, so that the next prompt can be answered");
+    (void) agent_session_alert(session, "the model refused this prompt; it was removed from the "
+                                        "conversation, so that the next prompt can be answered");
     agent_turn_end(turn, ACP_STOP_REFUSAL);
 }
 
@@ -342,7 +375,7 @@ static void on_error(struct agent_turn *turn, const struct model_end *end)
     if (is_window_full(end) && agent_turn_can_compact(turn))
         agent_turn_compact_cut(turn);
     else if (end->stop == MODEL_CANCELLED)
-        agent_turn_fail(turn, AGENT_PROVIDER_DISABLED); /* the user has not cancelled it */
+        agent_turn_fail(turn, AGENT_PROVIDER_DISABLED); /* not cancelled by the user */
     else if (end->is_auth)
         fail_auth(turn, end->sentence);
     else
@@ -352,15 +385,15 @@ static void on_error(struct agent_turn *turn, const struct model_end *end)
 static void on_answer(struct agent_turn *turn, const struct model_end *end)
 {
     if (end->stop == MODEL_MAX_TOKENS) {
-        go_on_after_cut(turn, end);
+        continue_answer(turn, end);
         return;
     }
     turn->continued = 0;
     if (end->stop == MODEL_REFUSAL && !turn->cancelled) {
-        refuse_turn(turn);
+        end_refused(turn);
         return;
     }
-    int err = keep_answer(turn->session, end->parts, end->part_count);
+    int err = add_answer(turn->session, end->parts, end->part_count);
     if (agent_turn_end_if_cancelled(turn))
         return;
     if (err)
@@ -376,12 +409,14 @@ static void on_answer(struct agent_turn *turn, const struct model_end *end)
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
 {
     struct agent_turn *turn = user;
+    bool is_summary = turn->state == AGENT_TURN_COMPACTING;
     turn->reply = NULL;
-    if (turn->compacting) {
+    agent_turn_set_state(turn, AGENT_TURN_READY);
+    if (is_summary) {
         agent_turn_end_compaction(turn, end);
     } else {
-        tell_usage(turn, &end->usage);
-        /* The service did not accept the reasoning, and answered without: it goes for good. */
+        send_usage(turn, &end->usage);
+        /* The service did not accept the reasoning and has answered without it: remove it. */
         if (end->is_stripped)
             agent_session_free_context(turn->session);
         on_answer(turn, end);
@@ -391,8 +426,8 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-int agent_turn_send(struct agent_turn *turn, const struct model_message *messages, size_t count,
-                    struct acp_failure *failure)
+int agent_turn_send(struct agent_turn *turn, enum agent_turn_state state,
+                    const struct model_message *messages, size_t count, struct acp_failure *failure)
 {
     static const struct model_handler handler = {
         .text = on_text,
@@ -408,6 +443,7 @@ int agent_turn_send(struct agent_turn *turn, const struct model_message *message
         .effort = session->effort,
         .session = acp_session_id(session->role),
     };
+    agent_turn_set_state(turn, state);
     int err = agent_session_get_context(session, &ask);
     return err ? err : agent_session_ask(session, &ask, &handler, turn, &turn->reply, failure);
 }
@@ -429,12 +465,13 @@ void agent_turn_ask(struct agent_turn *turn)
         return;
     }
     acp_arena_init(&arena, 0);
-    /* Before the messages are looked at: a new context takes reasoning out of them. */
+    /* Before the messages are read: a new context removes reasoning from them. */
     int err = agent_session_get_context(session, &context);
     const struct model_message *messages =
         err ? NULL : history_messages(session->history, 0, &arena);
     if (!err)
-        err = messages ? agent_turn_send(turn, messages, history_count(session->history), &failure)
+        err = messages ? agent_turn_send(turn, AGENT_TURN_ASKING, messages,
+                                         history_count(session->history), &failure)
                        : ACP_ERR_NOMEM;
     acp_arena_finish(&arena);
     if (err)
@@ -443,10 +480,10 @@ void agent_turn_ask(struct agent_turn *turn)
 
 /* ---- The prompt ------------------------------------------------------------------------------ */
 
-/* The prompt behind a note of what has changed. */
-static int add_prompt(struct agent_turn *turn, struct acp_str note)
+/* The prompt, after a note of what has changed. */
+static int write_prompt(struct agent_turn *turn, struct acp_str note)
 {
-    const struct agent_turn_prompt *prompt = &turn->prompt;
+    const struct agent_prompt *prompt = &turn->prompt;
     size_t size = (prompt->count + 1) * sizeof(*prompt->parts);
     struct model_part *parts = acp_arena_alloc(&turn->arena, size);
     size_t count = 0;
@@ -458,18 +495,18 @@ static int add_prompt(struct agent_turn *turn, struct acp_str note)
     return history_add(turn->session->history, MODEL_USER, parts, count + prompt->count);
 }
 
-/* Puts the prompt into the history; false when the turn has failed with it. */
-static bool take_prompt(struct agent_turn *turn)
+/* Adds the prompt to the history; false if the turn has failed with it. */
+static bool add_prompt(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
     struct acp_buf note;
-    turn->waiting = false;
+    agent_turn_set_state(turn, AGENT_TURN_READY);
     acp_buf_init(&note, AGENT_MAX_NOTE);
     turn->first_message = history_count(session->history);
     agent_session_save_facts(session);
     int err = agent_session_write_note(session, FACTS_ALL, &note);
     if (!err)
-        err = add_prompt(turn, acp_buf_view(&note));
+        err = write_prompt(turn, acp_buf_view(&note));
     acp_buf_finish(&note);
     if (err)
         agent_session_rewind_facts(session);
@@ -479,13 +516,13 @@ static bool take_prompt(struct agent_turn *turn)
         return false;
     }
     if (err)
-        fail_turn(turn, CODE_PARAMS, history_err_text(turn->session->history, err));
+        fail_turn(turn, CODE_PARAMS, history_err_text(session->history, err));
     return !err;
 }
 
 void agent_turn_continue(struct agent_turn *turn)
 {
-    if (take_prompt(turn))
+    if (add_prompt(turn))
         agent_turn_ask(turn);
 }
 
@@ -493,42 +530,62 @@ void agent_turn_begin(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
     agent_session_title_from_prompt(session, turn->prompt.parts, turn->prompt.count);
-    tools_begin_turn(session->tools);
+    tools_start_turn(session->tools);
     agent_session_send_warning(session);
     agent_session_report_servers(session);
     agent_session_warn_commands_cut(session);
     if (turn->cancelled) {
-        if (take_prompt(turn))
+        if (add_prompt(turn))
             agent_turn_end(turn, ACP_STOP_CANCELLED);
-        return;
-    }
-    turn->waiting = agent_session_wait_for_servers(session, turn);
-    if (!turn->waiting)
+    } else if (!agent_session_wait_for_servers(session, turn)) {
         agent_turn_continue(turn);
-    else if (agent_turn_copy_prompt(turn))
-        agent_turn_fail(turn, acp_err_text(ACP_ERR_NOMEM));
+    } else {
+        agent_turn_set_state(turn, AGENT_TURN_WAITING_FOR_SERVERS);
+        if (agent_turn_copy_prompt(turn))
+            agent_turn_fail(turn, acp_err_text(ACP_ERR_NOMEM));
+    }
 }
 
-static void begin(struct agent_turn *turn, struct acp_content_block_list blocks)
+/* The history is in memory: runs a slash command, or reads what the prompt links to. */
+static void prepare(struct agent_turn *turn)
 {
-    struct agent_turn_prompt *prompt = &turn->prompt;
-    struct acp_failure failure = {0};
-    int err = agent_session_read_prompt(turn->session, blocks, &turn->arena, &prompt->parts,
-                                        &prompt->count, &failure);
-    if (!err && prompt->count == 1 && prompt->parts[0].kind == MODEL_TEXT &&
+    struct agent_prompt *prompt = &turn->prompt;
+    bool may_be_command = prompt->count == 1 && prompt->parts[0].kind == MODEL_TEXT;
+    if (may_be_command &&
         agent_turn_run_command(turn, prompt->parts[0].text, &prompt->parts[0].text) == COMMAND_DONE)
         return;
-    if (!err)
-        err = agent_turn_read_links(turn);
+    int err = agent_turn_read_links(turn);
     if (err)
-        fail_turn(turn, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
+        agent_turn_fail(turn, acp_err_text(err));
 }
 
-void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list prompt,
+void agent_turn_restored(struct agent_turn *turn, int err, const struct acp_failure *failure)
+{
+    agent_turn_set_state(turn, AGENT_TURN_PREPARING);
+    if (err)
+        agent_turn_fail(turn, *failure->message ? failure->message : acp_err_text(err));
+    else if (turn->cancelled)
+        agent_turn_begin(turn);
+    else
+        prepare(turn);
+}
+
+static int restore(struct agent_turn *turn)
+{
+    int err = agent_turn_copy_prompt(turn);
+    if (!err)
+        err = agent_session_restore(turn->session);
+    if (!err)
+        agent_turn_set_state(turn, AGENT_TURN_RESTORING);
+    return err;
+}
+
+void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list blocks,
                          void *user)
 {
     struct agent_session *session = acp_session_user(acp_turn_session(role_turn));
     struct agent_turn *turn = calloc(1, sizeof(*turn));
+    struct acp_failure failure = {0};
     (void) user;
     if (!session || !turn) {
         free(turn);
@@ -538,13 +595,19 @@ void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_li
     turn->session = session;
     turn->role = role_turn;
     acp_arena_init(&turn->arena, 0);
-    acp_buf_init(&turn->text, 1 << 20);
+    acp_buf_init(&turn->summary, 1 << 20);
     session->turn = turn;
-    agent_session_log_prompt(session, role_turn, prompt);
-    struct acp_failure failure = {0};
-    int err = agent_session_restore(session, &failure);
+    agent_session_log_prompt(session, role_turn, blocks);
+    int err = agent_session_read_prompt(session, blocks, &turn->arena, &turn->prompt.parts,
+                                        &turn->prompt.count, &failure);
+    if (err) {
+        fail_turn(turn, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
+        return;
+    }
+    bool is_idle = session->state == AGENT_SESSION_IDLE;
+    err = is_idle ? restore(turn) : 0;
     if (err)
-        agent_turn_fail(turn, *failure.message ? failure.message : acp_err_text(err));
-    else
-        begin(turn, prompt);
+        agent_turn_fail(turn, acp_err_text(err));
+    else if (!is_idle)
+        prepare(turn);
 }

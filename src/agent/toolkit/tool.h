@@ -1,28 +1,29 @@
 /*
- * tool.h - the inside of the tools, for those who write one.
+ * tool.h - what the files of the toolkit and the tools share.
  *
- *   tools.c       the table, the sets, whether a tool is offered
- *   tool_run.c    the life of a run: waiting, permission, the one end
- *   tool_input.c  the model's input: checked against the tool's schema, then read
- *   tool_show.c   what the client is shown of a run
- *   tool_attach.c reading what the user points at, for which no tool call is made
- *   tool_files.c  files, through the client or our own guard
- *   tool_notes.c  files that are read because of their names, such as AGENTS.md
- *   tool_unknown.c calls of tools that do not exist
- *   tool_work.c   work for a thread
- *   tools/        the tools themselves
+ *   tools.c              the table of tools, sets, which tools are offered
+ *   tool_run.c           the life of a run: waiting, permission, its end
+ *   tool_input.c         the model's input: checks it against the tool's schema, then reads it
+ *   tool_show.c          what the client is shown of a run
+ *   tool_files.c         files, through the client or through our own guard
+ *   tool_attach.c        reading files that a prompt links to, without a tool call
+ *   tool_project_files.c reading files by their names, such as AGENTS.md
+ *   tool_unknown.c       calls of tools that do not exist
+ *   tool_undo.c          undoing the changes of a turn
+ *   tool_thread.c        work on a thread
+ *   tools/               the tools themselves
  *
- * The way of a run:
+ * The stages of a run:
  *
- *     prepare   reads the input; says title, paths, command
- *     (waits while another run changes the same files)
+ *     prepare   reads the input; sets title, paths, command
+ *     (waits for other runs that change the same files)
  *     policy    denies, allows, or says to ask
- *     preview   finds out what would change, so that it can be shown; tool_ready() goes on
+ *     preview   finds out what would change, to show it; ends with tool_preview_done()
  *     (the user is asked)
- *     start     does it; tool_finish() ends the run
+ *     start     does the work; ends with tool_finish()
  *
- * Whatever is answered later takes a hold on the run's memory before it begins, and its callback
- * begins with tool_resume(), which gives the hold back and says whether the run still goes on.
+ * Whoever starts something that is answered later calls tool_hold() before, and tool_resume() at the
+ * beginning of the callback, which tells whether the run still goes on.
  */
 #ifndef SRC_AGENT_TOOLKIT_TOOL_H
 #define SRC_AGENT_TOOLKIT_TOOL_H
@@ -39,42 +40,45 @@ struct tool_run;
 
 struct tool {
     struct tool_info info; /* without a schema, the input is not checked here */
-    bool harmless; /* it touches neither files nor programs: for the policy it is thinking */
-    bool quiet;    /* what it does is shown otherwise, so that no tool call is */
-    bool unasked;  /* it is the user's own wish: the policy is asked by the tool, or not at all */
-    bool unruled;  /* of the policy, only rules and grants that deny concern it */
-    /* Not 0 after tool_say() of what is wrong. */
+    bool harmless;         /* touches neither files nor programs; to the policy it is thinking */
+    bool hidden;           /* makes no tool call for the client: what it does is shown otherwise */
+    bool decides_itself;   /* asks the policy itself, or not at all: the user wants it done */
+    bool only_deny_rules;  /* rules and grants can deny it; the rest of the policy does not apply */
+    /* Returns an error after tool_printf() of what is wrong. */
     int (*prepare)(struct tool_run *run);
     void (*preview)(struct tool_run *run); /* may be NULL */
     void (*start)(struct tool_run *run);
     /*
-     * It is cancelled: true when its end will come by itself and soon.  May be NULL, which is
-     * false: the run ends now, and what it waits for is told to nobody.
+     * Called while the state is RUNNING.  Returns true if the run will end by itself, soon.  False,
+     * or NULL in its place: the run ends now, and callbacks that it waits for are ignored.
      */
     bool (*cancel)(struct tool_run *run);
     /* Frees what is not in the arena.  May be NULL. */
     void (*drop)(struct tool_run *run);
 };
 
-enum tool_phase {
-    TOOL_BEGUN,   /* its turn comes when the loop does */
-    TOOL_WAITING, /* for another run that changes one of its files */
-    TOOL_LOOKING, /* preview */
-    TOOL_ASKING,
-    TOOL_WORKING,
-    TOOL_OVER,
+/* tool_run.c has the transitions. */
+enum tool_state {
+    TOOL_NEW,        /* the input is being checked */
+    TOOL_QUEUED,     /* goes on when the loop runs */
+    TOOL_WAITING,    /* for another run that changes one of its files */
+    TOOL_PREVIEWING, /* finds out what it would change */
+    TOOL_ASKING,     /* the user is being asked */
+    TOOL_RUNNING,
+    TOOL_CANCELLING, /* cancelled; it will end by itself */
+    TOOL_ENDED,      /* freed when nobody holds it any more */
 };
 
-/* The roots of a session; threads use them, so they stay as long as one does. */
+/* The roots of a session.  Threads use them, so they stay as long as one of those does. */
 struct tool_roots {
     struct acp_roots *roots;
-    unsigned uses; /* the set and the runs; counted by the loop's thread alone */
+    unsigned uses; /* by the set and by runs; counted on the loop's thread only */
 };
 
 struct tool_run {
-    struct tool_run *next;       /* in its set */
-    struct tool_run *next_begun; /* in the toolbox */
-    struct tools *set;           /* NULL when that is gone */
+    struct tool_run *next;        /* in its set */
+    struct tool_run *next_queued; /* in the toolbox */
+    struct tools *set;            /* NULL once the set is freed */
     struct toolbox *box;
     struct tool_roots *roots;
     struct acp_turn *turn;
@@ -85,42 +89,40 @@ struct tool_run {
     struct acp_raw input; /* valid JSON once it was checked */
     tool_done_fn *done;
     void *user;
-    enum tool_phase phase;
+    enum tool_state state;
     unsigned holds;
     enum acp_verdict verdict;
-    enum tool_end early; /* how it ends before it has begun; 0: it begins */
-    bool may_look;       /* the preview needs no permission */
-    bool looked;         /* the preview is there */
-    bool granted;        /* the user has said yes, some time after the preview */
-    bool cancelled;      /* and it will end by itself */
-    bool cut;            /* the text had no room for all */
+    enum tool_end early_end; /* how it ends before it was started; 0: it is started */
+    bool may_preview;        /* without permission */
+    bool granted;            /* the user has given permission */
+    bool truncated;          /* the text did not have room for everything */
 
-    /* What prepare says. */
+    /* Set by prepare. */
     struct acp_str title;
     struct acp_str_list paths;
-    struct acp_opt_i64 line; /* in the first of them */
+    struct acp_opt_i64 line; /* in the first path */
     struct acp_str command;
-    /* What an "always" is about, where that is less than the tool: "fetch:example.com". */
-    struct acp_str matter;
-    bool is_about_files; /* the paths are files that a client may show */
-    bool changes;        /* and they are to be changed */
-    bool sandboxed;      /* it will run in a jail */
+    /* What an "always" grants, if that is less than the tool: "fetch:example.com". */
+    struct acp_str grant_tool;
+    bool paths_are_files; /* that a client can show */
+    bool changes_files;   /* at these paths */
+    bool sandboxed;       /* runs in a sandbox */
 
-    /* What is shown besides the text. */
+    /* Shown to the client besides the text. */
     struct acp_tool_call_content *content; /* diffs; in the arena */
     size_t content_count;
     bool content_shown;
-    bool shows_itself; /* a terminal is: the text is for the model only */
+    bool has_terminal; /* which the client shows; the text is for the model alone */
 
     struct acp_buf text;   /* for the model */
     struct acp_buf output; /* rawOutput: empty, or JSON */
-    void *own;             /* of the tool */
+    void *own;             /* the tool's */
 
     /* tool_files.c */
     void (*on_text)(struct tool_run *run, int err, struct acp_str text);
     struct acp_str file;
-    struct acp_str_list decided; /* where the paths led when the policy was asked; in the arena */
-    /* tool_work.c */
+    struct acp_str_list resolved; /* where the paths led when the policy decided; in the arena */
+    /* tool_thread.c */
     struct tool_work *work;
 };
 
@@ -130,21 +132,21 @@ struct toolbox {
     uv_loop_t *loop;
     struct toolbox_fetch fetch;
     bool can_fetch;
-    struct schema **schemas; /* one for each tool, compiled when it is first used */
-    bool jail_tried;
-    struct sandbox *jail; /* NULL: there is none, and why is said next */
-    struct acp_failure jail_failure;
-    uv_timer_t kick; /* for runs that were begun */
-    struct tool_run *begun;
-    struct tool_run **begun_end;
+    struct schema **schemas; /* of each tool, compiled when first used */
+    bool sandbox_tried;
+    struct sandbox *sandbox; /* NULL: it is not possible, for this reason */
+    struct acp_failure sandbox_failure;
+    uv_timer_t queue_timer;
+    struct tool_run *queue;
+    struct tool_run **queue_end;
 };
 
 /* A command in the background. */
 struct tool_background {
-    uint64_t number;            /* 0: the place is free */
-    struct acp_job *job;        /* NULL when it has ended; then the rest tells how */
-    struct sandbox_run *jailed; /* NULL when it runs in no sandbox, or has ended; owned */
-    char *output;               /* owned */
+    uint64_t number;                 /* 0: the slot is free */
+    struct acp_job *job;             /* NULL once it has ended; the rest tells how */
+    struct sandbox_run *sandbox_run; /* owned; NULL: it has no sandbox, or has ended */
+    char *output;                    /* owned */
     size_t output_len;
     bool truncated;
     char how[100]; /* "exit status 0" */
@@ -155,136 +157,136 @@ struct tools {
     struct tool_roots *roots; /* opened when first used */
     struct tool_run *runs;
     struct undo *undo;
-    struct tool_background *background; /* so many places, once there was one; or NULL */
+    struct tool_background *background; /* slots; NULL until the first is needed */
     size_t background_count;
     uint64_t next_background;
 };
 
-/* Lets the runs go that were begun. */
-void toolbox_on_kick(uv_timer_t *timer);
-/* NULL when there is none of that name. */
+/* Continues the runs in the queue. */
+void toolbox_on_queue(uv_timer_t *timer);
+/* NULL if there is none of that name. */
 const struct tool *toolbox_tool(const struct toolbox *box, struct acp_str name);
-/* The tool's schema, compiled; NULL when memory is out. */
+/* The tool's schema, compiled; NULL if out of memory. */
 const struct schema *toolbox_schema(struct toolbox *box, const struct tool *tool);
-/* The roots with one more use, opened if they are not; NULL with the reason. */
+/* Adds a use to the roots, which are opened first if necessary; NULL with the reason. */
 struct tool_roots *tools_roots(struct tools *set, struct acp_failure *failure);
-void tool_roots_let_go(struct tool_roots *roots);
+void tool_roots_release(struct tool_roots *roots);
 
 /* ---- tool_run.c ----------------------------------------------------------------------------- */
 
 /*
- * A run that the model did not ask for; it is not shown.  Its own is so many bytes, all zero, and
- * what `done` gets as its user.  NULL when memory is out.
+ * A run that the model did not ask for, and that is not shown.  `own` gets own_size zero bytes and
+ * is the user pointer of `done`.  NULL if out of memory.
  */
-struct tool_run *tool_run_own(struct tools *set, struct acp_turn *turn, const struct tool *tool,
-                              size_t own_size, tool_done_fn *done);
-/* Its way begins when the loop comes to it. */
-void tool_begin(struct tool_run *run);
-/* It has come. */
-void tool_go(struct tool_run *run);
+struct tool_run *tool_run_hidden(struct tools *set, struct acp_turn *turn, const struct tool *tool,
+                                 size_t own_size, tool_done_fn *done);
+/* Continues it when the loop runs. */
+void tool_enqueue(struct tool_run *run);
+/* The loop runs. */
+void tool_proceed(struct tool_run *run);
 
-/* Appends to the text for the model; what does not fit is dropped. */
-void tool_say(struct tool_run *run, const char *format, ...) ACP_PRINTF(2, 3);
-void tool_say_text(struct tool_run *run, struct acp_str text);
-/* The preview is there. */
-void tool_ready(struct tool_run *run);
-/* Ends the run; the run may be gone afterwards.  Its text has been said. */
+/* Append to the text for the model; what does not fit is left out. */
+void tool_printf(struct tool_run *run, const char *format, ...) ACP_PRINTF(2, 3);
+void tool_append(struct tool_run *run, struct acp_str text);
+/* The preview is complete. */
+void tool_preview_done(struct tool_run *run);
+/* Ends the run, with the text so far.  The run may be freed afterwards. */
 void tool_finish(struct tool_run *run, enum tool_end end);
-/* The same with a last sentence. */
+/* Ends it as failed, with a last sentence. */
 void tool_fail(struct tool_run *run, const char *format, ...) ACP_PRINTF(2, 3);
-/* The run is over, and nobody is told: its set goes away. */
+/* Ends the run without calling `done`: its set is being freed. */
 void tool_abandon(struct tool_run *run);
-/* Cancels a run that is not over. */
+/* Cancels a run that has not ended. */
 void tool_cancel(struct tool_run *run);
 
 /* What the policy says of the run as it is. */
 struct acp_decision tool_decision(const struct tool_run *run);
-/* What it says of a file that was opened, by its real path, when that is read or changed. */
+/* What it says of reading or changing a file that was opened, by its real path. */
 struct acp_decision tool_decision_on(const struct tool_run *run, struct acp_str real, bool writes);
 void tool_hold(struct tool_run *run);
 bool tool_resume(struct tool_run *run);
-/* Cuts a text at a character, so that it has at most max bytes. */
+/* At most max bytes of a text, cut between characters. */
 struct acp_str tool_cut(struct acp_str text, size_t max);
 
 /* ---- tool_input.c --------------------------------------------------------------------------- */
 
-/* Whether the input is JSON at all; if not, says so and makes a JSON text of it, to be shown. */
+/* Whether the input is JSON; if it is not, says so and makes a JSON string of it, to be shown. */
 int tool_read_input(struct tool_run *run);
-/* Whether it fits the tool's schema; says what does not. */
+/* Whether the input matches the tool's schema; says what does not. */
 int tool_check_input(struct tool_run *run);
-/* Members of the input; absent ones leave *ret as it is.  The texts live as long as the run. */
+/* Members of the input; *ret stays as it is if they are absent.  Texts live as long as the run. */
 void tool_get_str(struct tool_run *run, const char *key, struct acp_str *ret);
 void tool_get_u64(struct tool_run *run, const char *key, uint64_t *ret);
 void tool_get_bool(struct tool_run *run, const char *key, bool *ret);
-/* A reader at the value; false when it is absent. */
+/* A reader at the value; false if it is absent. */
 bool tool_get_reader(struct tool_run *run, const char *key, struct acp_json_reader *ret);
 /*
- * A path of the model's, made absolute and normal; relative ones are below the session's folder.
- * Not 0 after tool_say().
+ * Makes a path of the model absolute and normal; relative ones are below the session's folder.
+ * Returns an error after tool_printf().
  */
 int tool_get_path(struct tool_run *run, struct acp_str given, struct acp_str *ret);
 /* The only path of a run. */
 int tool_set_path(struct tool_run *run, struct acp_str path);
-/* How a path is told to people and models: relative to the session's folder when it is in there. */
-const char *tool_short_path(const struct tool_run *run, const char *path);
+/* A path as people and models see it: relative to the session's folder if it is in there. */
+const char *tool_display_path(const struct tool_run *run, const char *path);
 
 /* ---- tool_show.c ---------------------------------------------------------------------------- */
 
-void tool_show_begun(struct tool_run *run);
-/* What it will change, before the user is asked whether it may. */
+void tool_show_start(struct tool_run *run);
+/* What it would change, before the user is asked for permission. */
 void tool_show_preview(struct tool_run *run);
-void tool_show_working(struct tool_run *run);
+void tool_show_running(struct tool_run *run);
 void tool_show_end(struct tool_run *run, enum tool_end end);
-/* The tool call as the user is asked about it. */
+/* The tool call for the permission request. */
 void tool_describe(struct tool_run *run, struct acp_tool_call_update *ret,
                    struct acp_tool_call_location *locations);
 enum { TOOL_MAX_LOCATIONS = 64 };
 
 /* ---- tool_files.c --------------------------------------------------------------------------- */
 
-/* Notes where the paths of the run lead now: what is decided about them is about these files. */
-void tool_note_places(struct tool_run *run);
-/* Not 0 after tool_say(): it lies outside of the roots, and the client does not serve it. */
-int tool_check_place(struct tool_run *run, struct acp_str path, bool writes);
+/* Resolves the paths of the run: what the policy decides is about the files there now. */
+void tool_resolve_paths(struct tool_run *run);
+/* An error after tool_printf() for a path outside the roots that the client does not serve. */
+int tool_check_path(struct tool_run *run, struct acp_str path, bool writes);
 /*
- * One at a time for each run.  fn is called once, maybe inside of the call, and not when the run is
- * over: with the text, or with an error whose words are its text.  ACP_ERR_MISSING: no such file.
+ * One at a time for each run.  fn is called once, possibly before the call returns, unless the run
+ * has ended: with the text, or with an error and a sentence.  ACP_ERR_MISSING: no such file.
  */
 typedef void tool_text_fn(struct tool_run *run, int err, struct acp_str text);
 void tool_read(struct tool_run *run, struct acp_str path, uint64_t line, uint64_t limit,
                tool_text_fn *fn);
 void tool_write(struct tool_run *run, struct acp_str path, struct acp_str text, tool_text_fn *fn);
-/* On the disk, below the roots; 0, or an error with words in *error. */
+/* On the disk, below the roots; 0, or an error with a sentence in *error. */
 int tool_remove(struct tool_run *run, struct acp_str path, struct acp_files_error *error);
-/* The mode that the file has on the disk, 0 when that is not known; and setting it. */
+/* The mode of the file on the disk; 0 if unknown. */
 mode_t tool_mode(struct tool_run *run, struct acp_str path);
-/* How many bytes it has there; 0 when that is not known. */
-uint64_t tool_size(struct tool_run *run, struct acp_str path);
 void tool_set_mode(struct tool_run *run, struct acp_str path, mode_t mode);
+/* Its size there; 0 if unknown. */
+uint64_t tool_size(struct tool_run *run, struct acp_str path);
 
 /* ---- tool_unknown.c ------------------------------------------------------------------------- */
 
-/* Says that there is no tool of that name, and names those that there are, the nearest first. */
-void tool_say_unknown(struct tool_run *run, struct acp_str name);
+/* Says that there is no tool of that name, and lists those that exist, the most similar first. */
+void tool_print_unknown(struct tool_run *run, struct acp_str name);
 
-/* ---- tool_work.c ---------------------------------------------------------------------------- */
+/* ---- tool_thread.c -------------------------------------------------------------------------- */
 
 /*
- * Work for a thread.  It has memory of its own, since its run may be over before it is: `own` is
- * freed by `drop` on the loop's thread.
+ * Work on a thread.  It has memory of its own, since the run may end before it: `drop` frees `own`,
+ * on the loop's thread.
  */
 struct tool_work {
     uv_work_t request;
-    struct tool_run *run; /* for the loop's thread only */
+    struct tool_run *run; /* not for the thread */
     struct acp_roots *roots;
     atomic_bool stop;
     void *own;
     void (*work)(struct tool_work *work);                        /* on the thread */
-    void (*after)(struct tool_run *run, struct tool_work *work); /* unless the run is over */
+    void (*after)(struct tool_run *run, struct tool_work *work); /* unless the run has ended */
     void (*drop)(struct tool_work *work);
 };
 
-/* Takes `own` in any case; on failure the run is over. */
+/* Takes `own` in any case; a failure ends the run. */
 void tool_start_work(struct tool_run *run, void *own, void (*work)(struct tool_work *work),
                      void (*after)(struct tool_run *run, struct tool_work *work),
                      void (*drop)(struct tool_work *work));
@@ -303,9 +305,9 @@ extern const struct tool tool_for_output;
 extern const struct tool tool_for_stop;
 extern const struct tool tool_for_fetch;
 extern const struct tool tool_for_plan;
-extern const struct tool tool_for_asking;
+extern const struct tool tool_for_ask_user;
 
-/* Ends the commands that the set has in the background. */
+/* Ends the background commands of the set. */
 void tool_end_background(struct tools *set);
 
 #endif

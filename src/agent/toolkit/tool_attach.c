@@ -41,7 +41,7 @@ static void start(struct tool_run *run)
     struct attaching *own = run->own;
     struct acp_str path;
     if (tool_get_path(run, own->path, &path) || tool_set_path(run, path) ||
-        tool_check_place(run, path, false)) {
+        tool_check_path(run, path, false)) {
         tool_finish(run, TOOL_FAILED);
         return;
     }
@@ -56,8 +56,8 @@ static void start(struct tool_run *run)
 
 static const struct tool tool_for_attached = {
     .info = {.name = "read", .title = "Read a file", .kind = ACP_TOOL_KIND_READ},
-    .quiet = true,
-    .unasked = true,
+    .hidden = true,
+    .decides_itself = true,
     .start = start,
 };
 
@@ -78,7 +78,7 @@ int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
     if (tools_running(set) >= TOOLS_MAX_RUNS)
         return ACP_ERR_LIMIT;
     struct attaching *own;
-    struct tool_run *run = tool_run_own(set, turn, &tool_for_attached, sizeof(*own), on_done);
+    struct tool_run *run = tool_run_hidden(set, turn, &tool_for_attached, sizeof(*own), on_done);
     struct acp_str copy = run ? acp_arena_copy(&run->arena, path) : acp_str_from(NULL);
     if (!copy.ptr) {
         if (run)
@@ -87,6 +87,6 @@ int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
     }
     own = run->own;
     *own = (struct attaching){.path = copy, .done = done, .user = user};
-    tool_begin(run);
+    tool_enqueue(run);
     return 0;
 }

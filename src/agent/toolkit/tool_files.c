@@ -19,11 +19,11 @@ static const struct acp_files_options file_options = {.max_scan = UINT64_C(64) <
 /* ---- Who serves ----------------------------------------------------------------------------- */
 
 /* Whether commands in a sandbox run, or may be run at any time; the mode can change meanwhile. */
-static bool has_jailed_commands(const struct tools *set)
+static bool has_sandboxed_commands(const struct tools *set)
 {
     bool has = acp_policy_get_mode(set->options.policy) == ACP_POLICY_SANDBOX;
     for (size_t i = 0; i < set->background_count; i++)
-        has = has || set->background[i].jailed;
+        has = has || set->background[i].sandbox_run;
     for (const struct tool_run *run = set->runs; run; run = run->next)
         has = has || run->sandboxed;
     return has;
@@ -31,7 +31,7 @@ static bool has_jailed_commands(const struct tools *set)
 
 static bool client_serves(const struct tool_run *run, bool writes)
 {
-    if (has_jailed_commands(run->set))
+    if (has_sandboxed_commands(run->set))
         return false;
     const struct acp_agent *agent = acp_session_agent(run->set->options.session);
     const struct acp_client_capabilities *client = acp_agent_client_capabilities(agent);
@@ -40,14 +40,14 @@ static bool client_serves(const struct tool_run *run, bool writes)
     return writes ? client->fs->write_text_file : client->fs->read_text_file;
 }
 
-int tool_check_place(struct tool_run *run, struct acp_str path, bool writes)
+int tool_check_path(struct tool_run *run, struct acp_str path, bool writes)
 {
     const struct acp_roots *roots = run->roots->roots;
     if (client_serves(run, writes) || acp_roots_contain(roots, path))
         return 0;
-    tool_say(run, "%s lies outside of the workspace, which is:", path.ptr);
+    tool_printf(run, "%s lies outside of the workspace, which is:", path.ptr);
     for (size_t i = 0; i < acp_roots_count(roots); i++)
-        tool_say(run, " %s", acp_roots_path(roots, i).ptr);
+        tool_printf(run, " %s", acp_roots_path(roots, i).ptr);
     return ACP_ERR_RANGE;
 }
 
@@ -66,7 +66,7 @@ static void note_place(struct tool_run *run, const char *path, const char *name,
 }
 
 /* Where each leads, and where the name itself is: the two differ when it is a link. */
-void tool_note_places(struct tool_run *run)
+void tool_resolve_paths(struct tool_run *run)
 {
     char folder[ACP_PATH_SIZE];
     size_t most = run->roots ? run->paths.count : 0;
@@ -82,13 +82,13 @@ void tool_note_places(struct tool_run *run)
                         path);
         note_place(run, folder, slash + 1, places, &count);
     }
-    run->decided = (struct acp_str_list){places, count};
+    run->resolved = (struct acp_str_list){places, count};
 }
 
-static bool was_decided(const struct tool_run *run, struct acp_str real)
+static bool was_resolved(const struct tool_run *run, struct acp_str real)
 {
-    for (size_t i = 0; i < run->decided.count; i++)
-        if (acp_str_eq(run->decided.items[i], real))
+    for (size_t i = 0; i < run->resolved.count; i++)
+        if (acp_str_eq(run->resolved.items[i], real))
             return true;
     return false;
 }
@@ -100,17 +100,17 @@ static bool was_decided(const struct tool_run *run, struct acp_str real)
 static int check_opened(struct acp_str real, bool writes, struct acp_files_error *error, void *user)
 {
     const struct tool_run *run = user;
-    bool unruled = run->tool->unruled;
+    bool unruled = run->tool->only_deny_rules;
     struct acp_decision decision = tool_decision_on(run, real, writes);
     bool by_rule = decision.by == ACP_DECIDED_BY_RULE || decision.by == ACP_DECIDED_BY_GRANT;
     bool allowed = decision.verdict == ACP_VERDICT_ALLOW ||
                    (unruled && !(decision.verdict == ACP_VERDICT_DENY && by_rule)) ||
-                   (decision.verdict == ACP_VERDICT_ASK && run->granted && was_decided(run, real));
+                   (decision.verdict == ACP_VERDICT_ASK && run->granted && was_resolved(run, real));
     if (allowed)
         return 0;
     return acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED,
                           "The rules do not allow this, because the path leads to %s",
-                          tool_short_path(run, real.ptr));
+                          tool_display_path(run, real.ptr));
 }
 
 static struct acp_files_guard guard_of(struct tool_run *run)

@@ -61,9 +61,9 @@ static void quote_input(struct tool_run *run)
 static void on_violation(struct acp_str path, struct acp_str message, void *user)
 {
     struct tool_run *run = user;
-    tool_say(run, "- %s%.*s: ", path.len ? "" : "the whole", (int) path.len, path.ptr);
-    tool_say_text(run, message);
-    tool_say(run, "\n");
+    tool_printf(run, "- %s%.*s: ", path.len ? "" : "the whole", (int) path.len, path.ptr);
+    tool_append(run, message);
+    tool_printf(run, "\n");
 }
 
 static bool is_blank(struct acp_raw text)
@@ -82,10 +82,10 @@ int tool_read_input(struct tool_run *run)
     int err = acp_json_validate(run->input, 0, &offset);
     if (!err)
         return 0;
-    tool_say(run,
-             "The input of \"%.*s\" cannot be read: %s (at byte %zu). Send it as one JSON "
-             "object.",
-             (int) tool_cut(run->name, 100).len, run->name.ptr, acp_err_text(err), offset);
+    tool_printf(run,
+                "The input of \"%.*s\" cannot be read: %s (at byte %zu). Send it as one JSON "
+                "object.",
+                (int) tool_cut(run->name, 100).len, run->name.ptr, acp_err_text(err), offset);
     quote_input(run);
     return err;
 }
@@ -97,14 +97,14 @@ int tool_check_input(struct tool_run *run)
     int err = drop_nulls(run);
     const struct schema *schema = err ? NULL : toolbox_schema(run->box, run->tool);
     if (!schema) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     if (schema_check(schema, run->input, NULL, NULL) == 0)
         return 0;
-    tool_say(run, "The input of \"%s\" is not as it must be:\n", run->tool->info.name);
+    tool_printf(run, "The input of \"%s\" is not as it must be:\n", run->tool->info.name);
     (void) schema_check(schema, run->input, on_violation, run);
-    tool_say(run, "Mend it and call the tool again.");
+    tool_printf(run, "Mend it and call the tool again.");
     return ACP_ERR_TYPE;
 }
 
@@ -164,7 +164,7 @@ int tool_get_path(struct tool_run *run, struct acp_str given, struct acp_str *re
     struct acp_str folder = session_folder(run);
     struct acp_str path = given;
     if (given.len >= ACP_PATH_SIZE) {
-        tool_say(run, "A path has at most %d bytes.", ACP_PATH_SIZE - 1);
+        tool_printf(run, "A path has at most %d bytes.", ACP_PATH_SIZE - 1);
         return ACP_ERR_LIMIT;
     }
     if (given.len == 0 || given.ptr[0] != '/') {
@@ -177,12 +177,12 @@ int tool_get_path(struct tool_run *run, struct acp_str given, struct acp_str *re
     }
     int reason = acp_path_normal(path, normal, NULL);
     if (reason) {
-        tool_say(run, reason == -ENAMETOOLONG ? "The path is too long." : "This is no path.");
+        tool_printf(run, reason == -ENAMETOOLONG ? "The path is too long." : "This is no path.");
         return ACP_ERR_RANGE;
     }
     struct acp_str copy = acp_arena_copy(&run->arena, acp_str_from(normal));
     if (!copy.ptr) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     *ret = copy;
@@ -193,7 +193,7 @@ int tool_set_path(struct tool_run *run, struct acp_str path)
 {
     struct acp_str *items = acp_arena_alloc(&run->arena, sizeof(*items));
     if (!items) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     *items = path;
@@ -201,7 +201,7 @@ int tool_set_path(struct tool_run *run, struct acp_str path)
     return 0;
 }
 
-const char *tool_short_path(const struct tool_run *run, const char *path)
+const char *tool_display_path(const struct tool_run *run, const char *path)
 {
     const char *rest = path;
     if (!acp_path_within(path, session_folder(run).ptr, &rest))

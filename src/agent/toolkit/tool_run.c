@@ -1,7 +1,8 @@
 /*
- * The life of a run: it is begun, waits for those that change the same files, is decided by the
- * policy and maybe by the user, works, and ends exactly once.
+ * tool_run.c - the life of a run: it waits for those that change the same files, is decided by the
+ * policy and perhaps by the user, does its work, and ends exactly once.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,31 @@
 #include "agent/toolkit/tool.h"
 #include "base/utf8.h"
 
-/* Room for the sentence that says that something was cut. */
+/* Room for the sentence that says that the text was cut. */
 enum { CUT_ROOM = 200 };
+
+/* ---- States --------------------------------------------------------------------------------- */
+
+#define TO(state) (1u << TOOL_##state)
+
+static void set_state(struct tool_run *run, enum tool_state state)
+{
+    static const unsigned next[] = {
+        [TOOL_NEW] = TO(QUEUED) | TO(ENDED),
+        [TOOL_QUEUED] = TO(WAITING) | TO(PREVIEWING) | TO(ASKING) | TO(RUNNING) | TO(ENDED),
+        [TOOL_WAITING] = TO(QUEUED) | TO(ENDED),
+        [TOOL_PREVIEWING] = TO(ASKING) | TO(RUNNING) | TO(ENDED),
+        [TOOL_ASKING] = TO(PREVIEWING) | TO(RUNNING) | TO(ENDED),
+        [TOOL_RUNNING] = TO(CANCELLING) | TO(ENDED),
+        [TOOL_CANCELLING] = TO(ENDED),
+        [TOOL_ENDED] = 0,
+    };
+    assert(next[run->state] & 1u << state);
+    (void) next;
+    run->state = state;
+}
+
+#undef TO
 
 /* ---- Memory --------------------------------------------------------------------------------- */
 
@@ -19,7 +43,7 @@ static void free_run(struct tool_run *run)
 {
     if (run->tool && run->tool->drop)
         run->tool->drop(run);
-    tool_roots_let_go(run->roots);
+    tool_roots_release(run->roots);
     acp_buf_finish(&run->text);
     acp_buf_finish(&run->output);
     acp_arena_finish(&run->arena);
@@ -31,7 +55,7 @@ void tool_hold(struct tool_run *run)
     run->holds++;
 }
 
-static void let_go(struct tool_run *run)
+static void release(struct tool_run *run)
 {
     if (--run->holds == 0)
         free_run(run);
@@ -39,11 +63,11 @@ static void let_go(struct tool_run *run)
 
 bool tool_resume(struct tool_run *run)
 {
-    if (run->phase == TOOL_OVER) {
-        let_go(run);
+    if (run->state == TOOL_ENDED) {
+        release(run);
         return false;
     }
-    run->holds--; /* its own one is still there */
+    run->holds--; /* not the last one: the run has its own */
     return true;
 }
 
@@ -69,7 +93,7 @@ static struct tool_run *make_run(struct tools *set, struct acp_turn *turn, tool_
     run->turn = turn;
     run->done = done;
     run->user = user;
-    run->holds = 1; /* its own, until it is over */
+    run->holds = 1; /* its own, until it has ended */
     return run;
 }
 
@@ -85,16 +109,16 @@ struct acp_str tool_cut(struct acp_str text, size_t max)
     return acp_str_n(text.ptr, max);
 }
 
-void tool_say_text(struct tool_run *run, struct acp_str text)
+void tool_append(struct tool_run *run, struct acp_str text)
 {
-    if (run->cut)
+    if (run->truncated)
         return;
     struct acp_str part = tool_cut(text, TOOLS_MAX_RESULT - CUT_ROOM - run->text.len);
     int err = acp_buf_append_str(&run->text, part);
-    run->cut = err || part.len < text.len;
+    run->truncated = err || part.len < text.len;
 }
 
-void tool_say(struct tool_run *run, const char *format, ...)
+void tool_printf(struct tool_run *run, const char *format, ...)
 {
     char words[1024];
     va_list list;
@@ -102,7 +126,7 @@ void tool_say(struct tool_run *run, const char *format, ...)
     int n = vsnprintf(words, sizeof(words), format, list);
     va_end(list);
     if (n > 0)
-        tool_say_text(run, acp_str_from(words));
+        tool_append(run, acp_str_from(words));
 }
 
 void tool_fail(struct tool_run *run, const char *format, ...)
@@ -113,7 +137,7 @@ void tool_fail(struct tool_run *run, const char *format, ...)
     int n = vsnprintf(words, sizeof(words), format, list);
     va_end(list);
     if (n > 0)
-        tool_say_text(run, acp_str_from(words));
+        tool_append(run, acp_str_from(words));
     tool_finish(run, TOOL_FAILED);
 }
 
@@ -128,13 +152,13 @@ static bool shares_file(const struct tool_run *a, const struct tool_run *b)
     return false;
 }
 
-/* Whether a run that was begun before it changes one of its files. */
+/* Whether an earlier run changes one of its files. */
 static bool must_wait(const struct tool_run *run)
 {
-    if (!run->changes)
+    if (!run->changes_files)
         return false;
     for (const struct tool_run *other = run->set->runs; other != run; other = other->next)
-        if (other->changes && shares_file(run, other))
+        if (other->changes_files && shares_file(run, other))
             return true;
     return false;
 }
@@ -142,8 +166,8 @@ static bool must_wait(const struct tool_run *run)
 static void wake_waiting(struct tools *set)
 {
     for (struct tool_run *run = set->runs; run; run = run->next)
-        if (run->phase == TOOL_WAITING && !must_wait(run))
-            tool_begin(run);
+        if (run->state == TOOL_WAITING && !must_wait(run))
+            tool_enqueue(run);
 }
 
 /* ---- The end -------------------------------------------------------------------------------- */
@@ -166,31 +190,30 @@ static void stop_work(struct tool_run *run)
 void tool_finish(struct tool_run *run, enum tool_end end)
 {
     struct tools *set = run->set;
-    if (run->phase == TOOL_OVER)
+    if (run->state == TOOL_ENDED)
         return;
-    if (run->cancelled)
+    if (run->state == TOOL_CANCELLING)
         end = TOOL_CANCELLED;
-    run->phase = TOOL_OVER;
+    set_state(run, TOOL_ENDED);
     take_out(run);
-    if (run->cut)
+    if (run->truncated)
         (void) acp_buf_printf(&run->text,
                               "\n[The result was longer and is cut here. Ask for less at a time.]");
     if (end == TOOL_CANCELLED && run->text.len == 0)
         (void) acp_buf_printf(&run->text, "It was cancelled.");
     tool_show_end(run, end);
-    if (run->changes)
+    if (run->changes_files)
         wake_waiting(set);
     run->done(set, run->call, end, acp_buf_view(&run->text), run->user);
-    let_go(run);
+    release(run);
 }
 
 void tool_cancel(struct tool_run *run)
 {
-    if (run->phase == TOOL_OVER || run->cancelled)
+    if (run->state == TOOL_ENDED || run->state == TOOL_CANCELLING)
         return;
-    bool soon = run->phase == TOOL_WORKING && run->tool->cancel && run->tool->cancel(run);
-    if (soon) {
-        run->cancelled = true;
+    if (run->state == TOOL_RUNNING && run->tool->cancel && run->tool->cancel(run)) {
+        set_state(run, TOOL_CANCELLING);
         return;
     }
     stop_work(run);
@@ -199,26 +222,26 @@ void tool_cancel(struct tool_run *run)
 
 void tool_abandon(struct tool_run *run)
 {
-    bool working = run->phase == TOOL_WORKING;
-    run->phase = TOOL_OVER;
+    bool was_running = run->state == TOOL_RUNNING || run->state == TOOL_CANCELLING;
+    set_state(run, TOOL_ENDED);
     take_out(run);
     run->set = NULL;
     stop_work(run);
-    if (working && run->tool->cancel)
+    if (was_running && run->tool->cancel)
         (void) run->tool->cancel(run);
-    let_go(run);
+    release(run);
 }
 
 void tools_cancel(struct tools *set, struct acp_turn *turn)
 {
-    /* What ends takes itself out of the list, so it is looked through anew. */
+    /* A run that ends leaves the list, so each search begins anew. */
     while (set) {
         struct tool_run *run = set->runs;
-        while (run && (run->turn != turn || run->cancelled))
+        while (run && (run->turn != turn || run->state == TOOL_CANCELLING))
             run = run->next;
         if (!run)
             return;
-        /* The last of them may free the set. */
+        /* The end of the last run may free the set. */
         bool last = tools_running(set) == 1;
         tool_cancel(run);
         if (last)
@@ -257,7 +280,7 @@ static struct acp_action action_of(const struct tool_run *run)
     };
 }
 
-/* Rules are for tools; what the ledger has of the matter comes behind what they deny. */
+/* A grant of grant_tool allows what the policy does not deny by a rule. */
 static struct acp_decision decide(const struct tool_run *run, enum acp_tool_kind_is kind)
 {
     const struct tools_options *options = &run->set->options;
@@ -266,10 +289,10 @@ static struct acp_decision decide(const struct tool_run *run, enum acp_tool_kind
     action.kind = kind;
     struct acp_decision first =
         acp_policy_decide(options->policy, options->ledger, &action, now, !options->nobody);
-    if (!run->matter.len ||
+    if (!run->grant_tool.len ||
         (first.verdict == ACP_VERDICT_DENY && first.by != ACP_DECIDED_BY_NOBODY))
         return first;
-    action.tool = run->matter;
+    action.tool = run->grant_tool;
     struct acp_decision second =
         acp_policy_decide(options->policy, options->ledger, &action, now, !options->nobody);
     return second.by == ACP_DECIDED_BY_GRANT ? second : first;
@@ -296,20 +319,20 @@ static void deny(struct tool_run *run, const struct acp_decision *decision)
     struct acp_buf why;
     acp_buf_init(&why, 256);
     (void) acp_decision_print(decision, &why);
-    tool_say(run, "Not allowed: %.*s (mode %s). Do not try to do it in another way.", (int) why.len,
-             acp_buf_view(&why).ptr,
-             acp_policy_mode_name(acp_policy_get_mode(run->set->options.policy)));
+    tool_printf(run, "Not allowed: %.*s (mode %s). Do not try to do it in another way.",
+                (int) why.len, acp_buf_view(&why).ptr,
+                acp_policy_mode_name(acp_policy_get_mode(run->set->options.policy)));
     acp_buf_finish(&why);
     tool_finish(run, TOOL_DENIED);
 }
 
-/* An "always" that cannot be remembered holds this once. */
+/* An "always" that cannot be stored holds this once. */
 static void remember(struct tool_run *run, bool allow)
 {
     const struct tools_options *options = &run->set->options;
     struct acp_action action = action_of(run);
-    if (run->matter.len)
-        action.tool = run->matter;
+    if (run->grant_tool.len)
+        action.tool = run->grant_tool;
     struct acp_grant how = {.allow = allow,
                             .scope = options->always,
                             .who = acp_str_from("user"),
@@ -318,6 +341,8 @@ static void remember(struct tool_run *run, bool allow)
         options->granted)
         options->granted(run->set, options->user);
 }
+
+static void advance(struct tool_run *run);
 
 static void on_permission(struct acp_turn *turn, const struct acp_permission_answer *answer,
                           void *user)
@@ -336,11 +361,11 @@ static void on_permission(struct acp_turn *turn, const struct acp_permission_ans
         remember(run, allow);
     if (allow) {
         run->granted = true;
-        tool_ready(run);
+        advance(run);
         return;
     }
-    tool_say(run, answer->err ? "The user did not answer the question whether this is allowed."
-                              : "The user does not allow this.");
+    tool_printf(run, answer->err ? "The user did not answer the question whether this is allowed."
+                                 : "The user does not allow this.");
     tool_finish(run, TOOL_DENIED);
 }
 
@@ -363,7 +388,6 @@ static void ask(struct tool_run *run)
     for (size_t i = 0; i < OFFERS; i++)
         acp_permission_option_init(&options[i], acp_str_from(offers[i].id),
                                    acp_str_from(offers[i].name), offers[i].kind);
-    run->phase = TOOL_ASKING;
     tool_show_preview(run);
     tool_describe(run, &call, locations);
     tool_hold(run);
@@ -372,72 +396,78 @@ static void ask(struct tool_run *run)
         return;
     (void) tool_resume(run);
     if (err != ACP_ERR_CANCELLED)
-        tool_say(run, "The user cannot be asked whether this is allowed: %s.", acp_err_text(err));
+        tool_printf(run, "The user cannot be asked whether this is allowed: %s.",
+                    acp_err_text(err));
     tool_finish(run, err == ACP_ERR_CANCELLED ? TOOL_CANCELLED : TOOL_DENIED);
 }
 
-/* ---- The way -------------------------------------------------------------------------------- */
+/* ---- The stages ------------------------------------------------------------------------------ */
 
-/* What comes next of preview, question and work. */
-static void step(struct tool_run *run)
+/* The preview comes before the question, unless it needs the permission itself. */
+static enum tool_state next_stage(const struct tool_run *run)
 {
-    if (run->tool->preview && !run->looked && (run->may_look || run->granted)) {
-        run->phase = TOOL_LOOKING;
-        run->looked = true;
+    bool was_previewed =
+        run->state == TOOL_PREVIEWING || (run->state == TOOL_ASKING && run->may_preview);
+    if (run->tool->preview && !was_previewed && (run->may_preview || run->granted))
+        return TOOL_PREVIEWING;
+    return run->verdict == ACP_VERDICT_ASK && !run->granted ? TOOL_ASKING : TOOL_RUNNING;
+}
+
+static void advance(struct tool_run *run)
+{
+    set_state(run, next_stage(run));
+    if (run->state == TOOL_PREVIEWING) {
         run->tool->preview(run);
-        return;
-    }
-    if (run->verdict == ACP_VERDICT_ASK && !run->granted) {
+    } else if (run->state == TOOL_ASKING) {
         ask(run);
-        return;
+    } else {
+        tool_show_running(run);
+        run->tool->start(run);
     }
-    run->phase = TOOL_WORKING;
-    tool_show_working(run);
-    run->tool->start(run);
 }
 
-void tool_ready(struct tool_run *run)
+void tool_preview_done(struct tool_run *run)
 {
-    step(run);
+    advance(run);
 }
 
-void tool_go(struct tool_run *run)
+void tool_proceed(struct tool_run *run)
 {
     if (!tool_resume(run))
         return;
-    if (run->early) {
-        tool_finish(run, run->early);
+    if (run->early_end) {
+        tool_finish(run, run->early_end);
         return;
     }
     if (must_wait(run)) {
-        run->phase = TOOL_WAITING;
+        set_state(run, TOOL_WAITING);
         return;
     }
-    tool_note_places(run);
+    tool_resolve_paths(run);
     struct acp_action action = action_of(run);
     struct acp_decision decision = {.verdict = ACP_VERDICT_ALLOW};
-    if (!run->tool->unasked)
+    if (!run->tool->decides_itself)
         decision = decide(run, action.kind);
     if (decision.verdict == ACP_VERDICT_DENY) {
         deny(run, &decision);
         return;
     }
-    /* The preview reads; what it finds may be told to the model before the user has said yes. */
+    /* The preview reads files; the model may learn what it finds before the user has agreed. */
     run->verdict = decision.verdict;
-    run->may_look = decision.verdict == ACP_VERDICT_ALLOW ||
-                    decide(run, ACP_TOOL_KIND_READ).verdict == ACP_VERDICT_ALLOW;
-    step(run);
+    run->may_preview = decision.verdict == ACP_VERDICT_ALLOW ||
+                       decide(run, ACP_TOOL_KIND_READ).verdict == ACP_VERDICT_ALLOW;
+    advance(run);
 }
 
-void tool_begin(struct tool_run *run)
+void tool_enqueue(struct tool_run *run)
 {
     struct toolbox *box = run->box;
-    run->phase = TOOL_BEGUN;
-    run->next_begun = NULL;
-    *box->begun_end = run;
-    box->begun_end = &run->next_begun;
+    set_state(run, TOOL_QUEUED);
+    run->next_queued = NULL;
+    *box->queue_end = run;
+    box->queue_end = &run->next_queued;
     tool_hold(run);
-    (void) uv_timer_start(&box->kick, toolbox_on_kick, 0, 0);
+    (void) uv_timer_start(&box->queue_timer, toolbox_on_queue, 0, 0);
 }
 
 /* ---- The beginning -------------------------------------------------------------------------- */
@@ -447,31 +477,31 @@ static bool take_roots(struct tool_run *run)
     struct acp_failure failure = {0};
     run->roots = tools_roots(run->set, &failure);
     if (!run->roots)
-        tool_say(run, "The workspace cannot be opened: %s.", failure.message);
+        tool_printf(run, "The workspace cannot be opened: %s.", failure.message);
     return run->roots != NULL;
 }
 
 static void prepare(struct tool_run *run)
 {
-    /* Before all else: also a call that cannot be run is shown, with its input as JSON. */
+    /* First of all: a call that cannot be run is shown too, with its input as JSON. */
     if (tool_read_input(run)) {
-        run->early = TOOL_FAILED;
+        run->early_end = TOOL_FAILED;
         return;
     }
     if (!run->tool) {
-        tool_say_unknown(run, run->name);
-        run->early = TOOL_FAILED;
+        tool_print_unknown(run, run->name);
+        run->early_end = TOOL_FAILED;
         return;
     }
     if (!tools_offer(run->set, &run->tool->info)) {
-        tool_say(run, "The tool \"%s\" is not available in mode %s.", run->tool->info.name,
-                 acp_policy_mode_name(acp_policy_get_mode(run->set->options.policy)));
-        run->early = TOOL_DENIED;
+        tool_printf(run, "The tool \"%s\" is not available in mode %s.", run->tool->info.name,
+                    acp_policy_mode_name(acp_policy_get_mode(run->set->options.policy)));
+        run->early_end = TOOL_DENIED;
         return;
     }
     if (!take_roots(run) || tool_check_input(run) ||
         (run->tool->prepare && run->tool->prepare(run)))
-        run->early = TOOL_FAILED;
+        run->early_end = TOOL_FAILED;
 }
 
 int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, struct acp_str name,
@@ -489,7 +519,7 @@ int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, str
     run->call = acp_arena_copy(&run->arena, call);
     run->name = acp_arena_copy(&run->arena, name);
     if (!run->input.ptr || !run->call.ptr || !run->name.ptr) {
-        let_go(run);
+        release(run);
         return ACP_ERR_NOMEM;
     }
     run->tool = toolbox_tool(set->options.box, name);
@@ -498,13 +528,13 @@ int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, str
     run->title = run->tool ? acp_str_from(run->tool->info.title) : run->name;
     append_to_set(set, run);
     prepare(run);
-    tool_show_begun(run);
-    tool_begin(run);
+    tool_show_start(run);
+    tool_enqueue(run);
     return 0;
 }
 
-struct tool_run *tool_run_own(struct tools *set, struct acp_turn *turn, const struct tool *tool,
-                              size_t own_size, tool_done_fn *done)
+struct tool_run *tool_run_hidden(struct tools *set, struct acp_turn *turn, const struct tool *tool,
+                                 size_t own_size, tool_done_fn *done)
 {
     struct tool_run *run = make_run(set, turn, done, NULL);
     if (!run)
@@ -521,6 +551,6 @@ struct tool_run *tool_run_own(struct tools *set, struct acp_turn *turn, const st
         return NULL;
     }
     if (!take_roots(run))
-        run->early = TOOL_FAILED;
+        run->early_end = TOOL_FAILED;
     return run;
 }

@@ -7,7 +7,7 @@ enum { SHOWN_TEXT = 16 * 1024 };
 void tool_describe(struct tool_run *run, struct acp_tool_call_update *ret,
                    struct acp_tool_call_location *locations)
 {
-    size_t count = run->is_about_files ? run->paths.count : 0;
+    size_t count = run->paths_are_files ? run->paths.count : 0;
     count = count < TOOL_MAX_LOCATIONS ? count : TOOL_MAX_LOCATIONS;
     acp_tool_call_update_init(ret, run->call);
     ret->name = run->name;
@@ -26,10 +26,10 @@ void tool_describe(struct tool_run *run, struct acp_tool_call_update *ret,
 
 static bool is_shown(const struct tool_run *run)
 {
-    return !(run->tool && run->tool->quiet);
+    return !(run->tool && run->tool->hidden);
 }
 
-void tool_show_begun(struct tool_run *run)
+void tool_show_start(struct tool_run *run)
 {
     struct acp_tool_call_update call;
     struct acp_tool_call_location locations[TOOL_MAX_LOCATIONS];
@@ -62,7 +62,7 @@ void tool_show_preview(struct tool_run *run)
     (void) acp_turn_send_tool_call(run->turn, &call);
 }
 
-void tool_show_working(struct tool_run *run)
+void tool_show_running(struct tool_run *run)
 {
     struct acp_tool_call_update call;
     if (!is_shown(run))
@@ -137,9 +137,9 @@ void tool_show_end(struct tool_run *run, enum tool_end end)
     if (view.len)
         call.raw_output = acp_raw_n(view.ptr, view.len);
     /* A diff or a terminal says it all, unless something went wrong. */
-    bool has_own = run->shows_itself || (run->content_count && end == TOOL_COMPLETED);
+    bool has_own = run->has_terminal || (run->content_count && end == TOOL_COMPLETED);
     struct acp_str cut = tool_cut(acp_buf_view(&run->text), SHOWN_TEXT);
-    bool fenced = (!has_own || run->shows_itself) && fence(cut, &shown) == 0;
+    bool fenced = (!has_own || run->has_terminal) && fence(cut, &shown) == 0;
     if (fenced) {
         acp_tool_call_content_init_content(&text);
         acp_content_block_init_text(&text.content.content, acp_buf_view(&shown));

@@ -17,7 +17,7 @@ static void on_loop(uv_work_t *request, int status)
     struct tool_work *work = request->data;
     struct tool_run *run = work->run;
     /* The result is in the work, so the hold of the run is given back last. */
-    if (run->phase != TOOL_OVER) {
+    if (run->state != TOOL_ENDED) {
         run->work = NULL;
         if (status)
             tool_fail(run, "No thread can do this: %s.", uv_strerror(status));

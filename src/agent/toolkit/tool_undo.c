@@ -25,9 +25,9 @@ static void leave(struct tool_run *run, struct acp_str why)
 {
     struct undoing *own = run->own;
     own->kept++;
-    tool_say(run, "%s was left as it is: ", tool_short_path(run, current(run)->path.ptr));
-    tool_say_text(run, why);
-    tool_say(run, ".\n");
+    tool_printf(run, "%s was left as it is: ", tool_display_path(run, current(run)->path.ptr));
+    tool_append(run, why);
+    tool_printf(run, ".\n");
     restore_next(run);
 }
 
@@ -40,7 +40,7 @@ static void on_written(struct tool_run *run, int err, struct acp_str text)
     }
     if (file->mode)
         tool_set_mode(run, file->path, file->mode);
-    tool_say(run, "%s has its text of before again.\n", tool_short_path(run, file->path.ptr));
+    tool_printf(run, "%s has its text of before again.\n", tool_display_path(run, file->path.ptr));
     restore_next(run);
 }
 
@@ -51,8 +51,8 @@ static void remove_file(struct tool_run *run, const struct undo_file *file)
         leave(run, acp_str_from(error.message));
         return;
     }
-    tool_say(run, "%s was removed, as it was not there before.\n",
-             tool_short_path(run, file->path.ptr));
+    tool_printf(run, "%s was removed, as it was not there before.\n",
+                tool_display_path(run, file->path.ptr));
     restore_next(run);
 }
 
@@ -82,7 +82,8 @@ static void restore_next(struct tool_run *run)
     }
     size_t lost = undo_lost(run->set->undo);
     if (lost)
-        tool_say(run, "%zu changes were too large to be remembered and are still there.\n", lost);
+        tool_printf(run, "%zu changes were too large to be remembered and are still there.\n",
+                    lost);
     undo_drop(run->set->undo);
     tool_finish(run, own->kept || lost ? TOOL_FAILED : TOOL_COMPLETED);
 }
@@ -96,9 +97,9 @@ static void start(struct tool_run *run)
 
 static const struct tool tool_for_undo = {
     .info = {.name = "undo", .title = "Undo", .kind = ACP_TOOL_KIND_EDIT, .writes = true},
-    .quiet = true,
-    .unasked = true,
-    .unruled = true,
+    .hidden = true,
+    .decides_itself = true,
+    .only_deny_rules = true,
     .start = start,
 };
 
@@ -118,11 +119,11 @@ int tools_undo(struct tools *set, struct acp_turn *turn, tools_undone_fn *done, 
     if (undo_count(set->undo) == 0 && undo_lost(set->undo) == 0)
         return ACP_ERR_MISSING;
     struct undoing *own;
-    struct tool_run *run = tool_run_own(set, turn, &tool_for_undo, sizeof(*own), on_done);
+    struct tool_run *run = tool_run_hidden(set, turn, &tool_for_undo, sizeof(*own), on_done);
     if (!run)
         return ACP_ERR_NOMEM;
     own = run->own;
     *own = (struct undoing){.done = done, .user = user};
-    tool_begin(run);
+    tool_enqueue(run);
     return 0;
 }

@@ -40,7 +40,7 @@ static size_t collect(const struct tool_run *run, const char *wrong,
     return count;
 }
 
-void tool_say_unknown(struct tool_run *run, struct acp_str name)
+void tool_print_unknown(struct tool_run *run, struct acp_str name)
 {
     struct candidate candidates[MAX_COMPARED];
     char wrong[FAR + 1];
@@ -48,11 +48,11 @@ void tool_say_unknown(struct tool_run *run, struct acp_str name)
     (void) snprintf(wrong, sizeof(wrong), "%.*s", (int) (name.len < FAR ? name.len : FAR),
                     name.ptr ? name.ptr : "");
     size_t count = collect(run, wrong, candidates);
-    tool_say(run, "There is no tool \"%.*s\". The tools are, the most similar ones first: ",
-             (int) shown.len, shown.ptr);
+    tool_printf(run, "There is no tool \"%.*s\". The tools are, the most similar ones first: ",
+                (int) shown.len, shown.ptr);
     for (size_t i = 0; i < count && i < MAX_NAMED; i++)
-        tool_say(run, "%s%s", i ? ", " : "", candidates[i].name);
+        tool_printf(run, "%s%s", i ? ", " : "", candidates[i].name);
     if (count > MAX_NAMED)
-        tool_say(run, " and %zu more", count - MAX_NAMED);
-    tool_say(run, ".");
+        tool_printf(run, " and %zu more", count - MAX_NAMED);
+    tool_printf(run, ".");
 }

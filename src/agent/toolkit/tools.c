@@ -6,23 +6,23 @@
 #include "launch/sandbox.h"
 
 static const struct tool *const table[] = {
-    &tool_for_read,  &tool_for_write, &tool_for_edit,    &tool_for_patch,  &tool_for_list,
-    &tool_for_glob,  &tool_for_grep,  &tool_for_command, &tool_for_output, &tool_for_stop,
-    &tool_for_fetch, &tool_for_plan,  &tool_for_asking,
+    &tool_for_read,  &tool_for_write, &tool_for_edit,     &tool_for_patch,  &tool_for_list,
+    &tool_for_glob,  &tool_for_grep,  &tool_for_command,  &tool_for_output, &tool_for_stop,
+    &tool_for_fetch, &tool_for_plan,  &tool_for_ask_user,
 };
 enum { TOOL_COUNT = sizeof(table) / sizeof(table[0]) };
 
 /* ---- The toolbox ---------------------------------------------------------------------------- */
 
-void toolbox_on_kick(uv_timer_t *timer)
+void toolbox_on_queue(uv_timer_t *timer)
 {
     struct toolbox *box = timer->data;
-    struct tool_run *run = box->begun;
-    box->begun = NULL;
-    box->begun_end = &box->begun;
+    struct tool_run *run = box->queue;
+    box->queue = NULL;
+    box->queue_end = &box->queue;
     while (run) {
-        struct tool_run *next = run->next_begun;
-        tool_go(run);
+        struct tool_run *next = run->next_queued;
+        tool_proceed(run);
         run = next;
     }
 }
@@ -38,13 +38,13 @@ int toolbox_new(uv_loop_t *loop, const struct toolbox_fetch *fetch, struct toolb
     }
     box->loop = loop;
     box->schemas = schemas;
-    box->begun_end = &box->begun;
+    box->queue_end = &box->queue;
     if (fetch) {
         box->fetch = *fetch;
         box->can_fetch = true;
     }
-    (void) uv_timer_init(loop, &box->kick);
-    box->kick.data = box;
+    (void) uv_timer_init(loop, &box->queue_timer);
+    box->queue_timer.data = box;
     *ret = box;
     return 0;
 }
@@ -59,12 +59,12 @@ void toolbox_free(struct toolbox *box)
     if (!box)
         return;
     /* What is left there belongs to sets that are gone: it only gives back its memory. */
-    toolbox_on_kick(&box->kick);
+    toolbox_on_queue(&box->queue_timer);
     for (size_t i = 0; i < TOOL_COUNT; i++)
         schema_free(box->schemas[i]);
     free(box->schemas);
-    sandbox_free(box->jail);
-    uv_close((uv_handle_t *) &box->kick, on_closed);
+    sandbox_free(box->sandbox);
+    uv_close((uv_handle_t *) &box->queue_timer, on_closed);
 }
 
 const struct tool_info *toolbox_at(const struct toolbox *box, size_t index)
@@ -105,14 +105,14 @@ const struct schema *toolbox_schema(struct toolbox *box, const struct tool *tool
     return box->schemas[i];
 }
 
-bool toolbox_has_jail(struct toolbox *box, struct acp_failure *failure)
+bool toolbox_has_sandbox(struct toolbox *box, struct acp_failure *failure)
 {
-    if (!box->jail_tried)
-        (void) sandbox_new(NULL, &box->jail, &box->jail_failure);
-    box->jail_tried = true;
-    if (!box->jail && failure)
-        *failure = box->jail_failure;
-    return box->jail;
+    if (!box->sandbox_tried)
+        (void) sandbox_new(NULL, &box->sandbox, &box->sandbox_failure);
+    box->sandbox_tried = true;
+    if (!box->sandbox && failure)
+        *failure = box->sandbox_failure;
+    return box->sandbox;
 }
 
 /* ---- Sets ----------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ void tools_free(struct tools *set)
     while (set->runs)
         tool_abandon(set->runs);
     tool_end_background(set);
-    tool_roots_let_go(set->roots);
+    tool_roots_release(set->roots);
     undo_free(set->undo);
     free(set);
 }
@@ -156,7 +156,7 @@ bool tools_offer(const struct tools *set, const struct tool_info *tool)
         return !tool->dangerous;
     case ACP_POLICY_SANDBOX:
         return !tool->dangerous &&
-               (tool->kind != ACP_TOOL_KIND_EXECUTE || toolbox_has_jail(set->options.box, NULL));
+               (tool->kind != ACP_TOOL_KIND_EXECUTE || toolbox_has_sandbox(set->options.box, NULL));
     default:
         return true;
     }
@@ -170,7 +170,7 @@ size_t tools_running(const struct tools *set)
     return count;
 }
 
-void tools_begin_turn(struct tools *set)
+void tools_start_turn(struct tools *set)
 {
     undo_begin(set->undo);
 }
@@ -198,7 +198,7 @@ struct tool_roots *tools_roots(struct tools *set, struct acp_failure *failure)
     return roots;
 }
 
-void tool_roots_let_go(struct tool_roots *roots)
+void tool_roots_release(struct tool_roots *roots)
 {
     if (!roots || --roots->uses)
         return;

@@ -71,7 +71,7 @@ void toolbox_free(struct toolbox *box);
 const struct tool_info *toolbox_at(const struct toolbox *box, size_t index);
 const struct tool_info *toolbox_find(const struct toolbox *box, struct acp_str name);
 /* Whether commands can be run in a jail here; tried once, which takes some milliseconds. */
-bool toolbox_has_jail(struct toolbox *box, struct acp_failure *failure);
+bool toolbox_has_sandbox(struct toolbox *box, struct acp_failure *failure);
 
 /* ---- The tools of a session ----------------------------------------------------------------- */
 
@@ -120,10 +120,10 @@ bool tools_offer(const struct tools *set, const struct tool_info *tool);
  * AGENTS.md: a regular file that the rules allow to read, wherever links lead.  0, or an error with
  * words in *error; ACP_ERR_MISSING when there is no such file.
  */
-int tools_read_note(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
-                    struct acp_files_error *error);
+int tools_read_project_file(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
+                            struct acp_files_error *error);
 /* Calls fn for names in a folder of the workspace, 2000 at most; for none when it is not there. */
-void tools_list_notes(struct tools *set, struct acp_str folder, walk_fn *fn, void *user);
+void tools_list_project_files(struct tools *set, struct acp_str folder, walk_fn *fn, void *user);
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
@@ -186,7 +186,7 @@ int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
 /* ---- Undo ----------------------------------------------------------------------------------- */
 
 /* Tells the journal that a turn begins; what it changes can be taken back as a whole. */
-void tools_begin_turn(struct tools *set);
+void tools_start_turn(struct tools *set);
 
 /* text tells, file by file, what was restored and what was not; valid inside of the call only. */
 typedef void tools_undone_fn(struct tools *set, int err, struct acp_str text, void *user);

@@ -19,8 +19,8 @@ static int make(struct tool_run *run, size_t index)
     int err = patch_apply(origin->file, old_text.ptr ? old_text : acp_str_from(""),
                           &changes->items[index].made, &failure);
     if (err)
-        tool_say(run, "%s: %s. Nothing was written.", changes->items[index].path.ptr,
-                 failure.message[0] ? failure.message : acp_err_text(err));
+        tool_printf(run, "%s: %s. Nothing was written.", changes->items[index].path.ptr,
+                    failure.message[0] ? failure.message : acp_err_text(err));
     return err;
 }
 
@@ -61,8 +61,8 @@ static int check_once(struct tool_run *run, const struct changes *changes)
     for (size_t i = 0; i < changes->count; i++)
         for (size_t k = 0; k < i; k++)
             if (acp_str_eq(changes->items[i].path, changes->items[k].path)) {
-                tool_say(run, "%s stands in the patch twice; put its hunks together.",
-                         changes->items[i].path.ptr);
+                tool_printf(run, "%s stands in the patch twice; put its hunks together.",
+                            changes->items[i].path.ptr);
                 return ACP_ERR_RANGE;
             }
     return 0;
@@ -77,7 +77,7 @@ static int prepare(struct tool_run *run)
     tool_get_str(run, "patch", &text);
     int err = patch ? patch_parse(text, &run->arena, patch, &failure) : ACP_ERR_NOMEM;
     if (err) {
-        tool_say(run, "%s.", patch ? failure.message : "Out of memory");
+        tool_printf(run, "%s.", patch ? failure.message : "Out of memory");
         return err;
     }
     size_t count = 0;

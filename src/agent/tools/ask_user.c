@@ -57,7 +57,7 @@ static void on_answer(struct acp_turn *turn, const struct acp_elicitation_answer
     else if (!text.ptr || text.len > MAX_ANSWER || !is_choice(run, text))
         tool_fail(run, "The answer is not one that was asked for.");
     else {
-        tool_say_text(run, text);
+        tool_append(run, text);
         tool_finish(run, TOOL_COMPLETED);
     }
 }
@@ -91,7 +91,7 @@ static void start(struct tool_run *run)
         tool_fail(run, "The user could not be asked: %s.", acp_err_text(err));
 }
 
-const struct tool tool_for_asking = {
+const struct tool tool_for_ask_user = {
     .info = {.name = "ask_user",
              .title = "Ask the user",
              .description =

@@ -30,7 +30,7 @@ static struct tool_background *find_job(struct tools *set, const struct acp_job 
 
 static void empty(struct tool_background *place)
 {
-    (void) sandbox_run_free(place->jailed);
+    (void) sandbox_run_free(place->sandbox_run);
     free(place->output);
     *place = (struct tool_background){0};
 }
@@ -87,8 +87,8 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
     struct tool_background *place = find_job(set, job);
     if (place) {
         place->job = NULL;
-        (void) sandbox_run_free(place->jailed);
-        place->jailed = NULL;
+        (void) sandbox_run_free(place->sandbox_run);
+        place->sandbox_run = NULL;
         place->output = acp_str_copy(result->output);
         place->output_len = place->output ? result->output.len : 0;
         place->truncated = result->truncated;
@@ -100,32 +100,32 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
 }
 
 void background_start(struct tool_run *run, const struct acp_job_options *options,
-                      struct sandbox_run *jailed)
+                      struct sandbox_run *sandbox_run)
 {
     struct tools *set = run->set;
     struct acp_job *job = NULL;
     struct tool_background *place = find_place(set);
     if (!place) {
-        (void) sandbox_run_free(jailed);
+        (void) sandbox_run_free(sandbox_run);
         tool_fail(run, "%d commands run in the background already; stop one of them first.",
                   TOOLS_MAX_BACKGROUND);
         return;
     }
     int err = acp_turn_run_command(run->turn, set->options.jobs, options, on_result, set, &job);
     if (err) {
-        (void) sandbox_run_free(jailed);
+        (void) sandbox_run_free(sandbox_run);
         tool_fail(run, "The command cannot be run: %s.", acp_err_text(err));
         return;
     }
-    *place =
-        (struct tool_background){.number = ++set->next_background, .job = job, .jailed = jailed};
+    *place = (struct tool_background){
+        .number = ++set->next_background, .job = job, .sandbox_run = sandbox_run};
     tell_client(set);
-    tool_say(run,
-             "It runs in the background as command %llu. Ask for its output with "
-             "\"command_output\", end it with \"command_stop\".",
-             (unsigned long long) place->number);
+    tool_printf(run,
+                "It runs in the background as command %llu. Ask for its output with "
+                "\"command_output\", end it with \"command_stop\".",
+                (unsigned long long) place->number);
     (void) acp_buf_printf(&run->output, "{\"command\":%llu}", (unsigned long long) place->number);
-    run->shows_itself = true;
+    run->has_terminal = true;
     tool_finish(run, TOOL_COMPLETED);
 }
 
@@ -145,9 +145,9 @@ static void on_output(struct acp_job *job, const struct acp_job_output *output, 
     command_say_output(run, output->text, output->truncated);
     command_exit(&output->how, how, sizeof(how));
     if (output->running)
-        tool_say(run, "[It is still running.]");
+        tool_printf(run, "[It is still running.]");
     else
-        tool_say(run, "[It has ended: %s]", how); /* and its result is on its way */
+        tool_printf(run, "[It has ended: %s]", how); /* and its result is on its way */
     tool_finish(run, TOOL_COMPLETED);
 }
 
@@ -165,7 +165,7 @@ static struct tool_background *named(struct tool_run *run)
 static void tell_ended(struct tool_run *run, const struct tool_background *place)
 {
     command_say_output(run, acp_str_n(place->output, place->output_len), place->truncated);
-    tool_say(run, "[It has ended: %s]", place->how);
+    tool_printf(run, "[It has ended: %s]", place->how);
     tool_finish(run, TOOL_COMPLETED);
 }
 
@@ -199,7 +199,7 @@ static void start_stop(struct tool_run *run)
         return;
     }
     acp_job_kill(place->job);
-    tool_say(run, "Command %llu is being ended.", (unsigned long long) place->number);
+    tool_printf(run, "Command %llu is being ended.", (unsigned long long) place->number);
     tool_finish(run, TOOL_COMPLETED);
 }
 

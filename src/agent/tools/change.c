@@ -14,7 +14,7 @@ int change_prepare(struct tool_run *run, size_t count, int (*make)(struct tool_r
     struct changes *changes = acp_arena_alloc(&run->arena, sizeof(*changes));
     struct change *items = acp_arena_alloc(&run->arena, count * sizeof(*items));
     if (!changes || !items) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     for (size_t i = 0; i < count; i++)
@@ -31,20 +31,20 @@ int change_place(struct tool_run *run, const char *verb)
     char title[300];
     struct acp_str *paths = acp_arena_alloc(&run->arena, changes->count * sizeof(*paths));
     if (!paths) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     for (size_t i = 0; i < changes->count; i++)
         paths[i] = changes->items[i].path;
     run->paths = (struct acp_str_list){paths, changes->count};
-    run->is_about_files = true;
-    run->changes = true;
-    (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_short_path(run, paths[0].ptr));
+    run->paths_are_files = true;
+    run->changes_files = true;
+    (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_display_path(run, paths[0].ptr));
     if (changes->count > 1)
         (void) snprintf(title, sizeof(title), "%s %zu files", verb, changes->count);
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     for (size_t i = 0; i < changes->count; i++) {
-        int err = tool_check_place(run, paths[i], true);
+        int err = tool_check_path(run, paths[i], true);
         if (err)
             return err;
     }
@@ -138,7 +138,7 @@ static void look_next(struct tool_run *run)
     if (!show(run))
         tool_fail(run, "Out of memory.");
     else
-        tool_ready(run);
+        tool_preview_done(run);
 }
 
 void change_preview(struct tool_run *run)
@@ -165,7 +165,7 @@ static void tell(struct tool_run *run)
                            : change->removes       ? "was removed"
                            : !change->old_text.ptr ? "was made"
                                                    : "was changed";
-        tool_say(run, "%s %s.\n", tool_short_path(run, change->path.ptr), what);
+        tool_printf(run, "%s %s.\n", tool_display_path(run, change->path.ptr), what);
     }
     (void) acp_buf_printf(&run->output, "{\"files\":%zu}", changes->count);
     tool_finish(run, TOOL_COMPLETED);
@@ -174,11 +174,11 @@ static void tell(struct tool_run *run)
 static void fail_write(struct tool_run *run, struct acp_str words)
 {
     const struct changes *changes = run->own;
-    tool_say_text(run, words);
-    tool_say(run, ".");
+    tool_append(run, words);
+    tool_printf(run, ".");
     if (changes->at)
-        tool_say(run, "\nOf the %zu files some were changed before that; look at them again.",
-                 changes->count);
+        tool_printf(run, "\nOf the %zu files some were changed before that; look at them again.",
+                    changes->count);
     tool_finish(run, TOOL_FAILED);
 }
 

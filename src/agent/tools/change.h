@@ -23,12 +23,12 @@ struct changes {
     struct change *items; /* in the arena */
     size_t count;
     size_t at;
-    /* Appends the new text of one file to its `made`.  Not 0 after tool_say(). */
+    /* Appends the new text of one file to its `made`.  Not 0 after tool_printf(). */
     int (*make)(struct tool_run *run, size_t index);
     void *own; /* of the tool */
 };
 
-/* For prepare: makes run->own, with room for so many files.  Not 0 after tool_say(). */
+/* For prepare: makes run->own, with room for so many files.  Not 0 after tool_printf(). */
 int change_prepare(struct tool_run *run, size_t count, int (*make)(struct tool_run *, size_t),
                    struct changes **ret);
 /* For prepare, when all have their paths: checks them and tells them to the run. */

@@ -18,7 +18,7 @@ enum {
 
 struct command {
     struct acp_job *job;
-    struct sandbox_run *jailed; /* NULL: it runs in no sandbox */
+    struct sandbox_run *sandbox_run; /* NULL: it runs in no sandbox */
     struct acp_str cwd;
     uint64_t timeout_ms;
     bool background;
@@ -31,8 +31,8 @@ static int prepare_jail(struct tool_run *run)
     struct acp_failure failure;
     if (acp_policy_get_mode(run->set->options.policy) != ACP_POLICY_SANDBOX)
         return 0;
-    if (!toolbox_has_jail(run->box, &failure)) {
-        tool_say(run, "Commands run in a sandbox only, and there is none: %s.", failure.message);
+    if (!toolbox_has_sandbox(run->box, &failure)) {
+        tool_printf(run, "Commands run in a sandbox only, and there is none: %s.", failure.message);
         return ACP_ERR_STATE;
     }
     run->sandboxed = true;
@@ -53,7 +53,7 @@ static int prepare(struct tool_run *run)
     tool_get_u64(run, "timeout_ms", &own->timeout_ms);
     tool_get_bool(run, "background", &own->background);
     if (memchr(run->command.ptr, '\0', run->command.len)) {
-        tool_say(run, "A command has no NUL in it.");
+        tool_printf(run, "A command has no NUL in it.");
         return ACP_ERR_RANGE;
     }
     struct acp_str shown = tool_cut(run->command, SHOWN_TITLE);
@@ -69,13 +69,13 @@ static int prepare(struct tool_run *run)
 /* ---- The sandbox ---------------------------------------------------------------------------- */
 
 /* Takes the sandbox away, when nothing runs in it any more. */
-static void leave_jail(struct tool_run *run)
+static void leave_sandbox(struct tool_run *run)
 {
     struct command *own = run->own;
-    size_t disabled = sandbox_run_free(own->jailed);
-    own->jailed = NULL;
+    size_t disabled = sandbox_run_free(own->sandbox_run);
+    own->sandbox_run = NULL;
     if (disabled)
-        tool_say(
+        tool_printf(
             run,
             "[%zu repositories in subdirectories were disabled: their .git is now called "
             ".git.sandbox-*. They were added to the repository of the workspace, and git would "
@@ -84,7 +84,7 @@ static void leave_jail(struct tool_run *run)
 }
 
 /* Puts a sandbox with a shell in it in place of the command. */
-static int enter_jail(struct tool_run *run, struct acp_job_options *options)
+static int enter_sandbox(struct tool_run *run, struct acp_job_options *options)
 {
     struct acp_failure failure;
     struct command *own = run->own;
@@ -93,7 +93,7 @@ static int enter_jail(struct tool_run *run, struct acp_job_options *options)
     struct acp_str *paths = acp_arena_alloc(&run->arena, count * sizeof(*paths));
     struct acp_str shell[] = {acp_str_from("/bin/sh"), acp_str_from("-c"), run->command};
     if (!paths) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     for (size_t i = 0; i < count; i++)
@@ -102,13 +102,13 @@ static int enter_jail(struct tool_run *run, struct acp_job_options *options)
                                       .cwd = options->cwd,
                                       .command = {shell, 3},
                                       .commits = !own->background};
-    int err = sandbox_run_new(run->box->jail, &profile, &own->jailed, &failure);
+    int err = sandbox_run_new(run->box->sandbox, &profile, &own->sandbox_run, &failure);
     if (err) {
-        tool_say(run, "The command was not run: %s.", failure.message);
+        tool_printf(run, "The command was not run: %s.", failure.message);
         return err;
     }
-    options->command = own->jailed->argv[0];
-    options->args = (struct acp_str_list){own->jailed->argv + 1, own->jailed->count - 1};
+    options->command = own->sandbox_run->argv[0];
+    options->args = (struct acp_str_list){own->sandbox_run->argv + 1, own->sandbox_run->count - 1};
     return 0;
 }
 
@@ -120,10 +120,10 @@ void command_say_output(struct tool_run *run, struct acp_str output, bool trunca
     acp_buf_init(&plain, COMMAND_OUTPUT_BYTES + 1024);
     (void) plain_text(output, &plain);
     if (truncated)
-        tool_say(run, "[The beginning of the output was left out.]\n");
-    tool_say_text(run, acp_buf_view(&plain));
+        tool_printf(run, "[The beginning of the output was left out.]\n");
+    tool_append(run, acp_buf_view(&plain));
     if (plain.len && acp_buf_view(&plain).ptr[plain.len - 1] != '\n')
-        tool_say(run, "\n");
+        tool_printf(run, "\n");
     acp_buf_finish(&plain);
 }
 
@@ -152,17 +152,17 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
     if (!tool_resume(run))
         return;
     ((struct command *) run->own)->job = NULL;
-    leave_jail(run);
+    leave_sandbox(run);
     command_say_output(run, result->output, result->truncated);
     command_how(result, how, sizeof(how));
-    tool_say(run, "[%s]", how[0] ? how : "It has ended.");
+    tool_printf(run, "[%s]", how[0] ? how : "It has ended.");
     bool good = result->end == ACP_JOB_EXITED && result->how.has_code && result->how.code == 0;
     if (result->how.has_code)
         (void) acp_buf_printf(&run->output, "{\"exitCode\":%d}", result->how.code);
     else if (result->how.signal)
         (void) acp_buf_printf(&run->output, "{\"signal\":\"%s\"}", result->how.signal);
     /* One that was never there has nothing that shows itself. */
-    run->shows_itself = result->end != ACP_JOB_NOT_STARTED;
+    run->has_terminal = result->end != ACP_JOB_NOT_STARTED;
     tool_finish(run, result->end == ACP_JOB_CANCELLED ? TOOL_CANCELLED
                      : good                           ? TOOL_COMPLETED
                                                       : TOOL_FAILED);
@@ -183,14 +183,14 @@ static void start(struct tool_run *run)
         .own = run->sandboxed,
         .background = own->background,
     };
-    if (run->sandboxed && enter_jail(run, &options)) {
+    if (run->sandboxed && enter_sandbox(run, &options)) {
         tool_finish(run, TOOL_FAILED);
         return;
     }
     if (own->background) {
-        struct sandbox_run *jailed = own->jailed;
-        own->jailed = NULL;
-        background_start(run, &options, jailed);
+        struct sandbox_run *sandbox_run = own->sandbox_run;
+        own->sandbox_run = NULL;
+        background_start(run, &options, sandbox_run);
         return;
     }
     tool_hold(run);
@@ -199,7 +199,7 @@ static void start(struct tool_run *run)
     if (!err)
         return;
     (void) tool_resume(run);
-    leave_jail(run);
+    leave_sandbox(run);
     if (err == ACP_ERR_CANCELLED)
         tool_finish(run, TOOL_CANCELLED);
     else
@@ -214,7 +214,7 @@ static bool cancel(struct tool_run *run)
     if (!run->set) {
         /* Nobody waits for the result, so there will be none. */
         acp_job_free(own->job);
-        leave_jail(run);
+        leave_sandbox(run);
         (void) tool_resume(run);
         return false;
     }

@@ -15,6 +15,6 @@ void command_how(const struct acp_job_result *result, char *out, size_t size);
 
 /* Starts one that runs on, and ends the run.  Takes over its sandbox, which may be NULL. */
 void background_start(struct tool_run *run, const struct acp_job_options *options,
-                      struct sandbox_run *jailed);
+                      struct sandbox_run *sandbox_run);
 
 #endif

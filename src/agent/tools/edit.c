@@ -152,9 +152,9 @@ static void show_lines(struct tool_run *run, struct acp_str text, size_t at)
     uint64_t number = line_of(text, text.ptr + at);
     for (size_t i = 0; i < SHOWN_LINES && at < text.len; i++) {
         struct acp_str line = line_at(text, at);
-        tool_say(run, "%6llu\t", (unsigned long long) number++);
-        tool_say_text(run, tool_cut(line, MAX_LINE));
-        tool_say(run, "\n");
+        tool_printf(run, "%6llu\t", (unsigned long long) number++);
+        tool_append(run, tool_cut(line, MAX_LINE));
+        tool_printf(run, "\n");
         at += line.len + 1;
     }
 }
@@ -167,27 +167,29 @@ static void say_not_found(struct tool_run *run, size_t number, const struct edit
     size_t at = 0;
     struct acp_str wanted = first_words(edit->old_text, &index);
     unsigned like = find_like(text, wanted, &at);
-    tool_say(run, "Edit %zu: its old_text is not in the file", number);
+    tool_printf(run, "Edit %zu: its old_text is not in the file", number);
     if (like < LIKE_ENOUGH) {
-        tool_say(run, ", and nothing like its first line is. Read the file again.");
+        tool_printf(run, ", and nothing like its first line is. Read the file again.");
         return;
     }
-    tool_say(run, like == 100 ? ", though its first line is, but for white space or the lines that "
-                                "follow"
-                              : "; what is most like it");
-    tool_say(run, " stands here (the number and the tab are not part of the file):\n");
+    tool_printf(run, like == 100
+                         ? ", though its first line is, but for white space or the lines that "
+                           "follow"
+                         : "; what is most like it");
+    tool_printf(run, " stands here (the number and the tab are not part of the file):\n");
     show_lines(run, text, at);
-    tool_say(run, "old_text must be exactly what stands in the file, white space included.");
+    tool_printf(run, "old_text must be exactly what stands in the file, white space included.");
 }
 
 static void say_not_unique(struct tool_run *run, size_t number, struct acp_str text, size_t count,
                            const char *const places[SHOWN_PLACES])
 {
-    tool_say(run, "Edit %zu: its old_text stands %zu times in the file, in lines", number, count);
+    tool_printf(run, "Edit %zu: its old_text stands %zu times in the file, in lines", number,
+                count);
     for (size_t i = 0; i < count && i < SHOWN_PLACES; i++)
-        tool_say(run, "%s %llu", i ? "," : "", (unsigned long long) line_of(text, places[i]));
-    tool_say(run, "%s. Add lines around it until it is the only one, or set \"all\".",
-             count > SHOWN_PLACES ? ", ..." : "");
+        tool_printf(run, "%s %llu", i ? "," : "", (unsigned long long) line_of(text, places[i]));
+    tool_printf(run, "%s. Add lines around it until it is the only one, or set \"all\".",
+                count > SHOWN_PLACES ? ", ..." : "");
 }
 
 /* ---- Replacing ------------------------------------------------------------------------------ */
@@ -241,7 +243,7 @@ static int replace(struct acp_str text, const struct edit *edit, struct acp_buf 
     return err ? err : acp_buf_append(out, at, (size_t) (end - at));
 }
 
-/* One edit of a text into another one.  Not 0 after tool_say(). */
+/* One edit of a text into another one.  Not 0 after tool_printf(). */
 static int apply(struct tool_run *run, size_t number, struct edit *edit, struct acp_str text,
                  struct acp_buf *out)
 {
@@ -259,7 +261,7 @@ static int apply(struct tool_run *run, size_t number, struct edit *edit, struct 
     }
     int err = replace(text, edit, out);
     if (err)
-        tool_say(run, "Edit %zu makes the file too large.", number);
+        tool_printf(run, "Edit %zu makes the file too large.", number);
     return err;
 }
 
@@ -280,7 +282,7 @@ static int make(struct tool_run *run, size_t index)
         err = apply(run, i + 1, &edits->items[i], acp_buf_view(&before), made);
     }
     if (err && edits->count > 1)
-        tool_say(run, "\nNone of the edits was made.");
+        tool_printf(run, "\nNone of the edits was made.");
     acp_buf_finish(&before);
     return err;
 }
@@ -294,13 +296,13 @@ static int prepare(struct tool_run *run)
     if (!err)
         err = read_edits(run, edits);
     if (err) {
-        tool_say(run, "The edits cannot be read: %s.", acp_err_text(err));
+        tool_printf(run, "The edits cannot be read: %s.", acp_err_text(err));
         return err;
     }
     changes->own = edits;
     for (size_t i = 0; i < edits->count; i++)
         if (acp_str_eq(edits->items[i].old_text, edits->items[i].new_text)) {
-            tool_say(run, "Edit %zu: old_text and new_text are the same.", i + 1);
+            tool_printf(run, "Edit %zu: old_text and new_text are the same.", i + 1);
             return ACP_ERR_RANGE;
         }
     tool_get_str(run, "path", &given);

@@ -47,7 +47,7 @@ static int name_matter(struct tool_run *run, struct acp_str host)
         char c = host.ptr[i];
         text[n + i] = (char) (c >= 'A' && c <= 'Z' ? c | 0x20 : c);
     }
-    run->matter = acp_str_n(text, n + host.len);
+    run->grant_tool = acp_str_n(text, n + host.len);
     return 0;
 }
 
@@ -60,13 +60,14 @@ static int prepare(struct tool_run *run)
     run->own = own;
     tool_get_str(run, "url", &own->url);
     if (!begins(own->url, "http://") && !begins(own->url, "https://")) {
-        tool_say(run, "Only addresses that begin with http:// or https:// can be fetched.");
+        tool_printf(run, "Only addresses that begin with http:// or https:// can be fetched.");
         return ACP_ERR_RANGE;
     }
     struct acp_str host = host_of(own->url);
     if (!host.len) {
-        tool_say(run, "The name of the host is missing, or has something in it that has no place "
-                      "there, such as a user or a password.");
+        tool_printf(run,
+                    "The name of the host is missing, or has something in it that has no place "
+                    "there, such as a user or a password.");
         return ACP_ERR_RANGE;
     }
     (void) snprintf(title, sizeof(title), "Fetch %.*s", (int) tool_cut(own->url, 200).len,
@@ -81,11 +82,11 @@ static void on_fetched(int err, struct acp_str text, bool truncated, void *waiti
     if (!tool_resume(run))
         return;
     ((struct fetching *) run->own)->request = NULL;
-    tool_say_text(run, text);
+    tool_append(run, text);
     if (truncated)
-        tool_say(run, "\n[There is more; this is what fits.]");
+        tool_printf(run, "\n[There is more; this is what fits.]");
     if (err && text.len == 0)
-        tool_say(run, "It cannot be fetched: %s.", acp_err_text(err));
+        tool_printf(run, "It cannot be fetched: %s.", acp_err_text(err));
     tool_finish(run, err ? TOOL_FAILED : TOOL_COMPLETED);
 }
 

@@ -237,14 +237,14 @@ static int read_expression(struct tool_run *run, struct search *search, struct g
     tool_get_bool(run, "literal", &literal);
     literal = literal || is_literal(text);
     if (memchr(text.ptr, '\n', text.len)) {
-        tool_say(run, "The pattern has a line end in it; lines are searched one by one.");
+        tool_printf(run, "The pattern has a line end in it; lines are searched one by one.");
         return ACP_ERR_RANGE;
     }
     text = acp_arena_copy(&search->arena, text);
     if (text.ptr && grep->fold)
         text = fold_pattern(&search->arena, text, literal);
     if (!text.ptr) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     if (literal) {
@@ -253,10 +253,10 @@ static int read_expression(struct tool_run *run, struct search *search, struct g
     }
     int err = schema_regex_compile(text, &search->arena, &grep->regex, &failure);
     if (err)
-        tool_say(run,
-                 "The pattern is no regular expression that can be used: %s (at byte %zu). Set "
-                 "\"literal\" to search for it as it stands.",
-                 failure.message, failure.offset);
+        tool_printf(run,
+                    "The pattern is no regular expression that can be used: %s (at byte %zu). Set "
+                    "\"literal\" to search for it as it stands.",
+                    failure.message, failure.offset);
     return err;
 }
 

@@ -56,7 +56,7 @@ static void start(struct tool_run *run)
     }
     for (size_t i = 0; i < count; i++)
         done += steps[i].status.is == ACP_PLAN_ENTRY_STATUS_COMPLETED;
-    tool_say(run, "The plan is shown: %zu of %zu steps are completed.", done, count);
+    tool_printf(run, "The plan is shown: %zu of %zu steps are completed.", done, count);
     tool_finish(run, TOOL_COMPLETED);
 }
 
@@ -76,6 +76,6 @@ const struct tool tool_for_plan = {
                  "\"required\":[\"steps\"],\"additionalProperties\":false}",
              .kind = ACP_TOOL_KIND_THINK},
     .harmless = true,
-    .quiet = true,
+    .hidden = true,
     .start = start,
 };

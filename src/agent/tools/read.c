@@ -33,12 +33,12 @@ static int prepare(struct tool_run *run)
         err = tool_set_path(run, path);
     if (err)
         return err;
-    (void) snprintf(title, sizeof(title), "Read %.200s", tool_short_path(run, path.ptr));
+    (void) snprintf(title, sizeof(title), "Read %.200s", tool_display_path(run, path.ptr));
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
-    run->is_about_files = true;
+    run->paths_are_files = true;
     if (own->first > 1)
         run->line = acp_some_i64((int64_t) own->first);
-    return tool_check_place(run, path, false);
+    return tool_check_path(run, path, false);
 }
 
 /* One line with its number; false when it does not fit any more. */
@@ -47,11 +47,11 @@ static bool put_line(struct tool_run *run, uint64_t number, struct acp_str line)
     struct acp_str shown = tool_cut(line, MAX_LINE_BYTES);
     if (run->text.len + shown.len + NOTE_ROOM > TOOLS_MAX_RESULT)
         return false;
-    tool_say(run, "%6llu\t", (unsigned long long) number);
-    tool_say_text(run, shown);
+    tool_printf(run, "%6llu\t", (unsigned long long) number);
+    tool_append(run, shown);
     if (shown.len < line.len)
-        tool_say(run, " [... %zu more bytes in this line]", line.len - shown.len);
-    tool_say(run, "\n");
+        tool_printf(run, " [... %zu more bytes in this line]", line.len - shown.len);
+    tool_printf(run, "\n");
     return true;
 }
 
@@ -74,10 +74,11 @@ static void on_text(struct tool_run *run, int err, struct acp_str text)
     }
     bool more = at < text.len;
     if (more)
-        tool_say(run, "[There is more. Read on with \"line\": %" PRIu64 ".]", own->first + count);
+        tool_printf(run, "[There is more. Read on with \"line\": %" PRIu64 ".]",
+                    own->first + count);
     else if (count == 0)
-        tool_say(run, own->first > 1 ? "[The file has no such line: it ends before.]"
-                                     : "[The file is empty.]");
+        tool_printf(run, own->first > 1 ? "[The file has no such line: it ends before.]"
+                                        : "[The file is empty.]");
     (void) acp_buf_printf(&run->output, "{\"lines\":%llu,\"more\":%s}", (unsigned long long) count,
                           more ? "true" : "false");
     tool_finish(run, TOOL_COMPLETED);

@@ -28,7 +28,7 @@ static int set_up(struct tool_run *run, struct search *search, struct acp_str pa
     search->options.top = top.ptr;
     if (search->folder.ptr && top.ptr && search->own)
         return 0;
-    tool_say(run, "Out of memory.");
+    tool_printf(run, "Out of memory.");
     return ACP_ERR_NOMEM;
 }
 
@@ -40,7 +40,7 @@ int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t o
     struct acp_str path;
     struct search *search = calloc(1, sizeof(*search));
     if (!search) {
-        tool_say(run, "Out of memory.");
+        tool_printf(run, "Out of memory.");
         return ACP_ERR_NOMEM;
     }
     run->own = search;
@@ -55,10 +55,10 @@ int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t o
         err = set_up(run, search, path, own_size);
     if (err)
         return err;
-    (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_short_path(run, path.ptr));
+    (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_display_path(run, path.ptr));
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     if (!acp_roots_contain(run->roots->roots, path)) {
-        tool_say(run, "%s lies outside of the workspace.", path.ptr);
+        tool_printf(run, "%s lies outside of the workspace.", path.ptr);
         return ACP_ERR_RANGE;
     }
     *ret = search;
@@ -71,7 +71,7 @@ int search_read_pattern(struct tool_run *run, const char *key, struct search *se
     tool_get_str(run, key, &text);
     int err = text.len ? pattern_parse(text, &search->arena, &search->pattern) : 0;
     if (err)
-        tool_say(run, "The pattern in \"%s\" cannot be used: %s.", key, acp_err_text(err));
+        tool_printf(run, "The pattern in \"%s\" cannot be used: %s.", key, acp_err_text(err));
     return err;
 }
 
@@ -118,23 +118,23 @@ static void say_notes(struct tool_run *run, const struct search *search)
 {
     const char *end = walk_end_text(search->outcome.end);
     if (search->outcome.end == WALK_ENOUGH)
-        tool_say(run, "[There may be more; this is what fits. Narrow the search.]\n");
+        tool_printf(run, "[There may be more; this is what fits. Narrow the search.]\n");
     else if (end)
-        tool_say(run, "[Not everything was searched: %s. Narrow the search.]\n", end);
+        tool_printf(run, "[Not everything was searched: %s. Narrow the search.]\n", end);
     if (search->outcome.ignored)
-        tool_say(run, "[%llu entries that .gitignore names were left out.]\n",
-                 (unsigned long long) search->outcome.ignored);
+        tool_printf(run, "[%llu entries that .gitignore names were left out.]\n",
+                    (unsigned long long) search->outcome.ignored);
     if (search->too_large)
-        tool_say(run, "[%zu files are too large to be searched.]\n", search->too_large);
+        tool_printf(run, "[%zu files are too large to be searched.]\n", search->too_large);
     if (search->rules.withheld)
-        tool_say(run, "[%zu files were not read, because the rules do not allow it.]\n",
-                 search->rules.withheld);
+        tool_printf(run, "[%zu files were not read, because the rules do not allow it.]\n",
+                    search->rules.withheld);
     if (search->too_hard)
-        tool_say(run, "[%zu lines would have taken too long with this pattern.]\n",
-                 search->too_hard);
+        tool_printf(run, "[%zu lines would have taken too long with this pattern.]\n",
+                    search->too_hard);
     if (search->outcome.unreadable)
-        tool_say(run, "[%llu folders could not be read.]\n",
-                 (unsigned long long) search->outcome.unreadable);
+        tool_printf(run, "[%llu folders could not be read.]\n",
+                    (unsigned long long) search->outcome.unreadable);
 }
 
 static void after(struct tool_run *run, struct tool_work *work)
@@ -145,8 +145,8 @@ static void after(struct tool_run *run, struct tool_work *work)
         return;
     }
     if (search->found == 0)
-        tool_say(run, "%s\n", search->nothing);
-    tool_say_text(run, acp_buf_view(&search->lines));
+        tool_printf(run, "%s\n", search->nothing);
+    tool_append(run, acp_buf_view(&search->lines));
     say_notes(run, search);
     (void) acp_buf_printf(&run->output, "{\"found\":%zu,\"complete\":%s}", search->found,
                           search->outcome.end == WALK_COMPLETE ? "true" : "false");

@@ -45,11 +45,11 @@ struct search {
 
 /*
  * For prepare: reads "path", which may be missing, checks it, and makes run->own.  Not 0 after
- * tool_say().
+ * tool_printf().
  */
 int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t own_size,
                    struct search **ret);
-/* For prepare: reads a pattern for files, when it is there.  Not 0 after tool_say(). */
+/* For prepare: reads a pattern for files, when it is there.  Not 0 after tool_printf(). */
 int search_read_pattern(struct tool_run *run, const char *key, struct search *search);
 /* How a path is told. */
 const char *search_path(const struct search *search, const char *path);

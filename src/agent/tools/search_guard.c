@@ -70,8 +70,8 @@ static bool copy_texts(struct search_guard *guard, const struct tool_run *run,
         .additional = {directories, more.count},
         .is_real = true,
     };
-    if (run->granted && run->decided.count)
-        guard->agreed = acp_arena_copy(arena, run->decided.items[0]);
+    if (run->granted && run->resolved.count)
+        guard->agreed = acp_arena_copy(arena, run->resolved.items[0]);
     return good && guard->action.cwd.ptr;
 }
 

@@ -7,7 +7,7 @@ static int make(struct tool_run *run, size_t index)
     const struct acp_str *text = changes->own;
     if (acp_buf_append_str(&changes->items[index].made, *text) == 0)
         return 0;
-    tool_say(run, "The text is too long.");
+    tool_printf(run, "The text is too long.");
     return ACP_ERR_LIMIT;
 }
 

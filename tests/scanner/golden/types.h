@@ -1,8 +1,57 @@
 /*
- * types.h - every message of the Agent Client Protocol as a C struct.
+ * types.h - every message of the Agent Client Protocol as a C struct.  Generated
+ * from protocol/ by acp-scanner; acp/codec.h has the functions behind it.
  *
- * Written by acp-scanner from protocol/; do not edit.  Notes in brackets say
- * in which version a thing exists, where it does not in all.
+ *     #include <acp/types.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void)
+ *     {
+ *         struct acp_content_block block;
+ *         struct acp_prompt_request request;
+ *         acp_content_block_init_text(&block, acp_str_from("Hello"));
+ *         acp_prompt_request_init(&request, acp_str_from("session-1"), &block, 1);
+ *
+ *         struct acp_arena arena;
+ *         struct acp_buf json;
+ *         struct acp_json_writer w;
+ *         acp_arena_init(&arena, 0);
+ *         acp_buf_init(&json, 1 << 20);
+ *         acp_json_writer_init(&w, &json);
+ *         int err = acp_prompt_request_encode(ACP_V1, &request, &w, NULL);
+ *
+ *         struct acp_prompt_request got;
+ *         struct acp_str view = acp_buf_view(&json);
+ *         struct acp_raw text = acp_raw_n(view.ptr, view.len);
+ *         if (!err)
+ *             err = acp_prompt_request_decode(ACP_V1, text, &arena, &got, NULL);
+ *         if (!err && got.prompt.items[0].is == ACP_CONTENT_BLOCK_TEXT)
+ *             printf("%.*s\n", ACP_ARG(got.prompt.items[0].text.text));
+ *         acp_buf_finish(&json);
+ *         acp_arena_finish(&arena);
+ *         return err ? 1 : 0;
+ *     }
+ *
+ * How the protocol is represented:
+ *   - The type PromptRequest is struct acp_prompt_request with the number
+ *     ACP_TYPE_PROMPT_REQUEST; acp_prompt_request_decode() and
+ *     acp_prompt_request_encode(), which are acp_decode() and acp_encode() for it; and
+ *     acp_prompt_request_init(), which zeroes the struct and sets the fields that both
+ *     versions require.  The functions copy nothing: structs point to their arguments.
+ *   - Structs have the fields of both versions.  Notes in brackets say in which
+ *     version a thing exists if not in all; encoding leaves out what the version does
+ *     not have.
+ *   - A field that is absent is a pointer that is NULL, ACP_ABSENT, or an enum that is
+ *     0.  One that is null is a pointer for which acp_is_null() is true, ACP_NULL, or
+ *     an enum that is -1.
+ *   - An enum is a struct with `is`.  For a value that the library does not know, that
+ *     is ..._UNLISTED, and `text` has the value.
+ *   - A union is a struct with `is` and an anonymous C union, whose member of that
+ *     name is valid.  It has an init function for each member.  For a variant that the
+ *     library does not know, `is` is ..._UNLISTED, and `raw` has the JSON, which can
+ *     be encoded again.
+ *   - `meta` is the _meta object as JSON, and `unknown` is the list of keys that the
+ *     type does not have.
  */
 #ifndef ACP_TYPES_H
 #define ACP_TYPES_H
@@ -44,7 +93,7 @@ enum acp_colour_is {
     ACP_COLOUR_GREEN = 2,
     ACP_COLOUR_BLUE = 4, /* [v2] */
     ACP_COLOUR_NULL = -1,
-    ACP_COLOUR_UNLISTED = -2, /* text says what */
+    ACP_COLOUR_UNLISTED = -2, /* text is the value */
 };
 struct acp_colour {
     enum acp_colour_is is;
@@ -57,7 +106,7 @@ enum acp_mood_is {
     ACP_MOOD_HAPPY = 1,
     ACP_MOOD_NOT_SO_HAPPY = 2,
     ACP_MOOD_NULL = -1,
-    ACP_MOOD_UNLISTED = -2, /* text says what */
+    ACP_MOOD_UNLISTED = -2, /* text is the value */
 };
 struct acp_mood {
     enum acp_mood_is is;
@@ -150,14 +199,14 @@ enum acp_event_is {
     ACP_EVENT_GONE = 3,
     ACP_EVENT_LOST = 4, /* [v2] */
     ACP_EVENT_PLAIN = 6, /* [v1] */
-    ACP_EVENT_UNLISTED = -2, /* raw is all of it */
+    ACP_EVENT_UNLISTED = -2, /* raw is the value */
 };
 
 /* Something that happened. */
 struct acp_event {
     enum acp_event_is is;
     struct acp_str tag; /* as on the wire; set by decode */
-    struct acp_raw raw; /* the whole value when it is unlisted */
+    struct acp_raw raw; /* the value if it is unlisted */
     uint64_t at; /* in milliseconds */
     const struct acp_unknown *unknown;
     union {

@@ -1,8 +1,8 @@
 /*
- * deliver.c - records on their way into the log and to the owner.
+ * events.c - events on their way into the log and to the subscribers.
  *
- * A record is appended to the log, which gives it its number, and waits here until the log says
- * that it is kept.  The ends of prompts wait in the same line, so that they come after all records.
+ * An event is appended to the log, which numbers it, and to the tail, where it waits until the log
+ * reports it as durable.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,23 +14,21 @@
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-static void on_durable(struct store_log *log, uint64_t seq, bool kept, void *user)
+static void on_durable(struct store_log *log, uint64_t sequence, bool kept, void *user)
 {
     struct conversation *c = user;
     (void) log;
-    (void) kept; /* what is not kept was told by on_failed, and is shown all the same */
-    c->shown = seq;
-    (void) conversation_show(c);
+    (void) kept; /* on_failed has reported what is not kept; it is delivered all the same */
+    c->deliverable = sequence;
+    (void) conversation_deliver(c);
     if (c->stopping)
         conversation_wake(c);
 }
 
 static void on_pressure(struct store_log *log, bool high, void *user)
 {
-    struct conversation *c = user;
     (void) log;
-    c->log_pressed = high;
-    conversation_regulate(c);
+    conversation_pause_agent(user, PAUSED_BY_LOG, high);
 }
 
 static void on_failed(struct store_log *log, const char *sentence, void *user)
@@ -44,13 +42,13 @@ static void on_opened(struct store_log *log, const struct store_session *session
 {
     struct conversation *c = user;
     (void) log;
-    c->log_opening = false;
+    c->log_state = session ? LOG_OPEN : LOG_NONE;
     if (session) {
         c->untitled = !session->title.len;
-        c->sequence = session->last_seq;
-        c->shown = session->last_seq;
+        conversation_start_tail(c, session->last_seq);
     } else {
         c->log = NULL;
+        conversation_start_tail(c, 0);
         conversation_notice(c, "this conversation is not kept: %s", failure->message);
     }
     conversation_wake(c);
@@ -82,8 +80,7 @@ int conversation_session_row(const struct conversation_options *options, struct 
         .scope = options->scope,
         .cwd = options->place.cwd,
     };
-    int err = write_list(&text, options->shown_argv ? options->shown_argv : options->argv,
-                         (struct acp_str_list){0});
+    int err = write_list(&text, options->shown_argv, (struct acp_str_list){0});
     ret->command = acp_arena_copy(arena, acp_buf_view(&text));
     acp_buf_clear(&text);
     if (!err)
@@ -112,129 +109,46 @@ static int create_session(struct conversation *c, struct acp_failure *failure)
 int conversation_open_log(struct conversation *c)
 {
     const struct conversation_options *options = &c->options;
-    struct store_writer_options writer = {.path = options->store_path,
-                                          .flags = options->store_flags | STORE_CREATE};
     struct acp_failure failure = {0};
-    if (!options->store_path)
+    if (!c->writer)
         return 0;
-    int err = store_writer_new(c->loop, &writer, &c->writer);
-    if (err)
-        return err;
-    if (options->in_store)
-        err = store_log_open(c->writer, options->session, &log_handler, on_opened, c, &c->log,
-                             &failure);
-    else
-        err = create_session(c, &failure);
-    c->log_opening = options->in_store && !err;
-    if (err && err != ACP_ERR_NOMEM)
+    int err = options->in_store ? store_log_open(c->writer, options->session, &log_handler,
+                                                 on_opened, c, &c->log, &failure)
+                                : create_session(c, &failure);
+    if (!err)
+        c->log_state = options->in_store ? LOG_OPENING : LOG_OPEN;
+    else if (err != ACP_ERR_NOMEM)
         conversation_notice(c, "this conversation is not kept: %s", failure.message);
     return err == ACP_ERR_NOMEM ? err : 0;
 }
 
-/* ---- The line -------------------------------------------------------------------------------- */
-
-static void push(struct conversation *c, struct queued_item *item)
+void conversation_close_log(struct conversation *c)
 {
-    if (c->last_item)
-        c->last_item->next = item;
-    else
-        c->items = item;
-    c->last_item = item;
+    if (c->log)
+        store_log_close(c->log);
+    c->log = NULL;
+    c->log_state = LOG_NONE;
+}
+
+/* ---- Adding events --------------------------------------------------------------------------- */
+
+void conversation_add_event(struct conversation *c, enum event_kind kind, uint64_t turn,
+                            struct acp_raw body)
+{
+    struct session_event event = {.kind = kind, .turn = turn, .time = store_now(), .body = body};
+    int err = ACP_ERR_STATE;
+    if (c->log_state == LOG_OPEN)
+        err = store_log_append(c->log, turn, event.time, acp_str_from(event_kind_name(kind)), body,
+                               &event.sequence);
+    if (err)
+        event.sequence = conversation_last_sequence(c) + 1;
+    bool ends_turn = kind == EVENT_STOP || kind == EVENT_ERROR;
+    if (conversation_extend_tail(c, &event, err != 0) && ends_turn)
+        abort(); /* a turn must end, and there is no memory to say so */
     conversation_wake(c);
 }
 
-void conversation_record(struct conversation *c, enum event_kind kind, uint64_t request,
-                         struct acp_raw body)
-{
-    struct queued_item *item = malloc(sizeof(*item) + body.len);
-    if (!item)
-        return; /* nothing can be said about it either */
-    *item = (struct queued_item){
-        .record = {.kind = kind, .turn = request, .time = store_now()},
-    };
-    (void) memcpy(item->bytes, body.ptr, body.len);
-    item->record.body = acp_raw_n(item->bytes, body.len);
-    int err = ACP_ERR_STATE;
-    if (c->log && !c->log_opening)
-        err = store_log_append(c->log, request, item->record.time,
-                               acp_str_from(event_kind_name(kind)), body, &item->record.sequence);
-    if (err) {
-        item->is_kept = true;
-        item->record.sequence = c->sequence + 1;
-    }
-    c->sequence = item->record.sequence;
-    push(c, item);
-}
-
-void conversation_show_end(struct conversation *c, uint64_t request, const struct prompt_end *end)
-{
-    struct queued_item *item = malloc(sizeof(*item) + end->stop.len + end->message.len);
-    if (!item)
-        abort(); /* a prompt must end; there is no way left to say so */
-    *item = (struct queued_item){.is_end = true, .end = *end, .record = {.turn = request}};
-    if (end->stop.len)
-        (void) memcpy(item->bytes, end->stop.ptr, end->stop.len);
-    if (end->message.len)
-        (void) memcpy(item->bytes + end->stop.len, end->message.ptr, end->message.len);
-    if (end->stop.ptr)
-        item->end.stop.ptr = item->bytes;
-    if (end->message.ptr)
-        item->end.message.ptr = item->bytes + end->stop.len;
-    push(c, item);
-}
-
-void conversation_show_question(struct conversation *c, uint64_t number)
-{
-    struct queued_item *item = calloc(1, sizeof(*item));
-    if (!item) {
-        conversation_ask_person(c, number); /* out of turn, but asked */
-        return;
-    }
-    item->question = number;
-    push(c, item);
-}
-
-static bool may_be_shown(const struct conversation *c, const struct queued_item *item)
-{
-    return item->is_end || item->question || item->is_kept || item->record.sequence <= c->shown;
-}
-
-bool conversation_show(struct conversation *c)
-{
-    bool any = c->unflushed;
-    c->unflushed = false;
-    while (c->items && may_be_shown(c, c->items)) {
-        struct queued_item *item = c->items;
-        c->items = item->next;
-        if (!c->items)
-            c->last_item = NULL;
-        any = true;
-        if (item->question)
-            conversation_ask_person(c, item->question);
-        else if (!item->is_end)
-            c->handler.record(c, &item->record, c->user);
-        else if (c->handler.ended)
-            c->handler.ended(c, item->record.turn, &item->end, c->user);
-        free(item);
-    }
-    if (any && c->handler.shown)
-        c->handler.shown(c, c->user);
-    return c->items == NULL;
-}
-
-void conversation_forget_items(struct conversation *c)
-{
-    while (c->items) {
-        struct queued_item *item = c->items;
-        c->items = item->next;
-        free(item);
-    }
-    c->last_item = NULL;
-}
-
-/* ---- Records of ours ------------------------------------------------------------------------- */
-
-void conversation_record_texts(struct conversation *c, enum event_kind kind, ...)
+void conversation_add_texts(struct conversation *c, enum event_kind kind, ...)
 {
     struct acp_buf body;
     struct acp_json_writer w;
@@ -254,8 +168,8 @@ void conversation_record_texts(struct conversation *c, enum event_kind kind, ...
     va_end(args);
     acp_json_end_object(&w);
     if (!w.err)
-        conversation_record(c, kind, conversation_request(c),
-                            acp_raw_n(body.data + body.start, body.len));
+        conversation_add_event(c, kind, conversation_turn(c),
+                               acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
@@ -266,8 +180,7 @@ void conversation_notice(struct conversation *c, const char *format, ...)
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    conversation_record_texts(c, EVENT_NOTICE, "message", acp_str_from(message),
-                              (const char *) NULL);
+    conversation_add_texts(c, EVENT_NOTICE, "message", acp_str_from(message), (const char *) NULL);
 }
 
 void conversation_notice_limit(struct conversation *c, enum conversation_limit limit,
@@ -275,9 +188,9 @@ void conversation_notice_limit(struct conversation *c, enum conversation_limit l
 {
     char message[500];
     va_list args;
-    if (c->limits_told & limit)
+    if (c->limits_reported & limit)
         return;
-    c->limits_told |= limit;
+    c->limits_reported |= limit;
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
@@ -287,10 +200,10 @@ void conversation_notice_limit(struct conversation *c, enum conversation_limit l
 /* ---- Events of the agent --------------------------------------------------------------------- */
 
 /* What an answer said of modes and options, as the update that would have said the same. */
-static void record_unsaid(struct conversation *c, const struct acp_event *event,
-                          enum event_kind kind)
+static void add_answered(struct conversation *c, const struct acp_event *event,
+                         enum event_kind kind)
 {
-    unsigned mode = acp_client_protocol(acp_agent_process_client(c->process));
+    unsigned mode = acp_client_protocol(conversation_client(c));
     struct acp_buf body;
     struct acp_json_writer w;
     acp_buf_init(&body, EVENT_MAX_BYTES);
@@ -307,8 +220,8 @@ static void record_unsaid(struct conversation *c, const struct acp_event *event,
         err = acp_encode(ACP_TYPE_SESSION_UPDATE, mode, &update, &w, NULL);
     }
     if (!err && !w.err)
-        conversation_record(c, kind, conversation_request(c),
-                            acp_raw_n(body.data + body.start, body.len));
+        conversation_add_event(c, kind, conversation_turn(c),
+                               acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
 }
 
@@ -339,37 +252,34 @@ static void note_in_row(struct conversation *c, const struct acp_event *event)
 }
 
 /* Without a log nothing has to wait, and what is decoded need not be copied and decoded again. */
-static void show_at_once(struct conversation *c, const struct acp_event *event,
-                         enum event_kind kind)
+static void deliver_now(struct conversation *c, const struct acp_event *event, enum event_kind kind)
 {
-    struct session_event record = {
+    struct session_event now = {
         .kind = kind,
-        .sequence = ++c->sequence,
-        .turn = conversation_request(c),
+        .sequence = conversation_last_sequence(c) + 1,
+        .turn = conversation_turn(c),
         .time = store_now(),
         .body = event->raw,
         .update = event->update,
     };
-    c->handler.record(c, &record, c->user);
-    c->unflushed = true;
-    conversation_wake(c);
+    conversation_deliver_now(c, &now);
 }
 
-void conversation_event(struct conversation *c, const struct acp_event *event)
+void conversation_agent_event(struct conversation *c, const struct acp_event *event)
 {
     enum event_kind kind = event_kind_of(event);
     if (event->kind == ACP_EVENT_OPTIONS)
         conversation_note_options(c, event->options);
     else if (event->kind == ACP_EVENT_TOOL)
         conversation_note_tool(c, event->tool);
-    if (c->replaying)
+    if (c->state == CONVERSATION_LOADING)
         return;
     if (event->kind == ACP_EVENT_OTHER)
         note_in_row(c, event);
-    if (event->raw.ptr && !c->log && !c->items)
-        show_at_once(c, event, kind);
+    if (event->raw.ptr && conversation_can_deliver_now(c))
+        deliver_now(c, event, kind);
     else if (event->raw.ptr)
-        conversation_record(c, kind, conversation_request(c), event->raw);
+        conversation_add_event(c, kind, conversation_turn(c), event->raw);
     else
-        record_unsaid(c, event, kind);
+        add_answered(c, event, kind);
 }

@@ -21,7 +21,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void) state;
-    conversation_forget_known(&talk);
+    conversation_forget_tools(&talk);
     acp_map_finish(&talk.tool_kinds);
     return 0;
 }
@@ -59,7 +59,7 @@ static void what_falls_out_of_the_list_is_asked_about_again(void **state)
         assert_int_equal(use(0, 0), !over);
         assert_true(use(1, 0));
         assert_true(use(CONVERSATION_MAX_PERMITTED - 1 + over, 0));
-        conversation_forget_known(&talk);
+        conversation_forget_tools(&talk);
         assert_int_equal(talk.permitted_bytes, 0);
     }
 }
@@ -91,7 +91,7 @@ static void each_is_for_one_use_in_its_turn(void **state)
     assert_true(use(0, 0));
     assert_false(use(0, 0));
     permit(1, 0);
-    conversation_forget_known(&talk);
+    conversation_forget_tools(&talk);
     assert_false(use(1, 0));
 }
 

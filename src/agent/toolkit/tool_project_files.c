@@ -60,8 +60,8 @@ static int read_text(int fd, size_t max, struct acp_buf *out)
     return err;
 }
 
-int tools_read_note(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
-                    struct acp_files_error *error)
+int tools_read_project_file(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
+                            struct acp_files_error *error)
 {
     const struct acp_files_guard guard = {.check = check_opened, .user = set};
     const struct acp_files_options options = {.guard = &guard};
@@ -77,11 +77,11 @@ int tools_read_note(struct tools *set, struct acp_str path, size_t max, struct a
             (void) acp_files_fail(error, err, ACP_FILES_FAILED, "%s", acp_err_text(err));
         (void) close(fd);
     }
-    tool_roots_let_go(roots);
+    tool_roots_release(roots);
     return err;
 }
 
-void tools_list_notes(struct tools *set, struct acp_str folder, walk_fn *fn, void *user)
+void tools_list_project_files(struct tools *set, struct acp_str folder, walk_fn *fn, void *user)
 {
     struct acp_failure failure = {0};
     struct tool_roots *roots = tools_roots(set, &failure);
@@ -95,5 +95,5 @@ void tools_list_notes(struct tools *set, struct acp_str folder, walk_fn *fn, voi
         return;
     options.roots = roots->roots;
     (void) walk_tree(&options, fn, user, &outcome, NULL);
-    tool_roots_let_go(roots);
+    tool_roots_release(roots);
 }
