@@ -362,8 +362,7 @@ int conversation_setup_prepare(struct conversation_setup *c, const struct invoca
     conversation->place.cwd = acp_str_from(c->cwd);
     if (!options || !options->no_log)
         c->store_path = conversation_setup_store_path(c);
-    const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
-    if (sync && strcmp(sync, "full") == 0)
+    if (config_bool(c->config, CONFIG_LOG_SYNC))
         c->store_flags = STORE_FULL_SYNC;
     store_new_id(c->id);
     conversation->session = acp_str_from(c->id);

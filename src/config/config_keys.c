@@ -182,7 +182,7 @@ static const struct config_key keys[] = {
         {.name = "log.sync",
          .type = CONFIG_TYPE_BOOL,
          .project = CONFIG_PROJECT_TRUSTED,
-         .fallback = "true",
+         .fallback = "false",
          .environment = "ACP_LOG_SYNC",
          .help = "Whether each write to the log waits for the disk, so that a power failure loses "
                  "no event that was shown. Without it, a crash of *acp* or of the agent loses "

@@ -7,7 +7,7 @@ import stat
 import sys
 
 sys.dont_write_bytecode = True
-from home import case, main  # noqa: E402
+from home import ACP, case, main  # noqa: E402
 
 USER = ".config/acp/config.json"
 
@@ -123,6 +123,18 @@ def files_of_others_cannot_move_the_cursor(home):
     home.write("p/.acp/config.json", '{"a\\u001b]0;x\\u0007": 1, "default_agent": "\\u001b[2J"}')
     out, err = home.run("config", "show", cwd="p")
     assert "\x1b" not in out + err and "\x07" not in out + err, (out, err)
+
+
+@case
+def log_sync_makes_the_log_wait_for_the_disk(home):
+    counts = {}
+    for value in ("false", "false", "true"):  # the first run also creates the database
+        counter = home.write("count", "")
+        home.run("exec", "--agent", f"{ACP} agent --demo --no-log", "say something", ACP_LOG_SYNC=value,
+                 LD_PRELOAD=os.environ["ACP_TEST_SYNC_COUNT"], SYNC_COUNT=counter)
+        counts[value] = sum(int(line) for line in home.read("count").split())
+    assert counts["true"] > counts["false"], counts
+
 
 
 main()
