@@ -38,7 +38,7 @@ static void check_report(const struct acp_buf *report, bool failed)
     CHECK(text.len == 0 || text.ptr[text.len - 1] == '\n');
 }
 
-/* What holds although somebody else has written the file. */
+/* What must be true of an untrusted file. */
 static void check_restrained(const struct config *config)
 {
     const struct acp_policy_rule *rule;

@@ -220,7 +220,7 @@ static void test_what_is_no_database_is_left_alone(void **state)
     char text[5000];
     memset(text, 'x', sizeof(text));
     write_file(store_at("notes.txt"), text, sizeof(text));
-    assert_refused(store_at("notes.txt"), "is no session log; it is left as it is");
+    assert_refused(store_at("notes.txt"), "is not a session log; it is left as it is");
 }
 
 static void test_another_programs_database_is_left_alone(void **state)

@@ -14,7 +14,7 @@ import home
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Visitor:
+class DaemonClient:
     """A connection to the owner."""
 
     def __init__(self, path):
@@ -65,13 +65,13 @@ class Owner:
         subprocess.run([home.ACP, *words], cwd=place.folder, env=environment, check=True,
                        timeout=30, stdin=subprocess.DEVNULL, capture_output=True)
         self.path = glob.glob(place.path("acp/*.sock"))[0]
-        self.first = Visitor(self.path)
+        self.first = DaemonClient(self.path)
         self.pid = self.first.call("daemon/status")["result"]["pid"]
         while not os.path.exists(place.path("report")):  # the agent has the prompt
             self.first.call("daemon/status")
 
     def visit(self):
-        return Visitor(self.path)
+        return DaemonClient(self.path)
 
     def __enter__(self):
         return self
