@@ -297,8 +297,8 @@ static void measure_all(const struct setting *s, struct figure figures[FIGURES])
         {"a piece from the model to the client, p99", "us", way.p99, bare.p99 + 1000, 0},
         {"a piece read from the bare socket, p50", "us", bare.p50, 0, 0},
         {"a piece read from the bare socket, p99", "us", bare.p99, 0, 0},
-        {"an idle session, one turn of 200 bytes", "KiB", small, 6, 32},
-        {"an idle session, ten turns of 6 KB", "KiB", large, 6, 32},
+        {"an idle session, one turn of 200 bytes", "KiB", small, 6, 12},
+        {"an idle session, ten turns of 6 KB", "KiB", large, 6, 12},
         {"an update replayed by session/load", "us", measure_replay(s), 0, 200},
         {"resident after session/new, a server that is asked for its models", "KiB", asked.kib,
          10240, 16384},
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
     char base[64];
     char clean[80];
     if (guard)
-        s.amount = (struct amount){100, 5000, PIECES / 5};
+        s.amount = (struct amount){400, 5000, PIECES / 5};
     (void) snprintf(s.home, sizeof(s.home), "/tmp/acp-bench-agent-XXXXXX");
     if (!mkdtemp(s.home))
         abort();

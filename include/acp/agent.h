@@ -167,7 +167,7 @@ struct acp_agent_handler {
 
     /*
      * For a program that stores its sessions: an update that is about to be sent, as the version in
-     * use has it.  Encode it with acp_session_update_encode() and store it together with
+     * use has it.  Store its JSON, from acp_session_get_update(), together with
      * acp_agent_protocol(); acp_session_replay() takes both.  acp_agent_hold_output() delays it
      * until it is stored.
      *
@@ -400,6 +400,13 @@ ACP_API int acp_session_reply_set_option(struct acp_session *session, acp_call c
  */
 ACP_API void acp_agent_hold_output(struct acp_agent *agent, uint64_t number);
 ACP_API void acp_agent_release_output(struct acp_agent *agent, uint64_t number);
+
+/*
+ * In before_update: the JSON of the update, valid until the callback returns.  The update is
+ * encoded once, for this and for sending it.  ACP_ERR_STATE outside of the callback, ACP_ERR_NOMEM,
+ * ACP_ERR_LIMIT, or an encoding error of acp/codec.h.
+ */
+ACP_API int acp_session_get_update(struct acp_session *session, struct acp_raw *ret);
 
 /*
  * Sends an update that before_update was given in an earlier connection, while the session is being

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "acp/base.h"
+
 /*
  * The length (1 to 4) of the well-formed sequence that starts at p, or 0: overlong forms,
  * surrogates, numbers over U+10FFFF and cut-off sequences are not well-formed.  p < end.
@@ -42,6 +44,12 @@ static inline size_t acp_utf8_cut(const char *text, size_t len, size_t max)
     while (max && ((unsigned char) text[max] & 0xC0) == 0x80)
         max--;
     return max;
+}
+
+/* At most max bytes of a text, without a torn sequence at the end. */
+static inline struct acp_str acp_str_cut(struct acp_str text, size_t max)
+{
+    return acp_str_n(text.ptr, acp_utf8_cut(text.ptr, text.len, max));
 }
 
 /*

@@ -450,6 +450,7 @@ int acp_agent_new_sized(const struct acp_agent_options *options, size_t options_
         agent->options.merge_ms = 50;
     acp_arena_init(&agent->arena, AGENT_MAX_DECODED);
     acp_arena_init(&agent->kept, AGENT_MAX_KEPT);
+    acp_buf_init(&agent->update_json, (size_t) ACP_WIRE_DEFAULT_MAX);
     acp_map_init(&agent->sessions, agent->options.seed[0]);
     acp_map_init(&agent->texts, agent->options.seed[0]);
     agent->options.peer.key = acp_str_from("_meta");
@@ -471,6 +472,7 @@ static void destroy(void *user)
     acp_map_finish(&agent->texts);
     acp_arena_finish(&agent->arena);
     acp_arena_finish(&agent->kept);
+    acp_buf_finish(&agent->update_json);
     free(agent);
 }
 

@@ -73,9 +73,9 @@ struct agent_history {
 
 struct acp_session {
     struct acp_agent *agent;
-    char *id;                         /* NULL until it has one */
+    char *id; /* NULL until it has one; in id_room where it fits */
+    char id_room[AGENT_ID_SIZE];
     struct acp_session *next_pending; /* while it is not in agent->sessions */
-    char *cwd;
     struct acp_str *directories;
     size_t directory_count;
     enum session_state state;
@@ -88,10 +88,11 @@ struct acp_session {
     uint64_t turns;           /* so many have begun */
     struct held_prompt *held; /* oldest first */
     enum speaker speaker;     /* whose message is open */
-    char *message;            /* its id */
-    struct acp_buf text;      /* what of it has not been sent yet */
-    uint64_t text_due;        /* when it must be; 0: merge_ms after the next time that is told */
-    bool is_merging;          /* text is in agent->merging */
+    char *message;            /* its id; in message_room where it fits */
+    char message_room[AGENT_ID_SIZE];
+    struct acp_buf text; /* what of it has not been sent yet */
+    uint64_t text_due;   /* when it must be; 0: merge_ms after the next time that is told */
+    bool is_merging;     /* text is in agent->merging */
     struct acp_session *next_merging;
     struct acp_map tools;     /* ids of tool calls that have begun, and which can be cancelled */
     struct acp_map terminals; /* ids of terminals that can be cancelled */
@@ -102,6 +103,7 @@ struct acp_session {
     bool made_mode;                /* one of its options stands for the modes */
     char *background;              /* as the JSON of a state; NULL: never told */
     enum acp_state_update_is told; /* the state that the client knows; 0: idle from the start */
+    char cwd[];
 };
 
 struct acp_turn {
@@ -173,8 +175,11 @@ struct acp_agent {
     bool unarmed;          /* text is being merged whose time counts from the next that is told */
     struct acp_session *merging; /* sessions with text to send, the earliest due first */
     struct acp_session *last_merging;
-    uint64_t sent;                    /* bytes, since the beginning */
-    struct hold holding[2];           /* agent_keep.c */
+    uint64_t sent;          /* bytes, since the beginning */
+    struct hold holding[2]; /* agent_keep.c */
+    /* While before_update runs, of any session. */
+    const struct acp_session_update *update;
+    struct acp_buf update_json;       /* empty until the program asks for it */
     struct acp_agent_observer *watch; /* or NULL */
 };
 
@@ -294,8 +299,12 @@ int agent_check_notification(const struct acp_agent *agent, struct acp_str metho
 /* agent_update.c */
 bool agent_may_send(const struct acp_session *session);
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update);
-/* Calls before_update, unless the session is being loaded. */
-void agent_tell_kept(struct acp_session *session, const struct acp_session_update *update);
+/*
+ * Calls before_update, unless the session is being loaded.  Returns the update as JSON if the
+ * program has asked for it; valid until the next call.  Otherwise absent.
+ */
+struct acp_raw agent_before_update(struct acp_session *session,
+                                   const struct acp_session_update *update);
 /* The same for one that ends the message that is open. */
 int agent_send_between(struct acp_session *session, const struct acp_session_update *update);
 /* Sends the text that is being merged. */
@@ -306,6 +315,8 @@ void agent_flush_all(struct acp_agent *agent);
 void agent_end_message(struct acp_session *session);
 void agent_release_waiting(struct acp_session *session);
 void agent_forget_text(struct acp_session *session);
+/* Frees the buffer that text is merged in, unless there is some: an idle session needs none. */
+void agent_free_text_buffer(struct acp_session *session);
 void agent_make_message_id(struct acp_session *session, char id[AGENT_ID_SIZE]);
 
 /* agent_keep.c */

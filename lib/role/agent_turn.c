@@ -62,7 +62,7 @@ static void keep_prompt(struct acp_turn *turn, struct acp_content_block_list pro
     update.user_message_chunk.message_id = acp_str_from(turn->message);
     for (size_t i = 0; i < prompt.count; i++) {
         update.user_message_chunk.content = prompt.items[i];
-        agent_tell_kept(turn->session, &update);
+        (void) agent_before_update(turn->session, &update);
     }
 }
 
@@ -185,6 +185,8 @@ static void finish_turn(struct acp_turn *turn)
     free(turn->meta);
     free(turn->own_meta);
     free(turn);
+    if (!held)
+        agent_free_text_buffer(session);
     if (!held || session->agent->closing)
         return;
     session->held = held->next;

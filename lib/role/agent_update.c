@@ -7,6 +7,9 @@
 
 #include "role/agent_role.h"
 
+/* Bytes of an encoded update; the buffer is freed after a longer one. */
+enum { KEPT_JSON = 64 * 1024 };
+
 /* ---- Sending --------------------------------------------------------------------------------- */
 
 bool agent_may_send(const struct acp_session *session)
@@ -21,13 +24,15 @@ static bool must_wait(const struct acp_session *session)
            !session->turn;
 }
 
-static int keep_waiting(struct acp_session *session, const struct acp_session_update *update)
+static int keep_waiting(struct acp_session *session, const struct acp_session_update *update,
+                        struct acp_raw raw)
 {
     struct acp_buf text;
     struct acp_json_writer w;
     acp_buf_init(&text, session->waiting.max);
     acp_json_writer_init(&w, &text);
-    int err = acp_session_update_encode(session->agent->mode, update, &w, NULL);
+    int err = raw.ptr ? acp_buf_append(&text, raw.ptr, raw.len)
+                      : acp_session_update_encode(session->agent->mode, update, &w, NULL);
     size_t len = text.len;
     size_t had = session->waiting.len;
     if (!err)
@@ -50,10 +55,10 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
     acp_json_write_key(w, acp_str_from("sessionId"));
     acp_json_write_str(w, acp_str_from(session->id));
     acp_json_write_key(w, acp_str_from("update"));
-    if (update)
-        (void) acp_session_update_encode(agent->mode, update, w, NULL);
-    else
+    if (raw.ptr)
         acp_json_write_raw(w, raw);
+    else
+        (void) acp_session_update_encode(agent->mode, update, w, NULL);
     if (session->turn && session->turn->own_meta) {
         acp_json_write_key(w, acp_str_from("_meta"));
         acp_json_write_raw(w, acp_raw_from(session->turn->own_meta));
@@ -62,21 +67,55 @@ static int send_notification(struct acp_session *session, const struct acp_sessi
     return acp_peer_commit(agent->peer, NULL);
 }
 
-void agent_tell_kept(struct acp_session *session, const struct acp_session_update *update)
+int acp_session_get_update(struct acp_session *session, struct acp_raw *ret)
 {
-    const struct acp_agent_handler *handler = &session->agent->handler;
-    if (handler->before_update && session->state == SESSION_READY)
-        handler->before_update(session, update, session->agent->user);
+    struct acp_agent *agent = session->agent;
+    struct acp_buf *json = &agent->update_json;
+    struct acp_json_writer w;
+    if (!agent->update)
+        return ACP_ERR_STATE;
+    if (json->len == 0) {
+        acp_json_writer_init(&w, json);
+        int err = acp_session_update_encode(agent->mode, agent->update, &w, NULL);
+        if (err) {
+            acp_buf_clear(json);
+            return err;
+        }
+    }
+    *ret = acp_raw_n(acp_buf_view(json).ptr, json->len);
+    return 0;
+}
+
+struct acp_raw agent_before_update(struct acp_session *session,
+                                   const struct acp_session_update *update)
+{
+    struct acp_agent *agent = session->agent;
+    struct acp_buf *json = &agent->update_json;
+    acp_buf_clear(json);
+    if (agent->handler.before_update && session->state == SESSION_READY) {
+        agent->update = update;
+        agent->handler.before_update(session, update, agent->user);
+        agent->update = NULL;
+    }
+    return json->len ? acp_raw_n(acp_buf_view(json).ptr, json->len) : acp_raw_from(NULL);
+}
+
+/* A long update does not leave its memory to an agent that may never have another one. */
+static void trim_json(struct acp_agent *agent)
+{
+    if (agent->update_json.len > KEPT_JSON)
+        acp_buf_finish(&agent->update_json);
 }
 
 static int deliver(struct acp_session *session, const struct acp_session_update *update)
 {
-    agent_tell_kept(session, update);
+    struct acp_raw raw = agent_before_update(session, update);
     if (session->state == SESSION_READY)
         agent_record_update(session, update);
-    if (must_wait(session))
-        return keep_waiting(session, update);
-    return send_notification(session, update, acp_raw_from(NULL));
+    int err = must_wait(session) ? keep_waiting(session, update, raw)
+                                 : send_notification(session, update, raw);
+    trim_json(session->agent);
+    return err;
 }
 
 int agent_send_update(struct acp_session *session, const struct acp_session_update *update)
@@ -166,6 +205,12 @@ void agent_forget_text(struct acp_session *session)
         agent->last_merging = before;
 }
 
+void agent_free_text_buffer(struct acp_session *session)
+{
+    if (!session->is_merging)
+        acp_buf_finish(&session->text);
+}
+
 int agent_flush_text(struct acp_session *session)
 {
     if (!session->is_merging)
@@ -228,10 +273,11 @@ static int choose_message(struct acp_session *session, enum speaker speaker, str
         agent_make_message_id(session, made);
         message = acp_str_from(made);
     }
-    char *copy = acp_str_copy(message);
+    char *copy =
+        acp_str_copy_to_room(message, session->message_room, sizeof(session->message_room));
     if (!copy)
         return ACP_ERR_NOMEM;
-    free(session->message);
+    acp_str_free_from_room(session->message, session->message_room);
     session->message = copy;
     session->speaker = speaker;
     if (!err && agent_is_v2(session->agent) && session->state == SESSION_LOADING)

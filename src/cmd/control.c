@@ -137,7 +137,7 @@ static void write_cancelled(struct acp_json_writer *w, const void *more)
 
 static void print_cancelled(const struct control *control, bool cancelled)
 {
-    if (control->setup.format == SHOW_JSON)
+    if (control->setup.format == RENDER_JSON)
         print_json(control, "cancel_result", write_cancelled, &cancelled);
     else
         out_printf("%s\n", cancelled ? "cancel requested" : "nothing to cancel");
@@ -207,9 +207,9 @@ static void on_set(struct daemon_client *client, int err, struct acp_raw result,
         err_message("cannot set %s to %s: %.*s", control->name, control->value, (int) why.len,
                     why.ptr);
         control->status = EXIT_FAILED;
-    } else if (control->setup.format == SHOW_JSON) {
+    } else if (control->setup.format == RENDER_JSON) {
         print_json(control, is_mode ? "mode_set" : "config_set", write_setting, control);
-    } else if (control->setup.format == SHOW_QUIET) {
+    } else if (control->setup.format == RENDER_QUIET) {
         out_printf("%s\n", control->value);
     } else {
         out_printf(is_mode ? "%s set: %s\n" : "config set: %s=%s\n", control->name, control->value);
@@ -303,11 +303,11 @@ static void print_snapshot(const struct control *control, const struct snapshot 
 {
     const struct conversation_setup *c = &control->setup;
     const struct daemon_status *status = &snapshot->status;
-    if (c->format == SHOW_JSON) {
+    if (c->format == RENDER_JSON) {
         print_json(control, "status_snapshot", write_snapshot, snapshot);
         return;
     }
-    if (c->format == SHOW_QUIET) {
+    if (c->format == RENDER_QUIET) {
         out_printf("%s\n", snapshot->state);
         return;
     }

@@ -32,9 +32,9 @@ static int find_cwd(struct conversation_setup *c, const char *wanted)
 int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
 {
     static const char *const formats[] = {
-        [SHOW_TEXT] = "text", [SHOW_JSON] = "json", [SHOW_QUIET] = "quiet"};
+        [RENDER_TEXT] = "text", [RENDER_JSON] = "json", [RENDER_QUIET] = "quiet"};
     struct acp_buf report;
-    *c = (struct conversation_setup){.format = SHOW_TEXT};
+    *c = (struct conversation_setup){.format = RENDER_TEXT};
     acp_arena_init(&c->arena, 0);
     int status = find_cwd(c, agent->cwd);
     if (status)
@@ -51,10 +51,10 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
     if (err)
         return EXIT_USAGE;
     const char *format = config_text(c->config, CONFIG_FORMAT);
-    for (int i = SHOW_TEXT; format && i <= SHOW_QUIET; i++)
+    for (int i = RENDER_TEXT; format && i <= RENDER_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
-            c->format = (enum show_format) i;
-    if (agent->json_strict && c->format != SHOW_JSON) {
+            c->format = (enum render_format) i;
+    if (agent->json_strict && c->format != RENDER_JSON) {
         err_message("--json-strict requires --format json");
         return EXIT_USAGE;
     }

@@ -19,7 +19,7 @@ struct conversation_setup {
     struct acp_policy *policies[PERMIT_COUNT];
     struct acp_ledger *ledger;
     enum permit permit;
-    enum show_format format;
+    enum render_format format;
     bool own_agent;    /* the agent is the built-in one */
     bool fail_unasked; /* fail when permission is needed and nobody can be asked */
     const char *cwd;   /* absolute */

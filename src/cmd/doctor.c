@@ -57,7 +57,7 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
     (void) vsnprintf(detail, sizeof(detail), format, args);
     va_end(args);
     doctor->bad += finding == FINDING_BAD;
-    if (doctor->setup.format == SHOW_JSON) {
+    if (doctor->setup.format == RENDER_JSON) {
         struct acp_buf line;
         struct acp_json_writer w;
         acp_buf_init(&line, (size_t) 64 * 1024);
@@ -72,7 +72,7 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
         if (!w.err)
             out_json_line(acp_buf_view(&line));
         acp_buf_finish(&line);
-    } else if (doctor->setup.format == SHOW_TEXT || finding == FINDING_BAD) {
+    } else if (doctor->setup.format == RENDER_TEXT || finding == FINDING_BAD) {
         out_row("%-5s %s: %s", finding_words[finding], what, detail);
         if (fix)
             out_row("      %s", fix);

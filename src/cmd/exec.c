@@ -47,7 +47,7 @@ static bool is_worth_another_try(const struct exec *exec, const struct prompt_en
     return end->kind == PROMPT_REFUSED &&
            exec->tries <= exec->options->conversation.retries.value &&
            !terminal_front_interrupted(exec->run.front) &&
-           !show_answer(terminal_front_show(exec->run.front)).len;
+           !terminal_front_answer(exec->run.front).text.len;
 }
 
 static void end_turn(struct exec *exec, const struct prompt_end *end)
@@ -55,7 +55,7 @@ static void end_turn(struct exec *exec, const struct prompt_end *end)
     bool again = is_worth_another_try(exec, end) || prompt_run_ended(&exec->run, end);
     if (again && prompt(exec) == 0)
         return;
-    (void) show_turn_end(terminal_front_show(exec->run.front));
+    (void) renderer_end(terminal_front_renderer(exec->run.front), prompt_run_answer(&exec->run));
     conversation_stop(exec->conversation);
 }
 

@@ -59,7 +59,7 @@ static void on_queued(struct daemon_client *client, uint64_t request, uint64_t a
     (void) request;
     (void) snprintf(line, sizeof(line), "[queued] behind %llu other prompt%s",
                     (unsigned long long) ahead, ahead == 1 ? "" : "s");
-    (void) show_note(terminal_front_show(prompt->run.front), acp_str_from(line));
+    (void) renderer_note(terminal_front_renderer(prompt->run.front), acp_str_from(line));
     (void) terminal_front_flush(prompt->run.front);
 }
 
@@ -95,7 +95,8 @@ static void on_done(struct daemon_client *client, int err, struct acp_raw result
     acp_arena_finish(&arena);
     if (again && send_prompt(prompt) == 0)
         return;
-    (void) show_turn_end(terminal_front_show(prompt->run.front));
+    (void) renderer_end(terminal_front_renderer(prompt->run.front),
+                        prompt_run_answer(&prompt->run));
     leave(prompt);
 }
 
@@ -111,10 +112,10 @@ static void on_placed(struct daemon_client *client, int err, struct acp_raw resu
     if (err) {
         err_message("%.*s", (int) why.len, why.ptr);
         prompt->run.status = EXIT_FAILED;
-    } else if (prompt->run.setup.format == SHOW_JSON) {
+    } else if (prompt->run.setup.format == RENDER_JSON) {
         out_printf("{\"action\":\"prompt_queued\",\"session\":\"%.*s\",\"request\":%llu}\n",
                    (int) id.len, id.ptr, (unsigned long long) request);
-    } else if (prompt->run.setup.format == SHOW_TEXT) {
+    } else if (prompt->run.setup.format == RENDER_TEXT) {
         out_printf("[queued] %llu\n", (unsigned long long) request);
     }
     leave(prompt);

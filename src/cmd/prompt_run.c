@@ -41,16 +41,21 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
 
 bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end)
 {
-    struct show *show = terminal_front_show(run->front);
     run->status = terminal_front_status(run->front, end);
     if (run->status != EXIT_OK || !run->schema)
         return false;
     acp_buf_clear(&run->body);
-    if (output_schema_retry(run->schema, show_answer(show), &run->body))
+    if (output_schema_retry(run->schema, terminal_front_answer(run->front).text, &run->body))
         return true;
     run->status = output_schema_status(run->schema);
-    show_set_answer(show, output_schema_value(run->schema));
+    run->is_judged = true;
     return false;
+}
+
+struct acp_str prompt_run_answer(const struct prompt_run *run)
+{
+    return run->is_judged ? output_schema_value(run->schema)
+                          : terminal_front_answer(run->front).text;
 }
 
 int prompt_run_close(struct prompt_run *run)
@@ -58,15 +63,14 @@ int prompt_run_close(struct prompt_run *run)
     const char *output = run->options->output;
     if (!run->front)
         return run->status;
-    int unwritten = show_flush(terminal_front_show(run->front));
+    int unwritten = renderer_flush(terminal_front_renderer(run->front));
     /* A reader that closed its end does not need a message. */
     if (unwritten && unwritten != acp_err_from_errno(EPIPE))
         err_message("cannot write the answer: %s", acp_io_err_text(unwritten));
     if (unwritten && run->status == EXIT_OK)
         run->status = EXIT_FAILED;
     if (run->status == EXIT_OK && output)
-        run->status = output_file_write_answer(&run->output, output,
-                                               show_answer(terminal_front_show(run->front)));
+        run->status = output_file_write_answer(&run->output, output, prompt_run_answer(run));
     terminal_front_free(run->front);
     return run->status;
 }

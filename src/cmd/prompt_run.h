@@ -20,7 +20,8 @@ struct prompt_run {
     struct output_schema *schema; /* what the answer must match; NULL: anything */
     struct acp_buf body;          /* the content blocks of the next prompt */
     struct output_file output;
-    int status; /* the exit status so far */
+    bool is_judged; /* the answer was checked against the schema */
+    int status;     /* the exit status so far */
 };
 
 /*
@@ -37,6 +38,8 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
  * and should be corrected: body is then the next prompt.
  */
 bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end);
+/* The final answer; with --schema only its JSON value. */
+struct acp_str prompt_run_answer(const struct prompt_run *run);
 /* Flushes the output and writes --output, after the loop has ended.  Returns the exit status. */
 int prompt_run_close(struct prompt_run *run);
 void prompt_run_finish(struct prompt_run *run);

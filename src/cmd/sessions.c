@@ -186,11 +186,11 @@ static const char *state_of(const struct store_session *session)
 
 static int print_session(const struct store_session *session, void *user)
 {
-    const enum show_format *format = user;
+    const enum render_format *format = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == SHOW_JSON)
+    if (*format == RENDER_JSON)
         return print_row(session);
-    if (*format == SHOW_QUIET) {
+    if (*format == RENDER_QUIET) {
         out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
         return 0;
     }
@@ -301,9 +301,9 @@ static int run_show(const struct invocation *invocation)
     int status = sessions_open(&s, invocation, options, false);
     if (!status)
         status = sessions_find(&s, invocation, &session);
-    if (!status && s.setup.format == SHOW_JSON)
+    if (!status && s.setup.format == RENDER_JSON)
         (void) print_row(&session);
-    else if (!status && s.setup.format == SHOW_QUIET)
+    else if (!status && s.setup.format == RENDER_QUIET)
         out_printf("%.*s\n", (int) session.id.len, session.id.ptr);
     else if (!status)
         print_details(&session);

@@ -10,6 +10,7 @@
 #define SRC_CMD_SESSIONS_H
 
 #include "cmd/session_find.h"
+#include "render/render.h"
 
 /* An open session log; sessions_finish() must be called in any case. */
 struct sessions {
@@ -34,6 +35,20 @@ int sessions_find(struct sessions *sessions, const struct invocation *invocation
 void sessions_write(struct acp_json_writer *w, const struct store_session *session);
 /* Reads that object; texts go into the arena. */
 int sessions_read_row(struct acp_raw json, struct acp_arena *arena, struct store_session *ret);
+/* An event of the log; false for kinds that this version does not know. */
+bool sessions_event(const struct store_event *event, struct session_event *ret);
+
+/* Events of the log on their way through a renderer; zeroed before, and finished in any case. */
+struct sessions_rendering {
+    struct transcript *transcript;
+    struct renderer *renderer;
+};
+int sessions_rendering_init(struct sessions_rendering *rendering,
+                            const struct renderer_options *options);
+/* For store_events(). */
+int sessions_render(const struct store_event *event, void *rendering);
+int sessions_rendering_end(struct sessions_rendering *rendering);
+void sessions_rendering_finish(struct sessions_rendering *rendering);
 /* "2026-11-15 06:30:00", in the local time zone. */
 enum { SESSIONS_TIME_SIZE = 20 };
 void sessions_time(int64_t ms, char ret[SESSIONS_TIME_SIZE]);

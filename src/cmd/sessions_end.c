@@ -84,10 +84,10 @@ static int end_session(const struct invocation *invocation, const char *action,
         err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
-    if (!status && s.setup.format == SHOW_JSON)
+    if (!status && s.setup.format == RENDER_JSON)
         out_printf("{\"action\":\"%s\",\"session\":\"%.*s\"}\n", action, (int) session.id.len,
                    session.id.ptr);
-    else if (!status && s.setup.format == SHOW_TEXT)
+    else if (!status && s.setup.format == RENDER_TEXT)
         out_printf("%.*s\n", (int) session.id.len, session.id.ptr);
     sessions_finish(&s);
     return status;
@@ -143,13 +143,13 @@ struct prune_options {
 
 static int print_pruned(const struct store_session *session, void *user)
 {
-    const enum show_format *format = user;
+    const enum render_format *format = user;
     char when[SESSIONS_TIME_SIZE];
     sessions_time(session->updated, when);
-    if (*format == SHOW_TEXT)
+    if (*format == RENDER_TEXT)
         out_row("%.*s  %s  %.*s", (int) session->id.len, session->id.ptr, when,
                 (int) session->title.len, session->title.len ? session->title.ptr : "");
-    else if (*format == SHOW_QUIET)
+    else if (*format == RENDER_QUIET)
         out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
     return 0;
 }
@@ -179,11 +179,11 @@ static int run_prune(const struct invocation *invocation)
     }
     if (!status && s.store && count && !options->dry_run)
         (void) store_compact(s.store, &failure);
-    if (!status && s.setup.format == SHOW_JSON)
+    if (!status && s.setup.format == RENDER_JSON)
         out_printf("{\"action\":\"%s\",\"dryRun\":%s,\"count\":%llu}\n",
                    options->dry_run ? "sessions_prune_dry_run" : "sessions_pruned",
                    options->dry_run ? "true" : "false", (unsigned long long) count);
-    else if (!status && s.setup.format == SHOW_TEXT)
+    else if (!status && s.setup.format == RENDER_TEXT)
         out_printf("%llu session%s %s\n", (unsigned long long) count, count == 1 ? "" : "s",
                    options->dry_run ? "would be removed" : "removed");
     sessions_finish(&s);

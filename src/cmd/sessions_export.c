@@ -14,7 +14,6 @@
 #include "cmd/cmd.h"
 #include "cmd/output_file.h"
 #include "cmd/sessions.h"
-#include "render/render.h"
 
 static const struct argument session_argument[] = {
     {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
@@ -36,8 +35,8 @@ struct export_options {
 struct export
 {
     struct store_session session;
-    struct show *show;
-    struct acp_buf line; /* JSON */
+    struct sessions_rendering rendering; /* Markdown */
+    struct acp_buf line;                 /* JSON */
     struct output out;
 };
 
@@ -53,16 +52,13 @@ static int export_event(const struct store_event *event, void *user)
 {
     struct export *export = user;
     struct acp_json_writer w;
-    struct session_event record = {
-        .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
-    if (!event_kind_find(event->kind, &record.kind))
+    struct session_event one;
+    if (export->rendering.renderer)
+        return sessions_render(event, &export->rendering);
+    if (!sessions_event(event, &one))
         return 0;
-    if (export->show) {
-        int err = show_record(export->show, &record);
-        return err ? err : show_flush(export->show);
-    }
     acp_json_writer_init(&w, &export->line);
-    int err = event_write(&record, export->session.id, &w);
+    int err = event_write(&one, export->session.id, &w);
     return err ? err : write_line(export);
 }
 
@@ -70,17 +66,17 @@ static int begin_markdown(struct export *export)
 {
     char when[SESSIONS_TIME_SIZE];
     const struct store_session *session = &export->session;
-    struct show_options options = {.format = SHOW_MARKDOWN,
-                                   .out = export->out.fd,
-                                   .progress = export->out.fd,
-                                   .prompts = true};
+    struct renderer_options options = {.format = RENDER_MARKDOWN,
+                                       .out = export->out.fd,
+                                       .activity = export->out.fd,
+                                       .prompts = true};
     struct acp_str title = session->title.len ? session->title : session->id;
     sessions_time(session->created, when);
     output_printf(&export->out, "# %.*s\n\n%.*s, %s, in `%.*s`\n", (int) title.len, title.ptr,
                   (int) session->agent.len, session->agent.ptr, when, (int) session->cwd.len,
                   session->cwd.ptr);
     int err = output_flush(&export->out);
-    return err ? err : show_new(&options, &export->show);
+    return err ? err : sessions_rendering_init(&export->rendering, &options);
 }
 
 static int begin_json(struct export *export)
@@ -99,7 +95,7 @@ static int run_export(const struct invocation *invocation)
     struct output_file file = {0};
     int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
-    bool json = options->as == AS_JSON || (!options->as && options->agent.format == SHOW_JSON);
+    bool json = options->as == AS_JSON || (!options->as && options->agent.format == RENDER_JSON);
     acp_buf_init(&export.line, EVENT_MAX_BYTES);
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
@@ -118,8 +114,8 @@ static int run_export(const struct invocation *invocation)
         int err = json ? begin_json(&export) : begin_markdown(&export);
         if (!err)
             err = store_events(s.store, export.session.id, 1, 0, export_event, &export, &failure);
-        if (!err && export.show && !show_turn_end(export.show))
-            err = show_flush(export.show);
+        if (!err && export.rendering.renderer)
+            err = sessions_rendering_end(&export.rendering);
         int reason = output_file_end(&file, err ? -ECANCELED : 0);
         if (err || reason) {
             err_message("cannot export the session: %s", *failure.message ? failure.message
@@ -129,7 +125,7 @@ static int run_export(const struct invocation *invocation)
         }
     }
     output_file_close(&file);
-    show_free(export.show);
+    sessions_rendering_finish(&export.rendering);
     acp_buf_finish(&export.line);
     output_finish(&export.out);
     sessions_finish(&s);
@@ -231,20 +227,20 @@ static int import_session(struct import *import, struct acp_raw line)
     return store_import_begin(import->store, &session, &import->failure);
 }
 
-static int import_record(struct import *import, struct acp_raw line)
+static int import_event(struct import *import, struct acp_raw line)
 {
-    struct session_event record;
+    struct session_event one;
     struct acp_str session;
-    if (event_read(line, &import->arena, &record, &session, &import->failure))
+    if (event_read(line, &import->arena, &one, &session, &import->failure))
         return ACP_ERR_RANGE;
-    if (record.sequence != ++import->sequence)
-        return refuse(import, "an event is missing before this line");
+    if (one.sequence != ++import->sequence)
+        return refuse(import, "an event is missing before this one");
     struct store_event event = {
-        .seq = record.sequence,
-        .time = record.time,
-        .turn = record.turn,
-        .kind = acp_str_from(event_kind_name(record.kind)),
-        .body = record.body,
+        .seq = one.sequence,
+        .time = one.time,
+        .turn = one.turn,
+        .kind = acp_str_from(event_kind_name(one.kind)),
+        .body = one.body,
     };
     return store_import_event(import->store, &event, &import->failure);
 }
@@ -258,7 +254,7 @@ static int import_lines(struct import *import, FILE *file)
     while (!err && (n = getline(&line, &size, file)) > 0) {
         struct acp_raw raw = acp_raw_n(line, (size_t) n);
         acp_arena_reset(&import->arena);
-        err = import->line++ ? import_record(import, raw) : import_session(import, raw);
+        err = import->line++ ? import_event(import, raw) : import_session(import, raw);
     }
     free(line);
     if (!err && !import->line)

@@ -6,7 +6,6 @@
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
 #include "json/members.h"
-#include "render/render.h"
 
 static const struct argument session_argument[] = {
     {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
@@ -21,15 +20,44 @@ struct history_options {
     struct option_number from;
 };
 
-/* Renders an event of the log; skips events of unknown kinds. */
-static int show_event(const struct store_event *event, void *user)
+bool sessions_event(const struct store_event *event, struct session_event *ret)
 {
-    struct session_event record = {
+    *ret = (struct session_event){
         .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
-    if (!event_kind_find(event->kind, &record.kind))
+    return event_kind_find(event->kind, &ret->kind);
+}
+
+int sessions_rendering_init(struct sessions_rendering *rendering,
+                            const struct renderer_options *options)
+{
+    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
+    int err = transcript_new(&keep, &rendering->transcript);
+    return err ? err : renderer_new(options, &rendering->renderer);
+}
+
+int sessions_render(const struct store_event *event, void *user)
+{
+    struct sessions_rendering *rendering = user;
+    struct session_event one;
+    struct transcript_changes changes;
+    if (!sessions_event(event, &one))
         return 0;
-    int err = show_record(user, &record);
-    return err ? err : show_flush(user);
+    int err = transcript_add(rendering->transcript, &one, &changes);
+    if (!err)
+        err = renderer_add(rendering->renderer, &one, changes);
+    return err ? err : renderer_flush(rendering->renderer);
+}
+
+int sessions_rendering_end(struct sessions_rendering *rendering)
+{
+    int err = renderer_end(rendering->renderer, transcript_answer(rendering->transcript).text);
+    return err ? err : renderer_flush(rendering->renderer);
+}
+
+void sessions_rendering_finish(struct sessions_rendering *rendering)
+{
+    renderer_free(rendering->renderer);
+    transcript_free(rendering->transcript);
 }
 
 static int run_history(const struct invocation *invocation)
@@ -38,18 +66,18 @@ static int run_history(const struct invocation *invocation)
     struct sessions s;
     struct store_session session = {0};
     struct acp_failure failure = {0};
-    struct show *show = NULL;
+    struct sessions_rendering rendering = {0};
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
         status = sessions_find(&s, invocation, &session);
-    struct show_options how = {
+    struct renderer_options how = {
         .format = s.setup.format,
         .session = session.id,
         .out = OUTPUT_RESULTS,
-        .progress = OUTPUT_RESULTS,
+        .activity = OUTPUT_RESULTS,
         .prompts = true,
     };
-    if (!status && show_new(&how, &show))
+    if (!status && sessions_rendering_init(&rendering, &how))
         status = EXIT_FAILED;
     uint64_t from = options->from.given ? options->from.value : 1;
     if (!status && options->limit.given && !options->from.given &&
@@ -57,16 +85,14 @@ static int run_history(const struct invocation *invocation)
         from = session.last_seq - options->limit.value + 1;
     if (!status &&
         store_events(s.store, session.id, from, options->limit.given ? options->limit.value : 0,
-                     show_event, show, &failure)) {
+                     sessions_render, &rendering, &failure)) {
         if (*failure.message)
             err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
-    if (show) {
-        (void) show_turn_end(show);
-        (void) show_flush(show);
-    }
-    show_free(show);
+    if (rendering.renderer)
+        (void) sessions_rendering_end(&rendering);
+    sessions_rendering_finish(&rendering);
     sessions_finish(&s);
     return status;
 }
@@ -164,13 +190,13 @@ static void print_snippet(struct acp_str text)
 
 static int print_hit(const struct store_hit *hit, void *user)
 {
-    const enum show_format *format = user;
+    const enum render_format *format = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == SHOW_JSON) {
+    if (*format == RENDER_JSON) {
         print_hit_json(hit);
         return 0;
     }
-    if (*format == SHOW_QUIET) {
+    if (*format == RENDER_QUIET) {
         out_printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
         return 0;
     }
@@ -198,7 +224,7 @@ static int run_search(const struct invocation *invocation)
         .newest_first = options->newest,
         .limit = options->limit.given ? options->limit.value : 20,
     };
-    if (terminal && s.setup.format == SHOW_TEXT) {
+    if (terminal && s.setup.format == RENDER_TEXT) {
         query.mark = FOUND;
         query.end_mark = FOUND_END;
     }

@@ -44,7 +44,7 @@ const struct option agent_flag_rows[] = {
                 "final answer."},
     {.name = "json",
      .kind = OPTION_PICK,
-     .value = SHOW_JSON,
+     .value = RENDER_JSON,
      .exclusive = "format",
      AT(format),
      .help = "same as *--format json*"},

@@ -19,7 +19,7 @@ enum missing_login { MISSING_LOGIN_SKIP = 1, MISSING_LOGIN_FAIL };
 
 /* Every command that uses an agent: which one, where, and the output format. */
 struct agent_flags {
-    int format; /* enum show_format */
+    int format; /* enum render_format */
     bool json_strict;
     bool verbose;
     const char *agent; /* a command line */

@@ -38,7 +38,8 @@ struct terminal_front {
     struct terminal_front_handler handler;
     void *user;
     uv_loop_t *loop;
-    struct show *show;
+    struct transcript *transcript; /* of what is rendered, for the answer */
+    struct renderer *renderer;
     int terminal;         /* -1: no terminal, so nobody can be asked */
     struct output screen; /* the same terminal */
     uv_poll_t *keys;
@@ -199,7 +200,7 @@ void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
 /* Whether progress is shown between the messages of the agent. */
 static bool shows_progress(const struct terminal_front *front)
 {
-    return front->options.format == SHOW_TEXT && (front->options.verbose || err_is_terminal());
+    return front->options.format == RENDER_TEXT && (front->options.verbose || err_is_terminal());
 }
 
 /* Notices are printed even when progress is not shown. */
@@ -215,19 +216,28 @@ static void say_notice(const struct session_event *event)
 
 void terminal_front_event(struct terminal_front *front, const struct session_event *event)
 {
-    (void) show_record(front->show, event);
-    if (event->kind == EVENT_NOTICE && front->options.format != SHOW_JSON && !shows_progress(front))
+    struct transcript_changes changes = {0};
+    if (transcript_add(front->transcript, event, &changes))
+        err_message("out of memory; some of what the agent said is not shown");
+    (void) renderer_add(front->renderer, event, changes);
+    if (event->kind == EVENT_NOTICE && front->options.format != RENDER_JSON &&
+        !shows_progress(front))
         say_notice(event);
 }
 
 bool terminal_front_flush(struct terminal_front *front)
 {
-    return show_flush(front->show) == 0;
+    return renderer_flush(front->renderer) == 0;
 }
 
-struct show *terminal_front_show(struct terminal_front *front)
+struct renderer *terminal_front_renderer(struct terminal_front *front)
 {
-    return front->show;
+    return front->renderer;
+}
+
+struct transcript_answer terminal_front_answer(const struct terminal_front *front)
+{
+    return transcript_answer(front->transcript);
 }
 
 bool terminal_front_can_ask(const struct terminal_front *front)
@@ -242,21 +252,21 @@ bool terminal_front_interrupted(const struct terminal_front *front)
 
 int terminal_front_status(struct terminal_front *front, const struct prompt_end *end)
 {
-    if (end->message.len && !shows_progress(front) && front->options.format != SHOW_JSON)
+    if (end->message.len && !shows_progress(front) && front->options.format != RENDER_JSON)
         err_message("%.*s", (int) end->message.len, end->message.ptr);
-    if (front->options.format == SHOW_QUIET && show_answer_is_cut(front->show))
+    if (front->options.format == RENDER_QUIET && terminal_front_answer(front).is_cut)
         err_message("the answer is larger than 64 MiB; the end is missing");
     if (front->interrupts)
         return EXIT_INTERRUPTED;
     if (end->kind == PROMPT_TIMED_OUT) {
-        if (front->options.format != SHOW_JSON)
+        if (front->options.format != RENDER_JSON)
             err_message("timed out; see --timeout");
         return EXIT_TIMEOUT;
     }
     if (end->kind != PROMPT_STOPPED)
         return EXIT_FAILED;
     if (end->unasked && front->options.fail_unasked) {
-        if (front->options.format != SHOW_JSON)
+        if (front->options.format != RENDER_JSON)
             err_message("permission needed and nobody to ask; use --approve-all or --policy");
         return EXIT_DENIED;
     }
@@ -300,18 +310,20 @@ static int open_terminal(struct terminal_front *front)
     return 0;
 }
 
-static int open_show(struct terminal_front *front)
+static int open_renderer(struct terminal_front *front)
 {
+    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
     bool screen = err_is_terminal();
     const char *no_colour = getenv("NO_COLOR");
-    struct show_options options = {
+    struct renderer_options options = {
         .format = front->options.format,
         .session = front->options.session,
         .out = OUTPUT_RESULTS,
-        .progress = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
+        .activity = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
         .colour = screen && !(no_colour && *no_colour),
     };
-    return show_new(&options, &front->show);
+    int err = transcript_new(&keep, &front->transcript);
+    return err ? err : renderer_new(&options, &front->renderer);
 }
 
 int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,
@@ -327,7 +339,7 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
     front->user = user;
     front->loop = loop;
     front->terminal = -1;
-    int err = open_show(front);
+    int err = open_renderer(front);
     if (!err && !options->no_questions && err_is_terminal())
         err = open_terminal(front);
     if (err) {
@@ -367,6 +379,7 @@ void terminal_front_free(struct terminal_front *front)
     if (front->terminal >= 0)
         (void) close(front->terminal);
     output_finish(&front->screen);
-    show_free(front->show);
+    renderer_free(front->renderer);
+    transcript_free(front->transcript);
     free(front);
 }

@@ -21,7 +21,7 @@ struct terminal_front_handler {
 };
 
 struct terminal_front_options {
-    enum show_format format;
+    enum render_format format;
     struct acp_str session;
     bool verbose;
     bool fail_unasked; /* fail when permission is needed and nobody can be asked */
@@ -37,7 +37,9 @@ void terminal_front_close(struct terminal_front *front);
 
 /* Whether there is a user who can be asked. */
 bool terminal_front_can_ask(const struct terminal_front *front);
-struct show *terminal_front_show(struct terminal_front *front);
+struct renderer *terminal_front_renderer(struct terminal_front *front);
+/* What the agent has answered so far. */
+struct transcript_answer terminal_front_answer(const struct terminal_front *front);
 
 void terminal_front_event(struct terminal_front *front, const struct session_event *event);
 /* False when output can no longer be written. */

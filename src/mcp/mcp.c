@@ -8,10 +8,10 @@
 
 #include "acp/io.h"
 #include "acp/rpc.h"
+#include "acp/types.h"
 #include "base/copy.h"
+#include "json/members.h"
 #include "mcp/mcp_internal.h"
-
-enum { METHOD_NOT_FOUND = -32601 };
 
 enum {
     START_MS = 30 * 1000,
@@ -237,8 +237,7 @@ static void list_tools(struct mcp_server *server, struct acp_str cursor)
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
     acp_json_begin_object(w);
     if (cursor.ptr) {
-        acp_json_write_key(w, acp_str_from("cursor"));
-        acp_json_write_str(w, cursor);
+        acp_json_put_str(w, "cursor", cursor);
     }
     acp_json_end_object(w);
     (void) acp_peer_commit(server->peer, NULL); /* a peer that is closed: the exit tells why */
@@ -306,16 +305,12 @@ static int say_hello(struct mcp_server *server)
                                   .user = server};
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str_from("protocolVersion"));
-    acp_json_write_str(w, acp_str_from("2025-06-18"));
-    acp_json_write_key(w, acp_str_from("capabilities"));
-    acp_json_write_raw(w, acp_raw_from("{}"));
+    acp_json_put_text(w, "protocolVersion", "2025-06-18");
+    acp_json_put_raw(w, "capabilities", acp_raw_from("{}"));
     acp_json_write_key(w, acp_str_from("clientInfo"));
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str_from("name"));
-    acp_json_write_str(w, acp_str_from("acp"));
-    acp_json_write_key(w, acp_str_from("version"));
-    acp_json_write_str(w, acp_str_from(server->version));
+    acp_json_put_text(w, "name", "acp");
+    acp_json_put_text(w, "version", server->version);
     acp_json_end_object(w);
     acp_json_end_object(w);
     return acp_peer_commit(server->peer, NULL);
@@ -328,8 +323,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     if (acp_str_is(message->method, "ping"))
         (void) acp_peer_result(peer, call, (struct acp_raw){0});
     else
-        (void) acp_peer_error(peer, call, METHOD_NOT_FOUND, acp_str_from("Method not found"),
-                              acp_raw_from(NULL));
+        (void) acp_peer_error(peer, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                              acp_str_from("Method not found"), acp_raw_from(NULL));
 }
 
 /* ---- The program ----------------------------------------------------------------------------- */
@@ -543,10 +538,8 @@ int mcp_call(struct mcp_server *server, struct acp_str tool, struct acp_raw argu
                                   .user = call};
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
     acp_json_begin_object(w);
-    acp_json_write_key(w, acp_str_from("name"));
-    acp_json_write_str(w, tool);
-    acp_json_write_key(w, acp_str_from("arguments"));
-    acp_json_write_raw(w, arguments.len ? arguments : acp_raw_from("{}"));
+    acp_json_put_str(w, "name", tool);
+    acp_json_put_raw(w, "arguments", arguments.len ? arguments : acp_raw_from("{}"));
     acp_json_end_object(w);
     int err = acp_peer_commit(server->peer, &call->request);
     if (err) {

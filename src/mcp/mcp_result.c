@@ -1,5 +1,5 @@
-/* mcp_result.c - what MCP servers answer, read. */
-
+/* mcp_result.c - reads what MCP servers answer. */
+#include "base/utf8.h"
 #include "mcp/mcp_internal.h"
 
 /* ---- The handshake --------------------------------------------------------------------------- */
@@ -159,14 +159,8 @@ int mcp_read_tools(struct acp_raw result, struct mcp_tools *tools, struct acp_st
 /* Appends as much as there is room for; false when that is not all. */
 static bool say(struct acp_buf *out, struct acp_str text)
 {
-    size_t room = MCP_MAX_RESULT - out->len;
-    size_t n = text.len;
-    if (n > room) {
-        n = room;
-        while (n && ((unsigned char) text.ptr[n] & 0xC0) == 0x80)
-            n--;
-    }
-    return acp_buf_append(out, text.ptr, n) == 0 && n == text.len;
+    struct acp_str part = acp_str_cut(text, MCP_MAX_RESULT - out->len);
+    return acp_buf_append_str(out, part) == 0 && part.len == text.len;
 }
 
 /* A block of content, whatever its type; absent is what it does not have. */

@@ -160,7 +160,7 @@ def what_an_agent_writes_that_is_no_message_is_harmless(home):
     install_agents(home)
     screen = see(home, "hostile1", "exec", "-v", "go")
     assert "hostile1: MARK" in screen.text, screen.text
-    assert "standard output what is not a message" in screen.text, screen.text
+    assert "wrote a non-protocol line to stdout" in screen.text, screen.text
 
 
 @case

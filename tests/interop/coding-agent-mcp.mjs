@@ -208,7 +208,7 @@ await once(name("a server that answers a call with what is not JSON"), async (ke
   const agent = await open(keep, FULL, [["s"]], DONE, call("s__garble"));
   await agent.stops("go", "end_turn");
   assert.match(resultIn(agent.sent(-1)).text, /MCP server "s" ended before/);
-  await agent.client.until("the report", () => /message that is not JSON/.test(agent.warned()));
+  await agent.client.until("the report", () => /message that is no JSON/.test(agent.warned()));
   await agent.stops("again", "end_turn");
 });
 

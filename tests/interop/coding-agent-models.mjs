@@ -442,6 +442,19 @@ async function settings(api) {
     await assert.rejects(agent.setOption("effort", "much"), { code: -32602 });
   });
 
+  if (api === "anthropic")
+    await kase(name("what the configuration says of a model's efforts counts more than its name"), async (keep) => {
+      const undo = configure({ models: { "claude-x": { efforts: ["low", "medium"] } } });
+      try {
+        const coder = await open(keep, api, [], { reply: [{ text: "Hm." }] });
+        await coder.setOption("effort", "max");
+        await coder.stops("one", "end_turn");
+        assert.equal(coder.requests()[0].body.output_config.effort, "medium");
+      } finally {
+        undo();
+      }
+    });
+
   await kase(name("the model is one of those that the service lists"), async (keep) => {
     const turns = [{ when: { model: "^other$" }, reply: [{ text: "I am the other." }] }, { reply: [{ text: "I." }] }];
     const agent = await keep(new CodingAgent(version, acp, api, [])).open(turns, { models: ["this", "other"] });

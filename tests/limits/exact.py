@@ -48,10 +48,10 @@ exact("CONVERSATION_MAX_QUESTIONS", lambda n: ["questions", n, 1],
       refusals("too many permission requests"), terminal=True, flags=ASK)
 exact("CONVERSATION_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("tool calls in one turn"))
 exact("CONVERSATION_MAX_TOOL_ID", lambda n: ["tools", 1, n, 1], said("tool calls in one turn"))
-exact("SHOW_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("some are shown without their titles"),
-      flags=("--approve-all", "--verbose"))
-exact("SHOW_MAX_ID", lambda n: ["tools", 1, n, 1], said("some are shown without their titles"),
-      flags=("--approve-all", "--verbose"))
+exact("TRANSCRIPT_MAX_TOOL_CALLS", lambda n: ["tools", n, 8, 1],
+      said("some are shown without their titles"), flags=("--approve-all", "--verbose"))
+exact("TRANSCRIPT_MAX_ID", lambda n: ["tools", 1, n, 1],
+      said("some are shown without their titles"), flags=("--approve-all", "--verbose"))
 exact("CONVERSATION_MAX_REASON", lambda n: ["reason", n],
       lambda got: f"{'r' * LIMIT['CONVERSATION_MAX_REASON']}...\n" in got.err)
 exact("WORKSPACE_MAX_PENDING", lambda n: ["writes", n, 200],
@@ -99,7 +99,7 @@ register("CONVERSATION_MAX_TITLE cuts between characters", title_of_session)
 
 def answer(place):
     """What is shown is whole; what is kept as the answer ends at the limit."""
-    most, piece = LIMIT["SHOW_MAX_ANSWER"], 1 << 20
+    most, piece = LIMIT["TRANSCRIPT_MAX_TEXT"], 1 << 20
     for over in (0, 1):
         got = attack(place, "answer_text", most // piece, piece, over,
                      flags=("--approve-all", "--no-log", "--format", "quiet"))
@@ -107,7 +107,7 @@ def answer(place):
         assert ("its end is left out" in got.err) == bool(over), (over, got)
 
 
-register("SHOW_MAX_ANSWER exactly and one more", answer)
+register("TRANSCRIPT_MAX_TEXT exactly and one more", answer)
 
 
 # ---- From a client ------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ class Agent:
         }
         act = simple.get(word) or getattr(self, f"send_{word}", None)
         if not act:
-            raise script.Mistake(f"{self.where}: there is not a message {word}")
+            raise script.Mistake(f"{self.where}: there is no message {word}")
         act(*given)
 
     # ---- Everything else ----

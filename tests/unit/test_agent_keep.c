@@ -53,6 +53,44 @@ static void what_is_not_kept_is_not_sent(void **state)
     host_finish(&h);
 }
 
+/* What acp_session_get_update() has given in the callback. */
+static char seen_update[500];
+
+static void on_encode(struct acp_session *session, const struct acp_session_update *update,
+                      void *user)
+{
+    struct acp_raw once;
+    struct acp_raw twice;
+    (void) update;
+    (void) user;
+    assert_int_equal(acp_session_get_update(session, &once), 0);
+    assert_int_equal(acp_session_get_update(session, &twice), 0);
+    assert_ptr_equal(once.ptr, twice.ptr);
+    (void) snprintf(seen_update, sizeof(seen_update), "%.*s", (int) once.len, once.ptr);
+}
+
+static void the_json_of_an_update_is_what_is_sent(void **state)
+{
+    struct acp_agent_options options = {.versions = ACP_V1 | ACP_V2, .no_merging = true};
+    struct acp_agent_handler handler = {.new_session = host_accept, .before_update = on_encode};
+    (void) state;
+    for (int version = 1; version <= 2; version++) {
+        struct host h;
+        struct acp_raw raw;
+        host_init(&h, &options, &handler);
+        host_open(&h, version, "{}");
+        host_prompt(&h);
+        forget(&h);
+        assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("one \"two\"\n")), 0);
+        assert_non_null(strstr(seen_update, "one \\\"two\\\"\\n"));
+        for (char *c = seen_update; *c; c++)
+            *c = *c == '"' ? '\'' : *c; /* as the host has what was written */
+        expect_wrote(&h, seen_update);
+        assert_int_equal(acp_session_get_update(acp_turn_session(h.turn), &raw), ACP_ERR_STATE);
+        host_finish(&h);
+    }
+}
+
 static void waves_are_sent_in_turn(void **state)
 {
     struct host h;
@@ -303,6 +341,7 @@ int main(void)
         cmocka_unit_test(an_open_session_is_replayed_without_the_program),
         cmocka_unit_test(a_session_too_long_is_not_replayed),
         cmocka_unit_test(what_is_not_kept_is_not_sent),
+        cmocka_unit_test(the_json_of_an_update_is_what_is_sent),
         cmocka_unit_test(waves_are_sent_in_turn),
         cmocka_unit_test(a_release_wakes_who_carries_the_bytes),
         cmocka_unit_test(version_2_hears_of_the_prompt_and_the_states),

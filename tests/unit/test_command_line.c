@@ -112,7 +112,7 @@ static void test_options_before_the_command_are_its_own(void **state)
     read_line(&l, &test_program, "--format json -s b --approve-all claude --ttl 0 hi --model m");
     assert_int_equal(l.err, 0);
     const struct test_prompt_options *options = l.invocation.options;
-    assert_int_equal(options->agent.format, SHOW_JSON);
+    assert_int_equal(options->agent.format, RENDER_JSON);
     assert_int_equal(options->conversation.permit, PERMIT_ALL);
     assert_string_equal(options->conversation.model, "m");
     assert_string_equal(options->session.session, "b");

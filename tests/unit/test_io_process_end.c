@@ -78,6 +78,26 @@ static void who_ignores_sigterm_gets_sigkill(void **state)
     run_finish(&run);
 }
 
+/* Each one more is for a process that is being ended already. */
+static void asking_again_puts_nothing_off(void **state)
+{
+    struct run run;
+    run_init(&run);
+    run.options.term_ms = 300;
+    run_child(&run, host_loop(state), "stubborn", NULL);
+    (void) run_first_line(&run, host_loop(state));
+    acp_process_terminate(run.process);
+    /* Far longer than that, if each began the time anew. */
+    for (int i = 0; i < 200 && !run.exited; i++) {
+        acp_process_terminate(run.process);
+        acp_process_stop(run.process);
+        host_run_for(host_loop(state), 50);
+    }
+    assert_true(run.exited);
+    assert_int_equal(run.how.signal, SIGKILL);
+    run_finish(&run);
+}
+
 static void who_is_stopped_is_woken_to_be_terminated(void **state)
 {
     struct run run;
@@ -435,6 +455,7 @@ int main(void)
         host_test(the_end_of_input_is_enough_for_the_willing),
         host_test(who_ignores_the_end_of_input_gets_sigterm),
         host_test(who_ignores_sigterm_gets_sigkill),
+        host_test(asking_again_puts_nothing_off),
         host_test(who_is_stopped_is_woken_to_be_terminated),
         host_test(a_tree_ends_with_its_root),
         host_test(what_left_the_group_ends_too),

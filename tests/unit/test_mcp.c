@@ -229,7 +229,7 @@ static void whatever_goes_wrong_is_one_sentence(void **state)
     is_lost("echo hello there;" SILENCE, 1500, "no message: \"hello there\"");
     is_lost("exec head -c 1000000000 /dev/zero", 0, "wrote more than 16 MiB without an end");
     is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{';" SILENCE, 0,
-            "wrote a message that is not JSON");
+            "wrote a message that is no JSON");
     is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0}';" SILENCE, 0,
             "initialize that cannot be read");
     is_lost("read -r line; echo \"$line\" >&2; exit 1", 0, "\"version\":\"1.2.3\"");

@@ -78,7 +78,7 @@ static void test_names(void **state)
     check(&w, "claude-opus-4-99", "~for example, anthropic/claude-opus-4");
     check(&w, "gpt", "~work/gpt-5");
     check(&w, "openai/gpt-5",
-          "! there is not a key for OpenAI; set OPENAI_API_KEY or run `acp agent "
+          "! there is no key for OpenAI; set OPENAI_API_KEY or run `acp agent "
           "login openai`");
     check(&w, "ollama/x", "~Ollama is not there; start it, or set OLLAMA_HOST");
     check(&w, "", "~not empty");

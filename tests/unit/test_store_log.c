@@ -445,7 +445,7 @@ static void test_open_what_is_not_there(void **state)
         store_log_open(writer, acp_str_from("a"), &handler, on_opened, NULL, &log, &failure), 0);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.open_failures, 1);
-    assert_says(heard.open_sentence, "there is not a session a");
+    assert_says(heard.open_sentence, "there is no session a");
     assert_int_equal(heard.failures, 0);
     assert_int_equal(store_owner(store_at("log.db"), acp_str_from("a")), 0);
     /* Closed before it was opened: nobody is told. */
@@ -589,7 +589,7 @@ static void with_something_else_in_its_place(void)
     for (int i = 0; i < 1000; i++)
         (void) fputs("This is a text.\n", file);
     (void) fclose(file);
-    check_goes_on(store_at("log.db"), "is not a session log; it is left as it is");
+    check_goes_on(store_at("log.db"), "is no session log; it is left as it is");
 }
 
 /* Appends until the disk is full; what was kept before is still there. */

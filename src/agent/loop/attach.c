@@ -1,7 +1,7 @@
 /*
- * attach.c - links of a prompt.  Those that name files are read before the model is asked,
- * one after another, so that it is clear what has still room; of all others the model is told where
- * they lead.  A link never fails the prompt.
+ * attach.c - the links of a prompt.  Files are read before the model is asked, one after the other
+ * until the room for them is used up; of other links the model gets the address.  A link never
+ * fails the prompt.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "acp/files.h"
 #include "agent/loop/coding_agent_internal.h"
 
-/* Of all files of a prompt together: the window is for the work, too. */
+/* Bytes of all files of a prompt: the window has to hold more than these. */
 enum { MAX_ROOM = 1024 * 1024 };
 
 static void read_next(struct agent_turn *turn);
@@ -19,10 +19,10 @@ static bool is_link(const struct model_part *part)
     return part->kind == MODEL_RESOURCE && !part->text.ptr;
 }
 
-/* ---- What the model is told ------------------------------------------------------------------ */
+/* ---- What the model gets --------------------------------------------------------------------- */
 
-/* The link itself, and why its content is not there. */
-static void point(struct agent_turn *turn, struct model_part *part, struct acp_str why)
+/* The link itself, and why its content is missing. */
+static void write_link(struct agent_turn *turn, struct model_part *part, struct acp_str why)
 {
     struct acp_buf text;
     acp_buf_init(&text, part->uri.len + why.len + 100);
@@ -36,8 +36,8 @@ static void point(struct agent_turn *turn, struct model_part *part, struct acp_s
     acp_buf_finish(&text);
 }
 
-static void give(struct agent_turn *turn, struct model_part *part,
-                 const struct tools_attached *file)
+static void write_file(struct agent_turn *turn, struct model_part *part,
+                       const struct tools_attached *file)
 {
     struct acp_buf text;
     char size[60] = "";
@@ -54,7 +54,7 @@ static void give(struct agent_turn *turn, struct model_part *part,
         part->text = acp_arena_copy(&turn->arena, acp_buf_view(&text));
     acp_buf_finish(&text);
     if (!part->text.ptr)
-        point(turn, part, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
+        write_link(turn, part, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -66,17 +66,17 @@ static void on_attached(struct tools *set, const struct tools_attached *file, vo
     struct model_part *part = &prompt->parts[prompt->next++];
     (void) set;
     if (file->why.len) {
-        point(turn, part, file->why);
+        write_link(turn, part, file->why);
     } else if (file->text.len > MAX_ROOM - prompt->taken) {
-        point(turn, part, acp_str_from("with the others it is too long; use the read tool"));
+        write_link(turn, part, acp_str_from("with the others it is too long; use the read tool"));
     } else {
         prompt->taken += file->text.len;
-        give(turn, part, file);
+        write_file(turn, part, file);
     }
     read_next(turn);
 }
 
-/* False when nothing is to be waited for. */
+/* False if there is nothing to wait for. */
 static bool begin_reading(struct agent_turn *turn, struct model_part *part)
 {
     struct acp_buf path;
@@ -87,10 +87,10 @@ static bool begin_reading(struct agent_turn *turn, struct model_part *part)
             tools_attach(turn->session->tools, turn->role, acp_buf_view(&path), on_attached, turn);
     acp_buf_finish(&path);
     if (err)
-        point(turn, part,
-              err == ACP_ERR_TYPE    ? acp_str_from("")
-              : err == ACP_ERR_RANGE ? acp_str_from("it names no file of this machine")
-                                     : acp_str_from(acp_err_text(err)));
+        write_link(turn, part,
+                   err == ACP_ERR_TYPE    ? acp_str_from("")
+                   : err == ACP_ERR_RANGE ? acp_str_from("it names no file of this machine")
+                                          : acp_str_from(acp_err_text(err)));
     return !err;
 }
 
@@ -105,7 +105,7 @@ static void read_next(struct agent_turn *turn)
     agent_turn_begin(turn);
 }
 
-/* What has come is gone when the loop runs: those who wait for a file copy it. */
+/* The blocks of the prompt are valid during its callback only. */
 int agent_turn_copy_prompt(struct agent_turn *turn)
 {
     for (size_t i = 0; i < turn->prompt.count; i++) {

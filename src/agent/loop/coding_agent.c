@@ -1,4 +1,4 @@
-/* coding_agent.c - the coding agent's process. */
+/* coding_agent.c - the process of the coding agent. */
 #include "agent/loop/coding_agent.h"
 
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include "cli/output.h"
 #include "http/client.h"
 
-enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024, CODE_INTERNAL = -32603 };
+enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024 };
 
-/* The client has gone: nothing is left to do. */
+/* The connection is closed. */
 static void on_gone(int reason, void *user)
 {
     struct coding_agent *agent = user;
@@ -33,7 +33,7 @@ static void on_gone(int reason, void *user)
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-/* Prompts are answered as cancelled and all commands end; who asks again does not want to wait. */
+/* Prompts are answered as cancelled and all commands end.  A second signal ends the process now. */
 static void on_signal(uv_signal_t *signal, int number)
 {
     struct coding_agent *agent = signal->data;
@@ -74,10 +74,10 @@ static bool is_full(struct coding_agent *agent, struct acp_session *role_session
     size_t most = agent->options->max_sessions;
     struct acp_session *open =
         acp_agent_find_session(acp_session_agent(role_session), acp_session_id(role_session));
-    bool replaces = open && open != role_session; /* and makes room for this one */
+    bool replaces = open && open != role_session; /* so the number stays the same */
     if (replaces || agent->sessions < (most ? most : (size_t) MAX_SESSIONS))
         return false;
-    (void) acp_session_reject(role_session, CODE_INTERNAL,
+    (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
                               acp_str_from("too many sessions are open; close one first"));
     return true;
 }
@@ -113,8 +113,8 @@ static void fork_session(struct acp_session *role_session,
 /* ---- The process ----------------------------------------------------------------------------- */
 
 /*
- * The agent's title names the model that answers and where it is, so that every client can show it.
- * Both may be a server's word, and so anything.
+ * The agent's title has the model and the address of its service, for clients to show.  Both may
+ * come from a server and contain anything.
  */
 static void make_title(struct coding_agent *agent)
 {
@@ -133,7 +133,7 @@ static void make_title(struct coding_agent *agent)
             *c = '?';
 }
 
-/* The model is known, and with it what prompts may hold: the client can be served. */
+/* The model is known, and with it what prompts may contain. */
 static int serve(struct coding_agent *agent, const struct model_choice *choice)
 {
     static const struct acp_agent_handler handler = {
@@ -161,12 +161,12 @@ static int serve(struct coding_agent *agent, const struct model_choice *choice)
         .embedded_context = true,
         .mcp_lenient = true,
         .additional_directories = true,
-        .merge_waiting = true, /* what the model says is passed on as it comes */
+        .merge_waiting = true, /* the model's chunks are sent as they arrive */
         .services = ACP_SERVICE_PROVIDERS,
         .max_prompt = agent->options->max_prompt ? agent->options->max_prompt : (size_t) MAX_PROMPT,
     };
     struct toolbox_fetch fetch = coding_agent_fetch_tool(agent);
-    /* A prompt that is too long shall still arrive, to be refused. */
+    /* A prompt that is too long has to be received to be refused. */
     if (options.max_prompt > ACP_WIRE_DEFAULT_MAX / 2)
         options.peer.max_message = 2 * options.max_prompt;
     int err = coding_agent_fill_catalog(agent, choice);
@@ -194,8 +194,8 @@ static int serve(struct coding_agent *agent, const struct model_choice *choice)
 }
 
 /*
- * Says which server of this machine answers, since nobody has named it, and which does not.  The
- * model's name is the server's word, and may be anything.
+ * Reports the model server that was found on this machine, since nobody has configured it.  The
+ * model's name comes from the server and may contain anything.
  */
 static void say_choice(const struct model_choice *choice)
 {
@@ -203,7 +203,7 @@ static void say_choice(const struct model_choice *choice)
     if (*choice->note)
         err_printf("acp agent: %s\n", choice->note);
     if (settings->base_url != choice->url || !settings->model)
-        return; /* it is of a service that the environment names, or the demo */
+        return; /* configured by the environment, or the demo */
     err_printf("acp agent: the model is %.80s at %s; %s\n", settings->model, choice->url,
                choice->why);
 }
@@ -241,7 +241,7 @@ int coding_agent_run(const struct coding_agent_options *options)
     agent.err = start(&agent);
     (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
     close_signals(&agent);
-    /* MCP servers may have taken their time to end; until then it is wanted. */
+    /* It was needed until the MCP servers had ended. */
     acp_reaper_free(agent.reaper);
     (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
     for (size_t i = 0; i < AGENT_MODES; i++)

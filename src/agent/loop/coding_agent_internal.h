@@ -10,7 +10,7 @@
  *   session_log.c       writing the log, before the client sees anything
  *   log_kinds.h         the kinds of events in it
  *   session_context.c   system text and tool list, made once for a session
- *   session_facts.c     what changes during a session, and how the model is told
+ *   session_facts.c     what changes during a session, and how the model learns of it
  *   session_models.c    the models of all providers, and the model of a session
  *   provider_methods.c  providers set by the client
  *   login.c             keys that are added or removed while the process runs
@@ -84,6 +84,9 @@ struct coding_agent {
 /* Models to choose from. */
 enum { AGENT_MAX_MODELS = 400 };
 
+/* Most titles fit here: memory of their own, which comes late, would hold a page when idle. */
+enum { AGENT_TITLE_ROOM = 104 };
+
 /* Bytes of a session's title and of a model's name: a prompt can set both. */
 enum { AGENT_MAX_NAME = 1024 };
 
@@ -113,8 +116,8 @@ enum agent_title_state {
 /* Projects may define more slash commands than are listed. */
 enum agent_commands_state {
     AGENT_COMMANDS_LISTED,       /* all of them are */
-    AGENT_COMMANDS_CUT,          /* they are not, which the user has to be told */
-    AGENT_COMMANDS_CUT_REPORTED, /* and has been */
+    AGENT_COMMANDS_CUT,          /* they are not; to be reported */
+    AGENT_COMMANDS_CUT_REPORTED, /* it was */
 };
 
 /* A session; the user pointer of its role. */
@@ -135,7 +138,8 @@ struct agent_session {
     struct session_open *opening; /* while it is opened, read or restored, or NULL */
     uint64_t last_used;           /* the loop's time */
     uint64_t turns;
-    char *title;
+    char *title; /* in title_room where it fits */
+    char title_room[AGENT_TITLE_ROOM];
     enum agent_title_state title_state;
     struct model_reply *title_reply; /* under way, or NULL */
     char *model;                     /* "provider/model"; NULL: the agent's */

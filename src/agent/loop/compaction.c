@@ -6,7 +6,7 @@
 
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
-#include "agent/toolkit/tool.h"
+#include "base/utf8.h"
 
 enum {
     COMPACT_PERCENT = 85,   /* of the window: more than that is compacted */
@@ -38,7 +38,7 @@ static int write_request(const struct agent_turn *turn, struct acp_buf *out)
     if (count && messages->role == MODEL_USER) {
         err = acp_buf_printf(out, "\n\nThe request of the user that is being worked on:\n");
         for (size_t i = 0; i < messages->part_count && !err; i++) {
-            struct acp_str text = tool_cut(messages->parts[i].text, MAX_REQUEST);
+            struct acp_str text = acp_str_cut(messages->parts[i].text, MAX_REQUEST);
             if (messages->parts[i].kind == MODEL_TEXT)
                 err = acp_buf_printf(out, "\n%.*s", (int) text.len, text.ptr);
         }

@@ -3,15 +3,15 @@
  * summarised: it keeps all messages, cuts long texts and leaves out images.
  */
 #include "agent/loop/coding_agent_internal.h"
-#include "agent/toolkit/tool.h"
+#include "base/utf8.h"
 
-/* So much of what there is is sent: what did not fit by a little must fit with the summary. */
+/* The conversation is cut to a third, so that a summary fits as well. */
 enum { KEPT_PART = 3, LEAST = 200 };
 
 static struct acp_str cut(struct acp_arena *arena, struct acp_str text, size_t most)
 {
     static const char mark[] = " [...]";
-    struct acp_str beginning = tool_cut(text, most);
+    struct acp_str beginning = acp_str_cut(text, most);
     if (beginning.len == text.len)
         return text;
     char *copy = acp_arena_alloc(arena, beginning.len + sizeof(mark));
@@ -23,7 +23,7 @@ static struct acp_str cut(struct acp_arena *arena, struct acp_str text, size_t m
 }
 
 /*
- * What is cut is another prefix than before, so reasoning that is bound to that one is left out.
+ * Cutting changes the prefix, so reasoning that is bound to it is left out.
  */
 static struct model_part shorten(struct acp_arena *arena, struct model_part part, size_t most)
 {

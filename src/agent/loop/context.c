@@ -1,8 +1,10 @@
-/* context.c - system text, tools and facts as values, and as they are kept in the log. */
+/* context.c - system text, tools and facts, and their form in the log. */
 #include "agent/loop/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "json/members.h"
 
 /* ---- A list of facts ------------------------------------------------------------------------- */
 
@@ -68,7 +70,7 @@ void context_free(struct context *context)
     if (!context)
         return;
     acp_arena_finish(&context->arena);
-    facts_finish(&context->told);
+    facts_finish(&context->known);
     facts_finish(&context->before);
     free(context);
 }
@@ -79,26 +81,20 @@ struct context *context_new(void)
     if (!context)
         return NULL;
     acp_arena_init(&context->arena, 0);
-    facts_init(&context->told);
+    facts_init(&context->known);
     facts_init(&context->before);
     return context;
 }
 
 /* ---- In the log ------------------------------------------------------------------------------ */
 
-static void write_str(struct acp_json_writer *w, const char *key, struct acp_str text)
-{
-    acp_json_write_key(w, acp_str_from(key));
-    acp_json_write_str(w, text);
-}
-
 void context_write_tool(struct acp_json_writer *w, const struct model_tool *tool)
 {
     acp_json_begin_object(w);
-    write_str(w, "name", tool->name);
-    write_str(w, "description", tool->description.ptr ? tool->description : acp_str_from(""));
-    acp_json_write_key(w, acp_str_from("input_schema"));
-    acp_json_write_raw(w, tool->schema);
+    acp_json_put_str(w, "name", tool->name);
+    acp_json_put_str(w, "description",
+                     tool->description.ptr ? tool->description : acp_str_from(""));
+    acp_json_put_raw(w, "input_schema", tool->schema);
     acp_json_end_object(w);
 }
 
@@ -113,9 +109,9 @@ static void write_facts(struct acp_json_writer *w, const struct facts *facts)
         char hash[20];
         (void) snprintf(hash, sizeof(hash), "%016llx", (unsigned long long) facts->items[i].hash);
         acp_json_begin_object(w);
-        write_str(w, "kind", acp_str_from(kind_names[facts->items[i].kind]));
-        write_str(w, "name", facts->items[i].name);
-        write_str(w, "hash", acp_str_from(hash));
+        acp_json_put_str(w, "kind", acp_str_from(kind_names[facts->items[i].kind]));
+        acp_json_put_str(w, "name", facts->items[i].name);
+        acp_json_put_str(w, "hash", acp_str_from(hash));
         acp_json_end_object(w);
     }
     acp_json_end_array(w);
@@ -125,15 +121,15 @@ void context_write(const struct context *context, bool whole, struct acp_json_wr
 {
     acp_json_begin_object(w);
     if (whole) {
-        write_str(w, "model", context->model);
-        write_str(w, "system", context->system);
+        acp_json_put_str(w, "model", context->model);
+        acp_json_put_str(w, "system", context->system);
         acp_json_write_key(w, acp_str_from("tools"));
         acp_json_begin_array(w);
         for (size_t i = 0; i < context->tool_count; i++)
             context_write_tool(w, &context->tools[i]);
         acp_json_end_array(w);
     }
-    write_facts(w, &context->told);
+    write_facts(w, &context->known);
     acp_json_end_object(w);
 }
 
@@ -237,7 +233,7 @@ static int read_members(struct acp_json_reader *r, struct context *context)
         else if (acp_str_is(key, "tools"))
             more = read_tools(r, context);
         else if (acp_str_is(key, "facts"))
-            more = read_facts(r, &context->told);
+            more = read_facts(r, &context->known);
         else
             more = acp_json_skip(r);
     }

@@ -1,6 +1,6 @@
 /*
- * context.h - what stands before the conversation in every request: system text and tools, and what
- * the model was told besides of what can change.
+ * context.h - what precedes the conversation in every request: system text and tools, and the facts
+ * that the model knows.
  */
 #ifndef SRC_AGENT_LOOP_CONTEXT_H
 #define SRC_AGENT_LOOP_CONTEXT_H
@@ -10,7 +10,7 @@
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-/* Something that the model has to know and that can change. */
+/* Something that the model has to know, and that can change during a session. */
 enum fact_kind {
     FACT_LINE, /* "Mode: safe" */
     FACT_FILE, /* instructions of the project; the name is the path */
@@ -20,7 +20,7 @@ struct fact {
     enum fact_kind kind;
     struct acp_str name;
     uint64_t hash;       /* of the text */
-    struct acp_str text; /* absent in what was told before */
+    struct acp_str text; /* absent in facts that the model knows */
 };
 struct facts {
     struct acp_arena arena;
@@ -39,29 +39,29 @@ int facts_copy(const struct facts *facts, struct facts *ret);
 
 /* ---- A context ------------------------------------------------------------------------------- */
 
-/* More tools no service takes. */
+/* No service accepts more. */
 enum { CONTEXT_MAX_TOOLS = 128 };
 
 struct context {
     struct acp_arena arena; /* of the texts */
-    struct acp_str model;   /* that it was made for, with its API */
+    struct acp_str model;   /* for which it was made, with its API */
     struct acp_str system;
     struct model_tool *tools;
     size_t tool_count;
-    struct facts told;   /* what the model knows */
-    struct facts before; /* what it knew when the turn began */
+    struct facts known;  /* to the model */
+    struct facts before; /* known to it when the turn began */
 };
 
-/* NULL when memory is out. */
+/* NULL if out of memory. */
 struct context *context_new(void);
 /* Takes NULL. */
 void context_free(struct context *context);
 void context_write_tool(struct acp_json_writer *w, const struct model_tool *tool);
-/* For the log: all of it, or only what the model was told meanwhile. */
+/* For the log: all of it, or only the facts that the model knows. */
 void context_write(const struct context *context, bool whole, struct acp_json_writer *w);
 /*
- * Reads what was logged, into the context that there is or a new one.  On failure there is none any
- * more.
+ * Reads what was logged into *context, which is made if it is NULL.  On failure it is freed, and
+ * NULL.
  */
 int context_read(struct acp_raw object, struct context **context);
 

@@ -13,7 +13,7 @@ enum { MAX_COMMANDS = 100, MAX_FILE = 64 * 1024 };
 static const char folder_name[] = ".acp/commands";
 static const char place[] = "$ARGUMENTS";
 
-/* Letters, digits, - and _: a name leads nowhere else. */
+/* Letters, digits, - and _, so that the name is not a path. */
 static bool is_name(struct acp_str name)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -26,7 +26,7 @@ static bool is_name(struct acp_str name)
     return name.len > 0;
 }
 
-/* *ret_cut tells that the file is longer than what is returned of it. */
+/* *ret_cut: the file is longer than what is returned. */
 static struct acp_str read_file(const struct agent_session *session, struct acp_str name,
                                 struct acp_arena *arena, bool *ret_cut)
 {
@@ -34,7 +34,7 @@ static struct acp_str read_file(const struct agent_session *session, struct acp_
     struct acp_str copy = {0};
     struct acp_buf path;
     struct acp_buf text;
-    /* One character more, to see that there is one. */
+    /* One more character, to see whether there is more. */
     const size_t most = MAX_FILE + 4;
     acp_buf_init(&path, cwd.len + name.len + 100);
     acp_buf_init(&text, MAX_FILE + 4096);
@@ -52,7 +52,7 @@ static struct acp_str read_file(const struct agent_session *session, struct acp_
     return copy.ptr ? copy : (struct acp_str){0};
 }
 
-/* The first line that says something, without the signs of a heading. */
+/* The first line with text in it, without the marks of a heading. */
 static struct acp_str first_line(struct acp_str text)
 {
     while (text.len && strchr("# \n\t", *text.ptr)) {

@@ -1,10 +1,9 @@
 /*
- * fetch_page.c - web pages for the model: asked for without a cookie or a key, bounded in size and
- * time, and given as text.
+ * fetch_page.c - fetches web pages for the model, without cookies or keys, with limits of size and
+ * time, and converts them to text.
  *
- * Redirections are followed to the same scheme, host and port alone, or from http to https.  Of any
- * other the model is only told: it was not what the user had permitted, and fetching it is decided
- * like every first request.
+ * Redirects are followed to the same scheme, host and port only, or from http to https.  Of others
+ * the model gets the address: the user has not permitted it, so fetching it is a new call.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@ enum {
     MAX_REDIRECTS = 5,
     CONNECT_MS = 10 * 1000,
     STALL_MS = 15 * 1000,
-    TOTAL_MS = 60 * 1000, /* with all redirections */
+    TOTAL_MS = 60 * 1000, /* with all redirects */
 };
 
 struct fetching {
@@ -30,7 +29,7 @@ struct fetching {
     unsigned redirects;
     uint64_t until;
     struct acp_buf body;
-    bool cut; /* there is more of the body */
+    bool cut; /* the body was longer */
     size_t max_text;
     toolbox_fetched_fn *done;
     void *waiting;
@@ -44,7 +43,7 @@ static void free_fetching(struct fetching *f)
     free(f);
 }
 
-/* Tells it, once, and is gone. */
+/* Calls back and frees the request. */
 static void end(struct fetching *f, int err, struct acp_str text, bool cut)
 {
     f->done(err, text, cut, f->waiting);
@@ -62,7 +61,7 @@ static void fail(struct fetching *f, const char *format, ...)
     end(f, ACP_ERR_REMOTE, acp_str_from(sentence), false);
 }
 
-/* A user or a password in a URL would be a key; in those of the model the tool allows none. */
+/* Credentials in a URL; the tool allows none in those of the model. */
 static bool has_user(struct acp_str url)
 {
     struct acp_str place = http_place(url);

@@ -1,23 +1,22 @@
 /*
- * history.c - the conversation as the model is told it.
+ * history.c - the conversation with the model.
  *
- * Each message is one block of memory: its parts one behind the other, and of each part only the
- * fields that it has.  A struct model_part is larger than what most parts say, so those are made
- * when they are needed, for as long as they are.
+ * Each message is one block of memory, with its parts in a row and only the fields that each part
+ * has.  A struct model_part is larger than most parts, so they are unpacked while they are needed.
  */
 #include "agent/loop/history.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What models make of text, roughly. */
+/* Estimates. */
 enum { BYTES_PER_TOKEN = 4, TOKENS_PER_IMAGE = 1500 };
 
 /* A message; its parts follow. */
 struct packed {
     uint32_t size; /* of the parts, in bytes */
     uint32_t part_count;
-    uint32_t weight; /* bytes that the model is told, for the estimate of tokens */
+    uint32_t weight; /* bytes that are sent, for the estimate of tokens */
     enum model_role role;
 };
 
@@ -27,7 +26,7 @@ struct history {
     size_t cap;
     uint64_t weight; /* of all messages */
     size_t held;     /* bytes of all messages */
-    size_t *total;   /* of these histories together, or NULL */
+    size_t *total;   /* bytes of all histories that share it, or NULL */
 };
 
 int history_new(size_t *total, struct history **ret)
@@ -85,7 +84,7 @@ const char *history_err_text(const struct history *history, int err)
 {
     if (err != ACP_ERR_LIMIT)
         return acp_err_text(err);
-    /* The others leave little room where this one has enough of its own. */
+    /* The total is the limit that is reached, not that of this history. */
     return history->total && *history->total - history->held > HISTORY_MAX_TOTAL - HISTORY_MAX_BYTES
                ? "the conversations of all sessions are larger than 512 MiB together; close a "
                  "session that is not needed"
@@ -94,7 +93,7 @@ const char *history_err_text(const struct history *history, int err)
 
 /* ---- Packing --------------------------------------------------------------------------------- */
 
-/* Where a part has its texts.  Raw JSON is the same two members under another type. */
+/* The texts of a part.  Raw JSON has the same two members under another type. */
 static const size_t fields[] = {
     offsetof(struct model_part, text),       offsetof(struct model_part, mime),
     offsetof(struct model_part, data),       offsetof(struct model_part, uri),
@@ -119,7 +118,7 @@ static void set_field(struct model_part *part, size_t field, struct acp_str text
     memcpy((char *) part + fields[field], &text, sizeof(text));
 }
 
-/* Seven bits a byte, the lowest first. */
+/* Seven bits in each byte, the lowest first. */
 static size_t put_length(unsigned char *out, size_t length)
 {
     size_t n = 0;
@@ -151,7 +150,7 @@ static size_t packed_size(const struct model_part *part)
     return size;
 }
 
-/* Kind, whether it has failed, which fields there are; then these, each with a NUL behind it. */
+/* Kind, whether it has failed, which fields there are; then the fields, each followed by a NUL. */
 static unsigned char *pack_part(unsigned char *out, const struct model_part *part)
 {
     unsigned char *head = out;
@@ -197,7 +196,7 @@ static uint32_t weight_of(const struct model_part *part)
                        (picture ? TOKENS_PER_IMAGE * BYTES_PER_TOKEN : 0));
 }
 
-/* NULL when memory is out. */
+/* NULL if out of memory. */
 static struct packed *pack(enum model_role role, const struct model_part *parts, size_t count,
                            size_t size)
 {
@@ -254,7 +253,7 @@ static int grow(struct history *history)
     return 0;
 }
 
-/* Whether so much more is beyond the limit, or, where there is one, beyond that of all together. */
+/* Whether adding this would exceed the limit of the history, or that of the total. */
 static bool is_beyond(const struct history *history, size_t size, size_t limit)
 {
     if (limit == SIZE_MAX)
@@ -263,7 +262,7 @@ static bool is_beyond(const struct history *history, size_t size, size_t limit)
            (history->total && *history->total + size > HISTORY_MAX_TOTAL);
 }
 
-/* Adds what is known to be valid here; more than limit bytes (SIZE_MAX: any) are not added. */
+/* Adds a message that is valid in this place, unless the history would exceed limit bytes. */
 static int append(struct history *history, enum model_role role, const struct model_part *parts,
                   size_t count, size_t limit)
 {
@@ -303,7 +302,7 @@ static struct model_part failed_result(const struct model_part *call, struct acp
         .kind = MODEL_RESULT, .failed = true, .text = why, .id = call->id, .name = call->name};
 }
 
-/* The calls of the last message, unpacked; the caller frees them.  NULL where there are none. */
+/* The calls of the last message, unpacked, to be freed by the caller.  NULL if there are none. */
 static int open_calls(const struct history *history, struct model_part **ret, size_t *ret_count)
 {
     const struct packed *last = history->count ? history->messages[history->count - 1] : NULL;
@@ -329,14 +328,14 @@ int history_close_calls(struct history *history, struct acp_str why)
     int err = open_calls(history, &calls, &count);
     for (size_t i = 0; i < count; i++)
         calls[i] = failed_result(&calls[i], why);
-    /* Calls without results could not be sent any more, so these are added beyond the limit. */
+    /* Without results the calls could not be sent, so these may exceed the limit. */
     if (!err)
         err = append(history, MODEL_USER, calls, count, SIZE_MAX);
     free(calls);
     return err ? err : (int) count;
 }
 
-/* Services refuse empty texts; one with a seal has a meaning for the service that made it. */
+/* Services refuse empty texts; a sealed one means something to the service that made it. */
 static bool is_empty(const struct model_part *part)
 {
     return part->kind == MODEL_TEXT && !part->text.len && !part->sealed.api.ptr;
@@ -348,8 +347,8 @@ static bool may_have(enum model_role role, enum model_part_kind kind)
 }
 
 /*
- * Puts together what is added: the results of the calls first, one for each, then the rest.  kept
- * has room for all of both.
+ * The parts to add: first a result for each of the calls, then the rest.  kept has room for all of
+ * them.
  */
 static size_t arrange(enum model_role role, const struct model_part *parts, size_t count,
                       const struct model_part *calls, size_t call_count, struct model_part *kept)
@@ -362,7 +361,7 @@ static size_t arrange(enum model_role role, const struct model_part *parts, size
     for (size_t i = 0; i < count; i++)
         if (parts[i].kind != MODEL_RESULT && may_have(role, parts[i].kind) && !is_empty(&parts[i]))
             kept[n++] = parts[i];
-    /* Services take no thoughts that nothing follows: those of an answer that broke off there. */
+    /* Services refuse thoughts at the end, where an answer broke off. */
     while (role == MODEL_ASSISTANT && n && kept[n - 1].kind == MODEL_THOUGHT)
         n--;
     return n;
@@ -413,7 +412,7 @@ static bool has_results(const struct packed *message)
     return false;
 }
 
-/* Takes the messages of the other, unless making it has failed; frees it. */
+/* Takes the messages of the other one unless err says that making it has failed; frees it. */
 static int take_over(struct history *history, struct history *other, int err)
 {
     struct history old = *history;
@@ -452,7 +451,7 @@ int history_compact(struct history *history, struct acp_str summary, size_t keep
     return take_over(history, next, err);
 }
 
-/* Takes out of the parts what is not sent again; how many are left. */
+/* Removes the parts that are not sent again; returns how many are left. */
 static size_t strip(struct model_part *parts, size_t count)
 {
     size_t n = 0;

@@ -1,5 +1,6 @@
-/* history_json.c - the messages of a history as they are kept in the log. */
+/* history_json.c - the messages of a history in the log. */
 #include "agent/loop/history.h"
+#include "json/members.h"
 
 static const char *const kind_names[] = {
     [MODEL_TEXT] = "text",         [MODEL_IMAGE] = "image",     [MODEL_AUDIO] = "audio",
@@ -7,20 +8,17 @@ static const char *const kind_names[] = {
     [MODEL_RESULT] = "result",
 };
 
+/* Absent values are left out. */
 static void write_text(struct acp_json_writer *w, const char *name, struct acp_str text)
 {
-    if (!text.ptr)
-        return;
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_str(w, text);
+    if (text.ptr)
+        acp_json_put_str(w, name, text);
 }
 
 static void write_raw(struct acp_json_writer *w, const char *name, struct acp_raw raw)
 {
-    if (!raw.ptr)
-        return;
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_raw(w, raw);
+    if (raw.ptr)
+        acp_json_put_raw(w, name, raw);
 }
 
 static void write_part(struct acp_json_writer *w, const struct model_part *part)
@@ -36,10 +34,8 @@ static void write_part(struct acp_json_writer *w, const struct model_part *part)
     write_raw(w, "arguments", part->arguments);
     write_text(w, "api", part->sealed.api);
     write_raw(w, "sealed", part->sealed.data);
-    if (part->failed) {
-        acp_json_write_key(w, acp_str_from("failed"));
-        acp_json_write_bool(w, true);
-    }
+    if (part->failed)
+        acp_json_put_bool(w, "failed", true);
     acp_json_end_object(w);
 }
 

@@ -1,9 +1,9 @@
 /*
- * jetbrains.c - IDEs of JetBrains begin a new session each time a chat is opened again.
+ * jetbrains.c - JetBrains IDEs start a new session whenever a chat is opened again.
  *
- * They keep their chats as files, aia-task-history/CHAT.events, and touch the one that is open.  So
- * the newest of them says which chat a new session belongs to, and when that chat has had a session
- * before, the new one goes on with it.
+ * They store each chat in a file, aia-task-history/CHAT.events, and touch the one that is open.  So
+ * the newest file tells to which chat a new session belongs; if that chat had a session before, it
+ * is continued.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ static const char *variable(const struct coding_agent *agent, const char *name)
     return NULL;
 }
 
-/* The newest chat that was seen so far. */
+/* The newest chat found so far. */
 struct newest {
     char chat[AGENT_CHAT_SIZE];
     struct timespec time;
@@ -56,7 +56,7 @@ static void look_into(const char *folder, struct newest *newest)
         (void) closedir(dir);
 }
 
-/* Each IDE has a folder of its own below that of JetBrains. */
+/* Each IDE has a folder below that of JetBrains. */
 static void look_below(const char *home, const char *data, struct newest *newest)
 {
     char parent[PATH_MAX];

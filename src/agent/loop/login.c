@@ -1,8 +1,8 @@
 /*
  * login.c - logging in and out while the process runs.
  *
- * Keys are stored by `acp agent login PROVIDER`, which the client can run in a terminal, and are
- * read here.  `authenticate` reads them again; so a login needs no restart.
+ * `acp agent login PROVIDER`, which the client can run in a terminal, stores keys.  `authenticate`
+ * reads them again, so that a login needs no restart.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,9 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 
-enum { CODE_AUTH_REQUIRED = -32000, CODE_INTERNAL = -32603 };
+/* ---- Login methods --------------------------------------------------------------------------- */
 
-/* ---- The ways to log in ---------------------------------------------------------------------- */
-
-/* One way, with the texts that it points to. */
+/* The texts of a method. */
 struct sign_in {
     char id[40];
     char name[60];
@@ -38,7 +36,7 @@ static void make_terminal(const struct model_provider *provider, struct sign_in 
     ret->terminal.args = (struct acp_str_list){text->args, 2};
 }
 
-/* Whether people have a key for it that they could type. */
+/* Whether it has keys that a user could enter. */
 static bool has_login(const struct model_provider *provider)
 {
     return provider->keys && !provider->port;
@@ -68,7 +66,7 @@ int coding_agent_list_logins(struct coding_agent *agent, struct acp_auth_method_
     return 0;
 }
 
-/* ---- Keys that come and go ------------------------------------------------------------------- */
+/* ---- Changed keys ---------------------------------------------------------------------------- */
 
 static bool is_offered(const struct model_offer *offers, size_t count, const char *id)
 {
@@ -78,7 +76,7 @@ static bool is_offered(const struct model_offer *offers, size_t count, const cha
     return false;
 }
 
-/* Those without a key go, but for the demo, a server of this machine, and what the client set. */
+/* Removes providers without a key, except the demo, local servers, and those the client has set. */
 static void drop_keyless(struct coding_agent *agent, const struct model_offer *offers, size_t count)
 {
     for (size_t i = model_catalog_count(agent->catalog); i-- > 0;) {
@@ -89,7 +87,7 @@ static void drop_keyless(struct coding_agent *agent, const struct model_offer *o
     }
 }
 
-/* The default has gone, or is but the demo: the first provider that has a model of its own. */
+/* If the default was removed or is the demo: the first provider that has a default model. */
 static int choose_default(struct coding_agent *agent, const struct model_offer *offers,
                           size_t count)
 {
@@ -143,12 +141,12 @@ void coding_agent_authenticate(struct acp_agent *role_agent, acp_call call, stru
 {
     struct coding_agent *agent = user;
     struct acp_authenticate_response done = {0};
-    (void) method; /* there is one that is not done in a terminal */
+    (void) method; /* there is only one that does not run in a terminal */
     int err = read_keys(agent);
     if (err)
-        refuse(role_agent, call, CODE_INTERNAL, acp_err_text(err));
+        refuse(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(err));
     else if (!strchr(agent->model, '/') && !agent->options->demo)
-        refuse(role_agent, call, CODE_AUTH_REQUIRED,
+        refuse(role_agent, call, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
                "there is no key; run `acp agent login PROVIDER`, or set a variable such as "
                "ANTHROPIC_API_KEY and start the agent again");
     else
@@ -164,7 +162,7 @@ void coding_agent_logout(struct acp_agent *role_agent, acp_call call, void *user
     if (!err)
         err = read_keys(agent);
     if (err)
-        refuse(role_agent, call, CODE_INTERNAL,
+        refuse(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR,
                "the stored keys could not be removed; run `acp agent "
                "logout PROVIDER` to see why");
     else

@@ -1,11 +1,10 @@
 /*
- * mcp_servers.c - the MCP servers of a session.  They are started, all at once, when it is opened.
- * The session does not wait for them; a prompt does, but not for long.  The tools of those that are
- * ready when the model is first asked are in the tool list; those that come later are announced in
- * a note and called through AGENT_MCP_CALL, since the tool list never changes (session_context.c).
+ * mcp_servers.c - the MCP servers of a session.  All are started when it is opened.  The session
+ * does not wait for them; the first prompt does, for two seconds.  Tools of servers that are ready
+ * when the model is first asked are in the tool list.  Later ones are announced in a note and
+ * called through AGENT_MCP_CALL, since the tool list never changes (session_context.c).
  *
- * A tool of a server runs as any other tool does, so that it is shown, permitted and cancelled
- * alike.
+ * A tool of a server is run like any other tool: shown, permitted and cancelled in the same way.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,34 +19,34 @@
 enum {
     MAX_SERVERS = 32,      /* of a session */
     MAX_ALL_SERVERS = 256, /* of all sessions; each is a process */
-    MAX_LAUNCH = 2,        /* variables for one that npx fetches */
+    MAX_LAUNCH = 2,        /* environment variables for a server that npx fetches */
     MAX_LABEL = 24,        /* of a server's part of a name */
-    MAX_TOOL = 64,         /* of the whole name: what the APIs of the models take */
-    WAIT_MS = 2000,        /* from the start of the servers: how long prompts wait for them */
+    MAX_TOOL = 64,         /* of the whole name: what model APIs accept */
+    WAIT_MS = 2000,        /* how long prompts wait, from the start of the servers */
 };
 
 struct one_server {
     struct agent_session *session;
-    struct mcp_server *server;   /* NULL: it could not be started */
-    char label[MAX_LABEL + 1];   /* its name in those of its tools; its own */
+    struct mcp_server *server;   /* NULL: it was not started */
+    char label[MAX_LABEL + 1];   /* its unique prefix in the names of its tools */
     char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
     size_t name_count;
     bool starting; /* neither ready nor gone */
-    char *trouble; /* what the user is to be told, or NULL */
+    char *problem; /* to be reported to the user, or NULL */
 };
 
 struct mcp_servers {
     struct one_server items[MAX_SERVERS];
     size_t count;
-    uint64_t until;             /* when prompts do not wait any more */
-    uv_timer_t timer;           /* dies last: it has all of this */
-    struct agent_turn *waiting; /* the turn that does, or NULL */
-    bool told_more;             /* that there are more tools than can be offered */
+    uint64_t until;             /* how long prompts wait; the loop's time */
+    uv_timer_t timer;           /* closed last, which frees the struct */
+    struct agent_turn *waiting; /* the turn that waits, or NULL */
+    bool reported_omitted;      /* that there are more tools than can be offered */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* Letters, digits and '_'; at most max bytes and an end. */
+/* Letters, digits and '_'; at most max bytes and a NUL. */
 static void plain_name(struct acp_str name, char *out, size_t max)
 {
     size_t n = name.len < max ? name.len : max;
@@ -60,9 +59,9 @@ static void plain_name(struct acp_str name, char *out, size_t max)
 }
 
 /*
- * A server's label has no "__" and does not end in '_': so the first "__" in a name ends the label,
- * and tools of two servers never have the same name, nor that of a tool of our own, which has none.
- * It begins with a letter, as Gemini wants it.
+ * A label has no "__" and does not end in '_', so the first "__" in the name of a tool ends the
+ * label: tools of two servers never have the same name, nor that of a built-in tool, which has no
+ * "__".  Gemini requires a letter at the beginning.
  */
 static void make_label(struct acp_str name, char *out, size_t max)
 {
@@ -84,7 +83,7 @@ static void make_label(struct acp_str name, char *out, size_t max)
     }
 }
 
-/* Puts a number behind the name, at the cost of its end. */
+/* Appends a number to the name, which is cut for it. */
 static void number_name(char *name, size_t max, size_t number)
 {
     char digits[24];
@@ -113,7 +112,7 @@ static bool has_name(const struct one_server *one, const char *name)
     return false;
 }
 
-/* Names the tools that the server has now. */
+/* Makes names for the tools of the server. */
 static void name_tools(struct one_server *one)
 {
     size_t count = mcp_server_tool_count(one->server);
@@ -130,13 +129,13 @@ static void name_tools(struct one_server *one)
     }
 }
 
-/* One that is just being lost has no tools any more, before it is told that it is gone. */
+/* A server that is ending has no tools any more, before on_gone() is called. */
 static size_t tool_count(const struct one_server *one)
 {
     return one->server && mcp_server_tool_count(one->server) ? one->name_count : 0;
 }
 
-/* The server and the tool of that name; false when there is none. */
+/* The server and the tool of that name; false if there is none. */
 static bool find_name(const struct agent_session *session, struct acp_str name,
                       const struct one_server **ret_server, size_t *ret_tool)
 {
@@ -156,7 +155,7 @@ static bool find_name(const struct agent_session *session, struct acp_str name,
 struct serving {
     struct mcp_server *server; /* outlives the set of tools */
     struct acp_str tool;       /* as the server calls it */
-    struct mcp_call *call;     /* NULL when none is open */
+    struct mcp_call *call;     /* or NULL */
 };
 
 static int prepare(struct tool_run *run)
@@ -170,7 +169,7 @@ static int prepare(struct tool_run *run)
     own->server = one->server;
     own->tool = acp_arena_copy(&run->arena, mcp_server_tool_at(one->server, index)->name);
     (void) snprintf(title, sizeof(title), "%.100s: %.*s", mcp_server_name(one->server),
-                    (int) tool_cut(own->tool, 150).len, own->tool.ptr);
+                    ACP_ARG(acp_str_cut(own->tool, 150)));
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     run->own = own;
     return own->tool.ptr && run->title.ptr ? 0 : ACP_ERR_NOMEM;
@@ -201,7 +200,7 @@ static void start(struct tool_run *run)
               acp_err_text(err));
 }
 
-/* The server is told, and not waited for. */
+/* The server is informed, and not waited for. */
 static bool cancel(struct tool_run *run)
 {
     struct serving *own = run->own;
@@ -213,7 +212,7 @@ static bool cancel(struct tool_run *run)
     return false;
 }
 
-/* Every tool of every server; the name of the run tells which.  The server checks the input. */
+/* All tools of all servers; the name of the run tells which.  The server checks the input. */
 static const struct tool tool_of_server = {
     .info = {.name = "mcp", .title = "A tool of an MCP server", .kind = ACP_TOOL_KIND_OTHER},
     .prepare = prepare,
@@ -221,7 +220,7 @@ static const struct tool tool_of_server = {
     .cancel = cancel,
 };
 
-/* The tool of that number, of all servers. */
+/* The server of the tool with this index among those of all servers, and its index there. */
 static const struct one_server *server_of(const struct agent_session *session, size_t *index)
 {
     const struct mcp_servers *servers = session->servers;
@@ -240,7 +239,7 @@ const char *agent_session_name_server_tool(size_t index, void *user)
     return one ? one->names[index] : NULL;
 }
 
-/* AGENT_MCP_CALL itself is run only when it names no tool that there is. */
+/* AGENT_MCP_CALL itself is run only if it names no existing tool. */
 static int prepare_wrong_call(struct tool_run *run)
 {
     struct acp_str name = acp_str_from("");
@@ -267,34 +266,34 @@ const struct tool *agent_session_find_server_tool(struct acp_str name, void *use
     return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
 }
 
-/* ---- Trouble --------------------------------------------------------------------------------- */
+/* ---- Problems -------------------------------------------------------------------------------- */
 
-/* A server's trouble is told once, as soon as there is a way to. */
-static void tell_trouble(struct one_server *one)
+/* A problem is reported once, as soon as that is possible. */
+static void report_problem(struct one_server *one)
 {
-    if (!one->trouble || !agent_session_alert(one->session, one->trouble))
+    if (!one->problem || !agent_session_alert(one->session, one->problem))
         return;
-    free(one->trouble);
-    one->trouble = NULL;
+    free(one->problem);
+    one->problem = NULL;
 }
 
 void agent_session_report_servers(struct agent_session *session)
 {
     for (size_t i = 0; session->servers && i < session->servers->count; i++)
-        tell_trouble(&session->servers->items[i]);
+        report_problem(&session->servers->items[i]);
 }
 
-/* What could not be told yet is told with it. */
-static void set_trouble(struct one_server *one, struct acp_str sentence)
+/* Reports it together with those that could not be reported yet. */
+static void add_problem(struct one_server *one, struct acp_str sentence)
 {
     struct acp_buf text;
     acp_buf_init(&text, 1 << 16);
-    (void) acp_buf_printf(&text, "%s%s%.*s", one->trouble ? one->trouble : "",
-                          one->trouble ? "\n" : "", (int) sentence.len, sentence.ptr);
-    free(one->trouble);
-    one->trouble = acp_str_copy(acp_buf_view(&text));
+    (void) acp_buf_printf(&text, "%s%s%.*s", one->problem ? one->problem : "",
+                          one->problem ? "\n" : "", (int) sentence.len, sentence.ptr);
+    free(one->problem);
+    one->problem = acp_str_copy(acp_buf_view(&text));
     acp_buf_finish(&text);
-    tell_trouble(one);
+    report_problem(one);
 }
 
 /* ---- The model ------------------------------------------------------------------------------- */
@@ -315,15 +314,15 @@ void agent_session_warn_tools_omitted(struct agent_session *session, size_t offe
     struct mcp_servers *servers = session->servers;
     size_t all = 0;
     char sentence[120];
-    if (!servers || servers->told_more)
+    if (!servers || servers->reported_omitted)
         return;
     for (size_t i = 0; i < servers->count; i++)
         all += tool_count(&servers->items[i]);
     (void) snprintf(sentence, sizeof(sentence),
                     "the MCP servers have %zu tools, more than models take; %zu are left out", all,
                     all - offered);
-    servers->told_more = true;
-    set_trouble(&servers->items[0], acp_str_from(sentence));
+    servers->reported_omitted = true;
+    add_problem(&servers->items[0], acp_str_from(sentence));
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
@@ -353,7 +352,7 @@ static void go_on(struct agent_session *session)
         agent_turn_continue(turn);
 }
 
-/* Those that are not there yet are told of, so that nobody wonders where their tools are. */
+/* Reports the servers that are not ready, so that users know why their tools are missing. */
 static void on_late(uv_timer_t *timer)
 {
     struct mcp_servers *servers = timer->data;
@@ -364,7 +363,7 @@ static void on_late(uv_timer_t *timer)
                         "the MCP server \"%.100s\" is not ready yet; its tools are used once it is",
                         one->server ? mcp_server_name(one->server) : "");
         if (one->starting)
-            set_trouble(one, acp_str_from(sentence));
+            add_problem(one, acp_str_from(sentence));
     }
     go_on(servers->items[0].session);
 }
@@ -380,7 +379,7 @@ bool agent_session_wait_for_servers(struct agent_session *session, struct agent_
     return true;
 }
 
-/* The server is ready, or it never will be. */
+/* The server is ready, or never will be. */
 static void settle(struct one_server *one)
 {
     struct agent_session *session = one->session;
@@ -409,11 +408,11 @@ static void on_gone(struct mcp_server *server, struct acp_str sentence, void *us
     struct one_server *one = user;
     (void) server;
     one->name_count = 0;
-    set_trouble(one, sentence);
+    add_problem(one, sentence);
     settle(one);
 }
 
-/* The command and the environment as a program takes them, in the arena; false: no memory. */
+/* Command and environment for the process, in the arena; false if out of memory. */
 static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_arena *arena,
                           const char ***ret_argv, const char ***ret_env)
 {
@@ -439,7 +438,7 @@ static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_a
     return all;
 }
 
-/* How it is started: one that npx fetches not in the project, which could choose another one. */
+/* A server that npx fetches is not started in the project, which could replace it. */
 static bool prepare_server(const struct coding_agent *agent,
                            const struct acp_mcp_server_stdio *given, struct acp_arena *arena,
                            struct mcp_options *options, struct acp_failure *failure)
@@ -498,10 +497,10 @@ static void start_server(struct mcp_servers *servers, struct agent_session *sess
     one->starting = ok;
     session->agent->servers += ok;
     if (!ok)
-        set_trouble(one, acp_str_from(failure.message));
+        add_problem(one, acp_str_from(failure.message));
 }
 
-/* One that cannot be reached is left out, and the session goes on without it. */
+/* A server that is not a program is left out; the session goes on without it. */
 static void leave_out(struct mcp_servers *servers, struct agent_session *session,
                       struct acp_str name, const char *way)
 {
@@ -512,8 +511,8 @@ static void leave_out(struct mcp_servers *servers, struct agent_session *session
                     "the MCP server \"%.*s\" was left out: this agent only uses servers that are "
                     "programs (stdio), and this one is reached by %s. Configure a program that "
                     "connects to it instead",
-                    (int) tool_cut(name, 100).len, name.ptr, way);
-    set_trouble(one, acp_str_from(sentence));
+                    ACP_ARG(acp_str_cut(name, 100)), way);
+    add_problem(one, acp_str_from(sentence));
 }
 
 static void add_server(struct mcp_servers *servers, struct agent_session *session,
@@ -530,7 +529,7 @@ static void add_server(struct mcp_servers *servers, struct agent_session *sessio
         leave_out(servers, session, server->sse.name, "SSE");
         break;
     default:
-        break; /* the role has refused it */
+        break; /* refused by the role */
     }
 }
 
@@ -547,7 +546,7 @@ void agent_session_start_servers(struct agent_session *session, struct acp_mcp_s
     session->servers = servers;
     for (size_t i = 0; i < list.count; i++) {
         if (servers->count == MAX_SERVERS) {
-            set_trouble(&servers->items[0],
+            add_problem(&servers->items[0],
                         acp_str_from("there are too many MCP servers; the first 32 are used"));
             return;
         }
@@ -569,7 +568,7 @@ void agent_session_stop_servers(struct agent_session *session)
         session->agent->servers -= servers->items[i].server != NULL;
         mcp_server_free(servers->items[i].server);
         free(servers->items[i].names);
-        free(servers->items[i].trouble);
+        free(servers->items[i].problem);
     }
     uv_close((uv_handle_t *) &servers->timer, on_timer_closed);
     session->servers = NULL;

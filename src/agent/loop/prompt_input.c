@@ -1,4 +1,4 @@
-/* prompt_input.c - the blocks of a prompt, as the model takes them. */
+/* prompt_input.c - converts the blocks of a prompt to parts of a message to the model. */
 #include <stdio.h>
 
 #include "acp/types.h"
@@ -50,7 +50,7 @@ static struct acp_str bare_type(struct acp_str mime)
     return acp_str_n(mime.ptr, n);
 }
 
-/* Whether it is text, by its type.  What has none may be: its bytes tell. */
+/* Whether it can be text, by its type.  Without a type, its bytes decide. */
 static bool may_be_text(struct acp_str type)
 {
     static const char *const types[] = {
@@ -68,7 +68,7 @@ static bool may_be_text(struct acp_str type)
     return false;
 }
 
-/* The text that the base64 stands for, in the arena. */
+/* The text that was encoded in base64, in the arena. */
 static int decode_text(struct acp_str blob, struct acp_arena *arena, struct acp_str *ret)
 {
     struct acp_buf bytes;
@@ -85,7 +85,7 @@ static int decode_text(struct acp_str blob, struct acp_arena *arena, struct acp_
     return err;
 }
 
-/* What stands in the prompt for a blob that the model cannot take. */
+/* A description in place of a blob that the model cannot take. */
 static int describe_blob(const struct acp_blob_resource_contents *blob, struct acp_str type,
                          const char *why, struct acp_arena *arena, struct model_part *part)
 {

@@ -1,12 +1,12 @@
 /*
- * provider_methods.c - where the model is asked, as the client sets it: providers/list,
- * providers/set and providers/disable.
+ * provider_methods.c - providers as the client sets them: providers/list, providers/set and
+ * providers/disable.
  *
- * "main" is the provider of the model that is asked by default; the others that can be asked have
- * their ids.  What is set ends with the process, and is for all of its sessions.  Setting one
- * replaces all of it, the key of the environment included: what a client names as the address never
- * gets a key that was meant for another.  Answers that are on their way come to their end.
- * Disabling a provider ends them at once, and turns fail with a sentence until it is set again.
+ * "main" is the provider of the default model; the others have their ids.  Settings are for all
+ * sessions and end with the process.  Setting a provider replaces all of its settings, including a
+ * key from the environment: an address that the client has set never gets a key meant for another
+ * one.  Requests to the model that are under way continue.  Disabling a provider cancels them, and
+ * turns fail until it is set again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,22 +15,20 @@
 #include "agent/loop/coding_agent_internal.h"
 #include "http/client.h"
 
-enum { CODE_NO_METHOD = -32601, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
-
 static const char main_id[] = "main";
 
-/* What the protocol, or an underscore where it has no word, calls the APIs. */
+/* The APIs by their names in the protocol, or with an underscore if it has none. */
 static const struct api {
     enum model_api api;
     enum acp_llm_protocol_is is;
     const char *name;
-    const char *version; /* with which addresses are given, though our paths begin with it */
+    const char *version; /* end of the given addresses that our paths repeat */
 } apis[] = {
     {MODEL_ANTHROPIC, ACP_LLM_PROTOCOL_ANTHROPIC, "anthropic", "/v1"},
     {MODEL_CHAT, ACP_LLM_PROTOCOL_OPENAI, "openai", NULL},
     {MODEL_RESPONSES, ACP_LLM_PROTOCOL_UNLISTED, "_openai-responses", NULL},
     {MODEL_GEMINI, ACP_LLM_PROTOCOL_UNLISTED, "_gemini", "/v1beta"},
-    {MODEL_DEMO, ACP_LLM_PROTOCOL_UNLISTED, "_demo", NULL}, /* the last: it cannot be set */
+    {MODEL_DEMO, ACP_LLM_PROTOCOL_UNLISTED, "_demo", NULL}, /* last, since it cannot be set */
 };
 enum { API_COUNT = sizeof(apis) / sizeof(apis[0]), CAN_BE_SET = API_COUNT - 1 };
 
@@ -52,7 +50,7 @@ bool agent_session_is_disabled(const struct agent_session *session)
     return agent->disabled && acp_str_eq(agent_session_provider(session), default_provider(agent));
 }
 
-/* An address of the environment may hold a password, or a key behind a question mark. */
+/* An address from the environment may have a password in it, or a key after a question mark. */
 static int write_url(const char *url, struct acp_buf *out)
 {
     const char *place = http_place(acp_str_from(url)).ptr;
@@ -63,7 +61,7 @@ static int write_url(const char *url, struct acp_buf *out)
                           (int) strcspn(place, "?#"), place);
 }
 
-/* One row of the list. */
+/* A provider of the list. */
 struct row {
     struct acp_provider_current_config current;
     struct acp_buf url;
@@ -100,7 +98,7 @@ static void list_providers(struct coding_agent *agent, struct acp_agent *role_ag
     size_t made = 0;
     for (size_t i = 0; i < CAN_BE_SET; i++)
         supported[i] = protocol_at(i);
-    /* The default is the first. */
+    /* The default comes first. */
     size_t first = 0;
     while (first < count &&
            !acp_str_is(default_provider(agent), model_catalog_id(agent->catalog, first)))
@@ -111,7 +109,7 @@ static void list_providers(struct coding_agent *agent, struct acp_agent *role_ag
     }
     acp_list_providers_response_init(&response, infos, count);
     if (err)
-        (void) acp_agent_respond_error(role_agent, call, CODE_INTERNAL,
+        (void) acp_agent_respond_error(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR,
                                        acp_str_from(acp_err_text(err)));
     else
         (void) acp_agent_respond(role_agent, call, ACP_TYPE_LIST_PROVIDERS_RESPONSE, &response);
@@ -130,7 +128,7 @@ static int refuse(struct acp_failure *failure, const char *sentence)
     return ACP_ERR_ARGUMENT;
 }
 
-/* NULL when it is none of those that can be set. */
+/* NULL if it is not one of those that can be set. */
 static const struct api *find_api(const struct acp_llm_protocol *protocol)
 {
     for (size_t i = 0; i < CAN_BE_SET; i++) {
@@ -153,7 +151,7 @@ static void cut_version(const struct api *api, char *url)
         url[n - m] = '\0';
 }
 
-/* Of "main", of the table, or one that can be asked already; NULL otherwise. */
+/* "main", the id of a known provider, or of one in the catalog; NULL otherwise. */
 static const char *find_id(const struct coding_agent *agent, struct acp_str id)
 {
     const struct model_provider *provider = model_provider_find(id);
@@ -174,7 +172,7 @@ static int read_settings(const struct coding_agent *agent,
     const char *scheme_end = strstr(url, "://");
     if (!find_id(agent, request->provider_id))
         return refuse(failure, "there is no such provider; providers/list tells those that are");
-    /* They would be told by providers/list, and by whoever says where something failed. */
+    /* providers/list and error messages would show them. */
     if (scheme_end && http_place(acp_str_from(url)).ptr != scheme_end + 3)
         return refuse(failure, "the baseUrl holds no user or password: send those as headers");
     const struct api *api = find_api(&request->api_type);
@@ -191,7 +189,7 @@ static int read_settings(const struct coding_agent *agent,
     return 0;
 }
 
-/* From now on it is asked by default, and by the sessions that chose a model of the old one. */
+/* The provider of the default model, and of sessions whose model was of the old one. */
 static int use_main(struct coding_agent *agent, const struct model_settings *settings,
                     struct acp_failure *failure)
 {
@@ -199,7 +197,7 @@ static int use_main(struct coding_agent *agent, const struct model_settings *set
     bool same_api = old && model_service_api(old) == settings->api;
     struct model_settings own = *settings;
     char *was = acp_str_dup(default_provider(agent));
-    /* A model that was chosen for one API says nothing to another. */
+    /* The name of a model means nothing to another API. */
     const char *slash = strchr(agent->model, '/');
     char *model = acp_str_dup(acp_str_from(same_api && slash ? slash + 1 : settings->model));
     own.model = model;
@@ -280,7 +278,9 @@ void coding_agent_request(struct acp_agent *role_agent, acp_call call,
         int err = set_provider(agent, params, &failure);
         if (err)
             (void) acp_agent_respond_error(
-                role_agent, call, err == ACP_ERR_ARGUMENT ? CODE_PARAMS : CODE_INTERNAL,
+                role_agent, call,
+                err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
+                                        : ACP_ERROR_CODE_INTERNAL_ERROR,
                 acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         else
             (void) acp_agent_respond(role_agent, call, method->result, &done);
@@ -290,7 +290,7 @@ void coding_agent_request(struct acp_agent *role_agent, acp_call call,
         disable(agent, request->provider_id);
         (void) acp_agent_respond(role_agent, call, method->result, &done);
     } else {
-        (void) acp_agent_respond_error(role_agent, call, CODE_NO_METHOD,
+        (void) acp_agent_respond_error(role_agent, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
                                        acp_str_from("Method not found"));
     }
 }

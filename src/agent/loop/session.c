@@ -1,4 +1,4 @@
-/* session.c - sessions: what they begin with, their modes and options. */
+/* session.c - sessions: creation, states, modes, options and titles. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 #include "base/copy.h"
 #include "base/utf8.h"
 #include "cli/output.h"
-
-enum { CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
@@ -57,7 +55,7 @@ static void list_modes(struct acp_session_mode list[MODE_COUNT])
     }
 }
 
-/* A policy for each mode, which all sessions that are in it share. */
+/* All sessions in a mode share its policy. */
 static int get_policy(struct coding_agent *agent, enum acp_policy_mode mode,
                       const struct acp_policy **ret)
 {
@@ -108,15 +106,16 @@ void coding_agent_set_mode(struct acp_session *role_session, acp_call call, stru
     struct acp_failure failure = {0};
     (void) user;
     if (agent_session_set_mode(session, mode, &failure)) {
-        (void) acp_agent_respond_error(acp_session_agent(role_session), call, CODE_PARAMS,
+        (void) acp_agent_respond_error(acp_session_agent(role_session), call,
+                                       ACP_ERROR_CODE_INVALID_PARAMS,
                                        acp_str_from(failure.message));
         return;
     }
     (void) acp_session_reply_set_mode(role_session, call, mode);
-    agent_session_send_options(session); /* the mode is one of them */
+    agent_session_send_options(session); /* one of them is the mode */
 }
 
-/* Version 1 alone has modes besides the option. */
+/* Version 1 has modes besides the option. */
 static void tell_mode(struct agent_session *session)
 {
     const char *mode = acp_policy_mode_name(acp_policy_get_mode(session->policy));
@@ -151,7 +150,7 @@ static void make_option(struct acp_session_config_option *option, const char *id
     acp_session_config_select_options_init_ungrouped(&option->select.options, choices, count);
 }
 
-/* The options as they are now; choices is where their values are. */
+/* The current options; their values are stored in choices. */
 static void list_options(const struct agent_session *session,
                          struct acp_session_config_select_option choices[CHOICE_COUNT],
                          struct acp_session_config_option list[OPTION_COUNT])
@@ -218,7 +217,7 @@ void coding_agent_set_option(struct acp_session *role_session, acp_call call,
     int err = set_option(session, request->config_id, value, &failure);
     if (err) {
         (void) acp_agent_respond_error(
-            acp_session_agent(role_session), call, CODE_PARAMS,
+            acp_session_agent(role_session), call, ACP_ERROR_CODE_INVALID_PARAMS,
             acp_str_from(*failure.message ? failure.message : acp_err_text(err)));
         return;
     }
@@ -233,10 +232,10 @@ void coding_agent_set_option(struct acp_session *role_session, acp_call call,
 
 int agent_session_use_title(struct agent_session *session, struct acp_str title)
 {
-    char *copy = acp_str_copy(title);
+    char *copy = acp_str_copy_to_room(title, session->title_room, sizeof(session->title_room));
     if (!copy)
         return ACP_ERR_NOMEM;
-    free(session->title);
+    acp_str_free_from_room(session->title, session->title_room);
     session->title = copy;
     return 0;
 }
@@ -323,7 +322,7 @@ void agent_session_free(struct agent_session *session)
     agent_session_free_context(session);
     if (session->log)
         store_log_close(session->log);
-    free(session->title);
+    acp_str_free_from_room(session->title, session->title_room);
     free(session->model);
     free(session->warning);
     free(session);
@@ -379,7 +378,7 @@ bool coding_agent_check_folder(struct acp_session *role_session)
         return true;
     (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
                     (int) cwd.len, cwd.ptr);
-    (void) acp_session_reject(role_session, CODE_PARAMS, acp_str_from(sentence));
+    (void) acp_session_reject(role_session, ACP_ERROR_CODE_INVALID_PARAMS, acp_str_from(sentence));
     return false;
 }
 
@@ -389,7 +388,8 @@ static bool has_sandbox(struct coding_agent *agent, struct acp_session *role_ses
     struct acp_failure failure = {0};
     if (agent->options->mode != ACP_POLICY_SANDBOX || toolbox_has_sandbox(agent->box, &failure))
         return true;
-    (void) acp_session_reject(role_session, CODE_INTERNAL, acp_str_from(failure.message));
+    (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
+                              acp_str_from(failure.message));
     return false;
 }
 
@@ -414,10 +414,10 @@ void coding_agent_new_session(struct acp_session *role_session,
         return;
     struct agent_session *session = agent_session_new(agent, role_session);
     if (!session)
-        (void) acp_session_reject(role_session, CODE_INTERNAL,
+        (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
     else if (open_new(session))
-        agent_session_reject(session, CODE_INTERNAL, acp_err_text(ACP_ERR_NOMEM));
+        agent_session_reject(session, ACP_ERROR_CODE_INTERNAL_ERROR, acp_err_text(ACP_ERR_NOMEM));
     else
         agent_session_start_servers(session, request->mcp_servers);
 }

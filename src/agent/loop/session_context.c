@@ -1,15 +1,15 @@
 /*
- * session_context.c - what stands before the conversation in every request of a session: the system
- * text and the tool list.
+ * session_context.c - what precedes the conversation in every request of a session: the system text
+ * and the tool list.
  *
- * Services bind the thoughts of a model to every byte before them and refuse a request in which one
- * of these has changed.  So both are made once, when the model is first asked, and are kept in the
- * log; a process that resumes the session sends the same bytes again.  What changes later is told
- * in notes (session_facts.c), tools that the mode forbids are refused when they are called, and MCP
- * tools that come later are called through AGENT_MCP_CALL.
+ * Services bind a model's reasoning to every byte before it and refuse a request in which one of
+ * these has changed.  So both are made once, when the model is first asked, and logged; a process
+ * that resumes the session sends the same bytes.  Later changes are described in notes
+ * (session_facts.c), tools that the mode forbids are refused when they are called, and MCP tools
+ * that appear later are called through AGENT_MCP_CALL.
  *
- * A conversation that was compacted or cleared, and another model, begin anew: the reasoning that
- * was bound to the old prefix is removed, and the prefix is made again.
+ * A new prefix is made for a conversation that was compacted or cleared, and for another model.
+ * The reasoning that was bound to the old one is removed then.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static int write_system(struct context *context)
     acp_buf_init(&text, MAX_SYSTEM);
     int err = acp_buf_append_str(&text, acp_str_from(who));
     if (!err)
-        err = facts_write_system(&context->told, &text);
+        err = facts_write_system(&context->known, &text);
     if (!err) {
         context->system = acp_arena_copy(&context->arena, acp_buf_view(&text));
         err = context->system.ptr ? 0 : ACP_ERR_NOMEM;
@@ -94,7 +94,7 @@ static int write_system(struct context *context)
     return err;
 }
 
-/* Which model a context is for: what thinks is bound to both the API and the model. */
+/* Reasoning is bound to the API and the model, so the context is for both. */
 static int write_model(const struct agent_session *role_session, struct acp_buf *out)
 {
     const struct model_service *service = agent_session_service(role_session);
@@ -112,13 +112,13 @@ static int fill(struct agent_session *role_session, struct context *context)
         err = context->model.ptr ? 0 : ACP_ERR_NOMEM;
     }
     acp_buf_finish(&model);
-    facts_finish(&context->told);
+    facts_finish(&context->known);
     if (!err)
-        err = facts_gather(role_session, NULL, FACTS_ALL, &context->told);
+        err = facts_gather(role_session, NULL, FACTS_ALL, &context->known);
     if (err)
-        facts_init(&context->told);
+        facts_init(&context->known);
     if (!err)
-        err = facts_copy(&context->told, &context->before);
+        err = facts_copy(&context->known, &context->before);
     if (!err)
         err = list_tools(role_session, context);
     return err ? err : write_system(context);
@@ -166,17 +166,17 @@ int agent_session_write_note(struct agent_session *role_session, enum fact_scope
     struct facts now;
     size_t before = out->len;
     if (!context || !is_for_model(role_session, context))
-        return 0; /* it will be made with all that is so */
-    int err = facts_gather(role_session, &context->told, scope, &now);
+        return 0; /* the next one will have the facts of then */
+    int err = facts_gather(role_session, &context->known, scope, &now);
     if (err)
         return err;
-    err = facts_write_note(&context->told, &now, out);
+    err = facts_write_note(&context->known, &now, out);
     if (err || out->len == before) {
         facts_finish(&now);
         return err;
     }
-    facts_finish(&context->told);
-    context->told = now;
+    facts_finish(&context->known);
+    context->known = now;
     agent_session_log_context(role_session, LOG_KIND_MODEL_FACTS);
     return 0;
 }
@@ -185,7 +185,7 @@ void agent_session_save_facts(struct agent_session *role_session)
 {
     struct context *context = role_session->context;
     struct facts copy;
-    if (!context || facts_copy(&context->told, &copy))
+    if (!context || facts_copy(&context->known, &copy))
         return;
     facts_finish(&context->before);
     context->before = copy;
@@ -197,6 +197,6 @@ void agent_session_rewind_facts(struct agent_session *role_session)
     struct facts copy;
     if (!context || facts_copy(&context->before, &copy))
         return;
-    facts_finish(&context->told);
-    context->told = copy;
+    facts_finish(&context->known);
+    context->known = copy;
 }

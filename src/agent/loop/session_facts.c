@@ -1,9 +1,9 @@
 /*
- * session_facts.c - what may change during a session and the model has to know: the mode, the date,
+ * session_facts.c - what the model has to know and may change during a session: the mode, the date,
  * the instructions of the project, the tools of MCP servers.
  *
- * The system text says how they are when it is made.  It is never changed, so what has changed
- * since is told in a note with the next message.  Of what was told, a hash of each is kept.
+ * The system text has the facts of the time when it was made, and never changes.  A note in the
+ * next message describes what has changed since.  A hash of each fact that the model knows is stored.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 
-/* Files in which a project tells agents what they should know. */
+/* Files with instructions of a project for agents. */
 static const char *const instructions[] = {"AGENTS.md", "CLAUDE.md"};
 
 enum {
-    MAX_INSTRUCTIONS = 64 * 1024, /* more of a file would leave no room for the work */
+    MAX_INSTRUCTIONS = 64 * 1024, /* more would leave too little of the window */
     MAX_FACT = 1 << 20,
-    MAX_DEFINED = 128 * 1024, /* a note that is longer has of further tools only the names */
+    MAX_DEFINED = 128 * 1024, /* after that many bytes of a note, tools are only named */
 };
 
 /* ---- What is so now -------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static int add_date(struct facts *facts)
     return add(facts, FACT_LINE, "Date", acp_str_from(date));
 }
 
-/* The tool list stays as it is, so the model is told which of them it should not try. */
+/* The tool list stays the same, so the model has to know which tools are refused. */
 static int add_mode(const struct agent_session *session, struct facts *facts)
 {
     const struct tool_info *info;
@@ -74,7 +74,7 @@ static int add_mode(const struct agent_session *session, struct facts *facts)
     return err;
 }
 
-/* The branch of a repository in the folder; where that cannot be read simply, nothing. */
+/* The branch of a repository in the folder, if .git/HEAD names one. */
 static int add_branch(struct agent_session *session, struct facts *facts)
 {
     static const char ref[] = "ref: refs/heads/";
@@ -99,7 +99,7 @@ static int add_branch(struct agent_session *session, struct facts *facts)
     return err;
 }
 
-/* What is there and cannot be read is told: somebody has put it there to be known. */
+/* A file that cannot be read is mentioned: it was put there to be read. */
 static int add_file(struct agent_session *session, struct acp_str root, const char *name,
                     struct facts *facts)
 {
@@ -148,7 +148,7 @@ static int add_tool(const struct model_tool *tool, struct facts *facts)
         err = facts_add(facts, FACT_TOOL, tool->name, facts_hash(acp_buf_view(&text)),
                         acp_buf_view(&text));
     acp_buf_finish(&text);
-    return err == ACP_ERR_LIMIT ? 0 : err; /* such a schema no model takes */
+    return err == ACP_ERR_LIMIT ? 0 : err; /* no model accepts such a schema */
 }
 
 static int add_tools(struct agent_session *session, struct facts *facts)
@@ -160,7 +160,7 @@ static int add_tools(struct agent_session *session, struct facts *facts)
     return err;
 }
 
-int facts_gather(struct agent_session *session, const struct facts *told, enum fact_scope scope,
+int facts_gather(struct agent_session *session, const struct facts *known, enum fact_scope scope,
                  struct facts *ret)
 {
     struct acp_str_list more = acp_session_directories(session->role);
@@ -179,9 +179,9 @@ int facts_gather(struct agent_session *session, const struct facts *told, enum f
         for (size_t i = 0; i < more.count && !err; i++)
             err = add_files(session, more.items[i], ret);
     }
-    /* What was not looked at is as it was. */
-    for (size_t i = 0; scope == FACTS_QUICK && i < told->count && !err; i++) {
-        const struct fact *fact = &told->items[i];
+    /* The others are as they were. */
+    for (size_t i = 0; scope == FACTS_QUICK && i < known->count && !err; i++) {
+        const struct fact *fact = &known->items[i];
         bool looked = fact->kind == FACT_TOOL || acp_str_is(fact->name, "Mode");
         if (!looked)
             err = facts_add(ret, fact->kind, fact->name, fact->hash, acp_str_from(NULL));
@@ -209,7 +209,7 @@ int facts_write_system(const struct facts *facts, struct acp_buf *out)
     return err;
 }
 
-/* Before what the model is told of a fact of that kind, and behind its name. */
+/* A fact that is new or has changed. */
 static int write_new(const struct fact *fact, bool is_known, struct acp_buf *out)
 {
     struct acp_str name = fact->name;
@@ -237,20 +237,20 @@ static int write_gone(const struct fact *fact, struct acp_buf *out)
                           (int) fact->name.len, fact->name.ptr);
 }
 
-int facts_write_note(const struct facts *told, const struct facts *now, struct acp_buf *out)
+int facts_write_note(const struct facts *known, const struct facts *now, struct acp_buf *out)
 {
     size_t begun = out->len;
     int err = acp_buf_printf(out, AGENT_NOTE_BEGIN
                              "This note is from the agent program, not from the user.");
     size_t empty = out->len;
     for (size_t i = 0; i < now->count && !err; i++) {
-        const struct fact *old = facts_get(told, now->items[i].kind, now->items[i].name);
+        const struct fact *old = facts_get(known, now->items[i].kind, now->items[i].name);
         if (!old || old->hash != now->items[i].hash)
             err = write_new(&now->items[i], old != NULL, out);
     }
-    for (size_t i = 0; i < told->count && !err; i++)
-        if (!facts_get(now, told->items[i].kind, told->items[i].name))
-            err = write_gone(&told->items[i], out);
+    for (size_t i = 0; i < known->count && !err; i++)
+        if (!facts_get(now, known->items[i].kind, known->items[i].name))
+            err = write_gone(&known->items[i], out);
     if (!err && out->len == empty) {
         acp_buf_truncate(out, begun);
         return 0;

@@ -11,7 +11,7 @@
 #include "agent/loop/coding_agent_internal.h"
 #include "base/copy.h"
 
-enum { CODE_INTERNAL = -32603, PAGE = 50 };
+enum { PAGE = 50 };
 
 /* The role's agent, unless the connection was closed meanwhile. */
 static struct acp_agent *role_of(const struct coding_agent *agent)
@@ -80,7 +80,7 @@ static void on_listed(int err, const struct acp_failure *failure, void *user)
     }
     bool has_failed = err && err != ACP_ERR_MISSING; /* a missing database is an empty list */
     if (role_agent && has_failed)
-        (void) acp_agent_respond_error(role_agent, listing->call, CODE_INTERNAL,
+        (void) acp_agent_respond_error(role_agent, listing->call, ACP_ERROR_CODE_INTERNAL_ERROR,
                                        acp_str_from(failure->message));
     else if (role_agent)
         (void) acp_agent_respond(role_agent, listing->call, ACP_TYPE_LIST_SESSIONS_RESPONSE,
@@ -123,7 +123,7 @@ void coding_agent_list_sessions(struct acp_agent *role_agent, acp_call call,
     acp_list_sessions_response_init(&response, NULL, 0);
     int err = agent->worker ? begin_list(agent, call, request) : 0;
     if (err)
-        (void) acp_agent_respond_error(role_agent, call, CODE_INTERNAL,
+        (void) acp_agent_respond_error(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR,
                                        acp_str_from(acp_err_text(err)));
     else if (!agent->worker)
         (void) acp_agent_respond(role_agent, call, ACP_TYPE_LIST_SESSIONS_RESPONSE, &response);
@@ -143,7 +143,8 @@ static void respond_deleted(struct coding_agent *agent, acp_call call, int err,
     struct acp_agent *role_agent = role_of(agent);
     struct acp_delete_session_response response = {0};
     if (role_agent && err && err != ACP_ERR_MISSING)
-        (void) acp_agent_respond_error(role_agent, call, CODE_INTERNAL, acp_str_from(sentence));
+        (void) acp_agent_respond_error(role_agent, call, ACP_ERROR_CODE_INTERNAL_ERROR,
+                                       acp_str_from(sentence));
     else if (role_agent)
         (void) acp_agent_respond(role_agent, call, ACP_TYPE_DELETE_SESSION_RESPONSE, &response);
 }

@@ -11,6 +11,7 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 #include "cli/output.h"
+#include "json/members.h"
 
 enum { EVENT_MAX = 64 << 20 };
 
@@ -101,20 +102,14 @@ static int write_settings(const struct agent_session *session, struct acp_buf *o
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from("mode"));
-    acp_json_write_str(&w,
-                       acp_str_from(acp_policy_mode_name(acp_policy_get_mode(session->policy))));
-    acp_json_write_key(&w, acp_str_from("effort"));
-    acp_json_write_str(&w, acp_str_from(model_effort_name(session->effort)));
-    if (session->model) {
-        acp_json_write_key(&w, acp_str_from("model"));
-        acp_json_write_str(&w, acp_str_from(session->model));
-    }
+    acp_json_put_text(&w, "mode", acp_policy_mode_name(acp_policy_get_mode(session->policy)));
+    acp_json_put_text(&w, "effort", model_effort_name(session->effort));
+    if (session->model)
+        acp_json_put_text(&w, "model", session->model);
     if (session->cost.has == ACP_PRESENT) {
         char cost[40];
         (void) snprintf(cost, sizeof(cost), "%.9g", session->cost.value);
-        acp_json_write_key(&w, acp_str_from("cost"));
-        acp_json_write_str(&w, acp_str_from(cost));
+        acp_json_put_text(&w, "cost", cost);
     }
     acp_json_end_object(&w);
     return w.err;
@@ -201,15 +196,30 @@ bool agent_session_begin_log(struct agent_session *session)
 }
 
 /* What is sent from now on waits until the event is on disk. */
-static void append(struct agent_session *session, enum log_kind kind, const struct acp_buf *body,
-                   int err)
+static void append(struct agent_session *session, enum log_kind kind, struct acp_raw body)
+{
+    int err = store_log_append(session->log, session->turns, store_now(), log_kind_name(kind), body,
+                               NULL);
+    if (!err)
+        hold(session);
+}
+
+/* err: of writing the body. */
+static void append_buf(struct agent_session *session, enum log_kind kind,
+                       const struct acp_buf *body, int err)
 {
     struct acp_str text = acp_buf_view(body);
     if (!err)
-        err = store_log_append(session->log, session->turns, store_now(), log_kind_name(kind),
-                               acp_raw_n(text.ptr, text.len), NULL);
+        append(session, kind, acp_raw_n(text.ptr, text.len));
+}
+
+/* An update that is about to be sent: the role has encoded it already. */
+static void append_sent(struct agent_session *session, enum log_kind kind)
+{
+    struct acp_raw body;
+    int err = acp_session_get_update(session->role, &body);
     if (!err)
-        hold(session);
+        append(session, kind, body);
 }
 
 static void append_update(struct agent_session *session, enum log_kind kind, unsigned mode,
@@ -220,7 +230,7 @@ static void append_update(struct agent_session *session, enum log_kind kind, uns
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     int err = acp_session_update_encode(mode, update, &w, NULL);
-    append(session, kind, &body, err ? err : w.err);
+    append_buf(session, kind, &body, err ? err : w.err);
     acp_buf_finish(&body);
 }
 
@@ -232,21 +242,21 @@ static void append_text(struct agent_session *session, enum log_kind kind, const
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from(key));
-    acp_json_write_str(&w, value);
+    acp_json_put_str(&w, key, value);
     acp_json_end_object(&w);
-    append(session, kind, &body, w.err);
+    append_buf(session, kind, &body, w.err);
     acp_buf_finish(&body);
 }
 
-static void begin_turn(struct agent_session *session, const struct acp_session_update *message)
+/* False if the session cannot be stored. */
+static bool begin_turn(struct agent_session *session)
 {
     struct store_change change = {.running = {ACP_PRESENT, true}};
     if (!agent_session_begin_log(session))
-        return;
+        return false;
     session->turns++;
     (void) store_log_change(session->log, &change);
-    append_update(session, LOG_KIND_PROMPT, ACP_V2, message);
+    return true;
 }
 
 void agent_session_log_prompt(struct agent_session *session, const struct acp_turn *role_turn,
@@ -258,7 +268,8 @@ void agent_session_log_prompt(struct agent_session *session, const struct acp_tu
         return;
     message.user_message.message_id = acp_turn_user_message_id(role_turn);
     message.user_message.content = prompt;
-    begin_turn(session, &message);
+    if (begin_turn(session))
+        append_update(session, LOG_KIND_PROMPT, ACP_V2, &message);
 }
 
 static bool is_open(const struct agent_session *session)
@@ -277,12 +288,14 @@ void coding_agent_before_update(struct acp_session *role_session,
     /* Version 1 sends the user's message block by block; the whole message is logged already. */
     if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE_CHUNK)
         return;
-    if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE)
-        begin_turn(session, update);
-    /* Commands, and what is sent before a session is open or has a turn, is sent anew each time. */
-    else if (is_open(session) && session->log && session->turns &&
-             update->is != ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE)
-        append_update(session, mode & ACP_V2 ? LOG_KIND_UPDATE2 : LOG_KIND_UPDATE, mode, update);
+    if (update->is == ACP_SESSION_UPDATE_USER_MESSAGE) {
+        if (begin_turn(session))
+            append_sent(session, LOG_KIND_PROMPT);
+    } else if (is_open(session) && session->log && session->turns &&
+               update->is != ACP_SESSION_UPDATE_AVAILABLE_COMMANDS_UPDATE) {
+        /* Commands, and what is sent before a session has a turn or is open, is sent anew. */
+        append_sent(session, mode & ACP_V2 ? LOG_KIND_UPDATE2 : LOG_KIND_UPDATE);
+    }
 }
 
 void agent_session_log_output(struct tools *set, const struct acp_tool_call_update *call,
@@ -323,7 +336,7 @@ static void append_message(struct agent_session *session, enum log_kind kind,
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     history_write(message, &w);
-    append(session, kind, &body, w.err);
+    append_buf(session, kind, &body, w.err);
     acp_buf_finish(&body);
 }
 
@@ -367,7 +380,7 @@ void agent_session_log_rewind(struct agent_session *session)
         return;
     acp_buf_init(&body, EVENT_MAX);
     int err = acp_buf_printf(&body, "{\"messages\":%zu}", count);
-    append(session, LOG_KIND_REWIND, &body, err);
+    append_buf(session, LOG_KIND_REWIND, &body, err);
     acp_buf_finish(&body);
     session->logged = count;
 }
@@ -381,6 +394,6 @@ void agent_session_log_context(struct agent_session *session, enum log_kind kind
     acp_buf_init(&body, EVENT_MAX);
     acp_json_writer_init(&w, &body);
     context_write(session->context, kind == LOG_KIND_MODEL_CONTEXT, &w);
-    append(session, kind, &body, w.err);
+    append_buf(session, kind, &body, w.err);
     acp_buf_finish(&body);
 }

@@ -1,9 +1,9 @@
 /*
- * session_models.c - the models of all providers, which one a session asks, and whom.
+ * session_models.c - the models of all providers, and the model of each session.
  *
- * The process has a catalog of providers and a default among their models; a session has a model of
- * its own once one was chosen.  Both are full names, "provider/model", and are looked up whenever
- * the model is asked: a provider may have gone in between, or have got another key.
+ * The process has a catalog of providers and a default model; a session has a model of its own once
+ * one was chosen.  Both are full names, "provider/model", which are looked up for each request: the
+ * provider may have been removed in the meantime, or have a new key.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/copy.h"
 #include "cli/output.h"
 
-/* A copy of "provider/model" in the place of the old text. */
+/* Replaces the text by "provider/model". */
 static int replace_name(char **name, const char *provider, struct acp_str model)
 {
     struct acp_buf full;
@@ -107,7 +107,7 @@ void coding_agent_list_models(struct coding_agent *agent)
     model_catalog_refresh(agent->catalog, acp_str_from(NULL), on_changed, agent);
 }
 
-/* The list of a provider that is used tells more than the table. */
+/* The list of the provider says more than the built-in table. */
 static void list_used(const struct agent_session *session)
 {
     struct coding_agent *agent = session->agent;
@@ -127,7 +127,7 @@ size_t agent_session_model_choices(
         choices[i].description = rows[i].service;
         is_listed |= acp_str_eq(rows[i].name, current);
     }
-    /* A name that no list has may still be one: /model takes any. */
+    /* The name may be in no list: /model takes any. */
     if (!is_listed)
         acp_session_config_select_option_init(&choices[count++], current, current);
     return count;
@@ -181,6 +181,8 @@ int agent_session_ask(struct agent_session *session, struct model_ask *ask,
         list_used(session);
         model_service_facts(service, ask->model, &facts);
         ask->limits = (struct model_limits){.window = facts.context, .max_output = facts.output};
+        ask->thinking = facts.thinking;
+        ask->efforts = facts.efforts;
         return model_ask(service, ask, handler, user, ret, failure);
     }
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};

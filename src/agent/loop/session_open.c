@@ -18,8 +18,7 @@
 #include "agent/loop/coding_agent_internal.h"
 #include "base/copy.h"
 #include "cli/output.h"
-
-enum { CODE_NOT_FOUND = -32002, CODE_PARAMS = -32602, CODE_INTERNAL = -32603 };
+#include "json/members.h"
 
 enum open_kind {
     OPEN_RESUME,
@@ -88,9 +87,9 @@ static void reject(struct agent_session *session, int err, const struct acp_fail
 {
     bool missing = err == ACP_ERR_MISSING;
     agent_session_reject(session,
-                         missing                   ? CODE_NOT_FOUND
-                         : err == ACP_ERR_ARGUMENT ? CODE_PARAMS
-                                                   : CODE_INTERNAL,
+                         missing                   ? ACP_ERROR_CODE_RESOURCE_NOT_FOUND
+                         : err == ACP_ERR_ARGUMENT ? ACP_ERROR_CODE_INVALID_PARAMS
+                                                   : ACP_ERROR_CODE_INTERNAL_ERROR,
                          missing                        ? "no such session"
                          : failure && *failure->message ? failure->message
                                                         : acp_err_text(err));
@@ -118,14 +117,8 @@ static int read_message(struct session_open *opening, struct acp_raw body)
 /* Removes a turn that the model has refused. */
 static void read_rewind(struct agent_session *session, struct acp_raw body)
 {
-    struct acp_json_reader r;
-    struct acp_str key;
     uint64_t count = UINT64_MAX;
-    acp_json_reader_init(&r, body, NULL, 0);
-    int more = acp_json_enter_object(&r);
-    while (!more && (more = acp_json_next_key(&r, &key)) > 0)
-        more = acp_str_is(key, "messages") ? acp_json_read_u64(&r, &count) : acp_json_skip(&r);
-    if (!more && count < SIZE_MAX)
+    if (acp_json_member_u64(body, "messages", &count) == 0 && count < SIZE_MAX)
         history_truncate(session->history, (size_t) count);
     agent_session_rewind_facts(session);
 }
@@ -410,7 +403,7 @@ static void open_session(struct acp_session *role_session, struct coding_agent *
     struct acp_failure failure = {0};
     struct agent_session *session = agent_session_new(agent, role_session);
     if (!session) {
-        (void) acp_session_reject(role_session, CODE_INTERNAL,
+        (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
@@ -443,7 +436,7 @@ void coding_agent_fork_session(struct acp_session *role_session,
     char id[STORE_ID_SIZE];
     store_new_id(id);
     if (acp_session_set_id(role_session, acp_str_from(id)))
-        (void) acp_session_reject(role_session, CODE_INTERNAL,
+        (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
     else
         open_session(role_session, user, request->mcp_servers, OPEN_FORK, request->session_id);
@@ -549,6 +542,7 @@ static void on_idle_time(uv_timer_t *timer)
         if (!is_unused(session, uv_now(&agent->loop)))
             continue;
         drop_history(session);
+        tools_close_roots(session->tools);
         agent_session_set_state(session, AGENT_SESSION_IDLE);
         dropped++;
     }

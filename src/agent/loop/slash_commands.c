@@ -1,11 +1,11 @@
-/* slash_commands.c - slash commands: what is done without asking the model. */
+/* slash_commands.c - slash commands, which need no answer of the model. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 
-/* A command; argument is what follows its name, without blanks around it. */
+/* argument is what follows the name, without blanks around it. */
 struct slash {
     const char *name;
     const char *description;
@@ -210,7 +210,7 @@ struct acp_available_command_list agent_session_commands(struct agent_session *s
     return list;
 }
 
-/* /plan: the one of ours that is a prompt. */
+/* /plan stands for a prompt. */
 static enum command_end plan(struct agent_turn *turn, struct acp_str task,
                              struct acp_str *ret_prompt)
 {
@@ -260,7 +260,7 @@ enum command_end agent_turn_run_command(struct agent_turn *turn, struct acp_str 
             return run(turn, &commands[i], argument, ret_prompt);
     if (agent_session_read_custom_command(turn->session, name, argument, &turn->arena, ret_prompt))
         return COMMAND_PROMPT;
-    /* A path may begin a prompt; what looks like a command and is none is told. */
+    /* A prompt may begin with a path; anything else that looks like a command is a mistake. */
     if (memchr(name.ptr, '/', name.len))
         return COMMAND_NONE;
     say(turn, "There is no command /%.*s; /help lists those that there are.\n", (int) name.len,

@@ -12,15 +12,10 @@
 #include "agent/loop/coding_agent_internal.h"
 #include "base/copy.h"
 #include "base/utf8.h"
+#include "json/members.h"
 
 enum {
     MAX_REQUESTS_DEFAULT = 100,
-    CODE_INTERNAL = -32603,
-    CODE_PARAMS = -32602,
-    CODE_AUTH_REQUIRED = -32000
-};
-
-enum {
     MAX_CONTINUED = 3,   /* answers in a row that are cut off and continued */
     MAX_UNPARSED = 4096, /* bytes that are kept of arguments that are not JSON */
     FULL_PART = 50,      /* the window is full when less than 1/50 of it is left */
@@ -102,7 +97,7 @@ static void fail_turn(struct agent_turn *turn, int64_t code, const char *sentenc
 
 void agent_turn_fail(struct agent_turn *turn, const char *sentence)
 {
-    fail_turn(turn, CODE_INTERNAL, sentence);
+    fail_turn(turn, ACP_ERROR_CODE_INTERNAL_ERROR, sentence);
 }
 
 void agent_turn_abandon(struct agent_turn *turn)
@@ -120,7 +115,7 @@ static void fail_auth(struct agent_turn *turn, const char *sentence)
     char text[600];
     (void) snprintf(text, sizeof(text), "%.400s; log in by `acp agent login %.*s`", sentence,
                     (int) (provider.len < 60 ? provider.len : 60), provider.ptr);
-    fail_turn(turn, CODE_AUTH_REQUIRED, text);
+    fail_turn(turn, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED, text);
 }
 
 bool agent_turn_end_if_cancelled(struct agent_turn *turn)
@@ -280,9 +275,7 @@ static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *aren
     acp_buf_init(&out, 8 * MAX_UNPARSED);
     acp_json_writer_init(&w, &out);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from("unparsed_arguments"));
-    text.len = acp_utf8_cut(text.ptr, text.len, MAX_UNPARSED);
-    acp_json_write_str(&w, text);
+    acp_json_put_str(&w, "unparsed_arguments", acp_str_cut(text, MAX_UNPARSED));
     acp_json_end_object(&w);
     struct acp_str copy = w.err ? acp_str_from(NULL) : acp_arena_copy(arena, acp_buf_view(&out));
     acp_buf_finish(&out);
@@ -512,11 +505,12 @@ static bool add_prompt(struct agent_turn *turn)
         agent_session_rewind_facts(session);
     agent_session_log_history(session);
     if (!err && history_count(session->history) == turn->first_message) {
-        fail_turn(turn, CODE_PARAMS, "the prompt is empty: say what the agent should do");
+        fail_turn(turn, ACP_ERROR_CODE_INVALID_PARAMS,
+                  "the prompt is empty: say what the agent should do");
         return false;
     }
     if (err)
-        fail_turn(turn, CODE_PARAMS, history_err_text(session->history, err));
+        fail_turn(turn, ACP_ERROR_CODE_INVALID_PARAMS, history_err_text(session->history, err));
     return !err;
 }
 
@@ -589,7 +583,8 @@ void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_li
     (void) user;
     if (!session || !turn) {
         free(turn);
-        (void) acp_turn_fail(role_turn, CODE_INTERNAL, acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
+        (void) acp_turn_fail(role_turn, ACP_ERROR_CODE_INTERNAL_ERROR,
+                             acp_str_from(acp_err_text(ACP_ERR_NOMEM)));
         return;
     }
     turn->session = session;
@@ -601,7 +596,8 @@ void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_li
     int err = agent_session_read_prompt(session, blocks, &turn->arena, &turn->prompt.parts,
                                         &turn->prompt.count, &failure);
     if (err) {
-        fail_turn(turn, CODE_PARAMS, *failure.message ? failure.message : acp_err_text(err));
+        fail_turn(turn, ACP_ERROR_CODE_INVALID_PARAMS,
+                  *failure.message ? failure.message : acp_err_text(err));
         return;
     }
     bool is_idle = session->state == AGENT_SESSION_IDLE;

@@ -22,8 +22,8 @@
  *     (the user is asked)
  *     start     does the work; ends with tool_finish()
  *
- * Whoever starts something that is answered later calls tool_hold() before, and tool_resume() at the
- * beginning of the callback, which tells whether the run still goes on.
+ * Whoever starts something that is answered later calls tool_hold() before, and tool_resume() at
+ * the beginning of the callback, which tells whether the run still goes on.
  */
 #ifndef SRC_AGENT_TOOLKIT_TOOL_H
 #define SRC_AGENT_TOOLKIT_TOOL_H
@@ -34,6 +34,7 @@
 #include "acp/json.h"
 #include "agent/toolkit/tools.h"
 #include "agent/toolkit/undo.h"
+#include "base/utf8.h"
 #include "schema/schema.h"
 
 struct tool_run;
@@ -156,7 +157,7 @@ struct tools {
     struct tools_options options;
     struct tool_roots *roots; /* opened when first used */
     struct tool_run *runs;
-    struct undo *undo;
+    struct undo undo;
     struct tool_background *background; /* slots; NULL until the first is needed */
     size_t background_count;
     uint64_t next_background;
@@ -205,8 +206,6 @@ struct acp_decision tool_decision(const struct tool_run *run);
 struct acp_decision tool_decision_on(const struct tool_run *run, struct acp_str real, bool writes);
 void tool_hold(struct tool_run *run);
 bool tool_resume(struct tool_run *run);
-/* At most max bytes of a text, cut between characters. */
-struct acp_str tool_cut(struct acp_str text, size_t max);
 
 /* ---- tool_input.c --------------------------------------------------------------------------- */
 

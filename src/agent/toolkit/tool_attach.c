@@ -27,10 +27,10 @@ static void on_text(struct tool_run *run, int err, struct acp_str text)
 {
     struct attaching *own = run->own;
     if (err) {
-        tool_fail(run, "%.*s", (int) tool_cut(text, 900).len, text.ptr);
+        tool_fail(run, "%.*s", ACP_ARG(acp_str_cut(text, 900)));
         return;
     }
-    own->file.text = tool_cut(text, TOOLS_MAX_ATTACHED);
+    own->file.text = acp_str_cut(text, TOOLS_MAX_ATTACHED);
     own->file.is_cut = own->file.text.len < text.len || count_lines(text) >= MAX_LINES;
     own->file.size = tool_size(run, run->file);
     tool_finish(run, TOOL_COMPLETED);

@@ -85,7 +85,7 @@ int tool_read_input(struct tool_run *run)
     tool_printf(run,
                 "The input of \"%.*s\" cannot be read: %s (at byte %zu). Send it as one JSON "
                 "object.",
-                (int) tool_cut(run->name, 100).len, run->name.ptr, acp_err_text(err), offset);
+                ACP_ARG(acp_str_cut(run->name, 100)), acp_err_text(err), offset);
     quote_input(run);
     return err;
 }
@@ -110,6 +110,7 @@ int tool_check_input(struct tool_run *run)
 
 /* ---- Members -------------------------------------------------------------------------------- */
 
+/* If a key occurs more than once the last value counts, as for clients that parse the input. */
 bool tool_get_reader(struct tool_run *run, const char *key, struct acp_json_reader *ret)
 {
     struct acp_json_reader r;

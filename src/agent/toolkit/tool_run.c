@@ -99,45 +99,36 @@ static struct tool_run *make_run(struct tools *set, struct acp_turn *turn, tool_
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
-struct acp_str tool_cut(struct acp_str text, size_t max)
-{
-    if (text.len <= max)
-        return text;
-    /* Back to where a character begins. */
-    while (max && ((unsigned char) text.ptr[max] & 0xC0) == 0x80)
-        max--;
-    return acp_str_n(text.ptr, max);
-}
-
 void tool_append(struct tool_run *run, struct acp_str text)
 {
     if (run->truncated)
         return;
-    struct acp_str part = tool_cut(text, TOOLS_MAX_RESULT - CUT_ROOM - run->text.len);
+    struct acp_str part = acp_str_cut(text, TOOLS_MAX_RESULT - CUT_ROOM - run->text.len);
     int err = acp_buf_append_str(&run->text, part);
     run->truncated = err || part.len < text.len;
 }
 
-void tool_printf(struct tool_run *run, const char *format, ...)
+ACP_PRINTF(2, 0) static void print(struct tool_run *run, const char *format, va_list list)
 {
     char words[1024];
+    if (vsnprintf(words, sizeof(words), format, list) > 0)
+        tool_append(run, acp_str_from(words));
+}
+
+void tool_printf(struct tool_run *run, const char *format, ...)
+{
     va_list list;
     va_start(list, format);
-    int n = vsnprintf(words, sizeof(words), format, list);
+    print(run, format, list);
     va_end(list);
-    if (n > 0)
-        tool_append(run, acp_str_from(words));
 }
 
 void tool_fail(struct tool_run *run, const char *format, ...)
 {
-    char words[1024];
     va_list list;
     va_start(list, format);
-    int n = vsnprintf(words, sizeof(words), format, list);
+    print(run, format, list);
     va_end(list);
-    if (n > 0)
-        tool_append(run, acp_str_from(words));
     tool_finish(run, TOOL_FAILED);
 }
 

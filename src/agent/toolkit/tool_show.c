@@ -138,7 +138,7 @@ void tool_show_end(struct tool_run *run, enum tool_end end)
         call.raw_output = acp_raw_n(view.ptr, view.len);
     /* A diff or a terminal says it all, unless something went wrong. */
     bool has_own = run->has_terminal || (run->content_count && end == TOOL_COMPLETED);
-    struct acp_str cut = tool_cut(acp_buf_view(&run->text), SHOWN_TEXT);
+    struct acp_str cut = acp_str_cut(acp_buf_view(&run->text), SHOWN_TEXT);
     bool fenced = (!has_own || run->has_terminal) && fence(cut, &shown) == 0;
     if (fenced) {
         acp_tool_call_content_init_content(&text);

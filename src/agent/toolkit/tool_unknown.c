@@ -44,7 +44,7 @@ void tool_print_unknown(struct tool_run *run, struct acp_str name)
 {
     struct candidate candidates[MAX_COMPARED];
     char wrong[FAR + 1];
-    struct acp_str shown = tool_cut(name, 100);
+    struct acp_str shown = acp_str_cut(name, 100);
     (void) snprintf(wrong, sizeof(wrong), "%.*s", (int) (name.len < FAR ? name.len : FAR),
                     name.ptr ? name.ptr : "");
     size_t count = collect(run, wrong, candidates);

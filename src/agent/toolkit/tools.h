@@ -183,6 +183,9 @@ typedef void tools_attached_fn(struct tools *set, const struct tools_attached *f
 int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
                  tools_attached_fn *done, void *user);
 
+/* Closes the roots until a tool needs them again: an idle session takes less memory then. */
+void tools_close_roots(struct tools *set);
+
 /* ---- Undo ----------------------------------------------------------------------------------- */
 
 /* Tells the journal that a turn begins; what it changes can be taken back as a whole. */

@@ -99,7 +99,7 @@ static bool keep_old(struct tool_run *run, struct change *change, int err, struc
     if (err == ACP_ERR_MISSING && change->may_be_new)
         return true;
     if (err) {
-        tool_fail(run, "%.*s.", (int) tool_cut(text, 900).len, text.ptr);
+        tool_fail(run, "%.*s.", ACP_ARG(acp_str_cut(text, 900)));
         return false;
     }
     if (change->must_be_new) {
@@ -184,7 +184,7 @@ static void fail_write(struct tool_run *run, struct acp_str words)
 
 static void note(struct tool_run *run, const struct change *change)
 {
-    undo_note(run->set->undo, change->path, change->old_text, change->mode,
+    undo_note(&run->set->undo, change->path, change->old_text, change->mode,
               change->removes ? acp_str_from(NULL) : acp_buf_view(&change->made));
 }
 

@@ -56,7 +56,7 @@ static int prepare(struct tool_run *run)
         tool_printf(run, "A command has no NUL in it.");
         return ACP_ERR_RANGE;
     }
-    struct acp_str shown = tool_cut(run->command, SHOWN_TITLE);
+    struct acp_str shown = acp_str_cut(run->command, SHOWN_TITLE);
     (void) snprintf(title, sizeof(title), "%.*s%s", (int) shown.len, shown.ptr,
                     shown.len < run->command.len ? " ..." : "");
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
@@ -140,7 +140,7 @@ void command_how(const struct acp_job_result *result, char *out, size_t size)
     if (result->end == ACP_JOB_EXITED)
         command_exit(&result->how, out, size);
     else
-        (void) snprintf(out, size, "%.*s", (int) tool_cut(result->message, size - 1).len,
+        (void) snprintf(out, size, "%.*s", (int) acp_str_cut(result->message, size - 1).len,
                         result->message.len ? result->message.ptr : "");
 }
 

@@ -124,7 +124,7 @@ static struct acp_str first_words(struct acp_str text, size_t *ret_index)
     for (size_t at = 0; at < text.len; (*ret_index)++) {
         struct acp_str line = line_at(text, at);
         if (trimmed(line).len)
-            return tool_cut(trimmed(line), MAX_LINE);
+            return acp_str_cut(trimmed(line), MAX_LINE);
         at += line.len + 1;
     }
     *ret_index = 0;
@@ -137,7 +137,7 @@ static unsigned find_like(struct acp_str text, struct acp_str wanted, size_t *re
     unsigned best = 0;
     for (size_t at = 0; at < text.len;) {
         struct acp_str line = line_at(text, at);
-        unsigned like = likeness(tool_cut(trimmed(line), MAX_LINE), wanted);
+        unsigned like = likeness(acp_str_cut(trimmed(line), MAX_LINE), wanted);
         if (like > best) {
             best = like;
             *ret_at = at;
@@ -153,7 +153,7 @@ static void show_lines(struct tool_run *run, struct acp_str text, size_t at)
     for (size_t i = 0; i < SHOWN_LINES && at < text.len; i++) {
         struct acp_str line = line_at(text, at);
         tool_printf(run, "%6llu\t", (unsigned long long) number++);
-        tool_append(run, tool_cut(line, MAX_LINE));
+        tool_append(run, acp_str_cut(line, MAX_LINE));
         tool_printf(run, "\n");
         at += line.len + 1;
     }

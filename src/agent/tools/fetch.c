@@ -70,8 +70,7 @@ static int prepare(struct tool_run *run)
                     "there, such as a user or a password.");
         return ACP_ERR_RANGE;
     }
-    (void) snprintf(title, sizeof(title), "Fetch %.*s", (int) tool_cut(own->url, 200).len,
-                    own->url.ptr);
+    (void) snprintf(title, sizeof(title), "Fetch %.*s", ACP_ARG(acp_str_cut(own->url, 200)));
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     return name_matter(run, host);
 }

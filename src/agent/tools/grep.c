@@ -115,7 +115,7 @@ static int tell_line(struct search *search, const char *path, uint64_t number, c
                      struct acp_str line)
 {
     char head[64];
-    struct acp_str shown = tool_cut(line, SHOWN_LINE);
+    struct acp_str shown = acp_str_cut(line, SHOWN_LINE);
     (void) snprintf(head, sizeof(head), "%c%llu%c", sign, (unsigned long long) number, sign);
     return search_add(search, acp_str_from(path)) || search_add(search, acp_str_from(head)) ||
            search_add(search, shown) ||

@@ -44,7 +44,7 @@ static int prepare(struct tool_run *run)
 /* One line with its number; false when it does not fit any more. */
 static bool put_line(struct tool_run *run, uint64_t number, struct acp_str line)
 {
-    struct acp_str shown = tool_cut(line, MAX_LINE_BYTES);
+    struct acp_str shown = acp_str_cut(line, MAX_LINE_BYTES);
     if (run->text.len + shown.len + NOTE_ROOM > TOOLS_MAX_RESULT)
         return false;
     tool_printf(run, "%6llu\t", (unsigned long long) number);
@@ -61,7 +61,7 @@ static void on_text(struct tool_run *run, int err, struct acp_str text)
     uint64_t count = 0;
     size_t at = 0;
     if (err) {
-        tool_fail(run, "%.*s.", (int) tool_cut(text, 900).len, text.ptr);
+        tool_fail(run, "%.*s.", ACP_ARG(acp_str_cut(text, 900)));
         return;
     }
     while (at < text.len && count < own->limit) {
