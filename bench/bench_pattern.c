@@ -3,8 +3,8 @@
  *
  *     bench_pattern [-v] [FILE]
  *
- * FILE has a pattern per line; without it, a list of patterns from public schemas is used.  -v prints
- * the patterns that ours refuses, with the reason.  Counts
+ * FILE has a pattern per line; without it, a list of patterns from public schemas is used.  -v
+ * prints the patterns that ours refuses, with the reason.  Counts
  * the patterns that each accepts, and where both accept, compares results and times of a compile
  * and of a search.  Then a pattern that makes a backtracking matcher exponential.
  *
