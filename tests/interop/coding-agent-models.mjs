@@ -94,7 +94,7 @@ async function turns(api) {
   await kase(name("broken arguments and unknown tools are told to the model, which goes on"), async (keep) => {
     const broken = { tool: "read", broken: '{"path": "a.t' };
     const agent = await open(keep, api, FULL, DONE, {
-      // Gemini's arguments are no text that could be broken.
+      // Gemini's arguments are not text that could be broken.
       reply: [api === "gemini" ? call("read", { path: 7 }) : broken, call("fly", { to: "moon" })],
     });
     await agent.stops("go", "end_turn");

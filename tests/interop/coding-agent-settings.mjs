@@ -322,7 +322,7 @@ async function limits() {
     await other.stops("still here", "end_turn");
   });
 
-  await kase(name("there are only so many sessions, until one is closed"), async (keep) => {
+  await kase(name("the number of sessions is limited until one is closed"), async (keep) => {
     const agent = await open(keep, ["--max-sessions", "2"], HM);
     const place = { cwd: agent.folder, mcpServers: [] };
     const { sessionId } = await agent.client.request("session/new", place);
