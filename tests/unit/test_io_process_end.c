@@ -103,7 +103,7 @@ static void a_dead_process_takes_no_signal(void **state)
 {
     struct run run;
     run_init(&run);
-    run.options.drain_ms = 1000;
+    run.options.drain_ms = 60000;
     run_shell(&run, host_loop(state),
               "env -i setsid sh -c 'echo $$; exec sleep 1000' & read x; exit 0");
     int left = run_first_line(&run, host_loop(state));
@@ -112,9 +112,9 @@ static void a_dead_process_takes_no_signal(void **state)
         host_run_for(host_loop(state), 5);
     assert_false(run.exited);
     assert_int_equal(acp_process_signal(run.process, SIGTERM), ACP_ERR_STATE);
+    assert_int_equal(kill(left, SIGKILL), 0);
     assert_true(host_run_until(host_loop(state), &run.exited, 20000));
     assert_int_equal(run.how.code, 0);
-    (void) kill(left, SIGKILL);
     run_finish(&run);
 }
 
