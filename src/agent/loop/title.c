@@ -108,7 +108,8 @@ static int ask(struct agent_session *session, const struct model_handler *handle
     struct model_message messages[] = {
         {MODEL_USER, &parts[0], 1}, {MODEL_ASSISTANT, &parts[1], 1}, {MODEL_USER, &parts[2], 1}};
     struct model_ask request = {
-        .system = acp_str_from("You give conversations between a programmer and an agent a title."),
+        .system =
+            acp_str_from("You write titles for conversations between a programmer and an agent."),
         .messages = messages,
         .message_count = 3,
         .max_tokens = MAX_TOKENS,

@@ -1,4 +1,4 @@
-/* The journal: turns, newest first, each with its files. */
+/* undo.c - the journal: a list of turns, newest first, each with its files. */
 #include "agent/toolkit/undo.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct undo {
 
 /* ---- Marks ---------------------------------------------------------------------------------- */
 
-/* FNV-1a: it tells changes apart, it does not defend against anybody. */
+/* FNV-1a: detects changes, not attacks. */
 struct undo_mark undo_mark(struct acp_str text)
 {
     struct undo_mark mark = {.there = text.ptr != NULL, .len = text.len};
@@ -83,7 +83,7 @@ static bool is_empty(const struct turn *turn)
     return turn->count == 0 && turn->lost == 0;
 }
 
-/* Forgets the oldest turn but the newest; false when there is no other. */
+/* Drops the oldest turn, but not the newest; false if there is no other. */
 static bool forget_oldest(struct undo *journal)
 {
     struct turn **at = &journal->turns;
@@ -103,7 +103,7 @@ void undo_begin(struct undo *journal)
         return;
     struct turn *turn = calloc(1, sizeof(*turn));
     if (!turn)
-        return; /* what is noted then belongs to the turn before: taken back together */
+        return; /* what is recorded then belongs to the turn before */
     turn->older = journal->turns;
     journal->turns = turn;
     size_t turns = 0;
@@ -138,7 +138,7 @@ static struct undo_file *make_room(struct turn *turn)
     return &turn->files[turn->count];
 }
 
-/* A file that is new to the turn. */
+/* A file that the turn has not changed before. */
 static bool keep(struct undo *journal, struct turn *turn, struct acp_str path,
                  struct acp_str old_text, mode_t mode)
 {
