@@ -56,6 +56,8 @@ int agent_replay_history(struct acp_session *session)
     /* The message that a running turn is in the middle of goes on afterwards. */
     enum speaker speaker = session->speaker;
     char *message = session->message;
+    char room[AGENT_ID_SIZE];
+    memcpy(room, session->message_room, sizeof(room));
     session->speaker = SPEAKER_NONE;
     session->message = NULL;
     session->state = SESSION_LOADING;
@@ -67,7 +69,8 @@ int agent_replay_history(struct acp_session *session)
     session->state = SESSION_READY;
     acp_map_finish(&session->replayed);
     acp_map_init(&session->replayed, session->agent->options.seed[1]);
-    free(session->message);
+    acp_str_free_from_room(session->message, session->message_room);
+    memcpy(session->message_room, room, sizeof(room));
     session->speaker = speaker;
     session->message = message;
     return err;

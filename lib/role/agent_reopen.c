@@ -23,7 +23,8 @@ void agent_leave_replaced(struct acp_session *session)
 
 int agent_set_replaced(struct acp_session *session, struct acp_session *old)
 {
-    session->id = acp_str_copy(acp_str_from(old->id));
+    session->id =
+        acp_str_copy_to_room(acp_str_from(old->id), session->id_room, sizeof(session->id_room));
     if (!session->id)
         return ACP_ERR_NOMEM;
     session->replaces = old;

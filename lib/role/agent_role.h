@@ -73,9 +73,9 @@ struct agent_history {
 
 struct acp_session {
     struct acp_agent *agent;
-    char *id;                         /* NULL until it has one */
+    char *id; /* NULL until it has one; in id_room where it fits */
+    char id_room[AGENT_ID_SIZE];
     struct acp_session *next_pending; /* while it is not in agent->sessions */
-    char *cwd;
     struct acp_str *directories;
     size_t directory_count;
     enum session_state state;
@@ -88,10 +88,11 @@ struct acp_session {
     uint64_t turns;           /* so many have begun */
     struct held_prompt *held; /* oldest first */
     enum speaker speaker;     /* whose message is open */
-    char *message;            /* its id */
-    struct acp_buf text;      /* what of it has not been sent yet */
-    uint64_t text_due;        /* when it must be; 0: merge_ms after the next time that is told */
-    bool is_merging;          /* text is in agent->merging */
+    char *message;            /* its id; in message_room where it fits */
+    char message_room[AGENT_ID_SIZE];
+    struct acp_buf text; /* what of it has not been sent yet */
+    uint64_t text_due;   /* when it must be; 0: merge_ms after the next time that is told */
+    bool is_merging;     /* text is in agent->merging */
     struct acp_session *next_merging;
     struct acp_map tools;     /* ids of tool calls that have begun, and which can be cancelled */
     struct acp_map terminals; /* ids of terminals that can be cancelled */
@@ -102,6 +103,7 @@ struct acp_session {
     bool made_mode;                /* one of its options stands for the modes */
     char *background;              /* as the JSON of a state; NULL: never told */
     enum acp_state_update_is told; /* the state that the client knows; 0: idle from the start */
+    char cwd[];
 };
 
 struct acp_turn {
@@ -313,6 +315,8 @@ void agent_flush_all(struct acp_agent *agent);
 void agent_end_message(struct acp_session *session);
 void agent_release_waiting(struct acp_session *session);
 void agent_forget_text(struct acp_session *session);
+/* Frees the buffer that text is merged in, unless there is some: an idle session needs none. */
+void agent_free_text_buffer(struct acp_session *session);
 void agent_make_message_id(struct acp_session *session, char id[AGENT_ID_SIZE]);
 
 /* agent_keep.c */

@@ -115,12 +115,11 @@ static void free_session(struct acp_session *session)
     acp_map_finish(&session->replayed);
     agent_forget_setup(session);
     free(session->background);
-    free(session->message);
+    acp_str_free_from_room(session->message, session->message_room);
     for (size_t i = 0; i < session->directory_count; i++)
         free((void *) (uintptr_t) session->directories[i].ptr);
     free(session->directories);
-    free(session->cwd);
-    free(session->id);
+    acp_str_free_from_room(session->id, session->id_room);
     free(session);
 }
 
@@ -144,7 +143,7 @@ static int copy_directories(struct acp_session *session, struct acp_str_list dir
 static struct acp_session *make_session(struct acp_agent *agent, acp_call call, int method,
                                         const struct opening *o)
 {
-    struct acp_session *session = calloc(1, sizeof(*session));
+    struct acp_session *session = calloc(1, sizeof(*session) + o->cwd.len + 1);
     if (!session)
         return NULL;
     session->agent = agent;
@@ -155,8 +154,8 @@ static struct acp_session *make_session(struct acp_agent *agent, acp_call call, 
     acp_map_init(&session->tools, agent->options.seed[1]);
     acp_map_init(&session->terminals, agent->options.seed[1]);
     acp_map_init(&session->replayed, agent->options.seed[1]);
-    session->cwd = acp_str_copy(o->cwd);
-    if (!session->cwd || copy_directories(session, o->directories)) {
+    memcpy(session->cwd, o->cwd.ptr, o->cwd.len);
+    if (copy_directories(session, o->directories)) {
         free_session(session);
         return NULL;
     }
@@ -172,10 +171,10 @@ int acp_session_set_id(struct acp_session *session, struct acp_str id)
         return ACP_ERR_STATE;
     if (acp_map_get(&agent->sessions, id))
         return ACP_ERR_ARGUMENT;
-    char *copy = acp_str_copy(id);
+    char *copy = acp_str_copy_to_room(id, session->id_room, sizeof(session->id_room));
     int err = copy ? acp_map_set(&agent->sessions, id, session) : ACP_ERR_NOMEM;
     if (err) {
-        free(copy);
+        acp_str_free_from_room(copy, session->id_room);
         return err;
     }
     agent_leave_pending(session);
@@ -461,6 +460,7 @@ static int accept_session(struct acp_session *session, const struct acp_session_
     if (!agent_replace(session))
         return ACP_ERR_CLOSED;
     agent_end_message(session);
+    agent_free_text_buffer(session);
     acp_map_finish(&session->replayed);
     /*
      * Version 1 has no place for commands in the answer.  An old session's belong to its history,

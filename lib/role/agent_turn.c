@@ -185,6 +185,8 @@ static void finish_turn(struct acp_turn *turn)
     free(turn->meta);
     free(turn->own_meta);
     free(turn);
+    if (!held)
+        agent_free_text_buffer(session);
     if (!held || session->agent->closing)
         return;
     session->held = held->next;

@@ -205,6 +205,12 @@ void agent_forget_text(struct acp_session *session)
         agent->last_merging = before;
 }
 
+void agent_free_text_buffer(struct acp_session *session)
+{
+    if (!session->is_merging)
+        acp_buf_finish(&session->text);
+}
+
 int agent_flush_text(struct acp_session *session)
 {
     if (!session->is_merging)
@@ -267,10 +273,11 @@ static int choose_message(struct acp_session *session, enum speaker speaker, str
         agent_make_message_id(session, made);
         message = acp_str_from(made);
     }
-    char *copy = acp_str_copy(message);
+    char *copy =
+        acp_str_copy_to_room(message, session->message_room, sizeof(session->message_room));
     if (!copy)
         return ACP_ERR_NOMEM;
-    free(session->message);
+    acp_str_free_from_room(session->message, session->message_room);
     session->message = copy;
     session->speaker = speaker;
     if (!err && agent_is_v2(session->agent) && session->state == SESSION_LOADING)

@@ -225,9 +225,10 @@ static int open_last(struct walk *w, const char *name, const char *after, int fl
     int err = fd < 0 ? -errno : 0;
     struct stat st;
     /* With O_PATH the link itself is opened. */
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
-        (void) close(fd);
-        err = -ELOOP;
+    if (fd >= 0) {
+        err = fstat(fd, &st) != 0 ? -errno : S_ISLNK(st.st_mode) ? -ELOOP : 0;
+        if (err)
+            (void) close(fd);
     }
     if (!maybe_link(err))
         return err ? err : fd;

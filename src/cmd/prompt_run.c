@@ -1,4 +1,4 @@
-/* prompt_run.c - what exec and prompt share. */
+/* prompt_run.c - one run of exec or prompt, from the command line to the exit status. */
 #include "cmd/prompt_run.h"
 
 #include <errno.h>
@@ -11,20 +11,20 @@
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
                        const struct agent_flags *agent, const struct conversation_flags *options)
 {
-    struct acp_str wish = {0};
+    struct acp_str instructions = {0};
     struct acp_failure failure = {0};
     *run = (struct prompt_run){.options = options};
     acp_buf_init(&run->body, EVENT_MAX_BYTES);
     int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
-    /* Before the agent can put anything in its place. */
+    /* Opened before the agent starts, so that it cannot replace the file with a link. */
     if (!status && options->output &&
         output_file_open(&run->output, options->output, 0666, &failure)) {
         err_message("--output %s: %s", options->output, failure.message);
         status = EXIT_USAGE;
     }
     if (!status && options->schema)
-        status = output_schema_new(options->schema, &run->schema, &wish);
-    return status ? status : prompt_text_read(invocation, options, wish, &run->body);
+        status = output_schema_new(options->schema, &run->schema, &instructions);
+    return status ? status : prompt_text_read(invocation, options, instructions, &run->body);
 }
 
 int prompt_run_open(struct prompt_run *run, bool verbose,
@@ -41,16 +41,21 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
 
 bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end)
 {
-    struct show *show = terminal_front_show(run->front);
     run->status = terminal_front_status(run->front, end);
     if (run->status != EXIT_OK || !run->schema)
         return false;
     acp_buf_clear(&run->body);
-    if (output_schema_retry(run->schema, show_answer(show), &run->body))
+    if (output_schema_retry(run->schema, terminal_front_answer(run->front).text, &run->body))
         return true;
     run->status = output_schema_status(run->schema);
-    show_set_answer(show, output_schema_value(run->schema));
+    run->is_judged = true;
     return false;
+}
+
+struct acp_str prompt_run_answer(const struct prompt_run *run)
+{
+    return run->is_judged ? output_schema_value(run->schema)
+                          : terminal_front_answer(run->front).text;
 }
 
 int prompt_run_close(struct prompt_run *run)
@@ -58,15 +63,14 @@ int prompt_run_close(struct prompt_run *run)
     const char *output = run->options->output;
     if (!run->front)
         return run->status;
-    int unwritten = show_flush(terminal_front_show(run->front));
-    /* Who reads no more knows. */
+    int unwritten = renderer_flush(terminal_front_renderer(run->front));
+    /* A reader that closed its end does not need a message. */
     if (unwritten && unwritten != acp_err_from_errno(EPIPE))
-        err_message("the answer cannot be written: %s", acp_io_err_text(unwritten));
+        err_message("cannot write the answer: %s", acp_io_err_text(unwritten));
     if (unwritten && run->status == EXIT_OK)
         run->status = EXIT_FAILED;
     if (run->status == EXIT_OK && output)
-        run->status = output_file_write_answer(&run->output, output,
-                                               show_answer(terminal_front_show(run->front)));
+        run->status = output_file_write_answer(&run->output, output, prompt_run_answer(run));
     terminal_front_free(run->front);
     return run->status;
 }
@@ -98,8 +102,8 @@ const struct argument prompt_run_arguments[] = {
 };
 
 const struct exit_status prompt_run_statuses[] = {
-    {"*--timeout* was over.", EXIT_TIMEOUT},
-    {"The agent asked for permissions, and none was given.", EXIT_DENIED},
-    {"Ctrl-C, or another signal to end.", EXIT_INTERRUPTED},
+    {"*--timeout* expired.", EXIT_TIMEOUT},
+    {"The agent requested permissions, and all were denied.", EXIT_DENIED},
+    {"Interrupted by Ctrl-C or another terminating signal.", EXIT_INTERRUPTED},
     {0},
 };

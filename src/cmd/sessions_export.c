@@ -1,8 +1,8 @@
 /*
- * acp sessions export, import - a session as a file, to read or to carry to another machine.
+ * sessions_export.c - acp sessions export, import.
  *
- * The JSON form is one object a line: the session first, then its records in order, as `--format
- * json` prints them.  The Markdown form is for people and is not read back.
+ * JSON is one object per line: the session first, then its events in order, as `--format json`
+ * prints them.  Markdown is for people and cannot be imported.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "cmd/cmd.h"
 #include "cmd/output_file.h"
 #include "cmd/sessions.h"
-#include "render/render.h"
 
 static const struct argument session_argument[] = {
     {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
@@ -32,12 +31,12 @@ struct export_options {
     const char *output;
 };
 
-/* What an export is written with. */
+/* A running export. */
 struct export
 {
     struct store_session session;
-    struct show *show;
-    struct acp_buf line; /* JSON */
+    struct sessions_rendering rendering; /* Markdown */
+    struct acp_buf line;                 /* JSON */
     struct output out;
 };
 
@@ -53,16 +52,13 @@ static int export_event(const struct store_event *event, void *user)
 {
     struct export *export = user;
     struct acp_json_writer w;
-    struct session_event record = {
-        .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
-    if (!event_kind_find(event->kind, &record.kind))
+    struct session_event one;
+    if (export->rendering.renderer)
+        return sessions_render(event, &export->rendering);
+    if (!sessions_event(event, &one))
         return 0;
-    if (export->show) {
-        int err = show_record(export->show, &record);
-        return err ? err : show_flush(export->show);
-    }
     acp_json_writer_init(&w, &export->line);
-    int err = event_write(&record, export->session.id, &w);
+    int err = event_write(&one, export->session.id, &w);
     return err ? err : write_line(export);
 }
 
@@ -70,17 +66,17 @@ static int begin_markdown(struct export *export)
 {
     char when[SESSIONS_TIME_SIZE];
     const struct store_session *session = &export->session;
-    struct show_options options = {.format = SHOW_MARKDOWN,
-                                   .out = export->out.fd,
-                                   .progress = export->out.fd,
-                                   .prompts = true};
+    struct renderer_options options = {.format = RENDER_MARKDOWN,
+                                       .out = export->out.fd,
+                                       .activity = export->out.fd,
+                                       .prompts = true};
     struct acp_str title = session->title.len ? session->title : session->id;
     sessions_time(session->created, when);
     output_printf(&export->out, "# %.*s\n\n%.*s, %s, in `%.*s`\n", (int) title.len, title.ptr,
                   (int) session->agent.len, session->agent.ptr, when, (int) session->cwd.len,
                   session->cwd.ptr);
     int err = output_flush(&export->out);
-    return err ? err : show_new(&options, &export->show);
+    return err ? err : sessions_rendering_init(&export->rendering, &options);
 }
 
 static int begin_json(struct export *export)
@@ -99,7 +95,7 @@ static int run_export(const struct invocation *invocation)
     struct output_file file = {0};
     int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
-    bool json = options->as == AS_JSON || (!options->as && options->agent.format == SHOW_JSON);
+    bool json = options->as == AS_JSON || (!options->as && options->agent.format == RENDER_JSON);
     acp_buf_init(&export.line, EVENT_MAX_BYTES);
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
@@ -118,18 +114,18 @@ static int run_export(const struct invocation *invocation)
         int err = json ? begin_json(&export) : begin_markdown(&export);
         if (!err)
             err = store_events(s.store, export.session.id, 1, 0, export_event, &export, &failure);
-        if (!err && export.show && !show_turn_end(export.show))
-            err = show_flush(export.show);
+        if (!err && export.rendering.renderer)
+            err = sessions_rendering_end(&export.rendering);
         int reason = output_file_end(&file, err ? -ECANCELED : 0);
         if (err || reason) {
-            err_message("the session is not exported: %s", *failure.message ? failure.message
-                                                           : err            ? "it cannot be written"
-                                                                            : strerror(-reason));
+            err_message("cannot export the session: %s", *failure.message ? failure.message
+                                                         : err            ? "write error"
+                                                                          : strerror(-reason));
             status = EXIT_FAILED;
         }
     }
     output_file_close(&file);
-    show_free(export.show);
+    sessions_rendering_finish(&export.rendering);
     acp_buf_finish(&export.line);
     output_finish(&export.out);
     sessions_finish(&s);
@@ -137,19 +133,19 @@ static int run_export(const struct invocation *invocation)
 }
 
 static const struct option export_rows[] = {
-    {.heading = "Form",
+    {.heading = "Export",
      .name = "as",
      .argument = "FORM",
      .kind = OPTION_CHOICE,
      .choices = forms,
      .offset = offsetof(struct export_options, as),
-     .help = "Markdown, which is the default, or JSON, which can be imported"},
+     .help = "Markdown (default), or JSON, which can be imported"},
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
      .kind = OPTION_FILE,
      .offset = offsetof(struct export_options, output),
-     .help = "write to _FILE_, not to the standard output"},
+     .help = "write to _FILE_ instead of standard output"},
     {0},
 };
 
@@ -163,7 +159,7 @@ const struct command command_sessions_export = {
     .name = "export",
     .summary = "write a session to a file",
     .description =
-        "The JSON form is one object a line: what is known of the session, then every event.",
+        "Writes Markdown, or JSON with one object per line: the session, then every event.",
     .arguments = session_argument,
     .options = export_groups,
     .options_size = sizeof(struct export_options),
@@ -173,15 +169,15 @@ const struct command command_sessions_export = {
 
 /* ---- import ---------------------------------------------------------------------------------- */
 
-/* One import: which line it is at, and where the session goes. */
+/* A running import. */
 struct import {
     struct store *store;
     struct acp_arena arena;
     size_t line;
     uint64_t sequence;
     char id[64];
-    const char *cwd;      /* where the session is from now on */
-    struct acp_buf reset; /* what was not taken over, for people */
+    const char *cwd;      /* the new directory of the session */
+    struct acp_buf reset; /* names of the settings that were not imported */
     struct acp_failure failure;
 };
 
@@ -192,9 +188,9 @@ static int refuse(struct import *import, const char *why)
 }
 
 /*
- * A file may come from anybody.  It brings what was said, and nothing that decides what later
- * prompts may do or whom they reach: no mode or other settings, no folders, and no session of an
- * agent here, which could be another one of this user's.
+ * The file is untrusted.  Only the events are imported, and nothing that decides what later prompts
+ * may do: no mode or other settings, no directories, and no agent session, which could be another
+ * session of this user.
  */
 static void drop_authority(struct import *import, struct store_session *session)
 {
@@ -225,26 +221,26 @@ static int import_session(struct import *import, struct acp_raw line)
 {
     struct store_session session;
     if (sessions_read_row(line, &import->arena, &session))
-        return refuse(import, "this is no exported session");
+        return refuse(import, "not an exported session");
     drop_authority(import, &session);
     (void) snprintf(import->id, sizeof(import->id), "%.*s", (int) session.id.len, session.id.ptr);
     return store_import_begin(import->store, &session, &import->failure);
 }
 
-static int import_record(struct import *import, struct acp_raw line)
+static int import_event(struct import *import, struct acp_raw line)
 {
-    struct session_event record;
+    struct session_event one;
     struct acp_str session;
-    if (event_read(line, &import->arena, &record, &session, &import->failure))
+    if (event_read(line, &import->arena, &one, &session, &import->failure))
         return ACP_ERR_RANGE;
-    if (record.sequence != ++import->sequence)
-        return refuse(import, "a record is missing before this one");
+    if (one.sequence != ++import->sequence)
+        return refuse(import, "an event is missing before this one");
     struct store_event event = {
-        .seq = record.sequence,
-        .time = record.time,
-        .turn = record.turn,
-        .kind = acp_str_from(event_kind_name(record.kind)),
-        .body = record.body,
+        .seq = one.sequence,
+        .time = one.time,
+        .turn = one.turn,
+        .kind = acp_str_from(event_kind_name(one.kind)),
+        .body = one.body,
     };
     return store_import_event(import->store, &event, &import->failure);
 }
@@ -258,11 +254,11 @@ static int import_lines(struct import *import, FILE *file)
     while (!err && (n = getline(&line, &size, file)) > 0) {
         struct acp_raw raw = acp_raw_n(line, (size_t) n);
         acp_arena_reset(&import->arena);
-        err = import->line++ ? import_record(import, raw) : import_session(import, raw);
+        err = import->line++ ? import_event(import, raw) : import_session(import, raw);
     }
     free(line);
     if (!err && !import->line)
-        err = refuse(import, "it is empty");
+        err = refuse(import, "the file is empty");
     return err;
 }
 
@@ -283,7 +279,7 @@ static int run_import(const struct invocation *invocation)
         err_message("%s: %s", name, strerror(errno));
         status = EXIT_USAGE;
     } else if (!status && !path) {
-        err_message("the session log is switched off (log.enabled)");
+        err_message("the session log is disabled; set log.enabled to true");
         status = EXIT_FAILED;
     }
     if (!status)
@@ -301,7 +297,7 @@ static int run_import(const struct invocation *invocation)
     } else if (!status) {
         out_printf("%s\n", import.id);
         if (import.reset.len)
-            err_message("the session works in %s from now on; not taken over: %.*s", c.cwd,
+            err_message("the directory of the session is now %s; not imported: %.*s", c.cwd,
                         (int) import.reset.len, import.reset.data + import.reset.start);
     }
     acp_buf_finish(&import.reset);
@@ -325,12 +321,13 @@ static const struct option_group import_groups[] = {
 
 const struct command command_sessions_import = {
     .name = "import",
-    .summary = "take an exported session into the log",
-    .description = "Reads what *acp sessions export --as json* wrote, all of it or nothing, and "
-                   "prints the session's id. A session that is in the log already is refused.\n\n"
-                   "The session belongs to the current directory then. What was said is taken "
-                   "over; its mode and other settings, its directories and the agent's own "
-                   "session are not, since whoever wrote the file would decide what later prompts "
+    .summary = "import an exported session",
+    .description = "Reads a file written by *acp sessions export --as json* and prints the id of "
+                   "the session. An incomplete file, or a session that is already in the log, is "
+                   "refused.\n\n"
+                   "The session then belongs to the current directory. Its events are imported; "
+                   "its mode and other settings, its directories and the agent's session id are "
+                   "not, because they would let the author of the file decide what later prompts "
                    "may do.",
     .arguments = import_arguments,
     .options = import_groups,

@@ -1,12 +1,11 @@
-/* acp sessions history, search - what was said. */
+/* sessions_read.c - acp sessions history, search. */
 #include <stdio.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
-#include "render/render.h"
+#include "json/members.h"
 
 static const struct argument session_argument[] = {
     {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
@@ -21,15 +20,44 @@ struct history_options {
     struct option_number from;
 };
 
-/* An event of the log is a record; one of a kind that we do not know is passed over. */
-static int show_event(const struct store_event *event, void *user)
+bool sessions_event(const struct store_event *event, struct session_event *ret)
 {
-    struct session_event record = {
+    *ret = (struct session_event){
         .sequence = event->seq, .turn = event->turn, .time = event->time, .body = event->body};
-    if (!event_kind_find(event->kind, &record.kind))
+    return event_kind_find(event->kind, &ret->kind);
+}
+
+int sessions_rendering_init(struct sessions_rendering *rendering,
+                            const struct renderer_options *options)
+{
+    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
+    int err = transcript_new(&keep, &rendering->transcript);
+    return err ? err : renderer_new(options, &rendering->renderer);
+}
+
+int sessions_render(const struct store_event *event, void *user)
+{
+    struct sessions_rendering *rendering = user;
+    struct session_event one;
+    struct transcript_changes changes;
+    if (!sessions_event(event, &one))
         return 0;
-    int err = show_record(user, &record);
-    return err ? err : show_flush(user);
+    int err = transcript_add(rendering->transcript, &one, &changes);
+    if (!err)
+        err = renderer_add(rendering->renderer, &one, changes);
+    return err ? err : renderer_flush(rendering->renderer);
+}
+
+int sessions_rendering_end(struct sessions_rendering *rendering)
+{
+    int err = renderer_end(rendering->renderer, transcript_answer(rendering->transcript).text);
+    return err ? err : renderer_flush(rendering->renderer);
+}
+
+void sessions_rendering_finish(struct sessions_rendering *rendering)
+{
+    renderer_free(rendering->renderer);
+    transcript_free(rendering->transcript);
 }
 
 static int run_history(const struct invocation *invocation)
@@ -38,18 +66,18 @@ static int run_history(const struct invocation *invocation)
     struct sessions s;
     struct store_session session = {0};
     struct acp_failure failure = {0};
-    struct show *show = NULL;
+    struct sessions_rendering rendering = {0};
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
         status = sessions_find(&s, invocation, &session);
-    struct show_options how = {
+    struct renderer_options how = {
         .format = s.setup.format,
         .session = session.id,
         .out = OUTPUT_RESULTS,
-        .progress = OUTPUT_RESULTS,
+        .activity = OUTPUT_RESULTS,
         .prompts = true,
     };
-    if (!status && show_new(&how, &show))
+    if (!status && sessions_rendering_init(&rendering, &how))
         status = EXIT_FAILED;
     uint64_t from = options->from.given ? options->from.value : 1;
     if (!status && options->limit.given && !options->from.given &&
@@ -57,16 +85,14 @@ static int run_history(const struct invocation *invocation)
         from = session.last_seq - options->limit.value + 1;
     if (!status &&
         store_events(s.store, session.id, from, options->limit.given ? options->limit.value : 0,
-                     show_event, show, &failure)) {
+                     sessions_render, &rendering, &failure)) {
         if (*failure.message)
             err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
-    if (show) {
-        (void) show_turn_end(show);
-        (void) show_flush(show);
-    }
-    show_free(show);
+    if (rendering.renderer)
+        (void) sessions_rendering_end(&rendering);
+    sessions_rendering_finish(&rendering);
     sessions_finish(&s);
     return status;
 }
@@ -79,13 +105,13 @@ static const struct option history_rows[] = {
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct history_options, limit),
-     .help = "the last so many, or with *--from* the first"},
+     .help = "maximum number of events: the last ones, or with *--from* the first"},
     {.name = "from",
      .argument = "SEQUENCE",
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct history_options, from),
-     .help = "begin at the event of that number"},
+     .help = "start at the event with this sequence number"},
     {0},
 };
 
@@ -97,9 +123,9 @@ static const struct option_group history_groups[] = {
 
 const struct command command_sessions_history = {
     .name = "history",
-    .summary = "show what was said and done in a session",
-    .description = "As text, as it was shown; with *--format json* one event a line, as *acp exec* "
-                   "prints them; with *--format quiet* the last answer.",
+    .summary = "show the events of a session",
+    .description = "Prints the events as text; with *--format json* one event per line, like *acp "
+                   "exec*; with *--format quiet* only the last answer.",
     .arguments = session_argument,
     .options = history_groups,
     .options_size = sizeof(struct history_options),
@@ -116,7 +142,7 @@ struct search_options {
     bool newest;
 };
 
-/* Around what was found in a snippet; control characters, which texts hardly ever have. */
+/* Delimit a match in a snippet; control characters, which texts rarely contain. */
 #define FOUND "\x01"
 #define FOUND_END "\x02"
 
@@ -138,20 +164,17 @@ static void print_hit_json(const struct store_hit *hit)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (!texts[i].text.ptr)
             continue;
-        acp_json_write_key(&w, acp_str_from(texts[i].name));
-        acp_json_write_str(&w, texts[i].text);
+        acp_json_put_str(&w, texts[i].name, texts[i].text);
     }
-    acp_json_write_key(&w, acp_str_from("sequence"));
-    acp_json_write_u64(&w, hit->seq);
-    acp_json_write_key(&w, acp_str_from("time"));
-    acp_json_write_i64(&w, hit->time);
+    acp_json_put_u64(&w, "sequence", hit->seq);
+    acp_json_put_i64(&w, "time", hit->time);
     acp_json_end_object(&w);
     if (!w.err)
         out_json_line(acp_buf_view(&line));
     acp_buf_finish(&line);
 }
 
-/* The marks are those of the query; in a text they would only make something bold. */
+/* The delimiters come from the query; if a text contains them, it only shows some bold words. */
 static void print_snippet(struct acp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -167,13 +190,13 @@ static void print_snippet(struct acp_str text)
 
 static int print_hit(const struct store_hit *hit, void *user)
 {
-    const enum show_format *format = user;
+    const enum render_format *format = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == SHOW_JSON) {
+    if (*format == RENDER_JSON) {
         print_hit_json(hit);
         return 0;
     }
-    if (*format == SHOW_QUIET) {
+    if (*format == RENDER_QUIET) {
         out_printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
         return 0;
     }
@@ -201,7 +224,7 @@ static int run_search(const struct invocation *invocation)
         .newest_first = options->newest,
         .limit = options->limit.given ? options->limit.value : 20,
     };
-    if (terminal && s.setup.format == SHOW_TEXT) {
+    if (terminal && s.setup.format == RENDER_TEXT) {
         query.mark = FOUND;
         query.end_mark = FOUND_END;
     }
@@ -230,17 +253,17 @@ static const struct option search_rows[] = {
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct search_options, limit),
-     .help = "at most so many; 20 unless told"},
+     .help = "maximum number of matches (default 20)"},
     {.name = "newest",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct search_options, newest),
-     .help = "the newest first, not the best"},
+     .help = "sort by time instead of relevance"},
     {.name = "session",
      .letter = 's',
      .argument = "ID",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct search_options, session),
-     .help = "in that session only"},
+     .help = "search only this session"},
     {0},
 };
 
@@ -252,11 +275,12 @@ static const struct option_group search_groups[] = {
 
 const struct command command_sessions_search = {
     .name = "search",
-    .summary = "find words in everything that was said",
-    .description = "Finds messages in which all the words occur: of the user, of the agent, its "
-                   "thoughts, titles of tool calls, plans. An asterisk at the end of a word stands "
-                   "for any ending, and words in double quotes must follow each other. Behind the "
-                   "id stands the number of the event, for *acp sessions history --from*.",
+    .summary = "search the messages of all sessions",
+    .description = "Finds events that contain all the words: messages of the user and the agent, "
+                   "thoughts, titles of tool calls, plans. A word ending in an asterisk matches "
+                   "any word with that prefix; words in double quotes must occur next to each "
+                   "other. The number after the session id is the sequence number of the event, "
+                   "for *acp sessions history --from*.",
     .arguments = search_arguments,
     .options = search_groups,
     .options_size = sizeof(struct search_options),

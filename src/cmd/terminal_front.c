@@ -1,9 +1,9 @@
 /*
- * terminal_front.c - what the person sees and says.
+ * terminal_front.c - the terminal front end of exec and prompt.
  *
- * Questions are asked one at a time, on the terminal itself (the standard input may be the prompt).
- * What was typed before the line to be answered was drawn is discarded.  What is not an answer is
- * asked about again; the end of input is no.
+ * Questions are asked one at a time, on the terminal itself: standard input may hold the prompt.
+ * Input typed before the question appeared is discarded.  An invalid reply repeats the question;
+ * end of input denies.
  */
 #include "cmd/terminal_front.h"
 #include "json/members.h"
@@ -24,7 +24,7 @@
 
 enum { SIGNALS = 3 };
 
-/* A question that waits to be asked, or is. */
+/* A question that is pending or on the screen. */
 struct waiting {
     struct waiting *next;
     uint64_t number;
@@ -38,8 +38,9 @@ struct terminal_front {
     struct terminal_front_handler handler;
     void *user;
     uv_loop_t *loop;
-    struct show *show;
-    int terminal;         /* -1: there is none, and nobody to ask */
+    struct transcript *transcript; /* of what is rendered, for the answer */
+    struct renderer *renderer;
+    int terminal;         /* -1: no terminal, so nobody can be asked */
     struct output screen; /* the same terminal */
     uv_poll_t *keys;
     struct waiting *waiting; /* the first one is on the screen */
@@ -82,7 +83,7 @@ static void settle(struct terminal_front *front, enum question_reply reply, size
 
 static void on_keys(uv_poll_t *poll, int status, int events);
 
-/* The line that is answered.  Whatever was typed before it does not count. */
+/* Draws the input line.  Input typed before that is discarded. */
 static void draw_prompt(struct terminal_front *front)
 {
     struct acp_buf line;
@@ -101,7 +102,7 @@ static void explain(struct terminal_front *front, enum question_reply reply)
     if (reply == QUESTION_HELP)
         (void) question_write_help(&front->waiting->choices, &text);
     else
-        (void) acp_buf_printf(&text, "that is not one of the answers\n");
+        (void) acp_buf_printf(&text, "not a valid answer; ? for help\n");
     say(front, acp_buf_view(&text));
     acp_buf_finish(&text);
     draw_prompt(front);
@@ -120,7 +121,7 @@ static void on_keys(uv_poll_t *poll, int status, int events)
     if (!front->asking)
         return;
     enum question_reply reply = QUESTION_REFUSE;
-    /* Of a line that is longer, the rest is discarded with the next prompt. */
+    /* The rest of an overlong line is discarded by the next draw_prompt(). */
     if (n > 0)
         reply = (size_t) n == sizeof(line)
                     ? QUESTION_AGAIN
@@ -141,7 +142,7 @@ static void ask_next(struct terminal_front *front)
     draw_prompt(front);
 }
 
-/* False when the question cannot be asked as a whole. */
+/* False when the question cannot be shown completely. */
 static bool write_waiting(struct waiting *waiting, const struct permission_question *question)
 {
     acp_buf_init(&waiting->text, QUESTION_TEXT_MAX);
@@ -164,7 +165,7 @@ void terminal_front_question(struct terminal_front *front,
     struct waiting *waiting = calloc(1, sizeof(*waiting));
     struct waiting **at = &front->waiting;
     if (!waiting || !write_waiting(waiting, question)) {
-        err_message("a permission was refused, because it cannot be shown as a whole");
+        err_message("permission denied: the request is too large to be shown completely");
         if (waiting)
             free_waiting(waiting);
         front->handler.answer(question->number, (struct acp_str){0}, front->user);
@@ -185,7 +186,7 @@ void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
         if (waiting == front->waiting && front->asking) {
             front->asking = false;
             (void) uv_poll_stop(front->keys);
-            say(front, acp_str_from("(no answer is needed any more)\n"));
+            say(front, acp_str_from("(no longer needed)\n"));
         }
         *at = waiting->next;
         free_waiting(waiting);
@@ -196,13 +197,13 @@ void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 
-/* Whether the person sees what happens beside the words, in lines of progress. */
+/* Whether progress is shown between the messages of the agent. */
 static bool shows_progress(const struct terminal_front *front)
 {
-    return front->options.format == SHOW_TEXT && (front->options.verbose || err_is_terminal());
+    return front->options.format == RENDER_TEXT && (front->options.verbose || err_is_terminal());
 }
 
-/* What a person should know is said in any case. */
+/* Notices are printed even when progress is not shown. */
 static void say_notice(const struct session_event *event)
 {
     struct acp_arena arena;
@@ -215,22 +216,31 @@ static void say_notice(const struct session_event *event)
 
 void terminal_front_event(struct terminal_front *front, const struct session_event *event)
 {
-    (void) show_record(front->show, event);
-    if (event->kind == EVENT_NOTICE && front->options.format != SHOW_JSON && !shows_progress(front))
+    struct transcript_changes changes = {0};
+    if (transcript_add(front->transcript, event, &changes))
+        err_message("out of memory; some of what the agent said is not shown");
+    (void) renderer_add(front->renderer, event, changes);
+    if (event->kind == EVENT_NOTICE && front->options.format != RENDER_JSON &&
+        !shows_progress(front))
         say_notice(event);
 }
 
 bool terminal_front_flush(struct terminal_front *front)
 {
-    return show_flush(front->show) == 0;
+    return renderer_flush(front->renderer) == 0;
 }
 
-struct show *terminal_front_show(struct terminal_front *front)
+struct renderer *terminal_front_renderer(struct terminal_front *front)
 {
-    return front->show;
+    return front->renderer;
 }
 
-bool terminal_front_has_person(const struct terminal_front *front)
+struct transcript_answer terminal_front_answer(const struct terminal_front *front)
+{
+    return transcript_answer(front->transcript);
+}
+
+bool terminal_front_can_ask(const struct terminal_front *front)
 {
     return front->terminal >= 0;
 }
@@ -242,22 +252,22 @@ bool terminal_front_interrupted(const struct terminal_front *front)
 
 int terminal_front_status(struct terminal_front *front, const struct prompt_end *end)
 {
-    if (end->message.len && !shows_progress(front) && front->options.format != SHOW_JSON)
+    if (end->message.len && !shows_progress(front) && front->options.format != RENDER_JSON)
         err_message("%.*s", (int) end->message.len, end->message.ptr);
-    if (front->options.format == SHOW_QUIET && show_answer_is_cut(front->show))
-        err_message("the answer is longer than 64 MiB; its end is left out");
+    if (front->options.format == RENDER_QUIET && terminal_front_answer(front).is_cut)
+        err_message("the answer is larger than 64 MiB; the end is missing");
     if (front->interrupts)
         return EXIT_INTERRUPTED;
     if (end->kind == PROMPT_TIMED_OUT) {
-        if (front->options.format != SHOW_JSON)
-            err_message("the time that --timeout allows is over");
+        if (front->options.format != RENDER_JSON)
+            err_message("timed out; see --timeout");
         return EXIT_TIMEOUT;
     }
     if (end->kind != PROMPT_STOPPED)
         return EXIT_FAILED;
     if (end->unasked && front->options.fail_unasked) {
-        if (front->options.format != SHOW_JSON)
-            err_message("a permission had to be asked for, and nobody is there to ask");
+        if (front->options.format != RENDER_JSON)
+            err_message("permission needed and nobody to ask; use --approve-all or --policy");
         return EXIT_DENIED;
     }
     return end->denied ? EXIT_DENIED : EXIT_OK;
@@ -300,18 +310,20 @@ static int open_terminal(struct terminal_front *front)
     return 0;
 }
 
-static int open_show(struct terminal_front *front)
+static int open_renderer(struct terminal_front *front)
 {
+    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
     bool screen = err_is_terminal();
     const char *no_colour = getenv("NO_COLOR");
-    struct show_options options = {
+    struct renderer_options options = {
         .format = front->options.format,
         .session = front->options.session,
         .out = OUTPUT_RESULTS,
-        .progress = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
+        .activity = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
         .colour = screen && !(no_colour && *no_colour),
     };
-    return show_new(&options, &front->show);
+    int err = transcript_new(&keep, &front->transcript);
+    return err ? err : renderer_new(&options, &front->renderer);
 }
 
 int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,
@@ -327,8 +339,8 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
     front->user = user;
     front->loop = loop;
     front->terminal = -1;
-    int err = open_show(front);
-    if (!err && !options->no_person && err_is_terminal())
+    int err = open_renderer(front);
+    if (!err && !options->no_questions && err_is_terminal())
         err = open_terminal(front);
     if (err) {
         terminal_front_free(front);
@@ -367,6 +379,7 @@ void terminal_front_free(struct terminal_front *front)
     if (front->terminal >= 0)
         (void) close(front->terminal);
     output_finish(&front->screen);
-    show_free(front->show);
+    renderer_free(front->renderer);
+    transcript_free(front->transcript);
     free(front);
 }

@@ -123,7 +123,7 @@ struct prompt_options {
 int conversation_prompt(struct conversation *c, struct acp_raw body,
                         const struct prompt_options *options, uint64_t *ret_turn);
 /*
- * Ends the turn that runs: asks the agent, and after grace_ms ends it and the agent.  Does not touch
+ * Ends the turn that runs: asks the agent, and after grace_ms ends both.  Does not touch
  * queued prompts.  False if no turn runs.
  */
 bool conversation_cancel(struct conversation *c, uint64_t grace_ms);

@@ -86,9 +86,10 @@ struct queued_prompt {
     struct prompt_options options;
     enum prompt_state state;
     enum cancel_reason cancelled;
-    bool denied;   /* something was not permitted */
-    bool approved; /* something was */
-    bool unasked;  /* something had to be asked, and nobody could be */
+    bool denied;            /* something was not permitted */
+    bool approved;          /* something was */
+    bool unasked;           /* something had to be asked, and nobody could be */
+    struct tail_event *end; /* for its stop or error event, if there is no memory then */
     struct acp_buf body;
 };
 
@@ -266,6 +267,13 @@ int conversation_open_log(struct conversation *c);
 void conversation_close_log(struct conversation *c);
 void conversation_add_event(struct conversation *c, enum event_kind kind, uint64_t turn,
                             struct acp_raw body);
+/*
+ * The same for the end of a turn, which must not fail: if memory runs out, it takes the prompt's
+ * spare event, with a short body.
+ */
+void conversation_add_end(struct conversation *c, enum event_kind kind,
+                          struct queued_prompt *prompt, struct acp_raw body);
+struct tail_event *conversation_spare_end(void);
 /* An event with members given as pairs of a name and a struct acp_str, NULL at the end. */
 void conversation_add_texts(struct conversation *c, enum event_kind kind, ...);
 void conversation_notice(struct conversation *c, const char *format, ...) ACP_PRINTF(2, 3);
@@ -285,6 +293,8 @@ void conversation_start_tail(struct conversation *c, uint64_t last);
 /* Appends an event; body is copied.  ACP_ERR_NOMEM. */
 int conversation_extend_tail(struct conversation *c, const struct session_event *event,
                              bool not_kept);
+/* The same with an event that was allocated before; its body stays where it is. */
+void conversation_link_tail(struct conversation *c, struct tail_event *event);
 /* Whether an event could be delivered to everybody at once; and that. */
 bool conversation_can_deliver_now(const struct conversation *c);
 void conversation_deliver_now(struct conversation *c, const struct session_event *event);

@@ -132,19 +132,64 @@ void conversation_close_log(struct conversation *c)
 
 /* ---- Adding events --------------------------------------------------------------------------- */
 
+/*
+ * A log that lacks an event is no log of the session any more: nothing is kept from here on, and
+ * nothing waits for it.
+ */
+static void give_up_log(struct conversation *c, int err)
+{
+    c->deliverable = conversation_last_sequence(c);
+    conversation_close_log(c);
+    conversation_notice(c, "this conversation is not kept any more: %s", acp_err_text(err));
+}
+
+/* Appends the event to the log and numbers it; false if it is in no log. */
+static bool log_event(struct conversation *c, struct session_event *event)
+{
+    event->time = store_now();
+    if (c->log_state == LOG_OPEN) {
+        int err = store_log_append(c->log, event->turn, event->time,
+                                   acp_str_from(event_kind_name(event->kind)), event->body,
+                                   &event->sequence);
+        if (!err)
+            return true;
+        give_up_log(c, err);
+    }
+    event->sequence = conversation_last_sequence(c) + 1;
+    return false;
+}
+
 void conversation_add_event(struct conversation *c, enum event_kind kind, uint64_t turn,
                             struct acp_raw body)
 {
-    struct session_event event = {.kind = kind, .turn = turn, .time = store_now(), .body = body};
-    int err = ACP_ERR_STATE;
-    if (c->log_state == LOG_OPEN)
-        err = store_log_append(c->log, turn, event.time, acp_str_from(event_kind_name(kind)), body,
-                               &event.sequence);
-    if (err)
-        event.sequence = conversation_last_sequence(c) + 1;
-    bool ends_turn = kind == EVENT_STOP || kind == EVENT_ERROR;
-    if (conversation_extend_tail(c, &event, err != 0) && ends_turn)
-        abort(); /* a turn must end, and there is no memory to say so */
+    struct session_event event = {.kind = kind, .turn = turn, .body = body};
+    bool kept = log_event(c, &event);
+    /* Without memory for it, there is none to say so either; the log has it. */
+    (void) conversation_extend_tail(c, &event, !kept);
+    conversation_wake(c);
+}
+
+static const char no_memory[] = "{\"source\":\"acp\",\"message\":\"out of memory\"}";
+
+struct tail_event *conversation_spare_end(void)
+{
+    return calloc(1, sizeof(struct tail_event));
+}
+
+void conversation_add_end(struct conversation *c, enum event_kind kind,
+                          struct queued_prompt *prompt, struct acp_raw body)
+{
+    struct session_event event = {.kind = kind, .turn = prompt->turn, .body = body};
+    bool kept = body.ptr && log_event(c, &event);
+    if (!body.ptr || conversation_extend_tail(c, &event, !kept)) {
+        event.kind = EVENT_ERROR;
+        event.body = acp_raw_from(no_memory);
+        if (!kept)
+            kept = log_event(c, &event);
+        *prompt->end = (struct tail_event){.not_kept = !kept, .event = event};
+        conversation_link_tail(c, prompt->end);
+        prompt->end = NULL;
+    }
     conversation_wake(c);
 }
 

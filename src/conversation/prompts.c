@@ -17,6 +17,7 @@ static const struct acp_str none;
 static void free_prompt(struct queued_prompt *prompt)
 {
     acp_buf_finish(&prompt->body);
+    free(prompt->end);
     free(prompt);
 }
 
@@ -37,7 +38,10 @@ int conversation_prompt(struct conversation *c, struct acp_raw body,
     if (!prompt)
         return ACP_ERR_NOMEM;
     acp_buf_init(&prompt->body, EVENT_MAX_BYTES);
-    int err = c->stopping ? ACP_ERR_CLOSED : acp_buf_append(&prompt->body, body.ptr, body.len);
+    prompt->end = conversation_spare_end();
+    int err = c->stopping    ? ACP_ERR_CLOSED
+              : !prompt->end ? ACP_ERR_NOMEM
+                             : acp_buf_append(&prompt->body, body.ptr, body.len);
     if (err) {
         free_prompt(prompt);
         return err;
@@ -178,10 +182,8 @@ void conversation_end_prompt(struct conversation *c, enum prompt_end_kind kind, 
     acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
     write_end(&w, &end, source, c->code);
-    if (w.err)
-        abort(); /* a turn must end, and there is no memory to say so */
-    conversation_add_event(c, stop.ptr ? EVENT_STOP : EVENT_ERROR, prompt->turn,
-                           acp_raw_n(body.data + body.start, body.len));
+    conversation_add_end(c, stop.ptr ? EVENT_STOP : EVENT_ERROR, prompt,
+                         acp_raw_n(w.err ? NULL : body.data + body.start, body.len));
     acp_buf_finish(&body);
     if (c->log && prompt->state == PROMPT_RUNNING)
         (void) store_log_change(c->log, &change);

@@ -40,10 +40,15 @@ int conversation_extend_tail(struct conversation *c, const struct session_event 
     *added = (struct tail_event){.not_kept = not_kept, .event = *event};
     (void) memcpy(added->bytes, event->body.ptr, event->body.len);
     added->event.body.ptr = added->bytes;
-    c->last->next = added;
-    c->last = added;
-    c->tail_bytes += bytes_of(added);
+    conversation_link_tail(c, added);
     return 0;
+}
+
+void conversation_link_tail(struct conversation *c, struct tail_event *event)
+{
+    c->last->next = event;
+    c->last = event;
+    c->tail_bytes += bytes_of(event);
 }
 
 static bool is_deliverable(const struct conversation *c, const struct tail_event *event)

@@ -107,31 +107,39 @@ static int open_conversation(struct daemon *daemon)
     return err;
 }
 
+int daemon_open(struct daemon *daemon, uv_loop_t *loop, const struct daemon_options *options,
+                int listener_fd)
+{
+    static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    *daemon = (struct daemon){.options = options, .loop = loop, .listener_fd = listener_fd};
+    int err = open_conversation(daemon);
+    if (err)
+        return err;
+    (void) acp_reaper_new(loop, &daemon->reaper);
+    (void) uv_timer_init(loop, &daemon->idle);
+    daemon->idle.data = daemon;
+    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
+        (void) uv_signal_init(loop, &daemon->signals[i]);
+        daemon->signals[i].data = daemon;
+        (void) uv_signal_start(&daemon->signals[i], on_signal, numbers[i]);
+    }
+    (void) uv_poll_init(loop, &daemon->listener, listener_fd);
+    daemon->listener.data = daemon;
+    (void) uv_poll_start(&daemon->listener, UV_READABLE, on_connection);
+    daemon_note_activity(daemon);
+    return 0;
+}
+
 int daemon_run(const struct daemon_options *options, int listener_fd, void (*ready)(void *user),
                void *user)
 {
-    static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
-    struct daemon daemon = {.options = options, .listener_fd = listener_fd};
+    struct daemon daemon;
     uv_loop_t loop;
     int err = uv_loop_init(&loop) ? ACP_ERR_NOMEM : 0;
+    if (!err)
+        err = daemon_open(&daemon, &loop, options, listener_fd);
     if (err)
         return err;
-    daemon.loop = &loop;
-    err = open_conversation(&daemon);
-    if (err)
-        return err;
-    (void) acp_reaper_new(&loop, &daemon.reaper);
-    (void) uv_timer_init(&loop, &daemon.idle);
-    daemon.idle.data = &daemon;
-    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
-        (void) uv_signal_init(&loop, &daemon.signals[i]);
-        daemon.signals[i].data = &daemon;
-        (void) uv_signal_start(&daemon.signals[i], on_signal, numbers[i]);
-    }
-    (void) uv_poll_init(&loop, &daemon.listener, listener_fd);
-    daemon.listener.data = &daemon;
-    (void) uv_poll_start(&daemon.listener, UV_READABLE, on_connection);
-    daemon_note_activity(&daemon);
     ready(user);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&loop);

@@ -87,9 +87,12 @@ struct daemon {
 };
 
 /*
- * Runs the daemon until it ends.  Closes listener_fd, which listens at its socket.  ready is called
- * when clients are served.
+ * Opens a daemon on a loop, which runs as long as it does.  When it ends, it closes listener_fd,
+ * which listens at its socket.
  */
+int daemon_open(struct daemon *daemon, uv_loop_t *loop, const struct daemon_options *options,
+                int listener_fd);
+/* The same on a loop of its own, until it ends.  ready is called when clients are served. */
 int daemon_run(const struct daemon_options *options, int listener_fd, void (*ready)(void *user),
                void *user);
 /* Something has begun or ended: the time without activity starts anew. */

@@ -10,6 +10,12 @@
 
 static const uint64_t NEVER = UINT64_MAX;
 
+/*
+ * Connections that are kept for the next request.  Without a limit curl keeps four times as many as
+ * there ever were requests at a time, each with its buffers and a descriptor.
+ */
+enum { MAX_KEPT = 8 };
+
 /* A socket of curl's that libuv watches. */
 struct http_socket {
     uv_poll_t poll;
@@ -316,6 +322,7 @@ static int start_curl(struct http_client *client, struct acp_failure *failure)
     (void) curl.multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
     (void) curl.multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
     (void) curl.multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    (void) curl.multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long) MAX_KEPT);
     return 0;
 }
 

@@ -52,6 +52,21 @@ static bool allows_budget(const struct model_ask *ask)
     return true;
 }
 
+/* By its name, but for what the facts of the model say. */
+static struct claude claude_for(const struct model_ask *ask)
+{
+    static const enum claude_thinking known[] = {
+        [MODEL_THINKING_NONE] = CLAUDE_NONE,
+        [MODEL_THINKING_BUDGET] = CLAUDE_BUDGET,
+        [MODEL_THINKING_ADAPTIVE] = CLAUDE_ADAPTIVE,
+        [MODEL_THINKING_EFFORT] = CLAUDE_ADAPTIVE,
+    };
+    struct claude claude = claude_of(ask->model);
+    if (ask->thinking)
+        claude.thinking = known[ask->thinking];
+    return claude;
+}
+
 static struct thinking thinking_for(const struct model_ask *ask, const struct claude *claude)
 {
     struct thinking t = {.is = SAYS_NOTHING};
@@ -70,7 +85,7 @@ static struct thinking thinking_for(const struct model_ask *ask, const struct cl
         break;
     }
     if (t.is == ADAPTIVE)
-        t.effort = claude_effort(claude, ask->effort);
+        t.effort = claude_effort(claude, dialect_effort(ask));
     return t;
 }
 
@@ -272,7 +287,7 @@ static void put_system(struct acp_json_writer *w, const struct model_ask *ask)
 
 static void write(const struct model_ask *ask, struct acp_json_writer *w)
 {
-    struct claude claude = claude_of(ask->model);
+    struct claude claude = claude_for(ask);
     struct thinking thinking = thinking_for(ask, &claude);
     share_tokens(ask, &claude, &thinking);
     bool thinks = thinking.is == ADAPTIVE || thinking.is == BUDGET;

@@ -381,7 +381,7 @@ static bool may_have(const struct entry *entry, struct acp_str model)
     if (entry->state != ENTRY_LISTED && model_service_api(entry->service) != MODEL_DEMO)
         return true;
     return has_row(entry, model) ||
-           facts_find(facts_builtin(), entry->service->provider, model, &facts) ||
+           facts_has_model(facts_builtin(), entry->service->provider, model) ||
            facts_find(entry->service->settings.facts, entry->service->provider, model, &facts);
 }
 

@@ -276,10 +276,10 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
 
 static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
 {
-    const char *effort = openai_effort(ask->model, ask->effort);
+    const char *effort = openai_effort(ask);
     if (ask->tool_count && openai_thinks_or_calls(ask->model))
         effort = "none";
-    if (is_deepseek(ask->model) && ask->effort == MODEL_EFFORT_NONE)
+    if (is_deepseek(ask->model) && dialect_effort(ask) == MODEL_EFFORT_NONE)
         dialect_put_raw(w, "thinking", acp_raw_from("{\"type\":\"disabled\"}"));
     else
         dialect_put_str(w, "reasoning_effort", acp_str_from(effort));

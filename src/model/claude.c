@@ -3,7 +3,7 @@
 
 #include "model/text.h"
 
-enum { K = 1000, MAX_MINOR_DIGITS = 2 };
+enum { MAX_MINOR_DIGITS = 2 };
 
 static bool is_separator(char c)
 {
@@ -60,17 +60,6 @@ static unsigned version_of(struct acp_str name)
     return 0;
 }
 
-static uint64_t max_output_of(unsigned version, bool opus, bool haiku)
-{
-    if (version >= 50 || version == 0)
-        return haiku ? 64 * K : 128 * K;
-    if (version >= 46)
-        return opus ? 128 * K : 64 * K;
-    if (version >= 37)
-        return opus && version < 45 ? 32 * K : 64 * K;
-    return version >= 35 ? 8192 : 4096;
-}
-
 struct claude claude_of(struct acp_str model)
 {
     size_t at = text_find(model, acp_str_from("claude-"));
@@ -79,8 +68,6 @@ struct claude claude_of(struct acp_str model)
     struct acp_str name = acp_str_n(model.ptr + at + 7, model.len - at - 7);
     struct claude claude = {.version = version_of(name)};
     bool mythical = text_has(name, "fable") || text_has(name, "mythos");
-    claude.max_output =
-        max_output_of(claude.version, text_has(name, "opus"), text_has(name, "haiku"));
     claude.always = mythical || claude.version > 50;
     if (claude.version == 0 || claude.version >= 46)
         claude.thinking = CLAUDE_ADAPTIVE;

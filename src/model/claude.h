@@ -1,6 +1,6 @@
 /*
- * claude.h - what can be told of a Claude by its name: how it thinks, and how long its answers may
- * be.  The sources are in docs/models.md.
+ * claude.h - what can be told of a Claude by its name: how it thinks.  The sources are in
+ * docs/models.md.
  */
 #ifndef SRC_MODEL_CLAUDE_H
 #define SRC_MODEL_CLAUDE_H
@@ -16,9 +16,8 @@ enum claude_thinking {
 
 struct claude {
     enum claude_thinking thinking;
-    unsigned version;    /* 46 is 4.6; 0: the name has no number */
-    bool always;         /* thinking cannot be switched off */
-    uint64_t max_output; /* tokens; 0: not known */
+    unsigned version; /* 46 is 4.6; 0: the name has no number */
+    bool always;      /* thinking cannot be switched off */
 };
 
 struct claude claude_of(struct acp_str model);

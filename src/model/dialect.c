@@ -288,3 +288,21 @@ bool dialect_read_error(struct model_stream *s, struct acp_raw body, int status)
     stream_fault(s, fault_of(s, error.ptr ? error : body, status), message);
     return true;
 }
+
+/* ---- Efforts --------------------------------------------------------------------------------- */
+
+enum model_effort dialect_effort(const struct model_ask *ask)
+{
+    unsigned wanted = ask->effort;
+    if (!ask->efforts || wanted == MODEL_EFFORT_DEFAULT)
+        return ask->effort;
+    /* None is no thinking at all: the nearest to it is the least, but nothing else becomes none. */
+    unsigned least = wanted == MODEL_EFFORT_NONE ? MODEL_EFFORT_NONE : MODEL_EFFORT_LOW;
+    for (unsigned effort = wanted; effort >= least; effort--)
+        if (ask->efforts & 1u << effort)
+            return (enum model_effort) effort;
+    for (unsigned effort = wanted; effort <= MODEL_EFFORT_MAX; effort++)
+        if (ask->efforts & 1u << effort)
+            return (enum model_effort) effort;
+    return ask->effort;
+}

@@ -108,6 +108,9 @@ const struct model_part *dialect_next_part(const struct model_ask *ask,
 /* More tokens for an answer that is to be short, where thoughts count as a part of it. */
 enum { DIALECT_THINKING_ROOM = 8192 };
 
+/* The effort that is asked for, or the nearest that the model is known to take. */
+enum model_effort dialect_effort(const struct model_ask *ask);
+
 /* ---- limits.c -------------------------------------------------------------------------------- */
 
 /* Those of the ask, or what is known of the model. */

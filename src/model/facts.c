@@ -263,10 +263,11 @@ static bool is_version(struct acp_str rest)
     return (*rest.ptr == '-' || *rest.ptr == '@') && digits == 8;
 }
 
+enum { WHOLE = 1 << 20 };
+
 /* How closely a pattern matches a name; 0: not at all.  A whole name beats any star. */
 static size_t closeness(const char *pattern, struct acp_str name)
 {
-    enum { WHOLE = 1 << 20 };
     size_t n = strlen(pattern);
     bool star = n && pattern[n - 1] == '*';
     n -= star;
@@ -289,22 +290,26 @@ static size_t closeness_of_row(const char *row, const char *provider, struct acp
     return full >= bare ? full : bare;
 }
 
-bool facts_find(const struct model_table *table, const char *provider, struct acp_str model,
-                struct model_facts *ret)
+/* How closely a row of the table is of the model. */
+typedef size_t closeness_fn(const char *row, const char *provider, struct acp_str model);
+
+/* Of all rows that match the closest counts most, for each fact on its own. */
+static bool merge_rows(const struct model_table *table, closeness_fn *close_to,
+                       const char *provider, struct acp_str model, struct model_facts *ret)
 {
     struct model_facts facts = {0};
     size_t last = 0;
     for (;;) {
         size_t next = SIZE_MAX;
         for (size_t i = 0; table && i < table->count; i++) {
-            size_t close = closeness_of_row(table->rows[i].name, provider, model);
+            size_t close = close_to(table->rows[i].name, provider, model);
             next = close > last && close < next ? close : next;
         }
         if (next == SIZE_MAX)
             break;
         last = next;
         for (size_t i = table->count; i-- > 0;) /* of those alike the first counts most */
-            if (closeness_of_row(table->rows[i].name, provider, model) == next)
+            if (close_to(table->rows[i].name, provider, model) == next)
                 facts_merge(&facts, &table->rows[i].facts);
     }
     if (last)
@@ -312,29 +317,42 @@ bool facts_find(const struct model_table *table, const char *provider, struct ac
     return last;
 }
 
+bool facts_find(const struct model_table *table, const char *provider, struct acp_str model,
+                struct model_facts *ret)
+{
+    return merge_rows(table, closeness_of_row, provider, model, ret);
+}
+
+bool facts_has_model(const struct model_table *table, const char *provider, struct acp_str model)
+{
+    for (size_t i = 0; table && i < table->count; i++)
+        if (closeness_of_row(table->rows[i].name, provider, model) >= WHOLE)
+            return true;
+    return false;
+}
+
+static size_t closeness_anywhere(const char *row, const char *provider, struct acp_str model)
+{
+    (void) provider;
+    const char *slash = strrchr(row, '/');
+    return slash ? closeness(slash + 1, model) : 0;
+}
+
 bool facts_find_anywhere(const struct model_table *table, struct acp_str model,
                          struct model_facts *ret)
 {
-    size_t best = 0;
     for (size_t i = model.len; i > 0; i--) {
         if (model.ptr[i - 1] == '/') {
             model = acp_str_n(model.ptr + i, model.len - i);
             break;
         }
     }
-    for (size_t i = 0; i < table->count; i++) {
-        const char *slash = strrchr(table->rows[i].name, '/');
-        size_t close = slash ? closeness(slash + 1, model) : 0;
-        if (close > best) {
-            best = close;
-            *ret = table->rows[i].facts;
-        }
-    }
-    if (best) {
+    bool found = merge_rows(table, closeness_anywhere, NULL, model, ret);
+    if (found) {
         ret->has_price = false;
         ret->price = (struct model_price){0};
     }
-    return best;
+    return found;
 }
 
 void facts_merge(struct model_facts *facts, const struct model_facts *over)

@@ -38,6 +38,8 @@ bool facts_find(const struct model_table *table, const char *provider, struct ac
  */
 bool facts_find_anywhere(const struct model_table *table, struct acp_str model,
                          struct model_facts *ret);
+/* Whether a row is of this very model; a row with a star is of none. */
+bool facts_has_model(const struct model_table *table, const char *provider, struct acp_str model);
 /* Puts each fact of `over` that is known in the place of that in `facts`. */
 void facts_merge(struct model_facts *facts, const struct model_facts *over);
 

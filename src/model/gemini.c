@@ -81,16 +81,18 @@ static uint64_t budget_of(struct acp_str model, enum model_effort effort)
 static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
 {
     unsigned version = version_of(ask->model);
+    /* None has a level of its own, which no list of efforts names. */
+    enum model_effort effort = ask->effort == MODEL_EFFORT_NONE ? ask->effort : dialect_effort(ask);
     if (version < 25)
         return;
     dialect_key(w, "thinkingConfig");
     acp_json_begin_object(w);
     if (always_thinks(ask->model) || ask->effort != MODEL_EFFORT_NONE)
         dialect_put_bool(w, "includeThoughts", true);
-    if (ask->effort && version >= 30)
-        dialect_put_str(w, "thinkingLevel", acp_str_from(level_of(ask->model, ask->effort)));
-    else if (ask->effort)
-        dialect_put_u64(w, "thinkingBudget", budget_of(ask->model, ask->effort));
+    if (effort && version >= 30)
+        dialect_put_str(w, "thinkingLevel", acp_str_from(level_of(ask->model, effort)));
+    else if (effort)
+        dialect_put_u64(w, "thinkingBudget", budget_of(ask->model, effort));
     acp_json_end_object(w);
 }
 

@@ -1,32 +1,38 @@
-/* How long an answer may be, by the name of the model; docs/models.md has the sources. */
-#include "model/claude.h"
+/* How long an answer may be: what the caller knows of the model, or the table of models. */
+#include <string.h>
+
 #include "model/dialect.h"
-#include "model/openai.h"
+#include "model/facts.h"
 #include "model/text.h"
 
-/* By the beginning of the name, without the vendor in front; the first that fits. */
-static const struct {
-    const char *prefix;
-    uint64_t max_output;
-} rows[] = {
-    {"gpt-4.1", 32768},    {"gpt-4o", 16384},   {"gpt-4", 8192},       {"gpt-oss", 0},
-    {"gpt-", 128000},      {"o1-mini", 65536},  {"o1-preview", 32768}, {"o1", 100000},
-    {"o3", 100000},        {"o4", 100000},      {"gemini-1.5", 8192},  {"gemini-2.0", 8192},
-    {"gemini-2.5", 65536}, {"gemini-3", 65536},
-};
+enum { MAX_NAME = 128 };
+
+/*
+ * Claudes have other names with those who resell them, "us.anthropic.claude-opus-4-1-v1:0" or
+ * "claude-3.5-sonnet": the table's own is in room then.
+ */
+static struct acp_str table_name(struct acp_str model, char room[MAX_NAME])
+{
+    size_t at = text_find(model, acp_str_from("claude-"));
+    size_t n = at == TEXT_NOWHERE ? 0 : model.len - at;
+    if (!n || n > MAX_NAME)
+        return model;
+    for (size_t i = 0; i < n; i++)
+        room[i] = (char) (model.ptr[at + i] == '.' ? '-' : model.ptr[at + i]);
+    struct acp_str name = acp_str_n(room, n);
+    size_t version = text_find(name, acp_str_from("-v"));
+    bool is_cut = version != TEXT_NOWHERE && memchr(room + version, ':', n - version);
+    return acp_str_n(room, is_cut ? version : n);
+}
 
 struct model_limits limits_of(const struct model_ask *ask)
 {
     struct model_limits limits = ask->limits;
-    struct acp_str name = openai_without_vendor(ask->model);
-    if (!limits.max_output)
-        limits.max_output = claude_of(ask->model).max_output;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !limits.max_output; i++) {
-        if (acp_str_starts_with(name, rows[i].prefix)) {
-            limits.max_output = rows[i].max_output;
-            break;
-        }
-    }
+    struct model_facts facts = {0};
+    char room[MAX_NAME];
+    if (!limits.max_output &&
+        facts_find_anywhere(facts_builtin(), table_name(ask->model, room), &facts))
+        limits.max_output = facts.output;
     return limits;
 }
 

@@ -101,6 +101,15 @@ enum model_effort {
 const char *model_effort_name(enum model_effort effort);
 bool model_effort_find(struct acp_str name, enum model_effort *ret);
 
+/* How a model is told to think. */
+enum model_thinking {
+    MODEL_THINKING_UNKNOWN = 0,
+    MODEL_THINKING_NONE,     /* it cannot */
+    MODEL_THINKING_BUDGET,   /* by a number of tokens */
+    MODEL_THINKING_ADAPTIVE, /* it decides by itself, guided by an effort */
+    MODEL_THINKING_EFFORT,   /* by one of a few levels */
+};
+
 /* Of a model, in tokens; 0: not known. */
 struct model_limits {
     uint64_t window;
@@ -118,9 +127,11 @@ struct model_ask {
     uint64_t max_tokens; /* of the answer; 0: what is usual */
     enum model_effort effort;
     struct acp_opt_f64 temperature;
-    struct acp_str session;     /* names the conversation, for services that cache by a key */
-    struct model_limits limits; /* those that are 0 are found by the name of the model */
-    struct acp_str origin;      /* model_ask() sets it: whose seals are sent; see model_sealed */
+    struct acp_str session;       /* names the conversation, for services that cache by a key */
+    struct model_limits limits;   /* those that are 0 are found by the name of the model */
+    enum model_thinking thinking; /* of the model's facts, and so are the efforts; where they are */
+    unsigned efforts;             /* not known the name of the model tells */
+    struct acp_str origin;        /* model_ask() sets it: whose seals are sent; see model_sealed */
 };
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -216,15 +227,6 @@ struct model_price {
     double output;
     double cache_read;  /* of input that the service had kept */
     double cache_write; /* of input that it keeps from now on */
-};
-
-/* How a model is told to think. */
-enum model_thinking {
-    MODEL_THINKING_UNKNOWN = 0,
-    MODEL_THINKING_NONE,     /* it cannot */
-    MODEL_THINKING_BUDGET,   /* by a number of tokens */
-    MODEL_THINKING_ADAPTIVE, /* it decides by itself, guided by an effort */
-    MODEL_THINKING_EFFORT,   /* by one of a few levels */
 };
 
 enum model_ability {

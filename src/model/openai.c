@@ -95,7 +95,8 @@ static bool efforts_of_others(struct acp_str model, struct efforts *ret)
     return true;
 }
 
-const char *openai_effort(struct acp_str model, enum model_effort effort)
+/* By the name of the model. */
+static const char *effort_of(struct acp_str model, enum model_effort effort)
 {
     struct efforts e = {MODEL_EFFORT_LOW, MODEL_EFFORT_HIGH, NULL}; /* those of the o series */
     model = openai_without_vendor(model);
@@ -112,6 +113,13 @@ const char *openai_effort(struct acp_str model, enum model_effort effort)
         return e.none;
     effort = effort < e.least ? e.least : effort > e.most ? e.most : effort;
     return model_effort_name(effort);
+}
+
+const char *openai_effort(const struct model_ask *ask)
+{
+    if (!ask->efforts || ask->effort == MODEL_EFFORT_DEFAULT)
+        return effort_of(ask->model, ask->effort);
+    return model_effort_name(dialect_effort(ask));
 }
 
 /* A text made of parts, written as one; a failure stays in the writer. */

@@ -18,7 +18,7 @@ bool openai_thinks_or_calls(struct acp_str model);
  * What the model takes for that effort; NULL: nothing is to be said.  docs/models.md has the
  * sources.
  */
-const char *openai_effort(struct acp_str model, enum model_effort effort);
+const char *openai_effort(const struct model_ask *ask);
 
 /*
  * "prompt_cache_key": requests with the same one go to the server that has kept what they begin

@@ -121,7 +121,7 @@ static void put_tools(struct acp_json_writer *w, const struct model_ask *ask)
 /* Thoughts come back encrypted, so that the service need not keep the conversation. */
 static void put_thinking(struct acp_json_writer *w, const struct model_ask *ask)
 {
-    const char *effort = openai_effort(ask->model, ask->effort);
+    const char *effort = openai_effort(ask);
     bool sums_up = openai_sums_up(ask->model) && !acp_str_is(acp_str_from(effort), "none");
     dialect_put_raw(w, "include", acp_raw_from("[\"reasoning.encrypted_content\"]"));
     if (!effort && !sums_up)

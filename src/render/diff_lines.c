@@ -3,7 +3,7 @@
 #include "base/diff.h"
 #include "render/render_internal.h"
 
-/* A person looks at so much; the log has all of it. */
+/* More is not shown; the log has all of it. */
 enum { MAX_LINES = 60, MAX_BYTES = 1 << 20 };
 
 /* ---- Patches --------------------------------------------------------------------------------- */
@@ -18,18 +18,18 @@ static struct acp_str next_line(struct acp_str *rest)
     return line;
 }
 
-static void show_hunk_line(struct show *show, struct acp_str line)
+static void render_hunk_line(struct renderer *r, struct acp_str line)
 {
     char sign = line.len ? *line.ptr : ' ';
     enum output_style style = sign == '-'   ? STYLE_RED
                               : sign == '+' ? STYLE_GREEN
                               : sign == '@' ? STYLE_DIM
                                             : STYLE_NONE;
-    show_styled(show, style, show->options.format == SHOW_MARKDOWN ? "" : "    ", line);
+    text_styled(r, style, r->options.format == RENDER_MARKDOWN ? "" : "    ", line);
 }
 
 /* What stands above the hunks names the file, which was named already. */
-static void show_hunks(struct show *show, struct acp_str patch)
+static void render_hunks(struct renderer *r, struct acp_str patch)
 {
     size_t shown = 0;
     bool in_hunks = false;
@@ -42,45 +42,45 @@ static void show_hunks(struct show *show, struct acp_str patch)
         if (!in_hunks)
             continue;
         if (shown++ == MAX_LINES) {
-            show_hunk_line(show, acp_str_from("@@ and so on"));
+            render_hunk_line(r, acp_str_from("@@ and so on"));
             return;
         }
-        show_hunk_line(show, line);
+        render_hunk_line(r, line);
     }
 }
 
-static void show_patch(struct show *show, struct acp_str patch)
+static void render_patch(struct renderer *r, struct acp_str patch)
 {
-    bool fenced = show->options.format == SHOW_MARKDOWN;
+    bool fenced = r->options.format == RENDER_MARKDOWN;
     if (fenced)
-        show_styled(show, STYLE_NONE, "", acp_str_from("\n````diff"));
-    show_hunks(show, patch);
+        text_styled(r, STYLE_NONE, "", acp_str_from("\n````diff"));
+    render_hunks(r, patch);
     if (fenced)
-        show_styled(show, STYLE_NONE, "", acp_str_from("````\n"));
+        text_styled(r, STYLE_NONE, "", acp_str_from("````\n"));
 }
 
 /* ---- Changes --------------------------------------------------------------------------------- */
 
 /* Version 1: both texts. */
-static void show_texts(struct show *show, const struct acp_diff *diff)
+static void render_texts(struct renderer *r, const struct acp_diff *diff)
 {
     bool is_new = !acp_is_set(diff->old_text.ptr);
     struct acp_diff_patch_options options = {.old_path = is_new ? acp_str_from(NULL) : diff->path,
                                              .new_path = diff->path};
     struct acp_str old_text = is_new ? acp_str_from("") : diff->old_text;
     struct acp_buf patch;
-    show_printf(show, "  ", "%s %.*s", is_new ? "writes" : "changes", (int) diff->path.len,
+    text_printf(r, "  ", "%s %.*s", is_new ? "writes" : "changes", (int) diff->path.len,
                 diff->path.ptr);
     if (old_text.len + diff->new_text.len > MAX_BYTES)
         return;
     acp_buf_init(&patch, 4 * (size_t) MAX_BYTES);
     if (acp_diff_patch(&options, old_text, diff->new_text, &patch) == 0)
-        show_patch(show, acp_buf_view(&patch));
+        render_patch(r, acp_buf_view(&patch));
     acp_buf_finish(&patch);
 }
 
 /* Version 2: the files, and maybe a patch. */
-static void show_change(struct show *show, const struct acp_diff_change *change)
+static void render_file(struct renderer *r, const struct acp_diff_change *change)
 {
     struct acp_str path = {0};
     switch (change->is) {
@@ -96,44 +96,21 @@ static void show_change(struct show *show, const struct acp_diff_change *change)
     default:
         return;
     }
-    show_printf(show, "  ", "%.*s %.*s", (int) change->tag.len, change->tag.ptr, (int) path.len,
+    text_printf(r, "  ", "%.*s %.*s", (int) change->tag.len, change->tag.ptr, (int) path.len,
                 path.ptr);
 }
 
-void show_changes(struct show *show, struct acp_tool_call_content_list content)
+void render_diffs(struct renderer *r, struct acp_tool_call_content_list content)
 {
     for (size_t i = 0; i < content.count; i++) {
         const struct acp_diff *diff = &content.items[i].diff;
         if (content.items[i].is != ACP_TOOL_CALL_CONTENT_DIFF)
             continue;
         if (diff->path.len)
-            show_texts(show, diff);
+            render_texts(r, diff);
         for (size_t c = 0; c < diff->changes.count; c++)
-            show_change(show, &diff->changes.items[c]);
+            render_file(r, &diff->changes.items[c]);
         if (acp_is_set(diff->patch) && diff->patch->text.len <= MAX_BYTES)
-            show_patch(show, diff->patch->text);
+            render_patch(r, diff->patch->text);
     }
-}
-
-/* Something that differs when the changes do. */
-static uint64_t mark_text(uint64_t mark, struct acp_str text)
-{
-    for (size_t i = 0; acp_is_set(text.ptr) && i < text.len; i++)
-        mark = (mark ^ (unsigned char) text.ptr[i]) * UINT64_C(1099511628211);
-    return mark;
-}
-
-uint64_t show_mark_changes(struct acp_tool_call_content_list content)
-{
-    uint64_t mark = 0;
-    for (size_t i = 0; i < content.count; i++) {
-        const struct acp_diff *diff = &content.items[i].diff;
-        if (content.items[i].is != ACP_TOOL_CALL_CONTENT_DIFF)
-            continue;
-        mark = mark_text(mark + 1, diff->path);
-        mark = mark_text(mark, diff->new_text);
-        if (acp_is_set(diff->patch))
-            mark = mark_text(mark, diff->patch->text);
-    }
-    return mark;
 }

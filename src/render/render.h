@@ -1,54 +1,55 @@
 /*
- * render.h - records as people and scripts read them: text, one JSON object a line, or nothing but
- * the final answer.
+ * render.h - a session on its way to people and scripts: as text, as Markdown, as one JSON object a
+ * line, or as nothing but the final answer.
  *
- * The answer is what a script wants: the agent's last message.  Messages are told apart by their
- * ids, and where an agent gives none, by what it does between them.
+ *     err = transcript_add(transcript, &event, &changes);
+ *     err = renderer_add(renderer, &event, changes);
+ *     ...
+ *     err = renderer_end(renderer, transcript_answer(transcript).text);
+ *     err = renderer_flush(renderer);
  *
- * Output goes to a buffer, and from there to the descriptors by show_flush(), which waits for a
- * slow reader: so a conversation is never faster than who reads it.  All of it passes the filter of
- * cli/output.h: what a terminal would obey, it never gets.
+ * Renderers look at the changes of a transcript and at nothing else; JSON is the events themselves.
+ * A renderer does not need the transcript to keep more than TRANSCRIPT_KEEP_ANSWER.
+ *
+ * Output goes to a buffer, and from there to the descriptors by renderer_flush(), which waits for
+ * a slow reader.  All of it passes the filter of cli/output.h: control sequences in what an agent
+ * says never reach a terminal.
  */
 #ifndef SRC_RENDER_RENDER_H
 #define SRC_RENDER_RENDER_H
 
-#include "transcript/event.h"
+#include "transcript/transcript.h"
 
-struct show;
+struct renderer;
 
-enum show_format {
-    SHOW_TEXT = 1, /* the agent's words as they come; what it does beside them as progress */
-    SHOW_JSON,
-    SHOW_QUIET,    /* the answer, once it is known */
-    SHOW_MARKDOWN, /* text with headings, to be read later */
+enum render_format {
+    RENDER_TEXT = 1, /* the agent's words as they come, and its activity in lines between them */
+    RENDER_JSON,
+    RENDER_QUIET,    /* the answer, at the end */
+    RENDER_MARKDOWN, /* text with headings, to be read later */
 };
 
-struct show_options {
-    enum show_format format;
-    struct acp_str session;
-    int out;      /* the descriptor for words, answer and JSON */
-    int progress; /* the descriptor for what is done beside the words; -1: nowhere */
-    bool colour;  /* in the progress */
-    bool prompts; /* text: also what the user said, for a conversation that is read later */
+struct renderer_options {
+    enum render_format format;
+    struct acp_str session; /* its id, for JSON */
+    int out;                /* the descriptor for words, answer and JSON */
+    int activity;           /* the descriptor for everything else; -1: nowhere */
+    bool colour;            /* of the activity */
+    bool prompts; /* text: also what the user said, for a session that is read afterwards */
 };
 
-int show_new(const struct show_options *options, struct show **ret);
+int renderer_new(const struct renderer_options *options, struct renderer **ret);
 /* Does not flush.  Takes NULL. */
-void show_free(struct show *show);
+void renderer_free(struct renderer *renderer);
 
-int show_record(struct show *show, const struct session_event *record);
-/* One line for people, to the progress or, when there is none, to nowhere. */
-int show_note(struct show *show, struct acp_str line);
-/* The turn is over: an open line is ended; quiet: the answer is written. */
-int show_turn_end(struct show *show);
-/* 0, or an error of the system: EPIPE when the reader has gone. */
-int show_flush(struct show *show);
-
-/* The agent's last message so far; valid until the next record. */
-struct acp_str show_answer(const struct show *show);
-/* Whether that message is longer than is kept, and its end is missing. */
-bool show_answer_is_cut(const struct show *show);
-/* The answer is this, whatever was said around it; none when the text is empty. */
-void show_set_answer(struct show *show, struct acp_str text);
+/* What an event has changed.  Returns the first error of this renderer. */
+int renderer_add(struct renderer *renderer, const struct session_event *event,
+                 struct transcript_changes changes);
+/* One line for people, among the activity. */
+int renderer_note(struct renderer *renderer, struct acp_str line);
+/* The turn is over: ends an open line; RENDER_QUIET writes the answer. */
+int renderer_end(struct renderer *renderer, struct acp_str answer);
+/* 0, or the first error, such as that of EPIPE when the reader has gone. */
+int renderer_flush(struct renderer *renderer);
 
 #endif

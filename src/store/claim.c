@@ -13,7 +13,7 @@
 #include "acp/io.h"
 #include "store/db.h"
 
-enum { TRIES = 100, ID_MAX = 64 };
+enum { TRIES = 100 };
 
 /*
  * The lock belongs to the open file, not to the process, so that it also holds between two writers
@@ -53,7 +53,7 @@ static bool is_locked(int fd)
 
 bool store_is_id(struct acp_str id)
 {
-    if (id.len == 0 || id.len > ID_MAX)
+    if (id.len == 0 || id.len > STORE_CLAIM_ID_MAX)
         return false;
     for (size_t i = 0; i < id.len; i++) {
         char c = id.ptr[i];
@@ -190,19 +190,26 @@ int store_claim_take(struct store_claim *claim, const char *database, struct acp
         free(path);
         return err;
     }
+    free(path);
     write_owner(fd);
-    *claim = (struct store_claim){fd, path};
+    *claim = (struct store_claim){.fd = fd, .database = database};
+    memcpy(claim->id, id.ptr, id.len);
     return 0;
 }
 
 void store_claim_release(struct store_claim *claim)
 {
     if (claim->fd >= 0) {
-        /* Removed while it is locked: whoever has opened it meanwhile sees that it is gone. */
-        (void) unlink(claim->path);
+        /*
+         * Removed while it is locked: whoever has opened it meanwhile sees that it is gone.
+         * Without memory for the path it stays, and means nothing any more.
+         */
+        char *path = claim_path(claim->database, acp_str_from(claim->id));
+        if (path)
+            (void) unlink(path);
+        free(path);
         (void) close(claim->fd);
     }
-    free(claim->path);
     *claim = (struct store_claim) STORE_NO_CLAIM;
 }
 

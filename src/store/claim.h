@@ -11,14 +11,17 @@
 
 #include "acp/base.h"
 
+enum { STORE_CLAIM_ID_MAX = 64 };
+
 struct store_claim {
     int fd; /* -1: nothing is held */
-    char *path;
+    const char *database;
+    char id[STORE_CLAIM_ID_MAX + 1];
 };
 
 #define STORE_NO_CLAIM                                                                             \
     {                                                                                              \
-        -1, NULL                                                                                   \
+        .fd = -1                                                                                   \
     }
 
 /* Letters, digits, - and _, not too many: good as the name of a file. */
@@ -26,7 +29,8 @@ bool store_is_id(struct acp_str id);
 
 /*
  * ACP_ERR_STATE: another has it, and the failure names the pid; ACP_ERR_ARGUMENT: no id that we
- * would have given; errors of the system as in acp/io.h.
+ * would have given; errors of the system as in acp/io.h.  The name of the database is borrowed
+ * until the claim is released.
  */
 int store_claim_take(struct store_claim *claim, const char *database, struct acp_str id,
                      struct acp_failure *failure);

@@ -87,12 +87,15 @@ int store_import_begin(struct store *store, const struct store_session *session,
     if (err)
         return err;
     int64_t number = 0;
-    err = store_number(store, session->id, &number, NULL);
+    struct acp_failure why = {0};
+    err = store_number(store, session->id, &number, &why);
     if (err == 0)
         err = store_fail(failure, ACP_ERR_STATE, "there is a session %.*s already",
                          (int) session->id.len, session->id.ptr);
     else if (err == ACP_ERR_MISSING)
         err = store_insert_session(store, session, &number, failure);
+    else if (failure)
+        *failure = why;
     if (err) {
         store_rollback(store);
         return err;

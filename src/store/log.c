@@ -133,7 +133,6 @@ static void log_free(struct store_log *log)
             log->next->link = log->link;
     }
     store_claim_release(&log->claim);
-    request_free(log->close);
     free(log);
 }
 
@@ -148,11 +147,6 @@ static struct store_log *log_new(struct store_writer *w, struct acp_str id,
     log->handler = handler;
     log->user = user;
     (void) snprintf(log->id, sizeof(log->id), "%.*s", (int) id.len, id.ptr);
-    log->close = request_new(REQUEST_CLOSE, log);
-    if (!log->close) {
-        log_free(log);
-        return NULL;
-    }
     return log;
 }
 
@@ -289,9 +283,12 @@ void store_log_close(struct store_log *log)
     if (log->closing)
         return;
     log->closing = true;
-    /* If there is no memory for that, it is released with the writer. */
-    if (!log->writer->closing && push_request(log->writer, log->close) == 0)
-        log->close = NULL;
+    if (log->writer->closing)
+        return;
+    /* Without memory for that it is closed with the writer. */
+    struct request *request = request_new(REQUEST_CLOSE, log);
+    if (request && push_request(log->writer, request))
+        request_free(request);
 }
 
 struct acp_str store_log_id(const struct store_log *log)

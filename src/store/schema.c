@@ -55,7 +55,24 @@ static const char version_1[] =
     "CREATE VIRTUAL TABLE texts USING fts5"
     "  (content, author UNINDEXED, tokenize = 'unicode61 remove_diacritics 2');";
 
-static const char *const steps[] = {version_1};
+/*
+ * Kinds of events, named as the specification names them: first those of conversations, see
+ * transcript/event.h, then those of the built-in agent.  Members of bodies that were renamed are
+ * left as they were; readers accept both.
+ */
+static const char version_2[] = "UPDATE events SET kind = CASE kind"
+                                "  WHEN 'open' THEN 'opened'"
+                                "  WHEN 'user' THEN 'user_message'"
+                                "  WHEN 'tool' THEN 'tool_call'"
+                                "  WHEN 'options' THEN 'config_options'"
+                                "  WHEN 'said' THEN 'message'"
+                                "  WHEN 'forget' THEN 'history_reset'"
+                                "  WHEN 'kept' THEN 'retained'"
+                                "  ELSE kind END "
+                                "WHERE kind IN ('open', 'user', 'tool', 'options', 'said',"
+                                "               'forget', 'kept');";
+
+static const char *const steps[] = {version_1, version_2};
 const struct store_schema store_schema = {steps, sizeof(steps) / sizeof(steps[0])};
 
 /* What stands in the file. */

@@ -60,7 +60,6 @@ struct store_log {
     struct store_log *next;
     struct store_log **link;
     struct store_claim claim;
-    struct request *close; /* made in advance, so that closing cannot fail */
     const struct store_log_handler *handler;
     void *user;
     char id[80];

@@ -80,7 +80,7 @@ static bool is_plain(unsigned char c)
 }
 
 /* The character at *at, which is not ASCII, in UTF-8; empty for control characters. */
-static size_t mend(const char **at, const char *end, bool one_byte, char made[4])
+static size_t to_utf8(const char **at, const char *end, bool one_byte, char made[4])
 {
     unsigned char c = (unsigned char) **at;
     size_t n = c < 0x80 || one_byte ? 0 : acp_utf8_length(*at, end);
@@ -99,7 +99,7 @@ static size_t mend(const char **at, const char *end, bool one_byte, char made[4]
 }
 
 /* Appends it as UTF-8. */
-static int append_mended(struct acp_str bytes, bool one_byte, struct acp_buf *out)
+static int append_utf8(struct acp_str bytes, bool one_byte, struct acp_buf *out)
 {
     enum { RUN = 256 }; /* of ASCII characters, so that the buffer is filled nearly to its end */
     const char *end = bytes.ptr + bytes.len;
@@ -112,7 +112,7 @@ static int append_mended(struct acp_str bytes, bool one_byte, struct acp_buf *ou
         if (at > from) {
             err = acp_buf_append(out, from, (size_t) (at - from));
         } else {
-            size_t n = mend(&at, end, one_byte, made);
+            size_t n = to_utf8(&at, end, one_byte, made);
             err = n ? acp_buf_append(out, made, n) : 0;
         }
     }
@@ -123,16 +123,16 @@ static int append_mended(struct acp_str bytes, bool one_byte, struct acp_buf *ou
 
 int page_text(struct acp_str type, struct acp_str body, struct acp_buf *out)
 {
-    struct acp_buf mended;
+    struct acp_buf valid;
     if (!body.len)
         return 0;
     bool one_byte = is_western(type, body);
     if (!is_html(type, body))
-        return append_mended(body, one_byte, out);
-    acp_buf_init(&mended, 3 * body.len);
-    int err = append_mended(body, one_byte, &mended);
+        return append_utf8(body, one_byte, out);
+    acp_buf_init(&valid, 3 * body.len);
+    int err = append_utf8(body, one_byte, &valid);
     if (!err)
-        err = html_text(acp_buf_view(&mended), out);
-    acp_buf_finish(&mended);
+        err = html_text(acp_buf_view(&valid), out);
+    acp_buf_finish(&valid);
     return err;
 }

@@ -60,7 +60,7 @@ void drive_start(struct drive *d);
 /* Runs until the agent is gone and all is closed, and checks what must hold every time. */
 void drive_finish(struct drive *d);
 int drive_prompt(struct drive *d);
-/* Runs the loop for so long. */
+/* Runs the loop for this time. */
 void drive_for(struct drive *d, uint64_t ms);
 uint64_t drive_ms(struct drive *d);
 

@@ -61,7 +61,7 @@ static bool is_word(const struct words *words, const char *text)
 static void check_prompt(const struct words *words, const struct test_prompt_options *options)
 {
     const struct conversation_flags *c = &options->conversation;
-    CHECK(options->agent.format >= 0 && options->agent.format <= SHOW_QUIET);
+    CHECK(options->agent.format >= 0 && options->agent.format <= RENDER_QUIET);
     CHECK(c->permit >= 0 && c->permit <= PERMIT_NONE);
     CHECK(!c->timeout.given || c->timeout.value >= 1);
     CHECK(!c->retries.given || c->retries.value <= 100);

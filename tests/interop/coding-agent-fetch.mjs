@@ -1,5 +1,5 @@
-// The fetch tool of the built-in coding agent against a web server on loopback: off unless it is wanted,
-// permitted like any other tool, bounded, and for the public internet alone unless told otherwise.
+// The fetch tool of the built-in coding agent against a web server on loopback: off by default,
+// permitted like any other tool, bounded, and limited to the public internet by default.
 //
 //     node coding-agent-fetch.mjs ACP
 

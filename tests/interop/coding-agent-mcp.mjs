@@ -204,7 +204,7 @@ await kase(name("a server that ends in a call"), async (keep) => {
   assert.match(JSON.stringify(agent.sent(-1).said), /MCP tool no longer available: s__echo/);
 });
 
-await once(name("a server that answers a call with what is no JSON"), async (keep) => {
+await once(name("a server that answers a call with what is not JSON"), async (keep) => {
   const agent = await open(keep, FULL, [["s"]], DONE, call("s__garble"));
   await agent.stops("go", "end_turn");
   assert.match(resultIn(agent.sent(-1)).text, /MCP server "s" ended before/);

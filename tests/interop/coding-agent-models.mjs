@@ -94,7 +94,7 @@ async function turns(api) {
   await kase(name("broken arguments and unknown tools are told to the model, which goes on"), async (keep) => {
     const broken = { tool: "read", broken: '{"path": "a.t' };
     const agent = await open(keep, api, FULL, DONE, {
-      // Gemini's arguments are no text that could be broken.
+      // Gemini's arguments are not text that could be broken.
       reply: [api === "gemini" ? call("read", { path: 7 }) : broken, call("fly", { to: "moon" })],
     });
     await agent.stops("go", "end_turn");
@@ -441,6 +441,19 @@ async function settings(api) {
     assert.notDeepEqual(bodies[0], bodies[1]);
     await assert.rejects(agent.setOption("effort", "much"), { code: -32602 });
   });
+
+  if (api === "anthropic")
+    await kase(name("what the configuration says of a model's efforts counts more than its name"), async (keep) => {
+      const undo = configure({ models: { "claude-x": { efforts: ["low", "medium"] } } });
+      try {
+        const coder = await open(keep, api, [], { reply: [{ text: "Hm." }] });
+        await coder.setOption("effort", "max");
+        await coder.stops("one", "end_turn");
+        assert.equal(coder.requests()[0].body.output_config.effort, "medium");
+      } finally {
+        undo();
+      }
+    });
 
   await kase(name("the model is one of those that the service lists"), async (keep) => {
     const turns = [{ when: { model: "^other$" }, reply: [{ text: "I am the other." }] }, { reply: [{ text: "I." }] }];

@@ -90,7 +90,7 @@ async function changes(api) {
     await goOn(agent, "one", "the mode");
     assert.match(newest(agent), /Mode is now: read-only \(refused in this mode: write, /);
     await goOn(agent, "one more", "nothing");
-    assert.doesNotMatch(newest(agent), /agent_note/, "what is told once is not told again");
+    assert.doesNotMatch(newest(agent), /agent_note/, "what is told once is not replayed");
 
     writeFileSync(instructions, "Use blanks.\n");
     await goOn(agent, "two", "AGENTS.md");

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase, sleep } from "./cases.mjs";
@@ -97,6 +97,42 @@ async function titles() {
       await agent.client.request("session/list", {}).then(({ sessions }) =>
         assert.ok(sessions.some(({ title }) => title === "Apples and pears")));
     });
+
+  await kase(name("turns of other sessions do not put a title off"), async (keep) => {
+    const coder = await openTitled(keep, ["--max-sessions", "100000"], TITLED, HM);
+    const { client, folder } = coder;
+    const asked = () => coder.requests().some(({ asked: { tools } }) => tools.length === 0);
+    const end = Date.now() + 10000;
+    await coder.stops("one", "end_turn");
+    while (!asked() && Date.now() < end) {
+      const { sessionId } = await client.request("session/new", { cwd: folder, mcpServers: [] });
+      await client.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "another" }] });
+    }
+    assert.ok(asked(), "a title was asked for while turns went on ending");
+  });
+
+  await kase(name("eight titles are asked for at a time"), async (keep) => {
+    const coder = await openTitled(keep, [], { ...TITLED, reply: [{ stall: true }] }, HM);
+    const { client, folder } = coder;
+    const asked = () => coder.requests().filter(({ asked: { tools } }) => tools.length === 0).length;
+    const next = async () => {
+      client.sessionId = (await client.request("session/new", { cwd: folder, mcpServers: [] })).sessionId;
+      await coder.stops("another", "end_turn");
+    };
+    const titles = async (count) => {
+      for (let i = 0; i < 1000 && asked() < count; i++) await sleep(5);
+      assert.equal(asked(), count);
+    };
+    const first = client.sessionId;
+    await coder.stops("one", "end_turn");
+    await titles(1);
+    for (let i = 0; i < 11; i++) await next();
+    await titles(8);
+    await coder.stops("two", "end_turn");
+    await titles(8);
+    await client.request("session/close", { sessionId: first });
+    await titles(9);
+  });
 
   await kase(name("a title that the user gives stays"), async (keep) => {
     const agent = await openTitled(keep, [], { ...TITLED, reply: [{ wait: 300 }, ...TITLED.reply] }, HM);
@@ -286,7 +322,7 @@ async function limits() {
     await other.stops("still here", "end_turn");
   });
 
-  await kase(name("there are only so many sessions, until one is closed"), async (keep) => {
+  await kase(name("the number of sessions is limited until one is closed"), async (keep) => {
     const agent = await open(keep, ["--max-sessions", "2"], HM);
     const place = { cwd: agent.folder, mcpServers: [] };
     const { sessionId } = await agent.client.request("session/new", place);
@@ -301,9 +337,31 @@ async function limits() {
   });
 }
 
+// ---- Permissions ----
+
+async function permissions() {
+  await kase(name("what is always allowed is known to the next process"), async (keep) => {
+    const append = { reply: [{ tool: "run_command", arguments: { command: "echo again >> new.txt" } }], times: 1 };
+    const agent = await open(keep, [], { ...append }, { when: { prompt: "two" }, ...append }, HM);
+    const grants = join(process.env.HOME, ".local", "state", "acp", "grants.jsonl");
+    assert.ok(!existsSync(grants));
+    agent.allow("allow_always");
+    await agent.stops("one", "end_turn");
+    assert.equal(agent.client.permissions.length, 1);
+    assert.match(readFileSync(grants, "utf8"), /new\.txt/);
+    await agent.restart();
+    await agent.client.open(agent.folder, []);
+    await agent.stops("two", "end_turn");
+    assert.equal(agent.client.permissions.length, 0);
+    assert.equal(readFileSync(join(agent.folder, "new.txt"), "utf8"), "again\nagain\n");
+    rmSync(grants);
+  });
+}
+
 const clean = ownHome();
 begin();
 await modes();
+await permissions();
 await titles();
 await costs();
 await lengths();

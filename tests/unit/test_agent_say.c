@@ -77,6 +77,65 @@ static void v1_info_08_nothing_is_sent_that_was_not_offered(void **state)
     }
 }
 
+/* In version 2 the size is another member; what has none must not get one. */
+static void a_link_has_the_size_that_is_known(void **state)
+{
+    static const struct {
+        int version;
+        struct acp_opt_i64 size;
+        const char *wrote; /* NULL: no size */
+    } rows[] = {
+        {1, {.has = ACP_PRESENT, .value = 7}, "'size':7"},
+        {1, {.has = ACP_ABSENT}, NULL},
+        {2, {.has = ACP_PRESENT, .value = 7}, "'size':7"},
+        {2, {.has = ACP_PRESENT, .value = 0}, "'size':0"},
+        {2, {.has = ACP_PRESENT, .value = -1}, NULL},
+        {2, {.has = ACP_ABSENT}, NULL},
+    };
+    (void) state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct acp_content_block block;
+        struct host h;
+        acp_content_block_init_resource_link(&block, acp_str_from("a file"),
+                                             acp_str_from("file:///w/a"));
+        block.resource_link.size = rows[i].size;
+        open_host(&h, rows[i].version, "{}", &plain);
+        CHECK_ROW(acp_session_send_block(h.session, &block, acp_str_from(NULL)) == 0, i, "refused");
+        CHECK_ROW(wrote(&h, "file:///w/a"), i, "%s", test_cstr(&h.wire));
+        CHECK_ROW(wrote(&h, rows[i].wrote ? rows[i].wrote : "'size'") == (rows[i].wrote != NULL), i,
+                  "%s", test_cstr(&h.wire));
+        host_finish(&h);
+    }
+}
+
+static void take_mode(struct acp_session *session, acp_call call, struct acp_str mode, void *user)
+{
+    (void) user;
+    assert_int_equal(acp_session_reply_set_mode(session, call, mode), 0);
+}
+
+/* In version 2 the mode is an option; in version 1 options are for agents that have some. */
+static void an_agent_with_modes_alone_has_options_in_version_2_only(void **state)
+{
+    static const struct acp_agent_handler modes = {.new_session = host_accept,
+                                                   .set_mode = take_mode};
+    (void) state;
+    for (int version = 1; version <= 2; version++) {
+        struct host h;
+        open_host(&h, version, "{}", &modes);
+        feed(&h, "{'jsonrpc':'2.0','id':5,'method':'session/set_config_option','params':{"
+                 "'sessionId':'s','configId':'mode','value':'x'}}");
+        expect_wrote(&h, "'error'");
+        assert_true(wrote(&h, "-32601") == (version == 1));
+        host_finish(&h);
+        open_host(&h, version, "{}", &plain);
+        feed(&h, "{'jsonrpc':'2.0','id':5,'method':'session/set_config_option','params':{"
+                 "'sessionId':'s','configId':'mode','value':'x'}}");
+        expect_wrote(&h, "-32601");
+        host_finish(&h);
+    }
+}
+
 /* ---- Paths and lines ------------------------------------------------------------------------ */
 
 static int say_tool(struct host *h, const struct acp_tool_call_location *where,
@@ -493,6 +552,21 @@ static void v2_sess_17_a_session_at_work_is_resumed_as_it_is(void **state)
     host_finish(&h);
 }
 
+/* The buffer that text is merged in ends with the turn. */
+static void an_idle_session_keeps_no_buffer(void **state)
+{
+    struct host h;
+    (void) state;
+    open_host(&h, 1, "{}", &plain);
+    host_prompt(&h);
+    assert_int_equal(acp_turn_send_text(h.turn, acp_str_from("said")), 0);
+    assert_true(h.session->text.cap > 0);
+    assert_int_equal(acp_turn_end(h.turn, ACP_STOP_END_TURN), 0);
+    expect_wrote(&h, "said");
+    assert_int_equal(h.session->text.cap, 0);
+    host_finish(&h);
+}
+
 /* Sessions that are set up alike do not cost it each. */
 static void setups_are_shared_and_let_go(void **state)
 {
@@ -655,6 +729,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(v1_info_08_nothing_is_sent_that_was_not_offered),
+        cmocka_unit_test(a_link_has_the_size_that_is_known),
+        cmocka_unit_test(an_agent_with_modes_alone_has_options_in_version_2_only),
         cmocka_unit_test(a_tool_call_has_a_title_and_a_diff_has_a_path),
         cmocka_unit_test(com_rpc_24_places_of_tool_calls_are_absolute_and_from_1),
         cmocka_unit_test(v1_tool_09_v2_tool_18_paths_of_diffs_are_absolute),
@@ -666,6 +742,7 @@ int main(void)
         cmocka_unit_test(v2_state_12_background_is_in_every_state_once_told),
         cmocka_unit_test(v2_sess_17_a_session_at_work_is_resumed_as_it_is),
         cmocka_unit_test(setups_are_shared_and_let_go),
+        cmocka_unit_test(an_idle_session_keeps_no_buffer),
         cmocka_unit_test(v2_sess_15_the_program_learns_the_ids_of_messages),
         cmocka_unit_test(com_ext_07_meta_goes_beside_updates_and_questions),
         cmocka_unit_test(the_meta_of_any_request_can_be_read),

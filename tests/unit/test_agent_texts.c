@@ -14,57 +14,57 @@ static void note(struct undo *journal, const char *path, const char *before, con
 
 static void a_turn_keeps_the_first_text_of_each_file(void **state)
 {
-    struct undo *journal;
+    struct undo journal;
     (void) state;
-    assert_int_equal(undo_new(0, &journal), 0);
-    assert_int_equal(undo_count(journal), 0);
-    undo_drop(journal);
-    undo_begin(journal);
-    note(journal, "/a", "1", "2");
-    note(journal, "/a", "2", "3");
-    note(journal, "/b", NULL, "new");
-    assert_int_equal(undo_count(journal), 2);
-    const struct undo_file *file = undo_at(journal, 0);
+    undo_init(&journal, 0);
+    assert_int_equal(undo_count(&journal), 0);
+    undo_drop(&journal);
+    undo_begin(&journal);
+    note(&journal, "/a", "1", "2");
+    note(&journal, "/a", "2", "3");
+    note(&journal, "/b", NULL, "new");
+    assert_int_equal(undo_count(&journal), 2);
+    const struct undo_file *file = undo_at(&journal, 0);
     assert_text_equal(file->old_text, "1");
     assert_true(undo_same(file->left, undo_mark(acp_str_from("3"))));
     assert_false(undo_same(file->left, undo_mark(acp_str_from("2"))));
     assert_false(undo_same(file->left, undo_mark(acp_str_from(NULL))));
-    assert_null(undo_at(journal, 1)->old_text.ptr);
-    assert_null(undo_at(journal, 2));
+    assert_null(undo_at(&journal, 1)->old_text.ptr);
+    assert_null(undo_at(&journal, 2));
     /* A turn that changes nothing hides no turn that did. */
-    undo_begin(journal);
-    undo_begin(journal);
-    assert_int_equal(undo_count(journal), 2);
-    undo_drop(journal);
-    assert_int_equal(undo_count(journal), 0);
-    undo_free(journal);
+    undo_begin(&journal);
+    undo_begin(&journal);
+    assert_int_equal(undo_count(&journal), 2);
+    undo_drop(&journal);
+    assert_int_equal(undo_count(&journal), 0);
+    undo_finish(&journal);
 }
 
 static void the_journal_has_a_limit(void **state)
 {
-    struct undo *journal;
+    struct undo journal;
     (void) state;
-    assert_int_equal(undo_new(10, &journal), 0);
-    note(journal, "/a", "123456", "x");
-    undo_begin(journal);
-    note(journal, "/b", "1234", "x");
-    assert_int_equal(undo_count(journal), 1);
-    note(journal, "/c", "123456", "x"); /* the first turn makes room */
-    assert_int_equal(undo_count(journal), 2);
-    assert_int_equal(undo_lost(journal), 0);
-    note(journal, "/d", "1", "x"); /* and now nothing does */
-    assert_int_equal(undo_lost(journal), 1);
-    undo_drop(journal);
-    assert_int_equal(undo_count(journal), 0);
+    undo_init(&journal, 10);
+    note(&journal, "/a", "123456", "x");
+    undo_begin(&journal);
+    note(&journal, "/b", "1234", "x");
+    assert_int_equal(undo_count(&journal), 1);
+    note(&journal, "/c", "123456", "x"); /* the first turn makes room */
+    assert_int_equal(undo_count(&journal), 2);
+    assert_int_equal(undo_lost(&journal), 0);
+    note(&journal, "/d", "1", "x"); /* and now nothing does */
+    assert_int_equal(undo_lost(&journal), 1);
+    undo_drop(&journal);
+    assert_int_equal(undo_count(&journal), 0);
     for (int i = 0; i < 3 * UNDO_MAX_TURNS; i++) {
-        undo_begin(journal);
-        note(journal, "/a", "", "x");
+        undo_begin(&journal);
+        note(&journal, "/a", "", "x");
     }
     size_t turns = 0;
-    for (; undo_count(journal); turns++)
-        undo_drop(journal);
+    for (; undo_count(&journal); turns++)
+        undo_drop(&journal);
     assert_int_equal(turns, UNDO_MAX_TURNS);
-    undo_free(journal);
+    undo_finish(&journal);
 }
 
 /* ---- Terminal output ------------------------------------------------------------------------ */

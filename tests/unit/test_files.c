@@ -6,6 +6,7 @@
  * which nothing may reach.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include <cmocka.h>
 
 #include "acp/files.h"
+#include "workspace/beneath.h"
 
 enum { OUTSIDE = -32602, INVALID = -32602, MISSING = -32002, FAILED = -32603, PATHS = 5000 };
 
@@ -275,6 +277,67 @@ static void reading_stays_inside(void **state)
         {"file:///etc/passwd", INVALID, NULL},
     };
     CHECK_WAYS(roots, ways);
+}
+
+/*
+ * What is asked for is short, and so is each link on the way; where they lead has a name that is
+ * longer than fits: 20 directories of 200 letters, and a last name.  With 18 it fits.
+ */
+static void a_real_path_that_is_too_long_is_refused(void **state)
+{
+    static const struct {
+        int half;
+        int last; /* letters of the last name */
+        bool fits;
+    } rows[] = {
+        {9, 200, true},
+        {10, 200, false}, /* too long below the root already */
+        {10, 60, false},  /* with the root before it */
+    };
+    (void) state;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        const int half = rows[r].half;
+        char letters[201];
+        char target[PATHS] = "";
+        char path[PATHS];
+        char link[20];
+        struct acp_str text;
+        memset(letters, 'a' + (int) r, 200);
+        letters[200] = '\0';
+        (void) snprintf(link, sizeof(link), "link%zu", r);
+        for (int i = 0; i < half; i++)
+            (void) snprintf(target + 201 * i, sizeof(target) - 201 * (size_t) i, "%s%s", letters,
+                            i + 1 < half ? "/" : "");
+        int dir = open(at("@/ws"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        /* A link in the workspace to the half of them, and one there to the other half. */
+        for (int i = 0; i < 2 * half; i++) {
+            if (i % half == 0)
+                assert_int_equal(symlinkat(target, dir, link), 0);
+            assert_int_equal(mkdirat(dir, letters, 0755), 0);
+            int next = openat(dir, letters, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            assert_true(next >= 0 && close(dir) == 0);
+            dir = next;
+        }
+        letters[rows[r].last] = '\0';
+        int fd = openat(dir, letters, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        assert_true(fd >= 0 && write(fd, "deep", 4) == 4 && close(fd) == 0);
+        letters[0] = 'd';
+        assert_int_equal(mkdirat(dir, letters, 0755), 0);
+        assert_int_equal(close(dir), 0);
+        for (int walk = 0; walk < 2; walk++) {
+            char real[ACP_PATH_SIZE];
+            letters[0] = letters[1];
+            (void) snprintf(path, sizeof(path), "%s/ws/%s/%s/%s", base, link, link, letters);
+            assert_int_equal(read_code(roots, acp_str_from(path), walk, &text),
+                             rows[r].fits ? 0 : FAILED);
+            letters[0] = 'd';
+            (void) snprintf(path, sizeof(path), "%s/ws/%s/%s/%s", base, link, link, letters);
+            int place = acp_files_open_place(roots, path, walk, real);
+            assert_true(rows[r].fits ? place >= 0 : place == -ENAMETOOLONG);
+            if (place >= 0)
+                assert_int_equal(close(place), 0);
+        }
+    }
 }
 
 static void nul_bytes_and_endless_paths_are_refused(void **state)
@@ -664,6 +727,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(reading_stays_inside),
+        CASE(a_real_path_that_is_too_long_is_refused),
         CASE(nul_bytes_and_endless_paths_are_refused),
         CASE(nested_roots_serve_each_other),
         CASE(a_root_may_be_a_link_and_has_two_names),

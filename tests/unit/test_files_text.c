@@ -1,5 +1,5 @@
 /*
- * Guarded files: which lines of a text are read, what is no text, how much is too much, what errors
+ * Guarded files: which lines of a text are read, what is not a text, how much is too much, what errors
  * tell, and the buffers of an editor that come before the disk.
  *
  * "@" in a path stands for a scratch folder with the root @/ws in it, and @/out, which is outside.
@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "acp/files.h"
+#include "workspace/beneath.h"
 
 enum { INVALID = -32602, MISSING = -32002, FAILED = -32603 };
 
@@ -185,7 +186,7 @@ static void lines_are_the_same_wherever_blocks_end(void **state)
     }
 }
 
-/* ---- What is no text, and too much of it ---------------------------------------------------- */
+/* ---- What is not a text, and too much of it ---------------------------------------------------- */
 
 static void what_is_not_text_gets_a_clear_error(void **state)
 {
@@ -336,6 +337,8 @@ static void a_path_is_read_out_of_a_uri(void **state)
     (void) state;
     assert_names("file:///a/b.c", 0, "/a/b.c");
     assert_names("FILE://LocalHost/a", 0, "/a");
+    assert_names("FILE://LOCALHOST/a", 0, "/a");
+    assert_names("file:///%4A%4a%4F%4f%30%39", 0, "/JJOO09");
     assert_names("file:/a", 0, "/a");
     assert_names("file:///no%20such%20%c3%BCnit%231%3F%25#L10-12", 0, "/no such \xc3\xbcnit#1?%");
     assert_names("file:///a?line=3", 0, "/a");
@@ -348,6 +351,29 @@ static void a_path_is_read_out_of_a_uri(void **state)
     assert_names("file:///a%00b", ACP_ERR_RANGE, "");
     assert_names("file:///a%2", ACP_ERR_RANGE, "");
     assert_names("file:///a%zz", ACP_ERR_RANGE, "");
+}
+
+/* What can only be a directory is told by its end. */
+static void a_path_is_tidied(void **state)
+{
+    static const struct {
+        const char *path;
+        const char *normal;
+        bool directory;
+    } rows[] = {{"/", "/", true},          {"//", "/", true},          {"/a", "/a", false},
+                {"/a/", "/a", true},       {"/a//b", "/a/b", false},   {"/a/.", "/a", true},
+                {"/a/..", "/", true},      {"/a/b/..", "/a", true},    {"/a/../b", "/b", false},
+                {"/..", "/", true},        {"/../a", "/a", false},     {"/a/..b", "/a/..b", false},
+                {"/a/b.", "/a/b.", false}, {"/a/...", "/a/...", false}};
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char normal[ACP_PATH_SIZE];
+        bool directory = !rows[i].directory;
+        assert_int_equal(acp_path_normal(acp_str_from(rows[i].path), normal, &directory), 0);
+        assert_string_equal(normal, rows[i].normal);
+        if (directory != rows[i].directory)
+            fail_msg("%s", rows[i].path);
+    }
 }
 
 static void long_messages_end_with_a_whole_character(void **state)
@@ -466,6 +492,7 @@ int main(void)
         CASE(text_that_cannot_be_read_back_is_not_written),
         CASE(a_missing_file_is_told_by_its_uri),
         CASE(a_path_is_read_out_of_a_uri),
+        CASE(a_path_is_tidied),
         CASE(long_messages_end_with_a_whole_character),
         CASE(unsaved_buffers_come_before_the_disk),
         CASE(unsaved_buffers_outside_stay_outside),

@@ -55,6 +55,12 @@ static void words_match_as_a_whole(void **state)
         {"?", "\xff", true},
         {"*", "\xff\xfe", true},
         {"ä*", "äöü", true},
+        /* What is not UTF-8 is a character of its own, behind all others. */
+        {"[\xff]", "\xff", true},
+        {"[\xff]", "\xfe", false},
+        {"[\xff]", "ÿ", false},
+        {"[a-\xff]", "日", true},
+        {"[日-\xfe]", "\xff", false},
         {"[abc]", "b", true},
         {"[abc]", "d", false},
         {"[a-c]", "b", true},

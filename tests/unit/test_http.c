@@ -259,6 +259,28 @@ static void test_many(void **state)
     end(&w);
 }
 
+/* What many requests at a time have opened is closed but for a few connections. */
+static void test_few_connections_are_kept(void **state)
+{
+    enum { MANY = 40, KEPT = 8, TURNS = 2000 };
+    struct world w;
+    struct http_request *requests[MANY];
+    begin(&w, state);
+    web_answers(&w.web, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na")->then = WEB_STALL;
+    struct http_ask ask = {.url = w.web.url};
+    for (size_t i = 0; i < MANY; i++)
+        assert_int_equal(
+            http_request_new(w.seen.client, &ask, &handler, &w.seen, &requests[i], NULL), 0);
+    while (w.seen.ends < MANY)
+        (void) uv_run(&w.host->loop, UV_RUN_ONCE);
+    for (size_t i = 0; i < MANY; i++)
+        http_request_free(requests[i]);
+    for (int i = 0; i < TURNS && w.web.left < MANY - KEPT; i++)
+        (void) uv_run(&w.host->loop, UV_RUN_ONCE);
+    assert_int_equal(w.web.left, MANY - KEPT);
+    end(&w);
+}
+
 /* ---- What goes wrong ------------------------------------------------------------------------- */
 
 static void expect(void **state, const struct web_answer *answer, const struct http_ask *ask,
@@ -528,14 +550,23 @@ static void test_public_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        host_test(test_get),          host_test(test_retry_after),
-        host_test(test_post),         host_test(test_no_redirection),
-        host_test(test_many),         host_test(test_troubles),
-        host_test(test_tls),          host_test(test_bad_header),
-        host_test(test_free_at_once), host_test(test_free_at_any_time),
-        host_test(test_free_inside),  host_test(test_again_in_end),
-        host_test(test_pause),        cmocka_unit_test(test_places),
-        host_test(test_public_only),  cmocka_unit_test(test_public_addresses),
+        host_test(test_get),
+        host_test(test_retry_after),
+        host_test(test_post),
+        host_test(test_no_redirection),
+        host_test(test_many),
+        host_test(test_troubles),
+        host_test(test_tls),
+        host_test(test_bad_header),
+        host_test(test_free_at_once),
+        host_test(test_free_at_any_time),
+        host_test(test_free_inside),
+        host_test(test_again_in_end),
+        host_test(test_pause),
+        cmocka_unit_test(test_places),
+        host_test(test_few_connections_are_kept),
+        host_test(test_public_only),
+        cmocka_unit_test(test_public_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

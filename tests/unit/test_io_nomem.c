@@ -1,5 +1,5 @@
 /*
- * Links, processes and terminals without memory: the first, the second, the third ... allocation
+ * Links, processes and terminals when out of memory: the first, the second, the third ... allocation
  * fails, until none does.  What cannot be made says so, and leaves no descriptor, no child, no
  * handle.
  *
@@ -8,6 +8,7 @@
 #include "test_io_host.h"
 
 #include "acp/terminals.h"
+#include "acp/workspace.h"
 #include "io/fd.h"
 #include "test_memory.h"
 
@@ -74,9 +75,14 @@ static void processes(void **state)
 static void terminals(void **state)
 {
     static const struct acp_str args[] = {ACP_STR("-c"), ACP_STR("exit 0")};
-    static const struct acp_str_entry env[] = {{ACP_STR("A"), ACP_STR("b")}};
+    /* Long ones, so that the array and each text take an allocation. */
+    static char text[20000];
+    static struct acp_str_entry env[1000];
+    memset(text, 'b', sizeof(text));
+    for (size_t i = 0; i < COUNT(env); i++)
+        env[i] = (struct acp_str_entry){ACP_STR("A"), acp_str_n(text, i < 3 ? sizeof(text) : 1)};
     struct acp_terminal_request request = {
-        .command = ACP_STR("sh"), .args = {args, 2}, .env = {env, 1}, .cwd = ACP_STR("/")};
+        .command = ACP_STR("sh"), .args = {args, 2}, .env = {env, COUNT(env)}, .cwd = ACP_STR("/")};
     for (long n = 1; n == 1 || test_struck; n++) {
         struct acp_terminals *set = NULL;
         struct acp_str id;
@@ -91,6 +97,21 @@ static void terminals(void **state)
         assert_true(err == 0 || test_struck);
         acp_terminals_free(set);
         host_run_for(host_loop(state), 20);
+    }
+}
+
+static void workspaces(void **state)
+{
+    for (long n = 1; n == 1 || test_struck; n++) {
+        struct acp_workspace *workspace = NULL;
+        test_struck = false;
+        test_countdown = n;
+        int err = acp_workspace_new(host_loop(state), NULL, &workspace);
+        test_countdown = 0;
+        assert_int_equal(err, test_struck ? ACP_ERR_NOMEM : 0);
+        assert_true((err == 0) == (workspace != NULL));
+        acp_workspace_free(workspace);
+        host_run_for(host_loop(state), 1);
     }
 }
 
@@ -114,10 +135,8 @@ static void exits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        host_test(links),
-        host_test(processes),
-        host_test(terminals),
-        host_test(exits),
+        host_test(links),      host_test(processes), host_test(terminals),
+        host_test(workspaces), host_test(exits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

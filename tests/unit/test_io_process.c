@@ -131,6 +131,29 @@ static void relative_entries_of_path_find_no_program(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* Wherever in PATH it is. */
+static void a_file_that_may_not_run_says_more_than_none(void **state)
+{
+    static const char *const around[][2] = {
+        {"", ""}, {"", ":/nowhere"}, {"/nowhere:", ""}, {"/nowhere:", ":/etc/passwd"}};
+    char folder[] = "/tmp/acp-path-XXXXXX";
+    char program[64];
+    char path[64];
+    assert_non_null(mkdtemp(folder));
+    (void) snprintf(program, sizeof(program), "%s/acp-here", folder);
+    int fd = open(program, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0 && close(fd) == 0);
+    for (size_t i = 0; i < COUNT(around); i++) {
+        (void) snprintf(path, sizeof(path), "PATH=%s%s%s", around[i][0], folder, around[i][1]);
+        const char *env[] = {path, NULL};
+        const char *argv[] = {"acp-here", NULL};
+        expect_failure(state, &(struct acp_process_options){.argv = argv, .env = env}, EACCES,
+                       "denied");
+    }
+    assert_int_equal(unlink(program), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void path_and_folder_are_those_of_the_child(void **state)
 {
     char folder[] = "/tmp/acp-path-XXXXXX";
@@ -401,6 +424,7 @@ int main(void)
         host_test(a_script_without_an_interpreter_runs_in_a_shell),
         host_test(the_environment_is_ours_with_changes),
         host_test(relative_entries_of_path_find_no_program),
+        host_test(a_file_that_may_not_run_says_more_than_none),
         host_test(path_and_folder_are_those_of_the_child),
         host_test(a_child_inherits_no_descriptor_and_no_signal),
         host_test(input_is_written_and_its_end_is_seen),

@@ -362,14 +362,21 @@ static void test_limits(void **state)
         {"claude-opus-4-6", 128000},
         {"claude-opus-4-1", 32000},
         {"claude-3-haiku-1", 4096},
-        {"claude-haiku-5-5", 64000},
+        {"claude-haiku-5-5", 128000},
         {"gpt-5.6", 128000},
         {"openai/gpt-4o-mini", 16384},
-        {"gpt-oss:20b", 0},
+        {"gpt-oss:20b", 131072},
         {"gemini-3.8-flash", 65536},
         {"gemini-2.0-flash", 8192},
         {"qwen3", 0},
         {"anthropic/claude-3.5-sonnet", 8192},
+        {"claude-9", 128000},
+        {"claude-haiku-6", 64000},
+        {"claude-opus-4-5-20251101", 64000},
+        {"claude-opus-4-20250514", 32000},
+        {"us.anthropic.claude-opus-4-1-20250805-v1:0", 32000},
+        {"us.anthropic.claude-opus-4-6-v1:0", 128000},
+        {"claude-3-7-sonnet-latest", 64000},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct model_ask ask = {.model = acp_str_from(rows[i].model)};

@@ -22,7 +22,8 @@ static void the_table_that_is_compiled_in_is_whole(void **state)
         const struct model_facts *facts = &row->facts;
         CHECK_ROW(strchr(row->name, '/'), i, "%s", row->name);
         CHECK_ROW(!facts->context || facts->context >= 1000, i, "%s", row->name);
-        CHECK_ROW(!facts->output || facts->output <= facts->context, i, "%s", row->name);
+        CHECK_ROW(!facts->output || !facts->context || facts->output <= facts->context, i, "%s",
+                  row->name);
         CHECK_ROW(!facts->has_price || facts->price.cache_read <= facts->price.input, i, "%s",
                   row->name);
         for (size_t j = 0; j < i; j++)
@@ -168,9 +169,22 @@ static void models_of_others_are_known_without_their_price(void **state)
     assert_false(facts.has_price);
     assert_true(facts_find_anywhere(facts_builtin(), acp_str_from("gpt-5.4"), &facts));
     assert_int_equal(facts.context, 1050000);
-    assert_false(facts_find_anywhere(facts_builtin(), acp_str_from("claude-"), &facts));
+    assert_false(facts_find_anywhere(facts_builtin(), acp_str_from("claud"), &facts));
     assert_false(facts_find_anywhere(facts_builtin(), acp_str_from("gemini-9"), &facts));
     assert_false(facts_find_anywhere(facts_builtin(), acp_str_from(""), &facts));
+}
+
+/* A row for a family of models tells nothing of whether there is one of that name. */
+static void a_star_names_no_model(void **state)
+{
+    const struct model_table *table = facts_builtin();
+    struct model_facts facts = {0};
+    (void) state;
+    assert_true(facts_find(table, "openai", acp_str_from("gpt-nonsense"), &facts));
+    assert_int_equal(facts.output, 128000);
+    assert_false(facts_has_model(table, "openai", acp_str_from("gpt-nonsense")));
+    assert_true(facts_has_model(table, "openai", acp_str_from("gpt-5.4")));
+    assert_false(facts_has_model(table, "gemini", acp_str_from("gpt-5.4")));
 }
 
 static void nothing_is_guessed_from_a_name(void **state)
@@ -332,6 +346,7 @@ int main(void)
         cmocka_unit_test(rows_that_make_no_sense_are_refused),
         cmocka_unit_test(the_closest_row_is_found),
         cmocka_unit_test(models_of_others_are_known_without_their_price),
+        cmocka_unit_test(a_star_names_no_model),
         cmocka_unit_test(nothing_is_guessed_from_a_name),
         cmocka_unit_test(what_is_nearer_to_the_user_wins_fact_by_fact),
         cmocka_unit_test(lists_of_all_providers_are_understood),

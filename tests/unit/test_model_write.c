@@ -272,6 +272,64 @@ static void test_openai_effort(void **state)
     }
 }
 
+/* What the facts of a model say about its efforts counts more than its name. */
+static void test_known_efforts(void **state)
+{
+    (void) state;
+    enum {
+        NONE = 1 << MODEL_EFFORT_NONE,
+        LOW = 1 << MODEL_EFFORT_LOW,
+        HIGH = 1 << MODEL_EFFORT_HIGH,
+        MAX = 1 << MODEL_EFFORT_MAX,
+    };
+    static const struct {
+        const struct model_dialect *dialect;
+        const char *model;
+        enum model_thinking thinking;
+        unsigned efforts;
+        enum model_effort effort;
+        const char *has;
+        const char *has_not;
+    } rows[] = {
+        {&dialect_responses, "gpt-6", 0, LOW | HIGH, MODEL_EFFORT_NONE, "\"effort\":\"low\"", NULL},
+        {&dialect_responses, "gpt-5", 0, LOW | MAX, MODEL_EFFORT_MAX, "\"effort\":\"max\"", NULL},
+        {&dialect_responses, "gpt-5.5", 0, LOW, MODEL_EFFORT_DEFAULT, NULL, "\"effort\""},
+        {&dialect_chat, "qwen3", 0, HIGH | MAX, MODEL_EFFORT_LOW, "_effort\":\"high\"", NULL},
+        {&dialect_chat, "qwen3", 0, NONE | HIGH, MODEL_EFFORT_LOW, "_effort\":\"high\"", NULL},
+        {&dialect_chat, "deepseek-v4", 0, NONE | MAX, MODEL_EFFORT_NONE, "\"disabled\"", "_effort"},
+        {&dialect_chat, "llama3", 0, LOW, MODEL_EFFORT_HIGH, "_effort\":\"low\"", NULL},
+        {&dialect_gemini, "gemini-3", 0, LOW, MODEL_EFFORT_HIGH, "thinkingLevel\":\"low\"", NULL},
+        {&dialect_anthropic, "claude-opus-5", 0, LOW | HIGH, MODEL_EFFORT_MAX,
+         "\"effort\":\"high\"", NULL},
+        {&dialect_anthropic, "claude-opus-5", MODEL_THINKING_BUDGET, 0, MODEL_EFFORT_LOW,
+         "\"budget_tokens\":2048", "adaptive"},
+        {&dialect_anthropic, "claude-opus-5", MODEL_THINKING_NONE, 0, MODEL_EFFORT_LOW, NULL,
+         "\"thinking\""},
+        {&dialect_anthropic, "other", MODEL_THINKING_ADAPTIVE, 0, MODEL_EFFORT_DEFAULT, "adaptive",
+         NULL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct model_part part = {.kind = MODEL_TEXT, .text = ACP_STR("Hi")};
+        struct model_message message = {MODEL_USER, &part, 1};
+        struct model_ask ask = {.model = acp_str_from(rows[i].model),
+                                .messages = &message,
+                                .message_count = 1,
+                                .thinking = rows[i].thinking,
+                                .efforts = rows[i].efforts,
+                                .effort = rows[i].effort};
+        struct acp_buf body;
+        struct acp_json_writer w;
+        acp_buf_init(&body, 1 << 20);
+        acp_json_writer_init(&w, &body);
+        rows[i].dialect->write(&ask, &w);
+        assert_int_equal(acp_buf_append(&body, "", 1), 0);
+        const char *text = acp_buf_view(&body).ptr;
+        CHECK_ROW(!rows[i].has || strstr(text, rows[i].has), i, "%s", text);
+        CHECK_ROW(!rows[i].has_not || !strstr(text, rows[i].has_not), i, "%s", text);
+        acp_buf_finish(&body);
+    }
+}
+
 static void test_chat_audio(void **state)
 {
     (void) state;
@@ -455,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_chat),
         cmocka_unit_test(test_chat_audio),
         cmocka_unit_test(test_openai_effort),
+        cmocka_unit_test(test_known_efforts),
         cmocka_unit_test(test_responses),
         cmocka_unit_test(test_gemini),
         cmocka_unit_test(test_gemini_thinking),

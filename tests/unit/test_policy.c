@@ -351,6 +351,9 @@ static void links_permit_only_what_is_really_there(void **state)
         {"deny", "@/out/**", "@/ws/src/out/new", DENY},
         {"deny", "src/l", "@/ws/l", ASK},
         {"deny", "l", "@/ws/l", DENY},
+        {"deny", "@/ws", "@/real", DENY},
+        {"deny", "@/ws", "@/real/src", ASK},
+        {"deny", "@/wsx", "@/real", ASK},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char texts[3][200];

@@ -3,20 +3,13 @@
  * grants must not reach further than the command line they name; what restricts still does.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
+
+#include "helpers.h"
 
 #include "acp/policy.h"
 #include "workspace/digest.h"
 
 enum { DENY = ACP_VERDICT_DENY, ASK = ACP_VERDICT_ASK, ALLOW = ACP_VERDICT_ALLOW };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct acp_str_entry variables[] = {
     {ACP_STR("PATH"), ACP_STR("/work/evil")},
@@ -341,7 +334,9 @@ static void digests_are_sha_256(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_action_edit edit;
         char digest[2 * ACP_DIGEST_SIZE + 1];
-        acp_action_edit_init(&edit, acp_str_from("/a"), acp_str_n(text, rows[i].length));
+        struct acp_raw exact = test_exact(acp_raw_n(text, rows[i].length));
+        acp_action_edit_init(&edit, acp_str_from("/a"), acp_str_n(exact.ptr, exact.len));
+        test_exact_free(exact);
         print_digest(&edit, digest);
         assert_string_equal(digest, rows[i].digest);
     }

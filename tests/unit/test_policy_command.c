@@ -157,6 +157,14 @@ static void what_a_shell_could_add_is_not_allowed(void **state)
             {"git *", lines[i], false},         {"git*", lines[i], false},
             {"git status ?*", lines[i], false}, {"*", lines[i], true}};
         check_commands(rows, 6, ALLOW);
+        /* A text ends where it ends, whatever comes behind it. */
+        char behind[200];
+        size_t n = strlen(lines[i]);
+        (void) snprintf(behind, sizeof(behind), "%sxyz\" ' )", lines[i]);
+        struct acp_policy *one =
+            load("{\"rules\":[{\"verdict\":\"allow\",\"command\":\"git *\"}]}");
+        assert_int_equal(decide(one, acp_str_n(behind, n)), ASK);
+        acp_policy_free(one);
     }
     /* A NUL hides what follows from whoever reads a C text. */
     struct acp_policy *policy =

@@ -254,6 +254,7 @@ static void the_newer_answer_takes_the_place_of_the_older(void **state)
     assert_int_equal(acp_ledger_count(ledger), 2);
     assert_int_equal(acp_ledger_at(ledger, 0)->number, 2);
     assert_int_equal(acp_ledger_at(ledger, 1)->number, 4);
+    assert_null(acp_ledger_at(ledger, 2));
     assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ALLOW);
     /* In another scope it is another matter. */
     struct acp_grant session = how(true, ACP_GRANT_SESSION);

@@ -53,7 +53,10 @@ static int64_t ask(const char *path, const char *sql)
 
 static void fill_version_1(void)
 {
-    struct store *store = open_store();
+    static const struct store_schema first = {later_steps, 1};
+    struct store *store = NULL;
+    assert_int_equal(store_open_schema(store_at("log.db"), STORE_CREATE, &first, &store, &failure),
+                     0);
     struct store_session session = {.id = acp_str_from("a"), .agent = acp_str_from("x")};
     add_session(store, &session, 25);
     store_close(store);
@@ -97,6 +100,36 @@ static void test_older_version_is_migrated_after_a_copy(void **state)
     store = NULL;
     assert_int_equal(store_open(copy, 0, &store, &failure), 0);
     store_close(store);
+}
+
+/* What version 0.1 wrote. */
+static void test_old_kinds_get_their_present_names(void **state)
+{
+    static const char *const old_names[] = {"open", "user", "tool",   "options",
+                                            "said", "kept", "forget", "prompt"};
+    static const char *const names[] = {"opened",         "user_message", "tool_call",
+                                        "config_options", "message",      "retained",
+                                        "history_reset",  "prompt"};
+    char sql[200];
+    (void) state;
+    fill_version_1();
+    for (int i = 0; i < 8; i++) {
+        (void) snprintf(sql, sizeof(sql),
+                        "UPDATE events SET kind = '%s' WHERE place & 4294967295 = %d RETURNING 1",
+                        old_names[i], i + 1);
+        assert_int_equal(ask(store_at("log.db"), sql), 1);
+    }
+    store_close(open_store());
+    assert_int_equal(ask(store_at("log.db"), "PRAGMA user_version"), 2);
+    for (int i = 0; i < 8; i++) {
+        (void) snprintf(sql, sizeof(sql),
+                        "SELECT kind = '%s' FROM events WHERE place & 4294967295 = %d", names[i],
+                        i + 1);
+        assert_int_equal(ask(store_at("log.db"), sql), 1);
+    }
+    assert_int_equal(ask(store_at("log.db"), "SELECT count(*) FROM events"), 25);
+    assert_int_equal(
+        ask(store_at("log.db.v1.backup"), "SELECT count(*) FROM events WHERE kind = 'open'"), 1);
 }
 
 static void test_failed_migration_changes_nothing(void **state)
@@ -307,6 +340,7 @@ int main(void)
         IN_FOLDER(test_without_sqlite),
         IN_FOLDER(test_first_version),
         IN_FOLDER(test_older_version_is_migrated_after_a_copy),
+        IN_FOLDER(test_old_kinds_get_their_present_names),
         IN_FOLDER(test_failed_migration_changes_nothing),
         IN_FOLDER(test_newer_version_is_refused),
         IN_FOLDER(test_processes_migrate_once),

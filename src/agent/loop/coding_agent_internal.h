@@ -84,6 +84,9 @@ struct coding_agent {
 /* Models to choose from. */
 enum { AGENT_MAX_MODELS = 400 };
 
+/* Most titles fit in the session: a separate block, allocated late, would keep a page in use. */
+enum { AGENT_TITLE_ROOM = 104 };
+
 /* Bytes of a session's title and of a model's name: a prompt can set both. */
 enum { AGENT_MAX_NAME = 1024 };
 
@@ -135,7 +138,8 @@ struct agent_session {
     struct session_open *opening; /* while it is opened, read or restored, or NULL */
     uint64_t last_used;           /* the loop's time */
     uint64_t turns;
-    char *title;
+    char *title; /* in title_room where it fits */
+    char title_room[AGENT_TITLE_ROOM];
     enum agent_title_state title_state;
     struct model_reply *title_reply; /* under way, or NULL */
     char *model;                     /* "provider/model"; NULL: the agent's */

@@ -232,10 +232,10 @@ void coding_agent_set_option(struct acp_session *role_session, acp_call call,
 
 int agent_session_use_title(struct agent_session *session, struct acp_str title)
 {
-    char *copy = acp_str_copy(title);
+    char *copy = acp_str_copy_to_room(title, session->title_room, sizeof(session->title_room));
     if (!copy)
         return ACP_ERR_NOMEM;
-    free(session->title);
+    acp_str_free_from_room(session->title, session->title_room);
     session->title = copy;
     return 0;
 }
@@ -322,7 +322,7 @@ void agent_session_free(struct agent_session *session)
     agent_session_free_context(session);
     if (session->log)
         store_log_close(session->log);
-    free(session->title);
+    acp_str_free_from_room(session->title, session->title_room);
     free(session->model);
     free(session->warning);
     free(session);

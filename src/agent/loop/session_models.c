@@ -181,6 +181,8 @@ int agent_session_ask(struct agent_session *session, struct model_ask *ask,
         list_used(session);
         model_service_facts(service, ask->model, &facts);
         ask->limits = (struct model_limits){.window = facts.context, .max_output = facts.output};
+        ask->thinking = facts.thinking;
+        ask->efforts = facts.efforts;
         return model_ask(service, ask, handler, user, ret, failure);
     }
     *failure = (struct acp_failure){.err = ACP_ERR_STATE};

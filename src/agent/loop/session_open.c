@@ -542,6 +542,7 @@ static void on_idle_time(uv_timer_t *timer)
         if (!is_unused(session, uv_now(&agent->loop)))
             continue;
         drop_history(session);
+        tools_close_roots(session->tools);
         agent_session_set_state(session, AGENT_SESSION_IDLE);
         dropped++;
     }

@@ -14,6 +14,7 @@
 
 enum {
     MOMENT_MS = 200,
+    MAX_ASKED = 8,    /* titles that are requested at a time */
     MAX_FIRST = 60,   /* bytes of the first words */
     MAX_TITLE = 100,  /* bytes of the model's title */
     MAX_WORDS = 6,    /* and words */
@@ -149,6 +150,29 @@ static bool has_control(struct acp_str text)
     return false;
 }
 
+/* ---- When ------------------------------------------------------------------------------------ */
+
+static void on_moment(uv_timer_t *timer);
+
+/* Asks the model for scheduled titles after this time. */
+static void ask_later(struct coding_agent *agent, uint64_t ms)
+{
+    uv_handle_t *handle = (uv_handle_t *) &agent->title_timer;
+    agent->title_timer.data = agent;
+    if (!uv_is_closing(handle))
+        (void) uv_timer_start(&agent->title_timer, on_moment, ms, 0);
+}
+
+/* A request has ended: asks for the title of the next session that waits. */
+static void ask_next(struct coding_agent *agent)
+{
+    const struct agent_session *session = agent->first;
+    while (session && session->title_state != AGENT_TITLE_SCHEDULED)
+        session = session->next;
+    if (session)
+        ask_later(agent, 0);
+}
+
 static void on_end(struct model_reply *reply, const struct model_end *end, void *user)
 {
     struct agent_session *session = user;
@@ -161,28 +185,36 @@ static void on_end(struct model_reply *reply, const struct model_end *end, void 
         (void) agent_session_set_title(session, title);
     set_state(session, AGENT_TITLE_FINAL); /* the model is asked once, whatever it answers */
     model_reply_free(reply);
+    ask_next(session->agent);
 }
 
 void agent_session_cancel_title(struct agent_session *session)
 {
+    bool was_asked = session->title_reply;
     model_reply_free(session->title_reply);
     session->title_reply = NULL;
     agent_session_settle_title(session);
+    if (was_asked)
+        ask_next(session->agent);
 }
-
-/* ---- When ------------------------------------------------------------------------------------ */
 
 static void on_moment(uv_timer_t *timer)
 {
     static const struct model_handler handler = {.end = on_end};
     struct coding_agent *agent = timer->data;
-    for (struct agent_session *session = agent->first; session; session = session->next) {
+    int asked = 0;
+    for (const struct agent_session *session = agent->first; session; session = session->next)
+        asked += session->title_reply != NULL;
+    for (struct agent_session *session = agent->first; session && asked < MAX_ASKED;
+         session = session->next) {
         if (session->title_state != AGENT_TITLE_SCHEDULED)
             continue;
-        if (agent_session_is_disabled(session))
+        if (agent_session_is_disabled(session)) {
             set_state(session, AGENT_TITLE_PROVISIONAL); /* until it can be asked */
-        else
-            set_state(session, ask(session, &handler) ? AGENT_TITLE_FINAL : AGENT_TITLE_REQUESTED);
+            continue;
+        }
+        set_state(session, ask(session, &handler) ? AGENT_TITLE_FINAL : AGENT_TITLE_REQUESTED);
+        asked += session->title_reply != NULL;
     }
 }
 
@@ -193,6 +225,7 @@ void agent_session_schedule_title(struct agent_session *session)
         set_state(session, AGENT_TITLE_SCHEDULED);
     if (session->title_state != AGENT_TITLE_SCHEDULED)
         return;
-    agent->title_timer.data = agent;
-    (void) uv_timer_start(&agent->title_timer, on_moment, MOMENT_MS, 0);
+    /* Turns that end meanwhile do not delay it; otherwise all titles would be requested at once. */
+    if (!uv_is_active((uv_handle_t *) &agent->title_timer))
+        ask_later(agent, MOMENT_MS);
 }

@@ -157,7 +157,7 @@ struct tools {
     struct tools_options options;
     struct tool_roots *roots; /* opened when first used */
     struct tool_run *runs;
-    struct undo *undo;
+    struct undo undo;
     struct tool_background *background; /* slots; NULL until the first is needed */
     size_t background_count;
     uint64_t next_background;

@@ -18,7 +18,7 @@ static void restore_next(struct tool_run *run);
 static const struct undo_file *current(const struct tool_run *run)
 {
     const struct undoing *own = run->own;
-    return undo_at(run->set->undo, own->left);
+    return undo_at(&run->set->undo, own->left);
 }
 
 static void leave(struct tool_run *run, struct acp_str why)
@@ -80,17 +80,17 @@ static void restore_next(struct tool_run *run)
         tool_read(run, current(run)->path, 0, 0, on_now);
         return;
     }
-    size_t lost = undo_lost(run->set->undo);
+    size_t lost = undo_lost(&run->set->undo);
     if (lost)
         tool_printf(run, "%zu changes were too large to be recorded and were not undone.\n", lost);
-    undo_drop(run->set->undo);
+    undo_drop(&run->set->undo);
     tool_finish(run, own->kept || lost ? TOOL_FAILED : TOOL_COMPLETED);
 }
 
 static void start(struct tool_run *run)
 {
     struct undoing *own = run->own;
-    own->left = undo_count(run->set->undo);
+    own->left = undo_count(&run->set->undo);
     restore_next(run);
 }
 
@@ -115,7 +115,7 @@ int tools_undo(struct tools *set, struct acp_turn *turn, tools_undone_fn *done, 
 {
     if (set->runs)
         return ACP_ERR_STATE;
-    if (undo_count(set->undo) == 0 && undo_lost(set->undo) == 0)
+    if (undo_count(&set->undo) == 0 && undo_lost(&set->undo) == 0)
         return ACP_ERR_MISSING;
     struct undoing *own;
     struct tool_run *run = tool_run_hidden(set, turn, &tool_for_undo, sizeof(*own), on_done);

@@ -120,11 +120,9 @@ bool toolbox_has_sandbox(struct toolbox *box, struct acp_failure *failure)
 int tools_new(const struct tools_options *options, struct tools **ret)
 {
     struct tools *set = calloc(1, sizeof(*set));
-    int err = set ? undo_new(0, &set->undo) : ACP_ERR_NOMEM;
-    if (err) {
-        free(set);
-        return err;
-    }
+    if (!set)
+        return ACP_ERR_NOMEM;
+    undo_init(&set->undo, 0);
     set->options = *options;
     *ret = set;
     return 0;
@@ -138,7 +136,7 @@ void tools_free(struct tools *set)
         tool_abandon(set->runs);
     tool_end_background(set);
     tool_roots_release(set->roots);
-    undo_free(set->undo);
+    undo_finish(&set->undo);
     free(set);
 }
 
@@ -172,7 +170,7 @@ size_t tools_running(const struct tools *set)
 
 void tools_start_turn(struct tools *set)
 {
-    undo_begin(set->undo);
+    undo_begin(&set->undo);
 }
 
 /* ---- Roots ---------------------------------------------------------------------------------- */
@@ -196,6 +194,12 @@ struct tool_roots *tools_roots(struct tools *set, struct acp_failure *failure)
     roots->uses = 2; /* the set's own, and the caller's */
     set->roots = roots;
     return roots;
+}
+
+void tools_close_roots(struct tools *set)
+{
+    tool_roots_release(set->roots);
+    set->roots = NULL;
 }
 
 void tool_roots_release(struct tool_roots *roots)

@@ -84,7 +84,7 @@ struct tools_options {
     struct acp_session *session;
     struct acp_jobs *jobs;
     const struct acp_policy *policy; /* decides */
-    struct acp_ledger *ledger;       /* stores what is allowed or rejected for good; may be NULL */
+    struct acp_ledger *ledger;       /* stores permanent permissions; may be NULL */
     enum acp_grant_scope always;     /* the scope of such an answer */
     bool nobody;                     /* there is no user who could be asked */
     /* Tools of the session alone: NULL if it has none of that name.  May be NULL. */
@@ -181,6 +181,9 @@ typedef void tools_attached_fn(struct tools *set, const struct tools_attached *f
  */
 int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
                  tools_attached_fn *done, void *user);
+
+/* Closes the roots until a tool needs them again: an idle session takes less memory then. */
+void tools_close_roots(struct tools *set);
 
 /* ---- Undo ----------------------------------------------------------------------------------- */
 

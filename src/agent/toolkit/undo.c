@@ -5,18 +5,12 @@
 
 #include "base/copy.h"
 
-struct turn {
-    struct turn *older;
+struct undo_turn {
+    struct undo_turn *older;
     struct undo_file *files; /* owned, with their texts */
     size_t count;
     size_t room;
     size_t lost;
-};
-
-struct undo {
-    struct turn *turns; /* the newest first; at most the first one is empty */
-    size_t bytes;
-    size_t max_bytes;
 };
 
 /* ---- Marks ---------------------------------------------------------------------------------- */
@@ -39,7 +33,7 @@ bool undo_same(struct undo_mark a, struct undo_mark b)
 
 /* ---- Turns ---------------------------------------------------------------------------------- */
 
-static void free_turn(struct undo *journal, struct turn *turn)
+static void free_turn(struct undo *journal, struct undo_turn *turn)
 {
     for (size_t i = 0; i < turn->count; i++) {
         journal->bytes -= turn->files[i].old_text.len;
@@ -50,48 +44,35 @@ static void free_turn(struct undo *journal, struct turn *turn)
     free(turn);
 }
 
-int undo_new(size_t max_bytes, struct undo **ret)
+void undo_init(struct undo *journal, size_t max_bytes)
 {
-    struct undo *journal = calloc(1, sizeof(*journal));
-    if (!journal)
-        return ACP_ERR_NOMEM;
-    journal->max_bytes = max_bytes ? max_bytes : UNDO_MAX_BYTES;
-    *ret = journal;
-    return 0;
+    *journal = (struct undo){.max_bytes = max_bytes ? max_bytes : UNDO_MAX_BYTES};
 }
 
-static struct turn *pop(struct undo *journal)
+static struct undo_turn *pop(struct undo *journal)
 {
-    struct turn *turn = journal->turns;
+    struct undo_turn *turn = journal->turns;
     if (turn)
         journal->turns = turn->older;
     return turn;
 }
 
-void undo_free(struct undo *journal)
+void undo_finish(struct undo *journal)
 {
-    struct turn *turn;
-    if (!journal)
-        return;
+    struct undo_turn *turn;
     while ((turn = pop(journal)))
         free_turn(journal, turn);
-    free(journal);
-}
-
-static bool is_empty(const struct turn *turn)
-{
-    return turn->count == 0 && turn->lost == 0;
 }
 
 /* Drops the oldest turn, but not the newest; false if there is no other. */
 static bool forget_oldest(struct undo *journal)
 {
-    struct turn **at = &journal->turns;
+    struct undo_turn **at = &journal->turns;
     if (!*at || !(*at)->older)
         return false;
     while ((*at)->older)
         at = &(*at)->older;
-    struct turn *oldest = *at;
+    struct undo_turn *oldest = *at;
     *at = NULL;
     free_turn(journal, oldest);
     return true;
@@ -99,23 +80,31 @@ static bool forget_oldest(struct undo *journal)
 
 void undo_begin(struct undo *journal)
 {
-    if (journal->turns && is_empty(journal->turns))
-        return;
-    struct turn *turn = calloc(1, sizeof(*turn));
+    journal->begun = true;
+}
+
+/* The current turn.  NULL if out of memory and there is no earlier one. */
+static struct undo_turn *current(struct undo *journal)
+{
+    if (journal->turns && !journal->begun)
+        return journal->turns;
+    struct undo_turn *turn = calloc(1, sizeof(*turn));
     if (!turn)
-        return; /* what is recorded then belongs to the turn before */
+        return journal->turns; /* what is recorded belongs to the turn before */
     turn->older = journal->turns;
     journal->turns = turn;
+    journal->begun = false;
     size_t turns = 0;
-    for (const struct turn *t = turn; t; t = t->older)
+    for (const struct undo_turn *t = turn; t; t = t->older)
         turns++;
     while (turns-- > UNDO_MAX_TURNS)
         (void) forget_oldest(journal);
+    return turn;
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static struct undo_file *find(struct turn *turn, struct acp_str path)
+static struct undo_file *find(struct undo_turn *turn, struct acp_str path)
 {
     for (size_t i = 0; i < turn->count; i++)
         if (acp_str_eq(turn->files[i].path, path))
@@ -123,7 +112,7 @@ static struct undo_file *find(struct turn *turn, struct acp_str path)
     return NULL;
 }
 
-static struct undo_file *make_room(struct turn *turn)
+static struct undo_file *make_room(struct undo_turn *turn)
 {
     if (turn->count == UNDO_MAX_FILES)
         return NULL;
@@ -139,7 +128,7 @@ static struct undo_file *make_room(struct turn *turn)
 }
 
 /* A file that the turn has not changed before. */
-static bool keep(struct undo *journal, struct turn *turn, struct acp_str path,
+static bool keep(struct undo *journal, struct undo_turn *turn, struct acp_str path,
                  struct acp_str old_text, mode_t mode)
 {
     while (journal->bytes + old_text.len > journal->max_bytes && forget_oldest(journal))
@@ -165,9 +154,7 @@ static bool keep(struct undo *journal, struct turn *turn, struct acp_str path,
 void undo_note(struct undo *journal, struct acp_str path, struct acp_str old_text, mode_t mode,
                struct acp_str new_text)
 {
-    if (!journal->turns)
-        undo_begin(journal);
-    struct turn *turn = journal->turns;
+    struct undo_turn *turn = current(journal);
     if (!turn)
         return;
     struct undo_file *file = find(turn, path);
@@ -179,39 +166,27 @@ void undo_note(struct undo *journal, struct acp_str path, struct acp_str old_tex
         turn->lost++;
 }
 
-/* The newest turn that changed anything. */
-static struct turn *last(const struct undo *journal)
-{
-    struct turn *turn = journal->turns;
-    return turn && is_empty(turn) ? turn->older : turn;
-}
-
 size_t undo_count(const struct undo *journal)
 {
-    const struct turn *turn = last(journal);
+    const struct undo_turn *turn = journal->turns;
     return turn ? turn->count : 0;
 }
 
 const struct undo_file *undo_at(const struct undo *journal, size_t index)
 {
-    const struct turn *turn = last(journal);
+    const struct undo_turn *turn = journal->turns;
     return turn && index < turn->count ? &turn->files[index] : NULL;
 }
 
 size_t undo_lost(const struct undo *journal)
 {
-    const struct turn *turn = last(journal);
+    const struct undo_turn *turn = journal->turns;
     return turn ? turn->lost : 0;
 }
 
 void undo_drop(struct undo *journal)
 {
-    struct turn *turn = last(journal);
-    if (!turn)
-        return;
-    if (turn == journal->turns)
-        journal->turns = turn->older;
-    else
-        journal->turns->older = turn->older;
-    free_turn(journal, turn);
+    struct undo_turn *turn = pop(journal);
+    if (turn)
+        free_turn(journal, turn);
 }

@@ -36,11 +36,16 @@ struct undo_file {
     struct undo_mark left;   /* as the turn has left it */
 };
 
-struct undo;
+struct undo {
+    struct undo_turn *turns; /* the newest first */
+    bool begun;              /* a new turn that has changed nothing yet */
+    size_t bytes;
+    size_t max_bytes;
+};
 
-/* max_bytes 0: UNDO_MAX_BYTES.  ACP_ERR_NOMEM. */
-int undo_new(size_t max_bytes, struct undo **ret);
-void undo_free(struct undo *journal);
+/* max_bytes 0: UNDO_MAX_BYTES. */
+void undo_init(struct undo *journal, size_t max_bytes);
+void undo_finish(struct undo *journal);
 
 /* What is recorded from now on belongs to a new turn. */
 void undo_begin(struct undo *journal);

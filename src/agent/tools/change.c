@@ -184,7 +184,7 @@ static void fail_write(struct tool_run *run, struct acp_str words)
 
 static void note(struct tool_run *run, const struct change *change)
 {
-    undo_note(run->set->undo, change->path, change->old_text, change->mode,
+    undo_note(&run->set->undo, change->path, change->old_text, change->mode,
               change->removes ? acp_str_from(NULL) : acp_buf_view(&change->made));
 }
 
