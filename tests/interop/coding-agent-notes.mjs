@@ -133,7 +133,7 @@ async function traps() {
       await agent.stops("/x now", "end_turn");
       assert.ok(!commandNames(agent).includes("x"));
       assertNothingTold(agent);
-      assert.match(bodies(agent), /AGENTS\.md was not read for you: /);
+      assert.match(bodies(agent), /AGENTS\.md could not be read: /);
       takeAway();
     });
 

@@ -103,7 +103,7 @@ await kase(name("slash commands answer without the model"), async (keep) => {
   assert.match(client.text(), /there is no model 'demo-2'; there is, for example, demo/);
   assert.match(client.text(), /The model is demo, of/);
   await run(client, "/permissions");
-  assert.match(client.text(), /Nothing is permitted or rejected for good/);
+  assert.match(client.text(), /There are no permanent permissions or rejections/);
   await run(client, "/nonsense");
   assert.match(client.text(), /no command \/nonsense/);
 });
