@@ -394,7 +394,7 @@ static bool try_fault(const struct operation *operation, int n, int reason)
     bool again = reason == EINTR && (fault.which == CALL_READ || fault.which == CALL_WRITE ||
                                      fault.which == CALL_FLOCK || fault.which == CALL_OPENAT2);
     again |= reason == EAGAIN && fault.which == CALL_OPENAT2;
-    /* Which the walk takes for something that was renamed, too, and the lock for one that is held. */
+    /* The walk takes that for something that was renamed, the lock for one that is held. */
     bool either = reason == EAGAIN && (fault.which == CALL_OPEN || fault.which == CALL_FSTAT ||
                                        fault.which == CALL_FLOCK);
     if (again)

@@ -3,7 +3,8 @@
  * the instructions of the project, the tools of MCP servers.
  *
  * The system text has the facts of the time when it was made, and never changes.  A note in the
- * next message describes what has changed since.  A hash of each fact that the model knows is stored.
+ * next message describes what has changed since.  A hash of each fact that the model knows is
+ * stored.
  */
 #include <stdio.h>
 #include <stdlib.h>
