@@ -177,6 +177,7 @@ int session_continue(struct conversation_setup *c, const struct store_session *s
     conversation->agent_session = session->agent_session;
     conversation->place.cwd = session->cwd;
     conversation->in_store = true;
+    conversation->last_turn = session->last_turn;
     int err = start_there(c, session->cwd);
     if (!err && session->directories.len && !conversation->place.directories.count)
         err = read_directories(c, session->directories);

@@ -186,6 +186,7 @@ int conversation_new(uv_loop_t *loop, const struct conversation_options *options
     c->user = user;
     c->writer = writer;
     c->worker = worker;
+    c->turns = options->last_turn;
     acp_map_init(&c->tool_kinds, (uint64_t) uv_hrtime());
     c->step = new_timer(c);
     c->deadline = new_timer(c);

@@ -76,6 +76,7 @@ struct conversation_options {
     const struct acp_policy *policy;
     struct acp_ledger *ledger; /* may be NULL */
     const char *ledger_path;   /* where "always" answers are kept; may be NULL */
+    uint64_t last_turn;        /* of the session so far; the next prompt is one more */
     bool in_store;             /* the session is in the log already; otherwise it is created: */
     struct acp_str name;       /* with this name, or absent */
     struct acp_str scope;      /* and this folder */

@@ -84,6 +84,9 @@ int store_insert_session(struct store *store, const struct store_session *sessio
 /* The row with that whole id; the texts go into the arena.  ACP_ERR_MISSING. */
 int store_read_session(struct store *store, struct acp_str id, struct acp_arena *arena,
                        struct store_session *ret, int64_t *ret_number, struct acp_failure *failure);
+/* The turn of the last event that belongs to one; 0 if none does. */
+int store_last_turn(struct store *store, int64_t number, uint64_t *ret,
+                    struct acp_failure *failure);
 /* Its number alone. */
 int store_number(struct store *store, struct acp_str id, int64_t *ret, struct acp_failure *failure);
 int store_change_session(struct store *store, struct acp_str id, const struct store_change *change,

@@ -117,7 +117,8 @@ int store_find(struct store *store, struct acp_str id, struct acp_arena *arena,
     store_bind_str(statement, 1, id);
     store_bind_str(statement, 2, acp_str_n(behind, id.len + 1));
     struct store_session first = {0};
-    int found = take_row(store, statement, arena, &first, NULL, failure);
+    int64_t number = 0;
+    int found = take_row(store, statement, arena, &first, &number, failure);
     int more = 0;
     /* A whole id comes before longer ones that begin with it. */
     if (found > 0 && first.id.len > id.len)
@@ -131,8 +132,10 @@ int store_find(struct store *store, struct acp_str id, struct acp_arena *arena,
         return store_fail(failure, ACP_ERR_ARGUMENT,
                           "several sessions begin with %.*s; please give more of the id",
                           (int) id.len, id.ptr);
-    *ret = first;
-    return 0;
+    err = store_last_turn(store, number, &first.last_turn, failure);
+    if (!err)
+        *ret = first;
+    return err;
 }
 
 int store_find_named(struct store *store, struct acp_str agent, struct acp_str scope,
@@ -146,11 +149,13 @@ int store_find_named(struct store *store, struct acp_str agent, struct acp_str s
     store_bind_str(statement, 1, agent);
     store_bind_str(statement, 2, scope);
     store_bind_str(statement, 3, name);
-    int found = take_row(store, statement, arena, ret, NULL, failure);
+    int64_t number = 0;
+    int found = take_row(store, statement, arena, ret, &number, failure);
     (void) sqlite.reset(statement);
     if (found < 0)
         return found;
-    return found ? 0 : store_fail(failure, ACP_ERR_MISSING, "there is no such session here");
+    return found ? store_last_turn(store, number, &ret->last_turn, failure)
+                 : store_fail(failure, ACP_ERR_MISSING, "there is no such session here");
 }
 
 /* Hands over every row; ends the statement. */
@@ -299,6 +304,21 @@ int store_number(struct store *store, struct acp_str id, int64_t *ret, struct ac
     if (found < 0)
         return found;
     return found ? 0 : fail_missing(id, failure);
+}
+
+int store_last_turn(struct store *store, int64_t number, uint64_t *ret, struct acp_failure *failure)
+{
+    sqlite3_stmt *statement;
+    int err = store_prepare(store, STORE_SELECT_LAST_TURN, &statement, failure);
+    if (err)
+        return err;
+    (void) sqlite.bind_int64(statement, 1, store_place(number, 0));
+    (void) sqlite.bind_int64(statement, 2, store_place(number, STORE_SEQ_MAX));
+    int found = store_step(store, statement, failure);
+    if (found >= 0)
+        *ret = found ? (uint64_t) sqlite.column_int64(statement, 0) : 0;
+    (void) sqlite.reset(statement);
+    return found < 0 ? found : 0;
 }
 
 /* Everything between two places of a session. */

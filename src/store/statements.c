@@ -48,6 +48,8 @@ const char *const store_statement_sql[STORE_STATEMENT_COUNT] = {
         "INSERT INTO events (place, time, turn, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)",
     [STORE_SELECT_EVENTS] = "SELECT place, time, turn, kind, body FROM events"
                             " WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3",
+    [STORE_SELECT_LAST_TURN] = "SELECT turn FROM events WHERE place BETWEEN ?1 AND ?2"
+                               " AND turn > 0 ORDER BY place DESC LIMIT 1",
     [STORE_SELECT_UNINDEXED] =
         "SELECT number FROM sessions WHERE seen_seq < last_seq ORDER BY number LIMIT 1",
     [STORE_SELECT_INDEXED] =

@@ -61,8 +61,9 @@ struct store_session {
     int64_t updated; /* time of the last event */
     int64_t closed;  /* 0: open */
     uint64_t last_seq;
-    bool running;  /* a prompt is being answered, and the process that asked is alive */
-    int64_t owner; /* pid of the process that has claimed it for writing; see store_owner() */
+    uint64_t last_turn; /* with events; 0 in lists */
+    bool running;       /* a prompt is being answered, and the process that asked is alive */
+    int64_t owner;      /* pid of the process that has claimed it for writing; see store_owner() */
 };
 
 /* What is to change; absent is unchanged, acp_str_null() and ACP_NULL remove. */

@@ -88,8 +88,7 @@ static void a_hanging_agent_is_stopped_within_its_deadlines(void **state)
 {
     (void) state;
     for (size_t v = 0; v < COUNT(versions); v++) {
-        struct drive d = {
-            .prompt = "hang", .version = versions[v], .error_output = stop_agent};
+        struct drive d = {.prompt = "hang", .version = versions[v], .error_output = stop_agent};
         drive_start(&d);
         drive_finish(&d);
         check_end(&d, "was stopped by SIGKILL", "hanging");
@@ -143,8 +142,7 @@ static void an_agent_that_stalls_answers_in_the_end(void **state)
 {
     (void) state;
     for (size_t v = 0; v < COUNT(versions); v++) {
-        struct drive d = {
-            .prompt = "stall", .version = versions[v], .error_output = cancel_turn};
+        struct drive d = {.prompt = "stall", .version = versions[v], .error_output = cancel_turn};
         drive_start(&d);
         drive_finish(&d);
         assert_int_equal(d.ends, 1);

@@ -141,7 +141,16 @@ static const struct conversation_handler handler = {.stopped = on_stopped};
 
 static void open_conversation(bool in_store)
 {
+    struct store_session session = {0};
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    if (in_store) {
+        struct store *store = open_store();
+        assert_int_equal(store_find(store, acp_str_from("0199-test"), &arena, &session, NULL), 0);
+        store_close(store);
+    }
     const struct conversation_options options = {
+        .last_turn = session.last_turn,
         .agent = acp_str_from("memory"),
         .endpoint = &agent.endpoint,
         .place = {.cwd = acp_str_from(store_folder)},
@@ -152,6 +161,7 @@ static void open_conversation(bool in_store)
     stopped = false;
     assert_int_equal(
         conversation_new(&loop, &options, writer, worker, &handler, NULL, &conversation), 0);
+    acp_arena_finish(&arena);
 }
 
 static void close_conversation(void)
@@ -453,7 +463,7 @@ static void test_a_reopened_session_replays_from_the_log(void **state)
     open_conversation(true);
     struct viewer *v = subscribe(0, 0, &plain);
     struct viewer *fresh = subscribe(1, CONVERSATION_NEW_EVENTS, &plain);
-    (void) prompt("say 1");
+    assert_int_equal(prompt("say 1"), 2); /* turns are numbered on */
     run();
     expect_events(v, 1, 12);
     expect_events(fresh, 9, 12);
