@@ -232,7 +232,7 @@ async function costs() {
     const said = spawnSync(acp, ["agent", "--demo"], { input: "", encoding: "utf8" });
     undo();
     assert.notEqual(said.status, 0);
-    assert.match(said.stderr, /agent\.prices\.a\.input: a number of dollars/);
+    assert.match(said.stderr, /agent\.prices\.a\.input: expected a number of dollars/);
     keep({ stop: async () => ({ failures: [], checked: 1 }) });
   });
 }
