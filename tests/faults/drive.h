@@ -51,6 +51,7 @@ struct drive {
     /* Called when the session is there; without it the prompt is sent. */
     void (*ready)(struct drive *d);
     void (*chunk)(struct drive *d);
+    void (*error_output)(struct drive *d); /* the agent has written to its standard error */
 };
 
 extern const char *drive_program;

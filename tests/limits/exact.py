@@ -104,7 +104,7 @@ def answer(place):
         got = attack(place, "answer_text", most // piece, piece, over,
                      flags=("--approve-all", "--no-log", "--format", "quiet"))
         assert got.status == 0 and len(got.out) == most + 1, (over, got.status, len(got.out))
-        assert ("its end is left out" in got.err) == bool(over), (over, got)
+        assert ("the end is missing" in got.err) == bool(over), (over, got)
 
 
 register("TRANSCRIPT_MAX_TEXT exactly and one more", answer)
@@ -291,11 +291,11 @@ exact_file("PATHS_MAX_FILE",
            lambda place, n: place.write(".config/acp/config.json", "{}" + " " * (n - 2)),
            ["config", "check"], "large")
 exact_file("PROMPT_MAX_TEXT", lambda place, n: place.write("prompt", "p" * n),
-           ["exec", "-f", "prompt", "--", "/bin/false"], "longer than a prompt")
+           ["exec", "-f", "prompt", "--", "/bin/false"], "larger than 16 MiB")
 exact_file("ACP_POLICY_MAX_RULES", rules, NOBODY, "rules")
 exact_file("ACP_PATTERN_MAX", pattern, NOBODY, "rules[0]")
-exact_file("TRACE_MAX_OPEN", trace, ["trace", "trace"], "something not recorded")
-exact_file("TRACE_MAX_TEXT", trace_id, ["trace", "trace"], "something not recorded")
+exact_file("TRACE_MAX_OPEN", trace, ["trace", "trace"], "an unrecorded request")
+exact_file("TRACE_MAX_TEXT", trace_id, ["trace", "trace"], "an unrecorded request")
 
 
 # ---- From local processes -----------------------------------------------------------------------

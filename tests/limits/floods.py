@@ -42,7 +42,7 @@ flood("files that wait for a permission", "writes", 40, 4 << 20, most=48, termin
 flood("updates of sessions that are not open", "early", 64, 500000, most=8,
       shows="sent more than is kept")
 flood("options", "settings", 8, 6 << 20, most=16, shows="sent more than is kept")
-flood("small JSON for large structs", "decoded", 1500000, most=320, shows="no message",
+flood("small JSON for large structs", "decoded", 1500000, most=320, shows="not a message",
       flags=("--approve-all", "--no-log"))
 flood("output of terminals", "terminals", 20, 16 << 20, "8M", most=48)
 flood("standard error", "complaints", 20 << 20, most=8)

@@ -1,7 +1,8 @@
 /*
- * A conversation without memory: two prompts, a permission and a late subscriber, with the first,
- * the second, the third ... allocation failing, until none fails.  Nothing may crash or leak; each
- * prompt that was taken ends exactly once for every subscriber, and `stopped` is called.
+ * A conversation that runs out of memory: two prompts, a permission and a late subscriber, with
+ * the first, the second, the third ... allocation failing, until none fails.  Nothing may crash or
+ * leak; each prompt that was taken ends exactly once for every subscriber, and `stopped` is
+ * called.
  *
  * Linked with -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
  */

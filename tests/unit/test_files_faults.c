@@ -99,12 +99,14 @@ long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...)
 {
     va_list list;
-    long a[4];
+    long a[6];
     va_start(list, number);
     for (size_t i = 0; i < COUNT(a); i++)
         a[i] = va_arg(list, long);
     va_end(list);
-    return fails(CALL_OPENAT2) ? -1 : opened((int) __real_syscall(number, a[0], a[1], a[2], a[3]));
+    return fails(CALL_OPENAT2)
+               ? -1
+               : opened((int) __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]));
 }
 
 /* A short write is none that fails, so every write is one. */
