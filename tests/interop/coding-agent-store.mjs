@@ -38,7 +38,7 @@ function start(keep, ...flags) {
   const environment = [
     `LD_PRELOAD=${library}`,
     `TEST_GATE=${gate}`,
-    ...(asan ? [`ASAN_OPTIONS=${asan}:verify_asan_link_order=0`] : []),
+    `ASAN_OPTIONS=${asan ? `${asan}:` : ""}verify_asan_link_order=0`,
   ];
   const client = new SdkClient(version, ["env", ...environment, acp, "agent", "--demo", "--no-titles", ...flags]);
   const { stop } = client;
