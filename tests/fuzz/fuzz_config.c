@@ -81,13 +81,13 @@ static void read_config(struct acp_str text, bool trusted)
                                    .base = "/base",
                                    .layer = CONFIG_LAYER_PROJECT,
                                    .trusted = trusted};
-    acp_buf_init(&reader.aside, CONFIG_MAX_REPORT);
+    acp_buf_init(&reader.ignored, CONFIG_MAX_REPORT);
     CHECK(config_read_file(&reader, text) == 0);
     check_report(&report, reader.failed);
     if (!trusted)
         check_restrained(config);
     check_shown(config);
-    acp_buf_finish(&reader.aside);
+    acp_buf_finish(&reader.ignored);
     acp_buf_finish(&report);
     config_free(config);
 }
