@@ -30,5 +30,6 @@ extern const struct command command_help;
 extern const struct command command_version;
 extern const struct command command_completion;
 extern const struct command command_complete; /* what the completion scripts call */
+extern const struct command command_fetch;    /* what acp agent starts: see http/fetch.h */
 
 #endif
