@@ -301,7 +301,7 @@ static void measure_all(const struct setting *s, struct figure figures[FIGURES])
         {"an idle session, ten turns of 6 KB", "KiB", large, 6, 12},
         {"an update told again by session/load", "us", measure_replay(s), 0, 200},
         {"resident after session/new, a server that is asked for its models", "KiB", asked.kib,
-         10240, 16384},
+         10240, 10240},
     };
     memcpy(figures, all, sizeof(all));
     printf("# the slowest of %zu pieces took %.0f us, from the bare socket %.0f us\n",
