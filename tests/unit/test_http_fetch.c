@@ -184,8 +184,8 @@ static void test_too_many(void **state)
     struct http_fetch *fetches[HELPERS];
     begin(&w, state, "/bin/sh", "exec sleep 1000");
     for (size_t i = 0; i < HELPERS; i++)
-        assert_int_equal(
-            http_fetch_new(w.client, &usual, on_fetched, &w.seen, &fetches[i], NULL), 0);
+        assert_int_equal(http_fetch_new(w.client, &usual, on_fetched, &w.seen, &fetches[i], NULL),
+                         0);
     assert_int_equal(acp_process_count(), HELPERS);
     assert_int_equal(fetch_error(&w, &usual, NULL), ACP_ERR_MISSING);
     /* There is room for another one when one has ended, and freeing ends it. */
