@@ -12,6 +12,7 @@ SEED ?= 1
 FOLDERS ?=
 TESTS ?=
 AGAIN ?= all
+BUDGET ?= 60
 
 .PHONY: all
 all: ## build the library, the command and the examples into build/
@@ -39,11 +40,11 @@ fuzz: ## run the fuzzers for FUZZ_SECONDS=60 each; FUZZ=name chooses one
 	@scripts/fuzz --seconds $(or $(FUZZ_SECONDS),60) $(FUZZ)
 
 .PHONY: mutants
-mutants: ## put MUTANTS=200 mistakes into the code and see which the tests notice; SEED, FOLDERS, TESTS, AGAIN
+mutants: ## put MUTANTS=200 mistakes into the code and see which the tests notice; see docs/mutants.md
 	@scripts/setup test
 	@scripts/setup-npm
 	@tools/mutants/acp-mutants --mutants $(MUTANTS) --seed $(SEED) --folders "$(FOLDERS)" \
-		--tests "$(TESTS)" --again $(AGAIN)
+		--tests "$(TESTS)" --again $(AGAIN) --budget $(BUDGET)
 
 .PHONY: install
 install: ## build, then install below PREFIX=/usr/local, staged in DESTDIR

@@ -1,6 +1,6 @@
 /*
- * The built-in coding agent: what its process costs, how soon a piece of the model's answer is
- * passed on, what an idle session takes, and how fast a session is told again.
+ * The built-in coding agent: what its process costs, how soon a chunk of the model's answer is
+ * passed on, what an idle session takes, and how fast a session is replayed.
  *
  *     bench_coding_agent ACP [NODE PEER-AGENTS.mjs NAME...]    beside agents of others
  *     bench_coding_agent ACP --guard                           with generous limits, as a test: TAP
@@ -227,7 +227,7 @@ static double measure_idle(const struct setting *s, int turns, size_t said, size
 
 /* ---- Telling a session again ----------------------------------------------------------------- */
 
-/* The pieces of a message come back joined, so what counts is the text. */
+/* The chunks of a message come back joined, so what counts is the text. */
 static void on_told(const char *line, void *user)
 {
     const char *at = strstr(line, "\"agent_message_chunk\"");
@@ -256,7 +256,7 @@ static double measure_replay(const struct setting *s)
     agent_process_stop(&agent);
     free(session);
     if (told != words.pieces * words.bytes) {
-        (void) fprintf(stderr, "%zu bytes of %zu were told again\n", told,
+        (void) fprintf(stderr, "%zu bytes of %zu were replayed\n", told,
                        words.pieces * words.bytes);
         exit(1);
     }
@@ -304,7 +304,7 @@ static void measure_all(const struct setting *s, struct figure figures[FIGURES])
         {"a piece read from the bare socket, p99", "us", bare.p99, 0, 0},
         {"an idle session, one turn of 200 bytes", "KiB", small, 6, 12},
         {"an idle session, ten turns of 6 KB", "KiB", large, 6, 12},
-        {"an update told again by session/load", "us", measure_replay(s), 0, 200},
+        {"an update replayed by session/load", "us", measure_replay(s), 0, 200},
         {"resident after session/new and a server's list of models", "KiB", asked.kib, 10240,
          10240},
     };

@@ -1,5 +1,5 @@
 /*
- * An agent that answers a prompt "COUNT [BYTES]" with so many chunks of text, each of so many
+ * An agent that answers a prompt "COUNT [BYTES]" with COUNT chunks of text, each of BYTES
  * bytes: the far end of bench_stream and bench_exec.
  */
 #include <stdlib.h>

@@ -64,7 +64,7 @@ struct acp_process {
     struct acp_source out; /* otherwise read here; the master when it is on a terminal */
     struct acp_source err;
     int in; /* -1: none, or the terminal's */
-    struct acp_mend err_mend;
+    struct acp_utf8_sanitizer err_sanitizer;
     struct acp_tail err_tail;
     struct acp_buf err_line;
     char *buffer; /* for both sources */

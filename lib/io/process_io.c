@@ -73,7 +73,7 @@ static void take_errors(void *self, struct acp_str text)
 
 static void end_errors(struct acp_process *p)
 {
-    acp_mend_end(&p->err_mend, take_errors, p);
+    acp_utf8_sanitize_end(&p->err_sanitizer, take_errors, p);
     if (p->err_line.len)
         tell_line(p);
 }
@@ -95,7 +95,7 @@ static void on_output(struct acp_source *source, struct acp_str bytes)
 static void on_errors(struct acp_source *source, struct acp_str bytes)
 {
     struct acp_process *p = source->self;
-    acp_mend_feed(&p->err_mend, bytes, take_errors, p);
+    acp_utf8_sanitize_feed(&p->err_sanitizer, bytes, take_errors, p);
 }
 
 /*

@@ -1,6 +1,6 @@
 /*
  * tail.h - the end of a text that may be of any length: a ring that keeps the last bytes up to a
- * limit.  What comes in is valid UTF-8 in whole characters (mend.h sees to that), and what goes out
+ * limit.  What comes in is valid UTF-8 in whole characters (see utf8_sanitize.h), and what goes out
  * is too: a character that is cut at the front is left out.
  */
 #ifndef LIB_IO_TAIL_H

@@ -1,6 +1,6 @@
 /*
- * Mending of UTF-8.  Good text goes through without being copied; only where something is wrong the
- * text around it is put together in a small buffer.
+ * utf8_sanitize.c - see utf8_sanitize.h.  Valid text is passed on without a copy; only around an
+ * invalid byte the text is assembled in a small buffer.
  */
 #include "io/utf8_sanitize.h"
 
@@ -52,7 +52,7 @@ static bool may_continue(const char *p, const char *end)
     return acp_utf8_length(whole, whole + 4) > 1;
 }
 
-static void emit(acp_mend_fn *text, void *self, const char *p, const char *end)
+static void emit(acp_utf8_sanitize_fn *text, void *self, const char *p, const char *end)
 {
     if (p < end)
         text(self, acp_str_n(p, (size_t) (end - p)));
@@ -61,7 +61,7 @@ static void emit(acp_mend_fn *text, void *self, const char *p, const char *end)
 /*
  * Bytes that begin no character, from p on; a run of them becomes one piece.  Returns what follows.
  */
-static const char *emit_bad(const char *p, const char *end, acp_mend_fn *text, void *self)
+static const char *emit_bad(const char *p, const char *end, acp_utf8_sanitize_fn *text, void *self)
 {
     char out[MOST_BAD * REPLACEMENT_LEN];
     size_t n = 0;
@@ -75,51 +75,53 @@ static const char *emit_bad(const char *p, const char *end, acp_mend_fn *text, v
 }
 
 /* Takes bytes to the held ones until they are a character, or cannot become one. */
-static const char *use_held(struct acp_mend *mend, const char *p, const char *end,
-                            acp_mend_fn *text, void *self)
+static const char *use_held(struct acp_utf8_sanitizer *sanitizer, const char *p, const char *end,
+                            acp_utf8_sanitize_fn *text, void *self)
 {
-    while (mend->held_len && p < end) {
-        char *held = mend->held;
-        held[mend->held_len] = *p;
-        const char *held_end = held + mend->held_len + 1;
+    while (sanitizer->held_len && p < end) {
+        char *held = sanitizer->held;
+        held[sanitizer->held_len] = *p;
+        const char *held_end = held + sanitizer->held_len + 1;
         if (may_continue(held, held_end)) {
-            mend->held_len++;
+            sanitizer->held_len++;
             p++;
         } else if (acp_utf8_length(held, held_end)) {
-            mend->held_len = 0;
+            sanitizer->held_len = 0;
             p++;
             emit(text, self, held, held_end);
         } else {
             /* The new byte does not fit; it is looked at again, on its own. */
-            acp_mend_end(mend, text, self);
+            acp_utf8_sanitize_end(sanitizer, text, self);
         }
     }
     return p;
 }
 
-void acp_mend_feed(struct acp_mend *mend, struct acp_str bytes, acp_mend_fn *text, void *self)
+void acp_utf8_sanitize_feed(struct acp_utf8_sanitizer *sanitizer, struct acp_str bytes,
+                            acp_utf8_sanitize_fn *text, void *self)
 {
     if (bytes.len == 0)
         return;
     const char *end = bytes.ptr + bytes.len;
-    const char *p = use_held(mend, bytes.ptr, end, text, self);
+    const char *p = use_held(sanitizer, bytes.ptr, end, text, self);
     while (p < end) {
         const char *good = good_until(p, end);
         emit(text, self, p, good);
         if (may_continue(good, end)) {
-            mend->held_len = (size_t) (end - good);
-            memcpy(mend->held, good, mend->held_len);
+            sanitizer->held_len = (size_t) (end - good);
+            memcpy(sanitizer->held, good, sanitizer->held_len);
             return;
         }
         p = emit_bad(good, end, text, self);
     }
 }
 
-void acp_mend_end(struct acp_mend *mend, acp_mend_fn *text, void *self)
+void acp_utf8_sanitize_end(struct acp_utf8_sanitizer *sanitizer, acp_utf8_sanitize_fn *text,
+                           void *self)
 {
     /* One for each byte: those after the first are continuations of nothing. */
-    const char *end = mend->held + mend->held_len;
-    mend->held_len = 0;
-    for (const char *p = mend->held; p < end; p++)
+    const char *end = sanitizer->held + sanitizer->held_len;
+    sanitizer->held_len = 0;
+    for (const char *p = sanitizer->held; p < end; p++)
         emit(text, self, replacement, replacement + REPLACEMENT_LEN);
 }

@@ -8,16 +8,18 @@
 #include "acp/base.h"
 
 /* All zero is the start. */
-struct acp_mend {
+struct acp_utf8_sanitizer {
     char held[4]; /* the beginning of a character */
     size_t held_len;
 };
 
-typedef void acp_mend_fn(void *self, struct acp_str text);
+typedef void acp_utf8_sanitize_fn(void *self, struct acp_str text);
 
-/* Hands on the text in pieces, none empty, each valid by itself; often one, which is the input. */
-void acp_mend_feed(struct acp_mend *mend, struct acp_str bytes, acp_mend_fn *text, void *self);
-/* Nothing more comes: what is held is no character. */
-void acp_mend_end(struct acp_mend *mend, acp_mend_fn *text, void *self);
+/* Passes on the text in chunks, none of them empty, each valid UTF-8; often the input itself. */
+void acp_utf8_sanitize_feed(struct acp_utf8_sanitizer *sanitizer, struct acp_str bytes,
+                            acp_utf8_sanitize_fn *text, void *self);
+/* The end of the stream: an incomplete character is replaced. */
+void acp_utf8_sanitize_end(struct acp_utf8_sanitizer *sanitizer, acp_utf8_sanitize_fn *text,
+                           void *self);
 
 #endif

@@ -20,6 +20,14 @@ static inline void acp_json_put_text(struct acp_json_writer *w, const char *key,
         acp_json_write_null(w);
 }
 
+/* NULL: the member is left out. */
+static inline void acp_json_put_optional(struct acp_json_writer *w, const char *key,
+                                         const char *text)
+{
+    if (text)
+        acp_json_put_text(w, key, text);
+}
+
 static inline void acp_json_put_raw(struct acp_json_writer *w, const char *key, struct acp_raw json)
 {
     acp_json_write_key(w, acp_str_from(key));

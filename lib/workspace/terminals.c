@@ -49,7 +49,7 @@ struct terminal {
     char id[ID_SIZE];
     struct acp_str session; /* owned */
     struct acp_process *process;
-    struct acp_mend mend;
+    struct acp_utf8_sanitizer sanitizer;
     struct acp_tail tail;
     bool exited;
     struct acp_terminal_exit how;
@@ -151,7 +151,7 @@ static void on_output(struct acp_process *process, struct acp_str bytes, void *u
     struct terminal *t = user;
     struct acp_terminals *set = t->set;
     enter(set);
-    acp_mend_feed(&t->mend, bytes, take_text, t);
+    acp_utf8_sanitize_feed(&t->sanitizer, bytes, take_text, t);
     if (t->state == LISTED && set->handler.bytes)
         set->handler.bytes(set, t->session, acp_str_from(t->id), bytes, set->user);
     leave(set);
@@ -175,7 +175,7 @@ static void on_exited(struct acp_process *process, const struct acp_process_exit
     struct terminal *t = user;
     struct acp_terminals *set = t->set;
     enter(set);
-    acp_mend_end(&t->mend, take_text, t);
+    acp_utf8_sanitize_end(&t->sanitizer, take_text, t);
     note_exit(t, how);
     if (t->state == LISTED && set->handler.exited)
         set->handler.exited(set, t->session, acp_str_from(t->id), &t->how, set->user);

@@ -1,4 +1,4 @@
-/* command.c - looking into the tables: commands by name, their options, how they are written. */
+/* command.c - command lookup and synopses; see command.h. */
 #include "cli/command.h"
 
 #include "cli/command_line.h"

@@ -1,5 +1,5 @@
 /*
- * command_line.c - reading a command line: which command, which agent, which options.
+ * command_line.c - parses a command line: command, agent, options.
  *
  * Options of a command may stand before it, so there are two passes: the first finds the words that
  * name the command and the agent, the second parses all the others by the command's own tables.
@@ -104,7 +104,7 @@ static int refuse_subcommand(const struct command *parent, const char *word,
     return ACP_ERR_ARGUMENT;
 }
 
-/* The subcommand, where the command has some; a command that takes arguments may do without. */
+/* The subcommand, if the command has any; optional for a command that takes arguments. */
 static int find_subcommand(struct line_walk *walk, struct line_names *names,
                            struct usage_error *error)
 {
@@ -141,13 +141,13 @@ static int refuse_unknown_option(const struct line_walk *walk, struct usage_erro
                 option_suggest((*sub)->options, &near);
     }
     if (near.best && name[1] == '-')
-        usage_error_set(error, "there is no option %s; did you mean --%s?", name, near.best);
+        usage_error_set(error, "unknown option %s; did you mean --%s?", name, near.best);
     else
-        usage_error_set(error, "there is no option %s", name);
+        usage_error_set(error, "unknown option %s", name);
     return ACP_ERR_ARGUMENT;
 }
 
-/* acp AGENT [COMMAND [SUBCOMMAND]]: the agent's word stands at agent_at. */
+/* acp AGENT [COMMAND [SUBCOMMAND]]: the agent is the word at agent_at. */
 static int find_command_after_agent(struct line_walk *walk, struct line_names *names,
                                     struct usage_error *error)
 {
@@ -164,7 +164,7 @@ static int find_command_after_agent(struct line_walk *walk, struct line_names *n
     int err = find_subcommand(walk, names, error);
     if (!err && names->command->agent == AGENT_NONE) {
         usage_error_set(
-            error, "'%s' is about no agent; to say it to '%.60s', write: %s %s %.60s %s",
+            error, "'%s' does not take an agent; to send it to '%.60s', use: %s %s %.60s %s",
             command->name, walk->words[names->agent_at], walk->program->name,
             walk->program->default_command->name, walk->words[names->agent_at], command->name);
         err = ACP_ERR_ARGUMENT;
@@ -187,7 +187,7 @@ int line_find_names(struct line_walk *walk, struct line_names *ret_names, struct
         return find_subcommand(walk, ret_names, error);
     }
     if (walk->program->default_command && walk->names_agent) {
-        /* acp --agent COMMAND [PROMPT]: a word is the first argument already. */
+        /* acp --agent COMMAND [PROMPT]: the first word is already an argument. */
         *walk = begin;
         ret_names->command = walk->program->default_command;
         return 0;
@@ -224,7 +224,7 @@ static void suggest_agents(struct suggestion *near, const struct invocation *inv
         suggest_try(near, *name);
 }
 
-/* A word stands where a command or an agent must, and is neither. */
+/* The first word is neither a command nor an agent. */
 static int refuse_first_word(const struct invocation *invocation, const char *word,
                              struct usage_error *error)
 {
@@ -234,13 +234,12 @@ static int refuse_first_word(const struct invocation *invocation, const char *wo
     suggest_commands(&near, program->commands);
     suggest_agents(&near, invocation);
     if (near.best)
-        usage_error_set(error, "there is no %s '%.60s'; did you mean '%s'?", what, word, near.best);
+        usage_error_set(error, "no such %s '%.60s'; did you mean '%s'?", what, word, near.best);
     else if (program->default_command)
-        usage_error_set(error,
-                        "there is no %s '%.60s'; to send it as a prompt, write: %s %s '%.60s'",
+        usage_error_set(error, "no such %s '%.60s'; to send it as a prompt, use: %s %s '%.60s'",
                         what, word, program->name, program->default_command->name, word);
     else
-        usage_error_set(error, "there is no %s '%.60s'", what, word);
+        usage_error_set(error, "no such %s '%.60s'", what, word);
     return ACP_ERR_ARGUMENT;
 }
 
@@ -252,7 +251,7 @@ static bool gave_agent_option(const struct option_result *result)
     return false;
 }
 
-/* The first argument may be the agent.  What only looks like one is asked about. */
+/* The first argument may be the agent.  A word that resembles an agent is refused. */
 static int take_agent_argument(struct invocation *invocation, struct option_result *result,
                                struct usage_error *error)
 {
@@ -271,13 +270,13 @@ static int take_agent_argument(struct invocation *invocation, struct option_resu
     if (!near.best)
         return 0;
     usage_error_set(error,
-                    "there is no agent '%.60s'; did you mean '%s'?  "
-                    "If it is the first word of the prompt, put the prompt in quotes",
+                    "no such agent '%.60s'; did you mean '%s'? "
+                    "If it is part of the prompt, put the prompt in quotes",
                     word, near.best);
     return ACP_ERR_ARGUMENT;
 }
 
-/* What follows "--": the agent's command line where no agent is named, arguments otherwise. */
+/* The words after "--": the agent's command line if no agent is named, else arguments. */
 static int take_words_after(struct invocation *invocation, struct option_result *result,
                             bool agent_is_named, struct usage_error *error)
 {
@@ -297,8 +296,8 @@ static int take_words_after(struct invocation *invocation, struct option_result 
         return 0;
     }
     if (result->after_count == 0 || result->after[0][0] == '-' || result->after[0][0] == '\0') {
-        usage_error_set(error, "where no agent is named, its command line must follow --%s%.60s",
-                        result->after_count ? ", and not " : "",
+        usage_error_set(error, "no agent named; expected its command line after --%s%.60s",
+                        result->after_count ? ", got " : "",
                         result->after_count ? result->after[0] : "");
         return ACP_ERR_ARGUMENT;
     }
@@ -318,7 +317,7 @@ static int check_arguments(const struct invocation *invocation, struct usage_err
         struct option as_option = {.kind = a->kind, .choices = a->choices, .may_be_empty = true};
         uint64_t number;
         if (!a->name) {
-            usage_error_set(error, "'%.60s' is one argument too many", invocation->arguments[i]);
+            usage_error_set(error, "unexpected argument '%.60s'", invocation->arguments[i]);
             return ACP_ERR_ARGUMENT;
         }
         int err = option_read(&as_option, a->name, invocation->arguments[i], &number, error);
@@ -327,11 +326,11 @@ static int check_arguments(const struct invocation *invocation, struct usage_err
         if (!a->repeated)
             a++;
     }
-    /* A repeated one that has been there once is satisfied. */
+    /* A repeated argument must occur at least once. */
     bool had = a->repeated && i > 0 && (size_t) (a - invocation->command->arguments) < i;
     if (!a->name || a->optional || had)
         return 0;
-    usage_error_set(error, "%s is missing", a->name);
+    usage_error_set(error, "missing argument %s", a->name);
     return ACP_ERR_ARGUMENT;
 }
 
@@ -344,11 +343,11 @@ static int refuse_missing_subcommand(const struct command *command, struct usage
         int n = snprintf(list + used, sizeof(list) - used, "%s%s", glue, (*c)->name);
         used = n > 0 && (size_t) n < sizeof(list) - used ? used + (size_t) n : sizeof(list) - 1;
     }
-    usage_error_set(error, "'%s' needs a subcommand: %s", command->name, list);
+    usage_error_set(error, "'%s' requires a subcommand: %s", command->name, list);
     return ACP_ERR_ARGUMENT;
 }
 
-/* The words without those that named the command and the agent; NULL: no memory. */
+/* The words without those that name the command and the agent; NULL: out of memory. */
 static const char **without_names(struct acp_arena *arena, const struct line_walk *walk,
                                   const struct line_names *names, size_t *ret_count)
 {
@@ -361,7 +360,7 @@ static const char **without_names(struct acp_arena *arena, const struct line_wal
     return words;
 }
 
-/* Parses the options by the command's tables, or by the program's where there is no command. */
+/* Parses the options by the tables of the command, or of the program if there is no command. */
 static int parse_options(struct invocation *invocation, const struct line_walk *walk,
                          const struct line_names *names, struct option_result *result,
                          struct usage_error *error)
@@ -393,8 +392,7 @@ static int take_words(struct invocation *invocation, struct option_result *resul
     bool by_option = gave_agent_option(result);
     int err = 0;
     if (by_option && invocation->agent) {
-        usage_error_set(error, "the agent is named twice: '%.60s' and by --agent",
-                        invocation->agent);
+        usage_error_set(error, "agent given twice: '%.60s' and --agent", invocation->agent);
         return ACP_ERR_ARGUMENT;
     }
     if (command->agent == AGENT_ARGUMENT && !by_option && !invocation->agent)
@@ -427,16 +425,16 @@ int invocation_parse(struct invocation *invocation, const struct program *progra
     err = parse_options(invocation, &walk, &names, &result, error);
     if (err == ACP_ERR_NOMEM)
         return err;
-    /* A wrong first word explains more than what follows from it. */
+    /* Report an invalid first word rather than the errors that follow from it. */
     if (names.agent_at < count && !line_is_agent(invocation, words[names.agent_at])) {
         invocation->command = NULL;
         return refuse_first_word(invocation, words[names.agent_at], error);
     }
     if (invocation->help || invocation->version)
         return 0;
-    /* The options are known to some command, or the first pass had refused them. */
+    /* Every option belongs to some command; the first pass has refused others. */
     if (!names.command) {
-        usage_error_set(error, "a command is missing");
+        usage_error_set(error, "no command given");
         return ACP_ERR_ARGUMENT;
     }
     if (err)

@@ -1,8 +1,7 @@
 /*
- * complete.c - candidates for the word that is being typed, from the tables.
+ * complete.c - completion candidates from the tables.
  *
- * The words before it are walked as the reader of command lines walks them, but nothing is refused:
- * who presses the key in the middle of a line has not finished it.
+ * The words are walked as by the parser, but nothing is refused, because the line is incomplete.
  */
 #include "cli/complete.h"
 
@@ -11,17 +10,17 @@
 
 struct completion {
     struct output *out;
-    struct invocation invocation; /* what the hooks are told: the command, options not parsed */
-    const char *typed;            /* the word so far */
+    struct invocation invocation; /* for the hooks: the command, without options */
+    const char *typed;            /* the word to complete */
     struct line_names names;
     struct line_walk walk;
-    size_t argument_count; /* plain words behind the command */
+    size_t argument_count; /* plain words after the command */
     bool agent_is_named;
 };
 
 enum { HELP_MAX = 1024, LINE_MAX_BYTES = 64 * 1024 };
 
-/* ---- Answers -------------------------------------------------------------------------------- */
+/* ---- Candidates ------------------------------------------------------------------------------ */
 
 static bool is_begun(const struct completion *c, const char *word)
 {
@@ -35,7 +34,7 @@ static void put_candidate(struct completion *c, const char *prefix, const char *
     struct acp_buf line;
     acp_buf_init(&text, HELP_MAX);
     acp_buf_init(&line, LINE_MAX_BYTES);
-    /* It goes into a pipe, but the shell shows it on the terminal. */
+    /* The output is a pipe, but the shell shows it on the terminal. */
     int err = sanitize_whole(SANITIZE_LINE, acp_str_from(prefix), &line);
     if (!err)
         err = sanitize_whole(SANITIZE_LINE, acp_str_from(word), &line);
@@ -75,7 +74,7 @@ static void offer_agents(struct completion *c)
         offer_names(c, program->agent_names(&c->invocation), "agent");
 }
 
-/* Those that are about an agent only, where one was named before them. */
+/* If an agent was named before, only commands that take one. */
 static void offer_commands(struct completion *c, const struct command *const *commands,
                            bool about_agents)
 {
@@ -101,7 +100,7 @@ static void offer_options(struct completion *c, const struct option_group *group
         }
 }
 
-/* Before a command all options of all commands are possible; a table of several is shown once. */
+/* Before a command, the options of all commands are possible; shared tables are used once. */
 static void offer_all_options(struct completion *c, const struct command *const *commands)
 {
     offer_options(c, program_options);
@@ -117,7 +116,7 @@ static void offer_all_options(struct completion *c, const struct command *const 
         }
 }
 
-/* The command that stands at the place of help's argument: acp help COMMAND SUBCOMMAND. */
+/* The list of commands for an argument of help: acp help COMMAND SUBCOMMAND. */
 static void offer_command_names(struct completion *c, size_t argument)
 {
     const struct command *const *list = c->walk.program->commands;
@@ -130,7 +129,7 @@ static void offer_command_names(struct completion *c, size_t argument)
         offer_commands(c, parent->subcommands, false);
 }
 
-/* A value of some kind; typed is the part of it that is there. */
+/* Candidates for a value; typed is the part that is there. */
 static void complete_value(struct completion *c, enum option_kind kind, const char *const *choices,
                            struct acp_str kept, size_t argument)
 {
@@ -148,7 +147,7 @@ static void complete_value(struct completion *c, enum option_kind kind, const ch
         offer_command_names(c, argument);
 }
 
-/* --name=VALUE; false when the typed word is nothing like that. */
+/* --name=VALUE; false when the typed word has another form. */
 static bool complete_joined(struct completion *c)
 {
     const char *equals = strchr(c->typed, '=');
@@ -167,7 +166,7 @@ static bool complete_joined(struct completion *c)
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-/* Counts the plain words behind the command, and finds out whether one of them names the agent. */
+/* Counts the plain words after the command, and checks whether one of them names the agent. */
 static void walk_arguments(struct completion *c)
 {
     const struct command *command = c->names.command;
@@ -206,8 +205,7 @@ static void complete_word(struct completion *c)
     const struct command *command = c->names.command;
     size_t agent_at = c->names.agent_at;
     if (agent_at < c->walk.count && !line_is_agent(&c->invocation, c->walk.words[agent_at])) {
-        head(c, "words",
-             acp_str_from(NULL)); /* nothing can follow what is neither command nor agent */
+        head(c, "words", acp_str_from(NULL)); /* no candidates after an unknown word */
     } else if (c->typed[0] == '-' && !c->walk.ended) {
         head(c, "words", acp_str_from(NULL));
         if (command)
@@ -225,7 +223,7 @@ static void complete_word(struct completion *c)
             offer_agents(c);
     } else {
         complete_argument(c);
-        /* acp AGENT and no command yet: one may follow instead of a prompt. */
+        /* acp AGENT without a command: a command or a prompt may follow. */
         if (agent_at < c->walk.count && c->names.command_at == c->walk.count &&
             c->argument_count == 0 && !c->walk.ended)
             offer_commands(c, program->commands, true);

@@ -1,4 +1,4 @@
-/* help.c - help for people, wrapped to the width of their terminal. */
+/* help.c - help output, wrapped to the width of the terminal. */
 #include "cli/help.h"
 
 #include <stdio.h>
@@ -7,13 +7,13 @@
 
 enum {
     INDENT = 2,
-    WIDEST_LABEL = 26, /* a longer one stands on a line of its own */
+    WIDEST_LABEL = 26, /* a longer label gets its own line */
     TEXT_MAX = 4096,
 };
 
 /* ---- Lists of two columns ------------------------------------------------------------------- */
 
-/* "-f, --file FILE"; what has no letter is indented as if it had one. */
+/* "-f, --file FILE"; indented if there is no letter. */
 static size_t put_option_label(struct output *out, const struct option *option)
 {
     char label[120];
@@ -29,7 +29,7 @@ static size_t put_option_label(struct output *out, const struct option *option)
     return (size_t) n;
 }
 
-/* Where the second column begins: behind the widest label that is not too wide. */
+/* The start of the second column: after the widest label that fits. */
 struct columns {
     size_t text;
     size_t width;
@@ -70,7 +70,7 @@ static void measure_options(struct columns *columns, const struct option_group *
                 widen(columns, put_option_label(NULL, row));
 }
 
-/* A row's help with its choices: "what is printed: text, json or quiet". */
+/* The help of an option with its choices: "output format: text, json or quiet". */
 static void put_option(struct output *out, const struct columns *columns,
                        const struct option *option)
 {
@@ -88,7 +88,7 @@ static void put_option(struct output *out, const struct columns *columns,
     acp_buf_finish(&text);
 }
 
-/* Options under the headings that their tables give; heading is what stands above the others. */
+/* Options under the headings of their tables; `heading` is for options without one. */
 static void put_options(struct output *out, const struct columns *columns,
                         const struct option_group *groups, const char *heading)
 {
@@ -193,7 +193,7 @@ static void print_program(struct output *out, const struct program *program)
     put_commands(out, width, program->commands, "Commands");
     measure_options(&columns, program_options);
     put_options(out, &columns, program_options, "Options");
-    output_printf(out, "\n'%s help COMMAND' tells more about a command.\n", program->name);
+    output_printf(out, "\nSee '%s help COMMAND' for help on a command.\n", program->name);
 }
 
 void help_print(struct output *out, const struct program *program, const struct command *parent,

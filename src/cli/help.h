@@ -1,11 +1,11 @@
-/* help.h - help for people, from the tables. */
+/* help.h - help output from the tables. */
 #ifndef SRC_CLI_HELP_H
 #define SRC_CLI_HELP_H
 
 #include "cli/command.h"
 #include "cli/output.h"
 
-/* Help on a command; on the program where command is NULL. */
+/* Prints help for a command, or for the program if command is NULL. */
 void help_print(struct output *out, const struct program *program, const struct command *parent,
                 const struct command *command);
 

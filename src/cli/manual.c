@@ -1,8 +1,8 @@
 /*
- * manual.c - man pages from the tables, as source for scdoc.
+ * manual.c - man page sources for scdoc, from the tables.
  *
- * The texts of the tables are scdoc's markup already, so a page is those texts in the order that
- * readers of man pages expect.
+ * The texts in the tables use the markup of scdoc, so a page is made of those texts in the usual
+ * order of man pages.
  */
 #include "cli/manual.h"
 
@@ -14,15 +14,15 @@
 
 enum { SYNOPSIS_MAX = 4096 };
 
-/* ---- Pieces --------------------------------------------------------------------------------- */
+/* ---- Parts --------------------------------------------------------------------------------- */
 
-/* A fragment such as a row's help as a sentence. */
+/* A fragment, such as the help of an option, as a sentence. */
 static void put_sentence(struct output *out, const char *fragment)
 {
     output_printf(out, "%c%s.", toupper((unsigned char) *fragment), fragment + 1);
 }
 
-/* A term's text may be a paragraph only; its lines go behind one tab. */
+/* The text of a term can only be one paragraph; its lines are indented by a tab. */
 static void put_term(struct output *out, const char *term, const char *meaning)
 {
     output_printf(out, "%s\n\t%s\n\n", term, meaning);
@@ -57,12 +57,11 @@ static void put_option(struct output *out, const struct option *option)
     if (option->details)
         output_printf(out, " %s", option->details);
     if (option->repeated)
-        output_text(out, acp_str_from(" It may be given more than once."));
+        output_text(out, acp_str_from(" May be given more than once."));
     if (option->alias)
-        output_printf(out, " *--%s* means the same.", option->alias);
+        output_printf(out, " *--%s* is an alias.", option->alias);
     if (option->environment)
-        output_printf(out, " Without it, the environment variable *%s* counts.",
-                      option->environment);
+        output_printf(out, " Overrides the environment variable *%s*.", option->environment);
     output_text(out, acp_str_from("\n\n"));
 }
 
@@ -137,7 +136,7 @@ static void put_status(struct output *out, const struct exit_status *status)
     put_term(out, term, status->meaning);
 }
 
-/* The command's own statuses, and those of the program that every command has, by number. */
+/* The statuses of the command and those common to all commands, by number. */
 static void put_statuses(struct output *out, const struct program *program,
                          const struct command *command)
 {
@@ -151,7 +150,7 @@ static void put_statuses(struct output *out, const struct program *program,
 
 /* ---- Pages ---------------------------------------------------------------------------------- */
 
-/* A table that the command itself has as well stands once in the page, under its own options. */
+/* A table that a subcommand shares with the command appears once, under the command. */
 static void put_subcommand(struct output *out, const struct program *program,
                            const struct command *parent, const struct command *command)
 {

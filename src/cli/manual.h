@@ -1,4 +1,4 @@
-/* manual.h - man pages from the tables. */
+/* manual.h - man page sources from the tables. */
 #ifndef SRC_CLI_MANUAL_H
 #define SRC_CLI_MANUAL_H
 
@@ -6,9 +6,9 @@
 #include "cli/output.h"
 
 /*
- * Prints the page of a command, with its subcommands, or of the program where command is NULL, as
- * source for scdoc(1).  sections names a file of further sections, which go behind the options, or
- * is NULL.  Gives an exit status, after a message on stderr when it is not EXIT_OK.
+ * Prints the page of a command with its subcommands, or of the program if command is NULL, as
+ * source for scdoc(1).  sections is a file of further sections to insert after the options, or
+ * NULL.  Returns the exit status; prints a message if it is not EXIT_OK.
  */
 int manual_print(struct output *out, const struct program *program, const struct command *command,
                  const char *sections);

@@ -1,8 +1,8 @@
 /*
- * option.c - the parser: words of a command line into the struct that a table describes.
+ * option.c - parses options into the struct that a table describes.
  *
- * One pass over the words.  Nothing is guessed: names are whole, a value that looks like an option
- * of the same command is asked about, and options that contradict each other are refused.
+ * One pass over the words.  Nothing is guessed: names are not abbreviated, a value that is an
+ * option of the same command is refused, and so are conflicting options.
  */
 #include "cli/option.h"
 
@@ -10,11 +10,11 @@
 
 #include "text/suggest.h"
 
-/* A row that a word of the command line has named. */
+/* The row that a word of the command line names. */
 struct match {
     const struct option *option;
-    size_t offset; /* of the target, the group's included */
-    bool off;      /* it was named as --no-NAME */
+    size_t offset; /* of the target, including the offset of the group */
+    bool off;      /* given as --no-NAME */
 };
 
 struct parser {
@@ -87,7 +87,7 @@ void option_suggest(const struct option_group *groups, struct suggestion *sugges
 
 /* ---- Targets -------------------------------------------------------------------------------- */
 
-/* The room of a list is the next power of two. */
+/* The capacity of a list is the next power of two. */
 static int append(struct parser *p, struct option_list *list, const char *value)
 {
     size_t size = sizeof(const char *);
@@ -151,7 +151,7 @@ static void store_switch(struct parser *p, const struct match *match)
     }
 }
 
-/* Notes that an option was given; another one that it contradicts must not have been. */
+/* Records that an option was given; fails if it conflicts with an earlier one. */
 static int note(struct parser *p, const struct option *option)
 {
     for (size_t i = 0; i < p->result->given_count; i++) {
@@ -160,8 +160,8 @@ static int note(struct parser *p, const struct option *option)
             return 0;
         if (option->exclusive && other->exclusive &&
             strcmp(option->exclusive, other->exclusive) == 0) {
-            usage_error_set(p->error, "--%s and --%s contradict each other; give one of them",
-                            other->name, option->name);
+            usage_error_set(p->error, "--%s and --%s cannot be used together", other->name,
+                            option->name);
             return ACP_ERR_ARGUMENT;
         }
     }
@@ -171,7 +171,7 @@ static int note(struct parser *p, const struct option *option)
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-/* Whether a word is an option of this command, and so hardly meant as the value of another. */
+/* Whether a word is an option of this command, and so probably not meant as a value. */
 static bool is_option(const struct parser *p, const char *word)
 {
     struct match match;
@@ -183,7 +183,7 @@ static bool is_option(const struct parser *p, const char *word)
            find_name(p->groups, acp_str_n(word + 2, strcspn(word + 2, "=")), &match);
 }
 
-/* An option and the value that stands in the same word, or NULL. */
+/* An option and the value in the same word, or NULL. */
 static int take_option(struct parser *p, const struct match *match, const char *label,
                        const char *value)
 {
@@ -195,13 +195,13 @@ static int take_option(struct parser *p, const struct match *match, const char *
         return 0;
     }
     if (!value && p->at == p->count) {
-        usage_error_set(p->error, "%s needs a value: %s", label, match->option->argument);
+        usage_error_set(p->error, "%s requires a value: %s", label, match->option->argument);
         return ACP_ERR_ARGUMENT;
     }
     if (!value && is_option(p, p->words[p->at])) {
         usage_error_set(p->error,
-                        "%s needs a value, and %.60s is an option; "
-                        "if it is the value, write --%s=%.60s",
+                        "%s requires a value, but %.60s is an option; "
+                        "if it is the value, use --%s=%.60s",
                         label, p->words[p->at], match->option->name, p->words[p->at]);
         return ACP_ERR_ARGUMENT;
     }
@@ -215,13 +215,13 @@ static int refuse_name(struct parser *p, struct acp_str name)
     (void) snprintf(wrong, sizeof(wrong), "%.*s", name.len > 60 ? 60 : (int) name.len, name.ptr);
     option_suggest(p->groups, &near);
     if (near.best)
-        usage_error_set(p->error, "there is no option --%s; did you mean --%s?", wrong, near.best);
+        usage_error_set(p->error, "unknown option --%s; did you mean --%s?", wrong, near.best);
     else
-        usage_error_set(p->error, "there is no option --%s", wrong);
+        usage_error_set(p->error, "unknown option --%s", wrong);
     return ACP_ERR_ARGUMENT;
 }
 
-/* --name or --name=value; text is what follows the dashes. */
+/* --name or --name=value; text is the part after the dashes. */
 static int take_long(struct parser *p, const char *text)
 {
     struct acp_str name = acp_str_n(text, strcspn(text, "="));
@@ -232,20 +232,20 @@ static int take_long(struct parser *p, const char *text)
         return refuse_name(p, name);
     (void) snprintf(label, sizeof(label), "--%.*s", (int) name.len, name.ptr);
     if (value && !option_takes_value(match.option)) {
-        usage_error_set(p->error, "%s takes no value, but '%.60s' was given", label, value);
+        usage_error_set(p->error, "%s takes no value, got '%.60s'", label, value);
         return ACP_ERR_ARGUMENT;
     }
     return take_option(p, &match, label, value);
 }
 
-/* -a, -ab, -nVALUE, -n VALUE; text is what follows the dash. */
+/* -a, -ab, -nVALUE, -n VALUE; text is the part after the dash. */
 static int take_short(struct parser *p, const char *text)
 {
     for (; *text && !p->result->help && !p->result->version; text++) {
         char label[3] = {'-', *text, '\0'};
         struct match match;
         if (!find_letter(p->groups, *text, &match)) {
-            usage_error_set(p->error, "there is no option %s", label);
+            usage_error_set(p->error, "unknown option %s", label);
             return ACP_ERR_ARGUMENT;
         }
         bool takes = option_takes_value(match.option);

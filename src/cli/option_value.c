@@ -1,4 +1,4 @@
-/* option_value.c - what the values of options and arguments must look like, and what they mean. */
+/* option_value.c - parses the values of options and arguments. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ void usage_error_set(struct usage_error *error, const char *format, ...)
     va_start(args, format);
     (void) vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    /* One line, whatever was typed. */
+    /* Keep the message on one line. */
     acp_buf_init(&line, sizeof(message) * 8);
     (void) sanitize_whole(SANITIZE_LINE, acp_str_from(message), &line);
     (void) snprintf(error->message, sizeof(error->message), "%.*s", (int) line.len,
@@ -23,7 +23,7 @@ void usage_error_set(struct usage_error *error, const char *format, ...)
     acp_buf_finish(&line);
 }
 
-/* How much of a wrong value a message repeats. */
+/* How much of an invalid value a message repeats. */
 #define SHOWN "'%.60s'"
 
 bool option_takes_value(const struct option *option)
@@ -40,7 +40,7 @@ bool option_takes_value(const struct option *option)
     }
 }
 
-/* Decimal digits, all of the text up to end; false when it is no such number or too large. */
+/* Decimal digits up to end; false for anything else, and for overflow. */
 static bool read_digits(const char *text, const char *end, uint64_t *ret)
 {
     uint64_t number = 0;
@@ -72,17 +72,17 @@ static int read_number(const struct option *option, const char *label, const cha
         return 0;
     }
     if (option->max)
-        usage_error_set(error, "%s takes a number from %" PRIu64 " to %" PRIu64 ", not " SHOWN,
+        usage_error_set(error, "%s: expected a number from %" PRIu64 " to %" PRIu64 ", got " SHOWN,
                         label, option->min, option->max, value);
     else if (option->min)
-        usage_error_set(error, "%s takes a number that is at least %" PRIu64 ", not " SHOWN, label,
+        usage_error_set(error, "%s: expected a number of at least %" PRIu64 ", got " SHOWN, label,
                         option->min, value);
     else
-        usage_error_set(error, "%s takes a number, not " SHOWN, label, value);
+        usage_error_set(error, "%s: expected a number, got " SHOWN, label, value);
     return ACP_ERR_ARGUMENT;
 }
 
-/* "2", "2.5", ".5": milliseconds.  What is finer than a millisecond is rounded up to one. */
+/* "2", "2.5", ".5" in milliseconds, rounded up. */
 static bool read_milliseconds(const char *value, uint64_t *ret)
 {
     static const uint64_t weights[] = {100, 10, 1};
@@ -115,13 +115,13 @@ static int read_duration(const struct option *option, const char *label, const c
 {
     uint64_t ms;
     if (!read_milliseconds(value, &ms)) {
-        usage_error_set(error, "%s takes a number of seconds, such as 30 or 2.5, not " SHOWN, label,
-                        value);
+        usage_error_set(error, "%s: expected a duration in seconds, such as 30 or 2.5, got " SHOWN,
+                        label, value);
         return ACP_ERR_ARGUMENT;
     }
     if (!in_range(option, ms)) {
-        usage_error_set(error, "%s takes %s seconds than " SHOWN, label,
-                        ms < option->min ? "more" : "fewer", value);
+        usage_error_set(error, "%s: expected a %s duration, got " SHOWN, label,
+                        ms < option->min ? "longer" : "shorter", value);
         return ACP_ERR_ARGUMENT;
     }
     *ret = ms;
@@ -145,10 +145,10 @@ static int read_choice(const struct option *option, const char *label, const cha
         used = n > 0 && (size_t) n < sizeof(list) - used ? used + (size_t) n : sizeof(list) - 1;
     }
     if (near.best)
-        usage_error_set(error, "%s takes %s, not " SHOWN "; did you mean %s?", label, list, value,
-                        near.best);
+        usage_error_set(error, "%s: expected %s, got " SHOWN "; did you mean %s?", label, list,
+                        value, near.best);
     else
-        usage_error_set(error, "%s takes %s, not " SHOWN, label, list, value);
+        usage_error_set(error, "%s: expected %s, got " SHOWN, label, list, value);
     return ACP_ERR_ARGUMENT;
 }
 
@@ -159,7 +159,7 @@ static int check_text(const struct option *option, const char *label, const char
         const char *equals = strchr(value, '=');
         if (equals && equals != value)
             return 0;
-        usage_error_set(error, "%s takes %s, not " SHOWN, label,
+        usage_error_set(error, "%s: expected %s, got " SHOWN, label,
                         option->argument ? option->argument : "KEY=VALUE", value);
         return ACP_ERR_ARGUMENT;
     }

@@ -11,9 +11,9 @@
 #include "acp/io.h"
 
 enum {
-    PIECE = 64 * 1024, /* of a text that is filtered before what is pending is looked at */
-    PENDING = 4 * PIECE,
-    LINE = 512, /* what is printed is mostly shorter */
+    CHUNK = 64 * 1024, /* filtered at a time, before the pending output is checked */
+    PENDING = 4 * CHUNK,
+    LINE = 512, /* most output is shorter */
 };
 
 /* ---- One descriptor -------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static void write_pending(struct output *out)
         ssize_t n = write(out->fd, text.ptr, text.len);
         if (n >= 0)
             acp_buf_consume(&out->pending, (size_t) n);
-        else if (errno == EAGAIN) /* somebody has made it non-blocking: an event loop, a child */
+        else if (errno == EAGAIN) /* made non-blocking by an event loop or a child */
             (void) poll(&room, 1, -1);
         else if (errno != EINTR)
             out->err = acp_err_from_errno(out->reason = errno);
@@ -59,11 +59,11 @@ static void write_pending(struct output *out)
 static void filter(struct output *out, enum sanitize_mode mode, struct acp_str text)
 {
     while (text.len && !out->err) {
-        struct acp_str piece = acp_str_n(text.ptr, text.len < PIECE ? text.len : PIECE);
-        text = acp_str_n(text.ptr + piece.len, text.len - piece.len);
+        struct acp_str chunk = acp_str_n(text.ptr, text.len < CHUNK ? text.len : CHUNK);
+        text = acp_str_n(text.ptr + chunk.len, text.len - chunk.len);
         out->err = out->exact && mode != SANITIZE_JSON
-                       ? acp_buf_append_str(&out->pending, piece)
-                       : sanitize(&out->filter, mode, piece, &out->pending);
+                       ? acp_buf_append_str(&out->pending, chunk)
+                       : sanitize(&out->filter, mode, chunk, &out->pending);
         if (out->pending.len >= PENDING)
             write_pending(out);
     }
@@ -135,7 +135,7 @@ void output_style(struct output *out, enum output_style style)
     };
     if (!out->styled || out->err)
         return;
-    /* A character that was cut before it never gets its end. */
+    /* An incomplete character before this point stays incomplete. */
     out->err = sanitize_end(&out->filter, SANITIZE_TEXT, &out->pending);
     if (!out->err)
         out->err = acp_buf_append_str(&out->pending, acp_str_from(codes[style]));
@@ -147,7 +147,7 @@ int output_flush(struct output *out)
     return out->err;
 }
 
-/* ---- The standard output and the standard error ---------------------------------------------- */
+/* ---- Standard output and standard error ---------------------------------------------- */
 
 struct output *output_results(void)
 {
@@ -167,7 +167,7 @@ struct output *output_messages(void)
     return &messages;
 }
 
-/* Results are written line by line to who is watching, and in blocks to programs. */
+/* Results are line-buffered on a terminal and block-buffered otherwise. */
 static void end_results(struct output *out)
 {
     struct acp_str text = acp_buf_view(&out->pending);
@@ -232,8 +232,8 @@ bool err_is_terminal(void)
 }
 
 /*
- * A message that could not be written has nobody to be reported to; the next one is tried again.
- * What a message ends with belongs to no other one.
+ * A message that cannot be written is dropped; the next one is tried again.  An incomplete
+ * character at the end of a message is not continued by the next one.
  */
 static void end_message(struct output *out)
 {

@@ -1,4 +1,4 @@
-/* prose.c - prose without its markup, wrapped for a terminal. */
+/* prose.c - see prose.h. */
 #include "cli/prose.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 enum { NARROWEST = 40, WIDEST = 100, USUAL = 80, PROSE_MAX = 64 * 1024 };
 
-/* Whether scdoc takes an underscore for the begin or the end of underlining. */
+/* Whether scdoc takes an underscore as the start or end of underlining. */
 static bool is_mark(char before, bool underlined, char after)
 {
     return !isalnum((unsigned char) before) || (underlined && !isalnum((unsigned char) after));
@@ -43,7 +43,7 @@ size_t prose_width(const struct output *out)
     struct winsize size;
     const char *columns = getenv("COLUMNS");
     size_t width = 0;
-    /* Four digits are wide enough for every screen. */
+    /* Four digits are enough for any terminal. */
     for (size_t i = 0; columns && columns[i] >= '0' && columns[i] <= '9' && i < 4; i++)
         width = width * 10 + (size_t) (columns[i] - '0');
     if (width)
@@ -62,7 +62,7 @@ static void put_blanks(struct output *out, size_t count)
 static void put_paragraph(struct output *out, const char *p, const char *end, size_t indent,
                           size_t column, size_t width)
 {
-    bool fresh = true; /* nothing stands on the line yet that a blank would have to follow */
+    bool fresh = true; /* the line is still empty, so no blank is needed before a word */
     while (p < end) {
         size_t n = 0;
         while (p + n < end && p[n] != ' ' && p[n] != '\n')

@@ -1,9 +1,9 @@
 /*
- * prose.h - the little markup that texts in the tables use, and how it becomes plain text.
+ * prose.h - renders the markup of help texts as plain text.
  *
- * It is scdoc's, so that man pages take it as it is: *word* is typed as it stands, _WORD_ is what
- * the user replaces, a backslash makes the next character plain, paragraphs have an empty line
- * between them, and a single line end is a space.  An underscore inside of a word is an underscore.
+ * The markup is that of scdoc, so that man pages can use it directly: *word* is literal, _WORD_ is
+ * a placeholder, a backslash escapes the next character, an empty line separates paragraphs, and a
+ * single line feed is a blank.  An underscore inside a word is an underscore.
  */
 #ifndef SRC_CLI_PROSE_H
 #define SRC_CLI_PROSE_H
@@ -14,12 +14,12 @@
 /* Appends the text without its markup. */
 int prose_plain(const char *prose, struct acp_buf *out);
 
-/* How wide the lines for people may be: the terminal's width behind the file, from 40 to 100. */
+/* The line width for output: that of the terminal, from 40 to 100. */
 size_t prose_width(const struct output *out);
 
 /*
- * Prints prose without its markup, wrapped at width, every line behind indent blanks; the first
- * line continues one that is already column wide.
+ * Prints prose without its markup, wrapped at width and indented; the first line continues one that
+ * already has `column` columns.
  */
 void prose_print(struct output *out, const char *prose, size_t indent, size_t column, size_t width);
 

@@ -1,4 +1,4 @@
-/* run.c - one run of the program: its command line, then the command, help or a refusal. */
+/* run.c - parses the command line and runs the command. */
 #include <string.h>
 
 #include "cli/command.h"
@@ -42,7 +42,7 @@ static int run(const struct invocation *invocation)
     return invocation->command->run(invocation);
 }
 
-/* What was printed may still be on its way, and the disk full. */
+/* Flushing may fail, for example when the disk is full. */
 static int flush_output(const struct program *program, int status)
 {
     int err = out_flush();

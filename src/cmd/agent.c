@@ -1,4 +1,4 @@
-/* acp agent - the built-in coding agent, on standard input and output. */
+/* agent.c - acp agent: the built-in coding agent, on standard input and output. */
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ struct agent_run_options {
     struct option_number max_sessions;
 };
 
-/* Somebody who has not come back by then will not mind the moment it takes to read a log. */
+/* After this time the delay of reading a session back from the log is acceptable. */
 enum { IDLE_MS_DEFAULT = 10 * 60 * 1000 };
 
 static const char *const mode_names[] = {"safe", "read-only", "sandbox", "full", NULL};
@@ -39,7 +39,7 @@ static const char *const fetch_names[] = {"off", "public", "any", NULL};
 static const enum coding_agent_fetch fetches[] = {CODING_AGENT_FETCH_OFF, CODING_AGENT_FETCH_PUBLIC,
                                                   CODING_AGENT_FETCH_ANY};
 
-/* What the configuration says, which has checked that it is one of the words. */
+/* The configured value, which has been validated. */
 static enum coding_agent_fetch configured_fetch(const struct config *config)
 {
     const char *word = config_text(config, CONFIG_FETCH);
@@ -49,14 +49,14 @@ static enum coding_agent_fetch configured_fetch(const struct config *config)
     return CODING_AGENT_FETCH_OFF;
 }
 
-/* Where its own sessions are: those of `acp exec` and `acp prompt` are the client's. */
+/* The agent's own session log; that of `acp exec` and `acp prompt` belongs to the client. */
 static const char *store_path(struct conversation_setup *c)
 {
     const char *data = paths_data_dir(config_environment(c->config), &c->arena);
     return data ? paths_join(&c->arena, data, "agent.db") : NULL;
 }
 
-/* Where npx is started for MCP servers; the same as for agents. */
+/* The directory in which npx is started for MCP servers, the same as for agents. */
 static const char *launch_folder(struct conversation_setup *c)
 {
     const char *state = paths_state_dir(config_environment(c->config), &c->arena);
@@ -76,7 +76,7 @@ static int forget_keys(void *user)
     return err ? ACP_ERR_STATE : 0;
 }
 
-/* What the command line says, or else the configuration; 0 where neither does. */
+/* The option, else the configured value, else 0. */
 static uint64_t number_of(const struct conversation_setup *c, const struct option_number *given,
                           enum config_id id)
 {
@@ -141,13 +141,13 @@ static int run(const struct invocation *invocation)
     agent.read_keys = agent_read_keys;
     agent.forget_keys = forget_keys;
     agent.keys_user = &c;
-    (void) agent_read_keys(&c, &c.arena, &agent.sources); /* without memory there are none */
+    (void) agent_read_keys(&c, &c.arena, &agent.sources); /* on error there are no stored keys */
     struct model_table facts = agent_read_facts(&c);
     agent.facts = &facts;
-    keys_protect(); /* also from keys that the client sets later */
+    keys_protect(); /* also covers keys that the client sets later */
     if (isatty(STDIN_FILENO))
-        err_message("this waits for an editor that speaks the protocol; people use acp exec and "
-                    "acp prompt");
+        err_message("waiting for ACP messages on standard input; for a prompt use 'acp exec' or "
+                    "'acp prompt'");
     status = coding_agent_run(&agent) ? EXIT_FAILED : EXIT_OK;
     conversation_setup_finish(&c);
     return status;
@@ -161,50 +161,50 @@ static const struct option rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct agent_run_options, model),
      .help =
-         "the model that sessions begin with: _PROVIDER/MODEL_, or its name alone where only one "
-         "provider has it"},
+         "initial model of sessions: _PROVIDER/MODEL_, or just the name if only one provider has "
+         "it"},
     {.name = "demo",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, demo),
-     .help = "use the offline demonstration, which follows plain requests by rules"},
+     .help = "use the offline demo model, which follows simple requests by rules"},
     {.name = "mode",
      .argument = "MODE",
      .kind = OPTION_CHOICE,
      .choices = mode_names,
      .offset = offsetof(struct agent_run_options, mode),
-     .help = "the mode in which sessions begin"},
+     .help = "initial mode of sessions"},
     {.name = "fetch",
      .argument = "WHAT",
      .kind = OPTION_CHOICE,
      .choices = fetch_names,
      .offset = offsetof(struct agent_run_options, fetch),
-     .help = "let the model fetch web pages: *public* ones, or *any*, also of this machine and the "
-             "networks around it"},
+     .help = "let the model fetch web pages: *public* ones, or *any*, which includes this machine "
+             "and private networks"},
     {.name = "policy",
      .alias = "permission-policy",
      .argument = "FILE",
      .kind = OPTION_FILE,
      .offset = offsetof(struct agent_run_options, policy),
-     .help = "decide by the rules in _FILE_"},
+     .help = "apply the permission rules in _FILE_"},
     {.name = "unstable",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, unstable),
-     .help = "offer what the protocol has not settled yet, such as forking a session and setting "
-             "where the model is asked"},
+     .help = "enable unstable protocol features, such as forking a session and configuring "
+             "providers"},
     {.name = "no-log",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, no_log),
-     .help = "keep no sessions"},
+     .help = "do not log sessions"},
     {.name = "idle",
      .argument = "SECONDS",
      .kind = OPTION_DURATION,
      .offset = offsetof(struct agent_run_options, idle),
-     .help = "let a session leave memory that was not used for so long, until it is; 0: never"},
+     .help = "unload a session that is idle for this time; it is loaded again on use; 0: never"},
     {.name = "no-titles",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agent_run_options, no_titles),
      .environment = "ACP_AGENT_TITLES",
-     .help = "do not ask the model for titles of sessions"},
+     .help = "do not ask the model for session titles"},
     {.heading = "Limits",
      .name = "max-prompt",
      .argument = "BYTES",
@@ -213,7 +213,7 @@ static const struct option rows[] = {
      .max = UINT64_C(1000000000),
      .offset = offsetof(struct agent_run_options, max_prompt),
      .environment = "ACP_AGENT_MAX_PROMPT",
-     .help = "refuse prompts that are longer (16 MiB)"},
+     .help = "maximum size of a prompt (default 16 MiB)"},
     {.name = "max-sessions",
      .argument = "COUNT",
      .kind = OPTION_NUMBER,
@@ -221,26 +221,26 @@ static const struct option rows[] = {
      .max = UINT64_C(1000000),
      .offset = offsetof(struct agent_run_options, max_sessions),
      .environment = "ACP_AGENT_MAX_SESSIONS",
-     .help = "have at most _COUNT_ sessions open (1000)"},
+     .help = "maximum number of open sessions (default 1000)"},
     {.name = "max-requests",
      .argument = "COUNT",
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct agent_run_options, max_requests),
-     .help = "ask the model at most so often in one turn"},
+     .help = "maximum number of model calls per turn"},
     {.name = "stall-timeout",
      .argument = "SECONDS",
      .kind = OPTION_DURATION,
      .min = 1,
      .offset = offsetof(struct agent_run_options, stall_timeout),
-     .help = "give an answer up when the model was silent for so long"},
+     .help = "fail a model call after this time without data"},
     {0},
 };
 
 static const struct option_group groups[] = {{rows, 0}, {0}};
 
 static const struct example examples[] = {
-    {"acp exec --agent 'acp agent --demo' \"list the files\"", "has it do something, offline"},
+    {"acp exec --agent 'acp agent --demo' \"list the files\"", "runs it offline"},
     {0},
 };
 
@@ -252,14 +252,14 @@ static const struct command *const subcommands[] = {
 
 const struct command command_agent = {
     .name = "agent",
-    .summary = "be a coding agent, for an editor or for acp itself",
+    .summary = "run the built-in coding agent",
     .description =
-        "Speaks the protocol on the standard input and output, as an agent. All providers that "
-        "have a key can be asked, in the environment (*ANTHROPIC_API_KEY*, *OPENAI_API_KEY*, "
-        "*GEMINI_API_KEY* and others) or stored by *acp agent login*; their models are named "
-        "_PROVIDER/MODEL_. Where no model is named, it is that of the first provider with a key, "
-        "or one on this machine (Ollama, llama.cpp, LM Studio, vLLM), or, where there is none, an "
-        "offline demonstration that follows plain requests by rules.",
+        "Runs an agent that speaks ACP on standard input and output, for an editor or for *acp* "
+        "itself. It can use every provider that has a key, either in the environment "
+        "(*ANTHROPIC_API_KEY*, *OPENAI_API_KEY*, *GEMINI_API_KEY* and others) or stored by *acp "
+        "agent login*. Models are named _PROVIDER/MODEL_. The default is the model of the first "
+        "provider with a key, else a model server on this machine (Ollama, llama.cpp, LM Studio, "
+        "vLLM), else the offline demo model, which follows simple requests by rules.",
     .options = groups,
     .options_size = sizeof(struct agent_run_options),
     .subcommands = subcommands,

@@ -1,8 +1,8 @@
 /*
- * acp agent login PROVIDER, acp agent logout PROVIDER - storing and removing the key of a provider.
+ * agent_login.c - acp agent login, logout: store and remove the API key of a provider.
  *
- * The key is read from the terminal without being shown, or from the standard input where that is a
- * pipe.  It never is an argument: those can be seen by everybody on the machine.
+ * The key is read from the terminal without echo, or from standard input if that is not a terminal.
+ * It is not an argument, because other users can see the arguments of a process.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/trim.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
@@ -20,11 +21,11 @@
 struct login_options {
     bool keyring;
     bool verify;
-    bool switched;       /* options of acp agent, which mean nothing here */
+    bool switched;       /* options of acp agent, ignored here */
     const char *ignored; /* likewise */
 };
 
-/* Longer than any key; what does not fit is refused. */
+/* Longer than any key; longer input is refused. */
 struct typed {
     char text[8192];
     size_t len;
@@ -34,7 +35,7 @@ struct typed {
 
 enum typing { TYPING_MORE, TYPING_DONE, TYPING_CANCELLED };
 
-/* One byte of a line that is typed without the terminal's own editing. */
+/* Handles one byte of the input line; the terminal is not in canonical mode. */
 static enum typing take_byte(struct typed *typed, char c)
 {
     enum { CTRL_C = 3, CTRL_D = 4, BACKSPACE = 8, CTRL_U = 21, ESCAPE = 27, DELETE = 127 };
@@ -51,7 +52,7 @@ static enum typing take_byte(struct typed *typed, char c)
     return TYPING_MORE;
 }
 
-/* 0 or -errno; -EINTR when the user does not want to. */
+/* 0 or -errno; -EINTR when the user cancels. */
 static int read_terminal(struct typed *typed)
 {
     struct termios old;
@@ -61,7 +62,7 @@ static int read_terminal(struct typed *typed)
     if (tcgetattr(STDIN_FILENO, &old) != 0)
         return -errno;
     struct termios quiet = old;
-    /* Ctrl-C comes as a byte, too, so that nothing ends us while the terminal shows nothing. */
+    /* Without ISIG, so that Ctrl-C cannot end the process while echo is off. */
     quiet.c_lflag &= ~(tcflag_t) (ECHO | ECHONL | ICANON | ISIG);
     quiet.c_cc[VMIN] = 1;
     quiet.c_cc[VTIME] = 0;
@@ -98,22 +99,11 @@ static int read_key(const char *title, struct typed *typed)
 {
     if (!isatty(STDIN_FILENO))
         return read_pipe(typed);
-    err_printf("API key for %s (it is not shown): ", title);
+    err_printf("API key for %s (input is hidden): ", title);
     return read_terminal(typed);
 }
 
-/* Without blanks and line feeds around it. */
-static struct acp_str key_in(const struct typed *typed)
-{
-    struct acp_str key = acp_str_n(typed->text, typed->len);
-    while (key.len && strchr(" \t\r\n", key.ptr[key.len - 1]))
-        key.len--;
-    while (key.len && strchr(" \t\r\n", *key.ptr))
-        key = acp_str_n(key.ptr + 1, key.len - 1);
-    return key;
-}
-
-/* ---- Trying it ------------------------------------------------------------------------------- */
+/* ---- Verification ---------------------------------------------------------------------------- */
 
 struct trial {
     int status;
@@ -130,7 +120,7 @@ static void on_listed(struct model_list *list, const struct model_row *rows, siz
     model_list_free(list);
 }
 
-/* Asks the provider for its models with the key. */
+/* Requests the list of models with the key. */
 static int try_settings(const struct model_settings *settings)
 {
     struct trial trial = {EXIT_FAILED};
@@ -147,7 +137,7 @@ static int try_settings(const struct model_settings *settings)
     if (!err)
         err = model_list_new(service, on_listed, &trial, &list, &failure);
     if (err)
-        err_message("the key cannot be verified: %s",
+        err_message("cannot verify the key: %s",
                     *failure.message ? failure.message : acp_err_text(err));
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     model_service_free(service);
@@ -157,7 +147,7 @@ static int try_settings(const struct model_settings *settings)
     return trial.status;
 }
 
-/* With the key as the only one: variables would go before it. */
+/* With no other key: one in the environment would take precedence. */
 static int try_key(struct conversation_setup *c, const char *provider, const char *key)
 {
     const struct model_provider *known = model_provider_find(acp_str_from(provider));
@@ -179,14 +169,14 @@ static int try_key(struct conversation_setup *c, const char *provider, const cha
     for (size_t i = 0; i < count; i++)
         if (strcmp(offers[i].id, provider) == 0)
             return try_settings(&offers[i].settings);
-    err_message("%s has no address yet, so the key cannot be verified; set %s",
-                known ? known->title : provider, known ? known->url_variable : "its base_url");
+    err_message("cannot verify the key: no address for %s; set %s", known ? known->title : provider,
+                known ? known->url_variable : "its base_url");
     return EXIT_FAILED;
 }
 
 /* ---- The commands ---------------------------------------------------------------------------- */
 
-/* What people know the provider by; NULL, with a message, when there is none. */
+/* The display name of the provider; NULL, with a message, when there is no such provider. */
 static const char *find_title(const struct conversation_setup *c, const char *provider)
 {
     const struct model_provider *known = model_provider_find(acp_str_from(provider));
@@ -204,12 +194,11 @@ static const char *find_title(const struct conversation_setup *c, const char *pr
     for (size_t i = 0, n = 0; (known = model_provider_at(i)); i++)
         if (known->keys && n < sizeof(names))
             n += (size_t) snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", known->id);
-    err_message("there is no provider '%.60s'; there are %s, and those of the configuration",
-                provider, names);
+    err_message("no such provider '%.60s'; known are %s and the configured ones", provider, names);
     return NULL;
 }
 
-/* Says what went wrong with the store. */
+/* Reports an error of the key store. */
 static int fail(const char *doing, int err, const struct acp_buf *why)
 {
     if (why->len)
@@ -227,9 +216,9 @@ static int store_key(struct conversation_setup *c, const struct login_options *o
     enum key_place place = options->keyring ? KEY_IN_KEYRING : KEY_IN_FILE;
     acp_buf_init(&why, 4096);
     int err = folder ? key_store_write(c->config, folder, provider, key, place, &why) : -ENOENT;
-    int status = err ? fail("the key was not stored", err, &why) : EXIT_OK;
+    int status = err ? fail("cannot store the key", err, &why) : EXIT_OK;
     if (!err)
-        err_printf("The key for %s is stored in %s%s%s.\n", title,
+        err_printf("Stored the key for %s in %s%s%s.\n", title,
                    options->keyring ? "the keyring" : folder, options->keyring ? "" : "/",
                    options->keyring ? "" : provider);
     acp_buf_finish(&why);
@@ -243,11 +232,11 @@ static int take_key(struct conversation_setup *c, const struct login_options *op
     if (!title)
         return EXIT_USAGE;
     int err = read_key(title, typed);
-    struct acp_str key = key_in(typed);
+    struct acp_str key = acp_str_trim(acp_str_n(typed->text, typed->len));
     if (err == -EINTR)
         return EXIT_INTERRUPTED;
     if (err || !key_is_valid(key)) {
-        err_message("what was given is not a key: that is one word of letters, digits and signs");
+        err_message("not a valid key: expected one word of printable characters");
         return EXIT_FAILED;
     }
     const char *copy = acp_arena_copy(&c->arena, key).ptr;
@@ -284,11 +273,11 @@ static int run_logout(const struct invocation *invocation)
     if (!status) {
         int err = folder ? key_store_remove(c.config, folder, provider, &why) : -ENOENT;
         if (err == -ENOENT)
-            err_printf("There is no stored key for %s.\n", title);
+            err_printf("No key stored for %s.\n", title);
         else if (err)
-            status = fail("the key was not removed", err, &why);
+            status = fail("cannot remove the key", err, &why);
         else
-            err_printf("The key for %s is removed.\n", title);
+            err_printf("Removed the key for %s.\n", title);
     }
     acp_buf_finish(&why);
     conversation_setup_finish(&c);
@@ -304,17 +293,17 @@ static const struct option rows[] = {
     {.name = "keyring",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct login_options, keyring),
-     .help = "store the key in the system's keyring, by *secret-tool*(1), instead of a file"},
+     .help = "store the key in the system keyring with *secret-tool*(1) instead of a file"},
     {.name = "verify",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct login_options, verify),
-     .help = "ask the provider for its models first, and store the key only when it is accepted"},
+     .help = "store the key only if the provider accepts it"},
     {0},
 };
 
 /*
- * A client that runs the login puts it behind the options with which it starts the agent; they are
- * accepted, and that is all.
+ * A client that runs the login appends it to the command line of the agent, so the options of `acp
+ * agent` are accepted and ignored.
  */
 #define IGNORED_SWITCH(word)                                                                       \
     {                                                                                              \
@@ -340,8 +329,8 @@ static const struct option_group groups[] = {{rows, 0}, {agent_rows, 0}, {0}};
 static const struct option_group logout_groups[] = {{agent_rows, 0}, {0}};
 
 static const struct example examples[] = {
-    {"acp agent login anthropic", "asks for the key, and stores it"},
-    {"pass show openai | acp agent login openai --verify", "takes the key from another program"},
+    {"acp agent login anthropic", "asks for the key and stores it"},
+    {"pass show openai | acp agent login openai --verify", "reads the key from another program"},
     {0},
 };
 
@@ -349,10 +338,10 @@ const struct command command_agent_login = {
     .name = "login",
     .summary = "store the key of a model provider",
     .description =
-        "Reads an API key from the terminal, where it is not shown, or from the standard input, "
-        "and stores it for *acp agent*: in a file below *$XDG_DATA_HOME/acp/keys* that only you "
-        "can read, or in the keyring. A key in the environment counts more. An agent that runs "
-        "takes it when its client asks it to authenticate.",
+        "Reads an API key from the terminal without echo, or from standard input, and stores it "
+        "for *acp agent*: in a file in *$XDG_DATA_HOME/acp/keys* that only you can read, or in the "
+        "keyring. A key in the environment takes precedence. A running agent uses the stored key "
+        "once its client calls *authenticate*.",
     .arguments = provider_arguments,
     .options = groups,
     .options_size = sizeof(struct login_options),
@@ -363,8 +352,8 @@ const struct command command_agent_login = {
 const struct command command_agent_logout = {
     .name = "logout",
     .summary = "remove the stored key of a model provider",
-    .description = "Removes the key that *acp agent login* has stored. Variables of the "
-                   "environment are not touched.",
+    .description = "Removes a key stored by *acp agent login*. Environment variables are not "
+                   "affected.",
     .arguments = provider_arguments,
     .options = logout_groups,
     .options_size = sizeof(struct login_options),

@@ -1,4 +1,4 @@
-/* Where the built-in agent has its providers, keys and facts about models from. */
+/* agent_sources.c - see agent_sources.h. */
 #include "cmd/agent_sources.h"
 
 #include "cli/output.h"
@@ -17,7 +17,7 @@ struct model_table agent_read_facts(struct conversation_setup *c)
     while (config_model_at(c->config, models))
         models++;
     struct model_fact_row *rows = acp_arena_alloc(&c->arena, (prices + models + 1) * sizeof(*rows));
-    /* Of two that match alike the first counts. */
+    /* Of two rows that match equally well, the first is used. */
     for (size_t i = 0; rows && (model = config_model_at(c->config, i)); i++)
         rows[count++] = model->row;
     for (size_t i = 0; rows && (price = config_price_at(c->config, i)); i++)

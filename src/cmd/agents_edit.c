@@ -1,4 +1,4 @@
-/* agents_edit.c - acp agents add, remove: agents of the user's own, in the user's file. */
+/* agents_edit.c - acp agents add, remove: edit agent_servers in the user's configuration file. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +25,11 @@ static const struct option add_rows[] = {
      .kind = OPTION_PAIR,
      .repeated = true,
      .offset = offsetof(struct add_options, env),
-     .help = "give the agent this variable"},
+     .help = "set an environment variable for the agent"},
     {.name = "force",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct add_options, force),
-     .help = "replace an agent of that name"},
+     .help = "replace an existing agent of that name"},
     {0},
 };
 
@@ -38,7 +38,7 @@ static const struct option_group add_groups[] = {
     {0},
 };
 
-/* The entry as JSON in lines, with two spaces a level. */
+/* The entry as JSON, indented by two spaces per level. */
 static int write_entry(const struct invocation *invocation, const char *command,
                        struct acp_buf *out)
 {
@@ -72,7 +72,7 @@ static int write_entry(const struct invocation *invocation, const char *command,
     return err || w.err ? ACP_ERR_NOMEM : 0;
 }
 
-/* The user's file while it is edited. */
+/* The user's configuration file, open for editing. */
 struct edited {
     struct acp_arena arena;
     const char *file;
@@ -81,7 +81,7 @@ struct edited {
     int lock;
 };
 
-/* An exit status; whatever it is, end_edit() follows. */
+/* Returns an exit status; end_edit() must be called in any case. */
 static int begin_edit(struct edited *e)
 {
     *e = (struct edited){.lock = -1};
@@ -90,7 +90,7 @@ static int begin_edit(struct edited *e)
     acp_buf_init(&e->changed, PATHS_MAX_FILE);
     e->file = config_find_user_file(config_command_environment(), &e->arena);
     if (!e->file) {
-        err_printf("acp agents: there is no home directory; set HOME\n");
+        err_printf("acp agents: no home directory; set HOME\n");
         return EXIT_FAILED;
     }
     e->lock = paths_lock_file(e->file);
@@ -119,11 +119,11 @@ static int end_edit(struct edited *e, int status)
 
 static int fail_edit(const struct edited *e, int err, const struct acp_failure *failure)
 {
-    struct jsonc_place place = jsonc_place(acp_buf_view(&e->text), failure->offset);
+    struct jsonc_position place = jsonc_position(acp_buf_view(&e->text), failure->offset);
     if (failure->offset)
         err_printf("acp agents: %s:%zu: %s\n", e->file, place.line, failure->message);
     else
-        err_printf("acp agents: %s cannot be changed: %s; see `acp config check`\n", e->file,
+        err_printf("acp agents: cannot edit %s: %s; run `acp config check`\n", e->file,
                    acp_err_text(err));
     return EXIT_FAILED;
 }
@@ -148,12 +148,11 @@ static int run_add(const struct invocation *invocation)
     int status = begin_edit(&e);
     acp_buf_init(&entry, PATHS_MAX_FILE);
     if (status == EXIT_OK && !options->force && is_there(&e, member)) {
-        err_printf("acp agents: there is an agent '%s' in %s already; --force replaces "
-                   "it\n",
-                   name, e.file);
+        err_printf("acp agents: agent '%s' already exists in %s; use --force to replace it\n", name,
+                   e.file);
         status = EXIT_FAILED;
     }
-    /* What is relative here would be relative to the file there; names stay names. */
+    /* In the file, a relative path would be relative to the file; plain names stay as they are. */
     const char *command = invocation->arguments[1];
     if (strchr(command, '/'))
         command = config_command_folder(command, &e.arena);
@@ -180,7 +179,7 @@ static int run_remove(const struct invocation *invocation)
     if (status)
         return end_edit(&e, status);
     int err = jsonc_remove(acp_buf_view(&e.text), member, 2, &e.changed, &failure);
-    /* It may be there more than once; then the one before would come back. */
+    /* Remove every occurrence: an earlier one would take effect otherwise. */
     while (!err && e.changed.len > 0) {
         struct acp_buf once_more;
         acp_buf_init(&once_more, PATHS_MAX_FILE);
@@ -192,8 +191,8 @@ static int run_remove(const struct invocation *invocation)
         e.changed = once_more;
     }
     if (err == ACP_ERR_UNKNOWN || (err == ACP_ERR_SYNTAX && e.text.len == 0)) {
-        err_printf("acp agents: there is no agent '%s' in %s%s\n", name, e.file,
-                   agents_known_find(name) ? "; it is built in and stays" : "");
+        err_printf("acp agents: no agent '%s' in %s%s\n", name, e.file,
+                   agents_known_find(name) ? "; it is built in and cannot be removed" : "");
         status = EXIT_FAILED;
     } else if (err) {
         status = fail_edit(&e, err, &failure);
@@ -217,11 +216,11 @@ static const struct argument add_arguments[] = {
 
 const struct command command_agents_add = {
     .name = "add",
-    .summary = "add an agent of your own",
+    .summary = "add an agent to the configuration",
     .description =
-        "Writes an agent into *agent_servers* of the user's file.  Comments and everything else in "
-        "the file stay as they are.  *--* goes before the command, so that its options are not "
-        "taken for ours.",
+        "Adds an entry to *agent_servers* in the user's configuration file; comments and other "
+        "settings are preserved. Put *--* before the command, so that its options are not parsed "
+        "as options of *acp*.",
     .arguments = add_arguments,
     .options = add_groups,
     .options_size = sizeof(struct add_options),
@@ -230,9 +229,9 @@ const struct command command_agents_add = {
 
 const struct command command_agents_remove = {
     .name = "remove",
-    .summary = "remove an agent of your own",
-    .description = "Takes an agent out of *agent_servers* of the user's file.  Everything else in "
-                   "the file stays as it is.",
+    .summary = "remove an agent from the configuration",
+    .description = "Removes the entry from *agent_servers* in the user's configuration file; the "
+                   "rest of the file is preserved.",
     .arguments = name_arguments,
     .run = run_remove,
 };

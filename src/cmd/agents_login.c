@@ -1,8 +1,8 @@
 /*
- * acp agents login NAME [METHOD] - logs in to an agent, by one of the ways that it offers.
+ * agents_login.c - acp agents login NAME [METHOD]: logs in to an agent.
  *
- * The agent is started and asked what it offers.  A method that the agent does by itself is asked
- * for; one that needs a terminal is run at this one.
+ * The agent is started and asked for its login methods.  A method that the agent performs itself
+ * is requested with `authenticate`; one that needs a terminal runs on this terminal.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,8 +83,8 @@ static void on_done(struct acp_client *client, const struct acp_outcome *outcome
     struct login *login = user;
     (void) client;
     if (outcome->err)
-        err_message("%s did not take the login: %.*s", login->setup.agent.name,
-                    (int) outcome->why.len, outcome->why.ptr);
+        err_message("%s refused the login: %.*s", login->setup.agent.name, (int) outcome->why.len,
+                    outcome->why.ptr);
     else
         out_printf("logged in\n");
     finish(login, outcome->err ? EXIT_FAILED : EXIT_OK);
@@ -139,7 +139,7 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
                    login->setup.agent.login ? "; " : "",
                    login->setup.agent.login ? login->setup.agent.login : "");
     else
-        err_message("say which login you want:");
+        err_message("choose a login method:");
     print_methods(agent->auth_methods);
     finish(login, agent->auth_methods.count ? EXIT_USAGE : EXIT_OK);
 }
@@ -215,10 +215,10 @@ const struct command command_agents_login = {
     .name = "login",
     .summary = "log in to an agent",
     .description =
-        "Starts the agent and logs in by the way that _METHOD_ names; where there is only "
-        "one, it need not be named. A login that needs a terminal is run at this one. "
-        "Without a choice the ways are listed. To log in at each start by a method that "
-        "the agent does by itself, set *auth_method* of the agent in the configuration.",
+        "Starts the agent and logs in with _METHOD_, which may be omitted if the agent offers only "
+        "one; otherwise the methods are listed. A login that needs a terminal runs on this one. To "
+        "use a method without a terminal each time the agent starts, set its *auth_method* in the "
+        "configuration.",
     .arguments = arguments,
     .options = groups,
     .options_size = sizeof(struct agent_flags),

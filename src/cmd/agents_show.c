@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/config_command.h"
 #include "config/jsonc.h"
 #include "config/paths.h"
 #include "config/redact.h"
+#include "json/members.h"
 #include "registry/agents.h"
 
 enum { MAX_OUTPUT = 64 * 1024 * 1024 };
@@ -25,12 +25,12 @@ static const struct option lookup_rows[] = {
     {.name = "json",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct agents_options, json),
-     .help = "print one JSON object a line"},
+     .help = "print one JSON object per line"},
     {.name = "registry",
      .argument = "FILE",
      .kind = OPTION_FILE,
      .offset = offsetof(struct agents_options, registry),
-     .help = "know the agents in this copy of the public registry, too"},
+     .help = "also use the agents in this copy of the public registry"},
     {0},
 };
 
@@ -99,13 +99,25 @@ static void write_line(struct acp_json_writer *w, const char *const *argv)
     acp_arena_finish(&arena);
 }
 
-static void write_text(struct acp_json_writer *w, const char *key, const char *text)
+/* A list that is separated by blanks. */
+static void write_words(struct acp_json_writer *w, const char *key, const char *words)
 {
     acp_json_write_key(w, acp_str_from(key));
-    if (text)
-        acp_json_write_str(w, acp_str_from(text));
-    else
-        acp_json_write_null(w);
+    acp_json_begin_array(w);
+    for (const char *at = words; at && *at;) {
+        size_t n = strcspn(at, " ");
+        acp_json_write_str(w, acp_str_n(at, n));
+        at += n + (at[n] == ' ');
+    }
+    acp_json_end_array(w);
+}
+
+static void write_known(struct acp_json_writer *w, const struct agent_known *known)
+{
+    write_words(w, "keys", known->keys);
+    write_words(w, "addresses", known->addresses);
+    write_words(w, "state", known->state);
+    write_words(w, "quirks", known->quirks & AGENT_NO_FILES ? "no-files" : NULL);
 }
 
 static void print_json(const struct agent_command *command, void *user)
@@ -118,20 +130,21 @@ static void print_json(const struct agent_command *command, void *user)
     struct acp_json_writer w;
     acp_json_writer_init(&w, out);
     acp_json_begin_object(&w);
-    write_text(&w, "name", command->name);
-    write_text(&w, "title", command->title);
-    write_text(&w, "source", sources[command->source]);
+    acp_json_put_text(&w, "name", command->name);
+    acp_json_put_text(&w, "title", command->title);
+    acp_json_put_text(&w, "source", sources[command->source]);
     write_line(&w, command->argv);
-    write_text(&w, "program", command->program);
-    acp_json_write_key(&w, acp_str_from("fetched"));
-    acp_json_write_bool(&w, command->fetched);
-    write_text(&w, "install", command->install);
-    write_text(&w, "login", command->login);
+    acp_json_put_text(&w, "program", command->program);
+    acp_json_put_bool(&w, "fetched", command->fetched);
+    acp_json_put_text(&w, "install", command->install);
+    acp_json_put_text(&w, "login", command->login);
+    if (command->known)
+        write_known(&w, command->known);
     acp_json_end_object(&w);
     (void) acp_buf_append(out, "\n", 1);
 }
 
-/* How it would be started, in a word or two. */
+/* How the agent would be started: installed, fetched by npx or uvx, or not at all. */
 static const char *state_of(const struct agent_command *command)
 {
     if (!command->program)
@@ -146,15 +159,15 @@ static void print_row(const struct agent_command *command, void *user)
                         agents_source_name(command->source), command->title);
 }
 
-/* Where its program was found, or what to do about that it was not. */
+/* The path of the program, or how to install it. */
 static void print_place(const struct agent_command *command, struct acp_buf *out)
 {
     if (!command->program)
         (void) sanitize_row(out, "'%s' is not installed%s%s", command->argv[0],
                             command->install ? "; " : "", command->install ? command->install : "");
     else if (command->fetched)
-        (void) sanitize_row(out, "%s fetches it where it has not yet; to install it: %s",
-                            command->program, command->install ? command->install : "-");
+        (void) sanitize_row(out, "fetched by %s on first use; to install: %s", command->program,
+                            command->install ? command->install : "-");
     else
         (void) sanitize_row(out, "%s", command->program);
 }
@@ -212,6 +225,7 @@ static void print_which(const struct agent_command *command, struct acp_buf *out
 
 static void print_details(const struct agent_command *command, struct acp_buf *out)
 {
+    const struct agent_known *known = command->known;
     (void) sanitize_row(out, "name: %s", command->name);
     (void) sanitize_row(out, "title: %s", command->title);
     (void) acp_buf_printf(out, "from: ");
@@ -227,10 +241,16 @@ static void print_details(const struct agent_command *command, struct acp_buf *o
                                    {"mode", command->mode},
                                    {"auth_method", command->auth_method},
                                    {"install", command->install},
-                                   {"login", command->login}};
+                                   {"login", command->login},
+                                   {"keys", known ? known->keys : NULL},
+                                   {"addresses", known ? known->addresses : NULL},
+                                   {"state", known ? known->state : NULL}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i][1])
             (void) sanitize_row(out, "%s: %s", rows[i][0], rows[i][1]);
+    if (known && known->quirks & AGENT_NO_FILES)
+        (void) sanitize_row(out, "quirk: files are not offered, because it cannot create any "
+                                 "through the client");
 }
 
 static int look_up(const struct invocation *invocation,
@@ -281,16 +301,16 @@ static const struct argument name_arguments[] = {
 
 static const struct exit_status which_statuses[] = {
     {"It can be started.", EXIT_OK},
-    {"There is no such agent, or it is not installed.", EXIT_FAILED},
+    {"No such agent, or it is not installed.", EXIT_FAILED},
     {0},
 };
 
 static const struct command list = {
     .name = "list",
-    .summary = "list all agents that can be named",
+    .summary = "list the known agents",
     .description =
-        "Prints the name of each agent, whether it is installed, would be fetched by npx "
-        "or uvx, or is not there, and where the name comes from.",
+        "Prints for each agent its name, whether it is installed, fetched by npx or uvx, "
+        "or missing, and the source of the entry.",
     .options = lookup_groups,
     .options_size = sizeof(struct agents_options),
     .run = run_list,
@@ -298,8 +318,8 @@ static const struct command list = {
 
 static const struct command which = {
     .name = "which",
-    .summary = "print what is started for a name",
-    .description = "Prints the command line, who says so, and where the program was found.",
+    .summary = "print the command that an agent name stands for",
+    .description = "Prints the command line, the source of the entry, and the path of the program.",
     .arguments = name_arguments,
     .options = lookup_groups,
     .options_size = sizeof(struct agents_options),
@@ -309,9 +329,12 @@ static const struct command which = {
 
 static const struct command show = {
     .name = "show",
-    .summary = "print all that is known of an agent",
-    .description = "Prints the agent's command, variables, model and mode, and how to install it "
-                   "and to log in.  Values of variables are not shown.",
+    .summary = "print the details of an agent",
+    .description = "Prints the agent's command, variables, model and mode, how to install it and "
+                   "log in, and what else is known about it: the variables with API keys that it "
+                   "gets, the variables with the address of its provider, where it stores "
+                   "settings, login and sessions, and the defects that *acp* works around. The "
+                   "values of variables are not shown.",
     .arguments = name_arguments,
     .options = lookup_groups,
     .options_size = sizeof(struct agents_options),
@@ -324,9 +347,9 @@ static const struct command *const subcommands[] = {
 };
 
 static const struct example examples[] = {
-    {"acp agents which claude", "See what is started for a name"},
-    {"acp agents add mine -- ~/bin/my-agent --acp", "Give an agent a name"},
-    {"acp agents list --registry registry.json", "List the agents of the public registry, too"},
+    {"acp agents which claude", "shows the command for *claude*"},
+    {"acp agents add mine -- ~/bin/my-agent --acp", "adds an agent named *mine*"},
+    {"acp agents list --registry registry.json", "includes the agents of the public registry"},
     {0},
 };
 
@@ -334,10 +357,10 @@ const struct command command_agents = {
     .name = "agents",
     .summary = "list, add and look up agents",
     .description =
-        "A name is looked for in *agent_servers* of the configuration, then among the agents that "
-        "are built in, then in the registry file that *--registry* or the configuration names.  An "
-        "installed program goes before one that npx or uvx would fetch, which is one exact version "
-        "where the agent is built in.  Nothing is downloaded here.",
+        "A name is looked up in *agent_servers* of the configuration, then in the built-in table, "
+        "then in the registry file given by *--registry* or the configuration. An installed "
+        "program takes precedence over one fetched by npx or uvx; the built-in table pins an exact "
+        "version. These commands do not download anything.",
     .subcommands = subcommands,
     .examples = examples,
 };

@@ -1,11 +1,11 @@
-/* cmd.h - the commands, and the exit statuses that they share. */
+/* cmd.h - the subcommands and the exit statuses that they share. */
 #ifndef SRC_CMD_CMD_H
 #define SRC_CMD_CMD_H
 
 #include "cli/command.h"
 #include "cli/exit_status.h"
 
-/* One file for each; main.c lists them in the order in which help shows them. */
+/* main.c lists them in the order in which help shows them. */
 extern const struct command command_agent;
 extern const struct command command_agent_login; /* its subcommands */
 extern const struct command command_agent_logout;
@@ -29,7 +29,7 @@ extern const struct command command_trace;
 extern const struct command command_help;
 extern const struct command command_version;
 extern const struct command command_completion;
-extern const struct command command_complete; /* what the completion scripts call */
-extern const struct command command_fetch;    /* what acp agent starts: see http/fetch.h */
+extern const struct command command_complete; /* called by the completion scripts */
+extern const struct command command_fetch;    /* started by acp agent: see http/fetch.h */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * completion.c - the commands behind completion: `completion` prints the script of a shell,
- * which asks the hidden `__complete` what may follow.
+ * completion.c - acp completion prints the completion script of a shell.  The script calls the
+ * hidden command `__complete` for the candidates.
  */
 #include <stdio.h>
 
@@ -9,8 +9,8 @@
 #include "cmd/cmd.h"
 
 /*
- * Bash cuts words at '=' and ':' too, so the words are put together again; of a candidate bash
- * wants only what follows its own last cut.
+ * Bash also splits words at '=' and ':', so the words are joined again; of each candidate bash
+ * expects only the part after the last split.
  */
 static const char bash[] =
     "# bash completion for acp; `acp completion bash` prints it.\n"
@@ -122,19 +122,18 @@ static const struct argument completion_arguments[] = {
 
 static const struct example completion_examples[] = {
     {"acp completion bash > ~/.local/share/bash-completion/completions/acp",
-     "Complete *acp* in bash"},
-    {"acp completion zsh > ~/.zfunc/_acp", "Complete *acp* in zsh, where _~/.zfunc_ is in *fpath*"},
-    {"acp completion fish > ~/.config/fish/completions/acp.fish", "Complete *acp* in fish"},
+     "enables completion in bash"},
+    {"acp completion zsh > ~/.zfunc/_acp", "enables completion in zsh if _~/.zfunc_ is in *fpath*"},
+    {"acp completion fish > ~/.config/fish/completions/acp.fish", "enables completion in fish"},
     {0},
 };
 
 const struct command command_completion = {
     .name = "completion",
-    .summary = "print the completion script of a shell",
+    .summary = "print a shell completion script",
     .description =
-        "Prints a script that lets _SHELL_ complete the commands, options, values, agents "
-        "and sessions of *acp*: *bash*, *zsh* or *fish*.  Where *acp* is installed for "
-        "everybody, the scripts are in place already.",
+        "Prints a script for *bash*, *zsh* or *fish* that completes the commands, options, values "
+        "and agents of *acp*. A system-wide installation includes the scripts.",
     .arguments = completion_arguments,
     .examples = completion_examples,
     .run = run_completion,
@@ -154,8 +153,8 @@ static const struct argument complete_arguments[] = {
 
 const struct command command_complete = {
     .name = "__complete",
-    .summary = "print what may follow; the completion scripts call it",
-    .description = "Prints what the last _WORD_ can become.",
+    .summary = "print completion candidates, for the completion scripts",
+    .description = "Prints the candidates for the last _WORD_.",
     .arguments = complete_arguments,
     .hidden = true,
     .run = run_complete,

@@ -14,7 +14,7 @@ const struct option config_flag_rows[] = {
      .argument = "DIR",
      .kind = OPTION_DIRECTORY,
      .offset = offsetof(struct config_flags, cwd),
-     .help = "work in _DIR_ instead of the current directory"},
+     .help = "run in _DIR_ instead of the current directory"},
     {0},
 };
 

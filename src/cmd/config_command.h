@@ -10,13 +10,13 @@ struct config_flags {
 };
 extern const struct option config_flag_rows[];
 
-/* The process's own environment. */
+/* The environment of this process. */
 const char *const *config_command_environment(void);
-/* The folder that a command works in, absolute; NULL without memory. */
+/* The directory that a command runs in, absolute; NULL when out of memory. */
 const char *config_command_folder(const char *cwd, struct acp_arena *arena);
-/* Loads, prints the report to stderr; an exit status, EXIT_OK when *ret is set. */
+/* Loads the configuration and prints the report.  The exit status; EXIT_OK when *ret is set. */
 int config_command_load(const struct config_options *options, struct config **ret);
-/* Print "acp COMMAND: why" to stderr, finish the buffer, and give EXIT_FAILED. */
+/* These print "acp COMMAND: why" and return EXIT_FAILED; the first finishes the buffer. */
 int config_command_fail(const char *command, struct acp_buf *why);
 int config_command_fail_system(const char *command, const char *what, const char *path, int reason);
 

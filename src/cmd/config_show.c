@@ -21,7 +21,7 @@ static const struct option show_rows[] = {
     {.name = "json",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct show_options, json),
-     .help = "print one JSON object a line"},
+     .help = "print one JSON object per line"},
     {0},
 };
 
@@ -54,11 +54,11 @@ static int run_show(const struct invocation *invocation)
 
 static const struct command show = {
     .name = "show",
-    .summary = "print what holds, and where it was said",
+    .summary = "print the settings in effect and their origin",
     .description =
-        "Prints every setting that has a value, with the file and line, the variable or the flag "
-        "that it comes from.  Values of *env* and of *headers* are not shown, since they tend to "
-        "be secrets.",
+        "Prints every setting that has a value, with its origin: file and line, environment "
+        "variable, or option. The values of *env* and *headers* are not shown, because they often "
+        "are secrets.",
     .options = show_groups,
     .options_size = sizeof(struct show_options),
     .run = run_show,
@@ -80,22 +80,22 @@ static int run_path(const struct invocation *invocation)
     const char *user = config_find_user_file(environment, &arena);
     const char *cwd = config_command_folder(options->cwd, &arena);
     const char *folder = cwd ? config_find_project(environment, cwd, &arena) : NULL;
-    const char *project = folder ? config_file_of_project(folder, &arena) : NULL;
+    const char *project = folder ? config_project_path(folder, &arena) : NULL;
     if (user)
         out_printf("%s\n", user);
     if (project)
         out_printf("%s\n", project);
     acp_arena_finish(&arena);
     if (!user)
-        err_printf("acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: no home directory; set HOME\n");
     return user ? EXIT_OK : EXIT_FAILED;
 }
 
 static const struct command path = {
     .name = "path",
-    .summary = "print where the files are",
-    .description = "Prints the path of the user's file, whether there is one or not, and of the "
-                   "project's, where there is one.",
+    .summary = "print the paths of the configuration files",
+    .description = "Prints the path of the user's file, which may not exist, and of the project's "
+                   "file, if there is one.",
     .options = place_groups,
     .options_size = sizeof(struct config_flags),
     .run = run_path,
@@ -127,9 +127,9 @@ static int run_init(const struct invocation *invocation)
     acp_arena_init(&arena, 0);
     const char *file = config_find_user_file(config_command_environment(), &arena);
     if (!file)
-        err_printf("acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: no home directory; set HOME\n");
     else if (access(file, F_OK) == 0)
-        err_printf("acp config: there is a %s already, which is left as it is\n", file);
+        err_printf("acp config: %s already exists; not changed\n", file);
     else
         status = write_template(file);
     acp_arena_finish(&arena);
@@ -138,9 +138,9 @@ static int run_init(const struct invocation *invocation)
 
 static const struct command init = {
     .name = "init",
-    .summary = "write a commented file to start from",
-    .description = "Writes a file with all keys, their meaning and their defaults in comments, and "
-                   "prints its path.  A file that is there is left as it is.",
+    .summary = "create a commented configuration file",
+    .description = "Creates the user's file with all keys, their meanings and defaults in "
+                   "comments, and prints its path. An existing file is not changed.",
     .run = run_init,
 };
 
@@ -165,18 +165,18 @@ static const struct argument check_arguments[] = {
 };
 
 static const struct exit_status check_statuses[] = {
-    {"There is nothing wrong with it.", EXIT_OK},
-    {"There is a mistake in it.", EXIT_USAGE},
+    {"The configuration is valid.", EXIT_OK},
+    {"The configuration has errors.", EXIT_USAGE},
     {0},
 };
 
 static const struct command check = {
     .name = "check",
-    .summary = "find mistakes",
+    .summary = "check the configuration for errors",
     .description =
-        "Reads the user's file, the project's and the environment, or _FILE_ alone, and prints "
-        "every mistake with its place.  A key that is not known is a mistake here; everywhere else "
-        "it is only mentioned.",
+        "Reads the user's file, the project's file and the environment, or only _FILE_, and prints "
+        "every error with its location. An unknown key is an error here; other commands only print "
+        "a notice.",
     .arguments = check_arguments,
     .options = place_groups,
     .options_size = sizeof(struct config_flags),
@@ -218,19 +218,19 @@ static const struct command *const subcommands[] = {
 };
 
 static const struct example examples[] = {
-    {"acp config init", "Make a file to start from"},
-    {"acp config show", "See what holds, and where it was said"},
-    {"acp config trust ~/src/thing", "Let that project's file name agents and allow things"},
+    {"acp config init", "creates a configuration file"},
+    {"acp config show", "prints the settings in effect"},
+    {"acp config trust ~/src/thing", "trusts the configuration of that project"},
     {0},
 };
 
 const struct command command_config = {
     .name = "config",
-    .summary = "show, make and check the configuration",
+    .summary = "show, create and check the configuration",
     .description =
-        "Settings come from the defaults, from the user's file, from the file *.acp/config.json* "
-        "of the project, from variables *ACP_...* and from options, and the last one counts.  "
-        "*acp-config*(5) has all keys.",
+        "Settings come from the defaults, the user's file, the project's *.acp/config.json*, "
+        "*ACP_...* environment variables, and options; later sources override earlier ones. "
+        "*acp-config*(5) describes all keys.",
     .subcommands = subcommands,
     .examples = examples,
 };

@@ -18,12 +18,12 @@ static const struct argument folder_arguments[] = {
     {0},
 };
 
-/* Where it is about: the project that DIR belongs to, and the list. */
+/* The project that DIR belongs to, and the list of trusted projects. */
 struct trust_place {
     struct acp_arena arena;
     const char *list;
     const char *cwd;
-    const char *folder; /* NULL: there is no project */
+    const char *folder; /* NULL: not in a project */
 };
 
 static void find_trust_place(const struct invocation *invocation, struct trust_place *place)
@@ -38,7 +38,7 @@ static void find_trust_place(const struct invocation *invocation, struct trust_p
         place->folder = config_find_project(environment, place->cwd, &place->arena);
 }
 
-/* What the file says, before anything of it counts.  An exit status. */
+/* Prints the settings in the file, before it is trusted.  Returns the exit status. */
 static int show_file(const struct trust_place *place, const char *file, struct acp_str text)
 {
     struct acp_buf out;
@@ -50,7 +50,7 @@ static int show_file(const struct trust_place *place, const char *file, struct a
     acp_buf_init(&out, (size_t) CONFIG_MAX_REPORT * 64);
     if (config_show_project(config, &out))
         status = EXIT_FAILED;
-    out_printf("%s says:\n", file);
+    out_printf("%s contains:\n", file);
     out_text(acp_buf_view(&out));
     acp_buf_finish(&out);
     config_free(config);
@@ -61,7 +61,7 @@ static int trust_folder(struct trust_place *place, bool dry_run)
 {
     struct acp_buf text;
     struct acp_buf why;
-    const char *file = config_file_of_project(place->folder, &place->arena);
+    const char *file = config_project_path(place->folder, &place->arena);
     if (!file)
         return EXIT_FAILED;
     acp_buf_init(&text, PATHS_MAX_FILE);
@@ -69,7 +69,7 @@ static int trust_folder(struct trust_place *place, bool dry_run)
     int status = EXIT_OK;
     int reason = paths_read_own_file(file, &text, &why);
     if (reason && why.len)
-        (void) acp_buf_printf(&why, ", so that %s is ignored; see OWNERS in acp-config(5)", file);
+        (void) acp_buf_printf(&why, "; %s is ignored; see OWNERS in acp-config(5)", file);
     if (reason && why.len)
         status = config_command_fail("config", &why);
     else if (reason)
@@ -80,7 +80,7 @@ static int trust_folder(struct trust_place *place, bool dry_run)
         if (trust_add(place->list, place->folder, acp_buf_view(&text), &why))
             status = config_command_fail("config", &why);
         else
-            out_printf("%s is trusted as it is now; when it changes, you will be told\n", file);
+            out_printf("%s is now trusted; a change to it revokes the trust\n", file);
     }
     acp_buf_finish(&text);
     acp_buf_finish(&why);
@@ -96,7 +96,7 @@ static const struct option trust_rows[] = {
      .letter = 'n',
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct trust_options, dry_run),
-     .help = "only show what would be trusted"},
+     .help = "only print the settings that would be trusted"},
     {0},
 };
 
@@ -112,9 +112,9 @@ static int run_trust(const struct invocation *invocation)
     int status = EXIT_FAILED;
     find_trust_place(invocation, &place);
     if (!place.list)
-        err_printf("acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: no home directory; set HOME\n");
     else if (!place.folder)
-        err_printf("acp config: there is no .acp/config.json in %s or above it\n",
+        err_printf("acp config: no .acp/config.json in %s or its parents\n",
                    place.cwd ? place.cwd : ".");
     else
         status = trust_folder(&place, options->dry_run);
@@ -129,10 +129,10 @@ static int run_untrust(const struct invocation *invocation)
     int status = EXIT_FAILED;
     acp_buf_init(&why, CONFIG_MAX_REPORT);
     find_trust_place(invocation, &place);
-    /* A folder whose file is gone can still be in the list. */
+    /* The list may contain a directory whose file no longer exists. */
     const char *folder = place.folder ? place.folder : place.cwd;
     if (!place.list || !folder)
-        err_printf("acp config: there is no home directory; set HOME\n");
+        err_printf("acp config: no home directory; set HOME\n");
     else if (trust_remove(place.list, folder, &why))
         status = config_command_fail("config", &why);
     else
@@ -172,12 +172,13 @@ static int run_trusted(const struct invocation *invocation)
 
 const struct command command_config_trust = {
     .name = "trust",
-    .summary = "let a project's file name commands and allow things",
+    .summary = "trust the configuration of a project",
     .description =
-        "Trusts the *.acp/config.json* of _DIR_ (here, or the nearest above it) as it is now.  "
-        "Until then it may make things stricter, but neither name commands to start nor allow what "
-        "you have not allowed.  What it says is printed first, without secrets: it then runs as "
-        "you.  When the file changes, it is not trusted any more.",
+        "Trusts the *.acp/config.json* of _DIR_ (default: the current directory) or of its nearest "
+        "parent, with its present content. An untrusted file may make the rules stricter, but "
+        "cannot name commands to start or grant permissions. The settings are printed first, "
+        "without secrets: review them, because the commands in them run with your privileges. Any "
+        "change to the file revokes the trust.",
     .arguments = folder_arguments,
     .options = trust_groups,
     .options_size = sizeof(struct trust_options),
@@ -186,15 +187,15 @@ const struct command command_config_trust = {
 
 const struct command command_config_untrust = {
     .name = "untrust",
-    .summary = "take that back",
-    .description = "Forgets that the configuration in _DIR_ was trusted.",
+    .summary = "revoke the trust in a project",
+    .description = "Removes _DIR_ from the list of trusted projects.",
     .arguments = folder_arguments,
     .run = run_untrust,
 };
 
 const struct command command_config_trusted = {
     .name = "trusted",
-    .summary = "list the folders that are trusted",
-    .description = "Prints the folders whose configuration was trusted, one a line.",
+    .summary = "list the trusted projects",
+    .description = "Prints the directories whose configuration is trusted, one per line.",
     .run = run_trusted,
 };

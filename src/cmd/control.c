@@ -1,11 +1,10 @@
 /*
- * acp cancel, set-mode, set, status - what reaches a session while its owner runs.
+ * control.c - acp cancel, set-mode, set, status: act on a session through its daemon.
  *
- * set-mode and set start the owner when there is none, for the setting is the agent's to make.
+ * set-mode and set start the daemon if necessary, because the agent has to apply the setting.
  */
 #include <stdio.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/daemon_connect.h"
@@ -27,7 +26,7 @@ struct control {
     int status;
 };
 
-/* ---- What all of them do --------------------------------------------------------------------- */
+/* ---- Shared ---------------------------------------------------------------------------------- */
 
 static void ignore_event(struct daemon_client *client, const struct session_event *event,
                          void *user)
@@ -49,7 +48,7 @@ static void on_gone(struct daemon_client *client, void *user)
     leave(user);
 }
 
-/* One line of JSON for programs: the action, the session, and whatever write adds. */
+/* One line of JSON: the action, the session, and the members that `write` adds. */
 static void print_json(const struct control *control, const char *action,
                        void (*write)(struct acp_json_writer *w, const void *more), const void *more)
 {
@@ -58,12 +57,10 @@ static void print_json(const struct control *control, const char *action,
     acp_buf_init(&line, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &line);
     acp_json_begin_object(&w);
-    acp_json_write_key(&w, acp_str_from("action"));
-    acp_json_write_str(&w, acp_str_from(action));
-    acp_json_write_key(&w, acp_str_from("session"));
-    acp_json_write_str(&w, control->setup.conversation.in_store
-                               ? control->setup.conversation.session
-                               : acp_str_from("unknown"));
+    acp_json_put_text(&w, "action", action);
+    acp_json_put_str(&w, "session",
+                     control->setup.conversation.in_store ? control->setup.conversation.session
+                                                          : acp_str_from("unknown"));
     if (write)
         write(&w, more);
     acp_json_end_object(&w);
@@ -72,7 +69,7 @@ static void print_json(const struct control *control, const char *action,
     acp_buf_finish(&line);
 }
 
-/* Prepares, finds the session and its owner; starts one when ttl_ms is given. */
+/* Finds the session and connects to its daemon; with `start`, starts the daemon if necessary. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
     static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
@@ -100,14 +97,14 @@ static int open_visit(struct control *control, const struct invocation *invocati
 
 static int say_no_session(const struct control *control)
 {
-    err_message("%s has no open session here%s%s; `acp prompt %s` begins one",
-                control->setup.agent.name, control->options->session.session ? " called " : "",
+    err_message("no open session of %s here%s%s; start one with `acp prompt %s`",
+                control->setup.agent.name, control->options->session.session ? " named " : "",
                 control->options->session.session ? control->options->session.session : "",
                 control->setup.agent.name);
     return EXIT_NO_SESSION;
 }
 
-/* Runs one of them: open, ask, and the loop until the answer is there. */
+/* Runs a command: connect, send the request, and run the loop until the response. */
 static int run_control(struct control *control, const struct invocation *invocation, bool start,
                        int (*ask)(struct control *control))
 {
@@ -135,8 +132,7 @@ static const struct option_group groups[] = {
 static void write_cancelled(struct acp_json_writer *w, const void *more)
 {
     const bool *cancelled = more;
-    acp_json_write_key(w, acp_str_from("cancelled"));
-    acp_json_write_bool(w, *cancelled);
+    acp_json_put_bool(w, "cancelled", *cancelled);
 }
 
 static void print_cancelled(const struct control *control, bool cancelled)
@@ -182,10 +178,9 @@ static int run_cancel(const struct invocation *invocation)
 
 const struct command command_cancel = {
     .name = "cancel",
-    .summary = "stop the prompt that a session is working on",
-    .description =
-        "Asks the agent to stop. The prompt ends as cancelled, the session stays usable, "
-        "and prompts that wait are worked on next.",
+    .summary = "cancel the running turn of a session",
+    .description = "Asks the agent to stop. The turn ends as cancelled, the session stays open, "
+                   "and queued prompts run next.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,
@@ -197,10 +192,8 @@ const struct command command_cancel = {
 static void write_setting(struct acp_json_writer *w, const void *more)
 {
     const struct control *control = more;
-    acp_json_write_key(w, acp_str_from("name"));
-    acp_json_write_str(w, acp_str_from(control->name));
-    acp_json_write_key(w, acp_str_from("value"));
-    acp_json_write_str(w, acp_str_from(control->value));
+    acp_json_put_text(w, "name", control->name);
+    acp_json_put_text(w, "value", control->value);
 }
 
 static void on_set(struct daemon_client *client, int err, struct acp_raw result, struct acp_str why,
@@ -211,7 +204,7 @@ static void on_set(struct daemon_client *client, int err, struct acp_raw result,
     (void) client;
     (void) result;
     if (err) {
-        err_message("%s cannot be set to %s: %.*s", control->name, control->value, (int) why.len,
+        err_message("cannot set %s to %s: %.*s", control->name, control->value, (int) why.len,
                     why.ptr);
         control->status = EXIT_FAILED;
     } else if (control->setup.format == RENDER_JSON) {
@@ -255,9 +248,9 @@ static const struct exit_status set_statuses[] = {
 
 const struct command command_set_mode = {
     .name = "set-mode",
-    .summary = "change the mode that a session works in",
-    .description = "Tells the agent, and starts it when it does not run. The mode is remembered: a "
-                   "session that is opened again gets it again.",
+    .summary = "change the mode of a session",
+    .description = "Sets the mode in the agent, which is started if necessary. The mode is stored "
+                   "and set again when the session is reopened.",
     .arguments = mode_arguments,
     .options = groups,
     .options_size = sizeof(struct control_options),
@@ -268,9 +261,9 @@ const struct command command_set_mode = {
 
 const struct command command_set = {
     .name = "set",
-    .summary = "change an option of a session, such as the model",
-    .description = "_NAME_ is the id of one of the agent's options, or *model*; an option that is "
-                   "on or off takes *true* and *false*. It is remembered like the mode.",
+    .summary = "change a configuration option of a session, such as the model",
+    .description = "_NAME_ is *model* or the id of one of the agent's configuration options; "
+                   "switches take *true* and *false*. The value is stored like the mode.",
     .arguments = set_arguments,
     .options = groups,
     .options_size = sizeof(struct control_options),
@@ -298,15 +291,11 @@ static void write_snapshot(struct acp_json_writer *w, const void *more)
                    {"turn", status->turn},
                    {"queued", status->queued},
                    {"idleMs", status->idle_ms}};
-    acp_json_write_key(w, acp_str_from("status"));
-    acp_json_write_str(w, acp_str_from(snapshot->state));
-    for (size_t i = 0; status->pid && i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        acp_json_write_key(w, acp_str_from(numbers[i].name));
-        acp_json_write_u64(w, numbers[i].value);
-    }
+    acp_json_put_text(w, "status", snapshot->state);
+    for (size_t i = 0; status->pid && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        acp_json_put_u64(w, numbers[i].name, numbers[i].value);
     if (status->agent_session.len) {
-        acp_json_write_key(w, acp_str_from("agentSession"));
-        acp_json_write_str(w, status->agent_session);
+        acp_json_put_str(w, "agentSession", status->agent_session);
     }
 }
 
@@ -371,11 +360,11 @@ static int run_status(const struct invocation *invocation)
 
 const struct command command_status = {
     .name = "status",
-    .summary = "tell what a session is doing",
+    .summary = "print the state of a session",
     .description =
-        "One word says it: *running* (a prompt is worked on), *ready* (the agent runs and waits), "
-        "*stopped* (the agent has ended; the next prompt starts it again), *idle* (there is a "
-        "session, and no process for it), *no-session*.",
+        "The state is *running* (a turn is running), *ready* (the agent runs and waits for a "
+        "prompt), *stopped* (the agent has exited; the next prompt restarts it), *idle* (the "
+        "session has no daemon) or *no-session*.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,

@@ -1,4 +1,4 @@
-/* conversation_setup.c - from the command line and the configuration to a conversation. */
+/* conversation_setup.c - see conversation_setup.h. */
 #include "cmd/conversation_setup.h"
 
 #include <errno.h>
@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "config/paths.h"
 #include "config/redact.h"
+#include "json/members.h"
 #include "store/store.h"
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-/* We go there as well, so that relative names in other options count from there. */
+/* Also changes the working directory, so that relative paths in other options resolve there. */
 static int find_cwd(struct conversation_setup *c, const char *wanted)
 {
     char path[PATH_MAX];
@@ -55,7 +55,7 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
         if (strcmp(formats[i], format) == 0)
             c->format = (enum render_format) i;
     if (agent->json_strict && c->format != RENDER_JSON) {
-        err_message("--json-strict goes with --format json only");
+        err_message("--json-strict requires --format json");
         return EXIT_USAGE;
     }
     if (agent->json_strict && err_silence())
@@ -74,15 +74,15 @@ void conversation_setup_finish(struct conversation_setup *c)
 
 /* ---- The agent ------------------------------------------------------------------------------- */
 
-/* Where none is named and none is configured: this very program. */
+/* The default agent when none is named or configured: this program itself. */
 static int take_own_agent(struct conversation_setup *c, struct acp_buf *why)
 {
     static const char self[] = "/proc/self/exe";
     char path[PATH_MAX];
     ssize_t n = readlink(self, path, sizeof(path) - 1);
     if (n <= 0) {
-        (void) acp_buf_printf(why, "no agent is named, and %s cannot be read: %s", self,
-                              strerror(errno));
+        (void) acp_buf_printf(why, "no agent named, and the built-in one cannot be started: %s: %s",
+                              self, strerror(errno));
         return ACP_ERR_UNKNOWN;
     }
     struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, (size_t) n));
@@ -128,13 +128,13 @@ static int find_agent(struct conversation_setup *c, const struct invocation *inv
     if (err)
         err_message("%.*s", (int) why.len, why.len ? why.data + why.start : "");
     acp_buf_finish(&why);
-    /* A program that is not there is no mistake in the command line. */
+    /* A program that is not installed is not a usage error. */
     return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-/* One policy for each way to permit: the configured rules, and on top what the way means. */
+/* One policy for each permit level: the configured rules plus a rule for the level. */
 static int make_policy(struct conversation_setup *c, enum permit permit)
 {
     struct acp_policy *policy;
@@ -185,12 +185,13 @@ int conversation_setup_make_rules(struct conversation_setup *c,
     const char *state = paths_state_dir(config_environment(c->config), &c->arena);
     if (state)
         c->conversation.ledger_path = paths_join(&c->arena, state, "grants.jsonl");
-    /* Where that is not possible, it is told when something is to be remembered. */
+    /* A failure is reported when a grant has to be stored. */
     if (c->conversation.ledger_path)
         (void) paths_make_folders(c->conversation.ledger_path);
     if (c->conversation.ledger_path &&
         acp_ledger_load_file(c->ledger, c->conversation.ledger_path, NULL, NULL, &failure) < 0)
-        err_message("what was permitted for good is not known: %s", failure.message);
+        err_message("cannot read the grants ledger; permissions granted earlier do not apply: %s",
+                    failure.message);
     c->conversation.ledger = c->ledger;
     return EXIT_OK;
 }
@@ -242,15 +243,9 @@ static int read_directories(struct conversation_setup *c, const struct option_li
     return EXIT_OK;
 }
 
-static void write_text(struct acp_json_writer *w, const char *key, const char *text)
-{
-    acp_json_write_key(w, acp_str_from(key));
-    acp_json_write_str(w, acp_str_from(text));
-}
-
 /*
- * What some agents take in the _meta of session/new: the system prompt, the number of turns, the
- * tools.  Others do not look at it.
+ * The system prompt, the turn limit and the tools, in the _meta of session/new.  Only some agents
+ * read it.
  */
 static int write_meta(struct conversation_setup *c, const struct conversation_flags *options)
 {
@@ -263,11 +258,11 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
     acp_json_writer_init(&w, &meta);
     acp_json_begin_object(&w);
     if (options->system_prompt) {
-        write_text(&w, "systemPrompt", options->system_prompt);
+        acp_json_put_text(&w, "systemPrompt", options->system_prompt);
     } else if (options->append_system_prompt) {
         acp_json_write_key(&w, acp_str_from("systemPrompt"));
         acp_json_begin_object(&w);
-        write_text(&w, "append", options->append_system_prompt);
+        acp_json_put_text(&w, "append", options->append_system_prompt);
         acp_json_end_object(&w);
     }
     if (claude) {
@@ -275,10 +270,8 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
         acp_json_begin_object(&w);
         acp_json_write_key(&w, acp_str_from("options"));
         acp_json_begin_object(&w);
-        if (options->max_turns.given) {
-            acp_json_write_key(&w, acp_str_from("maxTurns"));
-            acp_json_write_u64(&w, options->max_turns.value);
-        }
+        if (options->max_turns.given)
+            acp_json_put_u64(&w, "maxTurns", options->max_turns.value);
         if (options->allowed_tools) {
             acp_json_write_key(&w, acp_str_from("allowedTools"));
             acp_json_begin_array(&w);
@@ -330,7 +323,8 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     conversation->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
     conversation->auth_method = text_or(NULL, c->agent.auth_method);
     conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
-    conversation->no_files = options->no_fs;
+    const struct agent_known *known = c->agent.known;
+    conversation->no_files = options->no_fs || (known && known->quirks & AGENT_NO_FILES);
     conversation->no_terminals = options->no_terminal;
     bool v2 = options->v2 || config_number(c->config, CONFIG_PROTOCOL) == 2;
     conversation->versions = v2 ? ACP_V1 | ACP_V2 : ACP_V1;
@@ -368,8 +362,7 @@ int conversation_setup_prepare(struct conversation_setup *c, const struct invoca
     conversation->place.cwd = acp_str_from(c->cwd);
     if (!options || !options->no_log)
         c->store_path = conversation_setup_store_path(c);
-    const char *sync = config_text(c->config, CONFIG_LOG_SYNC);
-    if (sync && strcmp(sync, "full") == 0)
+    if (config_bool(c->config, CONFIG_LOG_SYNC))
         c->store_flags = STORE_FULL_SYNC;
     store_new_id(c->id);
     conversation->session = acp_str_from(c->id);

@@ -1,6 +1,6 @@
 /*
- * conversation_setup.h - what exec and prompt make of the command line and the configuration: which
- * agent, where, under which rules, and where it is kept.
+ * conversation_setup.h - sets up a conversation from the command line and the configuration: the
+ * agent, the workspace, the permission policy and the session log.
  */
 #ifndef SRC_CMD_CONVERSATION_SETUP_H
 #define SRC_CMD_CONVERSATION_SETUP_H
@@ -12,7 +12,7 @@
 #include "registry/agents.h"
 #include "render/render.h"
 
-/* Everything in it belongs to it. */
+/* Owns everything that it points to. */
 struct conversation_setup {
     struct config *config;
     struct agent_command agent;
@@ -20,39 +20,39 @@ struct conversation_setup {
     struct acp_ledger *ledger;
     enum permit permit;
     enum render_format format;
-    bool own_agent;    /* the agent is this very program */
-    bool fail_unasked; /* where nobody can be asked, the run fails */
+    bool own_agent;    /* the agent is the built-in one */
+    bool fail_unasked; /* fail when permission is needed and nobody can be asked */
     const char *cwd;   /* absolute */
     struct conversation_options conversation;
-    struct agent_process_endpoint endpoint; /* the conversation's */
-    bool starts_elsewhere;                  /* the agent is started outside the session's folder */
-    const char *store_path;                 /* of the session log; NULL: none is kept */
+    struct agent_process_endpoint endpoint; /* of the conversation */
+    bool starts_elsewhere;                  /* the agent starts outside the session's directory */
+    const char *store_path;                 /* the session log; NULL: disabled */
     unsigned store_flags;                   /* enum store_open_flags */
-    char id[40];                            /* a new one, for a session that is made */
+    char id[40];                            /* for a new session */
     struct acp_arena arena;
 };
 
 /*
- * Loads the configuration and applies the flags.  Prints what is wrong on standard error and
- * returns the exit status, EXIT_OK if nothing is.  Call conversation_setup_finish() in any case.
- * options may be NULL: then only the agent, the folder and the log are prepared.
+ * Loads the configuration and applies the flags.  Prints errors and returns the exit status;
+ * conversation_setup_finish() must be called in any case.  With options NULL only the agent, the
+ * workspace and the log are set up.
  */
 int conversation_setup_prepare(struct conversation_setup *setup,
                                const struct invocation *invocation, const struct agent_flags *agent,
                                const struct conversation_flags *options);
 void conversation_setup_finish(struct conversation_setup *setup);
 
-/* How an agent is started for a session in cwd; what is wrong is printed.  An exit status. */
+/* How to start the agent for a session in cwd.  Prints errors and returns the exit status. */
 int conversation_setup_start_agent(struct conversation_setup *setup,
                                    const struct agent_command *agent, const char *cwd,
                                    struct agent_start *ret);
 
 /* The configuration alone, with --cwd and --registry. */
 int conversation_setup_configure(struct conversation_setup *setup, const struct agent_flags *agent);
-/* The rules, and what was permitted for good; after conversation_setup_configure(). */
+/* The permission policy and the grants ledger; after conversation_setup_configure(). */
 int conversation_setup_make_rules(struct conversation_setup *setup,
                                   const struct conversation_flags *options);
-/* The session log, for commands that only read it; NULL when it is switched off. */
+/* The path of the session log; NULL when logging is disabled. */
 const char *conversation_setup_store_path(struct conversation_setup *setup);
 
 #endif

@@ -1,4 +1,4 @@
-/* daemon_connect.c - finding, starting and visiting the owner of a session. */
+/* daemon_connect.c - see daemon_connect.h. */
 #include "cmd/daemon_connect.h"
 
 #include <errno.h>
@@ -47,9 +47,8 @@ static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl
 }
 
 /*
- * Held while an owner is started, so that two commands do not start two; closed to let go.  It is
- * of the kind that forked processes do not inherit, as the owner is one.  -1 where that is not
- * possible.
+ * Locks the start of a daemon, so that two commands do not start two; close() releases the lock.
+ * A POSIX record lock, because forked processes such as the daemon do not inherit it.  -1 on error.
  */
 static int lock_launching(const char *socket)
 {
@@ -67,7 +66,7 @@ int daemon_connect(struct conversation_setup *c, const char *socket, const uint6
                    uv_loop_t *loop, const struct daemon_client_handler *handler, void *user,
                    struct daemon_client **ret, struct acp_failure *failure)
 {
-    /* An owner that is ending has the session for a moment after its listener is closed. */
+    /* A daemon that is exiting holds the session for a moment after its socket is closed. */
     enum { TRIES = 100, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
     int err = daemon_client_new(loop, socket, handler, user, ret);
@@ -80,7 +79,7 @@ int daemon_connect(struct conversation_setup *c, const char *socket, const uint6
         if (lock >= 0)
             (void) close(lock);
         if (!launched)
-            break; /* another command was faster */
+            break; /* another command has started it */
         if (err && err != ACP_ERR_STATE)
             return err;
         if (err)

@@ -1,10 +1,9 @@
 /*
- * acp doctor - looks whether everything is as it should be, and says what to fix.
+ * doctor.c - acp doctor: checks the installation and suggests fixes.
  *
- * Each thing that is looked at gives one finding: good, worth knowing, or bad; with what was found
- * and, where it is bad, what to do.  Agents that are installed are started, all at once, and asked
- * who they are; no session is opened and nothing is sent anywhere by us, except to a model server
- * on this machine, which is asked for its models.
+ * Each check reports one finding (ok, note or bad) with a detail and, if possible, a fix.
+ * Installed agents are started in parallel and sent `initialize`.  No session is opened, and no
+ * network request is made except to a model server on this machine, to list its models.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -13,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "acp/run.h"
 #include "acp/types.h"
 #include "cli/output.h"
@@ -22,6 +20,7 @@
 #include "cmd/conversation_setup.h"
 #include "config/paths.h"
 #include "http/client.h"
+#include "json/members.h"
 #include "launch/sandbox.h"
 #include "model/find.h"
 #include "registry/environment_keys.h"
@@ -41,18 +40,12 @@ struct doctor {
     const struct doctor_options *options;
     struct conversation_setup setup;
     uv_loop_t loop;
-    const char *only; /* the agent that was asked about, or NULL */
+    const char *only; /* the agent to check, or NULL for all */
     size_t bad;
     size_t agents;
 };
 
 /* ---- Findings ------------------------------------------------------------------------------- */
-
-static void write_text(struct acp_json_writer *w, const char *name, const char *text)
-{
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_str(w, acp_str_from(text));
-}
 
 ACP_PRINTF(5, 6)
 static void found(struct doctor *doctor, enum finding finding, const char *what, const char *fix,
@@ -70,11 +63,11 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
         acp_buf_init(&line, (size_t) 64 * 1024);
         acp_json_writer_init(&w, &line);
         acp_json_begin_object(&w);
-        write_text(&w, "what", what);
-        write_text(&w, "finding", finding_words[finding]);
-        write_text(&w, "detail", detail);
+        acp_json_put_text(&w, "what", what);
+        acp_json_put_text(&w, "finding", finding_words[finding]);
+        acp_json_put_text(&w, "detail", detail);
         if (fix)
-            write_text(&w, "fix", fix);
+            acp_json_put_text(&w, "fix", fix);
         acp_json_end_object(&w);
         if (!w.err)
             out_json_line(acp_buf_view(&line));
@@ -89,7 +82,7 @@ static void found(struct doctor *doctor, enum finding finding, const char *what,
 
 /* ---- Configuration -------------------------------------------------------------------------- */
 
-static void look_at_configuration(struct doctor *doctor)
+static void check_configuration(struct doctor *doctor)
 {
     struct config *config = NULL;
     struct acp_buf report;
@@ -98,12 +91,12 @@ static void look_at_configuration(struct doctor *doctor)
     acp_buf_init(&report, CONFIG_MAX_REPORT);
     int err = config_load(&strict, &config, &report);
     if (!file)
-        found(doctor, FINDING_BAD, "configuration", "set HOME", "there is no home directory");
+        found(doctor, FINDING_BAD, "configuration", "set HOME", "no home directory");
     else if (err)
         found(doctor, FINDING_BAD, "configuration", "run `acp config check`", "%.*s",
-              (int) report.len, report.len ? report.data + report.start : "it cannot be read");
+              (int) report.len, report.len ? report.data + report.start : "cannot be read");
     else if (access(file, F_OK))
-        found(doctor, FINDING_GOOD, "configuration", NULL, "none, so the defaults hold (%s)", file);
+        found(doctor, FINDING_GOOD, "configuration", NULL, "no file, using defaults (%s)", file);
     else
         found(doctor, FINDING_GOOD, "configuration", NULL, "%s", file);
     config_free(config);
@@ -119,7 +112,7 @@ static int count_session(const struct store_session *session, void *user)
     return 0;
 }
 
-static void look_at_store(struct doctor *doctor)
+static void check_store(struct doctor *doctor)
 {
     const char *path = conversation_setup_store_path(&doctor->setup);
     struct acp_failure failure = {0};
@@ -128,7 +121,7 @@ static void look_at_store(struct doctor *doctor)
     struct stat st;
     size_t count = 0;
     if (!path) {
-        found(doctor, FINDING_NOTE, "session log", NULL, "switched off; nothing is kept");
+        found(doctor, FINDING_NOTE, "session log", NULL, "disabled; sessions are not logged");
         return;
     }
     int err = store_open(path, STORE_CREATE, &store, &failure);
@@ -137,7 +130,7 @@ static void look_at_store(struct doctor *doctor)
     store_close(store);
     if (err)
         found(doctor, FINDING_BAD, "session log",
-              "conversations go on, but are not kept; see log.path in the configuration", "%s",
+              "sessions still work but are not logged; see log.path in the configuration", "%s",
               failure.message);
     else
         found(doctor, FINDING_GOOD, "session log", NULL, "%zu sessions, %.1f MiB, %s", count,
@@ -146,17 +139,17 @@ static void look_at_store(struct doctor *doctor)
 
 /* ---- The sandbox ---------------------------------------------------------------------------- */
 
-static void look_at_sandbox(struct doctor *doctor)
+static void check_sandbox(struct doctor *doctor)
 {
     struct acp_failure failure = {0};
     struct sandbox *sandbox = NULL;
     if (sandbox_new(NULL, &sandbox, &failure))
         found(doctor, FINDING_NOTE, "sandbox",
-              "until then the mode sandbox is refused; see THE SANDBOX in acp-agent(1)", "%s",
+              "until it is fixed, mode sandbox is refused; see THE SANDBOX in acp-agent(1)", "%s",
               failure.message);
     else if (sandbox_wall(sandbox) == SANDBOX_LANDLOCK)
         found(doctor, FINDING_NOTE, "sandbox",
-              "install bubblewrap, or allow user namespaces, for the stronger wall",
+              "install bubblewrap, or enable user namespaces, for stronger isolation",
               "%s; bubblewrap is missing or fails", sandbox_describe(sandbox));
     else
         found(doctor, FINDING_GOOD, "sandbox", NULL, "%s", sandbox_describe(sandbox));
@@ -165,7 +158,7 @@ static void look_at_sandbox(struct doctor *doctor)
 
 /* ---- The terminal --------------------------------------------------------------------------- */
 
-static void look_at_terminal(struct doctor *doctor)
+static void check_terminal(struct doctor *doctor)
 {
     const char *term = getenv("TERM");
     const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -177,7 +170,7 @@ static void look_at_terminal(struct doctor *doctor)
     bool utf8 = locale && (strstr(locale, "UTF-8") || strstr(locale, "utf8"));
     if (!err_is_terminal())
         found(doctor, FINDING_NOTE, "terminal", NULL,
-              "none here: nobody can be asked for permissions");
+              "standard error is not a terminal; permission questions cannot be asked");
     else if (!utf8)
         found(doctor, FINDING_NOTE, "terminal", "set LANG to a locale with UTF-8, such as C.UTF-8",
               "TERM is %s; the locale %s is not UTF-8", term ? term : "not set",
@@ -189,7 +182,7 @@ static void look_at_terminal(struct doctor *doctor)
 
 /* ---- The models of the built-in agent ------------------------------------------------------- */
 
-/* Those that could be asked if there was a key. */
+/* Providers that only lack a key. */
 static void list_keyless(struct doctor *doctor, const struct model_offer *offers, size_t count)
 {
     const struct model_provider *provider;
@@ -205,10 +198,10 @@ static void list_keyless(struct doctor *doctor, const struct model_offer *offers
     }
     if (n)
         found(doctor, FINDING_NOTE, "providers without a key", NULL,
-              "%s; `acp agent login PROVIDER` stores one", names);
+              "%s; store one with `acp agent login PROVIDER`", names);
 }
 
-/* Which model would answer, where, and why; never a key. */
+/* Reports the model that would be used, its address and the reason; never a key. */
 static void on_model(struct model_find *find, const struct model_choice *choice, void *user)
 {
     const char *named = config_text(((struct doctor *) user)->setup.config, CONFIG_MODEL);
@@ -219,7 +212,7 @@ static void on_model(struct model_find *find, const struct model_choice *choice,
         found(user, FINDING_NOTE, "built-in agent",
               "run `acp agent login PROVIDER`, set a key such as ANTHROPIC_API_KEY, or start a "
               "model server on this machine",
-              "only the offline demo answers: %s", choice->why);
+              "no model, only the offline demo: %s", choice->why);
     else
         found(user, FINDING_GOOD, "built-in agent", NULL, "%s/%s%s%.*s: %s", choice->id,
               named             ? named
@@ -231,7 +224,7 @@ static void on_model(struct model_find *find, const struct model_choice *choice,
         found(user, FINDING_NOTE, "built-in agent", NULL, "%s", choice->note);
 }
 
-static void look_at_model(struct doctor *doctor, const struct model_sources *sources)
+static void check_model(struct doctor *doctor, const struct model_sources *sources)
 {
     struct model_find *find = NULL;
     struct http_client *http = NULL;
@@ -247,7 +240,7 @@ static void look_at_model(struct doctor *doctor, const struct model_sources *sou
     (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
 }
 
-static void look_at_providers(struct doctor *doctor)
+static void check_providers(struct doctor *doctor)
 {
     struct conversation_setup *c = &doctor->setup;
     struct model_sources sources = {.environment = keys_environment()};
@@ -261,79 +254,79 @@ static void look_at_providers(struct doctor *doctor)
         char label[100];
         struct acp_str place = http_place(acp_str_from(offers[i].settings.base_url));
         (void) snprintf(label, sizeof(label), "provider %.60s", offers[i].id);
-        found(doctor, FINDING_GOOD, label, NULL, "%s; it is asked at %.*s", offers[i].why,
+        found(doctor, FINDING_GOOD, label, NULL, "%s; address %.*s", offers[i].why,
               (int) (place.len < 200 ? place.len : 200), place.ptr);
     }
     list_keyless(doctor, offers, count);
-    look_at_model(doctor, &sources);
+    check_model(doctor, &sources);
 }
 
 /* ---- Agents --------------------------------------------------------------------------------- */
 
-/* One that was started. */
-struct patient {
+/* An agent that was started for a check. */
+struct agent_check {
     struct doctor *doctor;
     struct agent_command command;
     struct acp_agent_process *process;
     char *label;
     uv_timer_t timer;
-    bool told;
+    bool reported;
 };
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    struct patient *patient = handle->data;
-    free(patient->label);
-    free(patient);
+    struct agent_check *check = handle->data;
+    free(check->label);
+    free(check);
 }
 
-static void tell(struct patient *patient, enum finding finding, const char *fix,
-                 const char *sentence)
+static void report(struct agent_check *check, enum finding finding, const char *fix,
+                   const char *sentence)
 {
-    if (!patient->told)
-        found(patient->doctor, finding, patient->label, fix, "%s", sentence);
-    patient->told = true;
-    (void) uv_timer_stop(&patient->timer);
-    acp_agent_process_stop(patient->process);
+    if (!check->reported)
+        found(check->doctor, finding, check->label, fix, "%s", sentence);
+    check->reported = true;
+    (void) uv_timer_stop(&check->timer);
+    acp_agent_process_stop(check->process);
 }
 
 static void on_ready(struct acp_client *client, const struct acp_outcome *outcome, void *user)
 {
-    struct patient *patient = user;
+    struct agent_check *check = user;
     const struct acp_initialize_response *agent = outcome->value;
     char sentence[600];
     if (outcome->err) {
         (void) snprintf(sentence, sizeof(sentence), "%.*s", (int) outcome->why.len,
                         outcome->why.ptr);
-        tell(patient, FINDING_BAD, patient->command.install, sentence);
+        report(check, FINDING_BAD, check->command.install, sentence);
         return;
     }
     bool v2 = acp_client_protocol(client) & ACP_V2;
     const struct acp_implementation *info = agent->agent_info;
     bool named = acp_is_set(info) && info->name.len;
     (void) snprintf(sentence, sizeof(sentence), "answers as %.*s %.*s, protocol version %d%s",
-                    named ? (int) info->name.len : 7, named ? info->name.ptr : "(no one)",
+                    named ? (int) info->name.len : 7, named ? info->name.ptr : "unnamed",
                     named ? (int) info->version.len : 0, named ? info->version.ptr : "", v2 ? 2 : 1,
                     agent->auth_methods.count ? ", offers a login" : "");
-    tell(patient, FINDING_GOOD, NULL, sentence);
+    report(check, FINDING_GOOD, NULL, sentence);
 }
 
 static void on_slow(uv_timer_t *timer)
 {
-    tell(timer->data, FINDING_BAD, "start it by hand and see what it waits for",
-         "was started and does not answer initialize");
+    report(timer->data, FINDING_BAD, "start it by hand to see what it waits for",
+           "started but did not respond to initialize within 15 s");
 }
 
 static void on_exited(struct acp_agent_process *process, const struct acp_process_exit *how,
                       struct acp_str sentence, void *user)
 {
-    struct patient *patient = user;
+    struct agent_check *check = user;
     (void) how;
-    if (!patient->told)
-        found(patient->doctor, FINDING_BAD, patient->label, patient->command.install, "%.*s",
+    if (!check->reported)
+        found(check->doctor, FINDING_BAD, check->label, check->command.install, "%.*s",
               (int) sentence.len, sentence.ptr);
     acp_agent_process_free(process);
-    uv_close((uv_handle_t *) &patient->timer, on_timer_closed);
+    uv_close((uv_handle_t *) &check->timer, on_timer_closed);
 }
 
 static void start_agent(struct doctor *doctor, const struct agent_command *command,
@@ -343,32 +336,32 @@ static void start_agent(struct doctor *doctor, const struct agent_command *comma
     struct agent_start start;
     if (conversation_setup_start_agent(&doctor->setup, command, doctor->setup.cwd, &start))
         return;
-    struct patient *patient = calloc(1, sizeof(*patient));
-    if (!patient)
+    struct agent_check *check = calloc(1, sizeof(*check));
+    if (!check)
         return;
     struct acp_agent_process_options options = {
         .process = {.argv = start.argv, .env = start.env, .cwd = start.cwd},
         .client = {.name = acp_str_from("acp"), .version = acp_str_from(ACP_VERSION)},
-        .user = patient,
+        .user = check,
         .exited = on_exited,
     };
-    patient->doctor = doctor;
-    patient->command = *command;
-    patient->label = strdup(label);
-    if (!patient->label ||
-        acp_agent_process_start(&doctor->loop, &options, &patient->process, &failure)) {
+    check->doctor = doctor;
+    check->command = *command;
+    check->label = strdup(label);
+    if (!check->label ||
+        acp_agent_process_start(&doctor->loop, &options, &check->process, &failure)) {
         found(doctor, FINDING_BAD, label, command->install, "%s", failure.message);
-        free(patient->label);
-        free(patient);
+        free(check->label);
+        free(check);
         return;
     }
-    (void) uv_timer_init(&doctor->loop, &patient->timer);
-    patient->timer.data = patient;
-    (void) uv_timer_start(&patient->timer, on_slow, AGENT_WAIT_MS, 0);
-    (void) acp_client_initialize(acp_agent_process_client(patient->process), on_ready, patient);
+    (void) uv_timer_init(&doctor->loop, &check->timer);
+    check->timer.data = check;
+    (void) uv_timer_start(&check->timer, on_slow, AGENT_WAIT_MS, 0);
+    (void) acp_client_initialize(acp_agent_process_client(check->process), on_ready, check);
 }
 
-static void look_at_agent(const struct agent_command *command, void *user)
+static void check_agent(const struct agent_command *command, void *user)
 {
     struct doctor *doctor = user;
     char label[100];
@@ -377,7 +370,7 @@ static void look_at_agent(const struct agent_command *command, void *user)
         return;
     (void) snprintf(label, sizeof(label), "agent %s", command->name);
     if (!command->program) {
-        /* Of all the agents in the world most are not here; that is no news. */
+        /* Known agents that are not installed are reported only if named or configured. */
         if (named || command->source == AGENT_FROM_CONFIG) {
             found(doctor, FINDING_BAD, label, command->install, "%s is not installed",
                   command->argv[0]);
@@ -394,19 +387,19 @@ static void look_at_agent(const struct agent_command *command, void *user)
         start_agent(doctor, command, label);
 }
 
-static void look_at_agents(struct doctor *doctor)
+static void check_agents(struct doctor *doctor)
 {
     struct acp_buf why;
     struct acp_reaper *reaper = NULL;
     acp_buf_init(&why, 4096);
     (void) acp_reaper_new(&doctor->loop, &reaper);
-    if (agents_list(doctor->setup.config, look_at_agent, doctor, &why))
+    if (agents_list(doctor->setup.config, check_agent, doctor, &why))
         found(doctor, FINDING_BAD, "agents", "see registry in the configuration", "%.*s",
               (int) why.len, why.len ? why.data + why.start : "");
     else if (!doctor->agents)
         found(doctor, doctor->only ? FINDING_BAD : FINDING_NOTE, "agents",
-              "see `acp agents list` for those that are known, and how to install them",
-              doctor->only ? "there is no agent '%s'" : "none is installed%s",
+              "run `acp agents list` for the known agents, `acp agents show NAME` to install one",
+              doctor->only ? "no agent '%s'" : "none installed%s",
               doctor->only ? doctor->only : "");
     acp_reaper_free(reaper);
     acp_buf_finish(&why);
@@ -422,12 +415,12 @@ static int run(const struct invocation *invocation)
         conversation_setup_finish(&doctor.setup);
         return status ? status : EXIT_FAILED;
     }
-    look_at_configuration(&doctor);
-    look_at_store(&doctor);
-    look_at_sandbox(&doctor);
-    look_at_terminal(&doctor);
-    look_at_providers(&doctor);
-    look_at_agents(&doctor);
+    check_configuration(&doctor);
+    check_store(&doctor);
+    check_sandbox(&doctor);
+    check_terminal(&doctor);
+    check_providers(&doctor);
+    check_agents(&doctor);
     (void) uv_run(&doctor.loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&doctor.loop);
     conversation_setup_finish(&doctor.setup);
@@ -435,11 +428,11 @@ static int run(const struct invocation *invocation)
 }
 
 static const struct option rows[] = {
-    {.heading = "What is done",
+    {.heading = "Checks",
      .name = "no-start",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct doctor_options, no_start),
-     .help = "do not start the agents, only look for them"},
+     .help = "look up the agents without starting them"},
     {0},
 };
 
@@ -450,19 +443,19 @@ static const struct option_group groups[] = {
 };
 
 static const struct exit_status statuses[] = {
-    {"Something is to be mended.", EXIT_FAILED},
+    {"At least one finding is *bad*.", EXIT_FAILED},
     {0},
 };
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "look whether everything is as it should be, and say what to fix",
+    .summary = "check the installation and suggest fixes",
     .description =
-        "Looks at the configuration, the session log, the sandbox, the terminal, the providers of "
-        "models that have a key and the model that *acp agent* begins with, and the agents: those "
-        "that are installed are started and asked who they are. With an agent, only that one "
-        "is started, also when it has to be fetched first.\n\n"
-        "Each line begins with *ok*, *note* or *bad*; below what is bad stands what to do.",
+        "Checks the configuration, the session log, the sandbox, the terminal, the model providers "
+        "that have a key, the default model of *acp agent*, and the agents: installed ones are "
+        "started and sent *initialize*. If an agent is named, only that agent is started, even if "
+        "it must be fetched first.\n\n"
+        "Each line begins with *ok*, *note* or *bad*; the line below a problem suggests a fix.",
     .options = groups,
     .options_size = sizeof(struct doctor_options),
     .statuses = statuses,

@@ -1,8 +1,8 @@
 /*
- * acp exec [AGENT] PROMPT - one prompt, one answer.
+ * exec.c - acp exec [AGENT] PROMPT: runs one prompt in a new session.
  *
- * With --schema there may be several prompts: the agent is told what is wrong with its answer and
- * asked again.
+ * With --schema there may be several turns: an answer that does not match is sent back to the
+ * agent with the errors.
  */
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ struct exec_options {
     struct conversation_flags conversation;
 };
 
-/* How long an agent has to stop after Ctrl-C. */
+/* How long an agent has to end its turn after Ctrl-C. */
 enum { GRACE_MS = 2500 };
 
 struct exec {
@@ -35,13 +35,13 @@ static int prompt(struct exec *exec)
 {
     struct prompt_options options = {
         .timeout_ms = prompt_run_timeout(&exec->run),
-        .nobody = !terminal_front_has_person(exec->run.front),
+        .nobody = !terminal_front_can_ask(exec->run.front),
     };
     exec->tries++;
     return conversation_prompt(exec->conversation, prompt_run_body(&exec->run), &options, NULL);
 }
 
-/* An error of the agent may pass; an agent that cannot be started will not start the next time. */
+/* An error that the agent reports may be temporary; a failure to start it is not. */
 static bool is_worth_another_try(const struct exec *exec, const struct prompt_end *end)
 {
     return end->kind == PROMPT_REFUSED &&
@@ -113,12 +113,12 @@ static void on_stderr(struct conversation *conversation, struct acp_str line, vo
 {
     struct exec *exec = user;
     (void) conversation;
-    /* The built-in agent has little to say there, and it is for people: which model it found. */
+    /* The built-in agent reports the model that it chose on standard error, for the user. */
     if (exec->options->agent.verbose || exec->run.setup.own_agent)
         err_printf("%s: %.*s\n", exec->run.setup.agent.name, (int) line.len, line.ptr);
 }
 
-/* ---- The person ------------------------------------------------------------------------------ */
+/* ---- From the user --------------------------------------------------------------------------- */
 
 static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
@@ -153,7 +153,7 @@ static int open_conversation(struct exec *exec)
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
     setup->conversation.close_session = true;
-    /* What it shows is what it has just done, so it needs nothing from the log. */
+    /* Only new events are shown, so nothing is read from the log. */
     if (!err)
         err = conversation_new(&exec->run.loop, &setup->conversation, exec->writer, NULL, &handler,
                                exec, &exec->conversation);
@@ -217,29 +217,30 @@ static const struct option_group groups[] = {
 };
 
 static const struct example examples[] = {
-    {"acp exec claude \"why does the build fail?\"", "asks once and prints the answer"},
+    {"acp exec claude \"why does the build fail?\"", "runs one prompt and prints the answer"},
     {"git diff | acp exec codex --file - \"review this\"",
-     "puts what is piped in before the question"},
+     "sends the piped text before the question"},
     {"acp exec claude --format quiet --schema todo.json \"what is left to do?\" > todo",
-     "wants the answer as JSON of a certain form"},
+     "requires an answer that matches a JSON Schema"},
     {"acp exec --approve-all -p \"fix the tests\" -- ./my-agent --fast",
-     "talks to a program that is in no list"},
+     "runs an agent that is not configured"},
     {0},
 };
 
 const struct command command_exec = {
     .name = "exec",
-    .summary = "give an agent one prompt and print the answer",
+    .summary = "run one prompt and print the answer",
     .description =
-        "Starts the agent in a new session, gives it the prompt, shows what it says, and ends. The "
-        "agent's words go to the standard output as they come; what it does beside them is shown "
-        "on the standard error when that is a terminal, or with *--verbose*.\n\n"
-        "The prompt is the arguments, joined by blanks; or *--file*; or, when neither is given, "
-        "the standard input.\n\n"
-        "Where the rules say to ask and there is a terminal, you are asked there; otherwise the "
-        "answer is no. A yes is for exactly what was shown, once; see PERMISSIONS. Ctrl-C asks the "
-        "agent to stop, and ends it when it does not; a second one ends it at once.\n\n"
-        "The session is kept in the log (see *acp-sessions*(1)) unless *--no-log* is given.",
+        "Starts the agent with a new session, sends the prompt, shows the answer, and exits. The "
+        "agent's messages are streamed to standard output. Tool calls and other progress are shown "
+        "on standard error if it is a terminal, or with *--verbose*.\n\n"
+        "The prompt is the arguments, joined with blanks; or *--file*; or standard input if "
+        "neither is given.\n\n"
+        "When the rules say to ask, the question is shown on the terminal; without a terminal, "
+        "permission is denied. Approval covers exactly what was shown, once; see PERMISSIONS. "
+        "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C stops "
+        "it at once.\n\n"
+        "The session is logged (see *acp-sessions*(1)) unless *--no-log* is given.",
     .arguments = prompt_run_arguments,
     .options = groups,
     .options_size = sizeof(struct exec_options),

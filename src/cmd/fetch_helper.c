@@ -1,7 +1,7 @@
 /*
- * acp __fetch - the helper process of http/fetch.h: makes one request, and ends.
+ * fetch_helper.c - acp __fetch: the helper process of http/fetch.h: makes one request, and ends.
  *
- * Its standard input stays open while the answer is wanted.
+ * It ends early if its standard input is closed, because then nobody waits for the answer.
  */
 #include "cli/output.h"
 #include "cmd/cmd.h"

@@ -22,11 +22,11 @@ static const struct option help_rows[] = {
      .kind = OPTION_FILE,
      .hidden = true,
      .offset = offsetof(struct help_options, sections),
-     .help = "put the sections in _FILE_ into that page"},
+     .help = "insert the sections in _FILE_ into that page"},
     {0},
 };
 
-/* Finds the command that words[0..count) name; a message and false where they name none. */
+/* Finds the command that the arguments name; prints a message and returns false if none. */
 static bool find_command(const struct invocation *invocation, const struct command **ret_parent,
                          const struct command **ret_command)
 {
@@ -43,8 +43,8 @@ static bool find_command(const struct invocation *invocation, const struct comma
                 if (!(*list)->hidden)
                     suggest_try(&near, (*list)->name);
             struct usage_error error = {""};
-            usage_error_set(&error, "there is no %s '%.60s'%s%s%s", i ? "subcommand" : "command",
-                            word, near.best ? "; did you mean '" : "", near.best ? near.best : "",
+            usage_error_set(&error, "no such %s '%.60s'%s%s%s", i ? "subcommand" : "command", word,
+                            near.best ? "; did you mean '" : "", near.best ? near.best : "",
                             near.best ? "'?" : "");
             err_printf("%s help: %s\n", invocation->program->name, error.message);
             return false;
@@ -75,16 +75,16 @@ static const struct argument help_arguments[] = {
 };
 
 static const struct example help_examples[] = {
-    {"acp help trace", "Print what *acp trace* does and what it takes"},
+    {"acp help trace", "prints help for *acp trace*"},
     {0},
 };
 
 const struct command command_help = {
     .name = "help",
-    .summary = "print what a command does and what it takes",
+    .summary = "print help for a command",
     .description =
-        "Prints help on _COMMAND_, or on one of its subcommands; without one, the list of "
-        "commands.  *acp* _COMMAND_ *--help* prints the same.",
+        "Prints help for _COMMAND_ or one of its subcommands; without an argument, the list of "
+        "commands. *acp* _COMMAND_ *--help* prints the same.",
     .arguments = help_arguments,
     .options = (const struct option_group[]){{help_rows, 0}, {0}},
     .options_size = sizeof(struct help_options),
@@ -101,7 +101,7 @@ static int run_version(const struct invocation *invocation)
 const struct command command_version = {
     .name = "version",
     .summary = "print the version",
-    .description = "Prints the version of the program and the versions of the protocol that it "
-                   "speaks.  *acp --version* prints the same.",
+    .description = "Prints the version of the program and the protocol versions that it supports. "
+                   "*acp --version* prints the same.",
     .run = run_version,
 };

@@ -1,6 +1,6 @@
 /*
- * acp - the command.  What it is as a whole, and the list of its commands; the rest is in the
- * tables.
+ * main.c - the acp command: its description and the list of its subcommands.  Each subcommand has
+ * a file of its own.
  */
 #include "cmd/cmd.h"
 #include "registry/agent_names.h"
@@ -24,7 +24,7 @@ static const struct exit_status statuses[] = {
 };
 
 static const struct term environment[] = {
-    {"*COLUMNS*", "How wide help may be, where it is not to be the width of the terminal."},
+    {"*COLUMNS*", "The width of help output, in place of the width of the terminal."},
     {0},
 };
 
@@ -35,8 +35,8 @@ static const struct program program = {
     .description =
         "*acp* works with the Agent Client Protocol (ACP), the JSON-RPC protocol between "
         "code editors and AI coding agents, in its versions 1 and 2.\n\n"
-        "What a command writes to its standard output is its result, or the protocol; "
-        "everything that is said to people goes to the standard error.",
+        "Standard output carries the result of a command, or the protocol. Messages for people go "
+        "to standard error.",
     .commands = commands,
     .default_command = &command_prompt,
     .agent_names = agent_names,
@@ -47,6 +47,6 @@ static const struct program program = {
 
 int main(int argc, char **argv)
 {
-    keys_take(); /* before anything is started, or fails */
+    keys_take(); /* before anything is started or can fail */
     return program_run(&program, argc, argv);
 }

@@ -1,4 +1,4 @@
-/* output_file.c - where a result goes; see output_file.h. */
+/* output_file.c - see output_file.h. */
 #include "cmd/output_file.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static int fail_system(struct acp_failure *failure, int reason)
     return fail(failure, reason, strerror(-reason), NULL);
 }
 
-/* A pipe or a device: 1 when it is one and open.  A pipe that nobody reads must not hold us up. */
+/* 1 when the path is a pipe or device and was opened.  Does not block on a pipe without reader. */
 static int open_device(struct output_file *file, const char *path, struct acp_failure *failure)
 {
     struct stat st;
@@ -30,7 +30,7 @@ static int open_device(struct output_file *file, const char *path, struct acp_fa
         return fail_system(failure, -EISDIR);
     int fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENXIO ? fail(failure, -ENXIO, "nobody reads from this pipe", NULL)
+        return errno == ENXIO ? fail(failure, -ENXIO, "no process reads from this pipe", NULL)
                               : fail_system(failure, -errno);
     if (fstat(fd, &st) != 0 || S_ISREG(st.st_mode)) {
         (void) close(fd);
@@ -42,7 +42,7 @@ static int open_device(struct output_file *file, const char *path, struct acp_fa
     return 1;
 }
 
-/* Whether a file can be put there, as far as can be told without doing it. */
+/* Whether a file can be created there, as far as that can be checked beforehand. */
 static int check_folder(const struct output_file *file, struct acp_failure *failure)
 {
     struct stat st;
@@ -64,7 +64,7 @@ int output_file_open(struct output_file *file, const char *path, mode_t mode,
         return err < 0 ? err : 0;
     err = acp_path_real(path, real);
     if (err == -ENOENT)
-        return fail(failure, err, "this is a link to a file that does not exist", NULL);
+        return fail(failure, err, "a symbolic link to a file that does not exist", NULL);
     if (err)
         return fail_system(failure, err);
     char *slash = strrchr(real, '/');
@@ -75,7 +75,7 @@ int output_file_open(struct output_file *file, const char *path, mode_t mode,
     slash[slash == real] = '\0';
     int dir = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
-        return errno == ENOENT ? fail(failure, -ENOENT, "there is no folder", real)
+        return errno == ENOENT ? fail(failure, -ENOENT, "no such directory:", real)
                                : fail_system(failure, -errno);
     file->kind = OUTPUT_REPLACES;
     file->fd = dir;

@@ -1,8 +1,8 @@
 /*
- * acp prompt [AGENT] PROMPT - a prompt in a session that lasts.
+ * prompt.c - acp prompt [AGENT] PROMPT: sends a prompt to a persistent session.
  *
- * The session belongs to its owner, a process that keeps the agent warm; this command starts the
- * owner when there is none, gives it the prompt, and shows what comes of it.
+ * A daemon keeps the agent of the session running.  This command starts the daemon if necessary,
+ * queues the prompt there, and shows the updates of its turn.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static void leave(struct prompt *prompt)
     terminal_front_close(prompt->run.front);
 }
 
-/* ---- What the owner says --------------------------------------------------------------------- */
+/* ---- From the daemon ------------------------------------------------------------------------- */
 
 static void on_event(struct daemon_client *client, const struct session_event *event, void *user)
 {
@@ -46,7 +46,7 @@ static void on_event(struct daemon_client *client, const struct session_event *e
     terminal_front_event(prompt->run.front, event);
     if (terminal_front_flush(prompt->run.front))
         return;
-    /* Nobody reads what we write; the turn goes on at its daemon. */
+    /* Our reader has gone; the turn continues in the daemon. */
     prompt->run.status = EXIT_FAILED;
     leave(prompt);
 }
@@ -100,7 +100,7 @@ static void on_done(struct daemon_client *client, int err, struct acp_raw result
     leave(prompt);
 }
 
-/* --no-wait: it is in the queue, and that is all we wanted. */
+/* --no-wait: done once the prompt is queued. */
 static void on_placed(struct daemon_client *client, int err, struct acp_raw result,
                       struct acp_str why, void *user)
 {
@@ -130,7 +130,7 @@ static void on_gone(struct daemon_client *client, void *user)
     leave(prompt);
 }
 
-/* ---- What the person says -------------------------------------------------------------------- */
+/* ---- From the user --------------------------------------------------------------------------- */
 
 static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
@@ -138,7 +138,7 @@ static void on_answer(uint64_t number, struct acp_str option, void *user)
     daemon_client_answer(prompt->client, number, option);
 }
 
-/* The owner cancels the turn and tells its end; who cannot wait leaves. */
+/* The daemon cancels the turn and reports its end; a second Ctrl-C disconnects at once. */
 static void on_interrupt(bool again, void *user)
 {
     struct prompt *prompt = user;
@@ -156,7 +156,7 @@ static int send_prompt(struct prompt *prompt)
         .body = prompt_run_body(&prompt->run),
         .timeout_ms = prompt_run_timeout(&prompt->run),
         .permit = prompt->run.setup.permit,
-        .ask = terminal_front_has_person(prompt->run.front),
+        .ask = terminal_front_can_ask(prompt->run.front),
         .wait = !prompt->options->queue.no_wait,
     };
     return daemon_client_prompt(prompt->client, &wire, wire.wait ? on_done : on_placed, prompt);
@@ -204,8 +204,8 @@ static int run_loop(struct prompt *prompt)
 }
 
 /*
- * The session, or a new one in this folder.  A lock keeps two commands that are started together
- * from making two.
+ * Finds the session, or makes one in this folder.  The lock prevents two commands that start at the
+ * same time from each making one.
  */
 static int find_session(struct prompt *prompt)
 {
@@ -233,7 +233,7 @@ static int run(const struct invocation *invocation)
     struct prompt prompt = {.options = invocation->options};
     int status = prompt_run_prepare(&prompt.run, invocation, &prompt.options->agent,
                                     &prompt.options->conversation);
-    /* The built-in agent says there which model it has found, and that is for people. */
+    /* The built-in agent reports the model that it chose on standard error, for the user. */
     prompt.run.setup.conversation.stderr_is_notices = prompt.run.setup.own_agent;
     if (!status)
         status = find_session(&prompt);
@@ -254,27 +254,26 @@ static const struct option_group groups[] = {
 };
 
 static const struct example examples[] = {
-    {"acp prompt claude \"add a test for the parser\"", "begins a session in this folder"},
-    {"acp claude \"and one for empty input\"", "goes on with it; `prompt` may be left out"},
+    {"acp prompt claude \"add a test for the parser\"", "starts a session in this folder"},
+    {"acp claude \"and one for empty input\"", "continues it; `prompt` may be omitted"},
     {"acp prompt claude -s docs --no-wait \"write the README\"",
-     "queues a prompt in the session called docs and returns"},
+     "queues a prompt in the session named docs and returns"},
     {0},
 };
 
 const struct command command_prompt = {
     .name = "prompt",
-    .summary = "give an agent a prompt in a session that lasts",
+    .summary = "send a prompt to a persistent session",
     .description =
-        "Goes on with the session of this agent that belongs to the current folder or to one above "
-        "it, up to the root of the git repository; where there is none, one is begun in the "
-        "current folder. A session may have a name (*--session*), so that there can be several.\n\n"
-        "The agent is kept running for a time (*--ttl*) after the answer, by a small process of "
-        "its own, so that the next prompt finds it warm. Prompts of several commands wait for one "
-        "another. When the agent has died it is started again and the session is resumed or "
-        "loaded; where the agent cannot do that you are told, and what was said is still in the "
-        "log.\n\n"
-        "*acp-cancel*(1), *acp-set-mode*(1), *acp-set*(1) and *acp-status*(1) reach the session "
-        "while it runs.",
+        "Continues the session of this agent in the current directory or the nearest parent, up to "
+        "the root of the git repository. If there is none, a session is started in the current "
+        "directory. Use *--session* to keep several sessions by name.\n\n"
+        "A daemon keeps the agent running for some time after the answer (*--ttl*), so that the "
+        "next prompt does not have to start it. Prompts from several commands are queued. An agent "
+        "that has exited is restarted and the session resumed or loaded. If the agent supports "
+        "neither, a message says so; the earlier turns are still in the log.\n\n"
+        "*acp-cancel*(1), *acp-set-mode*(1), *acp-set*(1) and *acp-status*(1) act on the running "
+        "session.",
     .arguments = prompt_run_arguments,
     .options = groups,
     .options_size = sizeof(struct prompt_command_options),

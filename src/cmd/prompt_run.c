@@ -1,4 +1,4 @@
-/* prompt_run.c - what exec and prompt share. */
+/* prompt_run.c - one run of exec or prompt, from the command line to the exit status. */
 #include "cmd/prompt_run.h"
 
 #include <errno.h>
@@ -11,20 +11,20 @@
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
                        const struct agent_flags *agent, const struct conversation_flags *options)
 {
-    struct acp_str wish = {0};
+    struct acp_str instructions = {0};
     struct acp_failure failure = {0};
     *run = (struct prompt_run){.options = options};
     acp_buf_init(&run->body, EVENT_MAX_BYTES);
     int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
-    /* Before the agent can put anything in its place. */
+    /* Opened before the agent starts, so that it cannot replace the file with a link. */
     if (!status && options->output &&
         output_file_open(&run->output, options->output, 0666, &failure)) {
         err_message("--output %s: %s", options->output, failure.message);
         status = EXIT_USAGE;
     }
     if (!status && options->schema)
-        status = output_schema_new(options->schema, &run->schema, &wish);
-    return status ? status : prompt_text_read(invocation, options, wish, &run->body);
+        status = output_schema_new(options->schema, &run->schema, &instructions);
+    return status ? status : prompt_text_read(invocation, options, instructions, &run->body);
 }
 
 int prompt_run_open(struct prompt_run *run, bool verbose,
@@ -64,9 +64,9 @@ int prompt_run_close(struct prompt_run *run)
     if (!run->front)
         return run->status;
     int unwritten = renderer_flush(terminal_front_renderer(run->front));
-    /* Who reads no more knows. */
+    /* A reader that closed its end does not need a message. */
     if (unwritten && unwritten != acp_err_from_errno(EPIPE))
-        err_message("the answer cannot be written: %s", acp_io_err_text(unwritten));
+        err_message("cannot write the answer: %s", acp_io_err_text(unwritten));
     if (unwritten && run->status == EXIT_OK)
         run->status = EXIT_FAILED;
     if (run->status == EXIT_OK && output)
@@ -102,8 +102,8 @@ const struct argument prompt_run_arguments[] = {
 };
 
 const struct exit_status prompt_run_statuses[] = {
-    {"*--timeout* was over.", EXIT_TIMEOUT},
-    {"The agent asked for permissions, and none was given.", EXIT_DENIED},
-    {"Ctrl-C, or another signal to end.", EXIT_INTERRUPTED},
+    {"*--timeout* expired.", EXIT_TIMEOUT},
+    {"The agent requested permissions, and all were denied.", EXIT_DENIED},
+    {"Interrupted by Ctrl-C or another terminating signal.", EXIT_INTERRUPTED},
     {0},
 };

@@ -1,6 +1,6 @@
 /*
- * prompt_run.h - what exec and prompt share: a prompt made of the command line, the front where its
- * answer is shown, and what becomes of that.
+ * prompt_run.h - one run of exec or prompt: the prompt from the command line, the terminal front
+ * end that shows its turns, and the exit status.
  */
 #ifndef SRC_CMD_PROMPT_RUN_H
 #define SRC_CMD_PROMPT_RUN_H
@@ -17,38 +17,38 @@ struct prompt_run {
     const struct conversation_flags *options;
     uv_loop_t loop;
     struct terminal_front *front; /* NULL until prompt_run_open() */
-    struct output_schema *schema; /* what it must be like; NULL: anything */
-    struct acp_buf body;          /* of the prompt */
+    struct output_schema *schema; /* what the answer must match; NULL: anything */
+    struct acp_buf body;          /* the content blocks of the next prompt */
     struct output_file output;
-    bool is_judged; /* by the schema; the answer is what that has found */
-    int status;     /* the exit status, so far */
+    bool is_judged; /* the answer was checked against the schema */
+    int status;     /* the exit status so far */
 };
 
 /*
- * Reads configuration, schema and prompt; returns the exit status.  Call prompt_run_finish() in any
- * case.
+ * Reads configuration, schema and prompt.  Returns the exit status; prompt_run_finish() must be
+ * called in any case.
  */
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
                        const struct agent_flags *agent, const struct conversation_flags *options);
-/* The front of it, on its loop. */
+/* Opens the terminal front end on the loop. */
 int prompt_run_open(struct prompt_run *run, bool verbose,
                     const struct terminal_front_handler *handler, void *user);
 /*
- * A prompt has ended: sets the status.  True when the agent is to be asked again, because its
- * answer is not what --schema wants; body is the next prompt then.
+ * Called at the end of each turn; sets the status.  True when the answer does not match --schema
+ * and should be corrected: body is then the next prompt.
  */
 bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end);
-/* The final answer: without what was said around it where there is a schema. */
+/* The final answer; with --schema only its JSON value. */
 struct acp_str prompt_run_answer(const struct prompt_run *run);
-/* Shows the last of it and writes --output.  The loop must have run to its end. */
+/* Flushes the output and writes --output, after the loop has ended.  Returns the exit status. */
 int prompt_run_close(struct prompt_run *run);
 void prompt_run_finish(struct prompt_run *run);
 
-/* The prompt, and how long it may take in milliseconds; 0: for ever. */
+/* The prompt, and its timeout in milliseconds; 0: none. */
 struct acp_raw prompt_run_body(const struct prompt_run *run);
 uint64_t prompt_run_timeout(const struct prompt_run *run);
 
-/* The same rows for both commands. */
+/* Tables that both commands use. */
 extern const struct argument prompt_run_arguments[];
 extern const struct exit_status prompt_run_statuses[];
 

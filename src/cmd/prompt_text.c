@@ -1,4 +1,4 @@
-/* prompt_text.c - the prompt that a command line gives. */
+/* prompt_text.c - builds the prompt of a command line. */
 #include "cmd/prompt_text.h"
 
 #include <errno.h>
@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "acp/types.h"
+#include "base/trim.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
 #include "transcript/event.h"
 
-/* The parts, as they come together. */
+/* The content blocks collected so far. */
 struct parts {
     struct acp_arena arena;
     struct acp_content_block *blocks;
@@ -41,14 +42,14 @@ static int add_text(struct parts *parts, struct acp_str text)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* Everything that a descriptor has; negative errno, -EFBIG when that is more than most. */
+/* Reads to the end of input.  -errno; -EFBIG when there is more than `most`. */
 static int read_all(int fd, size_t most, struct acp_buf *out)
 {
     for (;;) {
-        enum { PIECE = 64 * 1024 };
-        if (acp_buf_reserve(out, PIECE))
+        enum { CHUNK = 64 * 1024 };
+        if (acp_buf_reserve(out, CHUNK))
             return -ENOMEM;
-        ssize_t n = read(fd, out->data + out->start + out->len, PIECE);
+        ssize_t n = read(fd, out->data + out->start + out->len, CHUNK);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -71,7 +72,7 @@ static int read_file(const char *name, size_t most, struct acp_buf *out)
     return err;
 }
 
-/* A list of content blocks as JSON, or NULL when the text is none. */
+/* Whether the text is a JSON array. */
 static bool is_list(struct acp_str text)
 {
     size_t i = 0;
@@ -94,7 +95,7 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     if (!copy.ptr)
         return EXIT_FAILED;
     if (event_read_prompt(acp_raw_n(copy.ptr, copy.len), &parts->arena, &blocks, &failure)) {
-        err_message("%s is no list of content blocks: %s%s%s", name, failure.path,
+        err_message("%s is not a valid list of content blocks: %s%s%s", name, failure.path,
                     *failure.path ? ": " : "", failure.message);
         return EXIT_USAGE;
     }
@@ -107,29 +108,17 @@ static int add_list(struct parts *parts, const char *name, struct acp_str text)
     return EXIT_OK;
 }
 
-static struct acp_str trim(struct acp_str text)
-{
-    while (text.len && strchr(" \t\r\n", text.ptr[text.len - 1]))
-        text.len--;
-    while (text.len && strchr(" \t\r\n", *text.ptr)) {
-        text.ptr++;
-        text.len--;
-    }
-    return text;
-}
-
 static int add_file(struct parts *parts, const char *name)
 {
     struct acp_buf text;
-    const char *shown = strcmp(name, "-") == 0 ? "the standard input" : name;
+    const char *shown = strcmp(name, "-") == 0 ? "standard input" : name;
     acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = read_file(name, PROMPT_MAX_TEXT, &text);
-    struct acp_str copy =
-        err ? (struct acp_str){0} : acp_arena_copy(&parts->arena, trim(acp_buf_view(&text)));
+    struct acp_str copy = err ? (struct acp_str){0}
+                              : acp_arena_copy(&parts->arena, acp_str_trim(acp_buf_view(&text)));
     acp_buf_finish(&text);
     if (err) {
-        err_message("%s: %s", shown,
-                    err == -EFBIG ? "longer than a prompt may be" : strerror(-err));
+        err_message("%s: %s", shown, err == -EFBIG ? "larger than 16 MiB" : strerror(-err));
         return EXIT_USAGE;
     }
     if (!copy.len) {
@@ -154,7 +143,7 @@ static const struct {
     {"image/bmp", "BM", 2, 0},
 };
 
-/* By what it begins with: names lie. */
+/* By content: the extension of a file name may be wrong. */
 static const char *image_type(struct acp_str bytes)
 {
     for (size_t i = 0; i < sizeof(image_types) / sizeof(image_types[0]); i++)
@@ -204,8 +193,8 @@ static int add_words(struct parts *parts, const struct invocation *invocation, c
         err = acp_buf_append_str(&words, acp_str_from(first));
     for (size_t i = 0; i < invocation->argument_count && !err; i++)
         err = acp_buf_printf(&words, "%s%s", words.len ? " " : "", invocation->arguments[i]);
-    struct acp_str copy =
-        err ? (struct acp_str){0} : acp_arena_copy(&parts->arena, trim(acp_buf_view(&words)));
+    struct acp_str copy = err ? (struct acp_str){0}
+                              : acp_arena_copy(&parts->arena, acp_str_trim(acp_buf_view(&words)));
     acp_buf_finish(&words);
     return err || !copy.ptr ? EXIT_FAILED : add_text(parts, copy);
 }
@@ -221,7 +210,7 @@ static int read_parts(struct parts *parts, const struct invocation *invocation,
     if (!status && words)
         status = add_words(parts, invocation, options->prompt);
     if (!status && !parts->count) {
-        err_message("a prompt is needed: as arguments, by --file, or on the standard input");
+        err_message("no prompt given; pass it as arguments, with --file, or on standard input");
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < options->images.count && !status; i++)
@@ -237,7 +226,7 @@ int prompt_text_read(const struct invocation *invocation, const struct conversat
     acp_arena_init(&parts.arena, 0);
     int status = read_parts(&parts, invocation, options, extra);
     if (!status && event_write_prompt(parts.blocks, parts.count, ret_body, &failure)) {
-        err_message("the prompt cannot be sent: %s%s%s", failure.path, *failure.path ? ": " : "",
+        err_message("cannot send the prompt: %s%s%s", failure.path, *failure.path ? ": " : "",
                     failure.message);
         status = EXIT_USAGE;
     }

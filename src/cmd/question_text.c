@@ -1,8 +1,8 @@
 /*
- * question_text.c - see question.h.
+ * question_text.c - see question_text.h.
  *
- * What an option does is told by its kind, which is what we act on.  The name that the agent gave
- * it is the agent's word, and stands beside it in quotes.
+ * The label of an option comes from its kind, which is what we act on.  The name that the agent
+ * gave it is shown beside the label, in quotes.
  */
 #include "cmd/question_text.h"
 
@@ -12,7 +12,7 @@
 
 /* ---- The answers ----------------------------------------------------------------------------- */
 
-/* The answers that have a letter. */
+/* Answers that can be typed as a word or its first letter. */
 static const struct letter {
     enum acp_permission_option_kind_is kind;
     const char *word; /* also by its first letter */
@@ -21,12 +21,12 @@ static const struct letter {
     const char *help;
 } letters[] = {
     {ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE, "yes", "[y]es", "Allow once",
-     "allow exactly what is shown, this once"},
+     "allow exactly what is shown, once"},
     {ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS, "always", "[a]lways", "Always allow",
-     "allow it now and later, as 'always' above says"},
+     "allow it now and in future, as shown under 'always'"},
     {ACP_PERMISSION_OPTION_KIND_REJECT_ONCE, "no", "[n]o", "Reject", "do not allow it"},
     {ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS, "don't", "[d]on't ask again", "Always reject",
-     "do not allow it now, nor later"},
+     "do not allow it now or in future"},
 };
 
 enum { LETTERS = sizeof(letters) / sizeof(letters[0]) };
@@ -57,7 +57,7 @@ static size_t count_kind(const struct question_choices *choices,
     return count;
 }
 
-/* A letter stands for the only option of its kind; "no" can be said in any case. */
+/* A letter selects the only option of its kind; "no" is always possible. */
 static bool is_offered(const struct question_choices *choices, const struct letter *letter)
 {
     size_t index;
@@ -67,13 +67,13 @@ static bool is_offered(const struct question_choices *choices, const struct lett
 
 /* ---- The text -------------------------------------------------------------------------------- */
 
-/* Text of the agent in a question: every character that is not what it looks like is visible. */
+/* Text from the agent: invisible and misleading characters are made visible. */
 static int put_plain(struct acp_buf *out, struct acp_str text)
 {
     return sanitize_whole(SANITIZE_LINE, text, out);
 }
 
-/* A text with its lines below each other. */
+/* A text with each line on a row of its own. */
 static int put_lines(struct acp_buf *out, enum sanitize_mode mode, struct acp_str text)
 {
     int err = 0;
@@ -91,14 +91,14 @@ static int put_lines(struct acp_buf *out, enum sanitize_mode mode, struct acp_st
     return err;
 }
 
-/* A text of the agent with its lines below each other. */
+/* A text from the agent, with a label. */
 static int put_field(struct acp_buf *out, const char *name, struct acp_str text)
 {
     int err = acp_buf_printf(out, "  %s: ", name);
     return err ? err : put_lines(out, SANITIZE_LINE, text);
 }
 
-/* A patch: its last line ends, and tabs are what files have in them. */
+/* A patch: ends with a line feed, and tabs are kept. */
 static int put_changes(struct acp_buf *out, struct acp_str patch)
 {
     if (patch.len && patch.ptr[patch.len - 1] == '\n')
@@ -126,7 +126,7 @@ static int put_edit(struct acp_buf *out, const struct acp_action_edit *edit)
 {
     int err = put_field(out, "content of", edit->path);
     if (!err && !edit->known)
-        return acp_buf_printf(out, "    only as far as shown here\n");
+        return acp_buf_printf(out, "    only the part shown here\n");
     if (!err)
         err = acp_buf_printf(out, "    %llu bytes, SHA-256 ", (unsigned long long) edit->size);
     for (size_t i = 0; i < ACP_DIGEST_SIZE && !err; i++)
@@ -155,7 +155,7 @@ static int put_option(struct acp_buf *out, size_t number,
 {
     const struct letter *letter = find_letter(option->kind.is);
     int err = acp_buf_printf(out, "  %zu) %s", number,
-                             letter ? letter->label : "Of an unknown kind, cannot be chosen");
+                             letter ? letter->label : "Unknown kind, cannot be chosen");
     if (!err && option->name.len) {
         err = acp_buf_append_str(out, acp_str_from(", \""));
         if (!err)
@@ -202,7 +202,7 @@ int question_write(const struct permission_question *question, struct acp_buf *o
         err = put_field(out, "always",
                         question->always.len
                             ? question->always
-                            : acp_str_from("only as far as the agent itself remembers it"));
+                            : acp_str_from("only within the agent, if it remembers the answer"));
     return err;
 }
 
@@ -224,13 +224,13 @@ int question_write_help(const struct question_choices *choices, struct acp_buf *
         if (is_offered(choices, &letters[i]))
             err = acp_buf_printf(out, "  %c  %s\n", letters[i].word[0], letters[i].help);
     if (!err && choices->count > 1)
-        err = acp_buf_printf(out, "  1-%zu  the answer of that number\n", choices->count);
+        err = acp_buf_printf(out, "  1-%zu  choose the option with that number\n", choices->count);
     return err;
 }
 
 /* ---- The reply ------------------------------------------------------------------------------- */
 
-/* The word, in any case, or its first letter. */
+/* The word or its first letter, ignoring case. */
 static bool is_word(struct acp_str line, const char *word)
 {
     size_t n = strlen(word);

@@ -1,4 +1,4 @@
-/* session_find.c - the session that a command is about. */
+/* session_find.c - see session_find.h. */
 #include "cmd/session_find.h"
 
 #include <limits.h>
@@ -16,7 +16,7 @@ static bool is_git_root(const char *folder)
     return access(path, F_OK) == 0;
 }
 
-/* The folder above, in place; false at the top. */
+/* Replaces a path by its parent; false at the root. */
 static bool go_up(char *folder)
 {
     char *slash = strrchr(folder, '/');
@@ -26,7 +26,7 @@ static bool go_up(char *folder)
     return true;
 }
 
-/* How far up a session may lie: the git root, or nowhere but here. */
+/* The highest directory to search: the root of the git repository, or cwd itself. */
 static void find_top(const char *cwd, char top[PATH_MAX])
 {
     (void) snprintf(top, PATH_MAX, "%s", cwd);
@@ -61,7 +61,8 @@ int session_find(struct conversation_setup *c, const char *name, struct store_se
     if (!path) {
         *failure = (struct acp_failure){.err = ACP_ERR_STATE};
         (void) snprintf(failure->message, sizeof(failure->message),
-                        "sessions need the log, and that is switched off (log.enabled)");
+                        "sessions need the session log, which is disabled; set log.enabled to "
+                        "true");
         return ACP_ERR_STATE;
     }
     int err = store_open(path, 0, &store, failure);
@@ -101,7 +102,7 @@ int session_make(struct conversation_setup *c, const char *name, struct acp_fail
     return err;
 }
 
-/* ---- Going on -------------------------------------------------------------------------------- */
+/* ---- Continuing ------------------------------------------------------------------------------ */
 
 static int read_directories(struct conversation_setup *c, struct acp_str json)
 {
@@ -122,7 +123,7 @@ static int read_directories(struct conversation_setup *c, struct acp_str json)
     return more;
 }
 
-/* What was set before comes first, so that flags of now win. */
+/* The stored settings come first, so that options of this command override them. */
 static int read_settings(struct conversation_setup *c, struct acp_str json)
 {
     struct acp_json_reader r;
@@ -152,7 +153,7 @@ static int read_settings(struct conversation_setup *c, struct acp_str json)
     return 0;
 }
 
-/* An agent that npx fetches is told where it is to run. */
+/* An agent fetched by npx gets the directory of the session in its environment. */
 static int start_there(struct conversation_setup *c, struct acp_str cwd)
 {
     struct agent_start start;

@@ -1,16 +1,16 @@
-/* acp sessions - the sessions in the log. */
+/* sessions.c - acp sessions: list, show, and what the other subcommands share. */
 #include "cmd/sessions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "daemon/daemon.h"
+#include "json/members.h"
 
-/* ---- What the subcommands share -------------------------------------------------------------- */
+/* ---- Shared ---------------------------------------------------------------------------------- */
 
 int sessions_open(struct sessions *s, const struct invocation *invocation,
                   const struct agent_flags *agent, bool empty_is_fine)
@@ -24,7 +24,7 @@ int sessions_open(struct sessions *s, const struct invocation *invocation,
         return status;
     const char *path = conversation_setup_store_path(&s->setup);
     if (!path) {
-        err_message("the session log is switched off (log.enabled)");
+        err_message("the session log is disabled; set log.enabled to true");
         return EXIT_FAILED;
     }
     int err = store_open(path, 0, &s->store, &failure);
@@ -48,14 +48,15 @@ int sessions_find(struct sessions *s, const struct invocation *invocation,
     const char *word = invocation->argument_count ? invocation->arguments[0] : NULL;
     if (!word && !s->has_agent) {
         const char *name = config_text(s->setup.config, CONFIG_DEFAULT_AGENT);
-        s->setup.agent.name = name ? name : "acp"; /* our own agent */
+        s->setup.agent.name = name ? name : "acp"; /* the built-in agent */
     }
     int err = session_find_word(&s->setup, s->store, word, ret, &failure);
     if (err == ACP_ERR_MISSING) {
         if (word)
-            err_message("there is no session '%s'", word);
+            err_message("no such session '%s'; run 'acp sessions list'", word);
         else
-            err_message("there is no open session for this folder; name one by its id");
+            err_message("no open session for this directory; name a session, see 'acp sessions "
+                        "list'");
         return EXIT_NO_SESSION;
     }
     if (err)
@@ -74,7 +75,7 @@ void sessions_time(int64_t ms, char ret[SESSIONS_TIME_SIZE])
 
 /* ---- As JSON --------------------------------------------------------------------------------- */
 
-/* Members that are texts, and those that are JSON themselves. */
+/* Text members, and members whose text is JSON. */
 static const struct member {
     const char *name;
     size_t offset;
@@ -94,12 +95,6 @@ static const struct member {
     {"stopReason", offsetof(struct store_session, stop_reason), false},
 };
 
-static void write_number(struct acp_json_writer *w, const char *name, int64_t number)
-{
-    acp_json_write_key(w, acp_str_from(name));
-    acp_json_write_i64(w, number);
-}
-
 void sessions_write(struct acp_json_writer *w, const struct store_session *session)
 {
     acp_json_begin_object(w);
@@ -114,13 +109,12 @@ void sessions_write(struct acp_json_writer *w, const struct store_session *sessi
         else
             acp_json_write_str(w, *text);
     }
-    write_number(w, "created", session->created);
-    write_number(w, "updated", session->updated);
+    acp_json_put_i64(w, "created", session->created);
+    acp_json_put_i64(w, "updated", session->updated);
     if (session->closed)
-        write_number(w, "closed", session->closed);
-    write_number(w, "lastSequence", (int64_t) session->last_seq);
-    acp_json_write_key(w, acp_str_from("running"));
-    acp_json_write_bool(w, session->running);
+        acp_json_put_i64(w, "closed", session->closed);
+    acp_json_put_i64(w, "lastSequence", (int64_t) session->last_seq);
+    acp_json_put_bool(w, "running", session->running);
     acp_json_end_object(w);
 }
 
@@ -237,17 +231,17 @@ static const struct option list_rows[] = {
      .name = "open",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct list_options, open),
-     .help = "leave out those that are closed"},
+     .help = "only open sessions"},
     {.name = "limit",
      .argument = "COUNT",
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct list_options, limit),
-     .help = "at most so many; 50 unless told"},
+     .help = "maximum number of sessions (default 50)"},
     {.name = "all",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct list_options, all),
-     .help = "all of them"},
+     .help = "no maximum"},
     {0},
 };
 
@@ -259,8 +253,9 @@ static const struct option_group list_groups[] = {
 
 static const struct command command_list = {
     .name = "list",
-    .summary = "list the sessions, the latest first",
-    .description = "With an agent (*acp AGENT sessions list*) only its own.",
+    .summary = "list the sessions, latest first",
+    .description = "With an agent (*acp AGENT sessions list*), lists only the sessions of that "
+                   "agent.",
     .options = list_groups,
     .options_size = sizeof(struct list_options),
     .agent = AGENT_BEFORE,
@@ -282,20 +277,20 @@ static void print_details(const struct store_session *session)
     print_text("name", session->name);
     print_text("agent", session->agent);
     print_text("command", session->command);
-    print_text("agent's id", session->agent_session);
+    print_text("agent session", session->agent_session);
     print_text("title", session->title);
-    print_text("folder", session->cwd);
-    print_text("more folders", session->directories);
+    print_text("directory", session->cwd);
+    print_text("additional directories", session->directories);
     print_text("settings", session->settings);
     out_printf("state: %s\n", state_of(session));
     sessions_time(session->created, when);
-    out_printf("begun: %s\n", when);
+    out_printf("created: %s\n", when);
     sessions_time(session->updated, when);
     out_printf("last event: %s, number %llu\n", when, (unsigned long long) session->last_seq);
-    print_text("last stop", session->stop_reason);
+    print_text("stop reason", session->stop_reason);
     print_text("usage", session->usage);
     if (session->owner)
-        out_printf("owner: process %lld\n", (long long) session->owner);
+        out_printf("daemon: pid %lld\n", (long long) session->owner);
 }
 
 static int run_show(const struct invocation *invocation)
@@ -328,9 +323,9 @@ static const struct option_group agent_groups[] = {
 
 static const struct command command_show = {
     .name = "show",
-    .summary = "tell what is known of a session",
-    .description = "_SESSION_ is an id, the beginning of one, or a name; without it, the session "
-                   "of this folder is meant.",
+    .summary = "print the details of a session",
+    .description = "_SESSION_ is an id, a unique prefix of an id, or a name. The default is the "
+                   "session of the current directory.",
     .arguments = session_argument,
     .options = agent_groups,
     .options_size = sizeof(struct agent_flags),
@@ -355,24 +350,23 @@ static const struct command *const subcommands[] = {
 
 static const struct example examples[] = {
     {"acp sessions list", "lists the latest sessions"},
-    {"acp sessions search 'race condition'", "finds where something was said"},
-    {"acp sessions export 0199 --output talk.md", "writes a session as Markdown"},
+    {"acp sessions search 'race condition'", "finds messages by their words"},
+    {"acp sessions export 0199 --output session.md", "writes a session as Markdown"},
     {0},
 };
 
 static const struct exit_status statuses[] = {
-    {"There is no such session.", EXIT_NO_SESSION},
+    {"No such session.", EXIT_NO_SESSION},
     {0},
 };
 
 const struct command command_sessions = {
     .name = "sessions",
-    .summary = "look at, carry and remove the sessions in the log",
+    .summary = "list, search, export and remove logged sessions",
     .description =
-        "Everything that is said in a session is kept in a log, event by event, numbered: what the "
-        "user said, what the agent answered and did, what was permitted. A session is known by its "
-        "id; the beginning of one is enough where no other begins so. Sessions of *acp-prompt*(1) "
-        "may have a name as well.",
+        "The session log stores every session as a sequence of numbered events: prompts, messages, "
+        "tool calls, permissions. A session is identified by its id; a unique prefix is enough. "
+        "Sessions of *acp-prompt*(1) may also have a name.",
     .subcommands = subcommands,
     .examples = examples,
     .statuses = statuses,

@@ -1,10 +1,10 @@
 /*
  * sessions.h - what the subcommands of `acp sessions` share.
  *
- *   sessions.c         list, show, new, ensure; the table
- *   sessions_read.c    history, search
- *   sessions_carry.c   export, import
- *   sessions_end.c     close, delete, prune
+ *   sessions.c          list, show; the command table
+ *   sessions_read.c     history, search
+ *   sessions_export.c   export, import
+ *   sessions_end.c      close, delete, prune
  */
 #ifndef SRC_CMD_SESSIONS_H
 #define SRC_CMD_SESSIONS_H
@@ -12,28 +12,28 @@
 #include "cmd/session_find.h"
 #include "render/render.h"
 
-/* What all of them need; sessions_finish() is due in any case. */
+/* An open session log; sessions_finish() must be called in any case. */
 struct sessions {
     struct conversation_setup setup;
     struct store *store;
-    bool has_agent; /* the command line names one: only its sessions */
+    bool has_agent; /* the command line names an agent: use only its sessions */
 };
 
 /*
- * Opens the log.  A log that is not there is no failure when empty_is_fine: store is NULL then.
- * Prints what is wrong and returns the exit status.
+ * Opens the log.  With empty_is_fine a missing log is not an error, and store is NULL.
+ * Prints errors and returns the exit status.
  */
 int sessions_open(struct sessions *sessions, const struct invocation *invocation,
                   const struct agent_flags *agent, bool empty_is_fine);
 void sessions_finish(struct sessions *sessions);
 
-/* The session that the first argument, or the folder, means; says so when there is none. */
+/* The session of the first argument, or of the directory.  Prints errors like sessions_open(). */
 int sessions_find(struct sessions *sessions, const struct invocation *invocation,
                   struct store_session *ret);
 
-/* A session as one object of JSON. */
+/* Writes a session as a JSON object. */
 void sessions_write(struct acp_json_writer *w, const struct store_session *session);
-/* The same read again, in the arena. */
+/* Reads that object; texts go into the arena. */
 int sessions_read_row(struct acp_raw json, struct acp_arena *arena, struct store_session *ret);
 /* An event of the log; false for kinds that this version does not know. */
 bool sessions_event(const struct store_event *event, struct session_event *ret);

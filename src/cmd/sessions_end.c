@@ -1,4 +1,4 @@
-/* acp sessions close, delete, prune - sessions that are done with. */
+/* sessions_end.c - acp sessions close, delete, prune. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,7 +13,7 @@ static const struct argument session_argument[] = {
     {0},
 };
 
-/* ---- The owner goes first -------------------------------------------------------------------- */
+/* ---- Stopping the daemon --------------------------------------------------------------------- */
 
 static void ignore_event(struct daemon_client *client, const struct session_event *event,
                          void *user)
@@ -23,18 +23,18 @@ static void ignore_event(struct daemon_client *client, const struct session_even
     (void) user;
 }
 
-/* It hangs up when everything is in the log and the agent is gone. */
+/* The daemon closes the connection once the log is complete and the agent has exited. */
 static void on_gone(struct daemon_client *client, void *user)
 {
     (void) user;
     daemon_client_free(client);
 }
 
-/* Ends the owner of a session, if there is one, and waits for it. */
-static int stop_owner(struct conversation_setup *c, const struct store_session *session)
+/* Stops the daemon of a session, if one runs, and waits for it to exit. */
+static int stop_daemon(struct conversation_setup *c, const struct store_session *session)
 {
     static const struct daemon_client_handler handler = {.event = ignore_event, .gone = on_gone};
-    /* The claim ends a moment after the connection. */
+    /* The claim on the session is released a moment after the connection is closed. */
     enum { TRIES = 250, PAUSE_MS = 20 };
     const struct timespec pause = {0, PAUSE_MS * 1000000L};
     char socket[DAEMON_PATH_SIZE];
@@ -79,7 +79,7 @@ static int end_session(const struct invocation *invocation, const char *action,
     if (!status)
         status = sessions_find(&s, invocation, &session);
     if (!status)
-        status = stop_owner(&s.setup, &session);
+        status = stop_daemon(&s.setup, &session);
     if (!status && finish(s.store, session.id, &failure)) {
         err_message("%s", failure.message);
         status = EXIT_FAILED;
@@ -110,9 +110,9 @@ static const struct option_group agent_groups[] = {
 
 const struct command command_sessions_close = {
     .name = "close",
-    .summary = "end a session, and keep what was said",
-    .description = "A prompt at work is cancelled, the agent ends. The next *acp prompt* begins a "
-                   "new session.",
+    .summary = "close a session; its log is kept",
+    .description = "Cancels a running turn and stops the agent. The next *acp prompt* starts a new "
+                   "session.",
     .arguments = session_argument,
     .options = agent_groups,
     .options_size = sizeof(struct agent_flags),
@@ -122,8 +122,8 @@ const struct command command_sessions_close = {
 
 const struct command command_sessions_delete = {
     .name = "delete",
-    .summary = "end a session and forget what was said",
-    .description = "What the agent itself keeps of the session is not touched.",
+    .summary = "close a session and delete its log",
+    .description = "Data that the agent itself stores about the session is not deleted.",
     .arguments = session_argument,
     .options = agent_groups,
     .options_size = sizeof(struct agent_flags),
@@ -197,20 +197,20 @@ static const struct option prune_rows[] = {
      .kind = OPTION_NUMBER,
      .max = 36500,
      .offset = offsetof(struct prune_options, older_than),
-     .help = "those in which nothing has happened for so long"},
+     .help = "sessions without an event for this many days"},
     {.name = "keep",
      .argument = "COUNT",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct prune_options, keep),
-     .help = "all but the latest so many"},
+     .help = "keep the latest _COUNT_ sessions"},
     {.name = "open-too",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct prune_options, open_too),
-     .help = "also those that are not closed"},
+     .help = "include sessions that are not closed"},
     {.name = "dry-run",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct prune_options, dry_run),
-     .help = "only tell which"},
+     .help = "print the sessions without removing them"},
     {0},
 };
 
@@ -223,7 +223,7 @@ static const struct option_group prune_groups[] = {
 const struct command command_sessions_prune = {
     .name = "prune",
     .summary = "remove closed sessions from the log",
-    .description = "Sessions that are in use are never removed.",
+    .description = "Sessions in use are never removed.",
     .options = prune_groups,
     .options_size = sizeof(struct prune_options),
     .agent = AGENT_BEFORE,

@@ -1,8 +1,8 @@
 /*
- * acp sessions export, import - a session as a file, to read or to carry to another machine.
+ * sessions_export.c - acp sessions export, import.
  *
- * The JSON form is one object a line: the session first, then its events in order, as `--format
- * json` prints them.  The Markdown form is for people and is not read back.
+ * JSON is one object per line: the session first, then its events in order, as `--format json`
+ * prints them.  Markdown is for people and cannot be imported.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct export_options {
     const char *output;
 };
 
-/* What an export is written with. */
+/* A running export. */
 struct export
 {
     struct store_session session;
@@ -118,9 +118,9 @@ static int run_export(const struct invocation *invocation)
             err = sessions_rendering_end(&export.rendering);
         int reason = output_file_end(&file, err ? -ECANCELED : 0);
         if (err || reason) {
-            err_message("the session is not exported: %s", *failure.message ? failure.message
-                                                           : err            ? "it cannot be written"
-                                                                            : strerror(-reason));
+            err_message("cannot export the session: %s", *failure.message ? failure.message
+                                                         : err            ? "write error"
+                                                                          : strerror(-reason));
             status = EXIT_FAILED;
         }
     }
@@ -133,19 +133,19 @@ static int run_export(const struct invocation *invocation)
 }
 
 static const struct option export_rows[] = {
-    {.heading = "Form",
+    {.heading = "Export",
      .name = "as",
      .argument = "FORM",
      .kind = OPTION_CHOICE,
      .choices = forms,
      .offset = offsetof(struct export_options, as),
-     .help = "Markdown, which is the default, or JSON, which can be imported"},
+     .help = "Markdown (default), or JSON, which can be imported"},
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
      .kind = OPTION_FILE,
      .offset = offsetof(struct export_options, output),
-     .help = "write to _FILE_, not to the standard output"},
+     .help = "write to _FILE_ instead of standard output"},
     {0},
 };
 
@@ -159,7 +159,7 @@ const struct command command_sessions_export = {
     .name = "export",
     .summary = "write a session to a file",
     .description =
-        "The JSON form is one object a line: what is known of the session, then every event.",
+        "Writes Markdown, or JSON with one object per line: the session, then every event.",
     .arguments = session_argument,
     .options = export_groups,
     .options_size = sizeof(struct export_options),
@@ -169,15 +169,15 @@ const struct command command_sessions_export = {
 
 /* ---- import ---------------------------------------------------------------------------------- */
 
-/* One import: which line it is at, and where the session goes. */
+/* A running import. */
 struct import {
     struct store *store;
     struct acp_arena arena;
     size_t line;
     uint64_t sequence;
     char id[64];
-    const char *cwd;      /* where the session is from now on */
-    struct acp_buf reset; /* what was not taken over, for people */
+    const char *cwd;      /* the new directory of the session */
+    struct acp_buf reset; /* names of the settings that were not imported */
     struct acp_failure failure;
 };
 
@@ -188,9 +188,9 @@ static int refuse(struct import *import, const char *why)
 }
 
 /*
- * A file may come from anybody.  It brings what was said, and nothing that decides what later
- * prompts may do or whom they reach: no mode or other settings, no folders, and no session of an
- * agent here, which could be another one of this user's.
+ * The file is untrusted.  Only the events are imported, and nothing that decides what later prompts
+ * may do: no mode or other settings, no directories, and no agent session, which could be another
+ * session of this user.
  */
 static void drop_authority(struct import *import, struct store_session *session)
 {
@@ -221,7 +221,7 @@ static int import_session(struct import *import, struct acp_raw line)
 {
     struct store_session session;
     if (sessions_read_row(line, &import->arena, &session))
-        return refuse(import, "this is no exported session");
+        return refuse(import, "not an exported session");
     drop_authority(import, &session);
     (void) snprintf(import->id, sizeof(import->id), "%.*s", (int) session.id.len, session.id.ptr);
     return store_import_begin(import->store, &session, &import->failure);
@@ -258,7 +258,7 @@ static int import_lines(struct import *import, FILE *file)
     }
     free(line);
     if (!err && !import->line)
-        err = refuse(import, "it is empty");
+        err = refuse(import, "the file is empty");
     return err;
 }
 
@@ -279,7 +279,7 @@ static int run_import(const struct invocation *invocation)
         err_message("%s: %s", name, strerror(errno));
         status = EXIT_USAGE;
     } else if (!status && !path) {
-        err_message("the session log is switched off (log.enabled)");
+        err_message("the session log is disabled; set log.enabled to true");
         status = EXIT_FAILED;
     }
     if (!status)
@@ -297,7 +297,7 @@ static int run_import(const struct invocation *invocation)
     } else if (!status) {
         out_printf("%s\n", import.id);
         if (import.reset.len)
-            err_message("the session works in %s from now on; not taken over: %.*s", c.cwd,
+            err_message("the directory of the session is now %s; not imported: %.*s", c.cwd,
                         (int) import.reset.len, import.reset.data + import.reset.start);
     }
     acp_buf_finish(&import.reset);
@@ -321,12 +321,13 @@ static const struct option_group import_groups[] = {
 
 const struct command command_sessions_import = {
     .name = "import",
-    .summary = "take an exported session into the log",
-    .description = "Reads what *acp sessions export --as json* wrote, all of it or nothing, and "
-                   "prints the session's id. A session that is in the log already is refused.\n\n"
-                   "The session belongs to the current directory then. What was said is taken "
-                   "over; its mode and other settings, its directories and the agent's own "
-                   "session are not, since whoever wrote the file would decide what later prompts "
+    .summary = "import an exported session",
+    .description = "Reads a file written by *acp sessions export --as json* and prints the id of "
+                   "the session. An incomplete file, or a session that is already in the log, is "
+                   "refused.\n\n"
+                   "The session then belongs to the current directory. Its events are imported; "
+                   "its mode and other settings, its directories and the agent's session id are "
+                   "not, because they would let the author of the file decide what later prompts "
                    "may do.",
     .arguments = import_arguments,
     .options = import_groups,

@@ -1,11 +1,11 @@
-/* acp sessions history, search - what was said. */
+/* sessions_read.c - acp sessions history, search. */
 #include <stdio.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
+#include "json/members.h"
 
 static const struct argument session_argument[] = {
     {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
@@ -105,13 +105,13 @@ static const struct option history_rows[] = {
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct history_options, limit),
-     .help = "the last so many, or with *--from* the first"},
+     .help = "maximum number of events: the last ones, or with *--from* the first"},
     {.name = "from",
      .argument = "SEQUENCE",
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct history_options, from),
-     .help = "begin at the event of that number"},
+     .help = "start at the event with this sequence number"},
     {0},
 };
 
@@ -123,9 +123,9 @@ static const struct option_group history_groups[] = {
 
 const struct command command_sessions_history = {
     .name = "history",
-    .summary = "show what was said and done in a session",
-    .description = "As text, as it was shown; with *--format json* one event a line, as *acp exec* "
-                   "prints them; with *--format quiet* the last answer.",
+    .summary = "show the events of a session",
+    .description = "Prints the events as text; with *--format json* one event per line, like *acp "
+                   "exec*; with *--format quiet* only the last answer.",
     .arguments = session_argument,
     .options = history_groups,
     .options_size = sizeof(struct history_options),
@@ -142,7 +142,7 @@ struct search_options {
     bool newest;
 };
 
-/* Around what was found in a snippet; control characters, which texts hardly ever have. */
+/* Delimit a match in a snippet; control characters, which texts rarely contain. */
 #define FOUND "\x01"
 #define FOUND_END "\x02"
 
@@ -164,20 +164,17 @@ static void print_hit_json(const struct store_hit *hit)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (!texts[i].text.ptr)
             continue;
-        acp_json_write_key(&w, acp_str_from(texts[i].name));
-        acp_json_write_str(&w, texts[i].text);
+        acp_json_put_str(&w, texts[i].name, texts[i].text);
     }
-    acp_json_write_key(&w, acp_str_from("sequence"));
-    acp_json_write_u64(&w, hit->seq);
-    acp_json_write_key(&w, acp_str_from("time"));
-    acp_json_write_i64(&w, hit->time);
+    acp_json_put_u64(&w, "sequence", hit->seq);
+    acp_json_put_i64(&w, "time", hit->time);
     acp_json_end_object(&w);
     if (!w.err)
         out_json_line(acp_buf_view(&line));
     acp_buf_finish(&line);
 }
 
-/* The marks are those of the query; in a text they would only make something bold. */
+/* The delimiters come from the query; if a text contains them, it only shows some bold words. */
 static void print_snippet(struct acp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -256,17 +253,17 @@ static const struct option search_rows[] = {
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct search_options, limit),
-     .help = "at most so many; 20 unless told"},
+     .help = "maximum number of matches (default 20)"},
     {.name = "newest",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct search_options, newest),
-     .help = "the newest first, not the best"},
+     .help = "sort by time instead of relevance"},
     {.name = "session",
      .letter = 's',
      .argument = "ID",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct search_options, session),
-     .help = "in that session only"},
+     .help = "search only this session"},
     {0},
 };
 
@@ -278,11 +275,12 @@ static const struct option_group search_groups[] = {
 
 const struct command command_sessions_search = {
     .name = "search",
-    .summary = "find words in everything that was said",
-    .description = "Finds messages in which all the words occur: of the user, of the agent, its "
-                   "thoughts, titles of tool calls, plans. An asterisk at the end of a word stands "
-                   "for any ending, and words in double quotes must follow each other. Behind the "
-                   "id stands the number of the event, for *acp sessions history --from*.",
+    .summary = "search the messages of all sessions",
+    .description = "Finds events that contain all the words: messages of the user and the agent, "
+                   "thoughts, titles of tool calls, plans. A word ending in an asterisk matches "
+                   "any word with that prefix; words in double quotes must occur next to each "
+                   "other. The number after the session id is the sequence number of the event, "
+                   "for *acp sessions history --from*.",
     .arguments = search_arguments,
     .options = search_groups,
     .options_size = sizeof(struct search_options),

@@ -1,8 +1,8 @@
 /*
- * shared_options.h - options that several commands share, each written down once: what every
- * command about agents takes, what a conversation with one takes, what finds a session.
+ * shared_options.h - options that several commands share: those of every command that uses an
+ * agent, those of a conversation, those that select a session.
  *
- * A command includes a table by a group whose offset is that of the struct in its own:
+ * A command includes a table through a group with the offset of the struct in its own options:
  *
  *     {conversation_flag_rows, offsetof(struct prompt_options, conversation)}
  */
@@ -13,11 +13,11 @@
 #include "daemon/daemon.h"
 #include "render/render.h"
 
-/* Numbers of choices and picks; 0 is "not given" everywhere. */
+/* Values of choices and picks; 0 always means "not given". */
 enum without_terminal { WITHOUT_TERMINAL_DENY = 1, WITHOUT_TERMINAL_FAIL };
 enum missing_login { MISSING_LOGIN_SKIP = 1, MISSING_LOGIN_FAIL };
 
-/* Every command about agents: which one, where, and how it is told. */
+/* Every command that uses an agent: which one, where, and the output format. */
 struct agent_flags {
     int format; /* enum render_format */
     bool json_strict;
@@ -28,7 +28,7 @@ struct agent_flags {
 };
 extern const struct option agent_flag_rows[];
 
-/* A conversation: exec and prompt. */
+/* Options of a conversation, for exec and prompt. */
 struct conversation_flags {
     const char *prompt;
     const char *file;
@@ -57,15 +57,15 @@ struct conversation_flags {
 };
 extern const struct option conversation_flag_rows[];
 
-/* Which session: prompt, cancel, set-mode, set, status. */
+/* Selects a session, for prompt, cancel, set-mode, set and status. */
 struct session_flags {
     const char *session;
 };
 extern const struct option session_flag_rows[];
 
-/* How a prompt waits in a session. */
+/* Queueing in a session, for prompt. */
 struct queue_flags {
-    struct option_number ttl; /* milliseconds; 0: for ever */
+    struct option_number ttl; /* milliseconds; 0: no limit */
     bool no_wait;
 };
 extern const struct option queue_flag_rows[];

@@ -1,9 +1,9 @@
 /*
- * terminal_front.c - what the person sees and says.
+ * terminal_front.c - the terminal front end of exec and prompt.
  *
- * Questions are asked one at a time, on the terminal itself (the standard input may be the prompt).
- * What was typed before the line to be answered was drawn is discarded.  What is not an answer is
- * asked about again; the end of input is no.
+ * Questions are asked one at a time, on the terminal itself: standard input may hold the prompt.
+ * Input typed before the question appeared is discarded.  An invalid reply repeats the question;
+ * end of input denies.
  */
 #include "cmd/terminal_front.h"
 #include "json/members.h"
@@ -24,7 +24,7 @@
 
 enum { SIGNALS = 3 };
 
-/* A question that waits to be asked, or is. */
+/* A question that is pending or on the screen. */
 struct waiting {
     struct waiting *next;
     uint64_t number;
@@ -40,7 +40,7 @@ struct terminal_front {
     uv_loop_t *loop;
     struct transcript *transcript; /* of what is rendered, for the answer */
     struct renderer *renderer;
-    int terminal;         /* -1: there is none, and nobody to ask */
+    int terminal;         /* -1: no terminal, so nobody can be asked */
     struct output screen; /* the same terminal */
     uv_poll_t *keys;
     struct waiting *waiting; /* the first one is on the screen */
@@ -83,7 +83,7 @@ static void settle(struct terminal_front *front, enum question_reply reply, size
 
 static void on_keys(uv_poll_t *poll, int status, int events);
 
-/* The line that is answered.  Whatever was typed before it does not count. */
+/* Draws the input line.  Input typed before that is discarded. */
 static void draw_prompt(struct terminal_front *front)
 {
     struct acp_buf line;
@@ -102,7 +102,7 @@ static void explain(struct terminal_front *front, enum question_reply reply)
     if (reply == QUESTION_HELP)
         (void) question_write_help(&front->waiting->choices, &text);
     else
-        (void) acp_buf_printf(&text, "that is not one of the answers\n");
+        (void) acp_buf_printf(&text, "not a valid answer; ? for help\n");
     say(front, acp_buf_view(&text));
     acp_buf_finish(&text);
     draw_prompt(front);
@@ -121,7 +121,7 @@ static void on_keys(uv_poll_t *poll, int status, int events)
     if (!front->asking)
         return;
     enum question_reply reply = QUESTION_REFUSE;
-    /* Of a line that is longer, the rest is discarded with the next prompt. */
+    /* The rest of an overlong line is discarded by the next draw_prompt(). */
     if (n > 0)
         reply = (size_t) n == sizeof(line)
                     ? QUESTION_AGAIN
@@ -142,7 +142,7 @@ static void ask_next(struct terminal_front *front)
     draw_prompt(front);
 }
 
-/* False when the question cannot be asked as a whole. */
+/* False when the question cannot be shown completely. */
 static bool write_waiting(struct waiting *waiting, const struct permission_question *question)
 {
     acp_buf_init(&waiting->text, QUESTION_TEXT_MAX);
@@ -165,7 +165,7 @@ void terminal_front_question(struct terminal_front *front,
     struct waiting *waiting = calloc(1, sizeof(*waiting));
     struct waiting **at = &front->waiting;
     if (!waiting || !write_waiting(waiting, question)) {
-        err_message("a permission was refused, because it cannot be shown as a whole");
+        err_message("permission denied: the request is too large to be shown completely");
         if (waiting)
             free_waiting(waiting);
         front->handler.answer(question->number, (struct acp_str){0}, front->user);
@@ -186,7 +186,7 @@ void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
         if (waiting == front->waiting && front->asking) {
             front->asking = false;
             (void) uv_poll_stop(front->keys);
-            say(front, acp_str_from("(no answer is needed any more)\n"));
+            say(front, acp_str_from("(no longer needed)\n"));
         }
         *at = waiting->next;
         free_waiting(waiting);
@@ -197,13 +197,13 @@ void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 
-/* Whether the person sees what happens beside the words, in lines of progress. */
+/* Whether progress is shown between the messages of the agent. */
 static bool shows_progress(const struct terminal_front *front)
 {
     return front->options.format == RENDER_TEXT && (front->options.verbose || err_is_terminal());
 }
 
-/* What a person should know is said in any case. */
+/* Notices are printed even when progress is not shown. */
 static void say_notice(const struct session_event *event)
 {
     struct acp_arena arena;
@@ -240,7 +240,7 @@ struct transcript_answer terminal_front_answer(const struct terminal_front *fron
     return transcript_answer(front->transcript);
 }
 
-bool terminal_front_has_person(const struct terminal_front *front)
+bool terminal_front_can_ask(const struct terminal_front *front)
 {
     return front->terminal >= 0;
 }
@@ -255,19 +255,19 @@ int terminal_front_status(struct terminal_front *front, const struct prompt_end 
     if (end->message.len && !shows_progress(front) && front->options.format != RENDER_JSON)
         err_message("%.*s", (int) end->message.len, end->message.ptr);
     if (front->options.format == RENDER_QUIET && terminal_front_answer(front).is_cut)
-        err_message("the answer is longer than 64 MiB; its end is left out");
+        err_message("the answer is larger than 64 MiB; the end is missing");
     if (front->interrupts)
         return EXIT_INTERRUPTED;
     if (end->kind == PROMPT_TIMED_OUT) {
         if (front->options.format != RENDER_JSON)
-            err_message("the time that --timeout allows is over");
+            err_message("timed out; see --timeout");
         return EXIT_TIMEOUT;
     }
     if (end->kind != PROMPT_STOPPED)
         return EXIT_FAILED;
     if (end->unasked && front->options.fail_unasked) {
         if (front->options.format != RENDER_JSON)
-            err_message("a permission had to be asked for, and nobody is there to ask");
+            err_message("permission needed and nobody to ask; use --approve-all or --policy");
         return EXIT_DENIED;
     }
     return end->denied ? EXIT_DENIED : EXIT_OK;
@@ -340,7 +340,7 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
     front->loop = loop;
     front->terminal = -1;
     int err = open_renderer(front);
-    if (!err && !options->no_person && err_is_terminal())
+    if (!err && !options->no_questions && err_is_terminal())
         err = open_terminal(front);
     if (err) {
         terminal_front_free(front);

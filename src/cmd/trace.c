@@ -1,9 +1,9 @@
 /*
- * acp trace [FILE] - prints a recorded conversation for people.
+ * trace.c - acp trace [FILE]: prints recorded protocol traffic.
  *
- * The recording is what went over the wire, both directions in one file or one of them: a message a
- * line.  What is no message is shown as what it is.  The version is taken from the answer to
- * initialize; responses are named after their requests.
+ * The recording holds the messages on the wire, of one or both directions, one per line.  Other
+ * lines are shown as they are.  The protocol version comes from the response to initialize;
+ * responses are shown with the method of their request.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,19 +18,19 @@
 #include "cmd/cmd.h"
 #include "config/redact.h"
 
-/* Requests of a recording that wait for their response; further ones are shown without a name. */
+/* Pending requests; the responses to further ones are shown without a method. */
 enum { TRACE_MAX_OPEN = 65536, TRACE_MAX_TEXT = 1024 };
 
 struct trace {
     struct acp_arena arena;
     struct acp_buf out;
-    struct acp_map methods; /* id as it stands in the request -> name of the method */
+    struct acp_map methods; /* the raw id of a request -> its method */
     unsigned mode;
     uint64_t number;
     uint64_t bad;
 };
 
-/* JSON, or what should have been, on one line; nothing behind the first so many bytes. */
+/* Prints text on one line, at most that many bytes of it. */
 static void put_line(struct acp_str text, size_t most)
 {
     struct acp_buf line;
@@ -51,7 +51,7 @@ static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
         struct acp_str shown = acp_arena_copy(&t->arena, acp_buf_view(&t->out));
         json = acp_raw_n(shown.ptr, shown.len);
     } else {
-        json = (struct acp_raw){0}; /* it is JSON, so there is no memory for it */
+        json = (struct acp_raw){0}; /* the JSON is valid, so this was out of memory */
     }
     acp_buf_clear(&t->out);
     if (!value || !json.ptr) {
@@ -59,8 +59,8 @@ static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
         return;
     }
     if (acp_decode(type, t->mode | ACP_UNSTABLE, json, &t->arena, value, &failure)) {
-        out_printf("  not as the protocol wants it: %s%s%s\n  ", failure.path,
-                   *failure.path ? " " : "", failure.message);
+        out_printf("  invalid: %s%s%s\n  ", failure.path, *failure.path ? " " : "",
+                   failure.message);
         put_line(acp_str_n(json.ptr, json.len), 2000);
         t->bad++;
         return;
@@ -69,7 +69,7 @@ static void print_value(struct trace *t, acp_type_id type, struct acp_raw json)
         out_text(acp_buf_view(&t->out));
 }
 
-/* Later messages are read as the version that was agreed on. */
+/* Later messages are decoded in the negotiated version. */
 static void note_version(struct trace *t, struct acp_raw result)
 {
     struct acp_initialize_response answer;
@@ -83,7 +83,7 @@ static void print_response(struct trace *t, const struct acp_scan *scan)
     char *name = acp_map_remove(&t->methods, id);
     struct acp_method method = {.result = -1};
     out_printf("response %.*s to %s\n", (int) id.len, id.ptr,
-               name ? name : "something not recorded");
+               name ? name : "an unrecorded request");
     if (scan->error.ptr) {
         print_value(t, ACP_TYPE_ERROR, scan->error);
     } else {
@@ -98,7 +98,7 @@ static void print_response(struct trace *t, const struct acp_scan *scan)
     free(name);
 }
 
-/* Keeps the name for the response; an id that is used again names the newer request. */
+/* Stores the method for the response; a reused id refers to the newer request. */
 static void remember(struct trace *t, struct acp_str id, struct acp_str name)
 {
     bool fits = id.len <= TRACE_MAX_TEXT && name.len <= TRACE_MAX_TEXT;
@@ -149,7 +149,7 @@ static void print_frame(struct trace *t, const struct acp_frame *frame)
     } else if (scan.kind == ACP_SCAN_RESPONSE) {
         print_response(t, &scan);
     } else {
-        out_text(acp_str_from("no JSON-RPC message: "));
+        out_text(acp_str_from("not a JSON-RPC message: "));
         put_line(frame->text, 200);
         t->bad++;
     }
@@ -204,11 +204,11 @@ static int run_trace(const struct invocation *invocation)
     if (from_file)
         (void) fclose(in);
     if (reason) {
-        err_printf("acp trace: cannot read %s: %s\n", from_file ? name : "the standard input",
+        err_printf("acp trace: cannot read %s: %s\n", from_file ? name : "standard input",
                    strerror(reason));
         return EXIT_FAILED;
     }
-    err_printf("acp trace: %" PRIu64 " messages, %" PRIu64 " of them bad\n", t.number, t.bad);
+    err_printf("acp trace: %" PRIu64 " messages, %" PRIu64 " invalid\n", t.number, t.bad);
     return t.bad ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -218,30 +218,30 @@ static const struct argument arguments[] = {
 };
 
 static const struct example examples[] = {
-    {"acp trace session.log", "Read a recording"},
+    {"acp trace session.log", "prints a recording"},
     {"tee to-agent.log | my-agent | tee from-agent.log\n"
      "cat to-agent.log from-agent.log | acp trace",
-     "Record what an agent is told and what it says, then read it"},
+     "records both directions of an agent, then prints them"},
     {0},
 };
 
 static const struct exit_status statuses[] = {
-    {"Every message was good.", EXIT_OK},
-    {"The recording could not be read, or a message in it was bad.", EXIT_FAILED},
+    {"All messages are valid.", EXIT_OK},
+    {"The recording cannot be read or contains an invalid message.", EXIT_FAILED},
     {0},
 };
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "print a recorded conversation for people",
+    .summary = "print recorded protocol traffic",
     .description =
-        "Prints a recorded conversation for people.  The recording is what went over the wire, one "
-        "message a line (or with Content-Length headers), both directions in one file or one of "
-        "them; without _FILE_, or with *-*, it is read from the standard input.\n\n"
-        "Each message is shown with its fields; what is not as the protocol wants it is shown with "
-        "the place and the reason, and what is no message at all as what it is.  Responses are "
-        "named after their requests, and the version is taken from the answer to *initialize*.  "
-        "Control characters in messages are shown, never obeyed.",
+        "Prints a recording of protocol messages in readable form. The recording holds the "
+        "messages of one or both directions, one per line or with Content-Length headers. Without "
+        "_FILE_, or with *-*, it is read from standard input.\n\n"
+        "Each message is printed with its fields, an invalid message with the location and the "
+        "reason, and a line that is not a message as it is. Responses are shown with the method of "
+        "their request; the protocol version comes from the response to *initialize*. Control "
+        "characters are escaped.",
     .arguments = arguments,
     .examples = examples,
     .statuses = statuses,

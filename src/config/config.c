@@ -1,4 +1,4 @@
-/* The configuration: its layers in order, and what it says.  Files are read in config_read.c. */
+/* config.c - loads the layers of the configuration; config_read.c reads the files. */
 #include "config/config.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ extern char **environ;
 
 static const char project_name[] = ".acp/config.json";
 
-/* ---- Places --------------------------------------------------------------------------------- */
+/* ---- Paths --------------------------------------------------------------------------------- */
 
 const char *config_find_user_file(const char *const *environment, struct acp_arena *arena)
 {
@@ -28,7 +28,7 @@ const char *config_find_project(const char *const *environment, const char *cwd,
     return paths_find_upwards(arena, cwd, paths_home(environment, arena), project_name);
 }
 
-const char *config_file_of_project(const char *folder, struct acp_arena *arena)
+const char *config_project_path(const char *folder, struct acp_arena *arena)
 {
     return paths_join(arena, folder, project_name);
 }
@@ -51,33 +51,33 @@ static int set_defaults(struct config *config)
 
 static int fail_read(struct config_reader *reader, int reason)
 {
-    char said[80];
-    if (strerror_r(-reason, said, sizeof(said)) != 0)
-        (void) snprintf(said, sizeof(said), "error %d", -reason);
-    (void) acp_buf_printf(reader->report, "%s: cannot be read: %s\n", reader->file, said);
+    char text[80];
+    if (strerror_r(-reason, text, sizeof(text)) != 0)
+        (void) snprintf(text, sizeof(text), "error %d", -reason);
+    (void) acp_buf_printf(reader->report, "%s: cannot read: %s\n", reader->file, text);
     reader->failed = true;
     return reason;
 }
 
 /*
- * Somebody else could have written it.  Without the user's own file, rules would be missing that
- * forbid something, so that is an error; without a project's, there is less that is permitted.
+ * Another user could have written the file.  Ignoring the user's own file would lose deny rules, so
+ * that is an error; ignoring a project's file only makes less permitted.
  */
 static int fail_owner(struct config_reader *reader, struct acp_str why)
 {
     bool project = reader->layer == CONFIG_LAYER_PROJECT;
     reader->failed = !project;
-    (void) acp_buf_printf(reader->report, "%s: %s, because %.*s; see OWNERS in acp-config(5)\n",
-                          reader->file, project ? "ignored" : "not used", (int) why.len, why.ptr);
+    (void) acp_buf_printf(reader->report, "%s: %s: %.*s; see OWNERS in acp-config(5)\n",
+                          reader->file, project ? "ignored" : "refused", (int) why.len, why.ptr);
     return -EPERM;
 }
 
-/* Reads a file as a layer; -ENOENT is left to the caller, every other trouble is reported. */
+/* Reads a file as a layer; -ENOENT is left to the caller, other errors are reported. */
 static int load_file(struct config_reader *reader, const char *path, struct acp_buf *text)
 {
     struct acp_buf why;
     acp_buf_init(&why, 2 * ACP_PATH_SIZE);
-    /* A file that the command line names is the user's choice. */
+    /* A file named on the command line is the user's choice. */
     int reason = reader->layer == CONFIG_LAYER_FLAG || reader->chosen
                      ? paths_read_file(path, text)
                      : paths_read_own_file(path, text, &why);
@@ -118,7 +118,7 @@ static int load_user(struct config *config, const struct config_options *options
     if (reason == 0) {
         err = config_read_file(&reader, acp_buf_view(&text));
     } else if (reason == -ENOENT && options->user_file) {
-        (void) acp_buf_printf(report, "%s: there is no such file\n", reader.file);
+        (void) acp_buf_printf(report, "%s: no such file\n", reader.file);
         reader.failed = true;
     }
     acp_buf_finish(&text);
@@ -128,15 +128,14 @@ static int load_user(struct config *config, const struct config_options *options
 static void tell_aside(struct config_reader *reader)
 {
     struct config *config = reader->config;
-    if (reader->aside.len == 0)
+    if (reader->ignored.len == 0)
         return;
     (void) acp_buf_printf(
-        reader->report,
-        "%s: left aside, because %s: %.*s; if that is what you want: acp config trust %s\n",
+        reader->report, "%s: ignored, because %s: %.*s; to accept it: acp config trust %s\n",
         reader->file,
-        config->trust == TRUST_CHANGED ? "the file has changed since you trusted it"
-                                       : "this folder is not trusted",
-        (int) reader->aside.len, acp_buf_view(&reader->aside).ptr,
+        config->trust == TRUST_CHANGED ? "the file has changed since it was trusted"
+                                       : "this directory is not trusted",
+        (int) reader->ignored.len, acp_buf_view(&reader->ignored).ptr,
         paths_shorten(&config->arena, config->project_folder, config->home));
 }
 
@@ -147,7 +146,7 @@ static int load_project(struct config *config, const struct config_options *opti
     config->project_folder = config_find_project(config->environment, config->cwd, &config->arena);
     if (!config->project_folder)
         return 0;
-    config->project_file = config_file_of_project(config->project_folder, &config->arena);
+    config->project_file = config_project_path(config->project_folder, &config->arena);
     const char *list = trust_file(config->environment, &config->arena);
     if (!config->project_file)
         return ACP_ERR_NOMEM;
@@ -159,7 +158,7 @@ static int load_project(struct config *config, const struct config_options *opti
         .layer = CONFIG_LAYER_PROJECT,
         .strict = options->strict,
     };
-    acp_buf_init(&reader.aside, CONFIG_MAX_REPORT);
+    acp_buf_init(&reader.ignored, CONFIG_MAX_REPORT);
     acp_buf_init(&text, PATHS_MAX_FILE);
     int err = 0;
     int reason = options->project_text.ptr ? 0 : load_file(&reader, config->project_file, &text);
@@ -172,27 +171,27 @@ static int load_project(struct config *config, const struct config_options *opti
         reader.trusted = true;
         err = config_read_file(&reader, options->project_text);
     } else if (reason == 0) {
-        /* What is trusted are these very bytes, not what the file may have a moment later. */
+        /* Trust applies to these bytes, not to the file, which may change at any time. */
         config->trust = trust_check(list, config->project_folder, acp_buf_view(&text));
         reader.trusted = config->trust == TRUST_YES;
         err = config_read_file(&reader, acp_buf_view(&text));
         tell_aside(&reader);
     }
     acp_buf_finish(&text);
-    acp_buf_finish(&reader.aside);
+    acp_buf_finish(&reader.ignored);
     return err ? err : reader.failed;
 }
 
-/* Sets a value from outside of files. */
+/* Sets a value from the environment or an option. */
 static int set_text(struct config *config, enum config_id id, struct config_origin origin,
                     const char *text, struct acp_buf *report)
 {
     struct config_value value;
     int err = config_parse(config, id, acp_str_from(text), config->cwd, &value);
     if (err == ACP_ERR_RANGE) {
-        char wanted[CONFIG_WANTED_SIZE];
-        config_wanted(id, wanted, sizeof(wanted));
-        (void) acp_buf_printf(report, "%s: %s is wanted, not '%.60s'\n", origin.where, wanted,
+        char expected[CONFIG_EXPECTED_SIZE];
+        config_expected(id, expected, sizeof(expected));
+        (void) acp_buf_printf(report, "%s: expected %s, got '%.60s'\n", origin.where, expected,
                               text);
     }
     if (err)
@@ -305,7 +304,7 @@ int config_set(struct config *config, enum config_id id, const char *flag, const
 
 /* ---- Files that the user names --------------------------------------------------------------- */
 
-/* {"mcpServers": ...} or the map or list itself. */
+/* {"mcpServers": ...}, or the map or list itself. */
 static int read_mcp_text(struct config_reader *reader)
 {
     struct acp_str key;
@@ -325,12 +324,12 @@ static int read_mcp_text(struct config_reader *reader)
     return config_read_mcp(reader);
 }
 
-/* Reads a file that the user names as the value of a key. */
+/* Reads a file named by the user as the value of a key. */
 static int add_file(struct config *config, enum config_id id, const char *path,
                     int (*read)(struct config_reader *reader), struct acp_buf *report)
 {
     struct acp_buf text;
-    bool is_text = *path == '{'; /* no name of a file, but what would be in it */
+    bool is_text = *path == '{'; /* not a path but the JSON itself */
     const char *full = paths_expand(&config->arena, acp_str_from(path), config->cwd, config->home);
     const char *name =
         is_text ? "the command line" : acp_arena_copy(&config->arena, acp_str_from(path)).ptr;
@@ -349,7 +348,7 @@ static int add_file(struct config *config, enum config_id id, const char *path,
     if (is_text && reason) {
         err = reason;
     } else if (reason == -ENOENT) {
-        (void) acp_buf_printf(report, "%s: there is no such file\n", name);
+        (void) acp_buf_printf(report, "%s: no such file\n", name);
         reader.failed = true;
     } else if (reason == 0) {
         err = config_read_with(&reader, acp_buf_view(&text), read);

@@ -1,4 +1,4 @@
-/* Reading agent_servers and env. */
+/* config_agents.c - reads agent_servers and env. */
 #include "config/config_internal.h"
 #include "config/paths.h"
 
@@ -14,7 +14,7 @@ const char *config_command(struct config_reader *reader, const char *command)
 
 /* ---- Agents --------------------------------------------------------------------------------- */
 
-/* What is known, and what editors write besides and means nothing to us. */
+/* Known keys; those with NULL are written by editors and ignored. */
 static const char *const agent_keys[] = {
     "command", "args", "env", "type", "default_model", "default_mode", "auth_method", "keys", NULL};
 static const char ignored_keys[] = "type|favorite_models|default_config_options|"
@@ -25,7 +25,7 @@ static int read_agent(struct config_reader *reader, struct config_agent *agent);
 
 static int read_command(struct config_reader *reader, struct config_agent *agent)
 {
-    /* Older editors had an object of path, args and env here. */
+    /* Older editors wrote an object of path, args and env here. */
     if (acp_json_peek(&reader->r) == ACP_JSON_OBJECT)
         return read_agent(reader, agent);
     const char *text = NULL;
@@ -33,14 +33,14 @@ static int read_command(struct config_reader *reader, struct config_agent *agent
     if (err)
         return err;
     if (!*text) {
-        config_complain(reader, "a command is wanted, and this is empty");
+        config_error(reader, "expected a command, got an empty string");
         return 1;
     }
     agent->command = config_command(reader, text);
     return agent->command ? 0 : (reader->r.err = ACP_ERR_NOMEM);
 }
 
-/* A list of variables, kept as one text with spaces between. */
+/* A list of variables, stored as one string separated by blanks. */
 static int read_key_names(struct config_reader *reader, struct config_agent *agent)
 {
     const char *const *names = config_no_texts;
@@ -119,7 +119,7 @@ static int keep_agent(struct config_reader *reader, const struct config_agent *a
         }
     }
     if (config->agent_count >= CONFIG_MAX_ENTRIES) {
-        config_complain(reader, "these are more agents than anybody has");
+        config_error(reader, "more than %d agents", (int) CONFIG_MAX_ENTRIES);
         return 1;
     }
     struct config_agent *grown =
@@ -139,7 +139,7 @@ static int read_named_agent(struct config_reader *reader, struct acp_str name)
     if (!agent.name)
         return reader->r.err = ACP_ERR_NOMEM;
     if (name.len == 0 || strlen(agent.name) != name.len) {
-        config_complain(reader, "an agent needs a name");
+        config_error(reader, "the name of the agent is empty");
         int err = acp_json_skip(&reader->r);
         return err ? err : 1;
     }
@@ -163,7 +163,7 @@ int config_read_agents(struct config_reader *reader)
     return more;
 }
 
-/* ---- Variables for all of them -------------------------------------------------------------- */
+/* ---- Variables for all agents -------------------------------------------------------------- */
 
 static int keep_variable(struct config_reader *reader, const char *whole,
                          struct config_origin origin)

@@ -1,8 +1,8 @@
-/* Reading mcp_servers into what session/new takes. */
+/* config_mcp.c - reads mcp_servers into the parameter of session/new. */
 #include "config/config_internal.h"
 #include "config/paths.h"
 
-/* A server while it is read, before it is known which kind it is. */
+/* A server being read, before its type is known. */
 struct draft {
     const char *name;
     const char *command;
@@ -16,7 +16,7 @@ struct draft {
 
 static const char *const server_keys[] = {"command", "args",    "env",      "url", "headers",
                                           "type",    "enabled", "disabled", NULL};
-/* What editors write besides and means nothing to us. */
+/* Keys written by editors, which are ignored. */
 static const char ignored_keys[] = "source|settings|timeout|description|autoApprove|alwaysAllow|"
                                    "_meta|tools";
 
@@ -33,7 +33,7 @@ static int read_switch(struct config_reader *reader, bool off, struct draft *dra
 
 static int read_server_key(struct config_reader *reader, struct acp_str key, struct draft *draft)
 {
-    /* Older editors had an object of path, args and env as the command. */
+    /* Older editors wrote an object of path, args and env as the command. */
     if (acp_str_is(key, "command") && acp_json_peek(&reader->r) == ACP_JSON_OBJECT)
         return read_server(reader, draft);
     if (acp_str_is(key, "command") || acp_str_is(key, "path"))
@@ -94,7 +94,7 @@ static bool make_stdio(struct config_reader *reader, const struct draft *draft,
     const char *command = config_command(reader, draft->command);
     if (!command)
         return false;
-    /* The protocol wants it absolute; what is not found stays, for the agent to say so. */
+    /* The protocol requires an absolute path; if the program is not found, the agent reports it. */
     const char *found = paths_find_program(&config->arena, command,
                                            paths_variable(config->environment, "PATH"), NULL);
     size_t count = 0;
@@ -167,7 +167,7 @@ static int keep_server(struct config_reader *reader, const struct acp_mcp_server
            !acp_str_eq(config_mcp_name(&config->mcp[at]), config_mcp_name(server)))
         at++;
     if (at >= CONFIG_MAX_ENTRIES) {
-        config_complain(reader, "these are more servers than anybody has");
+        config_error(reader, "more than %d servers", (int) CONFIG_MAX_ENTRIES);
         return 1;
     }
     if (at == config->mcp_count) {
@@ -185,20 +185,20 @@ static int keep_server(struct config_reader *reader, const struct acp_mcp_server
     return 0;
 }
 
-/* Says what is wrong with a draft; NULL when nothing is. */
+/* The error in a draft; NULL if there is none. */
 static const char *fault_of(const struct draft *draft)
 {
     if (!draft->name || !*draft->name)
-        return "a server needs a name";
+        return "the name of the server is empty";
     if (draft->type && !config_word_in("stdio|http|streamable-http|streamableHttp|sse", '|',
                                        acp_str_from(draft->type), NULL))
-        return "type is stdio, http or sse";
+        return "type must be stdio, http or sse";
     bool remote = draft->url && *draft->url;
     bool local = draft->command && *draft->command;
     if (remote == local)
-        return "a server has either command or url";
+        return "a server must have either command or url";
     if (draft->type && (strcmp(draft->type, "stdio") == 0) != local)
-        return "type does not go with what is given: stdio has command, http and sse have url";
+        return "type does not match: stdio requires command, http and sse require url";
     return NULL;
 }
 
@@ -216,7 +216,7 @@ static int read_one(struct config_reader *reader, const char *name)
     if (fault) {
         struct acp_json_reader behind = reader->r;
         reader->r = begin;
-        config_complain(reader, "%s", fault);
+        config_error(reader, "%s", fault);
         reader->r = behind;
         return 1;
     }

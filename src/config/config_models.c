@@ -1,4 +1,4 @@
-/* Reading models and providers: what the user knows about models, and who is asked for them. */
+/* config_models.c - reads models and providers. */
 #include "config/config_internal.h"
 #include "model/facts.h"
 
@@ -14,7 +14,7 @@ static int keep_model(struct config_reader *reader, const struct config_model *m
         }
     }
     if (config->model_count >= CONFIG_MAX_ENTRIES) {
-        config_complain(reader, "there are more than %d models", (int) CONFIG_MAX_ENTRIES);
+        config_error(reader, "more than %d models", (int) CONFIG_MAX_ENTRIES);
         return 1;
     }
     struct config_model *grown =
@@ -33,7 +33,7 @@ static int read_model(struct config_reader *reader, struct acp_str name)
     struct acp_json_reader row;
     struct acp_raw text;
     size_t offset = acp_json_offset(&reader->r);
-    /* Read on its own, so that the file can be read on behind a row that makes no sense. */
+    /* Read separately, so that an invalid row does not stop the file from being read. */
     int err = acp_json_read_raw(&reader->r, &text);
     if (err)
         return err;
@@ -42,8 +42,8 @@ static int read_model(struct config_reader *reader, struct acp_str name)
     if (err == ACP_ERR_NOMEM)
         return reader->r.err = err;
     if (err) {
-        config_complain_at(reader, offset, "%s",
-                           *failure.message ? failure.message : acp_err_text(err));
+        config_error_at(reader, offset, "%s",
+                        *failure.message ? failure.message : acp_err_text(err));
         return 1;
     }
     struct acp_str copy = acp_arena_copy(&reader->config->arena, acp_str_n(text.ptr, text.len));
@@ -54,14 +54,14 @@ static int read_model(struct config_reader *reader, struct acp_str name)
     return reader->discard ? 0 : keep_model(reader, &model);
 }
 
-/* Reads an object of named things, each by the function. */
-static int read_named(struct config_reader *reader, const char *wanted,
+/* Reads an object of named entries, each with the function. */
+static int read_named(struct config_reader *reader, const char *expected,
                       int (*read)(struct config_reader *reader, struct acp_str name))
 {
     struct acp_str name;
     int more;
     if (acp_json_enter_object(&reader->r))
-        return config_mismatch(reader, wanted);
+        return config_mismatch(reader, expected);
     while ((more = acp_json_next_key(&reader->r, &name)) > 0) {
         size_t mark = config_enter(reader, name);
         int err = read(reader, name);
@@ -91,8 +91,8 @@ static int read_api(struct config_reader *reader, enum model_api *ret)
         return err;
     if (model_api_find(acp_str_from(name), ret) && *ret != MODEL_DEMO)
         return 0;
-    config_complain_at(reader, offset,
-                       "api must be anthropic, openai-chat, openai-responses or gemini");
+    config_error_at(reader, offset,
+                    "api must be anthropic, openai-chat, openai-responses or gemini");
     return 1;
 }
 
@@ -104,7 +104,7 @@ static int read_url(struct config_reader *reader, const char **ret)
         return err;
     if (strncmp(*ret, "https://", 8) == 0 || strncmp(*ret, "http://", 7) == 0)
         return 0;
-    config_complain_at(reader, offset, "base_url must begin with http:// or https://");
+    config_error_at(reader, offset, "base_url must begin with http:// or https://");
     return 1;
 }
 
@@ -136,7 +136,7 @@ static int keep_provider(struct config_reader *reader, const struct config_provi
         }
     }
     if (config->provider_count >= CONFIG_MAX_ENTRIES) {
-        config_complain(reader, "there are more than %d providers", (int) CONFIG_MAX_ENTRIES);
+        config_error(reader, "more than %d providers", (int) CONFIG_MAX_ENTRIES);
         return 1;
     }
     struct config_provider *grown =
@@ -148,7 +148,7 @@ static int keep_provider(struct config_reader *reader, const struct config_provi
     return 0;
 }
 
-/* The part before the slash in names of models, and the name of a file. */
+/* The part before the slash in model names; also used as a file name. */
 bool config_is_provider_id(struct acp_str id)
 {
     enum { LONGEST = 40 };
@@ -167,8 +167,8 @@ static int read_provider(struct config_reader *reader, struct acp_str name)
     int bad = 0;
     int more;
     if (!config_is_provider_id(name)) {
-        config_complain(reader, "the name of a provider has small letters, digits, - and _; main "
-                                "and demo have a meaning of their own");
+        config_error(reader, "the name of a provider consists of lower-case letters, digits, - "
+                             "and _; main and demo are reserved");
         bad = 1;
     }
     provider.custom.id = acp_arena_copy(&reader->config->arena, name).ptr;

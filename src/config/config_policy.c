@@ -1,6 +1,6 @@
 /*
- * Reading permissions, and what of a project's a user who has not trusted it gets: rules that deny
- * or ask, and a mode that allows nothing more.
+ * config_policy.c - reads permissions.  Of an untrusted project only deny and ask rules are used,
+ * and a mode that is not more permissive.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "config/config_internal.h"
 
 /*
- * Whether a mode is in no row of the table in acp/policy.h more permissive than another.  Sandbox
- * and read-only are not comparable: the one denies reading outside, the other editing.
+ * Whether a mode is not more permissive than another in any row of the table in acp/policy.h.
+ * Sandbox and read-only are not comparable: one denies reads outside, the other edits.
  */
 static bool is_stricter(enum acp_policy_mode mode, enum acp_policy_mode than)
 {
@@ -38,7 +38,7 @@ static void merge_mode(struct config_reader *reader, enum acp_policy_mode mode)
     if (reader->trusted || is_stricter(mode, acp_policy_get_mode(policy)))
         acp_policy_set_mode(policy, mode);
     else
-        config_set_aside(reader, "permissions.mode");
+        config_ignore(reader, "permissions.mode");
 }
 
 static int merge_rules(struct config_reader *reader, const struct acp_policy *from,
@@ -56,7 +56,7 @@ static int merge_rules(struct config_reader *reader, const struct acp_policy *fr
             return err;
     }
     if (aside > 0)
-        config_set_aside(reader, "%zu allow rule%s", aside, aside == 1 ? "" : "s");
+        config_ignore(reader, "%zu allow rule%s", aside, aside == 1 ? "" : "s");
     return 0;
 }
 
@@ -85,8 +85,8 @@ int config_read_policy(struct config_reader *reader)
     size_t mark = reader->path_len;
     if (*failure.path)
         mark = config_enter(reader, acp_str_from(failure.path));
-    config_complain_at(reader, (size_t) (json.ptr - reader->r.begin) + failure.offset, "%s",
-                       failure.message);
+    config_error_at(reader, (size_t) (json.ptr - reader->r.begin) + failure.offset, "%s",
+                    failure.message);
     config_leave(reader, mark);
     return 1;
 }

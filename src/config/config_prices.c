@@ -1,9 +1,9 @@
-/* Reading agent.prices. */
+/* config_prices.c - reads agent.prices. */
 #include "config/config_internal.h"
 
 static const char *const price_keys[] = {"input", "output", "cache_read", "cache_write", NULL};
 
-/* A number that is not negative; as config_read_text(). */
+/* A non-negative number; returns like config_read_text(). */
 static int read_dollars(struct config_reader *reader, double *ret)
 {
     double value = 0;
@@ -13,7 +13,7 @@ static int read_dollars(struct config_reader *reader, double *ret)
     if (err)
         return err;
     if (value < 0) {
-        config_complain(reader, "a price is not negative");
+        config_error(reader, "a price cannot be negative");
         return 1;
     }
     *ret = value;
@@ -32,7 +32,7 @@ static int read_price(struct config_reader *reader, struct config_price *price)
     int more;
     while ((more = acp_json_next_key(&reader->r, &key)) > 0) {
         if (acp_json_peek(&reader->r) == ACP_JSON_NULL) {
-            more = acp_json_skip(&reader->r); /* as if it were not there */
+            more = acp_json_skip(&reader->r); /* null is the same as missing */
         } else if (config_word_in("input|output|cache_read|cache_write", '|', key, &at)) {
             size_t mark = config_enter(reader, key);
             more = read_dollars(reader, members[at]);
@@ -57,7 +57,7 @@ static int keep_price(struct config_reader *reader, const struct config_price *p
         }
     }
     if (config->price_count >= CONFIG_MAX_ENTRIES) {
-        config_complain(reader, "these are more models than anybody asks");
+        config_error(reader, "more than %d models", (int) CONFIG_MAX_ENTRIES);
         return 1;
     }
     struct config_price *grown =

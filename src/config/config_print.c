@@ -1,8 +1,9 @@
-/* The configuration for people: what it is, and who said so. */
+/* config_print.c - prints the settings and their origins. */
 #include <stdio.h>
 
 #include "config/config_internal.h"
 #include "config/redact.h"
+#include "json/members.h"
 
 /* ---- Origins -------------------------------------------------------------------------------- */
 
@@ -14,17 +15,17 @@ int config_print_origin(struct config_origin origin, struct acp_buf *out)
                        : acp_buf_printf(out, "%s", origin.where);
 }
 
-/* ---- Showing -------------------------------------------------------------------------------- */
+/* ---- Printing -------------------------------------------------------------------------------- */
 
 /*
- * Everything is shown as rows of a name, a value in JSON and an origin; the two forms differ in how
+ * Settings are printed as rows of a name, a JSON value and an origin; the two formats differ in how
  * a row is written.
  */
 struct shower {
     const struct config *config;
     struct acp_buf *out;
     bool json;
-    bool project; /* only what the project's file says */
+    bool project; /* only settings of the project's file */
     int err;
 };
 
@@ -44,19 +45,13 @@ static void show_row(struct shower *s, const char *name, struct acp_str value,
         struct acp_json_writer w;
         acp_json_writer_init(&w, out);
         acp_json_begin_object(&w);
-        acp_json_write_key(&w, acp_str_from("key"));
-        acp_json_write_str(&w, acp_str_from(name));
-        acp_json_write_key(&w, acp_str_from("value"));
-        acp_json_write_raw(&w, acp_raw_n(value.ptr, value.len));
-        acp_json_write_key(&w, acp_str_from("from"));
-        acp_json_write_str(&w, acp_str_from(layer_names[origin.layer]));
-        if (origin.where) {
-            acp_json_write_key(&w, acp_str_from("where"));
-            acp_json_write_str(&w, acp_str_from(origin.where));
-        }
+        acp_json_put_text(&w, "key", name);
+        acp_json_put_raw(&w, "value", acp_raw_n(value.ptr, value.len));
+        acp_json_put_text(&w, "from", layer_names[origin.layer]);
+        if (origin.where)
+            acp_json_put_text(&w, "where", origin.where);
         if (origin.line) {
-            acp_json_write_key(&w, acp_str_from("line"));
-            acp_json_write_u64(&w, origin.line);
+            acp_json_put_u64(&w, "line", origin.line);
         }
         acp_json_end_object(&w);
         s->err = w.err ? w.err : acp_buf_append(out, "\n", 1);
@@ -88,7 +83,7 @@ static void show_plain(struct shower *s, enum config_id id, struct acp_json_writ
     }
 }
 
-/* {"NAME": "(set)"}: tokens and passwords live in such places. */
+/* {"NAME": "(set)"}, because the values often are tokens and passwords. */
 static void show_secrets(struct acp_json_writer *w, const char *key, const char *const *variables)
 {
     if (!variables[0])
@@ -103,7 +98,7 @@ static void show_secrets(struct acp_json_writer *w, const char *key, const char 
     acp_json_end_object(w);
 }
 
-/* As much of a text as may be shown. */
+/* A string without its secrets. */
 static void write_redacted(struct acp_json_writer *w, int err, struct acp_buf *text)
 {
     acp_json_write_str(w, err ? acp_str_from("(set)") : acp_buf_view(text));
@@ -128,24 +123,16 @@ static void write_arguments(struct acp_json_writer *w, const char *const *texts)
     acp_json_end_array(w);
 }
 
-static void write_text(struct acp_json_writer *w, const char *key, const char *text)
-{
-    if (!text)
-        return;
-    acp_json_write_key(w, acp_str_from(key));
-    acp_json_write_str(w, acp_str_from(text));
-}
-
 static void write_agent(struct acp_json_writer *w, const struct config_agent *agent)
 {
     acp_json_begin_object(w);
-    write_text(w, "command", agent->command);
+    acp_json_put_optional(w, "command", agent->command);
     write_arguments(w, agent->args);
     show_secrets(w, "env", agent->env);
-    write_text(w, "default_model", agent->model);
-    write_text(w, "default_mode", agent->mode);
-    write_text(w, "auth_method", agent->auth_method);
-    write_text(w, "keys", agent->keys);
+    acp_json_put_optional(w, "default_model", agent->model);
+    acp_json_put_optional(w, "default_mode", agent->mode);
+    acp_json_put_optional(w, "auth_method", agent->auth_method);
+    acp_json_put_optional(w, "keys", agent->keys);
     acp_json_end_object(w);
 }
 
@@ -169,8 +156,7 @@ static void write_remote(struct acp_json_writer *w, struct acp_str url,
 
 static void write_local(struct acp_json_writer *w, const struct acp_mcp_server_stdio *server)
 {
-    acp_json_write_key(w, acp_str_from("command"));
-    acp_json_write_str(w, server->command);
+    acp_json_put_str(w, "command", server->command);
     acp_json_write_key(w, acp_str_from("args"));
     acp_json_begin_array(w);
     for (size_t i = 0; i < server->args.count; i++)
@@ -193,7 +179,7 @@ static void write_server(struct acp_json_writer *w, const struct acp_mcp_server 
     if (server->is == ACP_MCP_SERVER_HTTP) {
         write_remote(w, server->http.url, server->http.headers);
     } else if (server->is == ACP_MCP_SERVER_SSE) {
-        write_text(w, "type", "sse");
+        acp_json_put_text(w, "type", "sse");
         write_remote(w, server->sse.url, server->sse.headers);
     } else {
         write_local(w, &server->stdio);
@@ -207,17 +193,17 @@ static void write_provider(struct acp_json_writer *w, const struct model_custom 
     acp_buf_init(&text, CONFIG_MAX_REPORT);
     acp_json_begin_object(w);
     if (custom->title)
-        write_text(w, "title", custom->title);
+        acp_json_put_optional(w, "title", custom->title);
     if (custom->api != MODEL_DEMO)
-        write_text(w, "api", model_api_name(custom->api));
+        acp_json_put_optional(w, "api", model_api_name(custom->api));
     if (custom->base_url) {
         acp_json_write_key(w, acp_str_from("base_url"));
         write_redacted(w, redact_url(acp_str_from(custom->base_url), &text), &text);
     }
     if (custom->key_variable)
-        write_text(w, "key_env", custom->key_variable);
+        acp_json_put_optional(w, "key_env", custom->key_variable);
     if (custom->model)
-        write_text(w, "model", custom->model);
+        acp_json_put_optional(w, "model", custom->model);
     if (custom->headers.count) {
         acp_json_write_key(w, acp_str_from("headers"));
         acp_json_begin_object(w);
@@ -234,12 +220,12 @@ static void write_policy(struct acp_json_writer *w, const struct acp_policy *pol
 {
     const struct acp_policy_rule *rule;
     acp_json_begin_object(w);
-    write_text(w, "mode", acp_policy_mode_name(acp_policy_get_mode(policy)));
+    acp_json_put_text(w, "mode", acp_policy_mode_name(acp_policy_get_mode(policy)));
     acp_json_write_key(w, acp_str_from("rules"));
     acp_json_begin_array(w);
     for (size_t i = 0; (rule = acp_policy_rule_at(policy, i)); i++) {
         acp_json_begin_object(w);
-        write_text(w, "verdict", acp_verdict_name(rule->verdict));
+        acp_json_put_text(w, "verdict", acp_verdict_name(rule->verdict));
         if (rule->kinds) {
             acp_json_write_key(w, acp_str_from("kinds"));
             acp_json_begin_array(w);

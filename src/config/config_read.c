@@ -1,6 +1,6 @@
 /*
- * Reading a file of the configuration.  It is checked to be JSON first; then a mistake is reported
- * with its place and passed over, so that people learn of all of them at once.
+ * config_read.c - reads a configuration file.  After a syntax check, each error is reported with
+ * its location and skipped, so that all errors are reported at once.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #include "text/sanitize.h"
 #include "text/suggest.h"
 
-/* ---- Where we are --------------------------------------------------------------------------- */
+/* ---- Path and location ----------------------------------------------------------------------- */
 
 static size_t add_to_path(struct config_reader *reader, const char *before, struct acp_str name,
                           const char *after)
 {
     size_t mark = reader->path_len;
-    /* Long names are cut: they are for people to find the place by. */
+    /* The path is only for messages, so long names are cut. */
     int n = snprintf(reader->path + mark, sizeof(reader->path) - mark, "%s%.*s%s", before,
                      (int) (name.len < 40 ? name.len : 40), name.len ? name.ptr : "", after);
     size_t room = sizeof(reader->path) - 1 - mark;
@@ -43,7 +43,7 @@ void config_leave(struct config_reader *reader, size_t mark)
     reader->path[mark] = '\0';
 }
 
-/* The cursor stands behind the colon or the comma; the value begins behind the white space. */
+/* The cursor is after the colon or comma; the value starts after the white space. */
 static size_t value_offset(const struct config_reader *reader)
 {
     const char *at = reader->r.at;
@@ -54,7 +54,7 @@ static size_t value_offset(const struct config_reader *reader)
 
 struct config_origin config_here(struct config_reader *reader)
 {
-    struct jsonc_place place = jsonc_place(reader->text, value_offset(reader));
+    struct jsonc_position place = jsonc_position(reader->text, value_offset(reader));
     return (struct config_origin){reader->layer, reader->file, place.line};
 }
 
@@ -67,22 +67,22 @@ static void report_line(struct config_reader *reader, size_t offset, const char 
                         va_list args)
 {
     char sentence[400];
-    struct jsonc_place place = jsonc_place(reader->text, offset);
+    struct jsonc_position place = jsonc_position(reader->text, offset);
     struct acp_buf line;
     acp_buf_init(&line, CONFIG_MAX_REPORT);
     (void) vsnprintf(sentence, sizeof(sentence), format, args);
     int err = acp_buf_printf(&line, "%s:%zu:%zu: %s%s%s", reader->file, place.line, place.column,
                              reader->path, reader->path_len ? ": " : "", sentence);
-    /* Names in a file may hold anything, but a report is one line. */
+    /* Names in a file may contain anything, but a report is one line. */
     if (!err)
         err = sanitize_whole(SANITIZE_LINE, acp_buf_view(&line), reader->report);
-    /* When the report is full, what it has is enough to go on with. */
+    /* When the report is full, further lines are dropped. */
     if (!err)
         (void) acp_buf_append(reader->report, "\n", 1);
     acp_buf_finish(&line);
 }
 
-void config_complain_at(struct config_reader *reader, size_t offset, const char *format, ...)
+void config_error_at(struct config_reader *reader, size_t offset, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -91,7 +91,7 @@ void config_complain_at(struct config_reader *reader, size_t offset, const char 
     reader->failed = true;
 }
 
-void config_complain(struct config_reader *reader, const char *format, ...)
+void config_error(struct config_reader *reader, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -110,7 +110,7 @@ static const char *with_article(enum acp_json_type type)
     case ACP_JSON_NUMBER:
         return "a number";
     case ACP_JSON_STRING:
-        return "a text";
+        return "a string";
     case ACP_JSON_ARRAY:
         return "a list";
     case ACP_JSON_OBJECT:
@@ -121,12 +121,11 @@ static const char *with_article(enum acp_json_type type)
     return "nothing";
 }
 
-int config_mismatch(struct config_reader *reader, const char *wanted)
+int config_mismatch(struct config_reader *reader, const char *expected)
 {
     if (reader->r.err || acp_json_peek(&reader->r) == ACP_JSON_NONE)
         return acp_json_skip(&reader->r);
-    config_complain(reader, "%s is wanted, not %s", wanted,
-                    with_article(acp_json_peek(&reader->r)));
+    config_error(reader, "expected %s, got %s", expected, with_article(acp_json_peek(&reader->r)));
     int err = acp_json_skip(&reader->r);
     return err ? err : 1;
 }
@@ -140,35 +139,35 @@ int config_unknown(struct config_reader *reader, struct acp_str key, const char 
         suggest_try(&near, known[i]);
     bool failed = reader->failed;
     size_t mark = config_enter(reader, key);
-    config_complain(reader, "this key is not known%s%s%s", near.best ? "; is '" : "",
-                    near.best ? near.best : "", near.best ? "' meant?" : "");
+    config_error(reader, "unknown key%s%s%s", near.best ? "; did you mean '" : "",
+                 near.best ? near.best : "", near.best ? "'?" : "");
     config_leave(reader, mark);
     reader->failed = failed || reader->strict;
     return acp_json_skip(&reader->r);
 }
 
-void config_set_aside(struct config_reader *reader, const char *format, ...)
+void config_ignore(struct config_reader *reader, const char *format, ...)
 {
     char text[200];
     va_list args;
     va_start(args, format);
     (void) vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    (void) acp_buf_printf(&reader->aside, "%s%s", reader->aside.len ? ", " : "", text);
+    (void) acp_buf_printf(&reader->ignored, "%s%s", reader->ignored.len ? ", " : "", text);
 }
 
 /* ---- Values --------------------------------------------------------------------------------- */
 
-/* Whether a text can be handed to the system; reported when not. */
+/* Whether a string can be passed to the system; reports an error if not. */
 static bool check_text(struct config_reader *reader, struct acp_str text, size_t offset)
 {
     if (text.len == 0 || !memchr(text.ptr, '\0', text.len))
         return true;
-    config_complain_at(reader, offset, "a text here cannot have a NUL character in it");
+    config_error_at(reader, offset, "the string must not contain a NUL character");
     return false;
 }
 
-/* A copy of a good text; NULL when it is none, which was reported, or without memory. */
+/* A copy of a valid string; NULL if it is invalid, which was reported, or when out of memory. */
 static const char *keep_text(struct config_reader *reader, struct acp_str text, size_t offset)
 {
     if (!check_text(reader, text, offset))
@@ -184,7 +183,7 @@ int config_read_text(struct config_reader *reader, const char **ret)
     struct acp_str text;
     size_t offset = value_offset(reader);
     if (acp_json_read_str(&reader->r, &text))
-        return config_mismatch(reader, "a text");
+        return config_mismatch(reader, "a string");
     const char *copy = keep_text(reader, text, offset);
     if (!copy)
         return reader->r.err ? reader->r.err : 1;
@@ -208,7 +207,7 @@ int config_read_texts(struct config_reader *reader, const char *const **ret)
     if (!texts)
         return reader->r.err = ACP_ERR_NOMEM;
     if (acp_json_enter_array(&reader->r))
-        return config_mismatch(reader, "a list of texts");
+        return config_mismatch(reader, "a list of strings");
     size_t count = 0;
     int bad = 0;
     int more;
@@ -260,7 +259,7 @@ static int read_named(struct config_reader *reader, struct acp_str_entry *entry)
         bad |= more;
     }
     if (more == 0 && !bad && (!entry->key.ptr || !entry->value.ptr)) {
-        config_complain(reader, "an object here has name and value");
+        config_error(reader, "expected an object with name and value");
         bad = 1;
     }
     return more < 0 ? more : bad;
@@ -286,7 +285,7 @@ int config_read_pairs(struct config_reader *reader, struct acp_str_map *ret)
     size_t count = 0;
     bool list = acp_json_peek(&reader->r) == ACP_JSON_ARRAY;
     if (list ? acp_json_enter_array(&reader->r) : acp_json_enter_object(&reader->r))
-        return config_mismatch(reader, "an object of texts");
+        return config_mismatch(reader, "an object of strings");
     int bad = 0;
     int more;
     struct acp_str key = {0};
@@ -327,8 +326,8 @@ int config_read_variables(struct config_reader *reader, const char *const **ret)
         struct acp_str name = map.items[i].key;
         struct acp_str value = map.items[i].value;
         if (name.len == 0 || memchr(name.ptr, '=', name.len)) {
-            config_complain_at(reader, offset, "'%.*s' cannot be the name of a variable",
-                               (int) (name.len < 60 ? name.len : 60), name.ptr);
+            config_error_at(reader, offset, "'%.*s' is not a valid variable name",
+                            (int) (name.len < 60 ? name.len : 60), name.ptr);
             return 1;
         }
         char *whole = acp_arena_alloc(arena, name.len + value.len + 2);
@@ -346,7 +345,7 @@ int config_read_variables(struct config_reader *reader, const char *const **ret)
 
 /* ---- Keys ----------------------------------------------------------------------------------- */
 
-/* The value at the cursor as the text that a flag would have; 1 when its type is another. */
+/* The value at the cursor as the text of a flag; 1 if it has another type. */
 static int read_plain(struct config_reader *reader, enum config_type type, struct acp_str *ret)
 {
     struct acp_json_reader *r = &reader->r;
@@ -373,7 +372,7 @@ static int read_plain(struct config_reader *reader, enum config_type type, struc
     return err;
 }
 
-/* Whether a project that is not trusted may say this. */
+/* Whether an untrusted project may set this value. */
 static bool is_allowed(const struct config_reader *reader, enum config_id id,
                        const struct config_value *value)
 {
@@ -389,21 +388,21 @@ static int read_value(struct config_reader *reader, enum config_id id)
 {
     struct acp_str text = {0};
     struct config_value value;
-    char wanted[CONFIG_WANTED_SIZE];
+    char expected[CONFIG_EXPECTED_SIZE];
     struct config_origin origin = config_here(reader);
     size_t offset = value_offset(reader);
-    config_wanted(id, wanted, sizeof(wanted));
+    config_expected(id, expected, sizeof(expected));
     int err = read_plain(reader, config_key(id)->type, &text);
     if (err == 1)
-        err = config_mismatch(reader, wanted);
+        err = config_mismatch(reader, expected);
     if (err)
         return err < 0 ? err : 0;
     if (!check_text(reader, text, offset))
         return 0;
     err = config_parse(reader->config, id, text, reader->base, &value);
     if (err == ACP_ERR_RANGE) {
-        config_complain_at(reader, offset, "%s is wanted, not '%.*s'", wanted,
-                           (int) (text.len < 60 ? text.len : 60), text.ptr);
+        config_error_at(reader, offset, "expected %s, got '%.*s'", expected,
+                        (int) (text.len < 60 ? text.len : 60), text.ptr);
         return 0;
     }
     if (err)
@@ -412,11 +411,11 @@ static int read_value(struct config_reader *reader, enum config_id id)
     if (is_allowed(reader, id, &value))
         reader->config->values[id] = value;
     else
-        config_set_aside(reader, "%s", config_key(id)->name);
+        config_ignore(reader, "%s", config_key(id)->name);
     return 0;
 }
 
-/* Objects: all of it needs trust, or (permissions) sorts out itself what does. */
+/* Objects either need trust as a whole or, like permissions, check it by themselves. */
 static int read_object(struct config_reader *reader, enum config_id id)
 {
     static int (*const readers[])(struct config_reader *) = {
@@ -433,7 +432,7 @@ static int read_object(struct config_reader *reader, enum config_id id)
     reader->discard = !reader->trusted && key->project == CONFIG_PROJECT_TRUSTED;
     int err = readers[key->type](reader);
     if (err == 0 && reader->discard)
-        config_set_aside(reader, "%s", key->name);
+        config_ignore(reader, "%s", key->name);
     else if (err == 0)
         reader->config->values[id] = (struct config_value){.origin = origin, .set = true};
     reader->discard = false;
@@ -443,12 +442,12 @@ static int read_object(struct config_reader *reader, enum config_id id)
 static int read_key(struct config_reader *reader, enum config_id id)
 {
     if (acp_json_peek(&reader->r) == ACP_JSON_NULL)
-        return acp_json_skip(&reader->r); /* as if it were not there */
+        return acp_json_skip(&reader->r); /* null is the same as missing */
     return config_key(id)->type >= CONFIG_TYPE_ENV ? read_object(reader, id)
                                                    : read_value(reader, id);
 }
 
-/* Whether keys of the table begin with this name and a dot. */
+/* Whether there are keys that begin with this name and a dot. */
 static bool is_group(struct acp_str name)
 {
     for (int i = 0; i < CONFIG_COUNT; i++) {
@@ -519,7 +518,7 @@ static void complain_of_syntax(struct config_reader *reader, int err, size_t off
 {
     reader->path_len = 0;
     reader->path[0] = '\0';
-    config_complain_at(reader, offset, "%s", *message ? message : acp_err_text(err));
+    config_error_at(reader, offset, "%s", *message ? message : acp_err_text(err));
 }
 
 /* Whether there is anything but white space. */
@@ -536,7 +535,7 @@ int config_read_with(struct config_reader *reader, struct acp_str text,
 {
     struct acp_failure failure = {0};
     reader->text = text;
-    /* In the arena, because texts without escapes are read from where they are. */
+    /* In the arena, because strings without escapes are not copied. */
     char *blanked = acp_arena_alloc(&reader->config->arena, text.len + 1);
     if (!blanked)
         return ACP_ERR_NOMEM;

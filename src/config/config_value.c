@@ -1,14 +1,14 @@
-/* Plain values: how a text, from a variable, a flag or a file, becomes one. */
+/* config_value.c - parses plain values from a variable, a flag or a file. */
 #include <stdio.h>
 
 #include "config/config_internal.h"
 #include "config/paths.h"
 
-/* Ten years; nobody waits longer, and sums of it stay far from the end of the numbers. */
+/* Ten years: more than anyone needs, and sums cannot overflow. */
 #define MAX_DURATION_MS ((int64_t) 10 * 366 * 24 * 3600 * 1000)
 #define MAX_NUMBER ((int64_t) 1000 * 1000 * 1000)
 
-/* Digits at the beginning; how many bytes they are, 0 when there are none or too many. */
+/* The number of leading digits; 0 if there are none or too many. */
 static size_t read_digits(struct acp_str text, int64_t most, int64_t *ret)
 {
     int64_t value = 0;
@@ -27,7 +27,7 @@ static bool read_number(struct acp_str text, int64_t *ret)
     return text.len > 0 && read_digits(text, MAX_NUMBER, ret) == text.len;
 }
 
-/* Thousandths behind a decimal point; further digits are passed over. */
+/* Thousandths after a decimal point; further digits are ignored. */
 static size_t read_fraction(struct acp_str text, int64_t *ret)
 {
     int64_t value = 0;
@@ -135,15 +135,15 @@ static void print_choices(const char *choices, char *out, size_t size)
     }
 }
 
-void config_wanted(enum config_id id, char *out, size_t size)
+void config_expected(enum config_id id, char *out, size_t size)
 {
-    static const char *const wanted[] = {
-        [CONFIG_TYPE_TEXT] = "a text",
+    static const char *const expected[] = {
+        [CONFIG_TYPE_TEXT] = "a string",
         [CONFIG_TYPE_PATH] = "a path",
-        [CONFIG_TYPE_NUMBER] = "a whole number",
-        [CONFIG_TYPE_DURATION] = "a time (seconds, or such as \"90s\", \"5m\", \"2h\")",
+        [CONFIG_TYPE_NUMBER] = "an integer",
+        [CONFIG_TYPE_DURATION] = "a duration (seconds, or a string such as \"90s\" or \"5m\")",
         [CONFIG_TYPE_BOOL] = "true or false",
-        [CONFIG_TYPE_ENV] = "an object of texts",
+        [CONFIG_TYPE_ENV] = "an object of strings",
         [CONFIG_TYPE_AGENTS] = "an object of agents by name",
         [CONFIG_TYPE_MCP] = "an object of servers by name",
         [CONFIG_TYPE_POLICY] = "an object with mode and rules",
@@ -155,7 +155,7 @@ void config_wanted(enum config_id id, char *out, size_t size)
     if (key->choices)
         print_choices(key->choices, out, size);
     else
-        (void) snprintf(out, size, "%s", wanted[key->type]);
+        (void) snprintf(out, size, "%s", expected[key->type]);
 }
 
 int config_parse(struct config *config, enum config_id id, struct acp_str text, const char *base,

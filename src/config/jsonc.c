@@ -1,17 +1,17 @@
-/* Reading JSON with comments: see jsonc.h.  jsonc_edit.c changes it. */
+/* jsonc.c - blanks comments for the JSON reader; jsonc_edit.c edits. */
 #include "config/jsonc.h"
 
 #include <stdio.h>
 
-/* A walk over the text that knows no more of JSON than where its texts and comments are. */
+/* A walk over the text that only recognizes strings and comments. */
 struct blanker {
     const char *text;
     char *out;
     size_t len;
     size_t at;
-    size_t comma;      /* the last token, when it is a comma; SIZE_MAX otherwise */
-    char last;         /* the last token's first character; 0: none yet */
-    char before_comma; /* the token before that comma */
+    size_t comma;      /* the last token if it is a comma, else SIZE_MAX */
+    char last;         /* the first character of the last token; 0: none yet */
+    char before_comma; /* the same of the token before the comma */
 };
 
 static void blank(struct blanker *b, size_t from, size_t to)
@@ -26,7 +26,7 @@ static bool starts(const struct blanker *b, const char *two)
     return b->len - b->at >= 2 && b->text[b->at] == two[0] && b->text[b->at + 1] == two[1];
 }
 
-/* Blanks the comment at the cursor and goes behind it; false when it does not end. */
+/* Blanks the comment at the cursor and moves past it; false if it is not terminated. */
 static bool pass_comment(struct blanker *b)
 {
     size_t begin = b->at;
@@ -56,7 +56,7 @@ static void pass_text(struct blanker *b)
     b->at = b->at < b->len ? b->at + 1 : b->len;
 }
 
-/* A comma before the end of an object or list is blanked when there is an item before it. */
+/* Blanks a comma before the end of an object or list if there is an item before it. */
 static void pass_token(struct blanker *b)
 {
     char c = b->text[b->at];
@@ -92,8 +92,7 @@ int jsonc_blank(struct acp_str text, char *out, struct acp_failure *failure)
         } else if (!pass_comment(&b)) {
             if (failure) {
                 *failure = (struct acp_failure){.err = ACP_ERR_SYNTAX, .offset = b.at};
-                (void) snprintf(failure->message, sizeof(failure->message),
-                                "this comment does not end");
+                (void) snprintf(failure->message, sizeof(failure->message), "unterminated comment");
             }
             return ACP_ERR_SYNTAX;
         }
@@ -101,9 +100,9 @@ int jsonc_blank(struct acp_str text, char *out, struct acp_failure *failure)
     return 0;
 }
 
-struct jsonc_place jsonc_place(struct acp_str text, size_t offset)
+struct jsonc_position jsonc_position(struct acp_str text, size_t offset)
 {
-    struct jsonc_place place = {1, 1};
+    struct jsonc_position place = {1, 1};
     for (size_t i = 0; i < offset && i < text.len; i++) {
         char c = text.ptr[i];
         bool crlf = c == '\r' && i + 1 < text.len && text.ptr[i + 1] == '\n';

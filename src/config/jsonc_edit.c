@@ -1,9 +1,8 @@
 /*
- * Editing JSON with comments as text.  The blanked copy tells where members are (offsets are the
- * same in both); text is inserted into the original or cut out of it.
+ * jsonc_edit.c - edits JSON with comments as text.  Members are located in the blanked copy, which
+ * has the same offsets; text is inserted into or removed from the original.
  *
- * Between two tokens there is nothing but white space, comments and at most one comma; such a
- * stretch is called a gap here.
+ * A gap is the text between two tokens: white space, comments and at most one comma.
  */
 #include <stdlib.h>
 
@@ -11,19 +10,19 @@
 #include "config/jsonc.h"
 
 struct member {
-    size_t key; /* the quote that begins it */
+    size_t key; /* its opening quote */
     size_t value;
-    size_t end; /* behind the value */
+    size_t end; /* after the value */
 };
 
 struct object {
-    size_t open;   /* the brace */
-    size_t close;  /* the other one */
-    size_t before; /* the end of the member before `found`; 0: that is the first one */
-    size_t after;  /* where the next token behind `found` is: a key, or the closing brace */
+    size_t open;   /* the opening brace */
+    size_t close;  /* the closing brace */
+    size_t before; /* the end of the member before `found`; 0: there is none */
+    size_t after;  /* the next token after `found`: a key, or the closing brace */
     struct member first;
     struct member last;
-    struct member found; /* of the last member with the name; found.end is 0 without one */
+    struct member found; /* the last member with the name; found.end is 0 if none */
     bool empty;
 };
 
@@ -32,9 +31,9 @@ struct edit {
     char *blanked;
     struct acp_arena arena;
     struct acp_buf *out;
-    const char *line_end; /* as the text has it */
-    struct acp_str unit;  /* one step of indentation */
-    bool in_lines;        /* what is inserted may have lines */
+    const char *line_end; /* the line ending of the text */
+    struct acp_str unit;  /* one level of indentation */
+    bool in_lines;        /* inserted text may have several lines */
     int err;
 };
 
@@ -45,7 +44,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* In a gap, the place behind white space and comments; with `line`, not beyond a line's end. */
+/* The offset after white space and comments in a gap; with `line`, at most the end of the line. */
 static size_t skip_gap(struct acp_str text, size_t at, size_t limit, bool line)
 {
     while (at < limit) {
@@ -66,14 +65,14 @@ static size_t skip_gap(struct acp_str text, size_t at, size_t limit, bool line)
     return at < limit ? at : limit;
 }
 
-/* The comma in a gap, or limit. */
+/* The offset of the comma in a gap, or limit. */
 static size_t find_comma(struct acp_str text, size_t at, size_t limit)
 {
     at = skip_gap(text, at, limit, false);
     return at < limit && text.ptr[at] == ',' ? at : limit;
 }
 
-/* Reads the object at the reader's cursor and notes its member of that name. */
+/* Reads the object at the cursor and locates its member of that name. */
 static int scan_object(struct edit *e, struct acp_json_reader *r, struct acp_str name,
                        struct object *ret)
 {
@@ -122,7 +121,7 @@ static int scan_object(struct edit *e, struct acp_json_reader *r, struct acp_str
     return more;
 }
 
-/* Follows the path as far as it goes: the innermost object and how many names led to it. */
+/* Follows the path as far as it exists: the innermost object and the number of names used. */
 static int follow(struct edit *e, const struct acp_str *path, size_t depth, struct object *ret,
                   size_t *ret_steps)
 {
@@ -141,7 +140,7 @@ static int follow(struct edit *e, const struct acp_str *path, size_t depth, stru
         struct acp_raw inner =
             acp_raw_n(e->blanked + ret->found.value, ret->found.end - ret->found.value);
         acp_json_reader_init(&r, inner, &e->arena, 0);
-        /* Offsets stay those of the whole text. */
+        /* Offsets are those of the whole text. */
         r.begin = e->blanked;
     }
 }
@@ -159,7 +158,7 @@ static void put_range(struct edit *e, size_t from, size_t to)
     put(e, acp_str_n(e->text.ptr + from, to - from));
 }
 
-/* The white space that begins the line of an offset. */
+/* The indentation of the line of an offset. */
 static struct acp_str indent_of(const struct edit *e, size_t at)
 {
     size_t begin = at;
@@ -176,7 +175,7 @@ static bool has_line(struct acp_str text)
     return text.len > 0 && (memchr(text.ptr, '\n', text.len) || memchr(text.ptr, '\r', text.len));
 }
 
-/* The beginning of a new line: an indentation from the text and so many steps more. */
+/* Starts a new line: an indentation from the text plus a number of levels. */
 struct margin {
     struct acp_str indent;
     size_t steps;
@@ -194,7 +193,7 @@ static void put_line(struct edit *e, struct margin margin)
         put(e, e->unit);
 }
 
-/* Lays out JSON that has two spaces a level in the text's own steps. */
+/* Reindents JSON from two spaces per level to the unit of the text. */
 static void put_value(struct edit *e, struct acp_str value, struct margin margin)
 {
     for (size_t i = 0; i < value.len;) {
@@ -221,7 +220,7 @@ static void put_key(struct edit *e, struct acp_str key)
     put(e, acp_str_from(": "));
 }
 
-/* A member, with objects around it where the path has more names. */
+/* A member, inside new objects if the path has more names. */
 static void put_member(struct edit *e, const struct acp_str *path, size_t depth,
                        struct acp_str value, struct margin margin)
 {
@@ -242,7 +241,7 @@ static void put_member(struct edit *e, const struct acp_str *path, size_t depth,
 
 /* ---- Setting -------------------------------------------------------------------------------- */
 
-/* An object without members gets its first. */
+/* Adds the first member of an empty object. */
 static void fill_empty(struct edit *e, const struct object *o, const struct acp_str *path,
                        size_t depth, struct acp_str value)
 {
@@ -260,14 +259,14 @@ static void fill_empty(struct edit *e, const struct object *o, const struct acp_
     put_range(e, has_lines ? at : o->close, e->text.len);
 }
 
-/* Adds a member behind the last one, and takes over whether a comma stands behind the last. */
+/* Adds a member after the last one, with a trailing comma if the last one had one. */
 static void append_member(struct edit *e, const struct object *o, const struct acp_str *path,
                           size_t depth, struct acp_str value)
 {
     size_t comma = find_comma(e->text, o->last.end, o->close);
     bool trailing = comma < o->close;
     size_t from = trailing ? comma + 1 : o->last.end;
-    /* Behind a comment at the end of the line, unless the object ends in this line. */
+    /* After a comment at the end of the line, unless the object ends on this line. */
     size_t at = skip_gap(e->text, from, o->close, true);
     if (at == o->close)
         at = from;
@@ -295,7 +294,7 @@ static void replace_value(struct edit *e, const struct object *o, struct acp_str
 
 /* ---- Removing ------------------------------------------------------------------------------- */
 
-/* Whether nothing but white space stands before it in its line. */
+/* Whether only white space precedes it on its line. */
 static bool begins_line(const struct edit *e, size_t at)
 {
     struct acp_str indent = indent_of(e, at);
@@ -326,14 +325,14 @@ static void cut_member(struct edit *e, const struct object *o)
     size_t comma = find_comma(text, to, o->after);
     if (comma < o->after)
         to = comma + 1;
-    /* Without a comma behind it, it is the last, and the one before it has one too many. */
+    /* Without a comma after it, it is the last member, so the comma before it is removed. */
     size_t before = comma < o->after || !o->before ? from : find_comma(text, o->before, from);
     size_t rest = skip_gap(text, to, o->after, true);
     if (rest < o->after && begins_line(e, from)) {
         from = (size_t) (indent_of(e, from).ptr - text.ptr);
         to = behind_line_end(text, rest);
     } else if (before < from && only_blanks(text, before + 1, from)) {
-        /* On one line: from the comma on, so that no space is left over. */
+        /* On one line: from the comma on, so that no blank remains. */
         from = before;
     } else if (comma < o->after) {
         while (to < o->after && (text.ptr[to] == ' ' || text.ptr[to] == '\t'))
@@ -350,7 +349,7 @@ static void cut_member(struct edit *e, const struct object *o)
 
 /* ---- Entry ---------------------------------------------------------------------------------- */
 
-/* How the text is laid out: its line ends, and how far its first member is indented. */
+/* Detects the layout: the line ending and the indentation of the first member. */
 static void learn_layout(struct edit *e)
 {
     const char *line = e->text.len ? memchr(e->text.ptr, '\n', e->text.len) : NULL;
@@ -380,7 +379,7 @@ static int begin(struct edit *e, struct acp_str text, struct acp_buf *out,
     return err;
 }
 
-/* Nothing of a failed edit is left in the output. */
+/* A failed edit leaves the output unchanged. */
 static int end(struct edit *e, int err, size_t before, struct acp_failure *failure)
 {
     if (err) {
@@ -429,7 +428,7 @@ int jsonc_set(struct acp_str text, const struct acp_str *path, size_t depth, str
         *failure = (struct acp_failure){0};
     int err = begin(&e, text, out, failure);
     if (!err && is_blank(&e)) {
-        /* Comments alone: the object goes below them. */
+        /* Only comments: the object is added after them. */
         bool open_line = text.len > 0 && text.ptr[text.len - 1] != '\n';
         err = acp_buf_append_str(&made, text);
         if (!err)

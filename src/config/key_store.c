@@ -1,4 +1,4 @@
-/* Keys in files, or in the keyring. */
+/* key_store.c - see key_store.h. */
 #define _GNU_SOURCE /* explicit_bzero */
 #include "config/key_store.h"
 
@@ -10,7 +10,7 @@
 
 enum { KEY_MAX_BYTES = 4096 };
 
-/* In the place of a key that is in the keyring; no key has a blank in it. */
+/* The content of the file if the key is in the keyring; a key cannot contain blanks. */
 static const char in_keyring[] = "in the keyring";
 
 const char *key_store_folder(const struct config *config, struct acp_arena *arena)
@@ -27,7 +27,7 @@ bool key_is_valid(struct acp_str key)
     return key.len && key.len <= KEY_MAX_BYTES;
 }
 
-/* Line feeds and blanks at the end are nobody's key. */
+/* White space at the end is not part of a key. */
 static struct acp_str trim(struct acp_str text)
 {
     while (text.len && strchr(" \t\r\n", text.ptr[text.len - 1]))
@@ -66,7 +66,7 @@ int key_store_read(const struct config *config, const char *folder, const char *
         *ret_place = KEY_IN_KEYRING;
         err = read_keyring(config, provider, arena, ret_key, why);
     } else if (!err && !key_is_valid(text)) {
-        (void) acp_buf_printf(why, "%s has no key in it", path);
+        (void) acp_buf_printf(why, "%s does not contain a key", path);
         err = -EINVAL;
     } else if (!err) {
         *ret_place = KEY_IN_FILE;
@@ -79,9 +79,9 @@ int key_store_read(const struct config *config, const char *folder, const char *
     return err;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------- */
+/* ---- All providers --------------------------------------------------------------------------- */
 
-/* The id of every provider that can have a key: those of the table, then the configuration's. */
+/* The ids of all providers that can have a key: built-in ones, then configured ones. */
 static const char *provider_at(const struct config *config, size_t index)
 {
     size_t known = 0;
@@ -104,16 +104,16 @@ int key_store_read_all(const struct config *config, const char *folder, struct a
     struct model_key *keys = acp_arena_alloc(arena, (most + 1) * sizeof(*keys));
     if (!keys)
         return ACP_ERR_NOMEM;
-    /* Most people have no such folder. */
+    /* Usually the directory does not exist. */
     for (size_t i = 0; access(folder, F_OK) == 0 && (provider = provider_at(config, i)); i++) {
         enum key_place place;
-        size_t said = why->len;
+        size_t before = why->len;
         int err = key_store_read(config, folder, provider, arena, &keys[count].key, &place, why);
         if (err == -ENOMEM)
             return ACP_ERR_NOMEM;
         if (!err)
             keys[count++].provider = provider;
-        else if (err != -ENOENT && why->len > said)
+        else if (err != -ENOENT && why->len > before)
             (void) acp_buf_append_str(why, acp_str_from("\n"));
     }
     *ret = keys;
@@ -123,7 +123,7 @@ int key_store_read_all(const struct config *config, const char *folder, struct a
 
 /* ---- Changing -------------------------------------------------------------------------------- */
 
-/* That nobody else can read what is put there, nor put something else there. */
+/* Checks that other users can neither read nor replace the keys. */
 static int check_place(const char *path, const char *folder, struct acp_buf *why)
 {
     struct acp_buf old;
@@ -174,7 +174,7 @@ int key_store_remove(const struct config *config, const char *folder, const char
     acp_arena_init(&arena, 0);
     const char *path = paths_join(&arena, folder, provider);
     int err = path ? 0 : -ENOMEM;
-    /* Whatever is in the file, it goes; the keyring is asked only where it has something. */
+    /* The file is always removed; the keyring is only used if the file refers to it. */
     if (!err && key_store_read(config, folder, provider, &arena, &key, &place, why) == 0 &&
         place == KEY_IN_KEYRING)
         err = key_ring_remove(config_environment(config), provider, why);

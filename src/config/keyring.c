@@ -1,4 +1,4 @@
-/* Running secret-tool. */
+/* keyring.c - runs secret-tool(1). */
 #include "config/keyring.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 extern char **environ;
 
-/* What the program is given on its standard input and says on its standard output. */
+/* The standard input and standard output of the program. */
 struct talk {
-    struct acp_str said;
-    char *heard; /* NULL: nothing is read */
+    struct acp_str input;
+    char *output; /* NULL: standard output is not read */
     size_t size;
 };
 
@@ -78,7 +78,7 @@ static int open_pipe(int pair[2])
     return 0;
 }
 
-/* Its exit status, or -errno. */
+/* The exit status, or -errno. */
 static int run(const char *program, char *const *argv, const struct talk *talk)
 {
     int in[2];
@@ -95,15 +95,15 @@ static int run(const char *program, char *const *argv, const struct talk *talk)
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction old;
-    (void) sigaction(SIGPIPE, &ignore, &old); /* it may end without reading */
+    (void) sigaction(SIGPIPE, &ignore, &old); /* the program may exit without reading */
     err = spawn(program, argv, in, out, &pid);
     (void) close(in[0]);
     (void) close(out[1]);
     if (!err)
-        (void) write_all(in[1], talk->said);
+        (void) write_all(in[1], talk->input);
     (void) close(in[1]);
-    if (!err && talk->heard)
-        err = read_all(out[0], talk->heard, talk->size);
+    if (!err && talk->output)
+        err = read_all(out[0], talk->output, talk->size);
     (void) close(out[0]);
     while (pid && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -142,7 +142,7 @@ static int run_tool(const char *const *environment, enum action action, const ch
     char *attributes[] = {service, acp, name, id};
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
         argv[n++] = attributes[i];
-    argv[0] = store; /* its own name means nothing to it */
+    argv[0] = store; /* secret-tool ignores its own name */
     int err = program ? run(program, argv, talk) : -ENOENT;
     if (!program)
         (void) acp_buf_printf(why, "secret-tool is not installed (Debian: libsecret-tools); log in "
@@ -157,7 +157,7 @@ static int run_tool(const char *const *environment, enum action action, const ch
 int key_ring_read(const char *const *environment, const char *provider, char *ret, size_t size,
                   struct acp_buf *why)
 {
-    const struct talk talk = {.heard = ret, .size = size};
+    const struct talk talk = {.output = ret, .size = size};
     *ret = '\0';
     return run_tool(environment, ACTION_LOOKUP, provider, &talk, why);
 }
@@ -165,12 +165,12 @@ int key_ring_read(const char *const *environment, const char *provider, char *re
 int key_ring_write(const char *const *environment, const char *provider, struct acp_str key,
                    struct acp_buf *why)
 {
-    const struct talk talk = {.said = key};
+    const struct talk talk = {.input = key};
     return run_tool(environment, ACTION_STORE, provider, &talk, why);
 }
 
 int key_ring_remove(const char *const *environment, const char *provider, struct acp_buf *why)
 {
-    const struct talk talk = {.said = {NULL, 0}};
+    const struct talk talk = {.input = {NULL, 0}};
     return run_tool(environment, ACTION_CLEAR, provider, &talk, why);
 }

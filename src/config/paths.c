@@ -1,4 +1,4 @@
-/* Where things are: see places.h.  Paths only; paths_file.c reads and writes. */
+/* paths.c - see paths.h; paths_file.c reads and writes files. */
 #include "config/paths.h"
 
 #include <pwd.h>
@@ -41,7 +41,7 @@ const char *paths_join(struct acp_arena *arena, const char *folder, const char *
     return path;
 }
 
-/* An XDG folder, or its default below the home; relative values are to be ignored, says XDG. */
+/* An XDG directory, or its default in the home directory; XDG says to ignore relative values. */
 static const char *xdg_dir(const char *const *environment, struct acp_arena *arena,
                            const char *variable, const char *below_home)
 {
@@ -88,7 +88,7 @@ const char *paths_shorten(struct acp_arena *arena, const char *path, const char 
     return shorter ? shorter : path;
 }
 
-/* Cuts the last name off; false at the top. */
+/* Replaces a path by its parent; false at the root. */
 static bool go_up(char *path)
 {
     char *slash = strrchr(path, '/');

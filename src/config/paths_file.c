@@ -1,4 +1,4 @@
-/* Files as a whole: read, replaced in one step, locked while they are edited. */
+/* paths_file.c - reads, replaces and locks whole files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum { BLOCK = 16 * 1024, LOCK_TRIES = 200, LOCK_PAUSE_MS = 10 };
 int paths_read_all(int fd, struct acp_buf *out)
 {
     for (;;) {
-        /* Where the buffer is full, one more byte tells whether the file is. */
+        /* When the buffer is full, one more byte tells whether the file is larger. */
         char more;
         size_t room = out->max - out->len < BLOCK ? out->max - out->len : (size_t) BLOCK;
         if (acp_buf_reserve(out, room))
@@ -34,7 +34,7 @@ int paths_read_all(int fd, struct acp_buf *out)
 
 int paths_open_file(const char *path)
 {
-    /* A pipe in its place must not keep us waiting. */
+    /* Do not block if the path is a pipe. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return -errno;

@@ -1,7 +1,7 @@
 /*
- * Whose file it is.  A file that says what is run and what is permitted must have been written by
- * the user, or by root: nobody else may be able to write it, to replace it, or to put another
- * folder in the place of one above it.
+ * paths_owner.c - checks the owner of a file.  A file that decides what is run and permitted must
+ * come from the user or root: nobody else may be able to write it, replace it, or replace one of
+ * its parent directories.
  */
 #define _XOPEN_SOURCE 700 /* S_ISVTX, realpath() */
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "config/paths.h"
 #include "workspace/beneath.h"
 
-/* A group that has only this user in it, as many systems make one for each user. */
+/* Whether a group has only this user as a member, as many systems create for each user. */
 static bool is_own_group(gid_t gid)
 {
     const struct passwd *user = getpwuid(geteuid());
@@ -31,22 +31,22 @@ static bool is_own_group(gid_t gid)
     return group != NULL;
 }
 
-/* What is wrong with one file or folder, or NULL. */
+/* The problem with a file or directory, or NULL. */
 static const char *complaint(const struct stat *st)
 {
     if (st->st_uid != geteuid() && st->st_uid != 0)
         return "belongs to another user";
-    /* The mode of a link says nothing; in a sticky folder others cannot replace what is ours. */
+    /* The mode of a link has no meaning; in a sticky directory others cannot replace our files. */
     if (S_ISLNK(st->st_mode) || (S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX)))
         return NULL;
     if (st->st_mode & S_IWOTH)
-        return "can be changed by everyone";
+        return "is writable by everyone";
     if ((st->st_mode & S_IWGRP) && !is_own_group(st->st_gid))
-        return "can be changed by a group";
+        return "is writable by a group";
     return NULL;
 }
 
-/* Looks at the path and all folders above it, as they are named. */
+/* Checks the path and its parent directories, without resolving links. */
 static int check_path(const char *path, struct acp_buf *why)
 {
     char part[ACP_PATH_SIZE];
@@ -69,7 +69,7 @@ static int check_path(const char *path, struct acp_buf *why)
     return 0;
 }
 
-/* The path as it was given, the one without links, and the file that was opened. */
+/* Checks the path as given, the resolved path, and the opened file. */
 static int check_owner(int fd, const char *path, struct acp_buf *why)
 {
     char normal[ACP_PATH_SIZE];
@@ -111,7 +111,7 @@ int paths_read_private_file(const char *path, struct acp_buf *out, struct acp_bu
     if (!err && fstat(fd, &st) != 0)
         err = -errno;
     if (!err && (st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)))) {
-        (void) acp_buf_printf(why, "%s can be read by others; run chmod 600 on it", path);
+        (void) acp_buf_printf(why, "%s is readable by others; run chmod 600 on it", path);
         err = -EPERM;
     }
     if (!err)
@@ -126,11 +126,11 @@ int paths_check_private_folder(const char *folder, struct acp_buf *why)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     int err = fd < 0 ? -errno : check_owner(fd, folder, why);
     if (fd < 0)
-        (void) acp_buf_printf(why, "%s is not a folder that can be used", folder);
+        (void) acp_buf_printf(why, "%s is not a usable directory", folder);
     if (!err && fstat(fd, &st) != 0)
         err = -errno;
     if (!err && (st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)))) {
-        (void) acp_buf_printf(why, "%s can be entered by others; run chmod 700 on it", folder);
+        (void) acp_buf_printf(why, "%s is accessible to others; run chmod 700 on it", folder);
         err = -EPERM;
     }
     if (fd >= 0)

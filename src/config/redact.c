@@ -1,4 +1,4 @@
-/* Leaving out what can be a secret. */
+/* redact.c - see redact.h. */
 #include "config/redact.h"
 
 #include <strings.h>
@@ -37,9 +37,9 @@ static bool contains(struct acp_str text, const char *word)
     return false;
 }
 
-/* ---- What looks like one --------------------------------------------------------------------- */
+/* ---- Heuristics --------------------------------------------------------------------- */
 
-/* Whether what has such a name is a secret. */
+/* Whether a value with such a name is a secret. */
 static bool is_secret_name(struct acp_str name)
 {
     static const char *const words[] = {"token", "key",     "secret", "pass",   "pwd",
@@ -51,13 +51,13 @@ static bool is_secret_name(struct acp_str name)
     return false;
 }
 
-/* Letters of options that usually have one: curl's -H and -u, docker's -e, mysql's -p. */
+/* Short options that often take one: curl's -H and -u, docker's -e, mysql's -p. */
 static bool is_secret_letter(struct acp_str option)
 {
     return option.len == 2 && option.ptr[0] == '-' && strchr("HueptkK", option.ptr[1]);
 }
 
-/* As services make them: with a known beginning, or long with letters and digits mixed. */
+/* Tokens of services: a known prefix, or a long mixture of letters and digits. */
 static bool looks_secret(struct acp_str word)
 {
     static const char *const beginnings[] = {
@@ -75,7 +75,7 @@ static bool looks_secret(struct acp_str word)
     for (size_t i = 0; i < word.len; i++) {
         letters += is_letter(word.ptr[i]);
         digits += is_digit(word.ptr[i]);
-        /* Paths, packages and sentences are long without being one. */
+        /* Paths, packages and sentences are long but not secrets. */
         if (word.ptr[i] == '/' || word.ptr[i] == ' ' || word.ptr[i] == '@')
             return false;
     }
@@ -84,7 +84,7 @@ static bool looks_secret(struct acp_str word)
 
 /* ---- URLs ------------------------------------------------------------------------------------ */
 
-/* Words of a path: short, and like those of a language or a version. */
+/* A harmless path segment: short, and similar to a word or a version. */
 static bool is_plain_segment(struct acp_str segment)
 {
     enum { LONGEST = 24 };
@@ -112,7 +112,7 @@ static int add_path(struct acp_str path, struct acp_buf *out)
     return err;
 }
 
-/* name=value pairs; the names alone. */
+/* name=value pairs, without the values. */
 static int add_query(struct acp_str query, struct acp_buf *out)
 {
     int err = acp_buf_append_str(out, acp_str_from("?"));
@@ -173,7 +173,7 @@ static bool is_option(struct acp_str word)
     return word.len > 1 && word.ptr[0] == '-';
 }
 
-/* -x, --long-name: an option for sure, where a token may begin with a dash as well. */
+/* -x, --long-name: certainly an option, while a token may also begin with a dash. */
 static bool is_plain_option(struct acp_str word)
 {
     bool plain = is_option(word) && (word.len == 2 || (word.ptr[1] == '-' && !looks_secret(word)));
@@ -182,7 +182,7 @@ static bool is_plain_option(struct acp_str word)
     return plain;
 }
 
-/* "NAME" of a variable, or of a header. */
+/* The name of a variable or header. */
 static bool is_name(struct acp_str name)
 {
     for (size_t i = 0; i < name.len; i++)
@@ -192,7 +192,7 @@ static bool is_name(struct acp_str name)
     return name.len && !is_digit(name.ptr[0]);
 }
 
-/* "NAME=value" and "Name: value", where the name is shown. */
+/* "NAME=value" and "Name: value"; the name is shown. */
 static int add_pair(struct acp_str word, size_t name, struct acp_buf *out)
 {
     int err = acp_buf_append(out, word.ptr, name + 1);
@@ -222,7 +222,7 @@ int redact_argument(const char *before, struct acp_str argument, struct acp_buf 
     bool is_value = is_option(option) && !memchr(option.ptr, '=', option.len);
     if (is_value && !is_plain_option(argument) &&
         (is_secret_name(option) || is_secret_letter(option))) {
-        /* Of a variable or a header the name helps, and is none. */
+        /* The name of a variable or header is useful and not secret. */
         size_t sign = find(argument, "=:");
         bool named = sign < argument.len && sign < 40 && is_name(acp_str_n(argument.ptr, sign));
         return named ? add_pair(argument, sign, out) : acp_buf_append_str(out, acp_str_from(set));

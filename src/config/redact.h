@@ -1,9 +1,8 @@
 /*
- * redact.h - what may be shown of command lines and addresses in which people keep tokens and
- * passwords.
+ * redact.h - removes tokens and passwords from command lines, URLs and messages.
  *
- * What can be a secret is replaced by "(set)".  Nobody can tell them apart from all else for sure,
- * so words that look like one are replaced, too: it is better to show too little.
+ * Possible secrets are replaced by "(set)".  They cannot be recognized reliably, so words that look
+ * like a secret are replaced too: it is better to show too little.
  */
 #ifndef SRC_CONFIG_REDACT_H
 #define SRC_CONFIG_REDACT_H
@@ -11,15 +10,15 @@
 #include "acp/base.h"
 
 /*
- * A URL with its scheme, host, port, and names: without a user, the values of the query, the
- * fragment, and parts of the path that are no plain words.
+ * A URL without the user, the values of the query, the fragment, and path segments that are not
+ * plain words.
  */
 int redact_url(struct acp_str url, struct acp_buf *out);
 
 /*
- * One argument of a command, which follows `before` (NULL: it is the first):
+ * An argument of a command, which follows `before` (NULL: it is the first):
  *
- *   --token X, --token=X, -p X     the value of an option that is named like a secret
+ *   --token X, --token=X, -p X     the value of an option with the name of a secret
  *   NAME=value                     of a variable
  *   Authorization: Bearer X        of a header
  *   https://user:pw@host/?key=X    see redact_url()
@@ -27,13 +26,13 @@ int redact_url(struct acp_str url, struct acp_buf *out);
  */
 int redact_argument(const char *before, struct acp_str argument, struct acp_buf *out);
 
-/* A list that ends with NULL, as a list in the arena; NULL without memory. */
+/* The same for a list that ends with NULL; NULL when out of memory. */
 const char *const *redact_arguments(struct acp_arena *arena, const char *const *arguments);
 
 /*
- * A message of the protocol, or a part of one, without the values of variables and headers, of
- * members that are named like a secret, and of what can be one in arguments and URLs.  What is said
- * in it stays as it is.
+ * A protocol message, or a part of one, without the values of variables, headers and members with
+ * the name of a secret, and without possible secrets in arguments and URLs.  Prompts and messages
+ * are not changed.
  */
 int redact_json(struct acp_raw json, struct acp_arena *arena, struct acp_buf *out);
 

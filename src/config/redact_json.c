@@ -1,16 +1,16 @@
-/* Leaving secrets out of the messages of a recording. */
+/* redact_json.c - removes secrets from protocol messages. */
 #include <strings.h>
 
 #include "acp/json.h"
 #include "config/redact.h"
 
-/* What a value is, by the names of the members around it. */
+/* The meaning of a value, by the names of the enclosing members. */
 enum place {
     PLACE_PLAIN = 0,
     PLACE_PAIRS, /* env and headers: values, or {"name": ..., "value": ...} */
     PLACE_ARGS,  /* the arguments of a command */
     PLACE_URL,
-    PLACE_SECRET, /* every text in it */
+    PLACE_SECRET, /* every string in it */
 };
 
 static int copy(struct acp_json_reader *r, struct acp_json_writer *w, enum place place);
@@ -21,7 +21,7 @@ static enum place place_of(struct acp_str key, enum place around)
         "apiKey",       "api_key",       "token",       "accessToken",  "access_token",
         "refreshToken", "refresh_token", "secret",      "clientSecret", "client_secret",
         "password",     "authorization", "credentials", "cookie"};
-    /* The name of a variable is none; the members of an object of variables all are. */
+    /* The name of a variable is not secret; all members of an object of variables are. */
     if (around == PLACE_SECRET || around == PLACE_PAIRS)
         return acp_str_is(key, "name") ? PLACE_PLAIN : PLACE_SECRET;
     for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
@@ -103,7 +103,7 @@ static int copy(struct acp_json_reader *r, struct acp_json_writer *w, enum place
     default:
         break;
     }
-    /* A PIN is a number. */
+    /* A PIN can be a number. */
     bool hidden = place == PLACE_SECRET && acp_json_peek(r) == ACP_JSON_NUMBER;
     int err = acp_json_read_raw(r, &raw);
     if (!err && hidden)

@@ -1,4 +1,4 @@
-/* The list of trusted folders: see trust.h. */
+/* trust.c - see trust.h. */
 #include "config/trust.h"
 
 #include <errno.h>
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "acp/json.h"
 #include "config/paths.h"
+#include "json/members.h"
 #include "workspace/beneath.h"
 
-/* A list of many folders; the texts in it are bounded by what a file may be. */
+/* The maximum size of the list; each entry is limited by PATHS_MAX_FILE. */
 enum { MAX_LIST = 64 * 1024 * 1024 };
 
 const char *trust_file(const char *const *environment, struct acp_arena *arena)
@@ -19,7 +19,7 @@ const char *trust_file(const char *const *environment, struct acp_arena *arena)
     return folder ? paths_join(arena, folder, "trusted.jsonl") : NULL;
 }
 
-/* One line; false when it is none of ours. */
+/* Reads a line; false if it is not a valid entry. */
 static bool read_line(struct acp_str line, struct acp_arena *arena, struct acp_str *ret_folder,
                       struct acp_str *ret_content)
 {
@@ -39,7 +39,7 @@ static bool read_line(struct acp_str line, struct acp_arena *arena, struct acp_s
     return acp_json_read_end(&r) == 0 && ret_folder->ptr && ret_content->ptr;
 }
 
-/* The next line of a text without its end; false behind the last. */
+/* The next line of a text without its end; false after the last. */
 static bool next_line(struct acp_str *rest, struct acp_str *ret)
 {
     if (rest->len == 0)
@@ -92,7 +92,7 @@ static int fail_system(struct acp_buf *why, const char *what, const char *path, 
     return reason == -ENOMEM ? ACP_ERR_NOMEM : ACP_ERR_STATE;
 }
 
-/* Writes all lines but those of the folder; 1 when there was one. */
+/* Writes all entries except those of the directory; 1 if there was one. */
 static int copy_others(struct acp_str list, const char *folder, struct acp_buf *out)
 {
     struct acp_str line;
@@ -117,7 +117,7 @@ static int copy_others(struct acp_str list, const char *folder, struct acp_buf *
     return found;
 }
 
-/* Rewrites the list without the folder and, with content, with it again at the end. */
+/* Rewrites the list without the directory and, with content, adds it at the end. */
 static int rewrite(const char *file, const char *real, const struct acp_str *content,
                    struct acp_buf *why)
 {
@@ -131,10 +131,8 @@ static int rewrite(const char *file, const char *real, const struct acp_str *con
         struct acp_json_writer w;
         acp_json_writer_init(&w, &changed);
         acp_json_begin_object(&w);
-        acp_json_write_key(&w, acp_str_from("folder"));
-        acp_json_write_str(&w, acp_str_from(real));
-        acp_json_write_key(&w, acp_str_from("config"));
-        acp_json_write_str(&w, *content);
+        acp_json_put_text(&w, "folder", real);
+        acp_json_put_str(&w, "config", *content);
         acp_json_end_object(&w);
         err = w.err ? w.err : acp_buf_append(&changed, "\n", 1);
     }
@@ -158,7 +156,7 @@ static int change(const char *file, const char *folder, const struct acp_str *co
     if (reason)
         return fail_system(why, "find", folder, reason);
     if (acp_text_check(acp_str_from(real)) < strlen(real)) {
-        (void) acp_buf_printf(why, "the name of this folder is not UTF-8, so it cannot be kept");
+        (void) acp_buf_printf(why, "cannot trust a directory whose name is not UTF-8");
         return ACP_ERR_UTF8;
     }
     int lock = paths_lock_file(file);
@@ -171,9 +169,9 @@ static int change(const char *file, const char *folder, const struct acp_str *co
 
 int trust_add(const char *file, const char *folder, struct acp_str content, struct acp_buf *why)
 {
-    /* What is no text would be kept as another one, and never be equal again. */
+    /* Invalid UTF-8 would be stored changed, and never compare equal. */
     if (acp_text_check(content) < content.len) {
-        (void) acp_buf_printf(why, "the configuration in %s is not a text in UTF-8", folder);
+        (void) acp_buf_printf(why, "the configuration in %s is not valid UTF-8", folder);
         return ACP_ERR_UTF8;
     }
     return change(file, folder, &content, why);

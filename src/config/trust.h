@@ -1,9 +1,10 @@
 /*
- * trust.h - the folders whose .acp/config.json the user has agreed to.
+ * trust.h - the list of directories whose .acp/config.json the user trusts.
  *
- * A project's file may name commands and permit things only once its user has said so.  What was
- * agreed to is the file as it was then: its whole text is kept beside the folder's real path, and
- * a file that has changed asks again.  Kept in the state folder, mode 0600, one JSON object a line.
+ * A project's file may name commands and grant permissions only if the user trusts it.  Trust
+ * applies to the content of the file at that time: the list stores the content with the real path
+ * of the directory, and a changed file is untrusted.  The list is in the state directory, mode
+ * 0600, one JSON object per line.
  */
 #ifndef SRC_CONFIG_TRUST_H
 #define SRC_CONFIG_TRUST_H
@@ -13,21 +14,21 @@
 enum trust { TRUST_NONE = 0, TRUST_CHANGED, TRUST_YES };
 
 /*
- * Whether that content in that folder is trusted; `file` is the list (see trust_file()).  A list
- * that cannot be read trusts nothing.  folder is made real here.
+ * Whether that content in that directory is trusted; `file` is the list (see trust_file()).  If the
+ * list cannot be read, nothing is trusted.  The directory is resolved here.
  */
 enum trust trust_check(const char *file, const char *folder, struct acp_str content);
 
-/* Adds or renews; removes.  Negative, with a sentence in why, when it could not be done. */
+/* Adds or updates an entry.  Negative, with a message in why, on error. */
 int trust_add(const char *file, const char *folder, struct acp_str content, struct acp_buf *why);
-/* ACP_ERR_UNKNOWN when the folder was not in the list. */
+/* Removes an entry; ACP_ERR_UNKNOWN if there is none. */
 int trust_remove(const char *file, const char *folder, struct acp_buf *why);
 
-/* Calls back for each folder in the list.  Negative, with a sentence in why. */
+/* Calls back for each directory in the list.  Negative, with a message in why, on error. */
 typedef void trust_visit(struct acp_str folder, struct acp_str content, void *user);
 int trust_list(const char *file, trust_visit *visit, void *user, struct acp_buf *why);
 
-/* The list's place in the state folder, in the arena; NULL without a home. */
+/* The path of the list in the state directory, in the arena; NULL without a home directory. */
 const char *trust_file(const char *const *environment, struct acp_arena *arena);
 
 #endif

@@ -132,18 +132,31 @@ void conversation_close_log(struct conversation *c)
 
 /* ---- Adding events --------------------------------------------------------------------------- */
 
+/*
+ * A log that lacks an event is no log of the session any more: nothing is kept from here on, and
+ * nothing waits for it.
+ */
+static void give_up_log(struct conversation *c, int err)
+{
+    c->deliverable = conversation_last_sequence(c);
+    conversation_close_log(c);
+    conversation_notice(c, "this conversation is not kept any more: %s", acp_err_text(err));
+}
+
 /* Appends the event to the log and numbers it; false if it is in no log. */
 static bool log_event(struct conversation *c, struct session_event *event)
 {
-    int err = ACP_ERR_STATE;
     event->time = store_now();
-    if (c->log_state == LOG_OPEN)
-        err = store_log_append(c->log, event->turn, event->time,
-                               acp_str_from(event_kind_name(event->kind)), event->body,
-                               &event->sequence);
-    if (err)
-        event->sequence = conversation_last_sequence(c) + 1;
-    return !err;
+    if (c->log_state == LOG_OPEN) {
+        int err = store_log_append(c->log, event->turn, event->time,
+                                   acp_str_from(event_kind_name(event->kind)), event->body,
+                                   &event->sequence);
+        if (!err)
+            return true;
+        give_up_log(c, err);
+    }
+    event->sequence = conversation_last_sequence(c) + 1;
+    return false;
 }
 
 void conversation_add_event(struct conversation *c, enum event_kind kind, uint64_t turn,

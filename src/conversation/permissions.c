@@ -312,11 +312,11 @@ static const char *trouble_words(enum acp_protocol_error what)
 {
     switch (what) {
     case ACP_PROTOCOL_ERROR_PARSE:
-        return "wrote to its standard output what is no message";
+        return "wrote a non-protocol line to stdout";
     case ACP_PROTOCOL_ERROR_TOO_LARGE:
         return "sent a message that is larger than we take; it was dropped";
     case ACP_PROTOCOL_ERROR_INVALID_MESSAGE:
-        return "sent JSON that is no message";
+        return "sent JSON that is not a message";
     case ACP_PROTOCOL_ERROR_UNEXPECTED_RESPONSE:
         return "answered something that was not asked, or twice";
     case ACP_PROTOCOL_ERROR_DUPLICATE_ID:

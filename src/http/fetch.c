@@ -40,7 +40,7 @@ static void on_body(struct http_request *request, struct acp_str piece, void *us
 {
     (void) request;
     struct http_fetch *fetch = user;
-    /* The client stops at max_body; without memory the body is not complete, and no list. */
+    /* The client stops at max_body; a body that is cut when out of memory is no valid list. */
     (void) acp_buf_append_str(&fetch->answer, piece);
 }
 

@@ -1,5 +1,5 @@
 /*
- * fetch.h - a GET whose answer is wanted whole, made by a helper process if there is one.
+ * fetch.h - a GET that returns the whole body at once, made by a helper process if there is one.
  *
  * libcurl loads some thirty other libraries and cannot be unloaded.  So a process that has not
  * loaded it yet starts the program named by http_client_options.helper.  The helper reads the

@@ -52,7 +52,7 @@ static bool is_path(const char *word)
     return *rest == '\0' || *rest == '/';
 }
 
-/* The package is the first word that is no option; what comes behind it is the program's. */
+/* The package is the first word that is not an option; the words after it are for the program. */
 static bool names_path(const char *const *argv)
 {
     for (size_t i = 1; argv[i]; i++)

@@ -5,8 +5,8 @@
  * command.  Git itself is asked for the list: its index has many forms.
  *
  * The caller waits, which is its loop: for 50,000 files git takes less than 0.1 s, before and after
- * each command that may commit.  It may not take for ever, though: a command can leave a FIFO in
- * the place of the index.  Then nothing is started; afterwards there is no list to be had, and the
+ * each command that may commit.  It is limited in time, because a command can leave a FIFO in
+ * the place of the index.  Then nothing is started; afterwards no list is available, and the
  * user's own git would not get one either.
  */
 #define _GNU_SOURCE /* environ, pipe2 */

@@ -27,7 +27,7 @@ int landlock_allow(int ruleset, const char *path, enum landlock_access access);
  */
 int landlock_allow_except(int ruleset, const char *path, enum landlock_access access,
                           const char *const *except);
-/* Confines this process for good and closes the ruleset; no_new_privs is set already.  -errno. */
+/* Confines this process permanently and closes the ruleset.  no_new_privs must be set.  -errno. */
 int landlock_enforce(int ruleset);
 
 #endif

@@ -170,7 +170,7 @@ static const struct rule rules[] = {
     DENY(clock_adjtime, "sets the clock"),
     DENY(acct, "writes records of all processes to a file"),
     DENY(syslog, "reads the kernel's messages"),
-    DENY(vhangup, "hangs up a terminal"),
+    DENY(vhangup, "disconnects a terminal"),
 
     /* Typing into a terminal as if it were the user. */
     DENY_IF(ioctl, "types into the terminal", {1, TEST_EQUAL, TIOCSTI}),

@@ -1,4 +1,4 @@
-/* mcp.c - an MCP server: its program, the handshake, its tools, and calls of them. */
+/* mcp.c - an MCP server: its process, the handshake, its tools and their calls. */
 #define _GNU_SOURCE /* memmem */
 #include "mcp/mcp.h"
 
@@ -21,7 +21,7 @@ enum {
     TERM_MS = 800,
     ERROR_TAIL = 2048,
     MAX_SENTENCE = 8192,
-    /* A server that gives pages for ever, or says for ever that its tools are others. */
+    /* Against servers that send pages, or changes of their tools, for ever. */
     MAX_PAGES = 64,
     MAX_LISTS = 1000,
 };
@@ -31,29 +31,29 @@ enum state { STARTING, READY, GONE };
 struct mcp_server {
     uv_loop_t *loop;
     char *name;
-    char *version; /* of ours */
+    char *version; /* ours */
     uint64_t start_ms;
     uint64_t call_ms;
-    uint64_t deadline; /* until which it must be ready */
+    uint64_t deadline; /* until it must be ready */
     struct mcp_handler handler;
     void *user;
     enum state state;
     struct acp_peer *peer;
     struct acp_process *process;
-    char noise[80];            /* the beginning of the first line that is no message */
+    char noise[80];            /* the beginning of the first line that is not a message */
     struct mcp_tools *tools;   /* NULL until they are known */
     struct mcp_tools *listing; /* those that are being listed, or NULL */
     unsigned pages;            /* of the listing */
     unsigned lists;
-    bool list_again; /* they have changed while they were listed */
+    bool list_again; /* they changed while they were listed */
     struct mcp_call *calls;
     size_t call_count;
-    unsigned depth; /* of callbacks after which it is still looked at */
-    bool exited;    /* the program, or there is none */
-    bool freed;     /* nobody is told anything any more */
+    unsigned depth; /* of callbacks, during which it must not be freed */
+    bool exited;    /* the process, or there is none */
+    bool freed;     /* no callbacks any more */
 };
 
-/* Stays until its answer comes, also when nobody waits for it any more. */
+/* Stays until its answer arrives, even if it was cancelled. */
 struct mcp_call {
     struct mcp_call *next;
     struct mcp_server *server;
@@ -74,7 +74,7 @@ static void free_tools(struct mcp_tools *tools)
     free(tools);
 }
 
-/* A server that was freed goes when its program has gone, and nobody looks at it any more. */
+/* Releases a server that was freed once its process has ended and no callback is running. */
 static void release(struct mcp_server *server)
 {
     if (!server->freed || !server->exited || server->depth)
@@ -88,7 +88,7 @@ static void release(struct mcp_server *server)
     free(server);
 }
 
-/* Nothing is said to it any more, and it is told to end. */
+/* Closes the connection and asks the process to end. */
 static void dismiss(struct mcp_server *server)
 {
     if (server->peer)
@@ -110,7 +110,7 @@ void mcp_server_free(struct mcp_server *server)
     release(server);
 }
 
-/* It is gone, if it is not already. */
+/* Reports its end, once. */
 static void lose(struct mcp_server *server, struct acp_str sentence)
 {
     if (server->state == GONE || server->freed)
@@ -134,16 +134,16 @@ static void fail(struct mcp_server *server, const char *format, ...)
     (void) vsnprintf(words, sizeof(words), format, list);
     va_end(list);
     (void) snprintf(sentence, sizeof(sentence), "the MCP server \"%.100s\" %s%s%s%s", server->name,
-                    words, *server->noise ? "; what it wrote is no message: \"" : "", server->noise,
-                    *server->noise ? "\"" : "");
+                    words, *server->noise ? "; it wrote a non-protocol line: \"" : "",
+                    server->noise, *server->noise ? "\"" : "");
     lose(server, acp_str_from(sentence));
 }
 
-/* A request of the start or of a list had no good answer. */
+/* A request of the handshake or of a list was not answered properly. */
 static void fail_reply(struct mcp_server *server, const char *what, const struct acp_reply *reply)
 {
     switch (reply->err) {
-    case ACP_ERR_CLOSED: /* its exit comes, and says more */
+    case ACP_ERR_CLOSED: /* its exit is reported next, and says more */
         return;
     case ACP_ERR_TIMEOUT:
         fail(server, "did not answer %s within %llu ms", what,
@@ -155,8 +155,7 @@ static void fail_reply(struct mcp_server *server, const char *what, const struct
              reply->error_message.ptr);
         return;
     default:
-        fail(server, "gave an answer to %s that cannot be read: %s", what,
-             acp_err_text(reply->err));
+        fail(server, "sent an invalid answer to %s: %s", what, acp_err_text(reply->err));
     }
 }
 
@@ -170,7 +169,7 @@ static uint64_t time_left(const struct mcp_server *server)
     return now < server->deadline ? server->deadline - now : 1;
 }
 
-/* The listing takes the place of what was known. */
+/* Replaces the known tools by those of the listing. */
 static void take_listing(struct mcp_server *server)
 {
     bool first = server->state == STARTING;
@@ -215,7 +214,7 @@ static void on_listed(struct acp_peer *peer, uint64_t request, const struct acp_
     }
 }
 
-/* Begins a listing, or goes on with it at the cursor. */
+/* Starts a listing, or continues it at the cursor. */
 static void list_tools(struct mcp_server *server, struct acp_str cursor)
 {
     struct acp_request request = {.method = acp_str_from("tools/list"),
@@ -240,7 +239,7 @@ static void list_tools(struct mcp_server *server, struct acp_str cursor)
         acp_json_put_str(w, "cursor", cursor);
     }
     acp_json_end_object(w);
-    (void) acp_peer_commit(server->peer, NULL); /* a peer that is closed: the exit tells why */
+    (void) acp_peer_commit(server->peer, NULL); /* if the peer is closed, the exit tells why */
 }
 
 static void on_notification(struct acp_peer *peer, const struct acp_message *message, void *user)
@@ -260,7 +259,7 @@ static void on_notification(struct acp_peer *peer, const struct acp_message *mes
 static void take_hello(struct mcp_server *server, const struct mcp_hello *hello)
 {
     if (!mcp_knows_version(hello->version)) {
-        fail(server, "speaks version \"%.*s\" of the protocol, which we do not",
+        fail(server, "uses version \"%.*s\" of the protocol, which is not supported",
              (int) (hello->version.len < 40 ? hello->version.len : 40), hello->version.ptr);
         return;
     }
@@ -300,7 +299,7 @@ static int say_hello(struct mcp_server *server)
 {
     struct acp_request request = {.method = acp_str_from("initialize"),
                                   .timeout_ms = server->start_ms,
-                                  .no_cancel = true, /* MCP forbids to cancel this one */
+                                  .no_cancel = true, /* MCP forbids cancelling this request */
                                   .reply = on_hello,
                                   .user = server};
     struct acp_json_writer *w = acp_peer_begin_request(server->peer, &request);
@@ -330,9 +329,9 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
 /* ---- The program ----------------------------------------------------------------------------- */
 
 /*
- * A line that was meant as a message and cannot be read may be an answer that is waited for; after
- * one without an end there is no telling where the next begins.  Such a server is of no use.  What
- * is plainly no message is noise, and shown should nothing else come.
+ * A line that is broken JSON may be an answer that is waited for, and after a line without an end
+ * it is unknown where the next one begins.  Such a server cannot be used.  Other lines are not
+ * meant as messages; the first one is shown if the server does not answer.
  */
 static void on_protocol_error(struct acp_peer *peer, enum acp_protocol_error what,
                               struct acp_str text, void *user)
@@ -346,16 +345,16 @@ static void on_protocol_error(struct acp_peer *peer, enum acp_protocol_error wha
         for (size_t i = 0; i < text.len && i + 1 < sizeof(server->noise); i++)
             server->noise[i] = text.ptr[i] >= ' ' && text.ptr[i] <= '~' ? text.ptr[i] : '?';
     if (what == ACP_PROTOCOL_ERROR_TOO_LARGE)
-        fail(server, "wrote more than %d MiB without an end", MCP_MAX_MESSAGE >> 20);
+        fail(server, "wrote more than %d MiB without a line end", MCP_MAX_MESSAGE >> 20);
     else if (what == ACP_PROTOCOL_ERROR_PARSE && memmem(text.ptr, text.len, mark, sizeof(mark) - 1))
-        fail(server, "wrote a message that is no JSON");
+        fail(server, "wrote a message that is not JSON");
 }
 
 static void on_unlinked(struct acp_process *process, int reason, void *user)
 {
     (void) reason;
     (void) user;
-    acp_process_stop(process); /* nothing can be said to it; the exit tells the rest */
+    acp_process_stop(process); /* it does not read; the exit tells the rest */
 }
 
 static void on_exited(struct acp_process *process, const struct acp_process_exit *how, void *user)
@@ -471,14 +470,14 @@ static void take_out(struct mcp_call *call)
     call->server->call_count--;
 }
 
-/* The sentence for a call that has no result. */
+/* A sentence for a call without a result. */
 static void explain(const struct mcp_server *server, const struct acp_reply *reply,
                     struct acp_buf *out)
 {
     (void) acp_buf_printf(out, "the MCP server \"%.100s\" ", server->name);
     switch (reply->err) {
     case ACP_ERR_CLOSED:
-        (void) acp_buf_printf(out, "ended before it had answered");
+        (void) acp_buf_printf(out, "ended before it answered");
         break;
     case ACP_ERR_TIMEOUT:
         (void) acp_buf_printf(out, "did not answer within %llu ms",
@@ -492,8 +491,7 @@ static void explain(const struct mcp_server *server, const struct acp_reply *rep
             reply->error_message.ptr);
         break;
     default:
-        (void) acp_buf_printf(out, "gave an answer that cannot be read: %s",
-                              acp_err_text(reply->err));
+        (void) acp_buf_printf(out, "sent an invalid answer: %s", acp_err_text(reply->err));
     }
 }
 

@@ -10,7 +10,7 @@ bool mcp_knows_version(struct acp_str version)
            acp_str_is(version, "2025-03-26") || acp_str_is(version, "2024-11-05");
 }
 
-/* A text, or another value, which is passed over and leaves *ret as it is. */
+/* Skips a value that is not a text, and leaves *ret as it is. */
 static int read_text(struct acp_json_reader *r, struct acp_str *ret)
 {
     return acp_json_peek(r) == ACP_JSON_STRING ? acp_json_read_str(r, ret) : acp_json_skip(r);
@@ -87,7 +87,7 @@ static bool has_tool(const struct mcp_tools *tools, struct acp_str name)
     return false;
 }
 
-/* The tool is copied, since it may point into the message. */
+/* Copies the tool, which may point into the message. */
 static int add_tool(struct mcp_tools *tools, const struct mcp_tool *tool)
 {
     if (!tool->name.len || tool->name.len > MCP_MAX_NAME || has_tool(tools, tool->name))
@@ -156,14 +156,14 @@ int mcp_read_tools(struct acp_raw result, struct mcp_tools *tools, struct acp_st
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* Appends as much as there is room for; false when that is not all. */
-static bool say(struct acp_buf *out, struct acp_str text)
+/* Appends as much as there is room for; false if that is not all of it. */
+static bool append(struct acp_buf *out, struct acp_str text)
 {
     struct acp_str part = acp_str_cut(text, MCP_MAX_RESULT - out->len);
     return acp_buf_append_str(out, part) == 0 && part.len == text.len;
 }
 
-/* A block of content, whatever its type; absent is what it does not have. */
+/* A block of content of any type; what it does not have is absent. */
 struct block {
     struct acp_str type;
     struct acp_str text;
@@ -191,14 +191,14 @@ static int read_block(struct acp_json_reader *r, struct block *block)
         else if (acp_str_is(key, "uri"))
             (void) read_text(r, &block->uri);
         else if (acp_str_is(key, "resource") && r->depth < 8)
-            (void) read_block(r, block); /* an embedded one: its own uri, text or blob */
+            (void) read_block(r, block); /* embedded, with its own uri, text or blob */
         else
             (void) acp_json_skip(r);
     }
     return more;
 }
 
-/* "[image/png image, 68 bytes]", "[resource file:///a]": what a text cannot hold. */
+/* "[image/png image, 68 bytes]", "[resource file:///a]": in place of what is not text. */
 static bool name_block(struct acp_buf *out, const struct block *block)
 {
     struct acp_buf words;
@@ -212,7 +212,7 @@ static bool name_block(struct acp_buf *out, const struct block *block)
     if (!err && block->data.len)
         err = acp_buf_printf(&words, ", %zu bytes", acp_base64_decoded_size(block->data));
     if (!err && acp_buf_append_str(&words, acp_str_from("]")) == 0)
-        all = say(out, acp_buf_view(&words));
+        all = append(out, acp_buf_view(&words));
     acp_buf_finish(&words);
     return all;
 }
@@ -227,8 +227,8 @@ static int read_content(struct acp_json_reader *r, struct acp_buf *out, bool *re
         struct block block = {0};
         if (read_block(r, &block) || !block.type.len || *ret_cut)
             continue;
-        bool all = !out->len || say(out, acp_str_from("\n"));
-        all = all && (block.text.ptr ? say(out, block.text) : name_block(out, &block));
+        bool all = !out->len || append(out, acp_str_from("\n"));
+        all = all && (block.text.ptr ? append(out, block.text) : name_block(out, &block));
         *ret_cut = !all;
     }
     return more;
@@ -256,9 +256,9 @@ int mcp_read_result(struct acp_raw result, struct acp_buf *text, struct mcp_resu
         else
             (void) acp_json_skip(&r);
     }
-    /* Servers give structured content as a text, too; those that do not mean it all the same. */
+    /* Servers should send structured content as text as well; some do not. */
     if (!err && more == 0 && !text->len && structured.len)
-        cut = !say(text, acp_str_n(structured.ptr, structured.len));
+        cut = !append(text, acp_str_n(structured.ptr, structured.len));
     acp_arena_finish(&arena);
     if (err || more < 0)
         return err ? err : more;

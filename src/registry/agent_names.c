@@ -1,8 +1,7 @@
 /*
- * agent_names.c - the names of agents that a command line may begin with.
+ * agent_names.c - see agent_names.h.
  *
- * The configuration is read for it without a word; the command itself reads it again and tells what
- * is wrong with it.
+ * Loads the configuration without reporting errors; the command loads it again and reports them.
  */
 #include "registry/agent_names.h"
 
@@ -11,7 +10,7 @@
 const char *const *agent_names(const struct invocation *invocation)
 {
     static const char *const nothing[] = {NULL};
-    static struct config *config; /* kept until the program ends: the names point into it */
+    static struct config *config; /* kept until the program ends, because the names point into it */
     struct config_options options = {0};
     struct acp_buf ignored;
     (void) invocation;

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/* As struct program wants it: ended by NULL, valid until the program ends. */
+/* For struct program: ended by NULL, valid until the program ends. */
 const char *const *agent_names(const struct invocation *invocation);
 
 #endif

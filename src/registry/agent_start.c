@@ -1,4 +1,4 @@
-/* From an agent's command to a process: the keys it gets, and the folder it is started in. */
+/* agent_start.c - how an agent is started: its environment and working directory. */
 #include "config/config_internal.h"
 #include "config/paths.h"
 #include "launch/fetched.h"
@@ -7,8 +7,8 @@
 #include "registry/environment_keys.h"
 
 /*
- * "PATH=..." without entries that are relative: in a project they would mean its programs, also for
- * the first line of a script.  NULL without memory.
+ * "PATH=..." without relative entries, which would find programs of the project, also for the
+ * interpreter line of a script.  NULL when out of memory.
  */
 static const char *make_path(struct acp_arena *arena, const char *path)
 {
@@ -32,7 +32,7 @@ static const char *make_path(struct acp_arena *arena, const char *path)
     return text;
 }
 
-/* What it is to find comes first: of a name the last counts. */
+/* The keys come first, because the last value of a variable is used. */
 static const char *const *make_env(struct config *config, const struct agent_command *command,
                                    const char *const *more)
 {
@@ -56,16 +56,15 @@ static int start_fetched(struct config *config, const struct agent_command *comm
     const char *state = paths_state_dir(config_environment(config), arena);
     const char *folder = state ? paths_join(arena, state, "launch") : NULL;
     if (!folder) {
-        (void) acp_buf_printf(why,
-                              "%s cannot be started by %s: there is no home directory; set HOME",
+        (void) acp_buf_printf(why, "cannot start %s with %s: no home directory; set HOME",
                               command->name, command->argv[0]);
         return ACP_ERR_STATE;
     }
     int err =
         launch_fetched(arena, folder, command->program, command->argv, cwd, &fetched, &failure);
     if (err) {
-        (void) acp_buf_printf(why, "%s cannot be started by %s: %s", command->name,
-                              command->argv[0], failure.message);
+        (void) acp_buf_printf(why, "cannot start %s with %s: %s", command->name, command->argv[0],
+                              failure.message);
         return err;
     }
     *ret = (struct agent_start){.argv = fetched.argv, .cwd = fetched.cwd};

@@ -1,4 +1,4 @@
-/* From a name to what is started.  The order of where a name is looked for is in find_recipe(). */
+/* agents.c - finds the command of an agent; see agents.h for the order of sources. */
 #include "registry/agents.h"
 
 #include <stdio.h>
@@ -30,6 +30,7 @@ static int recipe_of_known(struct config *config, const struct agent_known *know
                                  .install = known->install,
                                  .login = known->login,
                                  .keys = known->keys,
+                                 .known = known,
                                  .source = AGENT_BUILT_IN};
     int err = agents_split(arena, acp_str_from(known->command), &ret->installed);
     if (!err && known->fetched)
@@ -37,7 +38,7 @@ static int recipe_of_known(struct config *config, const struct agent_known *know
     return err;
 }
 
-/* The one of that name while a registry is walked. */
+/* A search for a name in the registry. */
 struct search {
     const char *name;
     struct agent_recipe found;
@@ -50,7 +51,7 @@ static void match_recipe(const struct agent_recipe *recipe, void *user)
         search->found = *recipe;
 }
 
-/* Built in, then the registry; name stays NULL when it is in neither. */
+/* The built-in table, then the registry; ret->name is NULL if the name is in neither. */
 static int find_recipe(struct config *config, const char *name, struct agent_recipe *ret,
                        struct acp_buf *why)
 {
@@ -82,7 +83,7 @@ const char *const *agents_join(struct acp_arena *arena, const char *const *first
     return all;
 }
 
-/* What the recipe wants, what all agents get, what this one gets; of a name the last counts. */
+/* The variables of the recipe, of all agents, and of this one; the last value is used. */
 static const char *const *join_env(struct config *config, const struct agent_recipe *recipe,
                                    const struct config_agent *agent)
 {
@@ -102,8 +103,8 @@ const char *agents_path(struct config *config, const char *const *env)
 }
 
 /*
- * The folder from which no program is taken that the user has not named: the repository that we are
- * in.  NULL when the home directory is inside of it, where people have their own programs.
+ * The directory whose programs are not used unless the user names them: the current repository.
+ * NULL if it contains the home directory, where users have their own programs.
  */
 static const char *foreign_folder(struct config *config)
 {
@@ -116,9 +117,8 @@ static const char *foreign_folder(struct config *config)
 }
 
 /*
- * Looks the program up as it will be: with the PATH that the agent gets.  A program that the user
- * has named may be one of the project, as it is in a virtual environment; one that we choose, or
- * that fetches others, may not.
+ * Looks the program up with the PATH of the agent.  A program named by the user may be in the
+ * project, as in a virtual environment; a program that we choose, or that fetches others, may not.
  */
 static const char *find_program(struct config *config, const struct agent_recipe *recipe,
                                 const char *const *argv, const char *const *env)
@@ -129,7 +129,7 @@ static const char *find_program(struct config *config, const struct agent_recipe
                               named ? NULL : foreign_folder(config));
 }
 
-/* Fills in argv and program: what is installed goes before what would be fetched. */
+/* Sets argv and program; an installed program takes precedence over a fetched one. */
 static void choose(struct config *config, const struct agent_recipe *recipe,
                    struct agent_command *command)
 {
@@ -154,6 +154,7 @@ static int make_command(struct config *config, const struct agent_recipe *recipe
         .install = recipe->install,
         .login = recipe->login,
         .keys = agent && agent->keys ? agent->keys : recipe->keys,
+        .known = recipe->known,
     };
     if (agent) {
         command.model = agent->model;
@@ -169,13 +170,16 @@ static int make_command(struct config *config, const struct agent_recipe *recipe
     return 0;
 }
 
-/* An agent of the configuration, with a command of its own. */
+/* A configured agent with its own command. */
 static int own_command(struct config *config, const struct config_agent *agent,
                        struct agent_command *ret)
 {
     const char *const command[] = {agent->command, NULL};
-    struct agent_recipe recipe = {.name = agent->name, .title = agent->name};
+    struct agent_recipe recipe = {
+        .name = agent->name, .title = agent->name, .known = agents_known_find(agent->name)};
     recipe.installed = agents_join(config_arena(config), command, agent->args);
+    if (recipe.installed && !recipe.known)
+        recipe.known = agents_known_by_command(recipe.installed);
     return make_command(config, &recipe, agent, ret);
 }
 
@@ -192,17 +196,17 @@ static int say_unknown(struct config *config, const char *name, struct acp_buf *
 {
     struct suggestion near = {.wrong = name};
     suggest_names(config, &near);
-    (void) acp_buf_printf(why, "there is no agent '%.60s'", name);
+    (void) acp_buf_printf(why, "no such agent '%.60s'", name);
     if (near.best)
         (void) acp_buf_printf(why, "; did you mean '%s'?", near.best);
     else
-        (void) acp_buf_printf(why, "; `acp agents list` shows them all, `acp agents add` adds one");
+        (void) acp_buf_printf(why, "; run `acp agents list`, or add one with `acp agents add`");
     return ACP_ERR_UNKNOWN;
 }
 
 static int say_missing(const struct agent_command *command, struct acp_buf *why)
 {
-    (void) acp_buf_printf(why, "%s cannot be started: '%.200s' is not installed", command->name,
+    (void) acp_buf_printf(why, "cannot start %s: '%.200s' is not installed", command->name,
                           command->argv[0]);
     if (command->install)
         (void) acp_buf_printf(why, "; %s", command->install);
@@ -225,14 +229,14 @@ int agents_find(struct config *config, const char *name, struct agent_command *r
         return err;
     if (!recipe.name && agent) {
         (void) acp_buf_printf(why,
-                              "agent_servers.%.60s (%s:%zu) has no command, and there is no known "
-                              "agent of that name",
+                              "agent_servers.%.60s (%s:%zu) has no command, and no known agent has "
+                              "that name",
                               name, agent->origin.where, agent->origin.line);
         return ACP_ERR_UNKNOWN;
     }
     if (!recipe.name)
         return say_unknown(config, name, why);
-    /* Arguments of an entry that has no command go behind those of the known one. */
+    /* The arguments of an entry without a command are appended to those of the known agent. */
     if (agent && recipe.installed)
         recipe.installed = agents_join(config_arena(config), recipe.installed, agent->args);
     if (agent && recipe.fetched)
@@ -273,13 +277,16 @@ int agents_from_argv(struct config *config, const char *const *argv, struct agen
                      struct acp_buf *why)
 {
     if (!argv[0] || !argv[0][0]) {
-        (void) acp_buf_printf(why, "the agent's command is empty");
+        (void) acp_buf_printf(why, "the command of the agent is empty");
         return ACP_ERR_MISSING;
     }
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash && slash[1] ? slash + 1 : argv[0];
-    struct agent_recipe recipe = {
-        .name = name, .title = name, .installed = argv, .source = AGENT_COMMAND_LINE};
+    struct agent_recipe recipe = {.name = name,
+                                  .title = name,
+                                  .installed = argv,
+                                  .known = agents_known_by_command(argv),
+                                  .source = AGENT_COMMAND_LINE};
     struct agent_command command;
     int err = make_command(config, &recipe, NULL, &command);
     if (!err && !command.program)
@@ -295,10 +302,10 @@ int agents_from_line(struct config *config, const char *line, struct agent_comma
     const char *const *words = NULL;
     int err = agents_split(config_arena(config), acp_str_from(line), &words);
     if (err == ACP_ERR_SYNTAX)
-        (void) acp_buf_printf(why, "in the agent's command line a quote is not closed, or it ends "
-                                   "with a backslash");
+        (void) acp_buf_printf(why, "unterminated quote or trailing backslash in the command line "
+                                   "of the agent");
     else if (err == ACP_ERR_MISSING)
-        (void) acp_buf_printf(why, "the agent's command line is empty");
+        (void) acp_buf_printf(why, "the command line of the agent is empty");
     if (err)
         return err;
     if (!words[1] && agents_is_known(config, words[0]))
@@ -310,7 +317,7 @@ int agents_from_line(struct config *config, const char *line, struct agent_comma
 
 struct names {
     struct config *config;
-    const char **items; /* with NULL at the end */
+    const char **items; /* ends with NULL */
     size_t count;
 };
 
@@ -327,12 +334,12 @@ static void add_name(struct names *names, const char *name)
 
 static void add_recipe(const struct agent_recipe *recipe, void *user)
 {
-    /* Under another name it may be built in already. */
+    /* It may be built in under another name. */
     if (!agents_known_find(recipe->name))
         add_name(user, recipe->name);
 }
 
-/* Those of the configuration and those that are built in. */
+/* The configured and the built-in agents. */
 static bool add_first_names(struct names *names)
 {
     const struct config_agent *agent;
@@ -350,18 +357,18 @@ static bool add_first_names(struct names *names)
 const char *const *agents_names(struct config *config)
 {
     struct names names = {.config = config};
-    struct acp_buf aside;
+    struct acp_buf ignored;
     if (!add_first_names(&names))
         return config_no_texts;
-    acp_buf_init(&aside, 4096);
-    (void) agents_read_registry(config, add_recipe, &names, &aside);
-    acp_buf_finish(&aside);
+    acp_buf_init(&ignored, 4096);
+    (void) agents_read_registry(config, add_recipe, &names, &ignored);
+    acp_buf_finish(&ignored);
     return names.items;
 }
 
 struct listing {
     struct config *config;
-    const char *const *names; /* that were shown already */
+    const char *const *names; /* already listed */
     size_t count;
     agents_visit *visit;
     void *user;
@@ -380,18 +387,18 @@ static void list_recipe(const struct agent_recipe *recipe, void *user)
 int agents_list(struct config *config, agents_visit *visit, void *user, struct acp_buf *why)
 {
     struct names names = {.config = config};
-    struct acp_buf aside;
+    struct acp_buf ignored;
     if (!add_first_names(&names))
         return ACP_ERR_NOMEM;
-    acp_buf_init(&aside, 4096);
+    acp_buf_init(&ignored, 4096);
     for (size_t i = 0; i < names.count; i++) {
         struct agent_command command;
-        acp_buf_clear(&aside);
-        /* An entry without a command and without a known agent behind it has nothing to show. */
-        if (agents_find(config, names.items[i], &command, &aside) == 0)
+        acp_buf_clear(&ignored);
+        /* Skip an entry that has no command and names no known agent. */
+        if (agents_find(config, names.items[i], &command, &ignored) == 0)
             visit(&command, user);
     }
-    acp_buf_finish(&aside);
+    acp_buf_finish(&ignored);
     struct listing l = {config, names.items, names.count, visit, user};
     return agents_read_registry(config, list_recipe, &l, why);
 }

@@ -1,12 +1,10 @@
 /*
- * agents.h - agents by name: the user's own, those that are known everywhere, and those of a
- * registry file; and what is started for each.
+ * agents.h - finds agents by name and the command that starts each.
  *
- * A name is looked for in this order: agent_servers of the configuration, the built-in table, the
- * registry file that the configuration names.  An installed program goes before one that npx or
- * uvx would fetch.
+ * A name is looked up in this order: agent_servers of the configuration, the built-in table, the
+ * configured registry file.  An installed program takes precedence over one fetched by npx or uvx.
  *
- * Memory that is returned lives as long as the configuration.
+ * All returned memory lives as long as the configuration.
  */
 #ifndef SRC_REGISTRY_AGENTS_H
 #define SRC_REGISTRY_AGENTS_H
@@ -15,22 +13,37 @@
 
 /* ---- Known agents --------------------------------------------------------------------------- */
 
+/* Defects of agents that the client works around. */
+enum agent_quirk {
+    /* Cannot create a file if the client offers fs.readTextFile, so files are not offered. */
+    AGENT_NO_FILES = 1 << 0,
+};
+
+/*
+ * Everything that acp knows about an agent.  Lists are separated by blanks; all but the first three
+ * members may be NULL.
+ */
 struct agent_known {
     const char *name;
     const char *title;
-    const char *aliases; /* other names, with spaces between */
-    const char *command; /* what it is when installed: words with spaces between */
-    const char *fetched; /* the same through npx or uvx, which fetch it; or NULL */
-    const char *install; /* how to install it: a command, or a few words */
-    const char *login;   /* how to log in */
-    const char *keys;    /* variables with the keys it works with; the others it does not get */
+    const char *command;   /* its command line when installed */
+    const char *aliases;   /* other names */
+    const char *fetched;   /* the command line with npx or uvx, with a pinned version */
+    const char *install;   /* how to install it: a command, or an instruction */
+    const char *login;     /* how to log in */
+    const char *keys;      /* variables with API keys that it gets; it gets no others */
+    const char *addresses; /* variables with the base URL of its model provider */
+    const char *state;     /* files and directories with its settings, login and sessions */
+    unsigned quirks;       /* enum agent_quirk */
 };
 
-/* NULL behind the last. */
+/* NULL after the last. */
 const struct agent_known *agents_known_at(size_t index);
-/* By name or alias, in any case; NULL when there is none. */
+/* By name or alias, ignoring case; NULL if there is none. */
 const struct agent_known *agents_known_find(const char *name);
-/* Whether the word names an agent: of the configuration, built in, or of the registry. */
+/* By command line: its program, or its package for npx or uvx; NULL if there is none. */
+const struct agent_known *agents_known_by_command(const char *const *argv);
+/* Whether the word is the name of an agent, configured, built in or of the registry. */
 bool agents_is_known(struct config *config, const char *word);
 
 /* ---- Commands ------------------------------------------------------------------------------- */
@@ -43,66 +56,67 @@ enum agent_source {
 };
 
 struct agent_command {
-    const char *name;        /* as it is known; of a command line the program's name */
-    const char *title;       /* for people; the name where there is none */
+    const char *name;        /* for a command line, the name of the program */
+    const char *title;       /* for people; default: the name */
     const char *const *argv; /* ends with NULL */
-    const char *const *env;  /* "NAME=value", on top of ours; ends with NULL */
-    const char *program;     /* the file that argv[0] is in PATH; NULL: not found */
-    const char *model;       /* what the configuration says for this agent, else NULL */
+    const char *const *env;  /* "NAME=value", added to our environment; ends with NULL */
+    const char *program;     /* the path of argv[0]; NULL: not found */
+    const char *model;       /* these are configured for the agent, or NULL */
     const char *mode;
     const char *auth_method;
     enum agent_source source;
-    struct config_origin origin; /* AGENT_FROM_CONFIG: where it was said */
-    bool fetched;                /* npx or uvx may have to fetch it first: give it time */
-    const char *keys;            /* as of struct agent_known; NULL: it gets all that we have */
-    const char *install;         /* hints for people; may be NULL */
+    struct config_origin origin;     /* of AGENT_FROM_CONFIG */
+    bool fetched;                    /* started by npx or uvx, which may have to download it */
+    const struct agent_known *known; /* NULL: acp knows nothing about it */
+    const char *keys;                /* as in struct agent_known; NULL: it gets all keys */
+    const char *install;             /* hints for people; may be NULL */
     const char *login;
 };
 
 /*
- * What to start for a name.  On failure why gets a sentence (no line end):
- *   ACP_ERR_UNKNOWN   there is no such agent; the sentence has the nearest names
- *   ACP_ERR_MISSING   it is known, but its program is not installed; the sentence says how to
- *   ACP_ERR_RANGE     the registry file is not good
+ * The command for a name.  On error, why gets a message without a line end:
+ *   ACP_ERR_UNKNOWN   there is no such agent; the message suggests the nearest name
+ *   ACP_ERR_MISSING   its program is not installed; the message says how to install it
+ *   ACP_ERR_RANGE     the registry file is invalid
  *   ACP_ERR_NOMEM
  */
 int agents_resolve(struct config *config, const char *name, struct agent_command *ret,
                    struct acp_buf *why);
-/* The same, but a program that is not installed is no failure: ret->program is NULL then. */
+/* The same, except that a program that is not installed is not an error: ret->program is NULL. */
 int agents_find(struct config *config, const char *name, struct agent_command *ret,
                 struct acp_buf *why);
-/* From `-- COMMAND ARGS…`. */
+/* From the command line after "--". */
 int agents_from_argv(struct config *config, const char *const *argv, struct agent_command *ret,
                      struct acp_buf *why);
 /*
- * From `--agent 'COMMAND LINE'`: words with quotes and backslashes as a shell has them, and nothing
- * else of a shell.  A single word that is a name is that agent.
+ * From `--agent 'COMMAND LINE'`, with quotes and backslashes but no other shell syntax.  A single
+ * word that is the name of an agent means that agent.
  */
 int agents_from_line(struct config *config, const char *line, struct agent_command *ret,
                      struct acp_buf *why);
 
-/* How an agent is started for a session in a folder. */
+/* How to start an agent for a session in a directory. */
 struct agent_start {
     const char *const *argv;
-    const char *const *env; /* "NAME=value", on top of ours: with the keys that it gets */
+    const char *const *env; /* "NAME=value", added to our environment; includes its keys */
     const char *cwd;        /* of the process; NULL: that of the session */
 };
 
 /*
- * On failure why gets a sentence: ACP_ERR_STATE when the folder in which npx is started cannot be
- * made, ACP_ERR_NOMEM.
+ * On error, why gets a message: ACP_ERR_STATE if the directory in which npx is started cannot be
+ * created, ACP_ERR_NOMEM.
  */
 int agents_start(struct config *config, const struct agent_command *command, const char *cwd,
                  struct agent_start *ret, struct acp_buf *why);
 
 /*
- * All of them, each name once: of the configuration, built in, of the registry.  Negative with a
- * sentence in why.
+ * Lists all agents, each name once: configured, built in, registry.  Negative with a message in why
+ * on error.
  */
 typedef void agents_visit(const struct agent_command *command, void *user);
 int agents_list(struct config *config, agents_visit *visit, void *user, struct acp_buf *why);
 
-/* All their names, ended by NULL; never NULL.  A registry that cannot be read has none. */
+/* All names, ended by NULL; never NULL.  An unreadable registry is ignored. */
 const char *const *agents_names(struct config *config);
 
 /* "your configuration", "built in", "the registry", "the command line". */
@@ -110,8 +124,8 @@ const char *agents_source_name(enum agent_source source);
 
 /*
  * Splits a command line into words: quotes '...' and "...", and \ before a character.
- * ACP_ERR_SYNTAX when a quote is not closed or a backslash ends it, ACP_ERR_MISSING when there is
- * no word.  The list lives in the arena and ends with NULL.
+ * ACP_ERR_SYNTAX for an unterminated quote or a trailing backslash, ACP_ERR_MISSING if there is no
+ * word.  The list lives in the arena and ends with NULL.
  */
 int agents_split(struct acp_arena *arena, struct acp_str line, const char *const **ret_words);
 

@@ -1,4 +1,4 @@
-/* Taking keys out of the environment. */
+/* environment_keys.c - see environment_keys.h. */
 #define _GNU_SOURCE /* explicit_bzero */
 #include "registry/environment_keys.h"
 
@@ -14,10 +14,10 @@
 
 extern char **environ;
 
-/* One for the process, as the environment is. */
+/* Global, like the environment. */
 static struct {
-    const char **all;  /* the environment as it was: what was left in it, then the keys */
-    const char **keys; /* the part of it that holds the keys; ends with NULL */
+    const char **all;  /* the original environment: other variables first, then the keys */
+    const char **keys; /* the part that holds the keys; ends with NULL */
 } taken;
 
 bool keys_is_key(struct acp_str name)
@@ -65,7 +65,7 @@ void keys_take(void)
         all[n] = strdup(environ[i]);
         if (!all[n++])
             die_without_memory();
-        /* This is the very block that /proc/PID/environ shows. */
+        /* /proc/PID/environ shows this memory. */
         explicit_bzero(environ[i], strlen(environ[i]));
     }
     taken.all = all;

@@ -1,13 +1,12 @@
 /*
- * environment_keys.h - the keys of model services and agents that our environment holds.
+ * environment_keys.h - the API keys of model providers and agents in our environment.
  *
- * They are taken out of the environment before anything else happens, so that no process that we
- * start inherits one and none can read them from /proc/PID/environ of ours.  Whoever needs a key
- * asks for it here: the model service, and the environment of an agent that works with it.
+ * They are removed from the environment before anything else happens, so that no child process
+ * inherits a key and none can read it from our /proc/PID/environ.  The model providers of the
+ * built-in agent and the environments of other agents get their keys from here.
  *
- * A key variable is one that the table of known agents or that of model providers names.
- * Credentials that people give to the programs they work with (GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY)
- * are not ours to take: commands need them.
+ * A key variable is one listed in the table of known agents or of model providers.  Credentials of
+ * other programs (GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY) are not removed, because commands need them.
  */
 #ifndef SRC_REGISTRY_ENVIRONMENT_KEYS_H
 #define SRC_REGISTRY_ENVIRONMENT_KEYS_H
@@ -18,30 +17,30 @@
 bool keys_is_key(struct acp_str name);
 
 /*
- * Moves all key variables from the environment into memory of ours, overwrites the originals, and
- * keeps other processes of this user out of our memory when there was one.  Called once, at the
- * start of main(), before there are threads.  Without memory the process ends.
+ * Moves all key variables from the environment to the heap, overwrites the originals, and calls
+ * keys_protect() if there was one.  Called once at the start of main(), before there are threads.
+ * Exits when out of memory.
  */
 void keys_take(void);
 
 /*
- * Moves one more variable, which the configuration names as one with a key, in the same way.  Does
- * nothing when it is not set.
+ * Moves another variable, named by the configuration, in the same way.  Does nothing if it is not
+ * set.
  */
 void keys_hide(const char *name);
 
-/* Our environment as it was, with the keys.  Lives as long as the process. */
+/* Our original environment, with the keys.  Lives as long as the process. */
 const char *const *keys_environment(void);
 
 /*
- * The taken keys whose names are in the list of words with spaces between, as "NAME=value"; NULL:
- * all of them.  Ends with NULL; NULL without memory.
+ * The removed variables whose names are in the list (separated by blanks), as "NAME=value"; with
+ * NULL all of them.  Ends with NULL; NULL when out of memory.
  */
 const char *const *keys_select(struct acp_arena *arena, const char *names);
 
 /*
- * Makes the memory of this process unreadable for other processes of the same user (they could read
- * /proc/PID/mem, or attach a debugger) and keeps it out of core dumps.  Root can read it anyway.
+ * Protects the memory of this process from other processes of the same user (/proc/PID/mem,
+ * debuggers) and keeps it out of core dumps.  Root can still read it.
  */
 void keys_protect(void);
 

@@ -1,7 +1,7 @@
 /*
- * The public agent registry, as a file that the user has: {"version": ..., "agents": [...]}.  It is
- * read, never fetched, and neither is anything that it names: of a binary we know only what its
- * program is called.
+ * registry_file.c - reads a copy of the public agent registry: {"version": ..., "agents": [...]}.
+ * Neither the registry nor a binary named in it is ever downloaded; of a binary only the name of
+ * its program is used.
  */
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -10,7 +10,7 @@
 #include "config/paths.h"
 #include "registry/agents_internal.h"
 
-/* Ours is some hundred KB; a file that is given by mistake should not take the memory. */
+/* The public registry has some hundred KB; the limit is for a wrong file. */
 enum { MAX_REGISTRY = 32 * 1024 * 1024 };
 
 void agents_platform(char *out, size_t size)
@@ -29,7 +29,7 @@ void agents_platform(char *out, size_t size)
             *c = (char) (*c - 'A' + 'a');
 }
 
-/* One distribution: how a package or a binary is run. */
+/* A distribution: how to run a package or a binary. */
 struct way {
     const char *package;
     const char *cmd;
@@ -52,12 +52,12 @@ struct registry {
     struct acp_json_reader r;
     struct acp_arena *arena;
     char platform[48];
-    bool bad; /* the entry at hand is not as it should be */
+    bool bad; /* the current entry is invalid */
 };
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-/* These pass over what has another type, and note that. */
+/* These skip a value of another type and set `bad`. */
 static const char *read_text(struct registry *g)
 {
     struct acp_str text;
@@ -94,7 +94,7 @@ static const char *const *read_texts(struct registry *g)
     return list;
 }
 
-/* An object of texts as "NAME=value". */
+/* An object of strings as "NAME=value". */
 static const char *const *read_env(struct registry *g)
 {
     const char **list = acp_arena_alloc(g->arena, sizeof(*list));
@@ -149,7 +149,7 @@ static void read_way(struct registry *g, struct way *way)
     }
 }
 
-/* Of the binaries, the one for this machine. */
+/* The binary for this platform. */
 static void read_binaries(struct registry *g, struct way *way)
 {
     struct acp_str key;
@@ -208,7 +208,7 @@ static void read_entry(struct registry *g, struct entry *entry)
     }
 }
 
-/* ---- What it means -------------------------------------------------------------------------- */
+/* ---- Recipes -------------------------------------------------------------------------- */
 
 /* ^[a-z][a-z0-9-]*$ */
 static bool is_id(const char *id)
@@ -253,7 +253,7 @@ static const char *install_hint(struct registry *g, const char *before, const ch
     return text;
 }
 
-/* Whether there is a way to run it here. */
+/* False if there is no distribution for this platform. */
 static bool make_recipe(struct registry *g, const struct entry *entry, struct agent_recipe *recipe)
 {
     *recipe = (struct agent_recipe){.name = entry->id,
@@ -325,7 +325,7 @@ int agents_read_registry_text(struct config *config, struct acp_str text,
     acp_json_reader_init(&g.r, json, g.arena, 0);
     if (read_agents(&g, visit, user))
         return 0;
-    (void) acp_buf_printf(why, "it has no list \"agents\"");
+    (void) acp_buf_printf(why, "no list \"agents\"");
     return ACP_ERR_RANGE;
 }
 
@@ -339,7 +339,7 @@ int agents_read_registry(struct config *config, agents_visit_recipe *visit, void
     size_t before = why->len;
     acp_buf_init(&text, MAX_REGISTRY);
     int reason = paths_read_file(path, &text);
-    (void) acp_buf_printf(why, "the registry %s cannot be read: ", path);
+    (void) acp_buf_printf(why, "cannot read the registry %s: ", path);
     int err = ACP_ERR_RANGE;
     if (reason)
         (void) acp_buf_printf(why, "%s", strerror(-reason));

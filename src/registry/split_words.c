@@ -1,13 +1,13 @@
-/* A command line as words, with quotes and nothing else of a shell. */
+/* split_words.c - splits a command line; see agents_split(). */
 #include "registry/agents.h"
 
 struct splitter {
     struct acp_arena *arena;
-    const char **words; /* with NULL at the end */
+    const char **words; /* ends with NULL */
     size_t count;
-    char *word; /* room for the longest that can come */
+    char *word; /* the current word; as large as the line */
     size_t len;
-    bool open; /* there is a word, if only an empty one in quotes */
+    bool open; /* inside a word, which may be empty if it is quoted */
 };
 
 static int end_word(struct splitter *s)

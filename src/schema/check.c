@@ -9,7 +9,7 @@
 
 enum { MAX_MESSAGE = 600 };
 
-/* To apply a schema takes about as long as so many steps of a regular expression. */
+/* The cost of applying a schema, in steps of a regular expression. */
 enum { COST_OF_SCHEMA = 10 };
 
 bool schema_spend(struct schema_checker *c, uint64_t work)
@@ -109,11 +109,11 @@ static bool check_string(struct schema_checker *c, const struct schema_node *nod
         size_t length = schema_text_length(value->is.text);
         bool less = node->min_length.has && length < node->min_length.value;
         bool more = node->max_length.has && length > node->max_length.value;
-        uint64_t wanted = less ? node->min_length.value : node->max_length.value;
+        uint64_t expected = less ? node->min_length.value : node->max_length.value;
         if (less || more)
-            good = schema_complain(c, place, "at %s %llu character%s wanted, not %zu",
-                                   less ? "least" : "most", (unsigned long long) wanted,
-                                   wanted == 1 ? " is" : "s are", length);
+            good = schema_complain(c, place, "expected at %s %llu character%s, got %zu",
+                                   less ? "least" : "most", (unsigned long long) expected,
+                                   expected == 1 ? "" : "s", length);
     }
     if (schema_go_on(c, good) && node->pattern.regex &&
         !schema_matches(c, node->pattern.regex, value->is.text))
@@ -208,14 +208,14 @@ static bool complain_of_all(struct schema_checker *c, const struct schema_list *
                             const struct schema_place *place)
 {
     if (c->mode != SCHEMA_TELL)
-        return schema_complain(c, place, "none fits"); /* is counted and not shown */
+        return schema_complain(c, place, "none matches"); /* counted, not shown */
     size_t nearest = list->count;
     size_t least = SIZE_MAX;
     unsigned types = 0;
     for (size_t i = 0; i < list->count; i++) {
-        unsigned wanted = types_of(list->nodes[i]);
-        types |= wanted;
-        size_t weight = is_of_type(wanted, value) ? weigh(c, list->nodes[i], value) : SIZE_MAX;
+        unsigned expected = types_of(list->nodes[i]);
+        types |= expected;
+        size_t weight = is_of_type(expected, value) ? weigh(c, list->nodes[i], value) : SIZE_MAX;
         if (weight < least) {
             least = weight;
             nearest = i;
@@ -224,10 +224,11 @@ static bool complain_of_all(struct schema_checker *c, const struct schema_list *
     if (nearest == list->count)
         return schema_complain_type(c, place, types, value);
     if (list->count > 1)
-        (void) schema_complain(c, place,
-                               "none of the %zu alternatives (%s) fits; what the nearest of them, "
-                               "number %zu, finds follows",
-                               list->count, keyword, nearest + 1);
+        (void) schema_complain(
+            c, place,
+            "none of the %zu alternatives (%s) matches; the errors of the nearest, "
+            "number %zu, follow",
+            list->count, keyword, nearest + 1);
     if (schema_go_on(c, false))
         (void) schema_fits(c, list->nodes[nearest], value, place, NULL);
     return false;
@@ -256,10 +257,11 @@ static bool check_one_of(struct schema_checker *c, const struct schema_node *nod
         if (count++ == 0)
             first = i;
         else
-            return schema_complain(c, place,
-                                   "exactly one of the alternatives (oneOf) must fit, but numbers "
-                                   "%zu and %zu both do",
-                                   first + 1, i + 1);
+            return schema_complain(
+                c, place,
+                "expected exactly one alternative of oneOf to match, but numbers "
+                "%zu and %zu both do",
+                first + 1, i + 1);
     }
     return count == 1 || complain_of_all(c, &node->one_of, "oneOf", value, place);
 }
@@ -286,7 +288,7 @@ static bool check_logic(struct schema_checker *c, const struct schema_node *node
         good &= check_one_of(c, node, value, place, seen);
     if (node->not_schema && schema_go_on(c, good) &&
         schema_fits_quietly(c, node->not_schema, value, NULL))
-        good = schema_complain(c, place, "the value fits the schema in `not`, which it must not");
+        good = schema_complain(c, place, "the value matches the schema in `not`");
     if (node->if_schema && schema_go_on(c, good))
         good &= check_condition(c, node, value, place, seen);
     return good;
@@ -299,8 +301,8 @@ static bool check_keywords(struct schema_checker *c, const struct schema_node *n
                            bool *seen)
 {
     if (node->never)
-        return schema_complain(c, place, "no value is allowed here; leave it out");
-    /* With the wrong type the other complaints would only confuse. */
+        return schema_complain(c, place, "no value is allowed here; omit it");
+    /* For a wrong type further errors are not useful. */
     if (!is_of_type(node->types, value))
         return schema_complain_type(c, place, node->types, value);
     bool good = check_constants(c, node, value, place);

@@ -16,7 +16,7 @@ struct schema_place {
 };
 
 enum schema_mode {
-    SCHEMA_QUIET, /* only the verdict is wanted, so the first violation ends it */
+    SCHEMA_QUIET, /* only the verdict: stop at the first violation */
     SCHEMA_COUNT, /* how bad is it? */
     SCHEMA_TELL,  /* report all violations */
 };
@@ -76,7 +76,7 @@ enum { SCHEMA_WEIGHT_PLAIN = 1, SCHEMA_WEIGHT_CONSTANT = 10 };
 
 bool schema_complain(struct schema_checker *c, const struct schema_place *place, const char *format,
                      ...) ACP_PRINTF(3, 4);
-/* A limit that is a value of the schema: "at least 3 is wanted, not 2". */
+/* A limit that is a value of the schema: "expected at least 3, got 2". */
 bool schema_complain_limit(struct schema_checker *c, const struct schema_place *place,
                            const char *words, const struct schema_value *limit,
                            const struct schema_value *value);
@@ -84,7 +84,7 @@ bool schema_complain_type(struct schema_checker *c, const struct schema_place *p
                           unsigned types, const struct schema_value *value);
 /* Not the constant, or none of the values of a list. */
 bool schema_complain_constant(struct schema_checker *c, const struct schema_place *place,
-                              const struct schema_value *wanted, bool is_list,
+                              const struct schema_value *expected, bool is_list,
                               const struct schema_value *value);
 bool schema_complain_missing(struct schema_checker *c, const struct schema_place *place,
                              struct acp_str name, struct acp_str because_of);

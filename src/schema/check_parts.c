@@ -13,13 +13,13 @@ static struct schema_place member_place(const struct schema_place *parent, struc
     return (struct schema_place){.parent = parent, .kind = SCHEMA_AT_MEMBER, .key = key};
 }
 
-/* "at least 1 item is wanted", "at most 2 items are wanted". */
+/* "expected at least 1 item, got 0". */
 static bool complain_of_count(struct schema_checker *c, const struct schema_place *place,
-                              const char *bound, uint64_t wanted, const char *one, const char *many,
-                              size_t count)
+                              const char *bound, uint64_t expected, const char *one,
+                              const char *many, size_t count)
 {
-    return schema_complain(c, place, "%s %llu %s wanted, not %zu", bound,
-                           (unsigned long long) wanted, wanted == 1 ? one : many, count);
+    return schema_complain(c, place, "expected %s %llu %s, got %zu", bound,
+                           (unsigned long long) expected, expected == 1 ? one : many, count);
 }
 
 static bool check_count(struct schema_checker *c, const struct schema_place *place,
@@ -42,11 +42,11 @@ static bool check_items(struct schema_checker *c, const struct schema_node *node
     bool good = true;
     for (size_t i = 0; i < value->is.array.count && schema_go_on(c, good); i++) {
         bool listed = i < node->prefix_items.count;
-        const struct schema_node *wanted = listed ? node->prefix_items.nodes[i] : node->items;
-        if (!wanted)
+        const struct schema_node *expected = listed ? node->prefix_items.nodes[i] : node->items;
+        if (!expected)
             break;
         struct schema_place at = item_place(place, i);
-        good &= schema_fits(c, wanted, &value->is.array.items[i], &at, NULL);
+        good &= schema_fits(c, expected, &value->is.array.items[i], &at, NULL);
         if (seen)
             seen[i] = true;
     }
@@ -66,8 +66,8 @@ static bool check_contains(struct schema_checker *c, const struct schema_node *n
         if (seen)
             seen[i] = true;
     }
-    return check_count(c, place, min, node->max_contains, "item like that of contains is",
-                       "items like that of contains are", count);
+    return check_count(c, place, min, node->max_contains, "item that matches `contains`",
+                       "items that match `contains`", count);
 }
 
 static int compare_items(const void *left, const void *right)
@@ -127,7 +127,7 @@ bool schema_check_array(struct schema_checker *c, const struct schema_node *node
                         const struct schema_value *value, const struct schema_place *place,
                         bool *seen)
 {
-    bool good = check_count(c, place, node->min_items, node->max_items, "item is", "items are",
+    bool good = check_count(c, place, node->min_items, node->max_items, "item", "items",
                             value->is.array.count);
     if (schema_go_on(c, good) && (node->items || node->prefix_items.count))
         good &= check_items(c, node, value, place, seen);
@@ -153,9 +153,9 @@ static bool check_property(struct schema_checker *c, const struct schema_node *n
                            bool *seen)
 {
     struct schema_place at = member_place(place, member->key);
-    const struct schema_node *wanted = property_of(node, member->key);
-    bool known = wanted != NULL;
-    bool good = !wanted || schema_fits(c, wanted, &member->value, &at, NULL);
+    const struct schema_node *expected = property_of(node, member->key);
+    bool known = expected != NULL;
+    bool good = !expected || schema_fits(c, expected, &member->value, &at, NULL);
     for (size_t i = 0; i < node->pattern_properties.count && schema_go_on(c, good); i++) {
         const struct schema_pattern *pattern = &node->pattern_properties.items[i];
         if (!schema_matches(c, pattern->regex, member->key))
@@ -239,8 +239,8 @@ bool schema_check_object(struct schema_checker *c, const struct schema_node *nod
                          const struct schema_value *value, const struct schema_place *place,
                          bool *seen)
 {
-    bool good = check_count(c, place, node->min_properties, node->max_properties, "property is",
-                            "properties are", value->is.object.count);
+    bool good = check_count(c, place, node->min_properties, node->max_properties, "property",
+                            "properties", value->is.object.count);
     if (schema_go_on(c, good) && node->required)
         good &= check_required(c, node->required, value, place, acp_str_n(NULL, 0));
     if (schema_go_on(c, good) && (node->properties.source || node->pattern_properties.count ||

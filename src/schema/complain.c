@@ -1,6 +1,6 @@
 /*
- * What is wrong, said to people and to a language model that is to mend it: what is wanted, and
- * what is there instead.  Values are quoted as JSON and cut, since they come from outside.
+ * complain.c - messages about violations, for people and for a language model that has to correct
+ * them: "expected X, got Y".  Values are quoted as JSON and cut, because they are untrusted.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { QUOTED = 60, LISTED = 300 };
 
 /* ---- Parts of a sentence -------------------------------------------------------------------- */
 
-/* The buffers are bounded; what does not fit any more is left out. */
+/* The buffers are bounded; text beyond their maximum is dropped. */
 static void put(struct schema_checker *c, const char *text)
 {
     (void) acp_buf_append_str(&c->message, acp_str_from(text));
@@ -28,7 +28,7 @@ static void put_text(struct schema_checker *c, struct acp_str text)
     put_value(c, &value);
 }
 
-/* What a value is, where only its kind matters: "a string". */
+/* The kind of a value, such as "a string". */
 static const char *kind_of(enum acp_json_type type)
 {
     static const char *const kinds[] = {
@@ -39,9 +39,9 @@ static const char *kind_of(enum acp_json_type type)
     return kinds[type];
 }
 
-static void put_instead(struct schema_checker *c, const struct schema_value *value)
+static void put_actual(struct schema_checker *c, const struct schema_value *value)
 {
-    put(c, ", not ");
+    put(c, ", got ");
     if (value->type == ACP_JSON_OBJECT || value->type == ACP_JSON_ARRAY)
         put(c, kind_of(value->type));
     else
@@ -50,7 +50,7 @@ static void put_instead(struct schema_checker *c, const struct schema_value *val
 
 /* ---- A report ------------------------------------------------------------------------------- */
 
-/* Counts a violation; true when a sentence is wanted. */
+/* Counts a violation; true when it should be reported. */
 static bool begin(struct schema_checker *c, size_t weight)
 {
     if (c->mode == SCHEMA_COUNT)
@@ -82,7 +82,7 @@ static bool end(struct schema_checker *c, const struct schema_place *place)
     return false;
 }
 
-/* A property's name has no path of its own, so the sentence tells. */
+/* A property name has no path, so the message includes it. */
 static bool begin_at(struct schema_checker *c, const struct schema_place *place, size_t weight)
 {
     if (!begin(c, weight))
@@ -117,11 +117,11 @@ bool schema_complain_limit(struct schema_checker *c, const struct schema_place *
 {
     if (!begin_at(c, place, SCHEMA_WEIGHT_PLAIN))
         return false;
+    put(c, "expected ");
     put(c, words);
     put(c, " ");
     put_value(c, limit);
-    put(c, " is wanted");
-    put_instead(c, value);
+    put_actual(c, value);
     return end(c, place);
 }
 
@@ -130,7 +130,7 @@ bool schema_complain_type(struct schema_checker *c, const struct schema_place *p
 {
     if (!begin_at(c, place, SCHEMA_WEIGHT_PLAIN))
         return false;
-    const char *between = "";
+    const char *between = "expected ";
     for (int type = ACP_JSON_NULL; type <= SCHEMA_INTEGER; type++) {
         if (!(types & SCHEMA_TYPE_BIT(type)))
             continue;
@@ -138,12 +138,11 @@ bool schema_complain_type(struct schema_checker *c, const struct schema_place *p
         put(c, type == SCHEMA_INTEGER ? "an integer" : kind_of((enum acp_json_type) type));
         between = " or ";
     }
-    put(c, " is wanted");
-    /* That a number is no integer shows only when one sees it. */
+    /* For a number that is not an integer, the value is more useful than its kind. */
     if (value->type == ACP_JSON_NUMBER && types & SCHEMA_TYPE_BIT(SCHEMA_INTEGER)) {
-        put_instead(c, value);
+        put_actual(c, value);
     } else {
-        put(c, ", not ");
+        put(c, ", got ");
         put(c, kind_of(value->type));
     }
     return end(c, place);
@@ -162,19 +161,19 @@ static void put_list(struct schema_checker *c, const struct schema_value *list)
 }
 
 bool schema_complain_constant(struct schema_checker *c, const struct schema_place *place,
-                              const struct schema_value *wanted, bool is_list,
+                              const struct schema_value *expected, bool is_list,
                               const struct schema_value *value)
 {
     if (!begin_at(c, place, SCHEMA_WEIGHT_CONSTANT))
         return false;
-    if (is_list && wanted->is.array.count > 1) {
+    put(c, "expected ");
+    if (is_list && expected->is.array.count > 1) {
         put(c, "one of ");
-        put_list(c, wanted);
+        put_list(c, expected);
     } else {
-        put_value(c, is_list ? &wanted->is.array.items[0] : wanted);
+        put_value(c, is_list ? &expected->is.array.items[0] : expected);
     }
-    put(c, " is wanted");
-    put_instead(c, value);
+    put_actual(c, value);
     return end(c, place);
 }
 
@@ -217,9 +216,8 @@ bool schema_complain_pattern(struct schema_checker *c, const struct schema_place
 {
     if (!begin_at(c, place, SCHEMA_WEIGHT_PLAIN))
         return false;
-    put(c, "a string that matches the pattern ");
+    put(c, "expected a string that matches the pattern ");
     put_text(c, pattern);
-    put(c, " is wanted");
-    put_instead(c, value);
+    put_actual(c, value);
     return end(c, place);
 }

@@ -31,7 +31,7 @@ static int take_schemas(struct schema_compiler *c, const struct schema_value *va
 {
     struct schema_list *list = field(node, offset);
     if (value->type != ACP_JSON_ARRAY || value->is.array.count == 0)
-        return schema_refuse(c, value, "a list with at least one schema is wanted");
+        return schema_refuse(c, value, "expected a list with at least one schema");
     list->nodes = allocate(c, value->is.array.count, sizeof(struct schema_node *));
     if (!list->nodes)
         return schema_no_memory(c);
@@ -57,10 +57,10 @@ static int take_items(struct schema_compiler *c, const struct schema_value *valu
 static int check_names(struct schema_compiler *c, const struct schema_value *value)
 {
     if (value->type != ACP_JSON_ARRAY)
-        return schema_refuse(c, value, "a list of property names is wanted");
+        return schema_refuse(c, value, "expected a list of property names");
     for (size_t i = 0; i < value->is.array.count; i++)
         if (value->is.array.items[i].type != ACP_JSON_STRING)
-            return schema_refuse(c, &value->is.array.items[i], "a property name is wanted");
+            return schema_refuse(c, &value->is.array.items[i], "expected a property name");
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int take_map_of(struct schema_compiler *c, const struct schema_value *val
                        struct schema_map *map, unsigned of)
 {
     if (value->type != ACP_JSON_OBJECT)
-        return schema_refuse(c, value, "an object is wanted");
+        return schema_refuse(c, value, "expected an object");
     size_t count = value->is.object.count;
     map->nodes = allocate(c, count, sizeof(struct schema_node *));
     if (!map->nodes)
@@ -135,7 +135,7 @@ static int take_pattern(struct schema_compiler *c, const struct schema_value *va
                         struct schema_node *node, size_t offset)
 {
     if (value->type != ACP_JSON_STRING)
-        return schema_refuse(c, value, "a regular expression is wanted");
+        return schema_refuse(c, value, "expected a regular expression");
     return compile_pattern(c, value, value->is.text, field(node, offset));
 }
 
@@ -144,7 +144,7 @@ static int take_pattern_map(struct schema_compiler *c, const struct schema_value
 {
     struct schema_patterns *patterns = field(node, offset);
     if (value->type != ACP_JSON_OBJECT)
-        return schema_refuse(c, value, "an object is wanted");
+        return schema_refuse(c, value, "expected an object");
     patterns->count = value->is.object.count;
     patterns->items = allocate(c, patterns->count, sizeof(patterns->items[0]));
     if (!patterns->items)
@@ -177,7 +177,7 @@ static int take_count(struct schema_compiler *c, const struct schema_value *valu
         err = 0;
     }
     if (err || negative)
-        return schema_refuse(c, value, "an integer is wanted that is not negative");
+        return schema_refuse(c, value, "expected a non-negative integer");
     *(struct acp_opt_u64 *) field(node, offset) = acp_some_u64(count);
     return 0;
 }
@@ -195,7 +195,7 @@ static int take_number(struct schema_compiler *c, const struct schema_value *val
                        struct schema_node *node, size_t offset)
 {
     if (value->type != ACP_JSON_NUMBER)
-        return schema_refuse(c, value, "a number is wanted");
+        return schema_refuse(c, value, "expected a number");
     return take_value(c, value, node, offset);
 }
 
@@ -203,7 +203,7 @@ static int take_divisor(struct schema_compiler *c, const struct schema_value *va
                         struct schema_node *node, size_t offset)
 {
     if (value->type != ACP_JSON_NUMBER || !schema_number_can_divide(value))
-        return schema_refuse(c, value, "a number over 0 is wanted, with at most 18 digits");
+        return schema_refuse(c, value, "expected a number above 0 with at most 18 digits");
     return take_value(c, value, node, offset);
 }
 
@@ -211,7 +211,7 @@ static int take_flag(struct schema_compiler *c, const struct schema_value *value
                      struct schema_node *node, size_t offset)
 {
     if (value->type != ACP_JSON_BOOL)
-        return schema_refuse(c, value, "true or false is wanted");
+        return schema_refuse(c, value, "expected true or false");
     *(bool *) field(node, offset) = value->truth;
     return 0;
 }
@@ -235,7 +235,7 @@ static int take_enum(struct schema_compiler *c, const struct schema_value *value
 {
     struct schema_enum *choice = field(node, offset);
     if (value->type != ACP_JSON_ARRAY || value->is.array.count == 0)
-        return schema_refuse(c, value, "a list with at least one value is wanted");
+        return schema_refuse(c, value, "expected a list with at least one value");
     choice->by_hash = allocate(c, value->is.array.count, sizeof(struct schema_value *));
     if (!choice->by_hash)
         return schema_no_memory(c);
@@ -274,7 +274,7 @@ static int take_type(struct schema_compiler *c, const struct schema_value *value
     if (value->type != ACP_JSON_ARRAY)
         return add_type(c, value, types);
     if (value->is.array.count == 0)
-        return schema_refuse(c, value, "a list with at least one type is wanted");
+        return schema_refuse(c, value, "expected a list with at least one type");
     int err = 0;
     for (size_t i = 0; !err && i < value->is.array.count; i++)
         err = add_type(c, &value->is.array.items[i], types);
@@ -295,7 +295,7 @@ static int take_text(struct schema_compiler *c, const struct schema_value *value
 {
     (void) node;
     (void) offset;
-    return value->type == ACP_JSON_STRING ? 0 : schema_refuse(c, value, "a string is wanted");
+    return value->type == ACP_JSON_STRING ? 0 : schema_refuse(c, value, "expected a string");
 }
 
 static int take_nothing(struct schema_compiler *c, const struct schema_value *value,

@@ -7,7 +7,7 @@
 #include "json/text.h"
 #include "schema/value.h"
 
-/* So many digits make a divisor that ten times a remainder and a digit still fit into 64 bits. */
+/* With this number of digits, ten times a remainder plus a digit fits into 64 bits. */
 enum { DIVISOR_DIGITS = 18 };
 /* A divisor below 10^18 holds the factor two less often than this, and the factor five too. */
 enum { DIVISOR_FACTORS = 60 };

@@ -146,7 +146,7 @@ int schema_answer(struct acp_str text, struct acp_raw *ret, struct acp_failure *
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (ways[i].count > 1)
             return fail(failure, ACP_ERR_VARIANT,
-                        "the answer has more than one JSON value in it; exactly one is wanted");
+                        "expected exactly one JSON value in the answer, got several");
         if (ways[i].count == 1) {
             *ret = ways[i].first;
             return 0;

@@ -1,6 +1,5 @@
 /*
- * schema.h - JSON Schema: does a value have the shape that was asked for, and if not, what is to be
- * mended?
+ * schema.h - JSON Schema: checks whether a value matches a schema, and reports how it does not.
  *
  * The dialect is draft 2020-12, with the spellings of draft-07 where they differ: `definitions`,
  * `items` as a list with `additionalItems`, `dependencies`.  What is not left to chance:
@@ -28,7 +27,7 @@ struct schema;
 
 /*
  * Checks the schema itself and prepares it; the text is copied.  *ret is the caller's, to be given
- * to schema_free().  ACP_ERR_SYNTAX and its kin when it is no JSON (the offset tells where),
+ * to schema_free().  ACP_ERR_SYNTAX and its kin when it is not JSON (the offset tells where),
  * ACP_ERR_ARGUMENT when it is no schema, or more than we take: the path is a JSON pointer into the
  * schema, the message tells what is wrong.  ACP_ERR_NOMEM, ACP_ERR_DEPTH.
  */
@@ -37,14 +36,14 @@ void schema_free(struct schema *schema);
 
 /*
  * One violation: where, as a JSON pointer ("" is the whole value), and a sentence without final
- * stop, for people and for a language model that is to mend it.  Both are gone after the call.
+ * stop, for people and for a language model that has to correct it.  Both are gone after the call.
  */
 typedef void schema_report(struct acp_str path, struct acp_str message, void *user);
 
 /*
  * 0 when the value is valid.  Otherwise the number of violations, each of which was reported, but
  * no more than SCHEMA_MAX_REPORTS; without a report it is 1.  Negative when there is no verdict:
- * the value is no JSON, or takes more work, depth or memory than is allowed.  The schema is not
+ * the value is not JSON, or takes more work, depth or memory than is allowed.  The schema is not
  * changed, so that several threads may use it.
  */
 int schema_check(const struct schema *schema, struct acp_raw value, schema_report *report,

@@ -32,7 +32,7 @@ struct schema_member {
     struct schema_value value;
 };
 
-/* Reads one text; the failure's offset tells where it is no JSON. */
+/* Reads one text; the failure's offset tells where it is not JSON. */
 int schema_value_read(struct acp_raw json, struct acp_arena *arena, struct schema_value *ret,
                       struct acp_failure *failure);
 

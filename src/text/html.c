@@ -1,6 +1,6 @@
 /*
- * html.c - a web page as text.  There is no tree: the page is gone through once, tags change how
- * the words between them are set.
+ * html.c - converts a web page to text, in one pass and without a tree: tags change the layout of
+ * the words between them.
  */
 #include "text/html.h"
 
@@ -8,18 +8,18 @@
 
 #include "base/utf8.h"
 
-/* The page as it is read, and the text as it is set. */
+/* The state of the conversion. */
 struct setting {
     const char *at;
     const char *end;
     struct acp_buf *out;
     int err;
     size_t start;        /* where the text begins in the buffer */
-    unsigned breaks;     /* line ends that come before the next word */
-    bool space;          /* a space comes before the next word */
-    unsigned pre;        /* preformatted elements around */
+    unsigned breaks;     /* line ends before the next word */
+    bool space;          /* a space before the next word */
+    unsigned pre;        /* depth of preformatted elements */
     bool cell;           /* a cell of this row has begun */
-    struct acp_str link; /* the address of the link around, as it stands; absent: none */
+    struct acp_str link; /* the address of the current link, as written; absent: none */
     size_t link_start;   /* where its words begin in the buffer */
 };
 
@@ -31,7 +31,7 @@ static void append(struct setting *s, const char *bytes, size_t n)
         s->err = acp_buf_append(s->out, bytes, n);
 }
 
-/* What stands between the last word and this one. */
+/* Writes what separates the last word from this one. */
 static void begin_word(struct setting *s)
 {
     bool first = s->out->len == s->start;
@@ -92,7 +92,7 @@ static const struct {
     {"eacute", "\u00e9"}, {"egrave", "\u00e8"}, {"agrave", "\u00e0"}, {"ccedil", "\u00e7"},
 };
 
-/* The number behind "&#"; false when it is none, or that of no character. */
+/* The number after "&#"; false if there is none, or if it is not a character. */
 static bool read_number(struct acp_str digits, uint32_t *ret)
 {
     bool hex = digits.len && (*digits.ptr == 'x' || *digits.ptr == 'X');
@@ -114,7 +114,7 @@ static bool read_number(struct acp_str digits, uint32_t *ret)
            (code < 0xD800 || code > 0xDFFF);
 }
 
-/* What stands for another character, at *at, behind the '&'; an '&' that is only that is put. */
+/* The entity at *at, after the '&'; without one, the '&' itself is written. */
 static void put_entity(struct setting *s, const char **at, const char *end)
 {
     enum { LONGEST = 10 };
@@ -172,7 +172,7 @@ static void put_words(struct setting *s, const char **at, const char *end)
 enum { MAX_NAME = 11 };
 
 struct tag {
-    char name[MAX_NAME + 1]; /* in small letters; "" for one that is longer than any we know */
+    char name[MAX_NAME + 1]; /* in lower case; "": longer than any known one */
     bool closes;
     struct acp_str href;
     struct acp_str alt;
@@ -194,7 +194,7 @@ static void read_name(struct setting *s, struct tag *tag)
     tag->name[n] = '\0';
 }
 
-/* A value, maybe in quotes; the reader is behind the '='. */
+/* A value, perhaps in quotes, after the '='. */
 static struct acp_str read_value(struct setting *s)
 {
     while (s->at < s->end && is_space(*s->at))
@@ -218,7 +218,7 @@ static bool is_named(struct acp_str text, const char *name)
     return text.len == strlen(name) && strncasecmp(text.ptr, name, text.len) == 0;
 }
 
-/* The rest of a tag, behind its name. */
+/* The rest of a tag, after its name. */
 static void read_attributes(struct setting *s, struct tag *tag)
 {
     while (s->at < s->end && *s->at != '>') {
@@ -243,7 +243,7 @@ static void read_attributes(struct setting *s, struct tag *tag)
         s->at++;
 }
 
-/* Goes behind the end tag of an element whose content is not for readers. */
+/* Skips an element whose content is not shown, with its end tag. */
 static void skip_element(struct setting *s, const char *name)
 {
     size_t n = strlen(name);
@@ -254,14 +254,14 @@ static void skip_element(struct setting *s, const char *name)
         s->at++;
     }
     if (!s->at)
-        s->at = s->end; /* it has no end */
+        s->at = s->end; /* without an end */
     while (s->at < s->end && *s->at != '>')
         s->at++;
     if (s->at < s->end)
         s->at++;
 }
 
-/* Goes behind a comment, a declaration or the like; the reader is behind its "<". */
+/* Skips a comment, a declaration or the like, after its "<". */
 static void skip_declaration(struct setting *s)
 {
     bool comment = s->end - s->at >= 3 && memcmp(s->at, "!--", 3) == 0;
@@ -274,10 +274,10 @@ static void skip_declaration(struct setting *s)
 
 /* ---- Elements -------------------------------------------------------------------------------- */
 
-/* What an element does to the lines, and what stands before its words. */
+/* The line ends around an element, and the mark before its words. */
 static const struct {
     const char *name;
-    unsigned breaks; /* before and behind it */
+    unsigned breaks; /* before and after it */
     const char *mark;
 } elements[] = {
     {"p", 2, NULL},       {"div", 1, NULL},        {"section", 2, NULL},  {"article", 2, NULL},
@@ -310,7 +310,7 @@ static bool ends_with(struct acp_str text, struct acp_str end)
     return text.len >= end.len && memcmp(text.ptr + text.len - end.len, end.ptr, end.len) == 0;
 }
 
-/* The address stands behind the words, unless it is what they say. */
+/* The address follows the words, unless they are the address. */
 static void end_link(struct setting *s)
 {
     struct acp_str address = s->link;
@@ -373,7 +373,7 @@ static void set_tag(struct setting *s, const struct tag *tag)
     }
 }
 
-/* What begins with "<": a tag, a comment, or just that sign. */
+/* What begins with "<": a tag, a comment, or the character itself. */
 static void take_markup(struct setting *s)
 {
     struct tag tag = {0};

@@ -1,6 +1,6 @@
 /*
- * .gitignore: a line is a pattern.  Patterns with a slash in front or within stand for a path from
- * the file's folder on, all others for a name at any depth.
+ * ignore.c - .gitignore files: each line is a pattern.  Patterns with a slash at the beginning or
+ * in the middle match paths relative to the file's folder; all others match names at any depth.
  */
 #include "text/ignore.h"
 
@@ -10,7 +10,7 @@ struct rule {
     struct acp_str pattern;
     bool keeps;       /* it began with "!" */
     bool directories; /* it ended with "/" */
-    bool anchored;    /* it is a path from the file's folder on */
+    bool anchored;    /* matches paths relative to the file's folder */
 };
 
 struct ignore {
@@ -22,7 +22,7 @@ struct ignore {
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-/* Blanks at the end do not count, unless a backslash stands before them. */
+/* Blanks at the end are ignored, unless they follow a backslash. */
 static struct acp_str trim(struct acp_str line)
 {
     if (line.len && line.ptr[line.len - 1] == '\r')
@@ -44,7 +44,7 @@ static bool ends_with(struct acp_str text, const char *end)
     return text.len >= n && memcmp(text.ptr + text.len - n, end, n) == 0;
 }
 
-/* For our patterns the folder itself belongs to "folder/" and two stars, for git's it does not. */
+/* Our patterns "folder/" with two stars match the folder itself; git's do not. */
 static int keep_pattern(struct acp_str pattern, struct acp_arena *arena, struct acp_str *ret)
 {
     static const struct acp_str more = ACP_STR("/*");
@@ -58,7 +58,7 @@ static int keep_pattern(struct acp_str pattern, struct acp_arena *arena, struct 
     return 0;
 }
 
-/* 1 with a rule, 0 when the line has none. */
+/* 1 with a rule, 0 if the line has none. */
 static int read_line(struct acp_str line, struct acp_arena *arena, struct rule *ret)
 {
     struct rule rule = {0};
@@ -85,7 +85,7 @@ static int read_line(struct acp_str line, struct acp_arena *arena, struct rule *
     return 1;
 }
 
-/* Takes the first line off the text. */
+/* Removes the first line from the text. */
 static struct acp_str next_line(struct acp_str *text)
 {
     const char *end = memchr(text->ptr, '\n', text->len);
@@ -149,7 +149,7 @@ static struct acp_str last_name(struct acp_str path)
     return acp_str_n(path.ptr + at, path.len - at);
 }
 
-/* The path from the file's folder on; false when it is not in there. */
+/* The path relative to the file's folder; false if it is not in there. */
 static bool below(const struct ignore *file, struct acp_str path, struct acp_str *ret)
 {
     size_t n = file->directory.len;

@@ -1,4 +1,4 @@
-/* page.c - what a web server has answered, as text. */
+/* page.c - converts the answer of a web server to text. */
 #include "text/page.h"
 
 #include <strings.h>
@@ -15,7 +15,7 @@ static bool has(struct acp_str text, const char *word)
     return false;
 }
 
-/* "text/html; charset=utf-8" without what is behind the type. */
+/* "text/html; charset=utf-8" without the parameters. */
 static struct acp_str bare_type(struct acp_str type)
 {
     const char *end = type.len ? memchr(type.ptr, ';', type.len) : NULL;
@@ -47,13 +47,13 @@ static bool is_html(struct acp_str type, struct acp_str body)
 
 /* ---- Characters ------------------------------------------------------------------------------ */
 
-/* Windows-1252, which is also what is meant by Latin-1: its characters from 0x80 to 0x9F. */
+/* Windows-1252, which Latin-1 means as well: its characters from 0x80 to 0x9F. */
 static const uint16_t western[32] = {
     0x20AC, 0xFFFD, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
     0x2039, 0x0152, 0xFFFD, 0x017D, 0xFFFD, 0xFFFD, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
     0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0xFFFD, 0x017E, 0x0178};
 
-/* Whether it is UTF-8, the last character maybe being cut. */
+/* Whether it is UTF-8; the last character may be cut. */
 static bool is_utf8(struct acp_str bytes)
 {
     const char *end = bytes.ptr + bytes.len;
@@ -66,7 +66,7 @@ static bool is_utf8(struct acp_str bytes)
     return true;
 }
 
-/* Where nothing is said, what is no UTF-8 is what most else is. */
+/* Without a charset, what is not UTF-8 is taken for Windows-1252. */
 static bool is_western(struct acp_str type, struct acp_str body)
 {
     if (has(type, "charset"))
@@ -79,8 +79,8 @@ static bool is_plain(unsigned char c)
     return (c >= ' ' && c < 0x7F) || c == '\t' || c == '\n';
 }
 
-/* The character at *at, which is not plain, in UTF-8; none for control characters. */
-static size_t mend(const char **at, const char *end, bool one_byte, char made[4])
+/* The character at *at, which is not ASCII, in UTF-8; empty for control characters. */
+static size_t to_utf8(const char **at, const char *end, bool one_byte, char made[4])
 {
     unsigned char c = (unsigned char) **at;
     size_t n = c < 0x80 || one_byte ? 0 : acp_utf8_length(*at, end);
@@ -99,9 +99,9 @@ static size_t mend(const char **at, const char *end, bool one_byte, char made[4]
 }
 
 /* Appends it as UTF-8. */
-static int append_mended(struct acp_str bytes, bool one_byte, struct acp_buf *out)
+static int append_utf8(struct acp_str bytes, bool one_byte, struct acp_buf *out)
 {
-    enum { RUN = 256 }; /* of plain characters, so that a buffer is filled nearly to its end */
+    enum { RUN = 256 }; /* of ASCII characters, so that the buffer is filled nearly to its end */
     const char *end = bytes.ptr + bytes.len;
     int err = 0;
     for (const char *at = bytes.ptr; at < end && !err;) {
@@ -112,7 +112,7 @@ static int append_mended(struct acp_str bytes, bool one_byte, struct acp_buf *ou
         if (at > from) {
             err = acp_buf_append(out, from, (size_t) (at - from));
         } else {
-            size_t n = mend(&at, end, one_byte, made);
+            size_t n = to_utf8(&at, end, one_byte, made);
             err = n ? acp_buf_append(out, made, n) : 0;
         }
     }
@@ -123,16 +123,16 @@ static int append_mended(struct acp_str bytes, bool one_byte, struct acp_buf *ou
 
 int page_text(struct acp_str type, struct acp_str body, struct acp_buf *out)
 {
-    struct acp_buf mended;
+    struct acp_buf valid;
     if (!body.len)
         return 0;
     bool one_byte = is_western(type, body);
     if (!is_html(type, body))
-        return append_mended(body, one_byte, out);
-    acp_buf_init(&mended, 3 * body.len);
-    int err = append_mended(body, one_byte, &mended);
+        return append_utf8(body, one_byte, out);
+    acp_buf_init(&valid, 3 * body.len);
+    int err = append_utf8(body, one_byte, &valid);
     if (!err)
-        err = html_text(acp_buf_view(&mended), out);
-    acp_buf_finish(&mended);
+        err = html_text(acp_buf_view(&valid), out);
+    acp_buf_finish(&valid);
     return err;
 }

@@ -1,16 +1,16 @@
-/* page.h - what a web server has answered, as text that a model can read. */
+/* page.h - the answer of a web server, as text for a model. */
 #ifndef SRC_TEXT_PAGE_H
 #define SRC_TEXT_PAGE_H
 
 #include "acp/base.h"
 
-/* Whether it is text, by its Content-Type, or, where that is empty, by its looks. */
+/* Whether it is text, by its Content-Type, or without one by its bytes. */
 bool page_is_text(struct acp_str type, struct acp_str body);
 
 /*
- * Appends the body as text in UTF-8: HTML as html_text() makes it, all else as it is.  What is no
- * character becomes U+FFFD, and of the control characters only tabs and line ends stay.  Errors of
- * html_text().
+ * Appends the body as UTF-8 text: HTML as converted by html_text(), anything else unchanged.
+ * Invalid bytes become U+FFFD; control characters other than tabs and line ends are removed.
+ * Errors of html_text().
  */
 int page_text(struct acp_str type, struct acp_str body, struct acp_buf *out);
 

@@ -1,4 +1,4 @@
-/* Unified diffs: from the text to files, hunks and lines. */
+/* patch.c - parses unified diffs into files, hunks and lines. */
 #include "text/patch.h"
 
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static int fail(struct parser *p, int err, const char *format, ...)
     return err;
 }
 
-/* The line at the beginning of a text, without its end; false when the text is empty. */
+/* The first line of a text, without its end; false if the text is empty. */
 static bool first_line(struct acp_str text, struct acp_str *ret, size_t *ret_taken)
 {
     if (text.len == 0)
@@ -70,7 +70,7 @@ static struct acp_str without_return(struct acp_str line)
     return line;
 }
 
-/* Whether "--- old" and "+++ new" stand here; *ret_next, which may be NULL, is what follows. */
+/* Whether "--- old" and "+++ new" are next; *ret_next, which may be NULL, is what follows. */
 static bool at_file(const struct parser *p, struct acp_str *ret_next)
 {
     struct acp_str line;
@@ -88,7 +88,7 @@ static bool at_file(const struct parser *p, struct acp_str *ret_next)
 
 /* ---- Heads ---------------------------------------------------------------------------------- */
 
-/* "a/src/x.c", maybe with a tab and a time behind it; absent for /dev/null. */
+/* "a/src/x.c", perhaps followed by a tab and a time; absent for /dev/null. */
 static struct acp_str read_path(struct acp_str text, const char *prefix)
 {
     text = without_return(text);
@@ -104,7 +104,7 @@ static struct acp_str read_path(struct acp_str text, const char *prefix)
     return acp_str_starts_with(text, prefix) ? without(text, strlen(prefix)) : text;
 }
 
-/* The number behind the sign; 0 when there is none. */
+/* The number after the sign; 0 if there is none. */
 static uint64_t read_number(struct acp_str *text)
 {
     uint64_t n = 0;
@@ -130,7 +130,7 @@ static bool take(struct acp_str *text, const char *word)
     return true;
 }
 
-/* "@@ -1,2 +3,4 @@ words", or "@@" with anything that models put there. */
+/* "@@ -1,2 +3,4 @@ words", or "@@" with whatever models write there. */
 static struct head read_head(struct acp_str line)
 {
     struct head head = {.old_count = 1, .new_count = 1};
@@ -175,8 +175,8 @@ static int add_line(struct parser *p, struct line_list *list, struct patch_line 
 }
 
 /*
- * Whether what stands here begins something new.  The lines of the next file's name look like lines
- * of a hunk; they are some only when the hunk lacks exactly those two, or no hunk follows them.
+ * Whether the hunk ends here.  The lines with the names of the next file look like lines of a hunk;
+ * they are part of it only if exactly those two are missing, or if no hunk follows them.
  */
 static bool ends_hunk(const struct parser *p, struct acp_str line, const struct head *head)
 {
@@ -190,13 +190,13 @@ static bool ends_hunk(const struct parser *p, struct acp_str line, const struct 
     return !lacking || (acp_str_starts_with(next, "@@") && !lacks_two);
 }
 
-/* What people and models put behind a patch. */
+/* What people and models write after a patch. */
 static bool is_wrapping(struct acp_str line)
 {
     return acp_str_starts_with(line, "```") || acp_str_starts_with(line, "***");
 }
 
-/* The signs count, and so does an empty line: editors take the blank of an empty one away. */
+/* Lines with a sign, and empty ones: editors remove the blank of an empty context line. */
 static bool read_line(struct acp_str text, struct patch_line *ret)
 {
     struct acp_str bare = without_return(text);
@@ -210,7 +210,7 @@ static bool read_line(struct acp_str text, struct patch_line *ret)
     return true;
 }
 
-/* Blank lines at the end of a hunk that has more of them than it says belong to nothing. */
+/* Removes blank lines at the end of a hunk that exceed its line count. */
 static void drop_blank_end(struct line_list *list, const struct head *head)
 {
     uint64_t old = 0;
@@ -298,7 +298,7 @@ static int read_hunks(struct parser *p, struct patch_file *file)
     return 0;
 }
 
-/* What git says of a file whose lines do not change: a move, or an empty file. */
+/* The head of a file without hunks: a move, or an empty file. */
 struct extended {
     struct acp_str from;
     struct acp_str to;
@@ -320,7 +320,7 @@ static void read_extended(struct parser *p, struct extended *ret)
     }
 }
 
-/* The path of a line that begins with these signs. */
+/* The path of a line with this prefix. */
 static struct acp_str take_path(struct parser *p, const char *signs, const char *prefix)
 {
     struct acp_str line = acp_str_from(signs);
@@ -374,7 +374,7 @@ int patch_parse(struct acp_str text, struct acp_arena *arena, struct patch *ret,
         } else if (moved.from.len && moved.to.len) {
             file = (struct patch_file){.old_path = moved.from, .new_path = moved.to};
         } else {
-            /* Words around the patch mean nothing; but hunks without their file are lost. */
+            /* Text around the patch is ignored, but not hunks without a file. */
             if (peek_line(&p, &line) && acp_str_starts_with(line, "@@"))
                 err = fail(&p, ACP_ERR_SYNTAX,
                            "Line %zu of the patch begins a hunk, but no file is named before it by "
@@ -388,9 +388,9 @@ int patch_parse(struct acp_str text, struct acp_arena *arena, struct patch *ret,
             err = add_file(&p, patch, &file);
     }
     if (!err && patch->count == 0)
-        err =
-            fail(&p, ACP_ERR_SYNTAX,
-                 "This is no unified diff: no line begins with \"--- \" before one with \"+++ \"");
+        err = fail(
+            &p, ACP_ERR_SYNTAX,
+            "This is not a unified diff: no line begins with \"--- \" before one with \"+++ \"");
     if (!err)
         *ret = *patch;
     return err;

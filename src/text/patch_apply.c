@@ -1,4 +1,4 @@
-/* Applying the hunks of a file, from the top down: each behind the one before it. */
+/* patch_apply.c - applies the hunks of a file from the top down, each after the one before it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,7 +58,9 @@ static bool same_line(const struct text_line *line, struct acp_str text)
     return line->len == text.len && memcmp(line->start, text.ptr, text.len) == 0;
 }
 
-/* How many of the hunk's old lines stand at that place, from its first on; *ret_all: how many. */
+/*
+ * How many of the hunk's old lines match at that place, from the first on; *ret_all: of how many.
+ */
 static size_t matching(struct subject *s, const struct patch_hunk *hunk, size_t at, size_t *ret_all)
 {
     size_t same = 0;
@@ -83,7 +85,7 @@ struct best {
     size_t same;
 };
 
-/* Whether the hunk stands there; remembers the place where most of it does. */
+/* Whether the hunk matches there; remembers the place where most of it does. */
 static bool try_place(struct subject *s, const struct patch_hunk *hunk, size_t at,
                       struct best *best)
 {
@@ -94,11 +96,11 @@ static bool try_place(struct subject *s, const struct patch_hunk *hunk, size_t a
     return same == all;
 }
 
-/* The nearest place at or behind `from`, looking both ways from where the patch says it is. */
+/* The nearest place at or after `from`, searching both ways from the line in the patch. */
 static int find_place(struct subject *s, const struct patch_hunk *hunk, size_t from, size_t *ret,
                       struct best *best)
 {
-    /* Without old lines it stands behind the line that it names. */
+    /* Without old lines it goes after the line that it names. */
     size_t all = 0;
     (void) matching(s, hunk, s->count, &all);
     size_t wanted = hunk->old_start ? (size_t) hunk->old_start - (all > 0) : from;
@@ -121,7 +123,7 @@ static int find_place(struct subject *s, const struct patch_hunk *hunk, size_t f
     return ACP_ERR_MISSING;
 }
 
-/* ---- Words for what does not fit ------------------------------------------------------------ */
+/* ---- Errors --------------------------------------------------------------------------------- */
 
 static int explain(const struct patch_hunk *hunk, const struct best *best, int err,
                    struct acp_failure *failure)
@@ -143,16 +145,17 @@ static int explain(const struct patch_hunk *hunk, const struct best *best, int e
         struct acp_str text = hunk->lines[i].text;
         int shown = text.len > 60 ? 60 : (int) text.len;
         if (best->same)
-            (void) snprintf(failure->message, sizeof(failure->message),
-                            "The hunk at line %zu of the patch fits nowhere; nearest is line %zu "
-                            "of the file, but line %zu is not \"%.*s\"",
-                            hunk->at_line, best->at + 1, best->at + best->same + 1, shown,
-                            text.ptr);
+            (void) snprintf(
+                failure->message, sizeof(failure->message),
+                "The hunk at line %zu of the patch matches nowhere; the nearest place is line %zu "
+                "of the file, but line %zu is not \"%.*s\"",
+                hunk->at_line, best->at + 1, best->at + best->same + 1, shown, text.ptr);
         else
-            (void) snprintf(failure->message, sizeof(failure->message),
-                            "The hunk at line %zu of the patch fits nowhere: the file has no line "
-                            "\"%.*s\" there",
-                            hunk->at_line, shown, text.ptr);
+            (void) snprintf(
+                failure->message, sizeof(failure->message),
+                "The hunk at line %zu of the patch matches nowhere: the file has no line "
+                "\"%.*s\" there",
+                hunk->at_line, shown, text.ptr);
         return err;
     }
     return err;
@@ -160,7 +163,7 @@ static int explain(const struct patch_hunk *hunk, const struct best *best, int e
 
 /* ---- Writing the new text ------------------------------------------------------------------- */
 
-/* What is put behind a last line that had no end needs that end first. */
+/* A last line without an end gets one before something is added. */
 static int end_line(struct acp_buf *out, size_t before)
 {
     struct acp_str text = acp_buf_view(out);
@@ -175,7 +178,7 @@ static int put_old(struct acp_buf *out, size_t before, const struct text_line *l
     return err ? err : acp_buf_append(out, line->start, line->full);
 }
 
-/* A line of the patch, with the end that lines of the file have. */
+/* A line of the patch, with the line end of the file. */
 static int put_new(struct acp_buf *out, size_t before, const struct subject *s,
                    const struct patch_line *line)
 {

@@ -1,7 +1,7 @@
-/* Terminal output to text, in one pass. */
+/* plain.c - converts terminal output to text, in one pass. */
 #include "text/plain.h"
 
-/* Behind a sequence that begins with ESC at p. */
+/* The end of a sequence that begins with ESC at p. */
 static const char *pass_sequence(const char *p, const char *end)
 {
     p++;
@@ -13,7 +13,7 @@ static const char *pass_sequence(const char *p, const char *end)
         return p < end ? p + 1 : p;
     }
     if (*p == ']' || *p == 'P' || *p == '_' || *p == '^') {
-        /* A text that ends with BEL or ESC \; one that does not end is dropped up to the line's. */
+        /* A string that ends with BEL or ESC \, or with the line if both are missing. */
         for (p++; p < end && *p != '\n'; p++) {
             if (*p == '\a')
                 return p + 1;
@@ -47,7 +47,7 @@ static void take_back_character(struct acp_buf *out, size_t before)
     acp_buf_truncate(out, text.len);
 }
 
-/* Behind a return at p: several before a line end mean no more than one. */
+/* The end of the returns at p: several before a line end count as one. */
 static const char *pass_return(const char *p, const char *end, struct acp_buf *out, size_t before)
 {
     while (p < end && *p == '\r')

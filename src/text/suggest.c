@@ -1,15 +1,15 @@
 /*
- * suggest.c - the nearest of the words that are known.
+ * suggest.c - finds the most similar known word.
  *
- * The distance is that of Damerau and Levenshtein in its simple form (a pair of neighbours is
- * exchanged at most once), which is how people mistype.
+ * The distance is the restricted one of Damerau and Levenshtein (each pair of neighbours is
+ * exchanged at most once), which fits typing mistakes.
  */
 #include "text/suggest.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* No name of ours is longer; what is, is no mistyped one. */
+/* No known word is longer. */
 enum { LONGEST = 48 };
 
 static size_t smaller(size_t a, size_t b)
@@ -55,7 +55,7 @@ size_t suggest_distance(const char *a, const char *b, size_t most)
     return smaller(rows[m % 3][n], most + 1);
 }
 
-/* A third of the letters may be wrong; one always, unless nothing of the word would be left. */
+/* A third of the letters may be wrong, and always one, but not all of them. */
 static size_t tolerance(const char *wrong)
 {
     size_t n = strlen(wrong);
@@ -69,7 +69,7 @@ void suggest_try(struct suggestion *suggestion, const char *candidate)
     size_t most = suggestion->best ? suggestion->distance - 1 : tolerance(wrong);
     if (suggestion->best && suggestion->distance == 0)
         return;
-    /* Who stopped typing early meant the word that goes on. */
+    /* An incomplete word means the one that it begins. */
     bool begun = n >= 3 && strncmp(wrong, candidate, n) == 0;
     size_t distance = begun ? smaller(1, most + 1) : suggest_distance(wrong, candidate, most);
     if (distance > most || (distance == strlen(candidate) && !begun))

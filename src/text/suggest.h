@@ -1,12 +1,12 @@
-/* suggest.h - which known word somebody may have meant. */
+/* suggest.h - suggests a known word for a mistyped one. */
 #ifndef SRC_TEXT_SUGGEST_H
 #define SRC_TEXT_SUGGEST_H
 
 #include <stddef.h>
 
 /*
- * How many insertions, deletions, replacements and exchanges of neighbours lead from one word to
- * the other; most + 1 as soon as it is more than most.
+ * The number of insertions, deletions, replacements and exchanges of neighbours between two words;
+ * most + 1 if it is more than most.
  */
 size_t suggest_distance(const char *a, const char *b, size_t most);
 

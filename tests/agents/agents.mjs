@@ -121,9 +121,8 @@ export const AGENTS = {
       GEMINI_CLI_TRUST_WORKSPACE: "true",
     }),
     auth: "gemini-api-key",
-    // It cannot make a new file through a client that also reads files: it reads it first, and
-    // takes the answer that there is none for a failure.
-    flags: ["--no-fs"],
+    // It cannot create a file through a client that offers fs.readTextFile; the table of known
+    // agents has a quirk for that, without which the case that writes a file fails.
     mayForget: true, // a session that ends before it is on the disk: "No previous sessions found"
     mode: { id: "autoEdit" },
     main: "write_file",

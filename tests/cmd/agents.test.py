@@ -40,13 +40,13 @@ def which_says_what_is_started_and_where_it_is(home):
     home.install("npx")
     out, _ = home.run("agents", "which", "gemini")
     assert out.startswith("npx -y @google/gemini-cli@0.56.0 --acp\n"), out
-    assert home.path("bin/npx") + " fetches it" in out, out
+    assert "fetched by " + home.path("bin/npx") in out, out
     home.install("gemini")
     out, _ = home.run("agents", "which", "gemini")
     assert out == f"gemini --acp\n  from: built in\n  program: {home.path('bin/gemini')}\n", out
     out, err = home.run("agents", "which", "gemnii", status=1)
     assert out == "" and "did you mean 'gemini'?" in err, err
-    assert "NAME is missing" in home.run("agents", "which", status=2)[1]
+    assert "missing argument NAME" in home.run("agents", "which", status=2)[1]
 
 
 @case
@@ -82,12 +82,12 @@ def add_and_remove_leave_everything_else_as_it_was(home):
     home.run("agents", "remove", "mine")
     assert home.read(USER) == text, home.read(USER)
     assert "no agent 'mine'" in home.run("agents", "remove", "mine", status=1)[1]
-    assert "it is built in and stays" in home.run("agents", "remove", "claude", status=1)[1]
+    assert "it is built in and cannot be removed" in home.run("agents", "remove", "claude", status=1)[1]
 
 
 @case
 def add_makes_the_file_and_keeps_a_link(home):
-    assert "there is no agent" in home.run("agents", "remove", "x", status=1)[1]
+    assert "no agent 'x' in" in home.run("agents", "remove", "x", status=1)[1]
     home.run("agents", "add", "x", "--", "./here/agent")
     assert json.loads(home.read(USER)) == {
         "agent_servers": {"x": {"command": home.path("./here/agent")}}}, home.read(USER)
@@ -114,7 +114,7 @@ def a_file_that_is_no_json_is_not_touched(home):
 @case
 def a_registry_that_cannot_be_read_is_told(home):
     err = home.run("agents", "list", "--registry", "none.json", status=1)[1]
-    assert "none.json cannot be read: No such file" in err, err
+    assert "none.json: No such file" in err, err
 
 
 main()

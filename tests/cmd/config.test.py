@@ -7,7 +7,7 @@ import stat
 import sys
 
 sys.dont_write_bytecode = True
-from home import case, main  # noqa: E402
+from home import ACP, case, main  # noqa: E402
 
 USER = ".config/acp/config.json"
 
@@ -55,15 +55,15 @@ def a_file_that_others_can_write_is_ignored_and_not_trusted(home):
     os.chmod(home.path("p"), 0o777)
     out, err = home.run("config", "show", cwd="p")
     assert 'format = "text"' in out, out
-    assert err == ("~/p/.acp/config.json: ignored, because " + home.path("p") +
-                   " can be changed by everyone; see OWNERS in acp-config(5)\n"), err
+    assert err == ("~/p/.acp/config.json: ignored: " + home.path("p") +
+                   " is writable by everyone; see OWNERS in acp-config(5)\n"), err
     _, err = home.run("config", "trust", cwd="p", status=1)
-    assert "can be changed by everyone, so that" in err, err
+    assert "is writable by everyone; " in err and "is ignored" in err, err
     assert home.run("config", "trusted")[0] == ""
     home.write(USER, "{}")
     os.chmod(home.path(".config"), 0o777)
-    assert "not used, because" in home.run("config", "show", status=2)[1]
-    assert "can be changed by everyone" in "".join(home.run("doctor", status=2))
+    assert "refused: " in home.run("config", "show", status=2)[1]
+    assert "is writable by everyone" in "".join(home.run("doctor", status=2))
 
 
 @case
@@ -72,10 +72,10 @@ def check_finds_every_mistake(home):
     out, err = home.run("config", "check", status=2)
     assert out == ""
     assert err.splitlines() == [
-        "~/.config/acp/config.json:2:12: formt: this key is not known; is 'format' meant?",
-        '~/.config/acp/config.json:3:10: ttl: a time (seconds, or such as "90s", "5m", "2h") is wanted, '
-        "not a list",
-        "~/.config/acp/config.json:4:35: agent_servers.a.args: a list of texts is wanted, not a number",
+        "~/.config/acp/config.json:2:12: formt: unknown key; did you mean 'format'?",
+        '~/.config/acp/config.json:3:10: ttl: expected a duration (seconds, or a string such as "90s" or "5m"), '
+        "got a list",
+        "~/.config/acp/config.json:4:35: agent_servers.a.args: expected a list of strings, got a number",
     ], err
     home.write(USER, '{"formt": "json"}')
     assert "'format'" in home.run("config", "show")[1]
@@ -93,8 +93,8 @@ def a_project_is_trusted_once_and_again_when_it_changes(home):
     home.write("p/.acp/config.json", text)
     out, err = home.run("config", "show", cwd="p")
     assert "env.A" not in out and 'approve = "deny"' in out, out
-    assert err == ("~/p/.acp/config.json: left aside, because this folder is not trusted: env; if that "
-                   "is what you want: acp config trust ~/p\n"), err
+    assert err == ("~/p/.acp/config.json: ignored, because this directory is not trusted: env; to accept "
+                   "it: acp config trust ~/p\n"), err
     assert home.run("config", "trusted")[0] == ""
     os.makedirs(home.path("p/sub"))
     home.run("config", "trust", cwd="p/sub")
@@ -103,7 +103,7 @@ def a_project_is_trusted_once_and_again_when_it_changes(home):
     assert "env.A" in out and err == "", (out, err)
     home.write("p/.acp/config.json", text.replace("b", "c"))
     out, err = home.run("config", "show", cwd="p")
-    assert "env.A" not in out and "has changed since you trusted it" in err, (out, err)
+    assert "env.A" not in out and "has changed since it was trusted" in err, (out, err)
     home.run("config", "trust", home.path("p"))
     assert home.run("config", "show", cwd="p")[1] == ""
     home.run("config", "untrust", home.path("p"))
@@ -115,7 +115,7 @@ def a_project_is_trusted_once_and_again_when_it_changes(home):
 
 @case
 def trust_needs_a_project(home):
-    assert "there is no .acp/config.json" in home.run("config", "trust", status=1)[1]
+    assert "no .acp/config.json" in home.run("config", "trust", status=1)[1]
 
 
 @case
@@ -125,4 +125,17 @@ def files_of_others_cannot_move_the_cursor(home):
     assert "\x1b" not in out + err and "\x07" not in out + err, (out, err)
 
 
+def log_sync_makes_the_log_wait_for_the_disk(home):
+    counts = {}
+    for value in ("false", "false", "true"):  # the first run also creates the database
+        counter = home.write("count", "")
+        home.run("exec", "--agent", f"{ACP} agent --demo --no-log", "say something", ACP_LOG_SYNC=value,
+                 LD_PRELOAD=os.environ["ACP_TEST_SYNC_COUNT"], SYNC_COUNT=counter)
+        counts[value] = sum(int(line) for line in home.read("count").split())
+    assert counts["true"] > counts["false"], counts
+
+
+
+if os.environ.get("ACP_TEST_SYNC_COUNT"):
+    case(log_sync_makes_the_log_wait_for_the_disk)
 main()

@@ -11,19 +11,19 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "limits")]
 from home import case, main  # noqa: E402
-from visitors import Owner  # noqa: E402
+from daemon_clients import Owner  # noqa: E402
 
 
 def answer_question(place, option):
-    """What the agent is told when a visitor answers its question with that option."""
+    """What the agent is told when a client answers its question with that option."""
     with Owner(place, "unknown_kind", ["--v2"]) as owner:
-        visitor = owner.visit()
-        number = visitor.send("daemon/prompt", body={"prompt": [{"type": "text", "text": "go"}]},
+        client = owner.visit()
+        number = client.send("daemon/prompt", body={"prompt": [{"type": "text", "text": "go"}]},
                               approve="ask", ask=True, wait=True)
         while True:
-            message = json.loads(visitor.lines.readline())
+            message = json.loads(client.lines.readline())
             if message.get("method") == "daemon/question":
-                visitor.socket.sendall(json.dumps({
+                client.socket.sendall(json.dumps({
                     "jsonrpc": "2.0", "id": message["id"],
                     "result": {"option": option}}).encode() + b"\n")
             elif message.get("id") == number:
@@ -35,7 +35,7 @@ def answer_question(place, option):
 
 @case
 def an_option_of_an_unknown_kind_allows_nothing(place):
-    """Whatever the visitor says: what the option would do is not known."""
+    """Whatever the client says: what the option would do is not known."""
     outcome = answer_question(place, "odd")
     assert outcome == {"outcome": "cancelled"}, outcome
 

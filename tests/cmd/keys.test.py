@@ -43,11 +43,11 @@ def read_source(name):
 def known_agents():
     """{name: (program, keys)} of the table of known agents."""
     text = read_source("src/registry/known_agents.c")
-    service = "".join(re.findall(r'"([^"]*)"', re.search(r"#define SERVICE_KEYS(.*?)\n\n", text, re.S)[1]))
+    service = "".join(re.findall(r'"([^"]*)"', re.search(r"#define PROVIDER_KEYS(.*?)\n\n", text, re.S)[1]))
     agents = {}
     for row in re.split(r'\n    \{\.name = ', text)[1:]:
         name = re.match(r'"([^"]*)"', row)[1]
-        keys = re.search(r"\.keys = (.*?),\n? *\.", row, re.S)[1].replace("SERVICE_KEYS", f'"{service}"')
+        keys = re.search(r"\.keys = (.*?),\n? *\.", row, re.S)[1].replace("PROVIDER_KEYS", f'"{service}"')
         program = re.search(r'\.command = "([^" ]*)', row)[1]
         agents[name] = (program, set("".join(re.findall(r'"([^"]*)"', keys)).split()))
     return agents
@@ -323,12 +323,12 @@ def a_stored_key_is_in_its_file_alone(user):
                   ["agent", "login", "anthropic", "--help"], ["agents", "list"]):
         user.run(*words, status=None, **without)
     out, _ = user.run("doctor", "--no-start", status=None, **without)
-    for word in ("provider anthropic: a key was stored by acp agent login; it is asked at api.anthropic.com",
+    for word in ("provider anthropic: a key was stored by acp agent login; address api.anthropic.com",
                  "provider openai: OPENAI_API_KEY is set", "built-in agent: anthropic/"):
         assert word in out, (word, out)
     os.chmod(file, 0o644)
     out, err = user.run("doctor", "--no-start", status=None, **without)
-    assert "can be read by others" in err and "provider anthropic" not in out, (out, err)
+    assert "is readable by others" in err and "provider anthropic" not in out, (out, err)
     user.run("agent", "logout", "anthropic")
     assert not os.path.exists(file)
     user.check_nothing_left()
@@ -471,7 +471,7 @@ def what_is_shown_of_the_configuration_has_no_secret(user):
     broken = user.home.write("dump/broken", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {
         "cwd": 7, "mcpServers": [{"env": [{"name": "A", "value": plant("broken")}]}]}}) + "\n")
     out, _ = user.run("trace", broken, status=None)
-    assert "not as the protocol wants it" in out, out
+    assert "invalid: cwd" in out, out
     out, _ = user.run("config", "show")
     for word in ("agent_servers.mine", "mcp_servers.local", "--token", "Authorization: (set)", "KEY=(set)", "?key=(set)"):
         assert word in out, (word, out)
@@ -537,7 +537,7 @@ def an_imported_session_has_no_authority(user):
             assert taken.get(gone) in (None, [], {}), (gone, taken)
         assert taken["cwd"] == here and taken["scope"] == here, taken
         if field in (None, "settings", "directories", "agentSession", "command", "cwd"):
-            assert "not taken over" in err, (field, err)
+            assert "not imported" in err, (field, err)
         if field is None:
             assert taken["title"] == "A title", taken
             for what in ("mode and settings", "additional directories", "the agent's session", "directory"):

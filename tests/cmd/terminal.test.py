@@ -160,7 +160,7 @@ def what_an_agent_writes_that_is_no_message_is_harmless(home):
     install_agents(home)
     screen = see(home, "hostile1", "exec", "-v", "go")
     assert "hostile1: MARK" in screen.text, screen.text
-    assert "standard output what is no message" in screen.text, screen.text
+    assert "wrote a non-protocol line to stdout" in screen.text, screen.text
 
 
 @case
@@ -334,7 +334,7 @@ def commands(home):
 
 @case
 def every_command_repeats_a_wrong_word_harmlessly(home):
-    """Each command and each of its options, with a word that makes no sense there."""
+    """Each command and each of its options, with a word that is invalid there."""
     home.write(".config/acp/config.json", json.dumps({"default_agent": "nobody"}))
     tried = 0
     marks = 0

@@ -39,7 +39,7 @@ const DEEP = 5;
 
 export class Instances {
   /**
-   * @param unknown  how often an object gets a key that the schema does not know: one in so many
+   * @param unknown  how often an object gets a key that the schema does not know: one in N
    * @param steer    the number of the branch that the first alternative takes
    */
   constructor(defs, seed, { unknown = 0, steer = 0 } = {}) {

@@ -171,10 +171,10 @@ function* groups(official, objects) {
     wrong.duplicateKeys(official, objects),
   ];
   yield [
-    "COM-EXT-02/03/04 _meta is kept as it is, and dropped when it is no object",
+    "COM-EXT-02/03/04 _meta is kept as it is, and dropped when it is not an object",
     wrong.metas(objects),
   ];
-  yield ["a value that is no object is refused", wrong.wrongRoots(official)];
+  yield ["a value that is not an object is refused", wrong.wrongRoots(official)];
   yield ["a text that ends early is refused as SYNTAX", wrong.truncated(objects)];
 }
 
@@ -227,7 +227,7 @@ const REGRESSIONS = [
     text: '{"type":"stdio","name":"n","command":"c","args":[],"env":[]}',
   },
   {
-    name: "an optional tag that is no text is refused strictly",
+    name: "an optional tag that is not a text is refused strictly",
     profiles: ["v2", "v2u"],
     command: "strict",
     type: "IdleStateUpdate",

@@ -180,6 +180,8 @@ static void on_errors(struct acp_agent_process *agent, struct acp_str line, void
     /* NOLINTNEXTLINE(cert-err34-c): our own program writes numbers that fit */
     if (sscanf(text, "grandchild %d", &d->grandchild) == 1)
         assert_true(d->grandchild > 0);
+    if (d->error_output)
+        d->error_output(d);
 }
 
 static void stop_timers(struct drive *d)

@@ -51,6 +51,7 @@ struct drive {
     /* Called when the session is there; without it the prompt is sent. */
     void (*ready)(struct drive *d);
     void (*chunk)(struct drive *d);
+    void (*error_output)(struct drive *d); /* the agent has written to its standard error */
 };
 
 extern const char *drive_program;
@@ -60,7 +61,7 @@ void drive_start(struct drive *d);
 /* Runs until the agent is gone and all is closed, and checks what must hold every time. */
 void drive_finish(struct drive *d);
 int drive_prompt(struct drive *d);
-/* Runs the loop for so long. */
+/* Runs the loop for this time. */
 void drive_for(struct drive *d, uint64_t ms);
 uint64_t drive_ms(struct drive *d);
 

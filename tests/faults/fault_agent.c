@@ -82,6 +82,7 @@ static void do_close_input(struct acp_turn *turn)
 {
     (void) turn;
     close_pipe(&input);
+    (void) fputs("input closed\n", stderr);
     live_on();
 }
 
@@ -89,6 +90,7 @@ static void do_hang(struct acp_turn *turn)
 {
     (void) turn;
     (void) signal(SIGTERM, SIG_IGN);
+    (void) fputs("hanging\n", stderr);
     live_on();
 }
 
@@ -144,6 +146,7 @@ static void do_fork_away(struct acp_turn *turn)
 static void do_stall(struct acp_turn *turn)
 {
     struct timespec two_seconds = {.tv_sec = 2};
+    (void) fputs("stalling\n", stderr);
     while (nanosleep(&two_seconds, &two_seconds) < 0 && errno == EINTR)
         ;
     (void) acp_turn_end(turn, ACP_STOP_END_TURN);

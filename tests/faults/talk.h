@@ -35,9 +35,9 @@ enum talk_step {
 
 enum talk_fault_kind {
     FAULT_NONE,
-    FAULT_DIE,     /* side dies, and what it had not sent is lost */
-    FAULT_CUT,     /* the sender of the message dies when so many bytes of it have been sent */
-    FAULT_GARBAGE, /* side is sent something that is no message of the conversation */
+    FAULT_DIE, /* side dies, and what it had not sent is lost */
+    FAULT_CUT, /* the sender of the message dies when that number of bytes of it has been sent */
+    FAULT_GARBAGE, /* side is sent something that is not a message of the conversation */
     FAULT_CLOSE,   /* side closes the connection from within a callback */
 };
 

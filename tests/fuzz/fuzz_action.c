@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                               \
     } while (0)
 
-/* Which of the keys that matter the input has with something in them; false when it is no JSON. */
+/* Which of the keys that matter the input has with something in them; false when it is not JSON. */
 static bool find_keys(struct acp_raw input, struct acp_arena *arena, bool *command, bool *env)
 {
     struct acp_json_reader r;

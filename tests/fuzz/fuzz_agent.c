@@ -4,7 +4,7 @@
  * client has said before: nothing, initialize, a session, or a session with a turn.  The rest are
  * bytes, cut into pieces of a size that the first byte says.
  *
- * Whatever comes: all that is written is JSON-RPC, one message a line; no request is answered
+ * Whatever comes: all that is written is JSON-RPC, one message per line; no request is answered
  * twice, and every one that the program answers at once is answered; each prompt ends once and each
  * session ends once; unsent output stays below its limit; and everything is freed.
  */
@@ -274,7 +274,7 @@ static void check_answers(const struct program *p, struct acp_str in)
     bool all = !(p->does & (LATER | CLOSES | ASKS));
     for (size_t i = 0; i < ids.count && !ids.more; i++) {
         if (acp_str_is(ids.id[i], "null"))
-            continue; /* what is no message is answered with this id */
+            continue; /* what is not a message is answered with this id */
         CHECK(ids.answered[i] <= ids.asked[i] + ids.invalid[i]);
         if (all)
             CHECK(ids.answered[i] >= ids.asked[i]);

@@ -1,6 +1,6 @@
 /*
  * Fuzzes the client's role as a whole: an agent that says anything, to a client that has a session
- * with a turn at work and asks for another one.  Whatever comes, every call ends exactly once and
+ * with a running turn and asks for another one.  Whatever comes, every call ends exactly once and
  * everything is freed.  The first byte chooses the version and what the program does.
  */
 #include <stdio.h>

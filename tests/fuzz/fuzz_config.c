@@ -38,7 +38,7 @@ static void check_report(const struct acp_buf *report, bool failed)
     CHECK(text.len == 0 || text.ptr[text.len - 1] == '\n');
 }
 
-/* What holds although somebody else has written the file. */
+/* What must be true of an untrusted file. */
 static void check_restrained(const struct config *config)
 {
     const struct acp_policy_rule *rule;
@@ -46,7 +46,7 @@ static void check_restrained(const struct config *config)
     CHECK(config->variable_count == 0);
     CHECK(!config_text(config, CONFIG_DEFAULT_AGENT) && !config_text(config, CONFIG_MODE));
     CHECK(!config_text(config, CONFIG_REGISTRY) && !config_text(config, CONFIG_LOG_PATH));
-    CHECK(config_bool(config, CONFIG_LOG_ENABLED) && config_bool(config, CONFIG_LOG_SYNC));
+    CHECK(config_bool(config, CONFIG_LOG_ENABLED) && !config_bool(config, CONFIG_LOG_SYNC));
     CHECK(strcmp(config_text(config, CONFIG_APPROVE), "all") != 0);
     enum acp_policy_mode mode = acp_policy_get_mode(config->policy);
     CHECK(mode == ACP_POLICY_SAFE || mode == ACP_POLICY_READ_ONLY);

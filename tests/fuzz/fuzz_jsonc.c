@@ -143,6 +143,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(blanked);
     check_edits(text, 1);
     check_edits(text, 2);
-    (void) jsonc_place(text, size / 2);
+    (void) jsonc_position(text, size / 2);
     return 0;
 }

@@ -132,7 +132,7 @@ static void on_stream(uv_timer_t *timer)
     go_on(work);
 }
 
-/* stream N MS: says so many chunks, one every so many milliseconds. */
+/* stream N MS: sends N chunks, one every MS milliseconds. */
 static enum step do_stream(struct work *work, const char *argument)
 {
     unsigned ms = 10;

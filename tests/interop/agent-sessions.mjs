@@ -105,7 +105,7 @@ async function initialization(v, start) {
   await kase(name("unknown methods and noise are answered, and the talk goes on"), async (keep) => {
     const c = keep(start());
     await c.open();
-    c.raw("this is no JSON");
+    c.raw("this is not JSON");
     c.raw({ jsonrpc: "2.0", method: "no/such_notification", params: {} });
     assert.equal((await c.refused("_x/unknown", {})).code, -32601);
     c.raw({ jsonrpc: "2.0", id: "raw-4", method: "no/such_method", params: {} });
@@ -265,7 +265,7 @@ async function opening(v, start) {
     assert.equal((await c.prompt("say on")).stopReason, "end_turn");
   });
 
-  await kase(name("params that make no sense are refused with the place of the mistake"), async (keep) => {
+  await kase(name("params that are invalid are refused with the place of the mistake"), async (keep) => {
     const c = keep(start());
     await c.open();
     c.raw({ jsonrpc: "2.0", id: "raw-5", method: "session/prompt", params: { sessionId: c.sessionId, prompt: "no list" } });
@@ -341,7 +341,7 @@ async function oldSessions(v, start) {
       ...(v === 1
         ? ["tool_call", "tool_call_update", "tool_call_update", "plan"]
         : ["tool_call_update", "tool_call_update", "tool_call_update", "plan_update"]),
-      // It was said in two pieces, which are told again as one.
+      // It was said in two pieces, which are replayed as one.
       ...wholeFirst("agent_message", ["agent_message_chunk"]),
       "user_message_chunk",
       v === 2 ? "state_update" : "available_commands_update", // version 2 has commands in its answer
@@ -428,7 +428,7 @@ async function oldSessions(v, start) {
     });
   }
 
-  await kase(name("close ends the turn at work as cancelled"), async (keep) => {
+  await kase(name("close ends the running turn as cancelled"), async (keep) => {
     const c = keep(start());
     await c.open();
     const turn = c.prompt("say working\nwait");

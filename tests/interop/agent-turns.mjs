@@ -249,7 +249,7 @@ async function saying(v, start) {
     assert.equal(new Set(ids).size, 2);
   });
 
-  await kase(name("updates between turns wait for the next prompt where that is wanted"), async (keep) => {
+  await kase(name("updates between turns wait for the next prompt if so configured"), async (keep) => {
     const c = keep(start(["--quiet"]));
     await c.open();
     await c.prompt("later 10 by the way");

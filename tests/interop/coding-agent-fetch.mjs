@@ -1,5 +1,5 @@
-// The fetch tool of the built-in coding agent against a web server on loopback: off unless it is wanted,
-// permitted like any other tool, bounded, and for the public internet alone unless told otherwise.
+// The fetch tool of the built-in coding agent against a web server on loopback: off by default,
+// permitted like any other tool, bounded, and limited to the public internet by default.
 //
 //     node coding-agent-fetch.mjs ACP
 
@@ -82,7 +82,7 @@ await kase(name("it is asked for where the mode does not allow it"), async (keep
   assert.equal(asked.length, 1);
   agent.allow("reject_once");
   await agent.stops("again", "end_turn");
-  assert.match(resultIn(agent.sent(-1)).text, /does not allow/);
+  assert.match(resultIn(agent.sent(-1)).text, /denied permission/);
   assert.equal(asked.length, 1);
 });
 
@@ -132,7 +132,7 @@ await kase(name("redirections: within the host, not for ever, and never to elsew
   const texts = agent.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
   assert.match(texts[0], /^Fruit/);
   assert.match(texts[1], /more than 5 times/);
-  assert.match(texts[2], /moved to http:\/\/localhost:\d+\/page, which is not the same scheme, host and port/);
+  assert.match(texts[2], /redirects to http:\/\/localhost:\d+\/page, which has another scheme, host or port/);
   assert.match(texts[3], /a user in it/);
   assert.ok(!/root:/.test(texts[4]), texts[4]);
   assert.match(texts[5], /a user or a password/);
@@ -144,7 +144,7 @@ await kase(name("a redirection to another port or scheme, or the host in other w
   const agent = await open(keep, ANY, "/port", "/tls", "/mapped");
   await agent.stops("go", "end_turn");
   const texts = agent.sent(-1).said.filter(({ kind }) => kind === "result").map(({ text }) => text);
-  for (const text of texts) assert.match(text, /^It has moved to .*, which is not the same scheme, host and port/);
+  for (const text of texts) assert.match(text, /^It redirects to .*, which has another scheme, host or port/);
   assert.deepEqual(askedOther, []);
   assert.deepEqual(asked.map((request) => request.url).sort(), ["/mapped", "/port", "/tls"]);
 });
@@ -153,9 +153,9 @@ await kase(name("large pages are cut, and what is no page is said to be none"), 
   const agent = await open(keep, ANY, "/large", "/image", "/missing", "http://127.0.0.1:1/");
   await agent.stops("go", "end_turn");
   const results = agent.sent(-1).said.filter(({ kind }) => kind === "result");
-  assert.match(results[0].text, /^line\nline\n[^]*\n\[There is more; this is what fits\.\]/);
+  assert.match(results[0].text, /^line\nline\n[^]*\n\[The result was longer and is cut here\.\]/);
   assert.ok(results[0].text.length <= 64 * 1024);
-  assert.match(results[1].text, /no text but image\/png/);
+  assert.match(results[1].text, /not text but image\/png/);
   assert.match(results[2].text, /status 404:\s+There is no such page\./);
   assert.match(results[3].text, /nothing answers at 127\.0\.0\.1:1/);
   assert.deepEqual(results.map(({ failed }) => Boolean(failed)), [false, true, true, true]);

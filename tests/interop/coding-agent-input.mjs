@@ -59,14 +59,14 @@ async function more() {
     writeFileSync(join(agent.folder, "binary"), Buffer.from([1, 0, 2]));
     const here = (path) => pathToFileURL(join(agent.folder, path)).href;
     const cases = [
-      ["https://example.com/page", /^\(the user points at https:\/\/example\.com\/page\)$/],
-      [here("gone"), /could not be read for you: .*not found/],
-      [here("folder"), /could not be read for you: .*directory/],
-      [here("binary"), /could not be read for you: .*binary/],
-      ["file:///etc/hostname", /could not be read for you: .*outside of the workspace/],
-      [`${here("folder")}/../../elsewhere`, /could not be read for you: .*outside of the workspace/],
-      ["file://server/share/x", /names no file of this machine/],
-      ["file:///a%00b", /names no file of this machine/],
+      ["https://example.com/page", /^\(the user links to https:\/\/example\.com\/page\)$/],
+      [here("gone"), /was not read: .*not found/],
+      [here("folder"), /was not read: .*directory/],
+      [here("binary"), /was not read: .*binary/],
+      ["file:///etc/hostname", /was not read: .*outside the workspace/],
+      [`${here("folder")}/../../elsewhere`, /was not read: .*outside the workspace/],
+      ["file://server/share/x", /it is not a file on this machine/],
+      ["file:///a%00b", /it is not a file on this machine/],
     ];
     await agent.stops([text("look"), ...cases.map(([uri]) => link(uri))], "end_turn");
     const words = agent.sent(-1).said.map((entry) => entry.text);
@@ -95,7 +95,7 @@ async function more() {
     });
     await agent.stops(uris.map(link), "end_turn");
     assert.equal(told(agent).split("beginning of a file").length - 1, 4);
-    assert.equal(told(agent).split("with the others it is too long").length - 1, 2);
+    assert.equal(told(agent).split("the files of this prompt are too long together").length - 1, 2);
   });
 
   if (version === 1) {
@@ -162,7 +162,7 @@ async function blobs(api) {
       ["application/pdf", base64("%PDF-1.7"), "8 bytes", "type"],
       ["application/zip", base64("PK"), "2 bytes", "type"],
       ["text/plain", Buffer.from([0xff, 0xfe]).toString("base64"), "2 bytes", "not UTF-8"],
-      ["text/plain", "a*b", "bytes", "base64 is broken"],
+      ["text/plain", "a*b", "bytes", "base64 is invalid"],
       ["application/octet-stream", "", "0 bytes", "type"],
       ...audio,
     ]) {

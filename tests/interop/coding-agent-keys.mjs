@@ -172,7 +172,7 @@ await kase(name("a login while it runs: the demo gives way, a logout brings it b
   const undo = configure({ providers: { work: { base_url: `${model.url}/v1`, model: "m1" }, anthropic: { base_url: model.url, model: "m1" } } });
   const wrong = await login("anthropic", "two words");
   assert.equal(wrong.status, 1);
-  assert.match(wrong.stderr, /not a key/);
+  assert.match(wrong.stderr, /not a valid key/);
   assert.ok(!existsSync(stored("anthropic")));
   const client = await open(keep, { OLLAMA_HOST: "" }, ["--demo"]);
   const login1 = version === 1 ? "authenticate" : "auth/login";
@@ -220,7 +220,7 @@ await kase(name("a key that the provider does not accept is not stored"), async 
   assert.ok(!existsSync(stored("work")));
   const none = await login("bogus", "k");
   assert.equal(none.status, 2);
-  assert.match(none.stderr, /no provider 'bogus'; there are anthropic, openai/);
+  assert.match(none.stderr, /no such provider 'bogus'; known are anthropic, openai/);
   keep({ stop: async () => ({ failures: [], checked: 1 }) });
 });
 

@@ -191,7 +191,7 @@ await kase(name("a load that is refused leaves the open session as it is"), asyn
   assert.match(client.text(), /plums/);
   const error = await loadRefused(client, client.sessionId, "/no/such/folder");
   assert.equal(error.code, -32602);
-  assert.match(error.message, /no folder \/no\/such\/folder/);
+  assert.match(error.message, /no such folder: \/no\/such\/folder/);
   assert.equal((await client.prompt("list the files")).stopReason, "end_turn");
   const unknown = await loadRefused(client, "no-such-session", folder);
   assert.equal(unknown.code, -32002);

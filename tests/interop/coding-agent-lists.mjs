@@ -121,8 +121,8 @@ await kase(name("once libcurl is loaded the agent fetches lists itself"), async 
   const other = await new SlowServer().start(keep);
   const client = await open(keep, server);
   await client.open();
-  (await server.list()).answer("first");
-  await told(client, "first");
+  (await server.list()).answer("first", "second");
+  await told(client, "second"); // so the helper has ended
   await client.prompt(client.sessionId, "hello");
   assert.ok(hasLibcurl(client));
   const provider = { providerId: "main", apiType: "openai", baseUrl: other.url, headers: {} };

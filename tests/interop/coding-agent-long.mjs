@@ -69,7 +69,7 @@ const CHANGES = {
     await agent.setMode(["read-only", "full"][round % 2]);
   },
   "a summary": async (agent) => {
-    agent.model.script.first({ times: 1, when: { prompt: "Sum up" }, reply: [{ text: "We read fruit." }] });
+    agent.model.script.first({ times: 1, when: { prompt: "Summarise" }, reply: [{ text: "We read fruit." }] });
     await agent.stops("/compact", "end_turn");
   },
   "each of these in turn": async (agent, round) => {

@@ -100,7 +100,7 @@ await once(name("it does not wait for long, says so, and the tools come later"),
   assert.equal(agent.tools()[0].title, "late: echo");
   assert.deepEqual(agent.tools()[0].rawInput, { words: "hi" });
   await agent.stops("wrong", "end_turn");
-  assert.match(resultIn(agent.sent(-1)).text, /no tool "late__ecco"\. The tools are, the most similar ones first: late__echo, /);
+  assert.match(resultIn(agent.sent(-1)).text, /no tool "late__ecco"\. The tools, most similar first: late__echo, /);
   await agent.stops("odd", "end_turn");
   assert.match(resultIn(agent.sent(-1)).text, /"tool" must be the name/);
   assert.deepEqual([agent.sent(-1).tools, agent.sent(-1).system], [tools, system], "the list never changes");
@@ -154,7 +154,7 @@ await once(name("more tools than models take are left out, and that is said"), a
   await agent.stops("wait", "end_turn");
   await agent.stops("wait", "end_turn");
   assert.equal(agent.sent(-1).tools.length, 128);
-  assert.equal(agent.warned().match(/\d+ tools, more than models take; \d+ are left out/g).length, 1);
+  assert.equal(agent.warned().match(/\d+ tools, more than models accept; \d+ are left out/g).length, 1);
 });
 
 await kase(name("what the user does not permit is not called"), async (keep) => {
@@ -162,7 +162,7 @@ await kase(name("what the user does not permit is not called"), async (keep) => 
   await offered(agent, "s__echo");
   agent.allow("reject_once");
   await agent.stops("go", "end_turn");
-  assert.match(resultIn(agent.sent(-1)).text, /does not allow/);
+  assert.match(resultIn(agent.sent(-1)).text, /denied permission/);
   assert.equal(agent.tools()[0].status, "failed");
   assert.ok(!heard(agent, "s").includes("tools/call"));
 });
@@ -201,14 +201,14 @@ await kase(name("a server that ends in a call"), async (keep) => {
   assert.equal(agent.tools()[0].status, "failed");
   await agent.client.until("the report", () => /MCP server \\?"s\\?"/.test(agent.warned()));
   await agent.stops("wait", "end_turn");
-  assert.match(JSON.stringify(agent.sent(-1).said), /MCP tool not available any more: s__echo/);
+  assert.match(JSON.stringify(agent.sent(-1).said), /MCP tool no longer available: s__echo/);
 });
 
-await once(name("a server that answers a call with what is no JSON"), async (keep) => {
+await once(name("a server that answers a call with what is not JSON"), async (keep) => {
   const agent = await open(keep, FULL, [["s"]], DONE, call("s__garble"));
   await agent.stops("go", "end_turn");
   assert.match(resultIn(agent.sent(-1)).text, /MCP server "s" ended before/);
-  await agent.client.until("the report", () => /message that is no JSON/.test(agent.warned()));
+  await agent.client.until("the report", () => /message that is not JSON/.test(agent.warned()));
   await agent.stops("again", "end_turn");
 });
 
@@ -218,12 +218,12 @@ await kase(name("a server that ends while nobody asks it for anything"), async (
   process.kill(pidOf(agent, "s"), "SIGKILL");
   await agent.client.until("the report", () => /MCP server \\?"s\\?".*SIGKILL/.test(agent.warned()));
   await agent.stops("wait", "end_turn");
-  assert.match(JSON.stringify(agent.sent(-1).said), /MCP tool not available any more: s__echo/);
+  assert.match(JSON.stringify(agent.sent(-1).said), /MCP tool no longer available: s__echo/);
 });
 
 await once(name("a server that floods us is ended, and costs little memory"), async (keep) => {
   const agent = await open(keep, FULL, [["s", "flood"]], WAIT);
-  await agent.client.until("the report", () => /more than 16 MiB without an end/.test(agent.warned()));
+  await agent.client.until("the report", () => /more than 16 MiB without a line end/.test(agent.warned()));
   await agent.stops("wait", "end_turn");
   await gone(pidOf(agent, "s"));
   assert.ok(peakMemory(agent.client.child.pid) < MOST_MEMORY, `${peakMemory(agent.client.child.pid)} bytes`);
@@ -318,7 +318,7 @@ await kase(name("servers by HTTP and SSE are left out, and that is said"), async
     await agent.open([WAIT, DONE, call("good__echo", { words: "hi" })], { mcpServers: [...web, server(agent, "good")] });
     await agent.stops("wait", "end_turn");
     const told = agent.warned() + agent.client.text();
-    for (const type of types) assert.match(told, new RegExp(`web-${type}\\\\?" was left out.*reached by ${type.toUpperCase()}`));
+    for (const type of types) assert.match(told, new RegExp(`web-${type}\\\\?" was left out.*uses ${type.toUpperCase()}`));
     await agent.stops("go", "end_turn");
     assert.equal(resultIn(agent.sent(-1)).text, "echo: hi", "the others are there");
     await agent.resume({ mcpServers: web });

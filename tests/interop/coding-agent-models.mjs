@@ -94,13 +94,13 @@ async function turns(api) {
   await kase(name("broken arguments and unknown tools are told to the model, which goes on"), async (keep) => {
     const broken = { tool: "read", broken: '{"path": "a.t' };
     const agent = await open(keep, api, FULL, DONE, {
-      // Gemini's arguments are no text that could be broken.
+      // Gemini's arguments are not text that could be broken.
       reply: [api === "gemini" ? call("read", { path: 7 }) : broken, call("fly", { to: "moon" })],
     });
     await agent.stops("go", "end_turn");
     const [first, second] = resultsIn(agent.sent(1));
     assert.match(first, api === "gemini" ? /path/ : /JSON/);
-    assert.match(second, /no tool "fly"\. The tools are, the most similar ones first: glob, /);
+    assert.match(second, /no tool "fly"\. The tools, most similar first: glob, /);
     for (const tool of ["read", "write", "run_command"]) assert.match(second, new RegExp(`\\b${tool}\\b`));
     const [kept] = agent.sent(1).said.filter(({ kind }) => kind === "call");
     if (api !== "gemini") assert.deepEqual(kept.input, { unparsed_arguments: broken.broken });
@@ -406,7 +406,7 @@ async function settings(api) {
     agent.allow("reject_once");
     await agent.stops("write", "end_turn");
     assert.ok(!written(agent));
-    assert.match(resultsIn(agent.sent(-1))[0], /does not allow/);
+    assert.match(resultsIn(agent.sent(-1))[0], /denied permission/);
     agent.allow("allow_once");
     await agent.stops("write again", "end_turn");
     assert.equal(readFileSync(join(agent.folder, "new.txt"), "utf8"), "new\n");
@@ -478,7 +478,7 @@ async function settings(api) {
   });
 
   await kase(name("/compact puts a summary in the place of what was said"), async (keep) => {
-    const agent = await open(keep, api, FULL, { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] },
+    const agent = await open(keep, api, FULL, { when: { prompt: "Summarise" }, reply: [{ text: "We ate fruit." }] },
       DONE, { when: { prompt: "read" }, reply: [call("read", { path: "a.txt" })] }, { reply: [{ text: "Hm." }] });
     for (const word of ["read it", "two", "three", "four", "five"]) await agent.stops(word, "end_turn");
     await agent.stops("/compact", "end_turn");
@@ -488,12 +488,12 @@ async function settings(api) {
     assert.match(said[0].text, /We ate fruit\./);
     assert.ok(said.length < long, `${said.length} entries, ${long} before`);
     assert.equal(said.at(-1).text, "six");
-    assert.ok(!said.some(({ text }) => /Sum up our conversation/.test(text)), "the wish is not kept");
+    assert.ok(!said.some(({ text }) => /Summarise our conversation/.test(text)), "the wish is not kept");
     assert.ok(!agent.client.text().includes("We ate fruit."), "the summary is the model's own");
   });
 
   await kase(name("a summary that is cancelled or fails leaves all as it was"), async (keep) => {
-    const wish = { when: { prompt: "Sum up" } };
+    const wish = { when: { prompt: "Summarise" } };
     const agent = await open(keep, api, [], { ...wish, times: 1, reply: [{ text: "We" }, { stall: true }] },
       { ...wish, error: { status: 400, message: "too hard" } }, { reply: [{ text: "Hm." }] });
     await agent.stops("one", "end_turn");
@@ -509,7 +509,7 @@ async function settings(api) {
   await kase(name("a window that is nearly full is summed up in the middle of the turn"), async (keep) => {
     const usage = { input: 2_000_000, output: 10 }; // more than any of the models holds
     const undo = configure({ models: { "claude-x": { context: 200_000 } } });
-    const agent = await open(keep, api, [], { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] }, DONE,
+    const agent = await open(keep, api, [], { when: { prompt: "Summarise" }, reply: [{ text: "We ate fruit." }] }, DONE,
       { when: { prompt: "read" }, usage, reply: [call("read", { path: "a.txt" })] }, { reply: [{ text: "Hm." }] });
     undo();
     for (const word of ["one", "two", "three"]) await agent.stops(word, "end_turn");

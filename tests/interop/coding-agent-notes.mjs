@@ -1,6 +1,6 @@
 // What the built-in coding agent reads because of its name: AGENTS.md, CLAUDE.md and .acp/commands.
 // Whoever can write in the folder can put links there, the model's own commands included; nothing that
-// lies outside, that is no file, or that a rule denies, may reach the model or the client.
+// lies outside, that is not a file, or that a rule denies, may reach the model or the client.
 //
 //     node coding-agent-notes.mjs VERSION ACP
 
@@ -133,7 +133,7 @@ async function traps() {
       await agent.stops("/x now", "end_turn");
       assert.ok(!commandNames(agent).includes("x"));
       assertNothingTold(agent);
-      assert.match(bodies(agent), /AGENTS\.md was not read for you: /);
+      assert.match(bodies(agent), /AGENTS\.md could not be read: /);
       takeAway();
     });
 

@@ -21,7 +21,7 @@ const script = fileURLToPath(new URL("../mcp/server.mjs", import.meta.url));
 const DAY = 24 * 60 * 60;
 const VERSIONS = { anthropic: 1, "openai-responses": 2 };
 const HM = { reply: [{ thought: "I think." }, { text: "Hm." }] };
-const SUM = { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] };
+const SUM = { when: { prompt: "Summarise" }, reply: [{ text: "We ate fruit." }] };
 const DONE = { when: { last: "tool" }, reply: [{ thought: "It is done." }, { text: "Done." }] };
 const call = (tool, args) => ({ tool, arguments: args });
 
@@ -90,7 +90,7 @@ async function changes(api) {
     await goOn(agent, "one", "the mode");
     assert.match(newest(agent), /Mode is now: read-only \(refused in this mode: write, /);
     await goOn(agent, "one more", "nothing");
-    assert.doesNotMatch(newest(agent), /agent_note/, "what is told once is not told again");
+    assert.doesNotMatch(newest(agent), /agent_note/, "what is told once is not replayed");
 
     writeFileSync(instructions, "Use blanks.\n");
     await goOn(agent, "two", "AGENTS.md");
@@ -117,7 +117,7 @@ async function changes(api) {
     await agent.resume({ mcpServers: [server(agent, "other")] });
     await goOn(agent, "five", "a resume");
     assert.match(newest(agent), /call it through mcp_call: \{\\"name\\":\\"other__echo/);
-    assert.match(newest(agent), /MCP tool not available any more: late__echo/);
+    assert.match(newest(agent), /MCP tool no longer available: late__echo/);
     assert.doesNotMatch(newest(agent), /Use blanks/);
     await goOn(agent, "read more", "a tool call after a resume");
     assert.ok(hasThoughts(agent));

@@ -124,7 +124,7 @@ await kase(name("what cannot be set is refused, and changes nothing"), async (ke
     [set(client, "_mine", model.url), /apiType is not supported/],
     [set(client, "_demo", model.url), /apiType is not supported/],
     [set(client, "anthropic", "ftp://example.com"), /begins with http/],
-    [set(client, "anthropic", "http://user:word@127.0.0.1/"), /no user or password/],
+    [set(client, "anthropic", "http://user:word@127.0.0.1/"), /must not contain a user or password/],
     [set(client, "anthropic", model.url, { "a b": "c" }), /header/],
     [set(client, "anthropic", model.url, { a: "b\r\nc: d" }), /header/],
   ]) {

@@ -76,7 +76,7 @@ async function killed(api) {
 
 async function full(api) {
   const window = { anthropic: 200_000, "openai-chat": 400_000, "openai-responses": 400_000, gemini: 1_048_576 }[api];
-  const sum = { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] };
+  const sum = { when: { prompt: "Summarise" }, reply: [{ text: "We ate fruit." }] };
 
   await kase(name(api, "an answer that fills the window: it is summed up, and the turn goes on"), async (keep) => {
     const undo = configure({ models: { "claude-x": { context: window } } });
@@ -88,7 +88,7 @@ async function full(api) {
     await agent.stops("eat an apple", "end_turn");
     assert.equal(agent.requests().length, 4);
     const [first, last] = [agent.sent(-1).said[0].text, agent.sent(-1).said.at(-1).text];
-    assert.match(first, /We ate fruit\.[^]*The request of the user that is being worked on:\n\neat an apple(\n|$)/);
+    assert.match(first, /We ate fruit\.[^]*The current request of the user:\n\neat an apple(\n|$)/);
     assert.match(last, /cut off/);
     assert.match(agent.client.text(), /I eaWell\.$/);
   });

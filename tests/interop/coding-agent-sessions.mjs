@@ -76,7 +76,7 @@ const current = (setup, id) =>
 const modeOf = ({ modes, ...setup }) => modes?.currentModeId ?? current(setup, "mode");
 
 const TASK =
-  "make a plan to mend the program, then search for return, then replace return 1 by return 0 in main.c, " +
+  "make a plan to fix the program, then search for return, then replace return 1 by return 0 in main.c, " +
   "then run cat main.c";
 
 begin();
@@ -91,7 +91,7 @@ await kase(name("what is loaded looks as it did"), async (keep) => {
   const again = await loaded(keep, id, folder);
   const after = seen(again, id);
   const user = again.of(id, "user_message_chunk", "user_message").map(({ content }) => JSON.stringify(content));
-  assert.match(user.join(""), /make a plan to mend/);
+  assert.match(user.join(""), /make a plan to fix/);
   for (const call of [...Object.values(before.calls), ...Object.values(after.calls)]) {
     // A terminal of the first client is not there any more: what it showed is told as text.
     if (version === 1 && call.kind === "execute") {
@@ -216,7 +216,7 @@ await kase(name("mode, effort and title come back"), async (keep) => {
   assert.equal(again.permissions.length, 0, "nothing is written in read-only mode");
 });
 
-await kase(name("what makes no sense is refused, and changes nothing"), async (keep) => {
+await kase(name("what is invalid is refused, and changes nothing"), async (keep) => {
   const { folder } = keep(repository());
   const client = start(keep, version, "--max-sessions", "2");
   const session = (cwd) => ({ cwd, mcpServers: [] });

@@ -232,7 +232,7 @@ async function costs() {
     const said = spawnSync(acp, ["agent", "--demo"], { input: "", encoding: "utf8" });
     undo();
     assert.notEqual(said.status, 0);
-    assert.match(said.stderr, /agent\.prices\.a\.input: a number of dollars/);
+    assert.match(said.stderr, /agent\.prices\.a\.input: expected a number of dollars/);
     keep({ stop: async () => ({ failures: [], checked: 1 }) });
   });
 }
@@ -241,7 +241,7 @@ async function costs() {
 
 async function lengths() {
   const tooLong = { status: 400, message: "prompt is too long: 250000 tokens > 200000 maximum" };
-  const sum = { when: { prompt: "Sum up" }, reply: [{ text: "We ate fruit." }] };
+  const sum = { when: { prompt: "Summarise" }, reply: [{ text: "We ate fruit." }] };
 
   for (const api of APIS)
     await kase(`v${version} agent on ${api}: a conversation that is too long is summed up, and the turn goes on`, async (keep) => {
@@ -279,7 +279,7 @@ async function lengths() {
       { reply: [{ text: "apple ".repeat(2000) }] });
     await agent.stops("one", "end_turn");
     await agent.stops("/compact", "end_turn");
-    assert.match(agent.client.text(), /summed up/);
+    assert.match(agent.client.text(), /summarised/);
     assert.ok(JSON.stringify(agent.sent(2)).length < JSON.stringify(agent.sent(1)).length / 2);
     await agent.stops("two", "end_turn");
     assert.match(agent.sent(-1).said[0].text, /We ate fruit/);
@@ -322,7 +322,7 @@ async function limits() {
     await other.stops("still here", "end_turn");
   });
 
-  await kase(name("there are only so many sessions, until one is closed"), async (keep) => {
+  await kase(name("the number of sessions is limited until one is closed"), async (keep) => {
     const agent = await open(keep, ["--max-sessions", "2"], HM);
     const place = { cwd: agent.folder, mcpServers: [] };
     const { sessionId } = await agent.client.request("session/new", place);

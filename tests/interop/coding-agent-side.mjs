@@ -128,7 +128,7 @@ export class CodingAgent {
     return sentIn(request);
   }
 
-  /** Waits until the model has got so many requests. */
+  /** Waits until the model has received this number of requests. */
   async asked(count) {
     for (let i = 0; i < 1000 && this.requests().length < count; i++) await sleep(5);
     assert.ok(this.requests().length >= count, `${this.requests().length} requests, not ${count}`);

@@ -76,8 +76,8 @@ await kase(name("a model that calls tools for ever"), async (keep) => {
 
 await kase(name("cancel while a full window is summed up, in the middle of a turn"), async (keep) => {
   const usage = { input: 2_000_000, output: 10 };
-  const agent = await open(keep, FULL, { when: { prompt: "Sum up" }, times: 1, reply: [{ text: "We" }, { stall: true }] },
-    { when: { prompt: "Sum up" }, reply: [{ text: "We ate." }] }, { when: { prompt: "two" }, ...HERE },
+  const agent = await open(keep, FULL, { when: { prompt: "Summarise" }, times: 1, reply: [{ text: "We" }, { stall: true }] },
+    { when: { prompt: "Summarise" }, reply: [{ text: "We ate." }] }, { when: { prompt: "two" }, ...HERE },
     { usage, reply: [call("read", { path: "a.txt" })] });
   const turn = agent.run("one");
   await agent.asked(2);

@@ -50,7 +50,7 @@ begin();
 await kase(name("a whole task: plan, search, an edit with its diff, a command"), async (keep) => {
   const { client, folder } = await open(keep);
   const task =
-    "make a plan to mend the program, then search for return, then replace return 1 by return 0 in main.c, " +
+    "make a plan to fix the program, then search for return, then replace return 1 by return 0 in main.c, " +
     "then run cat main.c";
   const stop = await run(client, task);
   assert.equal(stop, "end_turn");
@@ -103,7 +103,7 @@ await kase(name("slash commands answer without the model"), async (keep) => {
   assert.match(client.text(), /there is no model 'demo-2'; there is, for example, demo/);
   assert.match(client.text(), /The model is demo, of/);
   await run(client, "/permissions");
-  assert.match(client.text(), /Nothing is permitted or rejected for good/);
+  assert.match(client.text(), /There are no permanent permissions or rejections/);
   await run(client, "/nonsense");
   assert.match(client.text(), /no command \/nonsense/);
 });
@@ -118,7 +118,7 @@ await kase(name("a project has commands of its own"), async (keep) => {
   assert.match(client.text(), /A program that fails/);
   await run(client, "/plan");
   assert.match(client.text(), /Usage: \/plan TASK/);
-  await run(client, "/plan mend the program");
+  await run(client, "/plan fix the program");
   assert.ok(client.of(client.sessionId, "plan", "plan_update").length > 0, "a plan");
 });
 

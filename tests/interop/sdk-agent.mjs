@@ -247,7 +247,7 @@ const LINES = {
       await session.update(update);
     }
   },
-  // Kinds that nobody knows, and known ones that make no sense.
+  // Kinds that nobody knows, and known ones that are invalid.
   strange: async (turn, session) => {
     await session.update({ sessionUpdate: "_x_custom", deep: { a: [1] } });
     await session.update({ sessionUpdate: "from_the_future", value: 1 });
@@ -395,7 +395,7 @@ const LINES = {
     process.exit(3);
   },
   noise: async (turn, session) => {
-    process.stdout.write("this is no JSON\n");
+    process.stdout.write("this is not JSON\n");
     await sleep(10);
   },
 };

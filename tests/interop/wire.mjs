@@ -175,7 +175,7 @@ export class WireCheck {
     try {
       message = JSON.parse(line);
     } catch {
-      this.fail(line, "is no JSON");
+      this.fail(line, "is not JSON");
       return;
     }
     const extra = Object.keys(message).filter(

@@ -9,7 +9,7 @@ import home
 from client import Client
 from limits import LIMIT, attack, register
 from model import Model
-from visitors import Owner
+from daemon_clients import Owner
 
 EARLY_HEAD = 32  # bytes that a held update takes beside its text, with 64-bit pointers
 
@@ -104,7 +104,7 @@ def answer(place):
         got = attack(place, "answer_text", most // piece, piece, over,
                      flags=("--approve-all", "--no-log", "--format", "quiet"))
         assert got.status == 0 and len(got.out) == most + 1, (over, got.status, len(got.out))
-        assert ("its end is left out" in got.err) == bool(over), (over, got)
+        assert ("the end is missing" in got.err) == bool(over), (over, got)
 
 
 register("TRANSCRIPT_MAX_TEXT exactly and one more", answer)
@@ -275,7 +275,7 @@ def pattern(place, size):
 
 
 def trace(place, count):
-    """So many requests, and the response to the last of them."""
+    """A number of requests, and the response to the last of them."""
     lines = [f'{{"jsonrpc":"2.0","id":{at},"method":"session/close"}}' for at in range(count)]
     place.write("trace", "\n".join(lines) + f'\n{{"jsonrpc":"2.0","id":{count - 1},"result":{{}}}}\n')
 
@@ -291,53 +291,53 @@ exact_file("PATHS_MAX_FILE",
            lambda place, n: place.write(".config/acp/config.json", "{}" + " " * (n - 2)),
            ["config", "check"], "large")
 exact_file("PROMPT_MAX_TEXT", lambda place, n: place.write("prompt", "p" * n),
-           ["exec", "-f", "prompt", "--", "/bin/false"], "longer than a prompt")
+           ["exec", "-f", "prompt", "--", "/bin/false"], "larger than 16 MiB")
 exact_file("ACP_POLICY_MAX_RULES", rules, NOBODY, "rules")
 exact_file("ACP_PATTERN_MAX", pattern, NOBODY, "rules[0]")
-exact_file("TRACE_MAX_OPEN", trace, ["trace", "trace"], "something not recorded")
-exact_file("TRACE_MAX_TEXT", trace_id, ["trace", "trace"], "something not recorded")
+exact_file("TRACE_MAX_OPEN", trace, ["trace", "trace"], "an unrecorded request")
+exact_file("TRACE_MAX_TEXT", trace_id, ["trace", "trace"], "an unrecorded request")
 
 
 # ---- From local processes -----------------------------------------------------------------------
 
 
 def exact_owner(name, send):
-    """send(visitor, n) sends n things; the last answer of n + 1 is an error, and no other is one."""
+    """send(client, n) sends n things; the last answer of n + 1 is an error, and no other is one."""
     def run(place):
         # The command has a default of its own for the queue.
         place.write(".config/acp/config.json", json.dumps({"queue": LIMIT["DAEMON_MAX_WAITING"]}))
         for over in (0, 1):
             with Owner(place) as owner:
-                visitor = owner.visit()
-                numbers = send(visitor, LIMIT[name] + over)
-                answers = visitor.answers(visitor.send("daemon/status"))
+                client = owner.visit()
+                numbers = send(client, LIMIT[name] + over)
+                answers = client.answers(client.send("daemon/status"))
                 errors = [at for at in numbers if "error" in answers.get(at, {})]
                 assert errors == numbers[-1:] * over, (over, errors, answers)
             os.unlink(place.path("report"))
     register(f"{name} exactly and one more", run)
 
 
-def four_prompts(visitor, size):
+def four_prompts(client, size):
     """One message alone may not be that large."""
     rest = len('{"prompt":[{"type":"text","text":""}]}')
     part = size // 4
-    return [visitor.prompt("p" * (n - rest)) for n in (part, part, part, size - 3 * part)]
+    return [client.prompt("p" * (n - rest)) for n in (part, part, part, size - 3 * part)]
 
 
-exact_owner("DAEMON_MAX_WAITING", lambda visitor, n: [visitor.prompt("hi") for _ in range(n)])
+exact_owner("DAEMON_MAX_WAITING", lambda client, n: [client.prompt("hi") for _ in range(n)])
 exact_owner("DAEMON_MAX_WAITING_BYTES", four_prompts)
-exact_owner("DAEMON_MAX_SETTINGS", lambda visitor, n: [
-    visitor.send("daemon/set", name="o", value="false") for _ in range(n)])
+exact_owner("DAEMON_MAX_SETTINGS", lambda client, n: [
+    client.send("daemon/set", name="o", value="false") for _ in range(n)])
 
 
-exact_owner("DAEMON_MAX_SETTING_BYTES", lambda visitor, n: [
-    visitor.send("daemon/set", name="o", value="v" * (n - 1))])
+exact_owner("DAEMON_MAX_SETTING_BYTES", lambda client, n: [
+    client.send("daemon/set", name="o", value="v" * (n - 1))])
 
 
-def visitors(place):
+def clients(place):
     with Owner(place) as owner:
         here = [owner.first] + [owner.visit() for _ in range(LIMIT["DAEMON_MAX_CLIENTS"] - 1)]
-        assert all("result" in visitor.call("daemon/status") for visitor in here)
+        assert all("result" in client.call("daemon/status") for client in here)
         try:
             owner.visit().call("daemon/status")
             assert False, "one more was let in"
@@ -346,7 +346,7 @@ def visitors(place):
         assert "result" in here[-1].call("daemon/status")
 
 
-register("DAEMON_MAX_CLIENTS exactly and one more", visitors)
+register("DAEMON_MAX_CLIENTS exactly and one more", clients)
 
 
 def messages_together(place):
@@ -358,7 +358,7 @@ def messages_together(place):
     for over, size in enumerate(sizes):
         with Owner(place) as owner:
             here = [owner.visit() for _ in range(2)]
-            assert all("result" in visitor.call("daemon/status") for visitor in here)
+            assert all("result" in client.call("daemon/status") for client in here)
             line = b'{"jsonrpc":"2.0","id":"x","method":"daemon/status","params":{}'
             here[1].socket.sendall(line + b" " * (size - len(line) - 1) + b"}\n")
             answer = json.loads(here[1].lines.readline())

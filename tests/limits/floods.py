@@ -8,7 +8,7 @@ from client import Client
 from hostile import peak_of
 from limits import HERE, attack, register
 from model import Model
-from visitors import Owner
+from daemon_clients import Owner
 
 # KiB that the command may use beside what the limits allow: its code, its stacks, a database.
 ROOM = 16 << 10
@@ -42,14 +42,14 @@ flood("files that wait for a permission", "writes", 40, 4 << 20, most=48, termin
 flood("updates of sessions that are not open", "early", 64, 500000, most=8,
       shows="sent more than is kept")
 flood("options", "settings", 8, 6 << 20, most=16, shows="sent more than is kept")
-flood("small JSON for large structs", "decoded", 1500000, most=320, shows="no message",
+flood("small JSON for large structs", "decoded", 1500000, most=320, shows="not a message",
       flags=("--approve-all", "--no-log"))
 flood("output of terminals", "terminals", 20, 16 << 20, "8M", most=48)
 flood("standard error", "complaints", 20 << 20, most=8)
 flood("lines that are not messages", "noise", 60, 1000, most=8, shows="more times")
 
 
-def slow_visitor(place):
+def slow_client(place):
     """One waits for an answer and does not read it; others come and go."""
     with Owner(place, "stream") as owner:
         slow = owner.visit()
@@ -62,7 +62,7 @@ def slow_visitor(place):
         assert peak <= (16 << 10) + ROOM, peak >> 10
 
 
-register("flood: records for a visitor that does not read", slow_visitor)
+register("flood: records for a client that does not read", slow_client)
 
 
 def flood_agent(name, *, most, send, pieces=None, says=""):

@@ -39,7 +39,7 @@ class Hostile(agent.Agent):
         self.call(method, params)
 
     def collect(self, count=None):
-        """Reads until so many answers have come; all that were asked for, unless said."""
+        """Reads until this number of responses has come; by default one for each request."""
         while len(self.answers) < (self.requests if count is None else count):
             line = self.read_line()
             if line is None:
@@ -79,7 +79,7 @@ class Hostile(agent.Agent):
         self.settle()
 
     def options(self, count, size):
-        """A permission with so many options, and ids of so many bytes in all."""
+        """A permission request with this number of options, and ids of this size in all."""
         count, size = int(count), int(size)
         ids = [f"{at:08}" for at in range(count)]
         ids[0] += "x" * (size - 8 * count)

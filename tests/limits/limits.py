@@ -57,7 +57,7 @@ def on_terminal(words, folder, environment):
             shown = shown[-100000:] + piece
     except OSError:
         pass  # its other end is closed
-    os.close(fd)  # hangs up, which ends one that still runs
+    os.close(fd)  # closes the terminal, which ends a command that still runs
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode("utf-8", "replace")
 
 

@@ -3,7 +3,7 @@
 //     node server.mjs [WAY]
 //
 // WAY is how it misbehaves: "silent" never answers, "crash" ends with a complaint, "noise" writes lines that
-// are no messages between those that are, "flood" writes a gigabyte without a line end, "slow" begins to
+// are not messages between those that are, "flood" writes a gigabyte without a line end, "slow" begins to
 // answer after two and a half seconds, "stubborn" does not end when its input does, nor by SIGTERM, "names" has
 // tools with names that no model's API takes, and "many" more tools than they take.  With PID_FILE in its
 // environment it writes its process id there, and with LOG_FILE a line for each message that it receives, and
@@ -82,7 +82,7 @@ input.on("line", (line) => {
   if (LOG_FILE) appendFileSync(LOG_FILE, `${line}\n`);
   const { id, method, params = {} } = JSON.parse(line);
   if (way === "silent" || id === undefined) return;
-  if (way === "noise") process.stdout.write("debug: this line is no message\n");
+  if (way === "noise") process.stdout.write("debug: this line is not a message\n");
   const result = methods[method]?.(params);
   if (result) send({ id, result });
   else if (!methods[method]) send({ id, error: { code: -32601, message: `there is no ${method}` } });

@@ -83,7 +83,7 @@ export function isSaid(piece) {
   return piece.kind === "text" || piece.kind === "thought" || piece.kind === "tool";
 }
 
-/** Pieces of a text: as the script has them, or the whole. */
+/** Chunks of a text: as the script has them, or the whole. */
 export function textPieces(text) {
   return Array.isArray(text) ? text : [text];
 }

@@ -98,7 +98,7 @@ def read(path):
 
 
 def values(text, where):
-    """The JSON values in a line, one after the other; what is no JSON is a word."""
+    """The JSON values in a line, one after the other; what is not JSON is a word."""
     found = []
     decoder = json.JSONDecoder()
     while text:

@@ -52,7 +52,7 @@ static int echo(long unused)
     return n < 0 ? 72 : 0;
 }
 
-/* Reads nothing for so many ms, then all, and says how much it was. */
+/* Reads nothing for that number of ms, then everything, and prints the count. */
 static int stall(long ms)
 {
     static char buffer[65536];
@@ -65,7 +65,7 @@ static int stall(long ms)
     return 0;
 }
 
-/* Writes so many bytes of lines to a descriptor. */
+/* Writes that number of bytes as lines to a descriptor. */
 static int flood(int fd, long bytes)
 {
     static char block[65536];

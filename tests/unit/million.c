@@ -174,7 +174,7 @@ static void carry(struct side *from, struct side *to, uint64_t now)
 static void disturb(struct side *to, uint64_t now)
 {
     static const char *const lines[] = {
-        "this is no JSON\n",
+        "this is not JSON\n",
         "{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}\n",
         "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"no/such\",\"params\":{}}\n",
         "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":5}}\n",

@@ -1,4 +1,4 @@
-/* sanitize_check.h - what holds for every sanitized text; for the unit test and the fuzzer. */
+/* sanitize_check.h - the invariants of sanitized text; for the unit test and the fuzzer. */
 #ifndef TESTS_UNIT_SANITIZE_CHECK_H
 #define TESTS_UNIT_SANITIZE_CHECK_H
 

@@ -1,4 +1,4 @@
-/* Updates that wait until they are kept, and that are told again in a later connection. */
+/* Updates that wait until they are kept, and that are replayed in a later connection. */
 #include "test_agent_host.h"
 
 /* ---- Waiting --------------------------------------------------------------------------------- */

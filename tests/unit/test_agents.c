@@ -165,7 +165,7 @@ static void an_installed_program_goes_before_npx(void **state)
 {
     (void) state;
     check_failure("claude", ACP_ERR_MISSING,
-                  "claude cannot be started: 'claude-agent-acp' is not installed; npm install -g "
+                  "cannot start claude: 'claude-agent-acp' is not installed; npm install -g "
                   "@agentclientprotocol/claude-agent-acp");
     install("npx");
     struct agent_command command = resolve("claude");
@@ -212,7 +212,7 @@ static void the_users_agents_go_before_those_that_are_built_in(void **state)
                   "no command");
     check_failure("gone", ACP_ERR_MISSING,
                   "'not-here' is not installed (~/.config/acp/config.json:5)");
-    check_failure("minne", ACP_ERR_UNKNOWN, "there is no agent 'minne'");
+    check_failure("minne", ACP_ERR_UNKNOWN, "no such agent 'minne'");
     check_failure("claud", ACP_ERR_UNKNOWN, "did you mean 'claude'?");
     check_failure("xyzzyx", ACP_ERR_UNKNOWN, "`acp agents list`");
 }
@@ -296,10 +296,10 @@ static void an_agent_can_be_given_as_a_command(void **state)
     assert_int_equal(agents_from_line(config, "", &command, &why), ACP_ERR_MISSING);
     acp_buf_clear(&why);
     assert_int_equal(agents_from_line(config, "'x", &command, &why), ACP_ERR_SYNTAX);
-    assert_non_null(strstr(test_cstr(&why), "quote is not closed"));
+    assert_non_null(strstr(test_cstr(&why), "unterminated quote"));
     acp_buf_clear(&why);
     assert_int_equal(agents_from_line(config, "./nothing x", &command, &why), ACP_ERR_MISSING);
-    assert_string_equal(test_cstr(&why), "nothing cannot be started: './nothing' is not installed");
+    assert_string_equal(test_cstr(&why), "cannot start nothing: './nothing' is not installed");
 }
 
 /* ---- The registry --------------------------------------------------------------------------- */
@@ -360,7 +360,7 @@ static void agents_of_a_registry_are_started_by_its_rules(void **state)
     /* Nothing for this platform, no distribution, an id or a type against the rules. */
     static const char *const none[] = {"elsewhere", "empty", "Bad_Name", "wrong"};
     for (size_t i = 0; i < COUNT(none); i++)
-        check_failure(none[i], ACP_ERR_UNKNOWN, "there is no agent");
+        check_failure(none[i], ACP_ERR_UNKNOWN, "no such agent");
     /* What is built in goes before. */
     check_words(resolve("claude-acp").argv, "npx -y @agentclientprotocol/claude-agent-acp@0.70.0");
 }
@@ -369,13 +369,13 @@ static void a_registry_that_is_none_is_told(void **state)
 {
     (void) state;
     configure("{\"registry\": \"~/registry.json\"}");
-    check_failure("pack", ACP_ERR_RANGE, "cannot be read: No such file");
+    check_failure("pack", ACP_ERR_RANGE, "registry.json: No such file");
     test_write("registry.json", "{\"agents\": [}", 0600);
     check_failure("pack", ACP_ERR_RANGE, "not valid JSON, at byte 12");
     test_write("registry.json", "{\"agents\": {}}", 0600);
-    check_failure("pack", ACP_ERR_RANGE, "has no list \"agents\"");
+    check_failure("pack", ACP_ERR_RANGE, "no list \"agents\"");
     test_write("registry.json", "[]", 0600);
-    check_failure("pack", ACP_ERR_RANGE, "has no list \"agents\"");
+    check_failure("pack", ACP_ERR_RANGE, "no list \"agents\"");
     /* Names that are found before are not hurt by it. */
     install("npx");
     assert_true(resolve("claude").fetched);
@@ -423,6 +423,48 @@ static void the_list_has_each_of_them_once(void **state)
     assert_non_null(agents_names(config)[known]);
 }
 
+static const struct agent_known *known_by(const char *line)
+{
+    const char *const *words = NULL;
+    assert_int_equal(agents_split(config_arena(config), acp_str_from(line), &words), 0);
+    return agents_known_by_command(words);
+}
+
+static void an_agent_is_known_by_its_program_or_package(void **state)
+{
+    (void) state;
+    const struct agent_known *gemini = agents_known_find("gemini");
+    assert_ptr_equal(known_by("gemini --acp"), gemini);
+    assert_ptr_equal(known_by("/opt/bin/gemini"), gemini);
+    assert_ptr_equal(known_by("npx -y @google/gemini-cli --acp"), gemini);
+    assert_ptr_equal(known_by("npx -y @google/gemini-cli@latest --acp"), gemini);
+    assert_ptr_equal(known_by("uvx --from fast-agent-acp fast-agent-acp"),
+                     agents_known_find("fast-agent"));
+    assert_null(known_by("npx -y @google/gemini-cli-core"));
+    assert_null(known_by("gemini-2"));
+    assert_null(known_by("npx"));
+    assert_null(known_by("my-agent"));
+}
+
+static void quirks_apply_to_every_way_to_start_the_agent(void **state)
+{
+    (void) state;
+    struct agent_command command;
+    const char *const argv[] = {"gemini", "--acp", NULL};
+    install("gemini");
+    install("mine");
+    assert_true(resolve("gemini").known->quirks & AGENT_NO_FILES);
+    assert_int_equal(agents_from_argv(config, argv, &command, &why), 0);
+    assert_true(command.known->quirks & AGENT_NO_FILES);
+    configure("{\"agent_servers\": {\"g\": {\"command\": \"gemini\"},"
+              " \"gemini\": {\"command\": \"mine\"}, \"other\": {\"command\": \"mine\"}}}");
+    assert_true(resolve("g").known->quirks & AGENT_NO_FILES);
+    assert_true(resolve("gemini").known->quirks & AGENT_NO_FILES);
+    assert_null(resolve("other").known);
+    install("claude-agent-acp");
+    assert_int_equal(resolve("claude").known->quirks, 0);
+}
+
 #define HOME_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -438,6 +480,8 @@ int main(void)
         HOME_TEST(agents_of_a_registry_are_started_by_its_rules),
         HOME_TEST(a_registry_that_is_none_is_told),
         HOME_TEST(the_list_has_each_of_them_once),
+        HOME_TEST(an_agent_is_known_by_its_program_or_package),
+        HOME_TEST(quirks_apply_to_every_way_to_start_the_agent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

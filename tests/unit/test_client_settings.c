@@ -43,7 +43,7 @@ static void a_session_of_version_2_tells_what_may_be_set(void **state)
     tell(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"configOptions\":[%s,%s]}}", id,
          MODEL("configId", "m-2"), STYLE("configId", "code", VALUES));
     expect_log(t, "options model=m-2 style=code\nmode code\ndone well\n");
-    /* What is told again, as it must be, is no change of the mode. */
+    /* What is replayed, as it must be, is no change of the mode. */
     update(t, "s", OPTIONS(MODEL("configId", "m-2") "," STYLE("configId", "code", VALUES)));
     expect_log(t, "options model=m-2 style=code\n");
     update(t, "s", OPTIONS(STYLE("configId", "plan", MORE_VALUES)));

@@ -356,7 +356,7 @@ static void variants_and_types_of_the_other_version_are_refused(void **state)
     expect_refused(ACP_TYPE_ANY, ACP_V1, &m, ACP_ERR_ARGUMENT, "", "no such type in this version");
     expect_refused(100000, ACP_V1, &m, ACP_ERR_ARGUMENT, "", "no such type in this version");
     expect_refused(ACP_TYPE_STOP_REASON, ACP_V1, &m, ACP_ERR_ARGUMENT, "",
-                   "no such type in this version"); /* an enum is no message */
+                   "no such type in this version"); /* an enum is not a message */
 
     struct acp_tool_call_update t;
     acp_tool_call_update_init(&t, acp_str_from("c"));

@@ -127,39 +127,39 @@ static void test_refusals(void **state)
         const char *line;
         const char *message;
     } cases[] = {
-        {"promt hi", "there is no command or agent 'promt'; did you mean 'prompt'?"},
-        {"cladue hi", "there is no command or agent 'cladue'; did you mean 'claude'?"},
-        {"cladue --nonsense", "there is no command or agent 'cladue'; did you mean 'claude'?"},
-        {"fix_it", "there is no command or agent 'fix it'; "
-                   "to send it as a prompt, write: acp prompt 'fix it'"},
-        {"secrt", "there is no command or agent 'secrt'; "
-                  "to send it as a prompt, write: acp prompt 'secrt'"},
-        {"prompt cladue hi", "there is no agent 'cladue'; did you mean 'claude'?  "
-                             "If it is the first word of the prompt, put the prompt in quotes"},
-        {"claude config init", "'config' is about no agent; to say it to 'claude', write: "
+        {"promt hi", "no such command or agent 'promt'; did you mean 'prompt'?"},
+        {"cladue hi", "no such command or agent 'cladue'; did you mean 'claude'?"},
+        {"cladue --nonsense", "no such command or agent 'cladue'; did you mean 'claude'?"},
+        {"fix_it", "no such command or agent 'fix it'; "
+                   "to send it as a prompt, use: acp prompt 'fix it'"},
+        {"secrt", "no such command or agent 'secrt'; "
+                  "to send it as a prompt, use: acp prompt 'secrt'"},
+        {"prompt cladue hi", "no such agent 'cladue'; did you mean 'claude'? "
+                             "If it is part of the prompt, put the prompt in quotes"},
+        {"claude config init", "'config' does not take an agent; to send it to 'claude', use: "
                                "acp prompt claude config"},
-        {"claude --agent ./x hi", "the agent is named twice: 'claude' and by --agent"},
-        {"--fromat json prompt hi", "there is no option --fromat; did you mean --format?"},
-        {"-x prompt hi", "there is no option -x"},
-        {"prompt --fromat json", "there is no option --fromat; did you mean --format?"},
-        {"cancel --ttl 3", "there is no option --ttl"},
-        {"--ttl 3 cancel", "there is no option --ttl"},
-        {"cancel now", "'now' is one argument too many"},
+        {"claude --agent ./x hi", "agent given twice: 'claude' and --agent"},
+        {"--fromat json prompt hi", "unknown option --fromat; did you mean --format?"},
+        {"-x prompt hi", "unknown option -x"},
+        {"prompt --fromat json", "unknown option --fromat; did you mean --format?"},
+        {"cancel --ttl 3", "unknown option --ttl"},
+        {"--ttl 3 cancel", "unknown option --ttl"},
+        {"cancel now", "unexpected argument 'now'"},
         {"sessions shwo x", "'sessions' has no subcommand 'shwo'; did you mean 'show'?"},
         {"sessions frobnicate", "'sessions' has no subcommand 'frobnicate'"},
-        {"sessions show", "NAME is missing"},
-        {"sessions show a b c", "'c' is one argument too many"},
-        {"config", "'config' needs a subcommand: init or shell"},
-        {"config shell", "SHELL is missing"},
-        {"config shell bsh", "SHELL takes bash or zsh, not 'bsh'; did you mean bash?"},
-        {"prompt hi --", "where no agent is named, its command line must follow --"},
+        {"sessions show", "missing argument NAME"},
+        {"sessions show a b c", "unexpected argument 'c'"},
+        {"config", "'config' requires a subcommand: init or shell"},
+        {"config shell", "missing argument SHELL"},
+        {"config shell bsh", "SHELL: expected bash or zsh, got 'bsh'; did you mean bash?"},
+        {"prompt hi --", "no agent named; expected its command line after --"},
         {"prompt -- -v_is_broken",
-         "where no agent is named, its command line must follow --, and not -v is broken"},
-        {"-v", "a command is missing"},
-        {"--", "a command is missing"},
-        {"-- npx agent", "a command is missing"},
+         "no agent named; expected its command line after --, got -v is broken"},
+        {"-v", "no command given"},
+        {"--", "no command given"},
+        {"-- npx agent", "no command given"},
         {"--approve-all --deny-all claude hi",
-         "--approve-all and --deny-all contradict each other; give one of them"},
+         "--approve-all and --deny-all cannot be used together"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct line l;
@@ -213,7 +213,7 @@ static void test_a_program_without_agents(void **state)
     struct line l;
     read_line(&l, &plain, "claude hi");
     assert_int_equal(l.err, ACP_ERR_ARGUMENT);
-    assert_string_equal(l.error.message, "there is no command 'claude'");
+    assert_string_equal(l.error.message, "no such command 'claude'");
     invocation_finish(&l.invocation);
     read_line(&l, &plain, "prompt claude hi");
     assert_int_equal(l.err, 0);

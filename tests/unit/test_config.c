@@ -125,7 +125,7 @@ static void later_layers_win(void **state)
     assert_int_equal(config_set(config, CONFIG_FORMAT, "--format", "jsno", &report), ACP_ERR_RANGE);
     assert_string_equal(config_text(config, CONFIG_FORMAT), "json");
     assert_non_null(
-        strstr(test_cstr(&report), "--format: text, json or quiet is wanted, not 'jsno'\n"));
+        strstr(test_cstr(&report), "--format: expected text, json or quiet, got 'jsno'\n"));
     assert_int_equal(config_set(config, CONFIG_ENV, "--env", "x", &report), ACP_ERR_TYPE);
     config_free(config);
 }
@@ -175,7 +175,7 @@ static void assert_ignored(const char *words)
     assert_null(config_project_folder(config));
     assert_string_equal(config_text(config, CONFIG_FORMAT), "text");
     config_free(config);
-    if (!strstr(test_cstr(&report), "~/p/.acp/config.json: ignored, because ") ||
+    if (!strstr(test_cstr(&report), "~/p/.acp/config.json: ignored: ") ||
         !strstr(test_cstr(&report), words))
         fail_msg("%s", test_cstr(&report));
 }
@@ -198,7 +198,7 @@ static void a_project_file_that_others_can_write_is_ignored(void **state)
         struct stat st;
         assert_int_equal(stat(test_path(parts[i]), &st), 0);
         assert_int_equal(chmod(test_path(parts[i]), (st.st_mode & 0777) | 02), 0);
-        assert_ignored("can be changed by everyone; see OWNERS");
+        assert_ignored("is writable by everyone; see OWNERS");
         /* Where only owners can replace what is theirs, that does not matter. */
         if (i > 0) {
             assert_int_equal(chmod(test_path(parts[i]), 01777), 0);
@@ -216,7 +216,7 @@ static void the_users_file_that_others_can_write_is_an_error(void **state)
     write_user("{\"format\": \"json\"}");
     assert_int_equal(chmod(test_path(".config/acp"), 0777), 0);
     assert_int_equal(load_with((struct config_options){0}, &config), ACP_ERR_RANGE);
-    assert_non_null(strstr(test_cstr(&report), "~/.config/acp/config.json: not used, because "));
+    assert_non_null(strstr(test_cstr(&report), "~/.config/acp/config.json: refused: "));
     /* Named by the caller, it is the caller's choice. */
     char file[128];
     (void) snprintf(file, sizeof(file), "%s", test_path(".config/acp/config.json"));
@@ -234,10 +234,10 @@ static void a_link_to_a_file_that_others_can_write_is_ignored(void **state)
     assert_int_equal(symlink("../../shared/config.json", test_path("p/.acp/config.json")), 0);
     assert_counts();
     assert_int_equal(chmod(test_path("shared"), 0777), 0);
-    assert_ignored("/shared can be changed by everyone");
+    assert_ignored("/shared is writable by everyone");
     assert_int_equal(chmod(test_path("shared"), 0700), 0);
     assert_int_equal(chmod(test_path("shared/config.json"), 0666), 0);
-    assert_ignored("/shared/config.json can be changed by everyone");
+    assert_ignored("/shared/config.json is writable by everyone");
 }
 
 /* As with sudo in somebody's project, and as a folder in /tmp that somebody else has made. */
@@ -267,7 +267,7 @@ static void what_belongs_to_another_user_is_ignored(void **state)
     /* A group of others may not write, either. */
     assert_int_equal(chown(test_path("q/config.json"), 0, SOMEBODY), 0);
     assert_int_equal(chmod(test_path("q/config.json"), 0660), 0);
-    assert_ignored("can be changed by a group");
+    assert_ignored("is writable by a group");
     assert_int_equal(chmod(test_path("q/config.json"), 0640), 0);
     assert_counts();
 }
@@ -329,64 +329,68 @@ static void mistakes_are_told_with_file_line_column_and_key(void **state)
         const char *text;
         const char *said;
     } rows[] = {
-        {"{\n  \"format\": 1}", ":2:13: format: text, json or quiet is wanted, not a number"},
-        {"{\"format\": \"jsno\"}", ":1:12: format: text, json or quiet is wanted, not 'jsno'"},
-        {"{\"timeout\": \"soon\"}", ":1:13: timeout: a time"},
-        {"{\"timeout\": -1}", ":1:13: timeout: a time"},
-        {"{\"timeout\": 1e12}", ":1:13: timeout: a time"},
-        {"{\"timeout\": \"99999999d\"}", ":1:13: timeout: a time"},
-        {"{\"protocol\": 3}", "protocol: 1 or 2 is wanted, not '3'"},
-        {"{\"queue\": \"2\"}", "queue: a whole number is wanted, not a text"},
-        {"{\"queue\": 1.5}", "queue: a whole number is wanted, not '1.5'"},
-        {"{\"log\": {\"enabled\": \"yes\"}}", "log.enabled: true or false is wanted, not a text"},
-        {"{\"log\": true}", ":1:9: log: an object is wanted, not true or false"},
-        {"{\"model\": \"\"}", "model: a text is wanted, not ''"},
-        {"{\"model\": \"a\\u0000b\"}", "model: a text here cannot have a NUL"},
-        {"{\"env\": {\"A\": 1}}", ":1:15: env.A: a text is wanted, not a number"},
-        {"{\"env\": {\"A=B\": \"1\"}}", "env: 'A=B' cannot be the name of a variable"},
-        {"{\"env\": [{\"name\": \"A\"}]}", "env[0]: an object here has name and value"},
+        {"{\n  \"format\": 1}", ":2:13: format: expected text, json or quiet, got a number"},
+        {"{\"format\": \"jsno\"}", ":1:12: format: expected text, json or quiet, got 'jsno'"},
+        {"{\"timeout\": \"soon\"}", ":1:13: timeout: expected a duration"},
+        {"{\"timeout\": -1}", ":1:13: timeout: expected a duration"},
+        {"{\"timeout\": 1e12}", ":1:13: timeout: expected a duration"},
+        {"{\"timeout\": \"99999999d\"}", ":1:13: timeout: expected a duration"},
+        {"{\"protocol\": 3}", "protocol: expected 1 or 2, got '3'"},
+        {"{\"queue\": \"2\"}", "queue: expected an integer, got a string"},
+        {"{\"queue\": 1.5}", "queue: expected an integer, got '1.5'"},
+        {"{\"log\": {\"enabled\": \"yes\"}}", "log.enabled: expected true or false, got a string"},
+        {"{\"log\": true}", ":1:9: log: expected an object, got true or false"},
+        {"{\"model\": \"\"}", "model: expected a string, got ''"},
+        {"{\"model\": \"a\\u0000b\"}", "model: the string must not contain a NUL"},
+        {"{\"env\": {\"A\": 1}}", ":1:15: env.A: expected a string, got a number"},
+        {"{\"env\": {\"A=B\": \"1\"}}", "env: 'A=B' is not a valid variable name"},
+        {"{\"env\": [{\"name\": \"A\"}]}", "env[0]: expected an object with name and value"},
         {"{\"agent_servers\": []}",
-         "agent_servers: an object of agents by name is wanted, not a list"},
+         "agent_servers: expected an object of agents by name, got a list"},
         {"{\"agent_servers\": {\"claude\":\n {\"args\": 3}}}",
-         ":2:11: agent_servers.claude.args: a list of texts is wanted, not a number"},
+         ":2:11: agent_servers.claude.args: expected a list of strings, got a number"},
         {"{\"agent_servers\": {\"x\": {\"args\": [\"a\", null]}}}",
-         "agent_servers.x.args[1]: a text is wanted, not null"},
-        {"{\"agent_servers\": {\"x\": {\"command\": \"\"}}}", "agent_servers.x.command: a command"},
-        {"{\"agent_servers\": {\"\": {}}}", "agent_servers.: an agent needs a name"},
-        {"{\"mcp_servers\": {\"x\": {}}}", "mcp_servers.x: a server has either command or url"},
+         "agent_servers.x.args[1]: expected a string, got null"},
+        {"{\"agent_servers\": {\"x\": {\"command\": \"\"}}}",
+         "agent_servers.x.command: expected a command"},
+        {"{\"agent_servers\": {\"\": {}}}", "agent_servers.: the name of the agent is empty"},
+        {"{\"mcp_servers\": {\"x\": {}}}",
+         "mcp_servers.x: a server must have either command or url"},
         {"{\"mcp_servers\": {\"x\": {\"url\": \"u\", \"type\": \"ws\"}}}",
-         ":1:23: mcp_servers.x: type is stdio, http or sse"},
+         ":1:23: mcp_servers.x: type must be stdio, http or sse"},
         {"{\"mcp_servers\": {\"x\": {\"url\": \"u\", \"type\": \"stdio\"}}}",
-         "mcp_servers.x: type does not go with what is given"},
-        {"{\"mcp_servers\": [{\"command\": \"c\"}]}", "mcp_servers[0]: a server needs a name"},
+         "mcp_servers.x: type does not match"},
+        {"{\"mcp_servers\": [{\"command\": \"c\"}]}",
+         "mcp_servers[0]: the name of the server is empty"},
         {"{\"permissions\": {\"rules\": [{\"verdict\": \"maybe\"}]}}",
          "permissions.rules[0].verdict: must be allow, ask or deny"},
         {"{\"permissions\": {\n \"moode\": \"safe\"}}", ":2:11: permissions.moode: is not known"},
-        {"{\"models\": []}", "models: an object of facts by model is wanted"},
+        {"{\"models\": []}", "models: expected an object of facts by model"},
         {"{\"models\": {\"m\": {\"context\": 0}}}", "models.m: context must be a whole number"},
         {"{\"models\": {\"m\": {\"can\": [\"fly\"]}}}", "models.m: can has no word 'fly'"},
-        {"{\"providers\": 1}", "providers: an object of providers by name is wanted"},
-        {"{\"providers\": {\"A\": {}}}", "providers.A: the name of a provider has small letters"},
+        {"{\"providers\": 1}", "providers: expected an object of providers by name"},
+        {"{\"providers\": {\"A\": {}}}",
+         "providers.A: the name of a provider consists of lower-case"},
         {"{\"providers\": {\"a/b\": {}}}", "the name of a provider"},
         {"{\"providers\": {\"../x\": {}}}", "the name of a provider"},
         {"{\"providers\": {\"demo\": {}}}", "the name of a provider"},
         {"{\"providers\": {\"a\": {\"api\": \"demo\"}}}", "providers.a.api: api must be anthropic"},
         {"{\"providers\": {\"a\": {\"base_url\": \"ftp://x\"}}}",
          "providers.a.base_url: base_url must begin with http"},
-        {"{\"providers\": {\"a\": {\"key_env\": 1}}}", "providers.a.key_env: a text is wanted"},
-        {"{\"agent\": {\"prices\": []}}", "agent.prices: an object of prices by model is wanted"},
+        {"{\"providers\": {\"a\": {\"key_env\": 1}}}", "providers.a.key_env: expected a string"},
+        {"{\"agent\": {\"prices\": []}}", "agent.prices: expected an object of prices by model"},
         {"{\"agent\": {\"prices\": {\"m\": 3}}}",
-         "agent.prices.m: an object with input and output"},
+         "agent.prices.m: expected an object with input and output"},
         {"{\"agent\": {\"prices\": {\"m\": {\"input\": -1}}}}",
-         "agent.prices.m.input: a price is not negative"},
+         "agent.prices.m.input: a price cannot be negative"},
         {"{\"agent\": {\"prices\": {\"m\": {\"output\": \"1\"}}}}",
-         "agent.prices.m.output: a number of dollars is wanted"},
-        {"{\"agent\": {\"max_prompt\": \"much\"}}", "agent.max_prompt: a whole number is wanted"},
-        {"{\"permissions\": 1}", "permissions: an object with mode and rules is wanted"},
+         "agent.prices.m.output: expected a number of dollars"},
+        {"{\"agent\": {\"max_prompt\": \"much\"}}", "agent.max_prompt: expected an integer"},
+        {"{\"permissions\": 1}", "permissions: expected an object with mode and rules"},
         {"{\"a\" 1}", ":1:6: not valid JSON"},
         {"{} {}", ":1:4: not valid JSON"},
-        {"[]", ":1:1: an object is wanted, not a list"},
-        {"{ /* x", ":1:3: this comment does not end"},
+        {"[]", ":1:1: expected an object, got a list"},
+        {"{ /* x", ":1:3: unterminated comment"},
         {"{\"a\": \"\xff\"}", "not valid UTF-8"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -416,7 +420,7 @@ static void all_mistakes_are_told_at_once(void **state)
     assert_non_null(strstr(said, "agent_servers.a:"));
     assert_non_null(strstr(said, "agent_servers.b.args:"));
     assert_non_null(strstr(said, "~/p/.acp/config.json:1:11: queue:"));
-    assert_non_null(strstr(said, "ACP_TIMEOUT: a time"));
+    assert_non_null(strstr(said, "ACP_TIMEOUT: expected a duration"));
 }
 
 static void unknown_keys_are_mentioned_and_errors_only_when_strict(void **state)
@@ -428,12 +432,12 @@ static void unknown_keys_are_mentioned_and_errors_only_when_strict(void **state)
                "\"mcp_servers\": {\"m\": {\"command\": \"x\", \"arguments\": []}}}");
     assert_int_equal(load_with((struct config_options){0}, &config), 0);
     const char *said = test_cstr(&report);
-    assert_non_null(strstr(said, ":1:11: formt: this key is not known; is 'format' meant?\n"));
-    assert_non_null(strstr(said, "log.pth: this key is not known; is 'path' meant?\n"));
-    assert_non_null(strstr(said, "zzzzzzz: this key is not known\n"));
+    assert_non_null(strstr(said, ":1:11: formt: unknown key; did you mean 'format'?\n"));
+    assert_non_null(strstr(said, "log.pth: unknown key; did you mean 'path'?\n"));
+    assert_non_null(strstr(said, "zzzzzzz: unknown key\n"));
     assert_non_null(
-        strstr(said, ":2:35: agent_servers.a.comand: this key is not known; is 'command' meant?"));
-    assert_non_null(strstr(said, "mcp_servers.m.arguments: this key is not known"));
+        strstr(said, ":2:35: agent_servers.a.comand: unknown key; did you mean 'command'?"));
+    assert_non_null(strstr(said, "mcp_servers.m.arguments: unknown key"));
     config_free(config);
     config = NULL;
     assert_int_equal(load_with((struct config_options){.strict = true}, &config), ACP_ERR_RANGE);
@@ -447,7 +451,7 @@ static void names_from_files_cannot_move_the_cursor(void **state)
     config_free(config);
     write_user("{\"a\\u001b[2J\\u009bx\": 1}");
     config = load();
-    assert_non_null(strstr(test_cstr(&report), "a\\x1b[2J\\u{9b}x: this key"));
+    assert_non_null(strstr(test_cstr(&report), "a\\x1b[2J\\u{9b}x: unknown key"));
     config_free(config);
 }
 
@@ -457,10 +461,10 @@ static void files_that_cannot_be_read_are_told(void **state)
     struct config *config = NULL;
     test_make_folder(".config/acp/config.json");
     assert_int_equal(load_with((struct config_options){0}, &config), ACP_ERR_RANGE);
-    assert_non_null(strstr(test_cstr(&report), "~/.config/acp/config.json: cannot be read: "));
+    assert_non_null(strstr(test_cstr(&report), "~/.config/acp/config.json: cannot read: "));
     assert_int_equal(load_with((struct config_options){.user_file = "none.json"}, &config),
                      ACP_ERR_RANGE);
-    assert_non_null(strstr(test_cstr(&report), "none.json: there is no such file"));
+    assert_non_null(strstr(test_cstr(&report), "none.json: no such file"));
     char *large = malloc((size_t) 5 << 20);
     assert_non_null(large);
     memset(large, ' ', (size_t) 5 << 20);
@@ -469,7 +473,7 @@ static void files_that_cannot_be_read_are_told(void **state)
     free(large);
     assert_int_equal(load_with((struct config_options){.user_file = "../large.json"}, &config),
                      ACP_ERR_RANGE);
-    assert_non_null(strstr(test_cstr(&report), "cannot be read: File too large"));
+    assert_non_null(strstr(test_cstr(&report), "cannot read: File too large"));
 }
 
 /* ---- Agents, variables, servers ------------------------------------------------------------- */
@@ -573,7 +577,7 @@ static void servers_are_read_as_editors_write_them(void **state)
     assert_int_equal(config_add_mcp_file(config, "none.json", &report), ACP_ERR_RANGE);
     test_write("p/bad.json", "{\"a\": {\"command\": 1}}", 0600);
     assert_int_equal(config_add_mcp_file(config, "bad.json", &report), ACP_ERR_RANGE);
-    assert_non_null(strstr(test_cstr(&report), "bad.json:1:19: a.command: a text is wanted"));
+    assert_non_null(strstr(test_cstr(&report), "bad.json:1:19: a.command: expected a string"));
     config_free(config);
 }
 
@@ -678,10 +682,10 @@ static void a_project_that_is_not_trusted_can_only_restrict(void **state)
     acp_policy_free(policy);
     config_free(config);
     assert_string_equal(test_cstr(&report),
-                        "~/p/.acp/config.json: left aside, because this folder is not trusted: "
+                        "~/p/.acp/config.json: ignored, because this directory is not trusted: "
                         "agent_servers, mcp_servers, env, default_agent, mode, approve, registry, "
-                        "log.enabled, log.path, 1 allow rule, permissions.mode; if that is what "
-                        "you want: acp config trust ~/p\n");
+                        "log.enabled, log.path, 1 allow rule, permissions.mode; to accept it: acp "
+                        "config trust ~/p\n");
 }
 
 static void a_trusted_project_is_taken_as_it_is_until_it_changes(void **state)
@@ -709,7 +713,7 @@ static void a_trusted_project_is_taken_as_it_is_until_it_changes(void **state)
     write_project("{\"env\": {\"A\": \"b\"}}");
     config = load();
     assert_null(config_env(config)[0]);
-    assert_non_null(strstr(test_cstr(&report), "the file has changed since you trusted it: env;"));
+    assert_non_null(strstr(test_cstr(&report), "the file has changed since it was trusted: env;"));
     config_free(config);
 }
 

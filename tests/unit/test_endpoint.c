@@ -1,6 +1,7 @@
 /*
- * Endpoints as a program's own loop meets them: loops that obey what is wanted never deadlock, the
- * loop is woken when it must look again, and gateways get whole messages with what they route by.
+ * Endpoints as a program's own loop meets them: loops that obey the wanted input never deadlock,
+ * the loop is woken when it must look again, and gateways get whole messages with what they route
+ * by.
  */
 #include "helpers.h"
 

@@ -99,12 +99,14 @@ long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...)
 {
     va_list list;
-    long a[4];
+    long a[6];
     va_start(list, number);
     for (size_t i = 0; i < COUNT(a); i++)
         a[i] = va_arg(list, long);
     va_end(list);
-    return fails(CALL_OPENAT2) ? -1 : opened((int) __real_syscall(number, a[0], a[1], a[2], a[3]));
+    return fails(CALL_OPENAT2)
+               ? -1
+               : opened((int) __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]));
 }
 
 /* A short write is none that fails, so every write is one. */
@@ -394,7 +396,7 @@ static bool try_fault(const struct operation *operation, int n, int reason)
     bool again = reason == EINTR && (fault.which == CALL_READ || fault.which == CALL_WRITE ||
                                      fault.which == CALL_FLOCK || fault.which == CALL_OPENAT2);
     again |= reason == EAGAIN && fault.which == CALL_OPENAT2;
-    /* Which the walk takes for something that was renamed, too, and the lock for one that is held. */
+    /* The walk takes that for something that was renamed, the lock for one that is held. */
     bool either = reason == EAGAIN && (fault.which == CALL_OPEN || fault.which == CALL_FSTAT ||
                                        fault.which == CALL_FLOCK);
     if (again)

@@ -1,6 +1,6 @@
 /*
- * Guarded files: which lines of a text are read, what is no text, how much is too much, what errors
- * tell, and the buffers of an editor that come before the disk.
+ * Guarded files: which lines of a text are read, what is not a text, how much is too much, what
+ * errors tell, and the buffers of an editor that come before the disk.
  *
  * "@" in a path stands for a scratch folder with the root @/ws in it, and @/out, which is outside.
  */
@@ -186,7 +186,7 @@ static void lines_are_the_same_wherever_blocks_end(void **state)
     }
 }
 
-/* ---- What is no text, and too much of it ---------------------------------------------------- */
+/* ---- What is not a text, and too much of it -------------------------------------------------- */
 
 static void what_is_not_text_gets_a_clear_error(void **state)
 {

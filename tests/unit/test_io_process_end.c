@@ -98,6 +98,26 @@ static void asking_again_puts_nothing_off(void **state)
     run_finish(&run);
 }
 
+/* It is not reaped yet, and something that nobody can find holds its output open. */
+static void a_dead_process_takes_no_signal(void **state)
+{
+    struct run run;
+    run_init(&run);
+    run.options.drain_ms = 60000;
+    run_shell(&run, host_loop(state),
+              "env -i setsid sh -c 'echo $$; exec sleep 1000' & read x; exit 0");
+    int left = run_first_line(&run, host_loop(state));
+    acp_process_close_input(run.process);
+    while (!run.exited && acp_process_signal(run.process, 0) == 0)
+        host_run_for(host_loop(state), 5);
+    assert_false(run.exited);
+    assert_int_equal(acp_process_signal(run.process, SIGTERM), ACP_ERR_STATE);
+    assert_int_equal(kill(left, SIGKILL), 0);
+    assert_true(host_run_until(host_loop(state), &run.exited, 20000));
+    assert_int_equal(run.how.code, 0);
+    run_finish(&run);
+}
+
 static void who_is_stopped_is_woken_to_be_terminated(void **state)
 {
     struct run run;
@@ -456,6 +476,7 @@ int main(void)
         host_test(who_ignores_the_end_of_input_gets_sigterm),
         host_test(who_ignores_sigterm_gets_sigkill),
         host_test(asking_again_puts_nothing_off),
+        host_test(a_dead_process_takes_no_signal),
         host_test(who_is_stopped_is_woken_to_be_terminated),
         host_test(a_tree_ends_with_its_root),
         host_test(what_left_the_group_ends_too),

@@ -1,6 +1,6 @@
 /*
  * What a client is shown of a job: text in version 1, a terminal with its bytes in version 2.  Much
- * output, slow clients, and bytes that are no text.
+ * output, slow clients, and bytes that are not text.
  */
 #define _GNU_SOURCE /* memmem */
 #include "test_job_host.h"

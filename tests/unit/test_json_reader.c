@@ -30,7 +30,7 @@ struct row {
         (text), sizeof(text) - 1, ACP_ERR_UTF8, (at)                                               \
     }
 
-/* One row a line would be a long list to read. */
+/* One row per line would be a long list. */
 /* clang-format off */
 static const struct row rows[] = {
     /* Numbers. */

@@ -84,7 +84,7 @@ static void paths_count_lines_and_characters_from_one(void **state)
         {"a\rb", 2, 2, 1}, {"a\n\n", 3, 3, 1}, {"\xc3\xa4x", 2, 1, 2}, {"ab", 99, 1, 3},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct jsonc_place place = jsonc_place(acp_str_from(rows[i].text), rows[i].offset);
+        struct jsonc_position place = jsonc_position(acp_str_from(rows[i].text), rows[i].offset);
         assert_int_equal(place.line, rows[i].line);
         assert_int_equal(place.column, rows[i].column);
     }

@@ -86,11 +86,11 @@ static void what_others_can_read_or_change_is_not_used(void **state)
         unsigned folder;
         const char *sentence;
     } rows[] = {
-        {0640, 0700, "can be read by others"},
-        {0604, 0700, "can be read by others"},
-        {0620, 0700, "can be"},
-        {0602, 0700, "can be changed by everyone"},
-        {0600, 0777, "can be changed by everyone"},
+        {0640, 0700, "is readable by others"},
+        {0604, 0700, "is readable by others"},
+        {0620, 0700, "by others"},
+        {0602, 0700, "is writable by everyone"},
+        {0600, 0777, "is writable by everyone"},
     };
     const char *key = NULL;
     (void) state;
@@ -133,7 +133,7 @@ static void what_is_no_key_is_refused(void **state)
         CHECK_ROW(!key_is_valid(acp_str_from(texts[i])), i, "%s", texts[i]);
         test_write(FOLDER "/openai", texts[i], 0600);
         CHECK_ROW(read_key("openai", &key) == -EINVAL, i, "%s", texts[i]);
-        CHECK_ROW(strstr(test_cstr(&why), "no key in it"), i, "%s", test_cstr(&why));
+        CHECK_ROW(strstr(test_cstr(&why), "does not contain a key"), i, "%s", test_cstr(&why));
     }
     char longest[5000];
     memset(longest, 'k', sizeof(longest));
@@ -161,7 +161,7 @@ static void all_of_them_are_read_and_removed(void **state)
     assert_string_equal(keys[0].provider, "gemini");
     assert_string_equal(keys[0].key, "g");
     assert_string_equal(keys[1].provider, "work");
-    assert_non_null(strstr(test_cstr(&why), "openai can be read by others"));
+    assert_non_null(strstr(test_cstr(&why), "openai is readable by others"));
     assert_null(strstr(test_cstr(&why), KEY));
     assert_int_equal(key_store_remove_all(config, folder, &why), 0);
     assert_int_equal(access(test_path(FOLDER "/openai"), F_OK), -1);

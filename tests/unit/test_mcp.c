@@ -226,19 +226,19 @@ static void whatever_goes_wrong_is_one_sentence(void **state)
 {
     (void) state;
     is_lost(SILENCE, 300, "did not answer initialize within 300 ms");
-    is_lost("echo hello there;" SILENCE, 1500, "no message: \"hello there\"");
-    is_lost("exec head -c 1000000000 /dev/zero", 0, "wrote more than 16 MiB without an end");
+    is_lost("echo hello there;" SILENCE, 1500, "non-protocol line: \"hello there\"");
+    is_lost("exec head -c 1000000000 /dev/zero", 0, "wrote more than 16 MiB without a line end");
     is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{';" SILENCE, 0,
-            "wrote a message that is no JSON");
+            "wrote a message that is not JSON");
     is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0}';" SILENCE, 0,
-            "initialize that cannot be read");
+            "invalid answer to initialize");
     is_lost("read -r line; echo \"$line\" >&2; exit 1", 0, "\"version\":\"1.2.3\"");
     is_lost("echo sorry >&2; exit 3", 0, "sorry");
     is_lost("exec >&-; sleep 60", 0, "it");
     is_lost("read -r line; exit 0", 0, "it");
     is_lost(HELLO SILENCE, 1500, "did not answer tools/list");
-    is_lost(HELLO ANSWER("1", "{\"tools\":7}") SILENCE, 0, "tools/list that cannot be read");
-    is_lost(ANSWER("0", "[]") SILENCE, 0, "initialize that cannot be read");
+    is_lost(HELLO ANSWER("1", "{\"tools\":7}") SILENCE, 0, "invalid answer to tools/list");
+    is_lost(ANSWER("0", "[]") SILENCE, 0, "invalid answer to initialize");
     is_lost(ANSWER("0", "{\"protocolVersion\":\"1999-01-01\"}") SILENCE, 0, "1999-01-01");
     is_lost("read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-1,"
             "\"message\":\"no licence\"}}';" SILENCE,
@@ -262,11 +262,11 @@ static void a_call_has_an_end_in_any_case(void **state)
         int err;
         const char *words;
     } cases[] = {
-        {HELLO ONE_TOOL "read -r line; exit 1", 0, ACP_ERR_CLOSED, "ended before it had answered"},
+        {HELLO ONE_TOOL "read -r line; exit 1", 0, ACP_ERR_CLOSED, "ended before it answered"},
         {HELLO ONE_TOOL SILENCE, 200, ACP_ERR_TIMEOUT, "within 200 ms"},
-        {HELLO ONE_TOOL ANSWER("2", "7") SILENCE, 0, ACP_ERR_TYPE, "cannot be read"},
+        {HELLO ONE_TOOL ANSWER("2", "7") SILENCE, 0, ACP_ERR_TYPE, "invalid answer"},
         {HELLO ONE_TOOL "read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":2,';" SILENCE, 0,
-         ACP_ERR_CLOSED, "ended before it had answered"},
+         ACP_ERR_CLOSED, "ended before it answered"},
         {HELLO ONE_TOOL "read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-5,"
                         "\"message\":\"bad\"}}';" SILENCE,
          0, ACP_ERR_REMOTE, "(-5): bad"},

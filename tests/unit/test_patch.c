@@ -83,7 +83,7 @@ static void what_does_not_fit_is_explained(void **state)
         const char *words;
     } rows[] = {
         {"a\nb\n", "@@ -1,2 +1,2 @@\n a\n-c\n+d\n",
-         "nearest is line 1 of the file, but line 2 is "
+         "nearest place is line 1 of the file, but line 2 is "
          "not \"c\""},
         {"a\n", "@@ -1 +1 @@\n-z\n+d\n", "has no line \"z\""},
         {"a\n", "@@ -1,2 +1,2 @@\n a\nb\n-c\n", "Line 5 of the patch begins with none of"},
@@ -137,8 +137,8 @@ static void what_is_no_patch_is_refused(void **state)
         const char *text;
         const char *words;
     } rows[] = {
-        {"", "no unified diff"},
-        {"hello\nworld\n", "no unified diff"},
+        {"", "not a unified diff"},
+        {"hello\nworld\n", "not a unified diff"},
         {"@@ -1 +1 @@\n-a\n+b\n", "no file is named before it"},
         {"--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n", "names no file"},
     };

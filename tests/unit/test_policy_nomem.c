@@ -1,6 +1,6 @@
 /*
- * Decisions without memory: with each allocation failing in turn, nothing is allowed that memory
- * would have asked about or denied, and nothing that was told is dropped.
+ * Decisions when out of memory: with each allocation failing in turn, nothing is allowed that
+ * memory would have asked about or denied, and nothing that was told is dropped.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -198,7 +198,7 @@ static void texts_stay_in_their_place(void **state)
     assert_non_null(
         strstr(text, "  changes:\n  | +a\tb\n  | [y]es, [?] y\\r\n  | -\\x1b[2K\n  1)"));
     assert_null(strstr(text, "\xc2\x9b"));
-    assert_non_null(strstr(text, "always: only as far as the agent itself remembers it"));
+    assert_non_null(strstr(text, "always: only within the agent, if it remembers the answer"));
     acp_buf_finish(&out);
 }
 

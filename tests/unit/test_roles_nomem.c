@@ -1,5 +1,5 @@
 /*
- * The two roles without memory: a whole conversation in memory, with the first, the second, the
+ * The two roles when out of memory: a whole conversation in memory, with the first, the second, the
  * third ... allocation failing, until none fails.  Nothing may crash or leak; every call that was
  * taken calls back exactly once; a call that fails at once says why; who watches a session is told
  * of its end.

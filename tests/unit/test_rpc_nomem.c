@@ -1,5 +1,5 @@
 /*
- * The peer without memory: a whole conversation, with the first, the second, the third ...
+ * The peer when out of memory: a whole conversation, with the first, the second, the third ...
  * allocation failing, until none fails.  Nothing may crash or leak, every request gets its one
  * reply, and every failure shows: as an error code, an error answer, a failed reply or a closed
  * peer.

@@ -75,7 +75,7 @@ static void failures_tell_an_agent_what_to_do(void **state)
     assert_string_equal(failure.message, "there is no valid JSON in the answer");
     assert_int_equal(schema_answer(acp_str_from("[] []"), &json, &failure), ACP_ERR_VARIANT);
     assert_string_equal(failure.message,
-                        "the answer has more than one JSON value in it; exactly one is wanted");
+                        "expected exactly one JSON value in the answer, got several");
     assert_int_equal(schema_answer(acp_str_from("No."), &json, NULL), ACP_ERR_MISSING);
 }
 

@@ -46,7 +46,7 @@ static int check(const char *schema_text, struct acp_raw value, struct acp_buf *
 
 /* ---- What is said --------------------------------------------------------------------------- */
 
-static void violations_say_where_and_what_is_wanted(void **state)
+static void violations_report_the_path_and_the_expected_value(void **state)
 {
     (void) state;
     static const struct {
@@ -55,45 +55,44 @@ static void violations_say_where_and_what_is_wanted(void **state)
         const char *said;
     } rows[] = {
         {"{\"type\":\"object\"}", "{}", ""},
-        {"{\"type\":\"string\"}", "5", ": a string is wanted, not a number"},
-        {"{\"type\":[\"string\",\"null\"]}", "[]", ": null or a string is wanted, not an array"},
-        {"{\"type\":\"integer\"}", "1.5", ": an integer is wanted, not 1.5"},
-        {"false", "1", ": no value is allowed here; leave it out"},
-        {"{\"enum\":[\"a\",\"b\",3]}", "\"c\"", ": one of \"a\", \"b\", 3 is wanted, not \"c\""},
-        {"{\"enum\":[\"a\"]}", "{}", ": \"a\" is wanted, not an object"},
-        {"{\"const\":{\"a\":[1,null]}}", "true", ": {\"a\":[1,null]} is wanted, not true"},
-        {"{\"minimum\":3}", "2", ": at least 3 is wanted, not 2"},
-        {"{\"exclusiveMaximum\":3}", "3.0", ": less than 3 is wanted, not 3.0"},
-        {"{\"multipleOf\":0.1}", "0.25", ": a multiple of 0.1 is wanted, not 0.25"},
-        {"{\"minLength\":2}", "\"x\"", ": at least 2 characters are wanted, not 1"},
-        {"{\"maxLength\":1}", "\"xyz\"", ": at most 1 character is wanted, not 3"},
+        {"{\"type\":\"string\"}", "5", ": expected a string, got a number"},
+        {"{\"type\":[\"string\",\"null\"]}", "[]", ": expected null or a string, got an array"},
+        {"{\"type\":\"integer\"}", "1.5", ": expected an integer, got 1.5"},
+        {"false", "1", ": no value is allowed here; omit it"},
+        {"{\"enum\":[\"a\",\"b\",3]}", "\"c\"", ": expected one of \"a\", \"b\", 3, got \"c\""},
+        {"{\"enum\":[\"a\"]}", "{}", ": expected \"a\", got an object"},
+        {"{\"const\":{\"a\":[1,null]}}", "true", ": expected {\"a\":[1,null]}, got true"},
+        {"{\"minimum\":3}", "2", ": expected at least 3, got 2"},
+        {"{\"exclusiveMaximum\":3}", "3.0", ": expected less than 3, got 3.0"},
+        {"{\"multipleOf\":0.1}", "0.25", ": expected a multiple of 0.1, got 0.25"},
+        {"{\"minLength\":2}", "\"x\"", ": expected at least 2 characters, got 1"},
+        {"{\"maxLength\":1}", "\"xyz\"", ": expected at most 1 character, got 3"},
         {"{\"pattern\":\"^a\"}", "\"b\"",
-         ": a string that matches the pattern \"^a\" is wanted, not \"b\""},
-        {"{\"minItems\":1}", "[]", ": at least 1 item is wanted, not 0"},
+         ": expected a string that matches the pattern \"^a\", got \"b\""},
+        {"{\"minItems\":1}", "[]", ": expected at least 1 item, got 0"},
         {"{\"uniqueItems\":true}", "[1,2,1.0]",
          ": all items must differ, but items 0 and 2 are equal"},
         {"{\"contains\":{\"const\":1}}", "[2]",
-         ": at least 1 item like that of contains is wanted, not 0"},
+         ": expected at least 1 item that matches `contains`, got 0"},
         {"{\"items\":{\"properties\":{\"price\":{\"type\":\"number\"}}}}", "[{},{\"price\":\"5\"}]",
-         "/1/price: a number is wanted, not a string"},
+         "/1/price: expected a number, got a string"},
         {"{\"properties\":{\"a/b\":{\"properties\":{\"~\":false}}}}", "{\"a/b\":{\"~\":1}}",
-         "/a~1b/~0: no value is allowed here; leave it out"},
+         "/a~1b/~0: no value is allowed here; omit it"},
         {"{\"required\":[\"a\",\"b\"]}", "{}",
          ": the property \"a\" is missing\n: the property \"b\" is missing"},
         {"{\"properties\":{\"a\":{},\"b\":{}},\"additionalProperties\":false}", "{\"c\":1}",
          ": the property \"c\" is not allowed; known are \"a\", \"b\""},
         {"{\"unevaluatedProperties\":false}", "{\"c\":1}", ": the property \"c\" is not allowed"},
         {"{\"propertyNames\":{\"maxLength\":1}}", "{\"ab\":1}",
-         ": the property name \"ab\": at most 1 character is wanted, not 2"},
+         ": the property name \"ab\": expected at most 1 character, got 2"},
         {"{\"dependentRequired\":{\"a\":[\"b\"]}}", "{\"a\":1}",
          ": the property \"b\" is missing; it is required beside \"a\""},
-        {"{\"not\":{\"type\":\"null\"}}", "null",
-         ": the value fits the schema in `not`, which it must not"},
+        {"{\"not\":{\"type\":\"null\"}}", "null", ": the value matches the schema in `not`"},
         {"{\"oneOf\":[{\"minimum\":1},true]}", "1",
-         ": exactly one of the alternatives (oneOf) must fit, but numbers 1 and 2 both do"},
+         ": expected exactly one alternative of oneOf to match, but numbers 1 and 2 both do"},
         {"{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"object\"}]}", "1",
-         ": a string or an object is wanted, not a number"},
-        {"{\"if\":{\"const\":1},\"then\":{\"const\":2}}", "1", ": 2 is wanted, not 1"},
+         ": expected a string or an object, got a number"},
+        {"{\"if\":{\"const\":1},\"then\":{\"const\":2}}", "1", ": expected 2, got 1"},
     };
     struct acp_buf out;
     acp_buf_init(&out, 1 << 20);
@@ -124,10 +123,10 @@ static void of_alternatives_the_nearest_is_explained(void **state)
     assert_int_equal(result, 3);
     assert_true(acp_str_is(
         acp_buf_view(&out),
-        ": none of the 3 alternatives (oneOf) fits; what the nearest of them, number 3, finds "
-        "follows\n"
+        ": none of the 3 alternatives (oneOf) matches; the errors of the nearest, number 3, "
+        "follow\n"
         ": the property \"h\" is missing\n"
-        "/w: a number is wanted, not a string"));
+        "/w: expected a number, got a string"));
     acp_buf_finish(&out);
 }
 
@@ -216,7 +215,7 @@ static void mistakes_in_a_schema_are_told_with_their_place(void **state)
          "https://example.test/s is not part of this schema; references to others are not "
          "followed"},
         {"{\"multipleOf\":1234567890123456789}", ACP_ERR_ARGUMENT, "/multipleOf",
-         "a number over 0 is wanted, with at most 18 digits"},
+         "expected a number above 0 with at most 18 digits"},
         {"{\"allOf\":[{\"$ref\":\"#\"}]}", ACP_ERR_ARGUMENT, "",
          "the schema refers to itself for the same value, without an end"},
     };
@@ -370,7 +369,7 @@ static void many_members_take_no_longer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(violations_say_where_and_what_is_wanted),
+        cmocka_unit_test(violations_report_the_path_and_the_expected_value),
         cmocka_unit_test(of_alternatives_the_nearest_is_explained),
         cmocka_unit_test(there_is_a_most_of_reports),
         cmocka_unit_test(long_values_are_cut),

@@ -1,6 +1,6 @@
 /*
- * Schemas without memory: the first, the second, the third ... allocation fails, until none does.
- * What cannot be made says so, and nothing is left behind.
+ * Schemas when out of memory: the first, the second, the third ... allocation fails, until none
+ * does.  What cannot be made says so, and nothing is left behind.
  *
  * Linked with -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
  */

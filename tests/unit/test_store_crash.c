@@ -21,7 +21,7 @@ static int setup(void **state)
 
 /* ---- A process that writes ------------------------------------------------------------------ */
 
-/* Keeps so many events on their way; a turn is TURN of them. */
+/* Keeps this number of events pending; a turn is TURN of them. */
 enum { WINDOW = 300, TURN = 97 };
 
 static struct {

@@ -470,7 +470,10 @@ static void test_one_writer_for_a_session(void **state)
         ACP_ERR_STATE);
     assert_says(failure.message, owner);
     assert_null(second);
-    /* What is being let go can be had again at once: the same writer writes all of it. */
+    /*
+     * A session that is being released can be opened again at once: the same writer writes all
+     * of it.
+     */
     (void) append(log, "update", "{}");
     store_log_close(log);
     assert_int_equal(

@@ -107,12 +107,12 @@ static void test_chunks_become_messages(void **state)
 {
     (void) state;
     add_empty("a", "x");
-    APPEND("a", 1, PROMPT("please mend the parser"), THOUGHT("the par"), THOUGHT("ser is odd"),
-           AGENT("I sha"), AGENT("ll mend"), AGENT(" it"), STOP);
-    assert_found("parser", "a/2 thought: the parser is odd\na/1 user: please mend the parser\n");
-    assert_found("shall", "a/4 agent: I shall mend it\n");
+    APPEND("a", 1, PROMPT("please fix the parser"), THOUGHT("the par"), THOUGHT("ser is odd"),
+           AGENT("I sha"), AGENT("ll fix"), AGENT(" it"), STOP);
+    assert_found("parser", "a/2 thought: the parser is odd\na/1 user: please fix the parser\n");
+    assert_found("shall", "a/4 agent: I shall fix it\n");
     assert_found("sha", "");
-    assert_found("mend shall", "a/4 agent: I shall mend it\n");
+    assert_found("fix shall", "a/4 agent: I shall fix it\n");
     assert_found("please shall", "");
 }
 

@@ -1,4 +1,4 @@
-/* The tail and the mending of UTF-8, each against a model that is too simple to be wrong. */
+/* The tail and the sanitizer of UTF-8, each against a model that is too simple to be wrong. */
 #include "helpers.h"
 
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 /* ---- The models ----------------------------------------------------------------------------- */
 
 /* Every byte that begins no whole character becomes U+FFFD. */
-static void model_mend(struct acp_str bytes, struct acp_buf *out)
+static void model_sanitize(struct acp_str bytes, struct acp_buf *out)
 {
     const char *end = bytes.ptr + bytes.len;
     for (const char *p = bytes.ptr; p < end;) {
@@ -81,7 +81,7 @@ static void random_bytes(struct acp_buf *out, size_t n)
     }
 }
 
-/* ---- Mending -------------------------------------------------------------------------------- */
+/* ---- Sanitizing ----------------------------------------------------------------------------- */
 
 static void text_comes_out_the_same_however_it_is_cut(void **state)
 {
@@ -95,18 +95,18 @@ static void text_comes_out_the_same_however_it_is_cut(void **state)
         acp_buf_init(&got, 1 << 20);
         random_bytes(&bytes, test_below(400));
         struct acp_str all = acp_buf_view(&bytes);
-        model_mend(all, &expected);
-        struct acp_mend mend = {0};
+        model_sanitize(all, &expected);
+        struct acp_utf8_sanitizer sanitizer = {0};
         size_t most = 1 + test_below(40);
         for (size_t at = 0; at < all.len;) {
             size_t n = 1 + test_below(most);
             n = n < all.len - at ? n : all.len - at;
             struct acp_raw piece = test_exact(acp_raw_n(all.ptr + at, n));
-            acp_mend_feed(&mend, acp_str_n(piece.ptr, piece.len), gather, &got);
+            acp_utf8_sanitize_feed(&sanitizer, acp_str_n(piece.ptr, piece.len), gather, &got);
             test_exact_free(piece);
             at += n;
         }
-        acp_mend_end(&mend, gather, &got);
+        acp_utf8_sanitize_end(&sanitizer, gather, &got);
         CHECK_ROW(acp_str_eq(acp_buf_view(&got), acp_buf_view(&expected)), round, "%zu bytes",
                   all.len);
         acp_buf_finish(&bytes);
@@ -120,15 +120,15 @@ static void a_character_is_handed_on_as_soon_as_it_is_whole(void **state)
     (void) state;
     struct acp_buf got;
     acp_buf_init(&got, 1000);
-    struct acp_mend mend = {0};
-    acp_mend_feed(&mend, acp_str_from("x\xE2"), gather, &got);
-    acp_mend_feed(&mend, acp_str_from("\x82"), gather, &got);
+    struct acp_utf8_sanitizer sanitizer = {0};
+    acp_utf8_sanitize_feed(&sanitizer, acp_str_from("x\xE2"), gather, &got);
+    acp_utf8_sanitize_feed(&sanitizer, acp_str_from("\x82"), gather, &got);
     assert_text_equal(acp_buf_view(&got), "x");
-    acp_mend_feed(&mend, acp_str_from("\xAC"), gather, &got);
+    acp_utf8_sanitize_feed(&sanitizer, acp_str_from("\xAC"), gather, &got);
     assert_text_equal(acp_buf_view(&got), "x\xE2\x82\xAC");
-    acp_mend_feed(&mend, acp_str_from("\xF0\x9F"), gather, &got);
-    acp_mend_end(&mend, gather, &got);
-    acp_mend_end(&mend, gather, &got);
+    acp_utf8_sanitize_feed(&sanitizer, acp_str_from("\xF0\x9F"), gather, &got);
+    acp_utf8_sanitize_end(&sanitizer, gather, &got);
+    acp_utf8_sanitize_end(&sanitizer, gather, &got);
     assert_text_equal(acp_buf_view(&got), "x\xE2\x82\xAC\xEF\xBF\xBD\xEF\xBF\xBD");
     acp_buf_finish(&got);
 }
@@ -143,10 +143,11 @@ static void good_text_is_one_piece(void **state)
 {
     (void) state;
     unsigned pieces = 0;
-    struct acp_mend mend = {0};
-    acp_mend_feed(&mend, acp_str_from("all of this \xE2\x82\xAC is good"), count_pieces, &pieces);
+    struct acp_utf8_sanitizer sanitizer = {0};
+    acp_utf8_sanitize_feed(&sanitizer, acp_str_from("all of this \xE2\x82\xAC is good"),
+                           count_pieces, &pieces);
     assert_int_equal(pieces, 1);
-    acp_mend_feed(&mend, acp_str_from(""), count_pieces, &pieces);
+    acp_utf8_sanitize_feed(&sanitizer, acp_str_from(""), count_pieces, &pieces);
     assert_int_equal(pieces, 1);
 }
 
@@ -182,7 +183,7 @@ static void the_last_characters_are_kept_as_the_model_says(void **state)
             acp_buf_init(&bytes, 1 << 20);
             acp_buf_init(&text, 1 << 20);
             random_bytes(&bytes, test_below(round % 3 ? 200 : 6000));
-            model_mend(acp_buf_view(&bytes), &text);
+            model_sanitize(acp_buf_view(&bytes), &text);
             acp_tail_write(&tail, acp_buf_view(&text));
             assert_int_equal(acp_buf_append_str(&all, acp_buf_view(&text)), 0);
             if (test_below(3) == 0)

@@ -11,9 +11,9 @@ static void lines_are_read_with_their_numbers(void **state)
     assert_run(w, "read", "{'path':'a.txt'}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "     1\tone\n     2\ttwo\n     3\tthree\n");
     assert_run(w, "read", "{'path':'~/a.txt','line':2,'limit':1}", TOOL_COMPLETED);
-    assert_string_equal(world_text(w), "     2\ttwo\n[There is more. Read on with \"line\": 3.]");
+    assert_string_equal(world_text(w), "     2\ttwo\n[There is more. Continue with \"line\": 3.]");
     assert_run(w, "read", "{'path':'a.txt','line':9,'limit':null}", TOOL_COMPLETED);
-    assert_string_equal(world_text(w), "[The file has no such line: it ends before.]");
+    assert_string_equal(world_text(w), "[The file ends before this line.]");
     assert_true(world_said(w, "\"kind\":\"read\""));
     assert_true(world_said(w, "\"status\":\"pending\""));
     assert_true(world_said(w, "\"status\":\"in_progress\""));
@@ -49,9 +49,9 @@ static void a_long_file_is_read_in_parts(void **state)
         assert_true(fprintf(file, "line %d %0*d\n", i, 60, 0) > 0);
     assert_int_equal(fclose(file), 0);
     assert_run(w, "read", "{'path':'long','limit':5000}", TOOL_COMPLETED);
-    const char *more = strstr(world_text(w), "Read on with \"line\": ");
+    const char *more = strstr(world_text(w), "Continue with \"line\": ");
     assert_non_null(more);
-    int next = atoi(more + strlen("Read on with \"line\": "));
+    int next = atoi(more + strlen("Continue with \"line\": "));
     assert_in_range(next, 500, 1100);
     char input[100];
     (void) snprintf(input, sizeof(input), "{'path':'long','line':%d,'limit':1}", next);
@@ -65,7 +65,7 @@ static void a_file_outside_is_not_ours(void **state)
 {
     struct world *w = *state;
     assert_run(w, "read", "{'path':'/etc/hostname'}", TOOL_FAILED);
-    assert_has(w, "outside of the workspace");
+    assert_has(w, "is outside the workspace");
     assert_has(w, test_home);
     assert_int_equal(symlink("/etc/hostname", test_path("link")), 0);
     assert_run(w, "read", "{'path':'link'}", TOOL_FAILED);
@@ -129,13 +129,13 @@ static void a_file_is_written(void **state)
 {
     struct world *w = *state;
     assert_run(w, "write", "{'path':'new/deep/b.txt','text':'hello\\n'}", TOOL_COMPLETED);
-    assert_string_equal(world_text(w), "new/deep/b.txt was made.\n");
+    assert_string_equal(world_text(w), "new/deep/b.txt was created.\n");
     assert_string_equal(world_file("new/deep/b.txt"), "hello\n");
     assert_run(w, "write", "{'path':'new/deep/b.txt','text':'bye\\n'}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "new/deep/b.txt was changed.\n");
     assert_string_equal(world_file("new/deep/b.txt"), "bye\n");
     assert_run(w, "write", "{'path':'new/deep/b.txt','text':'bye\\n'}", TOOL_COMPLETED);
-    assert_string_equal(world_text(w), "new/deep/b.txt has that text already.\n");
+    assert_string_equal(world_text(w), "new/deep/b.txt already has this text.\n");
     assert_true(world_said(w, "\"type\":\"diff\""));
     if (w->kind == SECOND)
         assert_true(world_said(w, "-hello\\n+bye\\n"));
@@ -174,7 +174,7 @@ static void an_edit_that_fails_says_how_to_mend_it(void **state)
         const char *words[3];
     } rows[] = {
         {"{'old_text':'x\\n','new_text':'y'}",
-         {"stands 3 times in the file, in lines 5, 6, 7", "set \"all\""}},
+         {"occurs 3 times in the file, in lines 5, 6, 7", "set \"all\""}},
         {"{'old_text':'    return compute(1, 2);','new_text':'y'}",
          {"but for white space", "     3\t\treturn compute(1, 2);"}},
         {"{'old_text':'\\treturn compute(1, 3);','new_text':'y'}",
@@ -254,10 +254,10 @@ static void a_patch_that_does_not_fit_writes_nothing(void **state)
     assert_has(w, "Nothing was written");
     assert_string_equal(world_file("one"), "1\n");
     assert_run(w, "apply_patch", "{'patch':'hello'}", TOOL_FAILED);
-    assert_has(w, "no unified diff");
+    assert_has(w, "not a unified diff");
     assert_run(w, "apply_patch", "{'patch':'--- /dev/null\\n+++ b/one\\n@@ -0,0 +1 @@\\n+x\\n'}",
                TOOL_FAILED);
-    assert_has(w, "is there already");
+    assert_has(w, "already exists");
 }
 
 /* ---- Input ---------------------------------------------------------------------------------- */
@@ -273,11 +273,11 @@ static void wrong_input_is_told_to_the_model(void **state)
         {"read", "{'path':", "cannot be read"},
         {"read", "not json", "cannot be read"},
         {"read", "", "path"},
-        {"read", "[]", "is not as it must be"},
+        {"read", "[]", "is invalid"},
         {"read", "{'path':1}", "path"},
         {"read", "{'path':'a','line':0}", "line"},
         {"read", "{'path':'a','file':'b'}", "file"},
-        {"read", "{'path':'a\\u0000b'}", "no path"},
+        {"read", "{'path':'a\\u0000b'}", "not a path"},
         {"reed", "{'path':'a'}", "There is no tool \"reed\""},
         {"grep", "{'pattern':'('}", "regular expression"},
         {"run_command", "{'command':'a\\u0000b'}", "NUL"},
@@ -347,7 +347,7 @@ static void what_was_changed_since_is_left(void **state)
     assert_run(w, "write", "{'path':'two','text':'II\\n'}", TOOL_COMPLETED);
     test_write("one", "somebody else\n", 0644);
     assert_int_equal(undo(w), ACP_ERR_STATE);
-    assert_non_null(strstr(test_cstr(&w->undone), "one was left as it is: it was changed since"));
+    assert_non_null(strstr(test_cstr(&w->undone), "one was left as it is: it has changed since"));
     assert_string_equal(world_file("one"), "somebody else\n");
     assert_string_equal(world_file("two"), "2\n");
 }

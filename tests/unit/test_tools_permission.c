@@ -87,7 +87,7 @@ static void always_is_remembered(void **state)
     /* For another file it is asked again. */
     world_user(w, ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
     assert_run(w, "write", "{'path':'g','text':'1\\n'}", TOOL_DENIED);
-    assert_has(w, "The user does not allow this.");
+    assert_has(w, "The user denied permission.");
     assert_run(w, "write", "{'path':'g','text':'1\\n'}", TOOL_DENIED);
     assert_has(w, "Not allowed: denied by grant");
     assert_int_equal(w->questions, 2);
@@ -147,7 +147,7 @@ static void a_file_that_changes_while_it_is_asked_is_not_overwritten(void **stat
         acp_client_select_permission(w->client, w->question, acp_str_from("allow-once")), 0);
     UNTIL(w, w->count);
     assert_int_equal(world_end(w), TOOL_FAILED);
-    assert_has(w, "has changed while permission was asked for");
+    assert_has(w, "has changed while the user was asked for permission");
     assert_string_equal(world_file("f"), "somebody else\n");
 }
 
@@ -250,7 +250,7 @@ static void the_user_is_asked_by_a_form(void **state)
     assert_string_equal(world_text(w), "green");
     w->form_answer = NULL;
     assert_run(w, "ask_user", "{'question':'Which?'}", TOOL_FAILED);
-    assert_has(w, "does not want to answer");
+    assert_has(w, "declined to answer");
     assert_int_equal(w->questions, 0);
 }
 
@@ -286,7 +286,7 @@ static void an_address_is_fetched_after_permission(void **state)
     UNTIL(w, w->fetched);
     w->fetched(0, acp_str_from("the page"), true, w->fetch_waiting);
     assert_int_equal(w->count, 1);
-    assert_has(w, "the page\n[There is more");
+    assert_has(w, "the page\n[The result was longer");
     w->fetched = NULL;
     world_begin(w, "y", "fetch", "{'url':'https://example.com/a'}");
     UNTIL(w, w->fetched);

@@ -19,14 +19,14 @@ static void a_folder_is_listed(void **state)
     make_project();
     assert_run(w, "list", "{}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), ".gitignore\nREADME.md\nsrc/\nweb/\n"
-                                       "[1 entries that .gitignore names were left out.]\n");
+                                       "[1 entries that .gitignore lists were left out.]\n");
     assert_run(w, "list", "{'path':'src','all':true}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "main.c\nutil.h\nutil.o\n");
     assert_run(w, "list", "{'depth':2}", TOOL_COMPLETED);
     assert_has(w, "src/main.c\n");
     assert_run(w, "list", "{'path':'gone'}", TOOL_FAILED);
     assert_run(w, "list", "{'path':'/etc'}", TOOL_FAILED);
-    assert_has(w, "outside of the workspace");
+    assert_has(w, "is outside the workspace");
     test_make_folder("empty");
     assert_run(w, "list", "{'path':'empty'}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "[The folder is empty.]\n");
@@ -41,7 +41,7 @@ static void files_are_found_by_name(void **state)
     assert_run(w, "glob", "{'pattern':'*.tsx','path':'web'}", TOOL_COMPLETED);
     assert_has(w, "web/app.tsx\n");
     assert_run(w, "glob", "{'pattern':'*.o'}", TOOL_COMPLETED);
-    assert_has(w, "[No file has such a name.]");
+    assert_has(w, "[No file matches.]");
     assert_run(w, "glob", "{'pattern':'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'}", TOOL_FAILED);
 }
 
@@ -65,7 +65,7 @@ static void lines_are_found(void **state)
     assert_has(w, "README.md:2:find Me here\n");
     assert_run(w, "grep", "{'pattern':'()','literal':true,'files_only':true}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "src/main.c\nweb/app.tsx\n"
-                                       "[2 entries that .gitignore names were left out.]\n");
+                                       "[2 entries that .gitignore lists were left out.]\n");
     assert_run(w, "grep", "{'pattern':'^int','path':'src/main.c','context':1}", TOOL_COMPLETED);
     assert_string_equal(world_text(w), "src/main.c:1:int main(void)\nsrc/main.c-2-{\n");
     test_write("odd", "a\\Wb (x\n", 0644);

@@ -61,6 +61,11 @@ static void interleaved_chunks_are_joined_by_their_ids(void **state)
     assert_item(&play, 3, "3 message 'B1 B2' open");
     assert_item(&play, 4, "4 thought 'T1 T2' open");
     assert_answer(&play, "B1 B2");
+    /* One without an id goes on with what was last spoken of. */
+    play_chunk(&play, "agent_message", "a", ".");
+    play_think(&play, "hm");
+    play_say(&play, "A3");
+    assert_item(&play, 7, "7 message 'A3' continues 2 open");
     play_stop(&play, "end_turn");
     assert_int_equal(play_what(&play, 2), CHANGE_ENDED);
     assert_int_equal(play_what(&play, 3), CHANGE_ENDED);
@@ -151,7 +156,7 @@ static void blocks_that_are_no_text_stand_where_they_came(void **state)
                "{'sessionUpdate':'agent_message_chunk','content':"
                "{'type':'resource','resource':{'uri':'file:///a','text':'words'}}}");
     assert_item(&play, 2,
-                "2 message 'See [image image/png][resource]' open {4 image} {21 resource}");
+                "2 message 'See [image image/png][resource]' open {4 image aGk=} {21 resource}");
     const struct transcript_block *image = transcript_item(play.transcript, 2)->blocks;
     assert_text_equal(image->block.image.data, "aGk=");
     assert_text_equal(image->next->block.resource.resource.text_resource_contents.text, "words");
@@ -353,6 +358,13 @@ static void plans_of_version_2_have_ids_and_forms(void **state)
                "{'sessionUpdate':'plan_update','plan':{'type':'file','planId':'p','uri':"
                "'file:///plan'}}");
     assert_item(&play, 2, "2 plan '' open p file:///plan");
+    play_event(&play, EVENT_PLAN,
+               "{'sessionUpdate':'plan_update','plan':{'type':'markdown','planId':'p','content':"
+               "'# Other'}}");
+    assert_item(&play, 2, "2 plan '' open p # Other");
+    play_event(&play, EVENT_PLAN,
+               "{'sessionUpdate':'plan_update','plan':{'type':'items','planId':'p','entries':[]}}");
+    assert_item(&play, 2, "2 plan '' open p ");
     assert_item(&play, 3, "3 plan '' open q # Plan");
     play_event(&play, EVENT_UPDATE, "{'sessionUpdate':'plan_removed','planId':'q'}");
     assert_item(&play, 3, "3 plan '' q removed # Plan");

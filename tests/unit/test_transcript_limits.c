@@ -1,6 +1,8 @@
 /* The transcript: what it keeps, what it drops, and that its limits hold. */
 #include "transcript_play.h"
 
+enum { LONGEST_PATH = 4096 }; /* of a changed file, in bytes */
+
 /* ---- Only the answer ------------------------------------------------------------------------- */
 
 static const struct transcript_options only_answer = {.keep = TRANSCRIPT_KEEP_ANSWER};
@@ -132,6 +134,27 @@ static void the_content_of_the_oldest_items_is_dropped_first(void **state)
     play_end(&play);
 }
 
+static void what_is_removed_makes_room(void **state)
+{
+    struct transcript_options options = {.max_bytes = 200000, .max_items = 4};
+    struct play play;
+    char text[1001];
+    (void) state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    play_begin(&play, &options);
+    for (int i = 0; i < 1000; i++) {
+        char body[1200];
+        (void) snprintf(body, sizeof(body), "{'message':'%s'}", text);
+        play_event(&play, EVENT_NOTICE, body);
+        play_say(&play, "x");
+        play_think(&play, "x");
+    }
+    for (uint64_t n = transcript_first(play.transcript); n <= transcript_last(play.transcript); n++)
+        assert_false(transcript_item(play.transcript, n)->is_dropped);
+    play_end(&play);
+}
+
 static void the_oldest_items_are_removed_and_numbers_stay(void **state)
 {
     struct transcript_options options = {.max_items = 10};
@@ -187,15 +210,34 @@ static void the_answer_has_its_limit_exactly(void **state)
     (void) memcpy(body + head + PIECE, "\"}}", 4);
     struct session_event event = {.kind = EVENT_MESSAGE, .body = acp_raw_from(body)};
     assert_int_equal(transcript_new(&only_answer, &t), 0);
+    for (int i = 0; i < TRANSCRIPT_MAX_TEXT / PIECE; i++) {
+        if (i == 1) /* one byte less than before */
+            (void) memcpy(body + head + PIECE - 1, "\"}} ", 4);
+        if (i == 2)
+            (void) memcpy(body + head + PIECE - 1, "x\"}}", 4);
+        assert_int_equal(transcript_add(t, &event, &changes), 0);
+    }
+    assert_int_equal(transcript_answer(t).text.len, TRANSCRIPT_MAX_TEXT - 1);
+    /* What is longer by a byte ends in front of the character that does not fit. */
+    const struct session_event last = {
+        .kind = EVENT_MESSAGE,
+        .body = TEXT("{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\","
+                     "\"text\":\"\xC3\xA4\"}}"),
+    };
+    assert_false(transcript_answer(t).is_cut);
+    assert_int_equal(transcript_add(t, &last, &changes), 0);
+    assert_int_equal(transcript_answer(t).text.len, TRANSCRIPT_MAX_TEXT - 1);
+    assert_true(transcript_answer(t).is_cut);
+    /* The next message has all the room again. */
+    const struct session_event tool = {
+        .kind = EVENT_TOOL_CALL,
+        .body = TEXT("{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"T\"}"),
+    };
+    assert_int_equal(transcript_add(t, &tool, &changes), 0);
     for (int i = 0; i < TRANSCRIPT_MAX_TEXT / PIECE; i++)
         assert_int_equal(transcript_add(t, &event, &changes), 0);
     assert_int_equal(transcript_answer(t).text.len, TRANSCRIPT_MAX_TEXT);
     assert_false(transcript_answer(t).is_cut);
-    event.body = TEXT("{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\","
-                      "\"text\":\"x\"}}");
-    assert_int_equal(transcript_add(t, &event, &changes), 0);
-    assert_int_equal(transcript_answer(t).text.len, TRANSCRIPT_MAX_TEXT);
-    assert_true(transcript_answer(t).is_cut);
     transcript_free(t);
 }
 
@@ -243,8 +285,8 @@ static void ids_have_their_limit_exactly(void **state)
     struct play play;
     (void) state;
     play_begin(&play, NULL);
+    char update[TRANSCRIPT_MAX_ID + 100];
     for (size_t over = 0; over < 2; over++) {
-        char update[TRANSCRIPT_MAX_ID + 100];
         memset(id, 'i', TRANSCRIPT_MAX_ID + over);
         id[TRANSCRIPT_MAX_ID + over] = '\0';
         (void) snprintf(update, sizeof(update), "'tool_call','toolCallId':'%s','title':'T'", id);
@@ -252,6 +294,13 @@ static void ids_have_their_limit_exactly(void **state)
         const struct transcript_change *last = &play.changes.items[play.changes.count - 1];
         assert_int_equal(last->item->number, over ? 0 : 1);
     }
+    /* The user is told once in every turn. */
+    assert_int_equal(play.changes.count, 3);
+    play_tool(&play, update);
+    assert_int_equal(play.changes.count, 1);
+    play_prompt(&play, "hi");
+    play_tool(&play, update);
+    assert_int_equal(play.changes.count, 3);
     /* Of messages only the beginning counts. */
     char body[2 * TRANSCRIPT_MAX_ID];
     for (size_t over = 0; over < 2; over++) {
@@ -263,8 +312,8 @@ static void ids_have_their_limit_exactly(void **state)
                         id);
         play_event(&play, EVENT_MESSAGE, body);
     }
-    assert_int_equal(transcript_last(play.transcript), 3);
-    assert_int_equal(transcript_item(play.transcript, 3)->text.len, 2);
+    assert_int_equal(transcript_last(play.transcript), 5);
+    assert_int_equal(transcript_item(play.transcript, 5)->text.len, 2);
     play_end(&play);
 }
 
@@ -343,6 +392,16 @@ static void changed_files_and_counted_lines_are_limited(void **state)
     for (size_t over = 0; over < 2; over++) {
         acp_buf_clear(&body);
         (void) acp_buf_printf(&body,
+                              "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"p%zu\",\"title\":"
+                              "\"T\",\"content\":[{\"type\":\"diff\",\"newText\":\"x\",\"path\":"
+                              "\"%*d\"}]}",
+                              over, (int) (LONGEST_PATH + over), 0);
+        play_raw(&play, EVENT_TOOL_CALL, acp_raw_n(body.data, body.len));
+        assert_int_equal(play.changes.items[0].item->tool_call.files.count, over ? 0 : 1);
+    }
+    for (size_t over = 0; over < 2; over++) {
+        acp_buf_clear(&body);
+        (void) acp_buf_printf(&body,
                               "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"d%zu\","
                               "\"title\":\"T\",\"content\":[{\"type\":\"diff\",\"path\":"
                               "\"/a\",\"newText\":\"",
@@ -393,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_million_chunks_are_one_message),
         cmocka_unit_test(a_tool_call_may_be_updated_a_hundred_thousand_times),
         cmocka_unit_test(the_content_of_the_oldest_items_is_dropped_first),
+        cmocka_unit_test(what_is_removed_makes_room),
         cmocka_unit_test(the_oldest_items_are_removed_and_numbers_stay),
         cmocka_unit_test(a_text_over_the_limit_is_cut_between_characters),
         cmocka_unit_test(the_answer_has_its_limit_exactly),

@@ -7,7 +7,7 @@
 
 struct seen {
     struct acp_buf text;
-    size_t enough; /* after so many names; 0: never */
+    size_t enough; /* stop after this number of names; 0: never */
     size_t count;
     atomic_bool *stops;
     uint64_t sleeps_ms;

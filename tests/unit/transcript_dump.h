@@ -156,6 +156,11 @@ static inline void dump_details(const struct transcript_item *item, struct acp_b
     }
 }
 
+static inline struct acp_str image_data(const struct acp_content_block *block)
+{
+    return block->is == ACP_CONTENT_BLOCK_IMAGE ? block->image.data : (struct acp_str){0};
+}
+
 static inline void dump_item(const struct transcript_item *item, struct acp_buf *out)
 {
     (void) acp_buf_printf(out, "%llu %s '%.*s'", (unsigned long long) item->number,
@@ -166,7 +171,9 @@ static inline void dump_item(const struct transcript_item *item, struct acp_buf 
                           item->is_cut ? " cut" : "", item->is_dropped ? " dropped" : "",
                           item->is_echo ? " echo" : "");
     for (const struct transcript_block *block = item->blocks; block; block = block->next)
-        (void) acp_buf_printf(out, " {%zu %.*s}", block->offset, ACP_ARG(block->block.tag));
+        (void) acp_buf_printf(out, " {%zu %.*s%s%.*s}", block->offset, ACP_ARG(block->block.tag),
+                              block->block.is == ACP_CONTENT_BLOCK_IMAGE ? " " : "",
+                              ACP_ARG(image_data(&block->block)));
     dump_details(item, out);
     (void) acp_buf_printf(out, "\n");
 }

@@ -87,14 +87,20 @@ class Project:
             file.write(content)
         shutil.copymode(os.path.join(self.root, name), path)
 
-    def write(self, drawn):
-        """Makes the copy what the tree is, with the mutations that were drawn."""
+    def write(self, drawn, sources=True):
+        """
+        Makes the copy what the tree is, with the mutations that were drawn.  Without sources, those
+        that are there stay as they are.
+        """
         names = self.files()
         shutil.copy(os.path.join(HERE, "switch.h"), os.path.join(self.folder, "switch.h"))
         by_file = {}
         for site in drawn:
             by_file.setdefault(site.file, []).append(site)
         for name in names:
+            if not sources and SOURCES.fullmatch(name) and \
+                    os.path.exists(os.path.join(self.tree, name)):
+                continue
             content = self.read(name)
             if name in by_file:
                 header = os.path.join(self.folder, "switch.h")
@@ -119,6 +125,17 @@ class Project:
         flags = f"-w -DACP_MUTANT_FILE=\\\"{self.switch}\\\""
         return self.run_build(build, *options, "-Dtests=enabled",
                               "-Dc_args=" + ("-g1 " if "--sanitized" in options else "") + flags)
+
+    def make_headers(self):
+        """Brings what libclang needs up to date: the copy's headers, those that are generated too."""
+        self.write([], sources=False)
+        folder = os.path.join(self.tree, "build")
+        done = subprocess.run(["ninja", "-C", folder, "-t", "targets", "rule", "CUSTOM_COMMAND"],
+                              capture_output=True, text=True, check=True)
+        headers = [name for name in done.stdout.split() if name.endswith(".h")]
+        status, text = self.run_build("build", *headers)
+        if status:
+            raise BuildFailed(text[-6000:])
 
     def run_build(self, build, *options):
         done = subprocess.run(["scripts/build", build, *options], cwd=self.tree,

@@ -26,10 +26,9 @@ static void write_link(struct agent_turn *turn, struct model_part *part, struct 
 {
     struct acp_buf text;
     acp_buf_init(&text, part->uri.len + why.len + 100);
-    (void) acp_buf_printf(&text, "(the user points at %.*s", (int) part->uri.len, part->uri.ptr);
+    (void) acp_buf_printf(&text, "(the user links to %.*s", (int) part->uri.len, part->uri.ptr);
     if (why.len)
-        (void) acp_buf_printf(&text, ", which could not be read for you: %.*s", (int) why.len,
-                              why.ptr);
+        (void) acp_buf_printf(&text, ", which was not read: %.*s", (int) why.len, why.ptr);
     (void) acp_buf_append(&text, ")", 1);
     part->kind = MODEL_TEXT;
     part->text = acp_arena_copy(&turn->arena, acp_buf_view(&text));
@@ -68,7 +67,9 @@ static void on_attached(struct tools *set, const struct tools_attached *file, vo
     if (file->why.len) {
         write_link(turn, part, file->why);
     } else if (file->text.len > MAX_ROOM - prompt->taken) {
-        write_link(turn, part, acp_str_from("with the others it is too long; use the read tool"));
+        write_link(
+            turn, part,
+            acp_str_from("the files of this prompt are too long together; use the read tool"));
     } else {
         prompt->taken += file->text.len;
         write_file(turn, part, file);
@@ -89,7 +90,7 @@ static bool begin_reading(struct agent_turn *turn, struct model_part *part)
     if (err)
         write_link(turn, part,
                    err == ACP_ERR_TYPE    ? acp_str_from("")
-                   : err == ACP_ERR_RANGE ? acp_str_from("it names no file of this machine")
+                   : err == ACP_ERR_RANGE ? acp_str_from("it is not a file on this machine")
                                           : acp_str_from(acp_err_text(err)));
     return !err;
 }

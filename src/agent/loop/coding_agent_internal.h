@@ -84,7 +84,7 @@ struct coding_agent {
 /* Models to choose from. */
 enum { AGENT_MAX_MODELS = 400 };
 
-/* Most titles fit here: memory of their own, which comes late, would hold a page when idle. */
+/* Most titles fit in the session: a separate block, allocated late, would keep a page in use. */
 enum { AGENT_TITLE_ROOM = 104 };
 
 /* Bytes of a session's title and of a model's name: a prompt can set both. */

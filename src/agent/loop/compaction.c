@@ -36,7 +36,7 @@ static int write_request(const struct agent_turn *turn, struct acp_buf *out)
     const struct model_message *messages = history_messages(history, turn->first_message, &arena);
     size_t count = messages && history_count(history) > turn->first_message ? 1 : 0;
     if (count && messages->role == MODEL_USER) {
-        err = acp_buf_printf(out, "\n\nThe request of the user that is being worked on:\n");
+        err = acp_buf_printf(out, "\n\nThe current request of the user:\n");
         for (size_t i = 0; i < messages->part_count && !err; i++) {
             struct acp_str text = acp_str_cut(messages->parts[i].text, MAX_REQUEST);
             if (messages->parts[i].kind == MODEL_TEXT)
@@ -50,7 +50,7 @@ static int write_request(const struct agent_turn *turn, struct acp_buf *out)
 static int write_summary(const struct agent_turn *turn, size_t keep, struct acp_buf *out)
 {
     size_t count = history_count(turn->session->history);
-    int err = acp_buf_printf(out, "What was said until now, in short:\n\n%.*s",
+    int err = acp_buf_printf(out, "Summary of the conversation so far:\n\n%.*s",
                              (int) turn->summary.len, acp_buf_view(&turn->summary).ptr);
     bool is_kept = count - turn->first_message <= keep;
     return err || !turn->requests || is_kept ? err : write_request(turn, out);
@@ -111,11 +111,11 @@ void agent_turn_end_compaction(struct agent_turn *turn, const struct model_end *
     } else if (err) {
         agent_turn_fail(turn, end->stop == MODEL_CANCELLED ? AGENT_PROVIDER_DISABLED
                               : *end->sentence             ? end->sentence
-                                                           : "the model gave no summary");
+                                                           : "the model returned no summary");
     } else if (turn->requests) {
         agent_turn_ask(turn);
     } else {
-        (void) acp_turn_send_text(turn->role, acp_str_from("The conversation was summed up.\n"));
+        (void) acp_turn_send_text(turn->role, acp_str_from("The conversation was summarised.\n"));
         agent_turn_end(turn, ACP_STOP_END_TURN);
     }
 }
@@ -124,9 +124,9 @@ void agent_turn_end_compaction(struct agent_turn *turn, const struct model_end *
 static int request_summary(struct agent_turn *turn, struct acp_failure *failure)
 {
     static const char request[] =
-        "Sum up our conversation so far for yourself, so that you can go on with nothing but the "
-        "summary: the task, what was decided and why, what was done, which files matter, what is "
-        "still open. Answer with the summary alone, and call no tools.";
+        "Summarise our conversation so far, so that you can continue with nothing but the "
+        "summary: the task, decisions and their reasons, what was done, which files matter, what "
+        "is still open. Answer with the summary only, and call no tools.";
     struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(request)};
     struct model_ask context;
     struct acp_arena arena;

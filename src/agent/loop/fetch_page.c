@@ -77,20 +77,21 @@ static void follow(struct fetching *f, const char *target)
     struct acp_failure failure = {0};
     char text[700];
     if (has_user(acp_str_from(target))) {
-        fail(f, "It leads to an address with a user in it, which is not fetched.");
+        fail(f, "It redirects to an address with a user in it, which is not fetched.");
         return;
     }
     if (!http_stays(acp_str_from(f->url), acp_str_from(target))) {
-        (void) snprintf(text, sizeof(text),
-                        "It has moved to %.500s, which is not the same scheme, host and port. "
-                        "Fetch that if you want it.",
-                        target);
+        (void) snprintf(
+            text, sizeof(text),
+            "It redirects to %.500s, which has another scheme, host or port. Fetch that address "
+            "if you need it.",
+            target);
         end(f, 0, acp_str_from(text), false);
         return;
     }
     char *url = f->redirects++ < MAX_REDIRECTS ? acp_str_copy(acp_str_from(target)) : NULL;
     if (!url) {
-        fail(f, "It leads from one address to the next, more than %d times.", MAX_REDIRECTS);
+        fail(f, "It redirects more than %d times.", MAX_REDIRECTS);
         return;
     }
     free(f->url);
@@ -109,7 +110,7 @@ static void give_text(struct fetching *f, int status)
     struct acp_str body = acp_buf_view(&f->body);
     struct acp_buf text;
     if (!page_is_text(type, body)) {
-        fail(f, "What stands there is no text%s%.*s.", type.len ? " but " : "",
+        fail(f, "It is not text%s%.*s.", type.len ? " but " : "",
              type.len < 100 ? (int) type.len : 100, type.len ? type.ptr : "");
         return;
     }
@@ -121,7 +122,7 @@ static void give_text(struct fetching *f, int status)
         fail(f, "It cannot be read: %s.", acp_err_text(err));
     else
         end(f, status >= 300 ? ACP_ERR_REMOTE : 0,
-            text.len ? acp_buf_view(&text) : acp_str_from("(There is nothing.)"), err || f->cut);
+            text.len ? acp_buf_view(&text) : acp_str_from("(The page is empty.)"), err || f->cut);
     acp_buf_finish(&text);
 }
 

@@ -26,7 +26,7 @@ static void make_terminal(const struct model_provider *provider, struct sign_in 
     (void) snprintf(text->id, sizeof(text->id), "login-%s", provider->id);
     (void) snprintf(text->name, sizeof(text->name), "Key for %s", provider->title);
     (void) snprintf(text->description, sizeof(text->description),
-                    "Asks for an API key and stores it; a key in %.*s counts more",
+                    "Asks for an API key and stores it; a key in %.*s takes precedence",
                     (int) strcspn(provider->keys, " "), provider->keys);
     text->args[0] = acp_str_from("login");
     text->args[1] = acp_str_from(provider->id);
@@ -55,7 +55,7 @@ int coding_agent_list_logins(struct coding_agent *agent, struct acp_auth_method_
     struct sign_in *texts = (void *) agent->sign_ins;
     struct acp_auth_method *methods = (void *) (agent->sign_ins + texts_size);
     size_t n = 0;
-    acp_auth_method_init_agent(&methods[n], acp_str_from("Keys of this machine"));
+    acp_auth_method_init_agent(&methods[n], acp_str_from("Keys on this machine"));
     methods[n].agent.id = acp_str_from("keys");
     methods[n++].agent.description =
         acp_str_from("Reads the stored keys again, after `acp agent login PROVIDER`");

@@ -184,7 +184,7 @@ static void on_called(struct mcp_call *call, const struct mcp_result *result, vo
     ((struct serving *) run->own)->call = NULL;
     tool_append(run, result->text);
     if (result->cut)
-        tool_printf(run, "\n[There is more; this is what fits.]");
+        tool_printf(run, "\n[The result was longer and is cut here.]");
     tool_finish(run, result->err || result->is_error ? TOOL_FAILED : TOOL_COMPLETED);
 }
 
@@ -196,7 +196,7 @@ static void start(struct tool_run *run)
     if (!err)
         return;
     (void) tool_resume(run);
-    tool_fail(run, "The MCP server \"%s\" cannot be asked: %s.", mcp_server_name(own->server),
+    tool_fail(run, "The MCP server \"%s\" cannot be called: %s.", mcp_server_name(own->server),
               acp_err_text(err));
 }
 
@@ -319,8 +319,8 @@ void agent_session_warn_tools_omitted(struct agent_session *session, size_t offe
     for (size_t i = 0; i < servers->count; i++)
         all += tool_count(&servers->items[i]);
     (void) snprintf(sentence, sizeof(sentence),
-                    "the MCP servers have %zu tools, more than models take; %zu are left out", all,
-                    all - offered);
+                    "the MCP servers have %zu tools, more than models accept; %zu are left out",
+                    all, all - offered);
     servers->reported_omitted = true;
     add_problem(&servers->items[0], acp_str_from(sentence));
 }
@@ -359,9 +359,10 @@ static void on_late(uv_timer_t *timer)
     for (size_t i = 0; i < servers->count; i++) {
         struct one_server *one = &servers->items[i];
         char sentence[300];
-        (void) snprintf(sentence, sizeof(sentence),
-                        "the MCP server \"%.100s\" is not ready yet; its tools are used once it is",
-                        one->server ? mcp_server_name(one->server) : "");
+        (void) snprintf(
+            sentence, sizeof(sentence),
+            "the MCP server \"%.100s\" is not ready yet; its tools become available when it is",
+            one->server ? mcp_server_name(one->server) : "");
         if (one->starting)
             add_problem(one, acp_str_from(sentence));
     }
@@ -507,11 +508,12 @@ static void leave_out(struct mcp_servers *servers, struct agent_session *session
     struct one_server *one = &servers->items[servers->count++];
     char sentence[400];
     one->session = session;
-    (void) snprintf(sentence, sizeof(sentence),
-                    "the MCP server \"%.*s\" was left out: this agent only uses servers that are "
-                    "programs (stdio), and this one is reached by %s. Configure a program that "
-                    "connects to it instead",
-                    ACP_ARG(acp_str_cut(name, 100)), way);
+    (void) snprintf(
+        sentence, sizeof(sentence),
+        "the MCP server \"%.*s\" was left out: this agent supports only stdio servers, and this "
+        "one uses %s. Configure a program that "
+        "connects to it instead",
+        ACP_ARG(acp_str_cut(name, 100)), way);
     add_problem(one, acp_str_from(sentence));
 }
 

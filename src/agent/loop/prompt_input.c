@@ -117,7 +117,7 @@ static int read_blob(const struct agent_session *session,
         if (!err || err == ACP_ERR_NOMEM)
             return err;
         return describe_blob(blob, type,
-                             err == ACP_ERR_UTF8 ? "it is not UTF-8 text" : "its base64 is broken",
+                             err == ACP_ERR_UTF8 ? "it is not UTF-8 text" : "its base64 is invalid",
                              arena, part);
     }
     bool is_image =

@@ -171,14 +171,14 @@ static int read_settings(const struct coding_agent *agent,
 {
     const char *scheme_end = strstr(url, "://");
     if (!find_id(agent, request->provider_id))
-        return refuse(failure, "there is no such provider; providers/list tells those that are");
+        return refuse(failure, "no such provider; providers/list has the known ones");
     /* providers/list and error messages would show them. */
     if (scheme_end && http_place(acp_str_from(url)).ptr != scheme_end + 3)
-        return refuse(failure, "the baseUrl holds no user or password: send those as headers");
+        return refuse(failure, "baseUrl must not contain a user or password; send them as headers");
     const struct api *api = find_api(&request->api_type);
     if (!api)
         return refuse(failure,
-                      "this apiType is not supported; providers/list tells those that are");
+                      "this apiType is not supported; providers/list has the supported ones");
     *ret = (struct model_settings){
         .api = api->api,
         .headers = request->headers,

@@ -39,10 +39,10 @@ static const struct {
     const char *name;
     const char *description;
 } modes[] = {
-    {ACP_POLICY_SAFE, "Safe", "Reads as it likes, asks before it changes or runs anything"},
-    {ACP_POLICY_READ_ONLY, "Read only", "Looks, and changes nothing"},
-    {ACP_POLICY_SANDBOX, "Sandbox", "Works by itself in a jail without network"},
-    {ACP_POLICY_FULL, "Full", "Does what it thinks right, without asking"},
+    {ACP_POLICY_SAFE, "Safe", "Reads freely, asks before it changes or runs anything"},
+    {ACP_POLICY_READ_ONLY, "Read only", "Reads, and changes nothing"},
+    {ACP_POLICY_SANDBOX, "Sandbox", "Works without asking, in a sandbox without network"},
+    {ACP_POLICY_FULL, "Full", "Works without asking and without a sandbox"},
 };
 enum { MODE_COUNT = sizeof(modes) / sizeof(modes[0]) };
 
@@ -84,7 +84,7 @@ int agent_session_set_mode(struct agent_session *session, struct acp_str mode,
     enum acp_policy_mode found;
     if (!acp_policy_mode_find(mode, &found)) {
         (void) snprintf(failure->message, sizeof(failure->message),
-                        "there is no mode '%.*s'; there are safe, read-only, sandbox and full",
+                        "no such mode '%.*s'; the modes are safe, read-only, sandbox and full",
                         (int) mode.len, mode.ptr);
         return ACP_ERR_UNKNOWN;
     }
@@ -197,7 +197,7 @@ static int set_option(struct agent_session *session, struct acp_str id, struct a
         return 0;
     }
     (void) snprintf(failure->message, sizeof(failure->message),
-                    "there is no such option, or no such value");
+                    "no such option, or no such value for it");
     return ACP_ERR_UNKNOWN;
 }
 
@@ -376,7 +376,7 @@ bool coding_agent_check_folder(struct acp_session *role_session)
     char sentence[300];
     if (coding_agent_is_folder(cwd))
         return true;
-    (void) snprintf(sentence, sizeof(sentence), "Invalid params: there is no folder %.*s",
+    (void) snprintf(sentence, sizeof(sentence), "Invalid params: no such folder: %.*s",
                     (int) cwd.len, cwd.ptr);
     (void) acp_session_reject(role_session, ACP_ERROR_CODE_INVALID_PARAMS, acp_str_from(sentence));
     return false;

@@ -75,12 +75,12 @@ static int list_tools(struct agent_session *role_session, struct context *contex
 static int write_system(struct context *context)
 {
     static const char who[] =
-        "You are the coding agent of the acp command. You help the user with the software in their "
-        "folder, by your tools: look before you change, change no more than the task needs, and "
-        "check what you did, by the project's own tests where there are any. Say briefly what you "
-        "are about to do and, at the end, what you did. For a task of several steps keep a plan "
-        "with the plan tool. Notes between " AGENT_NOTE_BEGIN "and" AGENT_NOTE_END
-        "tell what has changed since the conversation began.\n";
+        "You are the coding agent of the acp command. You help the user with the software in "
+        "their folder, using your tools: read before you change anything, change no more than "
+        "the task requires, and verify your changes, with the project's own tests if there are "
+        "any. Say briefly what you are going to do and, at the end, what you did. For a task "
+        "with several steps, keep a plan with the plan tool. Notes between " AGENT_NOTE_BEGIN
+        "and" AGENT_NOTE_END " describe what has changed since the conversation began.\n";
     struct acp_buf text;
     acp_buf_init(&text, MAX_SYSTEM);
     int err = acp_buf_append_str(&text, acp_str_from(who));

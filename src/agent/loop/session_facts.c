@@ -3,7 +3,7 @@
  * the instructions of the project, the tools of MCP servers.
  *
  * The system text has the facts of the time when it was made, and never changes.  A note in the
- * next message describes what has changed since.  A hash of each fact that the model knows is stored.
+ * next message describes what has changed since.  A hash of each known fact is stored.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ static int add_file(struct agent_session *session, struct acp_str root, const ch
         if (!unread && text.len)
             err = acp_buf_printf(&said, " says:\n\n%.*s", (int) text.len, acp_buf_view(&text).ptr);
         else if (unread && unread != ACP_ERR_MISSING)
-            err = acp_buf_printf(&said, " was not read for you: %s", error.message);
+            err = acp_buf_printf(&said, " could not be read: %s", error.message);
     }
     if (!err && said.len)
         err = facts_add(facts, FACT_FILE, acp_buf_view(&path), facts_hash(acp_buf_view(&said)),
@@ -230,10 +230,10 @@ static int write_new(const struct fact *fact, bool is_known, struct acp_buf *out
 static int write_gone(const struct fact *fact, struct acp_buf *out)
 {
     return acp_buf_printf(out,
-                          fact->kind == FACT_TOOL   ? "\nMCP tool not available any more: %.*s"
-                          : fact->kind == FACT_FILE ? "\n%.*s is gone; what it said does not apply "
-                                                      "any more."
-                                                    : "\n%.*s: none any more",
+                          fact->kind == FACT_TOOL ? "\nMCP tool no longer available: %.*s"
+                          : fact->kind == FACT_FILE
+                              ? "\n%.*s was removed; what it said no longer applies."
+                              : "\n%.*s: none now",
                           (int) fact->name.len, fact->name.ptr);
 }
 

@@ -61,7 +61,7 @@ static void on_failed(struct store_log *log, const char *sentence, void *user)
     struct agent_session *session = user;
     char warning[600];
     (void) log;
-    (void) snprintf(warning, sizeof(warning), "sessions are not stored any more: %s", sentence);
+    (void) snprintf(warning, sizeof(warning), "sessions are no longer stored: %s", sentence);
     if (!session->agent->store_failed)
         err_printf("acp agent: %s\n", warning);
     session->agent->store_failed = true;

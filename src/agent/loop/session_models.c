@@ -160,7 +160,7 @@ struct model_service *agent_session_service(const struct agent_session *session)
 const char *agent_session_service_name(const struct agent_session *session)
 {
     const struct model_service *service = agent_session_service(session);
-    return service ? model_service_name(service) : "a provider that is not there any more";
+    return service ? model_service_name(service) : "a provider that was removed";
 }
 
 bool agent_session_accepts(const struct agent_session *session, enum model_part_kind kind)
@@ -190,7 +190,7 @@ int agent_session_ask(struct agent_session *session, struct model_ask *ask,
         (void) snprintf(failure->message, sizeof(failure->message), AGENT_PROVIDER_DISABLED);
     else
         (void) snprintf(failure->message, sizeof(failure->message),
-                        "the provider %.*s of this session's model is not there any more; choose "
+                        "the provider %.*s of this session's model was removed; choose "
                         "another model, or run `acp agent login %.*s`",
                         (int) provider.len, provider.ptr, (int) provider.len, provider.ptr);
     return ACP_ERR_STATE;

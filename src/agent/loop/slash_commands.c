@@ -38,7 +38,7 @@ static void run_clear(struct agent_turn *turn, struct acp_str argument)
     (void) argument;
     history_clear(turn->session->history);
     agent_session_reset_history(turn->session);
-    say(turn, "The conversation is forgotten.\n");
+    say(turn, "The conversation was cleared.\n");
     end(turn);
 }
 
@@ -49,7 +49,7 @@ static void run_compact(struct agent_turn *turn, struct acp_str argument)
         agent_turn_compact(turn);
         return;
     }
-    say(turn, "There is nothing to sum up yet.\n");
+    say(turn, "There is nothing to summarise yet.\n");
     end(turn);
 }
 
@@ -124,7 +124,7 @@ static void run_undo(struct agent_turn *turn, struct acp_str argument)
     if (!err)
         return;
     say(turn,
-        err == ACP_ERR_MISSING ? "There is nothing to take back.\n" : "That cannot be done now.\n");
+        err == ACP_ERR_MISSING ? "There is nothing to undo.\n" : "This is not possible now.\n");
     end(turn);
 }
 
@@ -139,7 +139,7 @@ static void run_permissions(struct agent_turn *turn, struct acp_str argument)
             grant->allow ? "always allowed" : "always rejected", (int) grant->title.len,
             grant->title.ptr);
     if (!count)
-        say(turn, "Nothing is permitted or rejected for good.\n");
+        say(turn, "There are no permanent permissions or rejections.\n");
     end(turn);
 }
 
@@ -165,14 +165,14 @@ static void run_dashboard(struct agent_turn *turn, struct acp_str argument)
 
 static const struct slash commands[] = {
     {"help", "List the commands", NULL, run_help},
-    {"clear", "Forget the conversation", NULL, run_clear},
-    {"compact", "Sum the conversation up to make room", NULL, run_compact},
-    {"context", "Tell how much of the model's window is used", NULL, run_context},
+    {"clear", "Clear the conversation", NULL, run_clear},
+    {"compact", "Summarise the conversation to make room", NULL, run_compact},
+    {"context", "Show how much of the model's context window is used", NULL, run_context},
     {"title", "Show or set the session's title", "title", run_title},
     {"model", "Show or set the model", "model", run_model},
     {"mode", "Show or set the mode: safe, read-only, sandbox or full", "mode", run_mode},
     {"undo", "Restore the files that the last turn changed", NULL, run_undo},
-    {"permissions", "List what was permitted for good", NULL, run_permissions},
+    {"permissions", "List permanent permissions and rejections", NULL, run_permissions},
     {"dashboard", "Show session, model, mode and tools at a glance", NULL, run_dashboard},
     {"plan", "Make a plan for a task, and change nothing yet", "task", NULL},
 };
@@ -233,7 +233,7 @@ static enum command_end run(struct agent_turn *turn, const struct slash *command
     if (!command->run)
         return plan(turn, argument, ret_prompt);
     if (argument.len && !command->hint) {
-        say(turn, "Usage: /%s, without anything behind it\n", command->name);
+        say(turn, "Usage: /%s (it takes no argument)\n", command->name);
         end(turn);
     } else {
         command->run(turn, argument);
@@ -263,8 +263,7 @@ enum command_end agent_turn_run_command(struct agent_turn *turn, struct acp_str 
     /* A prompt may begin with a path; anything else that looks like a command is a mistake. */
     if (memchr(name.ptr, '/', name.len))
         return COMMAND_NONE;
-    say(turn, "There is no command /%.*s; /help lists those that there are.\n", (int) name.len,
-        name.ptr);
+    say(turn, "There is no command /%.*s; /help lists the commands.\n", (int) name.len, name.ptr);
     end(turn);
     return COMMAND_DONE;
 }

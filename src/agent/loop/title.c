@@ -109,7 +109,8 @@ static int ask(struct agent_session *session, const struct model_handler *handle
     struct model_message messages[] = {
         {MODEL_USER, &parts[0], 1}, {MODEL_ASSISTANT, &parts[1], 1}, {MODEL_USER, &parts[2], 1}};
     struct model_ask request = {
-        .system = acp_str_from("You give conversations between a programmer and an agent a title."),
+        .system =
+            acp_str_from("You write titles for conversations between a programmer and an agent."),
         .messages = messages,
         .message_count = 3,
         .max_tokens = MAX_TOKENS,
@@ -153,7 +154,7 @@ static bool has_control(struct acp_str text)
 
 static void on_moment(uv_timer_t *timer);
 
-/* The model is asked for the titles that are scheduled then, after so many milliseconds. */
+/* Asks the model for scheduled titles after this time. */
 static void ask_later(struct coding_agent *agent, uint64_t ms)
 {
     uv_handle_t *handle = (uv_handle_t *) &agent->title_timer;
@@ -162,7 +163,7 @@ static void ask_later(struct coding_agent *agent, uint64_t ms)
         (void) uv_timer_start(&agent->title_timer, on_moment, ms, 0);
 }
 
-/* A request has ended: the next session that waits has its turn. */
+/* A request has ended: asks for the title of the next session that waits. */
 static void ask_next(struct coding_agent *agent)
 {
     const struct agent_session *session = agent->first;
@@ -224,7 +225,7 @@ void agent_session_schedule_title(struct agent_session *session)
         set_state(session, AGENT_TITLE_SCHEDULED);
     if (session->title_state != AGENT_TITLE_SCHEDULED)
         return;
-    /* Turns that end meanwhile do not delay it: all titles would be requested at once then. */
+    /* Turns that end meanwhile do not delay it; otherwise all titles would be requested at once. */
     if (!uv_is_active((uv_handle_t *) &agent->title_timer))
         ask_later(agent, MOMENT_MS);
 }

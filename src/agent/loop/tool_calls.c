@@ -39,9 +39,11 @@ static void add_notes(struct agent_turn *turn)
     struct acp_buf note;
     acp_buf_init(&note, AGENT_MAX_NOTE);
     if (turn->lost_a_call)
-        add_to_results(turn,
-                       acp_str_from("\n[Your answer was cut off at the limit of its length. A "
-                                    "call behind this one was not received.]"));
+        add_to_results(
+            turn,
+            acp_str_from(
+                "\n[Your answer was cut off at the limit of its length. A call after this one "
+                "was not received.]"));
     turn->lost_a_call = false;
     if (agent_session_write_note(turn->session, FACTS_QUICK, &note) == 0 && note.len) {
         add_to_results(turn, acp_str_from("\n\n"));

@@ -113,7 +113,7 @@ static void fail_auth(struct agent_turn *turn, const char *sentence)
 {
     struct acp_str provider = agent_session_provider(turn->session);
     char text[600];
-    (void) snprintf(text, sizeof(text), "%.400s; log in by `acp agent login %.*s`", sentence,
+    (void) snprintf(text, sizeof(text), "%.400s; log in with `acp agent login %.*s`", sentence,
                     (int) (provider.len < 60 ? provider.len : 60), provider.ptr);
     fail_turn(turn, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED, text);
 }
@@ -319,10 +319,10 @@ static bool is_window_full(const struct model_end *end)
  */
 static void continue_answer(struct agent_turn *turn, const struct model_end *end)
 {
-    static const char request[] =
-        AGENT_NOTE_BEGIN "Your answer was cut off at the limit of its length. Go on exactly where "
-                         "it stops, without repeating anything. If a tool call was cut off, make "
-                         "it again, in smaller steps." AGENT_NOTE_END;
+    static const char request[] = AGENT_NOTE_BEGIN
+        "Your answer was cut off at the limit of its length. Continue exactly where it ends, "
+        "without repeating anything. If a tool call was cut off, make "
+        "it again, in smaller steps." AGENT_NOTE_END;
     struct model_part part = {.kind = MODEL_TEXT, .text = acp_str_from(request)};
     size_t count = end->part_count;
     if (count && end->parts[count - 1].kind == MODEL_CALL)

@@ -1,7 +1,7 @@
 /*
- * The walk.  Folders that are still to come stand on a list; each is opened anew below its root
- * when its turn comes, so that only one descriptor is open, and a folder that was replaced by a
- * link meanwhile leads nowhere outside.
+ * file_walk.c - the walk.  Folders to visit are kept in a list, and each is opened below its root
+ * only when it is visited.  So a single descriptor is open, and a folder that was replaced by a
+ * link in the meantime does not lead outside.
  */
 #define _GNU_SOURCE /* O_PATH, d_type */
 #include "agent/toolkit/file_walk.h"
@@ -18,7 +18,7 @@
 #include "text/ignore.h"
 #include "workspace/beneath.h"
 
-/* A folder to come. */
+/* A folder to visit. */
 struct folder {
     struct folder *next;
     const char *rest; /* below the root, "" for the root itself */
@@ -42,8 +42,8 @@ struct walk {
     struct acp_arena names; /* of the folder that is being read */
     struct folder *folders; /* the next one first */
     char path[ACP_PATH_SIZE];
-    size_t root_len; /* path begins with the root and a slash: so many bytes */
-    size_t top_len;  /* and with the top */
+    size_t root_len; /* bytes of the root and a slash, with which path begins */
+    size_t top_len;  /* the same with the top */
 };
 
 /* ---- Limits --------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static bool goes_on(const struct walk *walk)
     return walk->outcome.end == WALK_COMPLETE || walk->outcome.end == WALK_TOO_DEEP;
 }
 
-/* Counts a name; looking at the clock for each would take longer than the name itself. */
+/* Counts a name.  The clock is read only now and then, since that takes longer than a name. */
 static bool count_entry(struct walk *walk)
 {
     uint64_t most = walk->options->max_entries ? walk->options->max_entries : WALK_MAX_ENTRIES;
@@ -92,11 +92,11 @@ const char *walk_end_text(enum walk_end end)
 {
     switch (end) {
     case WALK_TOO_MANY:
-        return "there are more files than are looked at";
+        return "there are more files than are searched";
     case WALK_TOO_LONG:
         return "it took too long";
     case WALK_TOO_DEEP:
-        return "folders that lie very deep were left out";
+        return "very deep folders were left out";
     case WALK_NO_MEMORY:
         return "it took too much memory";
     case WALK_STOPPED:
@@ -108,7 +108,7 @@ const char *walk_end_text(enum walk_end end)
 
 /* ---- Paths ---------------------------------------------------------------------------------- */
 
-/* Sets the path to one below the root; false when it is longer than the kernel takes. */
+/* Sets the path to one below the root; false if it is too long for the kernel. */
 static bool set_path(struct walk *walk, const char *folder, const char *name)
 {
     size_t room = sizeof(walk->path) - walk->root_len;
@@ -132,7 +132,7 @@ int walk_open(const struct walk *walk, const struct walk_entry *entry)
 
 /* ---- Rules ---------------------------------------------------------------------------------- */
 
-/* A file of rules below the root, when it is there and can be read; memory is the only trouble. */
+/* Reads a file of rules below the root, if there is one.  ACP_ERR_NOMEM is the only error. */
 static int read_rules(struct walk *walk, const char *folder, const char *file,
                       const struct ignore **rules)
 {
@@ -155,7 +155,7 @@ static int read_rules(struct walk *walk, const char *folder, const char *file,
     return err;
 }
 
-/* The rules that hold in the folder because of those above it, and of the repository's own. */
+/* The rules that the folder inherits from those above it and from the repository. */
 static int rules_above(struct walk *walk, const char *rest, const struct ignore **rules)
 {
     char folder[ACP_PATH_SIZE];
@@ -226,7 +226,7 @@ static bool add_name(struct walk *walk, struct name **names, size_t *count, size
     return true;
 }
 
-/* The names of a folder that are not ignored, sorted; *ret is to be freed. */
+/* The names in a folder that are not ignored, sorted; the caller frees *ret. */
 static size_t read_names(struct walk *walk, DIR *dir, const struct folder *folder,
                          struct name **ret)
 {
@@ -253,7 +253,7 @@ static size_t read_names(struct walk *walk, DIR *dir, const struct folder *folde
     return count;
 }
 
-/* The folder comes before those that are on the list, behind `after`. */
+/* Inserts the folder after `after`, before those that are in the list already. */
 static struct folder **push(struct walk *walk, struct folder **after, size_t depth,
                             const struct ignore *rules)
 {
@@ -268,7 +268,7 @@ static struct folder **push(struct walk *walk, struct folder **after, size_t dep
     return &folder->next;
 }
 
-/* Tells of the names that were found, even when there were more than could be taken. */
+/* Reports the names that were found, even if there were too many. */
 static void tell_names(struct walk *walk, const struct folder *folder, const struct name *names,
                        size_t count)
 {
@@ -318,7 +318,7 @@ static void visit(struct walk *walk, struct folder *folder)
 
 /* ---- The whole ------------------------------------------------------------------------------ */
 
-/* Finds the root that holds the top; 0 with what the top is, or -errno. */
+/* Finds the root that contains the top; 0 with the kind of the top, or -errno. */
 static int find_top(struct walk *walk, enum walk_kind *ret_kind)
 {
     const char *top = walk->options->top;

@@ -1,11 +1,11 @@
 /*
- * Reading a file that the user's prompt points at.  It is a run like those of tools, so that the
- * file comes from where they read and under their rules.  Where the rules say to ask, nobody is
- * asked and the file is not read: the model's read tool can ask, when the file is needed.
+ * tool_attach.c - reads a file that a prompt links to.  It is a run like those of tools, with the
+ * same source of files and the same rules.  Where the rules say to ask, the file is not read: the
+ * read tool can ask, if the model needs the file.
  */
 #include "agent/toolkit/tool.h"
 
-/* So many lines are asked for: a client reads no more of a file than that. */
+/* Lines that a client is asked for. */
 enum { MAX_LINES = 50000 };
 
 struct attaching {
@@ -47,9 +47,9 @@ static void start(struct tool_run *run)
     }
     enum acp_verdict verdict = tool_decision(run).verdict;
     if (verdict == ACP_VERDICT_DENY)
-        tool_fail(run, "the rules do not allow to read it");
+        tool_fail(run, "the rules do not allow reading it");
     else if (verdict == ACP_VERDICT_ASK)
-        tool_fail(run, "by the rules the user is asked first, which the read tool does");
+        tool_fail(run, "the rules require asking the user first; use the read tool");
     else
         tool_read(run, path, 1, MAX_LINES, on_text);
 }

@@ -1,7 +1,7 @@
 /*
- * Files.  Where the client reads and writes files for us it is asked, since it has buffers that
- * are not saved; otherwise our own guard serves, which never leaves the session's roots.  While a
- * command in a sandbox could put links in its way, the client is not asked.
+ * tool_files.c - files.  A client that reads and writes files for agents is asked, since it has
+ * unsaved buffers; otherwise our own guard is used, which never leaves the session's roots.  The
+ * client is not asked while a sandboxed command could put links in its way.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include <errno.h>
@@ -13,12 +13,12 @@
 #include "agent/toolkit/tool.h"
 #include "workspace/beneath.h"
 
-/* To reach a line so much is read at most: the loop waits for it. */
+/* At most this much is read to reach a line, since the loop waits for it. */
 static const struct acp_files_options file_options = {.max_scan = UINT64_C(64) << 20};
 
-/* ---- Who serves ----------------------------------------------------------------------------- */
+/* ---- Client or disk ------------------------------------------------------------------------- */
 
-/* Whether commands in a sandbox run, or may be run at any time; the mode can change meanwhile. */
+/* Whether sandboxed commands are running, or can be run; the mode may have changed since. */
 static bool has_sandboxed_commands(const struct tools *set)
 {
     bool has = acp_policy_get_mode(set->options.policy) == ACP_POLICY_SANDBOX;
@@ -45,16 +45,16 @@ int tool_check_path(struct tool_run *run, struct acp_str path, bool writes)
     const struct acp_roots *roots = run->roots->roots;
     if (client_serves(run, writes) || acp_roots_contain(roots, path))
         return 0;
-    tool_printf(run, "%s lies outside of the workspace, which is:", path.ptr);
+    tool_printf(run, "%s is outside the workspace, which is:", path.ptr);
     for (size_t i = 0; i < acp_roots_count(roots); i++)
         tool_printf(run, " %s", acp_roots_path(roots, i).ptr);
     return ACP_ERR_RANGE;
 }
 
-/* ---- Which file it is ----------------------------------------------------------------------- */
+/* ---- Which file a path means ---------------------------------------------------------------- */
 
-static void note_place(struct tool_run *run, const char *path, const char *name,
-                       struct acp_str *places, size_t *count)
+static void resolve(struct tool_run *run, const char *path, const char *name,
+                    struct acp_str *places, size_t *count)
 {
     char real[ACP_PATH_SIZE];
     char whole[2 * ACP_PATH_SIZE];
@@ -65,7 +65,7 @@ static void note_place(struct tool_run *run, const char *path, const char *name,
     *count += places[*count].ptr != NULL;
 }
 
-/* Where each leads, and where the name itself is: the two differ when it is a link. */
+/* Where each path leads, and where its name is: they differ if it is a link. */
 void tool_resolve_paths(struct tool_run *run)
 {
     char folder[ACP_PATH_SIZE];
@@ -75,12 +75,12 @@ void tool_resolve_paths(struct tool_run *run)
     for (size_t i = 0; places && i < most; i++) {
         const char *path = run->paths.items[i].ptr;
         const char *slash = strrchr(path, '/');
-        note_place(run, path, "", places, &count);
+        resolve(run, path, "", places, &count);
         if (!slash || strlen(path) >= sizeof(folder))
             continue;
         (void) snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int) (slash - path),
                         path);
-        note_place(run, folder, slash + 1, places, &count);
+        resolve(run, folder, slash + 1, places, &count);
     }
     run->resolved = (struct acp_str_list){places, count};
 }
@@ -94,8 +94,8 @@ static bool was_resolved(const struct tool_run *run, struct acp_str real)
 }
 
 /*
- * What was decided about a name must hold for the file that it has led to.  A yes of the user is
- * for the files that the names led to when the user was asked.
+ * The decision about a path must hold for the file that was opened.  The user's permission is for
+ * the files to which the paths led when the user was asked.
  */
 static int check_opened(struct acp_str real, bool writes, struct acp_files_error *error, void *user)
 {
@@ -120,7 +120,7 @@ static struct acp_files_guard guard_of(struct tool_run *run)
 
 /* ---- Texts ---------------------------------------------------------------------------------- */
 
-/* The client tells no reason that a program understands; whether the file is there can be seen. */
+/* The client's error says nothing to a program; whether the file exists can be checked. */
 static int reason_of(const struct tool_run *run, int err)
 {
     struct stat st;
@@ -207,11 +207,11 @@ void tool_write(struct tool_run *run, struct acp_str path, struct acp_str text, 
     fn(run, err, err ? acp_str_from(error.message) : acp_str_from(""));
 }
 
-/* ---- What the client has no words for ------------------------------------------------------- */
+/* ---- What the client does not offer --------------------------------------------------------- */
 
 /*
- * The folder of a path, below the root that holds it, and the name in it, which may be a link; or
- * -errno.  -EACCES when the rules do not allow what is there to be read or changed.
+ * Opens the folder of a path, below the root that contains it; *ret_name is the name in it, which
+ * may be a link.  -errno on failure; -EACCES if the rules do not allow reading or changing it.
  */
 static int open_folder(struct tool_run *run, struct acp_str path, bool writes,
                        const char **ret_name)
@@ -258,8 +258,8 @@ int tool_remove(struct tool_run *run, struct acp_str path, struct acp_files_erro
     return reason ? acp_files_fail_system(error, reason, "remove", path.ptr) : 0;
 }
 
-/* False when it is no file, or a link to one. */
-static bool look_at(struct tool_run *run, struct acp_str path, struct stat *ret)
+/* False if it is not a file, or a link to one. */
+static bool get_stat(struct tool_run *run, struct acp_str path, struct stat *ret)
 {
     const char *name = "";
     int folder = open_folder(run, path, false, &name);
@@ -273,13 +273,13 @@ static bool look_at(struct tool_run *run, struct acp_str path, struct stat *ret)
 mode_t tool_mode(struct tool_run *run, struct acp_str path)
 {
     struct stat st;
-    return look_at(run, path, &st) ? st.st_mode & 0777 : 0;
+    return get_stat(run, path, &st) ? st.st_mode & 0777 : 0;
 }
 
 uint64_t tool_size(struct tool_run *run, struct acp_str path)
 {
     struct stat st;
-    return look_at(run, path, &st) ? (uint64_t) st.st_size : 0;
+    return get_stat(run, path, &st) ? (uint64_t) st.st_size : 0;
 }
 
 void tool_set_mode(struct tool_run *run, struct acp_str path, mode_t mode)

@@ -1,6 +1,6 @@
 /*
- * The model's input.  It is checked against the tool's own schema first, so that whatever is wrong
- * is told in one manner and the readers below meet no surprise.
+ * tool_input.c - the model's input.  It is checked against the tool's schema first, so that errors
+ * are reported in one way and the functions that read it need no checks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 /* ---- Checking ------------------------------------------------------------------------------- */
 
-/* Models write null for what they leave out; without those members the schema is a plain one. */
+/* Models write null for members that they leave out; schemas need not allow it. */
 static int drop_nulls(struct tool_run *run)
 {
     struct acp_json_reader r;
@@ -21,7 +21,7 @@ static int drop_nulls(struct tool_run *run)
     int more = 0;
     acp_json_reader_init(&r, run->input, &run->arena, 0);
     if (acp_json_peek(&r) != ACP_JSON_OBJECT)
-        return 0; /* the schema will say so */
+        return 0; /* the schema reports it */
     acp_buf_init(&out, TOOLS_MAX_INPUT + 1024);
     acp_json_writer_init(&w, &out);
     acp_json_begin_object(&w);
@@ -44,7 +44,7 @@ static int drop_nulls(struct tool_run *run)
     return 0;
 }
 
-/* What cannot be read is still shown to people, as a text. */
+/* Input that is not JSON is shown to people as a text. */
 static void quote_input(struct tool_run *run)
 {
     struct acp_json_writer w;
@@ -93,7 +93,7 @@ int tool_read_input(struct tool_run *run)
 int tool_check_input(struct tool_run *run)
 {
     if (!run->tool->info.input_schema)
-        return 0; /* whoever does the work checks it */
+        return 0; /* checked by the tool */
     int err = drop_nulls(run);
     const struct schema *schema = err ? NULL : toolbox_schema(run->box, run->tool);
     if (!schema) {
@@ -102,9 +102,9 @@ int tool_check_input(struct tool_run *run)
     }
     if (schema_check(schema, run->input, NULL, NULL) == 0)
         return 0;
-    tool_printf(run, "The input of \"%s\" is not as it must be:\n", run->tool->info.name);
+    tool_printf(run, "The input of \"%s\" is invalid:\n", run->tool->info.name);
     (void) schema_check(schema, run->input, on_violation, run);
-    tool_printf(run, "Mend it and call the tool again.");
+    tool_printf(run, "Correct it and call the tool again.");
     return ACP_ERR_TYPE;
 }
 
@@ -178,7 +178,7 @@ int tool_get_path(struct tool_run *run, struct acp_str given, struct acp_str *re
     }
     int reason = acp_path_normal(path, normal, NULL);
     if (reason) {
-        tool_printf(run, reason == -ENAMETOOLONG ? "The path is too long." : "This is no path.");
+        tool_printf(run, reason == -ENAMETOOLONG ? "The path is too long." : "This is not a path.");
         return ACP_ERR_RANGE;
     }
     struct acp_str copy = acp_arena_copy(&run->arena, acp_str_from(normal));

@@ -1,7 +1,8 @@
 /*
- * Files that are read because of their names: what a project tells agents, and its commands.
- * Whoever can write in the workspace can put them there, the model's own commands included, so they
- * are read as a tool would read them: below the roots, regular files only, and by the rules.
+ * tool_project_files.c - files that are read because of their names: a project's instructions for
+ * agents and its commands.  Whoever can write to the workspace can put them there, including the
+ * model's own commands, so they are read like a tool would read them: below the roots, regular
+ * files only, and if the rules allow it.
  */
 #include <errno.h>
 #include <time.h>
@@ -14,7 +15,7 @@
 /* The loop waits while a folder is listed. */
 enum { MAX_LISTED = 2000, MAX_LISTING_MS = 500 };
 
-/* Where the rules say to ask, the file is left out: nobody has asked for it. */
+/* A file about which the user would have to be asked is left out. */
 static int check_opened(struct acp_str path, bool writes, struct acp_files_error *error, void *user)
 {
     const struct tools_options *options = &((const struct tools *) user)->options;
@@ -33,10 +34,10 @@ static int check_opened(struct acp_str path, bool writes, struct acp_files_error
     if (decision.verdict == ACP_VERDICT_ALLOW)
         return 0;
     return acp_files_fail(error, ACP_ERR_STATE, ACP_FILES_FAILED,
-                          "the rules do not allow to read it");
+                          "the rules do not allow reading it");
 }
 
-/* Reads up to that many bytes, and cuts the last character off when only a part of it is there. */
+/* Reads up to max bytes, without a torn character at the end. */
 static int read_text(int fd, size_t max, struct acp_buf *out)
 {
     size_t before = out->len;

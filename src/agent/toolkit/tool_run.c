@@ -355,8 +355,8 @@ static void on_permission(struct acp_turn *turn, const struct acp_permission_ans
         advance(run);
         return;
     }
-    tool_printf(run, answer->err ? "The user did not answer the question whether this is allowed."
-                                 : "The user does not allow this.");
+    tool_printf(run, answer->err ? "The user was asked for permission and did not answer."
+                                 : "The user denied permission.");
     tool_finish(run, TOOL_DENIED);
 }
 
@@ -387,8 +387,7 @@ static void ask(struct tool_run *run)
         return;
     (void) tool_resume(run);
     if (err != ACP_ERR_CANCELLED)
-        tool_printf(run, "The user cannot be asked whether this is allowed: %s.",
-                    acp_err_text(err));
+        tool_printf(run, "The user cannot be asked for permission: %s.", acp_err_text(err));
     tool_finish(run, err == ACP_ERR_CANCELLED ? TOOL_CANCELLED : TOOL_DENIED);
 }
 

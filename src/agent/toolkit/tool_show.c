@@ -1,7 +1,7 @@
-/* What the client is shown of a run: a tool call that is pending, in progress, and ends. */
+/* tool_show.c - shows a run to the client as a tool call: pending, in progress, ended. */
 #include "agent/toolkit/tool.h"
 
-/* Enough for people; the whole of it is for the model. */
+/* Enough for people; the model gets all of it. */
 enum { SHOWN_TEXT = 16 * 1024 };
 
 void tool_describe(struct tool_run *run, struct acp_tool_call_update *ret,
@@ -54,7 +54,7 @@ void tool_show_preview(struct tool_run *run)
     if (!is_shown(run) || !run->content_count)
         return;
     tool_describe(run, &call, locations);
-    /* All else was told when it began. */
+    /* The rest was sent when it started. */
     struct acp_tool_call_location_list places = call.locations;
     acp_tool_call_update_init(&call, run->call);
     call.locations = places;
@@ -75,7 +75,7 @@ void tool_show_running(struct tool_run *run)
 
 /* ---- The end -------------------------------------------------------------------------------- */
 
-/* The longest row of backquotes in a text. */
+/* The longest run of backquotes in a text. */
 static size_t longest_quotes(struct acp_str text)
 {
     size_t longest = 0;
@@ -88,7 +88,7 @@ static size_t longest_quotes(struct acp_str text)
     return longest;
 }
 
-/* Clients show text as Markdown; in a fence it stays as it is. */
+/* Clients show text as Markdown, which leaves fenced text as it is. */
 static int fence(struct acp_str text, struct acp_buf *out)
 {
     static const char quotes[] = "````````````````````````````````";
@@ -113,7 +113,7 @@ static enum acp_tool_call_status_is status_of(enum tool_end end)
     }
 }
 
-static void tell_shown(struct tool_run *run, const struct acp_tool_call_content *text)
+static void report_shown(struct tool_run *run, const struct acp_tool_call_content *text)
 {
     const struct tools_options *options = &run->set->options;
     struct acp_tool_call_update call;
@@ -136,7 +136,7 @@ void tool_show_end(struct tool_run *run, enum tool_end end)
     struct acp_str view = acp_buf_view(&run->output);
     if (view.len)
         call.raw_output = acp_raw_n(view.ptr, view.len);
-    /* A diff or a terminal says it all, unless something went wrong. */
+    /* A diff or a terminal is enough, unless something has failed. */
     bool has_own = run->has_terminal || (run->content_count && end == TOOL_COMPLETED);
     struct acp_str cut = acp_str_cut(acp_buf_view(&run->text), SHOWN_TEXT);
     bool fenced = (!has_own || run->has_terminal) && fence(cut, &shown) == 0;
@@ -148,6 +148,6 @@ void tool_show_end(struct tool_run *run, enum tool_end end)
         call.content = (struct acp_tool_call_content_list){&text, 1};
     (void) acp_turn_send_tool_call(run->turn, &call);
     if (fenced && has_own)
-        tell_shown(run, &text);
+        report_shown(run, &text);
     acp_buf_finish(&shown);
 }

@@ -1,6 +1,6 @@
 /*
- * Work for a thread.  A run that is cancelled does not wait for it: the thread is told to stop, and
- * what it leaves is freed when it has.
+ * tool_thread.c - work on a thread.  A run that is cancelled does not wait for its thread, which is
+ * asked to stop; the work is freed when it has.
  */
 #include <stdlib.h>
 
@@ -16,11 +16,11 @@ static void on_loop(uv_work_t *request, int status)
 {
     struct tool_work *work = request->data;
     struct tool_run *run = work->run;
-    /* The result is in the work, so the hold of the run is given back last. */
+    /* The result is part of the work, so the run is released last. */
     if (run->state != TOOL_ENDED) {
         run->work = NULL;
         if (status)
-            tool_fail(run, "No thread can do this: %s.", uv_strerror(status));
+            tool_fail(run, "No thread is available: %s.", uv_strerror(status));
         else
             work->after(run, work);
     }
@@ -51,7 +51,7 @@ void tool_start_work(struct tool_run *run, void *own, void (*work)(struct tool_w
     if (err) {
         drop(item);
         free(item);
-        tool_fail(run, "No thread can do this: %s.", uv_strerror(err));
+        tool_fail(run, "No thread is available: %s.", uv_strerror(err));
         return;
     }
     run->work = item;

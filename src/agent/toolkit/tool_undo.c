@@ -1,14 +1,14 @@
 /*
- * Taking back what a turn has changed.  It is a run like those of tools, so that it reads and
- * writes files as they do; but the user has asked for it, so nothing but a rule can refuse it.
+ * tool_undo.c - undoes the changes of a turn.  It is a run like those of tools, and reads and
+ * writes files as they do; but the user has asked for it, so only rules can deny it.
  */
 #include <stdlib.h>
 
 #include "agent/toolkit/tool.h"
 
 struct undoing {
-    size_t left; /* files to come: the last changed comes first */
-    size_t kept; /* that could not be taken back */
+    size_t left; /* files to restore, the last changed first */
+    size_t kept; /* files that could not be restored */
     tools_undone_fn *done;
     void *user;
 };
@@ -40,7 +40,7 @@ static void on_written(struct tool_run *run, int err, struct acp_str text)
     }
     if (file->mode)
         tool_set_mode(run, file->path, file->mode);
-    tool_printf(run, "%s has its text of before again.\n", tool_display_path(run, file->path.ptr));
+    tool_printf(run, "%s was restored.\n", tool_display_path(run, file->path.ptr));
     restore_next(run);
 }
 
@@ -51,7 +51,7 @@ static void remove_file(struct tool_run *run, const struct undo_file *file)
         leave(run, acp_str_from(error.message));
         return;
     }
-    tool_printf(run, "%s was removed, as it was not there before.\n",
+    tool_printf(run, "%s was removed; it did not exist before.\n",
                 tool_display_path(run, file->path.ptr));
     restore_next(run);
 }
@@ -63,13 +63,13 @@ static void on_now(struct tool_run *run, int err, struct acp_str text)
     if (err && err != ACP_ERR_MISSING)
         leave(run, text);
     else if (!undo_same(now, file->left))
-        leave(run, acp_str_from("it was changed since"));
+        leave(run, acp_str_from("it has changed since"));
     else if (file->old_text.ptr)
         tool_write(run, file->path, file->old_text, on_written);
     else if (now.there)
         remove_file(run, file);
     else
-        restore_next(run); /* made and removed in the same turn */
+        restore_next(run); /* created and removed in the same turn */
 }
 
 static void restore_next(struct tool_run *run)
@@ -82,8 +82,7 @@ static void restore_next(struct tool_run *run)
     }
     size_t lost = undo_lost(&run->set->undo);
     if (lost)
-        tool_printf(run, "%zu changes were too large to be remembered and are still there.\n",
-                    lost);
+        tool_printf(run, "%zu changes were too large to be recorded and were not undone.\n", lost);
     undo_drop(&run->set->undo);
     tool_finish(run, own->kept || lost ? TOOL_FAILED : TOOL_COMPLETED);
 }

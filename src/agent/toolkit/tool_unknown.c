@@ -1,4 +1,4 @@
-/* tool_unknown.c - a call of a tool that does not exist: the model is told which ones do. */
+/* tool_unknown.c - tells the model which tools exist when it calls one that does not. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static int compare(const void *a, const void *b)
     return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* The tools that may be called now. */
+/* The tools that can be called now. */
 static size_t collect(const struct tool_run *run, const char *wrong,
                       struct candidate candidates[MAX_COMPARED])
 {
@@ -48,8 +48,8 @@ void tool_print_unknown(struct tool_run *run, struct acp_str name)
     (void) snprintf(wrong, sizeof(wrong), "%.*s", (int) (name.len < FAR ? name.len : FAR),
                     name.ptr ? name.ptr : "");
     size_t count = collect(run, wrong, candidates);
-    tool_printf(run, "There is no tool \"%.*s\". The tools are, the most similar ones first: ",
-                (int) shown.len, shown.ptr);
+    tool_printf(run, "There is no tool \"%.*s\". The tools, most similar first: ", (int) shown.len,
+                shown.ptr);
     for (size_t i = 0; i < count && i < MAX_NAMED; i++)
         tool_printf(run, "%s%s", i ? ", " : "", candidates[i].name);
     if (count > MAX_NAMED)

@@ -1,4 +1,4 @@
-/* The table of tools, the toolbox that holds it, and the sets that sessions have. */
+/* tools.c - the table of tools, the toolbox with it, and the sets of sessions. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ void toolbox_free(struct toolbox *box)
 {
     if (!box)
         return;
-    /* What is left there belongs to sets that are gone: it only gives back its memory. */
+    /* Runs that are still queued belong to sets that were freed: this frees their memory. */
     toolbox_on_queue(&box->queue_timer);
     for (size_t i = 0; i < TOOL_COUNT; i++)
         schema_free(box->schemas[i]);

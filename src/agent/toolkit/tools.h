@@ -2,24 +2,24 @@
  * tools.h - what the coding agent's model can do in a session: read and change files, search, run
  * commands, plan, ask.
  *
- * A toolbox holds the table of tools, once for the whole process.  A set of tools belongs to a
- * session.  A run is one tool call of the model: it checks the input, shows itself to the client
- * as a tool call, asks the policy (and through it the user), works, and gives a text for the model.
+ * A toolbox has the table of tools, once for the process.  A set of tools belongs to a session.  A
+ * run is one tool call of the model: it checks the input, shows the tool call to the client, asks
+ * the policy (and perhaps the user), does the work, and returns a text for the model.
  *
  *     tools_run(set, turn, acp_str_from("call-7"), acp_str_from("read"),
  *           acp_raw_from("{\"path\":\"a.c\"}"),
  *               on_done, loop);
  *
  * What is guaranteed:
- *   - each run that was begun calls `done` exactly once, from the loop or from within
- *     tools_cancel(), never before tools_run() has returned
- *   - nothing is done that the policy does not allow, and nothing is written before that
- *   - the loop is not held up: directories are walked and searched by a thread
+ *   - each run calls `done` exactly once, from the loop or from tools_cancel(), never before
+ *     tools_run() has returned
+ *   - nothing is done that the policy does not allow, and nothing is written before it does
+ *   - the loop is not blocked: directories are walked and searched on a thread
  *   - the text for the model has at most TOOLS_MAX_RESULT bytes and says what was left out
- *   - runs that change the same file wait for each other; all others go on at the same time
+ *   - runs that change the same file wait for each other; all others run at the same time
  *
- * What the agent must do: call tools_cancel() from its `cancel` callback, end a turn only when all
- * its runs are done, and free the set in `end_session` at the latest.
+ * The agent must call tools_cancel() from its `cancel` callback, end a turn only when all its runs
+ * have ended, and free the set in `end_session` at the latest.
  */
 #ifndef SRC_AGENT_TOOLKIT_TOOLS_H
 #define SRC_AGENT_TOOLKIT_TOOLS_H
@@ -32,29 +32,28 @@ enum {
     TOOLS_MAX_RESULT = 64 * 1024, /* bytes of text for the model */
     TOOLS_MAX_INPUT = 16 << 20,   /* bytes of the model's input for one run */
     TOOLS_MAX_RUNS = 128,         /* of one session at the same time */
-    TOOLS_MAX_BACKGROUND = 16,    /* commands of one session that run on */
+    TOOLS_MAX_BACKGROUND = 16,    /* background commands of one session */
 };
 
 /* ---- The toolbox ---------------------------------------------------------------------------- */
 
-/* A tool as it is told to a model; the texts are there as long as the toolbox. */
+/* A tool, as the model gets it; the texts are valid as long as the toolbox. */
 struct tool_info {
     const char *name;         /* "read": letters, digits, '_' */
     const char *title;        /* for people: "Read a file" */
     const char *description;  /* for the model */
     const char *input_schema; /* a JSON Schema, as text */
     enum acp_tool_kind_is kind;
-    bool writes;    /* it changes files or runs programs: not offered in read-only mode */
-    bool dangerous; /* it reaches out of the machine: not offered in safe and sandbox mode */
+    bool writes;    /* changes files or runs programs; not offered in read-only mode */
+    bool dangerous; /* uses the network; not offered in safe and sandbox mode */
 };
 
 struct toolbox;
 
 /*
- * How an address is fetched; absent, there is no tool for it.  start() begins and returns 0, or an
- * error, maybe with a sentence in failure, and then nothing follows.  Later it calls done once:
- * text is the body as text, or, with an error, one sentence for people.  cancel() ends it, and then
- * done is not called any more.
+ * How an address is fetched.  start() returns 0, or an error, perhaps with a sentence in failure.
+ * After 0 it calls done once, later: text is the body as text, or a sentence for people with an
+ * error.  cancel() ends the request, and done is not called any more.
  */
 typedef void toolbox_fetched_fn(int err, struct acp_str text, bool truncated, void *waiting);
 struct toolbox_fetch {
@@ -64,13 +63,15 @@ struct toolbox_fetch {
     void *user;
 };
 
-/* fetch may be NULL and is copied.  The toolbox outlives all sets.  ACP_ERR_NOMEM. */
+/*
+ * fetch may be NULL (no fetch tool) and is copied.  The toolbox outlives all sets.  ACP_ERR_NOMEM.
+ */
 int toolbox_new(uv_loop_t *loop, const struct toolbox_fetch *fetch, struct toolbox **ret);
 void toolbox_free(struct toolbox *box);
-/* The tools in their order; NULL behind the last. */
+/* The tools in their order; NULL past the last. */
 const struct tool_info *toolbox_at(const struct toolbox *box, size_t index);
 const struct tool_info *toolbox_find(const struct toolbox *box, struct acp_str name);
-/* Whether commands can be run in a jail here; tried once, which takes some milliseconds. */
+/* Whether commands can be sandboxed here; tested once, which takes some milliseconds. */
 bool toolbox_has_sandbox(struct toolbox *box, struct acp_failure *failure);
 
 /* ---- The tools of a session ----------------------------------------------------------------- */
@@ -83,101 +84,99 @@ struct tools_options {
     struct acp_session *session;
     struct acp_jobs *jobs;
     const struct acp_policy *policy; /* decides */
-    struct acp_ledger *ledger;       /* what "always" leaves behind; may be NULL */
-    enum acp_grant_scope always;     /* for how long "always" is meant */
-    bool nobody;                     /* there is no person to be asked */
-    /* Tools that are the session's alone: NULL when it has none of that name.  May be NULL. */
+    struct acp_ledger *ledger;       /* stores permanent permissions; may be NULL */
+    enum acp_grant_scope always;     /* the scope of such an answer */
+    bool nobody;                     /* there is no user who could be asked */
+    /* Tools of the session alone: NULL if it has none of that name.  May be NULL. */
     const struct tool *(*find)(struct acp_str name, void *user);
-    /* The names of these, in any order; NULL behind the last.  May be NULL. */
+    /* The names of these tools, in any order; NULL past the last.  May be NULL. */
     const char *(*name)(size_t index, void *user);
     /* The ledger has a new grant: save it.  May be NULL. */
     void (*granted)(struct tools *set, void *user);
     /*
-     * What a call that shows itself by a terminal has shown, as text: for telling it again when the
-     * terminal is gone.  May be NULL.
+     * What a tool call with a terminal has shown, as text: for a replay without the terminal.  May
+     * be NULL.
      */
     void (*shown)(struct tools *set, const struct acp_tool_call_update *call, void *user);
     void *user;
 };
 
-/* All that options point to outlives the set.  ACP_ERR_NOMEM. */
+/* What the options point to must outlive the set.  ACP_ERR_NOMEM. */
 int tools_new(const struct tools_options *options, struct tools **ret);
 /*
- * Ends what still runs without a word to anybody: `done` is not called for it.  Commands in the
- * background end too.  Takes NULL.
+ * Ends what is still running, including background commands, without calling `done`.  Takes NULL.
  */
 void tools_free(struct tools *set);
 
-/* Another policy decides from now on, also about runs that are not decided yet. */
+/* The policy for all decisions from now on. */
 void tools_set_policy(struct tools *set, const struct acp_policy *policy);
-/* Whether the tool can be used in the mode that the policy has. */
+/* Whether the tool can be used in the mode of the policy. */
 bool tools_offer(const struct tools *set, const struct tool_info *tool);
 
 /* ---- Files that are read because of their names --------------------------------------------- */
 
 /*
- * Appends a text of the workspace, at most max bytes of it, that nobody has asked for, such as
- * AGENTS.md: a regular file that the rules allow to read, wherever links lead.  0, or an error with
- * words in *error; ACP_ERR_MISSING when there is no such file.
+ * Appends at most max bytes of a file of the workspace that is read because of its name, such as
+ * AGENTS.md: a regular file that the rules allow reading, wherever links lead.  0, or an error with
+ * a sentence in *error; ACP_ERR_MISSING: no such file.
  */
 int tools_read_project_file(struct tools *set, struct acp_str path, size_t max, struct acp_buf *out,
                             struct acp_files_error *error);
-/* Calls fn for names in a folder of the workspace, 2000 at most; for none when it is not there. */
+/* Calls fn for the names in a folder of the workspace, at most 2000; for none if it is missing. */
 void tools_list_project_files(struct tools *set, struct acp_str folder, walk_fn *fn, void *user);
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
 
 enum tool_end {
     TOOL_COMPLETED = 1,
-    TOOL_FAILED,    /* the text says why, and what to mend */
+    TOOL_FAILED,    /* the text says why, and what to do about it */
     TOOL_DENIED,    /* by the policy or by the user */
     TOOL_CANCELLED, /* with its turn */
 };
 
 /*
- * The text is valid inside of the call only.  Anything may be called from here; but the set may be
- * freed only when no other run is open.
+ * The text is valid until it returns.  Any function may be called, but the set may be freed only if
+ * no other run is open.
  */
 typedef void tool_done_fn(struct tools *set, struct acp_str call, enum tool_end end,
                           struct acp_str text, void *user);
 
 /*
- * Begins a run; everything is copied.  call is the id that the client sees.  A tool that does not
- * exist, is not offered, or gets an input that is wrong, is a run that fails.  ACP_ERR_CANCELLED
- * when the turn is cancelled, ACP_ERR_LIMIT when too many run or the input is too large,
- * ACP_ERR_NOMEM; then done is not called.
+ * Starts a run; everything is copied.  call is the id for the client.  If the tool does not exist,
+ * is not offered, or the input is invalid, the run fails.  done is not called for ACP_ERR_CANCELLED
+ * (the turn was cancelled), ACP_ERR_LIMIT (too many runs, or too large an input) and ACP_ERR_NOMEM.
  */
 int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, struct acp_str name,
               struct acp_raw input, tool_done_fn *done, void *user);
 
 /*
- * The turn was cancelled: its runs end as cancelled.  Commands are ended with all that they have
- * started, and are done when that is so; all else is done when this returns.  Takes NULL.
+ * The turn was cancelled: its runs end as cancelled.  Commands end later, once all their processes
+ * have ended; all other runs have ended when this returns.  Takes NULL.
  */
 void tools_cancel(struct tools *set, struct acp_turn *turn);
-/* The same for a single one.  ACP_ERR_UNKNOWN. */
+/* Cancels a single run.  ACP_ERR_UNKNOWN. */
 int tools_cancel_one(struct tools *set, struct acp_str call);
-/* How many are not done. */
+/* How many runs have not ended. */
 size_t tools_running(const struct tools *set);
 
-/* ---- Files that the user points at ---------------------------------------------------------- */
+/* ---- Files that a prompt links to ----------------------------------------------------------- */
 
-/* No more of one file is read for that. */
+/* Bytes that are read of one file. */
 enum { TOOLS_MAX_ATTACHED = 256 * 1024 };
 
-/* What came of it; valid inside of the call only. */
+/* Valid until the callback returns. */
 struct tools_attached {
-    struct acp_str text; /* of the file; of one that is too long, the beginning */
-    bool is_cut;         /* that is so */
-    uint64_t size;       /* of the file on the disk, in bytes; 0: not known */
-    struct acp_str why;  /* a sentence instead, when it was not read; "" otherwise */
+    struct acp_str text; /* of the file, or its beginning */
+    bool is_cut;         /* the file is longer */
+    uint64_t size;       /* of the file on the disk, in bytes; 0: unknown */
+    struct acp_str why;  /* why it was not read; "": it was */
 };
 typedef void tools_attached_fn(struct tools *set, const struct tools_attached *file, void *user);
 
 /*
- * Reads a file as the read tool does, from the client or from the disk, under the same rules; but
- * nobody is asked, and no tool call is shown.  The path is absolute and copied.  done is called
- * once if this returns 0, not inside of the call; with the turn's cancel, too.  ACP_ERR_CANCELLED,
+ * Reads a file as the read tool does, from the client or from the disk and under the same rules,
+ * but without asking the user and without a tool call.  The path is absolute and copied.  If this
+ * returns 0, done is called once, later, even if the turn is cancelled.  ACP_ERR_CANCELLED,
  * ACP_ERR_LIMIT, ACP_ERR_NOMEM.
  */
 int tools_attach(struct tools *set, struct acp_turn *turn, struct acp_str path,
@@ -188,16 +187,16 @@ void tools_close_roots(struct tools *set);
 
 /* ---- Undo ----------------------------------------------------------------------------------- */
 
-/* Tells the journal that a turn begins; what it changes can be taken back as a whole. */
+/* A turn begins: what it changes can be undone as a whole. */
 void tools_start_turn(struct tools *set);
 
-/* text tells, file by file, what was restored and what was not; valid inside of the call only. */
+/* text says for each file whether it was restored; valid until it returns. */
 typedef void tools_undone_fn(struct tools *set, int err, struct acp_str text, void *user);
 
 /*
- * Takes back what the last turn that changed anything has changed.  A file that was changed since
- * is left as it is, and the text says so.  done is called once if this returns 0, maybe inside of
- * the call.  ACP_ERR_MISSING when there is nothing to take back, ACP_ERR_STATE while runs are open.
+ * Undoes the changes of the last turn that has changed anything.  Files that have changed since are
+ * left as they are.  If this returns 0, done is called once, possibly before that.
+ * ACP_ERR_MISSING: there is nothing to undo; ACP_ERR_STATE: a run is open.
  */
 int tools_undo(struct tools *set, struct acp_turn *turn, tools_undone_fn *done, void *user);
 

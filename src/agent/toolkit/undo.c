@@ -1,4 +1,4 @@
-/* The journal: turns, newest first, each with its files. */
+/* undo.c - the journal: a list of turns, newest first, each with its files. */
 #include "agent/toolkit/undo.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct undo_turn {
 
 /* ---- Marks ---------------------------------------------------------------------------------- */
 
-/* FNV-1a: it tells changes apart, it does not defend against anybody. */
+/* FNV-1a: detects changes, not attacks. */
 struct undo_mark undo_mark(struct acp_str text)
 {
     struct undo_mark mark = {.there = text.ptr != NULL, .len = text.len};
@@ -64,7 +64,7 @@ void undo_finish(struct undo *journal)
         free_turn(journal, turn);
 }
 
-/* Forgets the oldest turn but the newest; false when there is no other. */
+/* Drops the oldest turn, but not the newest; false if there is no other. */
 static bool forget_oldest(struct undo *journal)
 {
     struct undo_turn **at = &journal->turns;
@@ -83,14 +83,14 @@ void undo_begin(struct undo *journal)
     journal->begun = true;
 }
 
-/* The turn at hand.  NULL without memory where there is none before it. */
+/* The current turn.  NULL if out of memory and there is no earlier one. */
 static struct undo_turn *current(struct undo *journal)
 {
     if (journal->turns && !journal->begun)
         return journal->turns;
     struct undo_turn *turn = calloc(1, sizeof(*turn));
     if (!turn)
-        return journal->turns; /* what is noted belongs to the turn before: undone together */
+        return journal->turns; /* what is recorded belongs to the turn before */
     turn->older = journal->turns;
     journal->turns = turn;
     journal->begun = false;
@@ -127,7 +127,7 @@ static struct undo_file *make_room(struct undo_turn *turn)
     return &turn->files[turn->count];
 }
 
-/* A file that is new to the turn. */
+/* A file that the turn has not changed before. */
 static bool keep(struct undo *journal, struct undo_turn *turn, struct acp_str path,
                  struct acp_str old_text, mode_t mode)
 {

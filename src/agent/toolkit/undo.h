@@ -1,9 +1,9 @@
 /*
- * undo.h - the journal of what turns have changed: for each file what it was before its turn, so
- * that the last turn can be taken back as a whole.
+ * undo.h - the journal of what turns have changed: what each file was before the turn, so that the
+ * last turn can be undone as a whole.
  *
- * It lives in memory and is bounded: past the limit the oldest turns are forgotten, and of a turn
- * that is too large by itself the files that do not fit, which it then says.
+ * It is in memory and bounded: past the limit the oldest turns are dropped.  If a single turn is
+ * too large, files are left out and counted.
  */
 #ifndef SRC_AGENT_TOOLKIT_UNDO_H
 #define SRC_AGENT_TOOLKIT_UNDO_H
@@ -18,27 +18,27 @@ enum {
     UNDO_MAX_TURNS = 50,
 };
 
-/* What a text is known by, to see whether it was changed since. */
+/* Identifies a text, to detect later changes. */
 struct undo_mark {
     bool there; /* false: there is no file */
     size_t len;
     uint64_t hash;
 };
 
-/* An absent text is a file that is not there. */
+/* An absent text stands for a missing file. */
 struct undo_mark undo_mark(struct acp_str text);
 bool undo_same(struct undo_mark a, struct undo_mark b);
 
 struct undo_file {
     struct acp_str path;
-    struct acp_str old_text; /* absent: it was not there */
-    mode_t mode;             /* 0 when it is not known, or there was no file */
+    struct acp_str old_text; /* absent: it did not exist */
+    mode_t mode;             /* 0 if unknown, or if there was no file */
     struct undo_mark left;   /* as the turn has left it */
 };
 
 struct undo {
     struct undo_turn *turns; /* the newest first */
-    bool begun;              /* a turn that has changed nothing yet: it is not among them */
+    bool begun;              /* a new turn that has changed nothing yet */
     size_t bytes;
     size_t max_bytes;
 };
@@ -47,11 +47,11 @@ struct undo {
 void undo_init(struct undo *journal, size_t max_bytes);
 void undo_finish(struct undo *journal);
 
-/* What is noted from now on belongs to a new turn. */
+/* What is recorded from now on belongs to a new turn. */
 void undo_begin(struct undo *journal);
 /*
- * A file was changed from one text to another.  Only its first text in a turn is kept, and what it
- * was left with.  Where it cannot be kept (limits, memory) the turn remembers that.
+ * Records that a file was changed from one text to another.  The journal keeps the first old text
+ * of a turn and the last new one.  If it cannot (limits, memory), it counts the file.
  */
 void undo_note(struct undo *journal, struct acp_str path, struct acp_str old_text, mode_t mode,
                struct acp_str new_text);
@@ -60,9 +60,9 @@ void undo_note(struct undo *journal, struct acp_str path, struct acp_str old_tex
 size_t undo_count(const struct undo *journal);
 /* Its files in the order they were changed first; valid until the journal changes. */
 const struct undo_file *undo_at(const struct undo *journal, size_t index);
-/* How many of its files could not be kept. */
+/* How many of its files were not recorded. */
 size_t undo_lost(const struct undo *journal);
-/* Forgets it. */
+/* Drops it. */
 void undo_drop(struct undo *journal);
 
 #endif

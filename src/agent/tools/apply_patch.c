@@ -1,13 +1,13 @@
-/* apply_patch: a unified diff, over any number of files. */
+/* apply_patch.c - applies a unified diff to any number of files. */
 #include <stdlib.h>
 
 #include "agent/tools/change.h"
 #include "text/patch.h"
 
-/* Which file of the patch a change comes from, and where its old text is. */
+/* The file of the patch that a change comes from, and the change that has its old text. */
 struct origin {
     const struct patch_file *file;
-    size_t old; /* index of the change that has the old text */
+    size_t old; /* index of the latter */
 };
 
 static int make(struct tool_run *run, size_t index)
@@ -24,7 +24,7 @@ static int make(struct tool_run *run, size_t index)
     return err;
 }
 
-/* Whether it moves the file: its texts stand at two paths. */
+/* Whether it moves the file, so that the old and the new text have different paths. */
 static bool moves(const struct patch_file *file)
 {
     return file->old_path.len && file->new_path.len && !acp_str_eq(file->old_path, file->new_path);
@@ -55,13 +55,13 @@ static int place_file(struct tool_run *run, struct changes *changes, const struc
     return err;
 }
 
-/* Two changes of one file would each be made from the old text. */
+/* Two changes of one file would both be made from the old text. */
 static int check_once(struct tool_run *run, const struct changes *changes)
 {
     for (size_t i = 0; i < changes->count; i++)
         for (size_t k = 0; k < i; k++)
             if (acp_str_eq(changes->items[i].path, changes->items[k].path)) {
-                tool_printf(run, "%s stands in the patch twice; put its hunks together.",
+                tool_printf(run, "%s occurs twice in the patch; put its hunks together.",
                             changes->items[i].path.ptr);
                 return ACP_ERR_RANGE;
             }
@@ -98,20 +98,19 @@ static int prepare(struct tool_run *run)
 }
 
 const struct tool tool_for_patch = {
-    .info =
-        {.name = "apply_patch",
-         .title = "Apply a patch",
-         .description =
-             "Applies a unified diff, as `git diff` writes it, to one or more files: \"--- "
-             "a/path\", \"+++ b/path\" and hunks that begin with \"@@ -1,3 +1,4 @@\". "
-             "/dev/null as the old or new path makes or removes a file. Context lines must "
-             "stand in the file as given; line numbers may be off. Nothing is written unless all "
-             "of it fits.",
-         .input_schema = "{\"type\":\"object\",\"properties\":{"
-                         "\"patch\":{\"type\":\"string\",\"minLength\":1}},"
-                         "\"required\":[\"patch\"],\"additionalProperties\":false}",
-         .kind = ACP_TOOL_KIND_EDIT,
-         .writes = true},
+    .info = {.name = "apply_patch",
+             .title = "Apply a patch",
+             .description =
+                 "Applies a unified diff, as `git diff` writes it, to one or more files: \"--- "
+                 "a/path\", \"+++ b/path\" and hunks that begin with \"@@ -1,3 +1,4 @@\". "
+                 "/dev/null as the old or new path creates or deletes a file. Context lines must "
+                 "match the file exactly; line numbers may be off. Nothing is written unless every "
+                 "hunk applies.",
+             .input_schema = "{\"type\":\"object\",\"properties\":{"
+                             "\"patch\":{\"type\":\"string\",\"minLength\":1}},"
+                             "\"required\":[\"patch\"],\"additionalProperties\":false}",
+             .kind = ACP_TOOL_KIND_EDIT,
+             .writes = true},
     .prepare = prepare,
     .preview = change_preview,
     .start = change_start,

@@ -1,4 +1,4 @@
-/* ask_user: a question to the user, by a form with one field. */
+/* ask_user.c - asks the user a question, with a form of one field. */
 #include "agent/toolkit/tool.h"
 
 enum { MAX_CHOICES = 20, MAX_ANSWER = 16 * 1024 };
@@ -15,7 +15,7 @@ static size_t read_choices(struct tool_run *run, struct acp_str choices[MAX_CHOI
     return count;
 }
 
-/* What the client says was filled in is checked again. */
+/* The client should have checked the answer already. */
 static bool is_choice(struct tool_run *run, struct acp_str answer)
 {
     struct acp_str choices[MAX_CHOICES];
@@ -51,11 +51,11 @@ static void on_answer(struct acp_turn *turn, const struct acp_elicitation_answer
     if (answer->err)
         tool_fail(run, "The user could not be asked: %s.", acp_err_text(answer->err));
     else if (answer->action == ACP_ELICITED_DECLINE)
-        tool_fail(run, "The user does not want to answer this.");
+        tool_fail(run, "The user declined to answer.");
     else if (answer->action != ACP_ELICITED_ACCEPT)
-        tool_fail(run, "The user has closed the question without an answer.");
+        tool_fail(run, "The user closed the question without an answer.");
     else if (!text.ptr || text.len > MAX_ANSWER || !is_choice(run, text))
-        tool_fail(run, "The answer is not one that was asked for.");
+        tool_fail(run, "The answer is not valid.");
     else {
         tool_append(run, text);
         tool_finish(run, TOOL_COMPLETED);
@@ -85,26 +85,27 @@ static void start(struct tool_run *run)
     if (err == ACP_ERR_CANCELLED)
         tool_finish(run, TOOL_CANCELLED);
     else if (err == ACP_ERR_STATE)
-        tool_fail(run, "The user's program cannot ask questions. Ask in your answer instead and "
-                       "end the turn.");
+        tool_fail(
+            run,
+            "The user's client cannot ask questions. Ask in your answer instead and end the turn.");
     else
         tool_fail(run, "The user could not be asked: %s.", acp_err_text(err));
 }
 
 const struct tool tool_for_ask_user = {
-    .info = {.name = "ask_user",
-             .title = "Ask the user",
-             .description =
-                 "Asks the user one question and gives the answer. With \"choices\" the "
-                 "answer is one of them. Never for passwords or keys. Only when the work "
-                 "cannot go on without it.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"question\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4000},"
-                 "\"choices\":{\"type\":\"array\",\"minItems\":2,\"maxItems\":20,"
-                 "\"items\":{\"type\":\"string\",\"minLength\":1}}},"
-                 "\"required\":[\"question\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_THINK},
+    .info =
+        {.name = "ask_user",
+         .title = "Ask the user",
+         .description =
+             "Asks the user one question and returns the answer. With \"choices\" the answer is "
+             "one of them. Never ask for passwords or keys. Use it only if you cannot continue "
+             "without the answer.",
+         .input_schema = "{\"type\":\"object\",\"properties\":{"
+                         "\"question\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4000},"
+                         "\"choices\":{\"type\":\"array\",\"minItems\":2,\"maxItems\":20,"
+                         "\"items\":{\"type\":\"string\",\"minLength\":1}}},"
+                         "\"required\":[\"question\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_THINK},
     .harmless = true,
     .start = start,
 };

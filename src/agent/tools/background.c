@@ -1,7 +1,7 @@
 /*
- * Commands in the background: they have numbers, by which the model asks for their output and stops
- * them.  When one has ended, how and with what output is kept here and the job itself is given up,
- * so that whatever job is known here is alive.
+ * background.c - background commands.  They have numbers, with which the model gets their output
+ * and stops them.  When one has ended, its exit status and output are kept here and its job is
+ * freed, so every job here is alive.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/copy.h"
 #include "launch/sandbox.h"
 
-/* ---- Places --------------------------------------------------------------------------------- */
+/* ---- Slots ---------------------------------------------------------------------------------- */
 
 static struct tool_background *find(struct tools *set, uint64_t number)
 {
@@ -28,15 +28,15 @@ static struct tool_background *find_job(struct tools *set, const struct acp_job 
     return NULL;
 }
 
-static void empty(struct tool_background *place)
+static void empty(struct tool_background *slot)
 {
-    (void) sandbox_run_free(place->sandbox_run);
-    free(place->output);
-    *place = (struct tool_background){0};
+    (void) sandbox_run_free(slot->sandbox_run);
+    free(slot->output);
+    *slot = (struct tool_background){0};
 }
 
-/* A free place, or that of the one that has ended first; NULL when all run. */
-static struct tool_background *find_place(struct tools *set)
+/* A free slot, or that of the oldest command that has ended; NULL if all are running. */
+static struct tool_background *find_slot(struct tools *set)
 {
     struct tool_background *oldest = NULL;
     if (!set->background) {
@@ -44,19 +44,19 @@ static struct tool_background *find_place(struct tools *set)
         set->background_count = set->background ? TOOLS_MAX_BACKGROUND : 0;
     }
     for (size_t i = 0; i < set->background_count; i++) {
-        struct tool_background *place = &set->background[i];
-        if (!place->number)
-            return place;
-        if (!place->job && (!oldest || place->number < oldest->number))
-            oldest = place;
+        struct tool_background *slot = &set->background[i];
+        if (!slot->number)
+            return slot;
+        if (!slot->job && (!oldest || slot->number < oldest->number))
+            oldest = slot;
     }
     if (oldest)
         empty(oldest);
     return oldest;
 }
 
-/* A version 2 client is told all that runs, each time. */
-static void tell_client(struct tools *set)
+/* Version 2 clients get the list of what is running. */
+static void send_background(struct tools *set)
 {
     struct acp_background_work work[TOOLS_MAX_BACKGROUND];
     size_t count = 0;
@@ -84,19 +84,19 @@ void tool_end_background(struct tools *set)
 static void on_result(struct acp_job *job, const struct acp_job_result *result, void *user)
 {
     struct tools *set = user;
-    struct tool_background *place = find_job(set, job);
-    if (place) {
-        place->job = NULL;
-        (void) sandbox_run_free(place->sandbox_run);
-        place->sandbox_run = NULL;
-        place->output = acp_str_copy(result->output);
-        place->output_len = place->output ? result->output.len : 0;
-        place->truncated = result->truncated;
-        command_how(result, place->how, sizeof(place->how));
+    struct tool_background *slot = find_job(set, job);
+    if (slot) {
+        slot->job = NULL;
+        (void) sandbox_run_free(slot->sandbox_run);
+        slot->sandbox_run = NULL;
+        slot->output = acp_str_copy(result->output);
+        slot->output_len = slot->output ? result->output.len : 0;
+        slot->truncated = result->truncated;
+        command_how(result, slot->how, sizeof(slot->how));
     }
     acp_job_free(job);
-    if (result->end != ACP_JOB_CANCELLED) /* otherwise the session is over */
-        tell_client(set);
+    if (result->end != ACP_JOB_CANCELLED) /* otherwise the session is being closed */
+        send_background(set);
 }
 
 void background_start(struct tool_run *run, const struct acp_job_options *options,
@@ -104,8 +104,8 @@ void background_start(struct tool_run *run, const struct acp_job_options *option
 {
     struct tools *set = run->set;
     struct acp_job *job = NULL;
-    struct tool_background *place = find_place(set);
-    if (!place) {
+    struct tool_background *slot = find_slot(set);
+    if (!slot) {
         (void) sandbox_run_free(sandbox_run);
         tool_fail(run, "%d commands run in the background already; stop one of them first.",
                   TOOLS_MAX_BACKGROUND);
@@ -117,19 +117,20 @@ void background_start(struct tool_run *run, const struct acp_job_options *option
         tool_fail(run, "The command cannot be run: %s.", acp_err_text(err));
         return;
     }
-    *place = (struct tool_background){
+    *slot = (struct tool_background){
         .number = ++set->next_background, .job = job, .sandbox_run = sandbox_run};
-    tell_client(set);
-    tool_printf(run,
-                "It runs in the background as command %llu. Ask for its output with "
-                "\"command_output\", end it with \"command_stop\".",
-                (unsigned long long) place->number);
-    (void) acp_buf_printf(&run->output, "{\"command\":%llu}", (unsigned long long) place->number);
+    send_background(set);
+    tool_printf(
+        run,
+        "It runs in the background as command %llu. Get its output with \"command_output\", stop "
+        "it with \"command_stop\".",
+        (unsigned long long) slot->number);
+    (void) acp_buf_printf(&run->output, "{\"command\":%llu}", (unsigned long long) slot->number);
     run->has_terminal = true;
     tool_finish(run, TOOL_COMPLETED);
 }
 
-/* ---- Asking for the output ------------------------------------------------------------------ */
+/* ---- Output --------------------------------------------------------------------------------- */
 
 static void on_output(struct acp_job *job, const struct acp_job_output *output, void *user)
 {
@@ -139,67 +140,67 @@ static void on_output(struct acp_job *job, const struct acp_job_output *output, 
     if (!tool_resume(run))
         return;
     if (output->err) {
-        tool_fail(run, "Its output cannot be had: %s.", acp_err_text(output->err));
+        tool_fail(run, "Its output is not available: %s.", acp_err_text(output->err));
         return;
     }
-    command_say_output(run, output->text, output->truncated);
+    command_print_output(run, output->text, output->truncated);
     command_exit(&output->how, how, sizeof(how));
     if (output->running)
         tool_printf(run, "[It is still running.]");
     else
-        tool_printf(run, "[It has ended: %s]", how); /* and its result is on its way */
+        tool_printf(run, "[It has ended: %s]", how); /* its result arrives in a moment */
     tool_finish(run, TOOL_COMPLETED);
 }
 
-/* The one that the input names; NULL, and the run is over, when there is none. */
+/* The command that the input names; NULL, and the run has failed, if there is none. */
 static struct tool_background *named(struct tool_run *run)
 {
     uint64_t number = 0;
     tool_get_u64(run, "command", &number);
-    struct tool_background *place = number ? find(run->set, number) : NULL;
-    if (!place)
+    struct tool_background *slot = number ? find(run->set, number) : NULL;
+    if (!slot)
         tool_fail(run, "There is no command %llu in the background.", (unsigned long long) number);
-    return place;
+    return slot;
 }
 
-static void tell_ended(struct tool_run *run, const struct tool_background *place)
+static void report_ended(struct tool_run *run, const struct tool_background *slot)
 {
-    command_say_output(run, acp_str_n(place->output, place->output_len), place->truncated);
-    tool_printf(run, "[It has ended: %s]", place->how);
+    command_print_output(run, acp_str_n(slot->output, slot->output_len), slot->truncated);
+    tool_printf(run, "[It has ended: %s]", slot->how);
     tool_finish(run, TOOL_COMPLETED);
 }
 
 static void start_output(struct tool_run *run)
 {
-    const struct tool_background *place = named(run);
-    if (!place)
+    const struct tool_background *slot = named(run);
+    if (!slot)
         return;
-    if (!place->job) {
-        tell_ended(run, place);
+    if (!slot->job) {
+        report_ended(run, slot);
         return;
     }
     tool_hold(run);
-    int err = acp_job_read(place->job, on_output, run);
+    int err = acp_job_read(slot->job, on_output, run);
     if (!err)
         return;
     (void) tool_resume(run);
     if (err == ACP_ERR_STATE)
-        tool_fail(run, "It has not begun yet; ask again.");
+        tool_fail(run, "It has not started yet; try again.");
     else
-        tool_fail(run, "Its output cannot be had: %s.", acp_err_text(err));
+        tool_fail(run, "Its output is not available: %s.", acp_err_text(err));
 }
 
 static void start_stop(struct tool_run *run)
 {
-    const struct tool_background *place = named(run);
-    if (!place)
+    const struct tool_background *slot = named(run);
+    if (!slot)
         return;
-    if (!place->job) {
-        tell_ended(run, place);
+    if (!slot->job) {
+        report_ended(run, slot);
         return;
     }
-    acp_job_kill(place->job);
-    tool_printf(run, "Command %llu is being ended.", (unsigned long long) place->number);
+    acp_job_kill(slot->job);
+    tool_printf(run, "Command %llu is being stopped.", (unsigned long long) slot->number);
     tool_finish(run, TOOL_COMPLETED);
 }
 
@@ -211,8 +212,9 @@ static void start_stop(struct tool_run *run)
 const struct tool tool_for_output = {
     .info = {.name = "command_output",
              .title = "Look at a command in the background",
-             .description = "Gives the end of what a command in the background has printed so far, "
-                            "and whether it still runs.",
+             .description =
+                 "Returns the end of the output of a background command so far, and whether it is "
+                 "still running.",
              .input_schema = NUMBER_SCHEMA,
              .kind = ACP_TOOL_KIND_EXECUTE,
              .writes = true},
@@ -223,7 +225,7 @@ const struct tool tool_for_output = {
 const struct tool tool_for_stop = {
     .info = {.name = "command_stop",
              .title = "Stop a command in the background",
-             .description = "Ends a command in the background with all that it has started.",
+             .description = "Stops a background command and all processes that it has started.",
              .input_schema = NUMBER_SCHEMA,
              .kind = ACP_TOOL_KIND_EXECUTE,
              .writes = true},

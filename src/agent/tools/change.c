@@ -1,9 +1,9 @@
-/* Changing files: read, make, show; then look again, write, note. */
+/* change.c - changes files: reads, makes and shows the new texts; then checks, writes, records. */
 #include "agent/tools/change.h"
 
 #include <stdio.h>
 
-/* Of all files of one run, old and new. */
+/* Bytes of all files of a run, old and new. */
 #define CHANGE_MAX_BYTES ((size_t) 64 << 20)
 
 /* ---- Preparing ------------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ static bool show(struct tool_run *run)
 
 static void look_next(struct tool_run *run);
 
-/* A text of the file, kept; false when it cannot be. */
+/* Stores the old text of the file; false if the run has failed. */
 static bool keep_old(struct tool_run *run, struct change *change, int err, struct acp_str text)
 {
     if (err == ACP_ERR_MISSING && change->may_be_new)
@@ -103,7 +103,7 @@ static bool keep_old(struct tool_run *run, struct change *change, int err, struc
         return false;
     }
     if (change->must_be_new) {
-        tool_fail(run, "%s is there already, so it cannot be made anew.", change->path.ptr);
+        tool_fail(run, "%s already exists.", change->path.ptr);
         return false;
     }
     change->old_text = acp_arena_copy(&run->arena, text);
@@ -161,9 +161,9 @@ static void tell(struct tool_run *run)
     const struct changes *changes = run->own;
     for (size_t i = 0; i < changes->count; i++) {
         const struct change *change = &changes->items[i];
-        const char *what = is_same(change)         ? "has that text already"
+        const char *what = is_same(change)         ? "already has this text"
                            : change->removes       ? "was removed"
-                           : !change->old_text.ptr ? "was made"
+                           : !change->old_text.ptr ? "was created"
                                                    : "was changed";
         tool_printf(run, "%s %s.\n", tool_display_path(run, change->path.ptr), what);
     }
@@ -177,7 +177,7 @@ static void fail_write(struct tool_run *run, struct acp_str words)
     tool_append(run, words);
     tool_printf(run, ".");
     if (changes->at)
-        tool_printf(run, "\nOf the %zu files some were changed before that; look at them again.",
+        tool_printf(run, "\nOf the %zu files some were written before that; read them again.",
                     changes->count);
     tool_finish(run, TOOL_FAILED);
 }
@@ -188,7 +188,7 @@ static void note(struct tool_run *run, const struct change *change)
               change->removes ? acp_str_from(NULL) : acp_buf_view(&change->made));
 }
 
-/* What is made comes before what is removed, so that a move loses nothing on its way. */
+/* Files are written before others are removed, so that a move loses nothing. */
 static struct change *current(struct changes *changes, bool *ret_removing)
 {
     *ret_removing = changes->at >= changes->count;
@@ -231,7 +231,7 @@ static void write_next(struct tool_run *run)
     tell(run);
 }
 
-/* ---- Looking again -------------------------------------------------------------------------- */
+/* ---- Checking ------------------------------------------------------------------------------- */
 
 static void look_again(struct tool_run *run);
 
@@ -242,10 +242,11 @@ static void on_again(struct tool_run *run, int err, struct acp_str text)
     bool gone = err == ACP_ERR_MISSING;
     if (gone != !change->old_text.ptr || (!err && !acp_str_eq(text, change->old_text)) ||
         (err && !gone)) {
-        tool_fail(run,
-                  "%s has changed while permission was asked for; nothing was written. Read "
-                  "it and try again.",
-                  change->path.ptr);
+        tool_fail(
+            run,
+            "%s has changed while the user was asked for permission; nothing was written. Read "
+            "it and try again.",
+            change->path.ptr);
         return;
     }
     changes->at++;
@@ -265,7 +266,7 @@ static void look_again(struct tool_run *run)
 
 void change_start(struct tool_run *run)
 {
-    /* Where nobody was asked no time went by. */
+    /* Without a question no time has passed since the preview. */
     if (run->granted)
         look_again(run);
     else

@@ -1,7 +1,7 @@
 /*
- * change.h - what the tools that change files have in common: the old texts are read, the new ones
- * made from them and shown as diffs; after permission, and if nothing has changed meanwhile, they
- * are written and noted in the journal.
+ * change.h - what tools that change files share: the old texts are read, the new ones made from
+ * them and shown as diffs; with permission, and if nothing has changed in the meantime, they are
+ * written and recorded in the journal.
  */
 #ifndef SRC_AGENT_TOOLS_CHANGE_H
 #define SRC_AGENT_TOOLS_CHANGE_H
@@ -11,10 +11,10 @@
 /* One file. */
 struct change {
     struct acp_str path;
-    bool may_be_new;         /* otherwise it is an error when it is not there */
-    bool must_be_new;        /* it is an error when it is there */
-    bool removes;            /* the file is to go */
-    struct acp_str old_text; /* absent: it is not there */
+    bool may_be_new;         /* otherwise a missing file is an error */
+    bool must_be_new;        /* an existing file is an error */
+    bool removes;            /* the file is deleted */
+    struct acp_str old_text; /* absent: the file does not exist */
     struct acp_buf made;     /* the new text */
     mode_t mode;
 };
@@ -23,15 +23,15 @@ struct changes {
     struct change *items; /* in the arena */
     size_t count;
     size_t at;
-    /* Appends the new text of one file to its `made`.  Not 0 after tool_printf(). */
+    /* Appends the new text of a file to its `made`.  An error after tool_printf(). */
     int (*make)(struct tool_run *run, size_t index);
     void *own; /* of the tool */
 };
 
-/* For prepare: makes run->own, with room for so many files.  Not 0 after tool_printf(). */
+/* For prepare: makes run->own, with room for that many files.  An error after tool_printf(). */
 int change_prepare(struct tool_run *run, size_t count, int (*make)(struct tool_run *, size_t),
                    struct changes **ret);
-/* For prepare, when all have their paths: checks them and tells them to the run. */
+/* For prepare, when all have their paths: checks them and sets those of the run. */
 int change_place(struct tool_run *run, const char *verb);
 
 /* The other functions of such a tool. */

@@ -1,7 +1,6 @@
 /*
- * run_command: a line for a shell, in a terminal of the client or of our own.  One in the
- * background is done at once for the model, which asks for its output later by a number; see
- * background.c.
+ * command.c - run_command: runs a command line in a shell, in a terminal of the client or of our
+ * own.  For a background command the call ends at once; see background.c.
  */
 #include "agent/tools/command.h"
 
@@ -18,7 +17,7 @@ enum {
 
 struct command {
     struct acp_job *job;
-    struct sandbox_run *sandbox_run; /* NULL: it runs in no sandbox */
+    struct sandbox_run *sandbox_run; /* NULL: no sandbox */
     struct acp_str cwd;
     uint64_t timeout_ms;
     bool background;
@@ -32,7 +31,8 @@ static int prepare_jail(struct tool_run *run)
     if (acp_policy_get_mode(run->set->options.policy) != ACP_POLICY_SANDBOX)
         return 0;
     if (!toolbox_has_sandbox(run->box, &failure)) {
-        tool_printf(run, "Commands run in a sandbox only, and there is none: %s.", failure.message);
+        tool_printf(run, "Commands run only in a sandbox here, and none is available: %s.",
+                    failure.message);
         return ACP_ERR_STATE;
     }
     run->sandboxed = true;
@@ -53,7 +53,7 @@ static int prepare(struct tool_run *run)
     tool_get_u64(run, "timeout_ms", &own->timeout_ms);
     tool_get_bool(run, "background", &own->background);
     if (memchr(run->command.ptr, '\0', run->command.len)) {
-        tool_printf(run, "A command has no NUL in it.");
+        tool_printf(run, "A command must not contain a NUL.");
         return ACP_ERR_RANGE;
     }
     struct acp_str shown = acp_str_cut(run->command, SHOWN_TITLE);
@@ -68,7 +68,7 @@ static int prepare(struct tool_run *run)
 
 /* ---- The sandbox ---------------------------------------------------------------------------- */
 
-/* Takes the sandbox away, when nothing runs in it any more. */
+/* Removes the sandbox, once nothing is running in it. */
 static void leave_sandbox(struct tool_run *run)
 {
     struct command *own = run->own;
@@ -83,7 +83,7 @@ static void leave_sandbox(struct tool_run *run)
             disabled);
 }
 
-/* Puts a sandbox with a shell in it in place of the command. */
+/* Replaces the command by a sandbox with a shell that runs it. */
 static int enter_sandbox(struct tool_run *run, struct acp_job_options *options)
 {
     struct acp_failure failure;
@@ -114,7 +114,7 @@ static int enter_sandbox(struct tool_run *run, struct acp_job_options *options)
 
 /* ---- The end -------------------------------------------------------------------------------- */
 
-void command_say_output(struct tool_run *run, struct acp_str output, bool truncated)
+void command_print_output(struct tool_run *run, struct acp_str output, bool truncated)
 {
     struct acp_buf plain;
     acp_buf_init(&plain, COMMAND_OUTPUT_BYTES + 1024);
@@ -153,7 +153,7 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
         return;
     ((struct command *) run->own)->job = NULL;
     leave_sandbox(run);
-    command_say_output(run, result->output, result->truncated);
+    command_print_output(run, result->output, result->truncated);
     command_how(result, how, sizeof(how));
     tool_printf(run, "[%s]", how[0] ? how : "It has ended.");
     bool good = result->end == ACP_JOB_EXITED && result->how.has_code && result->how.code == 0;
@@ -161,7 +161,7 @@ static void on_result(struct acp_job *job, const struct acp_job_result *result, 
         (void) acp_buf_printf(&run->output, "{\"exitCode\":%d}", result->how.code);
     else if (result->how.signal)
         (void) acp_buf_printf(&run->output, "{\"signal\":\"%s\"}", result->how.signal);
-    /* One that was never there has nothing that shows itself. */
+    /* A command that was not started has no terminal. */
     run->has_terminal = result->end != ACP_JOB_NOT_STARTED;
     tool_finish(run, result->end == ACP_JOB_CANCELLED ? TOOL_CANCELLED
                      : good                           ? TOOL_COMPLETED
@@ -179,7 +179,7 @@ static void start(struct tool_run *run)
         .cwd = own->cwd,
         .output_byte_limit = COMMAND_OUTPUT_BYTES,
         .timeout_ms = own->background ? 0 : own->timeout_ms,
-        /* The jail is ours to answer for; a client would show, and be asked for, its long words. */
+        /* The sandbox is made here; a client would show its long command line, and ask about it. */
         .own = run->sandboxed,
         .background = own->background,
     };
@@ -212,7 +212,7 @@ static bool cancel(struct tool_run *run)
     if (!own->job)
         return false;
     if (!run->set) {
-        /* Nobody waits for the result, so there will be none. */
+        /* Nobody waits for the result. */
         acp_job_free(own->job);
         leave_sandbox(run);
         (void) tool_resume(run);
@@ -223,23 +223,22 @@ static bool cancel(struct tool_run *run)
 }
 
 const struct tool tool_for_command = {
-    .info =
-        {.name = "run_command",
-         .title = "Run a command",
-         .description =
-             "Runs a line in a shell and gives the end of what it prints, and its exit status. "
-             "Nothing can be typed into it. It is ended after timeout_ms (2 minutes when it is "
-             "not given). With \"background\" it runs on, and its output is asked for with "
-             "\"command_output\". Use the other tools for reading, searching and editing files.",
-         .input_schema = "{\"type\":\"object\",\"properties\":{"
-                         "\"command\":{\"type\":\"string\",\"minLength\":1},"
-                         "\"cwd\":{\"type\":\"string\",\"description\":\"without it the working "
-                         "directory\"},"
-                         "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
-                         "\"background\":{\"type\":\"boolean\"}},"
-                         "\"required\":[\"command\"],\"additionalProperties\":false}",
-         .kind = ACP_TOOL_KIND_EXECUTE,
-         .writes = true},
+    .info = {.name = "run_command",
+             .title = "Run a command",
+             .description =
+                 "Runs a command line in a shell and returns the end of its output and its exit "
+                 "status. It gets no input. It is stopped after timeout_ms (default: 2 minutes). "
+                 "With \"background\" it keeps running, and \"command_output\" returns its output. "
+                 "Use the other tools for reading, searching and editing files.",
+             .input_schema =
+                 "{\"type\":\"object\",\"properties\":{"
+                 "\"command\":{\"type\":\"string\",\"minLength\":1},"
+                 "\"cwd\":{\"type\":\"string\",\"description\":\"default: the working directory\"},"
+                 "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
+                 "\"background\":{\"type\":\"boolean\"}},"
+                 "\"required\":[\"command\"],\"additionalProperties\":false}",
+             .kind = ACP_TOOL_KIND_EXECUTE,
+             .writes = true},
     .prepare = prepare,
     .start = start,
     .cancel = cancel,

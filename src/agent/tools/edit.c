@@ -1,6 +1,6 @@
 /*
- * edit: texts in a file are replaced by others.  Exactness is what makes it safe, so most of this
- * file is about telling the model why its text was not found, and where something like it stands.
+ * edit.c - replaces texts in a file.  Exact matches make it safe, so most of this file is about
+ * telling the model why its text was not found, and where there is a similar one.
  */
 #define _GNU_SOURCE /* memmem */
 #include <stdio.h>
@@ -69,7 +69,7 @@ static uint64_t line_of(struct acp_str text, const char *at)
     return line;
 }
 
-/* How often it stands there; the first places are told. */
+/* How often the text occurs; returns the first places. */
 static size_t count_places(struct acp_str text, struct acp_str wanted,
                            const char *places[SHOWN_PLACES])
 {
@@ -101,7 +101,7 @@ static struct acp_str line_at(struct acp_str text, size_t at)
     return acp_str_n(text.ptr + at, end ? (size_t) (end - text.ptr) - at : text.len - at);
 }
 
-/* How much two lines have in common at their beginning and their end, of 100. */
+/* How much two lines have in common at their beginning and end, in percent. */
 static unsigned likeness(struct acp_str a, struct acp_str b)
 {
     size_t most = a.len > b.len ? a.len : b.len;
@@ -117,7 +117,7 @@ static unsigned likeness(struct acp_str a, struct acp_str b)
     return (unsigned) ((head + tail) * 100 / most);
 }
 
-/* The first line that has something in it; its number within the text, from 0. */
+/* The first line that is not blank; its number within the text, from 0. */
 static struct acp_str first_words(struct acp_str text, size_t *ret_index)
 {
     *ret_index = 0;
@@ -131,7 +131,7 @@ static struct acp_str first_words(struct acp_str text, size_t *ret_index)
     return acp_str_from("");
 }
 
-/* The line that is most like it: its likeness, and where it begins. */
+/* The most similar line: how similar it is, and where it begins. */
 static unsigned find_like(struct acp_str text, struct acp_str wanted, size_t *ret_at)
 {
     unsigned best = 0;
@@ -178,23 +178,23 @@ static void say_not_found(struct tool_run *run, size_t number, const struct edit
                          : "; what is most like it");
     tool_printf(run, " stands here (the number and the tab are not part of the file):\n");
     show_lines(run, text, at);
-    tool_printf(run, "old_text must be exactly what stands in the file, white space included.");
+    tool_printf(run, "old_text must match the file exactly, including white space.");
 }
 
 static void say_not_unique(struct tool_run *run, size_t number, struct acp_str text, size_t count,
                            const char *const places[SHOWN_PLACES])
 {
-    tool_printf(run, "Edit %zu: its old_text stands %zu times in the file, in lines", number,
+    tool_printf(run, "Edit %zu: its old_text occurs %zu times in the file, in lines", number,
                 count);
     for (size_t i = 0; i < count && i < SHOWN_PLACES; i++)
         tool_printf(run, "%s %llu", i ? "," : "", (unsigned long long) line_of(text, places[i]));
-    tool_printf(run, "%s. Add lines around it until it is the only one, or set \"all\".",
+    tool_printf(run, "%s. Add surrounding lines until it is unique, or set \"all\".",
                 count > SHOWN_PLACES ? ", ..." : "");
 }
 
 /* ---- Replacing ------------------------------------------------------------------------------ */
 
-/* The text with "\r\n" for "\n"; absent when memory is out. */
+/* The text with "\r\n" for "\n"; absent if out of memory. */
 static struct acp_str with_returns(struct tool_run *run, struct acp_str text)
 {
     size_t lines = 0;
@@ -212,7 +212,7 @@ static struct acp_str with_returns(struct tool_run *run, struct acp_str text)
     return acp_str_n(out, n);
 }
 
-/* Models write "\n" also where the file has "\r\n". */
+/* Models write "\n" even if the file has "\r\n". */
 static bool adapt_returns(struct tool_run *run, struct edit *edit, struct acp_str text)
 {
     if (!memmem(text.ptr, text.len, "\r\n", 2) ||
@@ -243,7 +243,7 @@ static int replace(struct acp_str text, const struct edit *edit, struct acp_buf 
     return err ? err : acp_buf_append(out, at, (size_t) (end - at));
 }
 
-/* One edit of a text into another one.  Not 0 after tool_printf(). */
+/* Applies one edit to a text.  An error after tool_printf(). */
 static int apply(struct tool_run *run, size_t number, struct edit *edit, struct acp_str text,
                  struct acp_buf *out)
 {
@@ -311,25 +311,26 @@ static int prepare(struct tool_run *run)
 }
 
 const struct tool tool_for_edit = {
-    .info = {.name = "edit",
-             .title = "Edit a file",
-             .description =
-                 "Replaces texts in a file. Each old_text must stand in the file exactly as given, "
-                 "white space included, and only once unless \"all\" is true. Several edits are "
-                 "made one after the other, all or none.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"path\":{\"type\":\"string\",\"minLength\":1},"
-                 "\"edits\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":200,\"items\":{"
-                 "\"type\":\"object\",\"properties\":{"
-                 "\"old_text\":{\"type\":\"string\",\"minLength\":1},"
-                 "\"new_text\":{\"type\":\"string\"},"
-                 "\"all\":{\"type\":[\"boolean\",\"null\"],"
-                 "\"description\":\"replace it everywhere in the file\"}},"
-                 "\"required\":[\"old_text\",\"new_text\"],\"additionalProperties\":false}}},"
-                 "\"required\":[\"path\",\"edits\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_EDIT,
-             .writes = true},
+    .info =
+        {.name = "edit",
+         .title = "Edit a file",
+         .description =
+             "Replaces texts in a file. Each old_text must match the file exactly, including "
+             "white space, and occur only once unless \"all\" is true. Several edits are applied "
+             "in order, all or none.",
+         .input_schema =
+             "{\"type\":\"object\",\"properties\":{"
+             "\"path\":{\"type\":\"string\",\"minLength\":1},"
+             "\"edits\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":200,\"items\":{"
+             "\"type\":\"object\",\"properties\":{"
+             "\"old_text\":{\"type\":\"string\",\"minLength\":1},"
+             "\"new_text\":{\"type\":\"string\"},"
+             "\"all\":{\"type\":[\"boolean\",\"null\"],"
+             "\"description\":\"replace it everywhere in the file\"}},"
+             "\"required\":[\"old_text\",\"new_text\"],\"additionalProperties\":false}}},"
+             "\"required\":[\"path\",\"edits\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_EDIT,
+         .writes = true},
     .prepare = prepare,
     .preview = change_preview,
     .start = change_start,

@@ -1,4 +1,4 @@
-/* fetch: what stands at an address.  How it gets there is the toolbox's owner's business. */
+/* fetch.c - fetches an address, with the functions of struct toolbox_fetch. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -6,7 +6,7 @@
 
 struct fetching {
     struct acp_str url;
-    void *request; /* NULL when none is open */
+    void *request; /* or NULL */
 };
 
 static bool begins(struct acp_str text, const char *with)
@@ -16,8 +16,8 @@ static bool begins(struct acp_str text, const char *with)
 }
 
 /*
- * The host, maybe with a port; absent when there is anything about it that readers of URLs do not
- * agree on, such as a user, a backslash or an escape: what is permitted must be what is fetched.
+ * The host, perhaps with a port.  Absent if it has anything that URL parsers do not agree on, such
+ * as a user, a backslash or an escape: what is permitted must be what is fetched.
  */
 static struct acp_str host_of(struct acp_str url)
 {
@@ -34,7 +34,7 @@ static struct acp_str host_of(struct acp_str url)
     return acp_str_n(from, (size_t) (at - from));
 }
 
-/* "Always" is for one host, not for all there are. */
+/* "Always" is for one host, not for all of them. */
 static int name_matter(struct tool_run *run, struct acp_str host)
 {
     static const char prefix[] = "fetch:";
@@ -66,8 +66,7 @@ static int prepare(struct tool_run *run)
     struct acp_str host = host_of(own->url);
     if (!host.len) {
         tool_printf(run,
-                    "The name of the host is missing, or has something in it that has no place "
-                    "there, such as a user or a password.");
+                    "The host is missing or invalid; it must not contain a user or a password.");
         return ACP_ERR_RANGE;
     }
     (void) snprintf(title, sizeof(title), "Fetch %.*s", ACP_ARG(acp_str_cut(own->url, 200)));
@@ -83,7 +82,7 @@ static void on_fetched(int err, struct acp_str text, bool truncated, void *waiti
     ((struct fetching *) run->own)->request = NULL;
     tool_append(run, text);
     if (truncated)
-        tool_printf(run, "\n[There is more; this is what fits.]");
+        tool_printf(run, "\n[The result was longer and is cut here.]");
     if (err && text.len == 0)
         tool_printf(run, "It cannot be fetched: %s.", acp_err_text(err));
     tool_finish(run, err ? TOOL_FAILED : TOOL_COMPLETED);
@@ -117,15 +116,17 @@ static bool cancel(struct tool_run *run)
 }
 
 const struct tool tool_for_fetch = {
-    .info = {.name = "fetch",
-             .title = "Fetch an address",
-             .description = "Fetches what stands at an http or https address, as text; web pages "
-                            "without their markup, links with their addresses behind them.",
-             .input_schema = "{\"type\":\"object\",\"properties\":{"
-                             "\"url\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8000}},"
-                             "\"required\":[\"url\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_FETCH,
-             .dangerous = true},
+    .info =
+        {.name = "fetch",
+         .title = "Fetch an address",
+         .description =
+             "Fetches an http or https address and returns it as text: web pages without markup, "
+             "links followed by their addresses.",
+         .input_schema = "{\"type\":\"object\",\"properties\":{"
+                         "\"url\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8000}},"
+                         "\"required\":[\"url\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_FETCH,
+         .dangerous = true},
     .prepare = prepare,
     .start = start,
     .cancel = cancel,

@@ -1,4 +1,4 @@
-/* grep: the lines of files that match a regular expression. */
+/* grep.c - the lines of files that match a regular expression. */
 #define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <stdio.h>
@@ -10,21 +10,21 @@
 
 enum {
     DEFAULT_MATCHES = 200,
-    MAX_FILE = 8 << 20,       /* larger files are passed over */
+    MAX_FILE = 8 << 20,       /* larger files are skipped */
     MAX_LINE = 64 * 1024,     /* bytes of a line that are searched */
     SHOWN_LINE = 300,         /* and shown */
-    LOOKED_FOR_NUL = 8 << 10, /* a NUL in so many bytes: it is no text */
+    LOOKED_FOR_NUL = 8 << 10, /* a file with a NUL in these bytes is binary */
     MAX_CONTEXT = 10,
 };
-/* Steps for one line, some hundredths of a second; what needs more is not worth the wait. */
+/* For one line: some hundredths of a second. */
 static const uint64_t line_work = UINT64_C(5) * 1000 * 1000;
 
 struct grep {
-    struct acp_str literal; /* absent: it is a regular expression */
+    struct acp_str literal; /* absent: the pattern is a regular expression */
     struct schema_regex *regex;
     struct schema_regex_scratch scratch;
     struct acp_buf text;
-    struct acp_buf folded; /* the same in small letters */
+    struct acp_buf folded; /* the same in lower case */
     bool fold;
     bool files_only;
     size_t context;
@@ -32,7 +32,7 @@ struct grep {
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-/* Reads all of the file; false when it is none of ours. */
+/* Reads all of the file; false if it is not searched. */
 static bool read_file(struct walk *walk, const struct walk_entry *entry, struct search *search)
 {
     struct grep *grep = search->own;
@@ -48,7 +48,7 @@ static bool read_file(struct walk *walk, const struct walk_entry *entry, struct 
         good = false;
     }
     good = good && acp_buf_reserve(&grep->text, (size_t) st.st_size + 1) == 0;
-    /* It may grow while it is read; what does not fit is left. */
+    /* It may grow meanwhile; what does not fit is ignored. */
     while (good && grep->text.len < grep->text.cap - grep->text.start) {
         char *end = grep->text.data + grep->text.start + grep->text.len;
         n = read(fd, end, grep->text.cap - grep->text.start - grep->text.len);
@@ -64,7 +64,7 @@ static bool read_file(struct walk *walk, const struct walk_entry *entry, struct 
     return good && n >= 0 && !memchr(head.ptr, '\0', head.len);
 }
 
-/* Small letters for those of ASCII. */
+/* ASCII letters in lower case. */
 static char small(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
@@ -122,14 +122,14 @@ static int tell_line(struct search *search, const char *path, uint64_t number, c
            search_add(search, acp_str_from(shown.len < line.len ? " [...]\n" : "\n"));
 }
 
-/* What is remembered while going through a file. */
+/* The state of the search in a file. */
 struct place {
     const char *path;
     struct acp_str text;        /* as it is */
     struct acp_str seen;        /* as it is compared */
     size_t before[MAX_CONTEXT]; /* where the last lines begin */
     uint64_t number;            /* of the line, from 1 */
-    uint64_t told;              /* the last line that was told */
+    uint64_t told;              /* the last line that was printed */
     uint64_t tell_until;        /* lines up to this one follow a match */
 };
 
@@ -185,7 +185,7 @@ static int grep_entry(struct walk *walk, const struct walk_entry *entry, void *u
     struct place place = {.path = search_path(search, entry->path),
                           .text = acp_buf_view(&grep->text),
                           .seen = acp_buf_view(grep->fold ? &grep->folded : &grep->text)};
-    /* Most files have none at all, which one pass tells. */
+    /* Most files have no match, which one pass finds out. */
     if (grep->literal.ptr &&
         !memmem(place.seen.ptr, place.seen.len, grep->literal.ptr, grep->literal.len))
         return 0;
@@ -204,7 +204,7 @@ static void drop_grep(struct search *search)
     acp_buf_finish(&grep->folded);
 }
 
-/* Small letters, but in an expression not behind a backslash: \W is not \w. */
+/* Lower case, except after a backslash in an expression: \W is not \w. */
 static struct acp_str fold_pattern(struct acp_arena *arena, struct acp_str pattern, bool literal)
 {
     char *out = acp_arena_alloc(arena, pattern.len + 1);
@@ -237,7 +237,7 @@ static int read_expression(struct tool_run *run, struct search *search, struct g
     tool_get_bool(run, "literal", &literal);
     literal = literal || is_literal(text);
     if (memchr(text.ptr, '\n', text.len)) {
-        tool_printf(run, "The pattern has a line end in it; lines are searched one by one.");
+        tool_printf(run, "The pattern contains a line end, but lines are searched one at a time.");
         return ACP_ERR_RANGE;
     }
     text = acp_arena_copy(&search->arena, text);
@@ -253,10 +253,11 @@ static int read_expression(struct tool_run *run, struct search *search, struct g
     }
     int err = schema_regex_compile(text, &search->arena, &grep->regex, &failure);
     if (err)
-        tool_printf(run,
-                    "The pattern is no regular expression that can be used: %s (at byte %zu). Set "
-                    "\"literal\" to search for it as it stands.",
-                    failure.message, failure.offset);
+        tool_printf(
+            run,
+            "The pattern is not a valid regular expression: %s (at byte %zu). Set \"literal\" to "
+            "search for the text itself.",
+            failure.message, failure.offset);
     return err;
 }
 
@@ -291,23 +292,22 @@ const struct tool tool_for_grep = {
          .title = "Search in files",
          .description =
              "Searches the lines of text files for a regular expression (as in JavaScript, "
-             "without lookaround and references). Gives \"path:line:text\". What .gitignore "
-             "names, and binary files, are left out.",
+             "without lookaround and backreferences). Returns \"path:line:text\". Files that "
+             ".gitignore lists and binary files are left out.",
          .input_schema =
              "{\"type\":\"object\",\"properties\":{"
              "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":2000},"
-             "\"path\":{\"type\":\"string\",\"description\":\"a file or folder; without it the "
+             "\"path\":{\"type\":\"string\",\"description\":\"a file or folder; default: the "
              "working directory\"},"
-             "\"files\":{\"type\":\"string\",\"description\":\"only files that fit this pattern: "
+             "\"files\":{\"type\":\"string\",\"description\":\"only files that match this pattern: "
              "*.{ts,tsx}\"},"
-             "\"literal\":{\"type\":\"boolean\",\"description\":\"the pattern is no expression "
-             "but the text itself\"},"
+             "\"literal\":{\"type\":\"boolean\",\"description\":\"the pattern is plain text\"},"
              "\"ignore_case\":{\"type\":\"boolean\"},"
              "\"files_only\":{\"type\":\"boolean\",\"description\":\"names of files only\"},"
              "\"context\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":9,"
              "\"description\":\"lines before and after each match\"},"
              "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2000},"
-             "\"all\":{\"type\":\"boolean\",\"description\":\"also what .gitignore names\"}},"
+             "\"all\":{\"type\":\"boolean\",\"description\":\"also files that .gitignore lists\"}},"
              "\"required\":[\"pattern\"],\"additionalProperties\":false}",
          .kind = ACP_TOOL_KIND_SEARCH},
     .prepare = prepare,

@@ -1,4 +1,4 @@
-/* list and glob: the names of files. */
+/* list.c - list and glob: the names of files. */
 #include "agent/tools/search.h"
 
 enum { MAX_LISTED = 2000, MAX_GLOBBED = 1000 };
@@ -29,18 +29,19 @@ static int prepare_list(struct tool_run *run)
 }
 
 const struct tool tool_for_list = {
-    .info = {.name = "list",
-             .title = "List files",
-             .description = "Lists what is in a folder: folders end with \"/\", links with \"@\". "
-                            "With \"depth\" also what is in its folders. What .gitignore names is "
-                            "left out unless \"all\" is true.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"path\":{\"type\":\"string\",\"description\":\"without it the working "
-                 "directory\"},"
-                 "\"depth\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":20},"
-                 "\"all\":{\"type\":\"boolean\"}},\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_READ},
+    .info =
+        {.name = "list",
+         .title = "List files",
+         .description =
+             "Lists the contents of a folder: folders end with \"/\", links with \"@\". With "
+             "\"depth\" also the contents of its folders. Files that .gitignore lists are left "
+             "out unless \"all\" is true.",
+         .input_schema =
+             "{\"type\":\"object\",\"properties\":{"
+             "\"path\":{\"type\":\"string\",\"description\":\"default: the working directory\"},"
+             "\"depth\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":20},"
+             "\"all\":{\"type\":\"boolean\"}},\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_READ},
     .prepare = prepare_list,
     .start = search_start,
     .drop = search_drop,
@@ -66,25 +67,27 @@ static int prepare_glob(struct tool_run *run)
         return err;
     tool_get_bool(run, "all", &search->options.with_ignored);
     search->most = MAX_GLOBBED;
-    search->nothing = "[No file has such a name.]";
+    search->nothing = "[No file matches.]";
     return search_read_pattern(run, "pattern", search);
 }
 
 const struct tool tool_for_glob = {
-    .info = {.name = "glob",
-             .title = "Find files by name",
-             .description = "Finds files whose path fits a pattern: * and ? within a name, ** for "
-                            "any number of folders, {a,b} for alternatives: \"src/**/*.{c,h}\". A "
-                            "pattern without slash fits names at any depth. What .gitignore names "
-                            "is left out unless \"all\" is true.",
-             .input_schema =
-                 "{\"type\":\"object\",\"properties\":{"
-                 "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000},"
-                 "\"path\":{\"type\":\"string\",\"description\":\"where to look; without it the "
-                 "working directory\"},"
-                 "\"all\":{\"type\":\"boolean\"}},"
-                 "\"required\":[\"pattern\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_SEARCH},
+    .info =
+        {.name = "glob",
+         .title = "Find files by name",
+         .description =
+             "Finds files whose path matches a pattern: * and ? within a name, ** for "
+             "any number of folders, {a,b} for alternatives: \"src/**/*.{c,h}\". A pattern "
+             "without slash matches names at any depth. Files that .gitignore lists are left out "
+             "unless \"all\" is true.",
+         .input_schema =
+             "{\"type\":\"object\",\"properties\":{"
+             "\"pattern\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000},"
+             "\"path\":{\"type\":\"string\",\"description\":\"where to search; default: the "
+             "working directory\"},"
+             "\"all\":{\"type\":\"boolean\"}},"
+             "\"required\":[\"pattern\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_SEARCH},
     .prepare = prepare_glob,
     .start = search_start,
     .drop = search_drop,

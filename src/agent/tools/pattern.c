@@ -1,9 +1,9 @@
-/* Alternatives are written out one by one; the rest is what the workspace's patterns do. */
+/* pattern.c - expands alternatives; the workspace's patterns do the rest. */
 #include "agent/tools/pattern.h"
 
 #include "base/glob.h"
 
-/* The end of the group that opens at `at`, and NULL when it is not closed or has no comma. */
+/* The end of the group that opens at `at`; NULL if it is not closed or has no comma. */
 static const char *group_end(const char *at, const char *end)
 {
     int depth = 0;
@@ -65,7 +65,7 @@ static struct acp_str join(struct acp_arena *arena, struct acp_str a, struct acp
     return acp_str_n(out, a.len + b.len + c.len);
 }
 
-/* Puts all alternatives of one group in the place of a text, at the end of the list. */
+/* Appends a copy of the text for each alternative of a group. */
 static int expand(struct pattern *list, struct acp_str text, const char *open, const char *close,
                   struct acp_arena *arena)
 {
@@ -95,7 +95,7 @@ int pattern_parse(struct acp_str text, struct acp_arena *arena, struct pattern *
     if (!list || !copy.ptr)
         return ACP_ERR_NOMEM;
     list->alternatives[list->count++] = copy;
-    /* Each round takes one group away; the number of alternatives bounds the rounds. */
+    /* Each round removes one group; the number of alternatives bounds the rounds. */
     for (size_t i = 0; i < list->count;) {
         const char *close = NULL;
         struct acp_str one = list->alternatives[i];

@@ -1,6 +1,6 @@
 /*
- * pattern.h - patterns for files as models write them: *, ?, [...], ** for any number of folders,
- * and {a,b} for alternatives.  One without a slash is for a name at any depth.
+ * pattern.h - file patterns as models write them: *, ?, [...], ** for any number of folders, and
+ * {a,b} for alternatives.  A pattern without a slash matches names at any depth.
  */
 #ifndef SRC_AGENT_TOOLS_PATTERN_H
 #define SRC_AGENT_TOOLS_PATTERN_H
@@ -15,9 +15,9 @@ struct pattern {
     size_t count;
 };
 
-/* Lives in the arena.  ACP_ERR_LIMIT: too long, or too many alternatives; ACP_ERR_NOMEM. */
+/* Makes it in the arena.  ACP_ERR_LIMIT: too long, or too many alternatives; ACP_ERR_NOMEM. */
 int pattern_parse(struct acp_str text, struct acp_arena *arena, struct pattern *ret);
-/* path is relative to where the search began. */
+/* path is relative to the top of the search. */
 bool pattern_matches(const struct pattern *pattern, struct acp_str path);
 
 #endif

@@ -1,4 +1,4 @@
-/* plan: the steps of the work, shown to the user as they change. */
+/* plan.c - shows the user the steps of the task and their status. */
 #include "agent/toolkit/tool.h"
 
 enum { MAX_STEPS = 100 };
@@ -64,8 +64,8 @@ const struct tool tool_for_plan = {
     .info = {.name = "plan",
              .title = "Show the plan",
              .description =
-                 "Shows the user the steps of the work and how far it is. Give all steps each "
-                 "time. For work that takes several steps; one step is in progress at a time.",
+                 "Shows the user the steps of the task and their status. Pass all steps each time. "
+                 "Use it for tasks with several steps; one step is in progress at a time.",
              .input_schema =
                  "{\"type\":\"object\",\"properties\":{"
                  "\"steps\":{\"type\":\"array\",\"maxItems\":100,\"items\":{\"type\":\"object\","

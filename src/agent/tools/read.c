@@ -1,4 +1,4 @@
-/* read: the lines of a file, with their numbers. */
+/* read.c - the lines of a file, with their numbers. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 
 enum {
     DEFAULT_LINES = 2000,
-    MAX_LINE_BYTES = 2000, /* shown of one line: minified files have few of them */
+    MAX_LINE_BYTES = 2000, /* shown of a line: minified files have few lines */
     NOTE_ROOM = 600,       /* for the note at the end */
 };
 
@@ -41,7 +41,7 @@ static int prepare(struct tool_run *run)
     return tool_check_path(run, path, false);
 }
 
-/* One line with its number; false when it does not fit any more. */
+/* A line with its number; false if it does not fit any more. */
 static bool put_line(struct tool_run *run, uint64_t number, struct acp_str line)
 {
     struct acp_str shown = acp_str_cut(line, MAX_LINE_BYTES);
@@ -74,11 +74,11 @@ static void on_text(struct tool_run *run, int err, struct acp_str text)
     }
     bool more = at < text.len;
     if (more)
-        tool_printf(run, "[There is more. Read on with \"line\": %" PRIu64 ".]",
+        tool_printf(run, "[There is more. Continue with \"line\": %" PRIu64 ".]",
                     own->first + count);
     else if (count == 0)
-        tool_printf(run, own->first > 1 ? "[The file has no such line: it ends before.]"
-                                        : "[The file is empty.]");
+        tool_printf(run,
+                    own->first > 1 ? "[The file ends before this line.]" : "[The file is empty.]");
     (void) acp_buf_printf(&run->output, "{\"lines\":%llu,\"more\":%s}", (unsigned long long) count,
                           more ? "true" : "false");
     tool_finish(run, TOOL_COMPLETED);
@@ -87,25 +87,26 @@ static void on_text(struct tool_run *run, int err, struct acp_str text)
 static void start(struct tool_run *run)
 {
     const struct reading *own = run->own;
-    /* One line more than is shown tells whether there is one. */
+    /* One more line than is shown, to see whether there is more. */
     tool_read(run, run->paths.items[0], own->first, own->limit + 1, on_text);
 }
 
 const struct tool tool_for_read = {
-    .info = {.name = "read",
-             .title = "Read a file",
-             .description =
-                 "Reads a text file and gives its lines, each with its number and a tab in front, "
-                 "which are not part of the file. Without \"line\" and \"limit\" the first 2000 "
-                 "lines. Paths are absolute or relative to the working directory.",
-             .input_schema = "{\"type\":\"object\",\"properties\":{"
-                             "\"path\":{\"type\":\"string\",\"minLength\":1},"
-                             "\"line\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000000,"
-                             "\"description\":\"the first line to read, from 1\"},"
-                             "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
-                             "\"description\":\"how many lines\"}},"
-                             "\"required\":[\"path\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_READ},
+    .info =
+        {.name = "read",
+         .title = "Read a file",
+         .description =
+             "Reads a text file and returns its lines, each preceded by its number and a tab, "
+             "which are not part of the file. By default it returns the first 2000 lines. Paths "
+             "are absolute or relative to the working directory.",
+         .input_schema = "{\"type\":\"object\",\"properties\":{"
+                         "\"path\":{\"type\":\"string\",\"minLength\":1},"
+                         "\"line\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000000,"
+                         "\"description\":\"the first line to read, from 1\"},"
+                         "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+                         "\"description\":\"how many lines\"}},"
+                         "\"required\":[\"path\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_READ},
     .prepare = prepare,
     .start = start,
 };

@@ -1,4 +1,4 @@
-/* A search: prepared on the loop, done on a thread, told on the loop. */
+/* search.c - a search: prepared on the loop, run on a thread, reported on the loop. */
 #include "agent/tools/search.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t o
     (void) snprintf(title, sizeof(title), "%s %.200s", verb, tool_display_path(run, path.ptr));
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
     if (!acp_roots_contain(run->roots->roots, path)) {
-        tool_printf(run, "%s lies outside of the workspace.", path.ptr);
+        tool_printf(run, "%s is outside the workspace.", path.ptr);
         return ACP_ERR_RANGE;
     }
     *ret = search;
@@ -112,17 +112,17 @@ static void on_thread(struct tool_work *work)
     search->err = walk_tree(&search->options, search->fn, search, &search->outcome, &search->error);
 }
 
-/* ---- Telling -------------------------------------------------------------------------------- */
+/* ---- The result ----------------------------------------------------------------------------- */
 
 static void say_notes(struct tool_run *run, const struct search *search)
 {
     const char *end = walk_end_text(search->outcome.end);
     if (search->outcome.end == WALK_ENOUGH)
-        tool_printf(run, "[There may be more; this is what fits. Narrow the search.]\n");
+        tool_printf(run, "[There may be more than fits here. Narrow the search.]\n");
     else if (end)
         tool_printf(run, "[Not everything was searched: %s. Narrow the search.]\n", end);
     if (search->outcome.ignored)
-        tool_printf(run, "[%llu entries that .gitignore names were left out.]\n",
+        tool_printf(run, "[%llu entries that .gitignore lists were left out.]\n",
                     (unsigned long long) search->outcome.ignored);
     if (search->too_large)
         tool_printf(run, "[%zu files are too large to be searched.]\n", search->too_large);
@@ -163,9 +163,9 @@ void search_start(struct tool_run *run)
     struct search *search = run->own;
     int err = search_guard_init(&search->rules, run, &search->arena);
     if (err) {
-        tool_fail(run, "The search cannot begin: %s.", acp_err_text(err));
+        tool_fail(run, "The search cannot start: %s.", acp_err_text(err));
         return;
     }
-    run->own = NULL; /* it belongs to the thread now */
+    run->own = NULL; /* the thread owns it now */
     tool_start_work(run, search, on_thread, after, drop_work);
 }

@@ -1,6 +1,6 @@
 /*
- * search.h - what list, glob and grep have in common: a walk through the workspace on a thread that
- * writes lines for the model, and the notes on what was left out.
+ * search.h - what list, glob and grep share: a walk through the workspace on a thread, which writes
+ * lines for the model, and notes on what was left out.
  */
 #ifndef SRC_AGENT_TOOLS_SEARCH_H
 #define SRC_AGENT_TOOLS_SEARCH_H
@@ -10,33 +10,33 @@
 #include "agent/tools/pattern.h"
 
 /*
- * What the rules say of a file that is opened, asked on the thread: copies of all that decides, so
- * that the session may go on meanwhile.
+ * Decides on the thread whether a file may be read, with copies of policy and ledger, so that the
+ * session can use its own.
  */
 struct search_guard {
     struct acp_files_guard guard;
     struct acp_policy *policy;
-    struct acp_ledger *rejections; /* what the ledger has of them */
+    struct acp_ledger *rejections; /* those in the ledger */
     struct acp_action action;
-    struct acp_str agreed; /* the real path that the user has said yes to, when that is a file */
+    struct acp_str agreed; /* the real path of the file that the user has allowed, if it is one */
     size_t withheld;       /* files that were not read */
 };
 
 struct search {
     struct acp_arena arena;
     struct acp_buf lines;  /* for the model */
-    struct acp_str folder; /* of the session: paths are told relative to it */
+    struct acp_str folder; /* of the session: paths are printed relative to it */
     struct walk_options options;
     struct walk_outcome outcome;
     struct search_guard rules;
     walk_fn *fn;
     size_t found;
-    size_t too_large;       /* files that were passed over */
-    size_t too_hard;        /* lines that would have taken too long */
-    size_t most;            /* that are told */
-    struct pattern pattern; /* of files that count */
-    const char *nothing;    /* what to say when there are none */
-    /* Frees what `own` holds besides the arena; may be NULL. */
+    size_t too_large;       /* files that were skipped */
+    size_t too_hard;        /* lines that would take too long */
+    size_t most;            /* that are printed */
+    struct pattern pattern; /* of files to search */
+    const char *nothing;    /* what to print if there are none */
+    /* Frees what `own` has outside of the arena; may be NULL. */
     void (*drop)(struct search *search);
     void *own; /* of the tool; in the arena */
     int err;
@@ -44,17 +44,17 @@ struct search {
 };
 
 /*
- * For prepare: reads "path", which may be missing, checks it, and makes run->own.  Not 0 after
+ * For prepare: reads "path", which may be missing, checks it, and makes run->own.  An error after
  * tool_printf().
  */
 int search_prepare(struct tool_run *run, const char *verb, walk_fn *fn, size_t own_size,
                    struct search **ret);
-/* For prepare: reads a pattern for files, when it is there.  Not 0 after tool_printf(). */
+/* For prepare: reads a pattern for files, if there is one.  An error after tool_printf(). */
 int search_read_pattern(struct tool_run *run, const char *key, struct search *search);
-/* How a path is told. */
+/* A path as it is printed. */
 const char *search_path(const struct search *search, const char *path);
 
-/* For the thread: adds to the line, and ends it; not 0 when there is no room for more. */
+/* For the thread: adds to the line, and ends it; an error if there is no room for more. */
 int search_add(struct search *search, struct acp_str text);
 int search_add_line(struct search *search, const char *path, const char *end);
 

@@ -1,12 +1,12 @@
 /*
- * What a search may read.  The policy has decided on the folder; which files are in it, and whether
- * a name is a link to another one by now, is only known on the thread, file by file.
+ * search_guard.c - which files a search may read.  The policy has decided on the folder; which
+ * files are in it, and where links lead, is known only on the thread, file by file.
  */
 #include <time.h>
 
 #include "agent/tools/search.h"
 
-/* What was said about reading holds for searching as well, and the other way round. */
+/* Grants and rejections of reading hold for searching too, and vice versa. */
 static bool allows(const struct search_guard *guard, struct acp_str path)
 {
     static const enum acp_tool_kind_is kinds[] = {ACP_TOOL_KIND_READ, ACP_TOOL_KIND_SEARCH};
@@ -35,7 +35,7 @@ static int check(struct acp_str path, bool writes, struct acp_files_error *error
     return ACP_ERR_STATE;
 }
 
-/* Those of the ledger that forbid now; the others only spare a question, which is not asked. */
+/* The rejections of the ledger.  Grants only save a question, and none is asked here. */
 static int copy_rejections(const struct acp_ledger *ledger, struct acp_ledger **ret)
 {
     const struct acp_grant *grant;
@@ -80,7 +80,7 @@ int search_guard_init(struct search_guard *guard, const struct tool_run *run,
 {
     const struct tools_options *options = &run->set->options;
     int err = copy_rejections(options->ledger, &guard->rejections);
-    /* In the roots no mode forbids reading; only rules and rejections do. */
+    /* No mode forbids reading below the roots; only rules and rejections do. */
     if (err || (!guard->rejections && acp_policy_rule_count(options->policy) == 0))
         return err;
     err = acp_policy_copy(options->policy, &guard->policy);

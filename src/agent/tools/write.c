@@ -1,4 +1,4 @@
-/* write: a file gets a text, whole. */
+/* write.c - writes a whole file. */
 #include "agent/tools/change.h"
 
 static int make(struct tool_run *run, size_t index)
@@ -28,17 +28,19 @@ static int prepare(struct tool_run *run)
 }
 
 const struct tool tool_for_write = {
-    .info = {.name = "write",
-             .title = "Write a file",
-             .description = "Makes a file have the given text, all of it; the file and its folders "
-                            "are made when they are not there. To change a part of a file use "
-                            "\"edit\".",
-             .input_schema = "{\"type\":\"object\",\"properties\":{"
-                             "\"path\":{\"type\":\"string\",\"minLength\":1},"
-                             "\"text\":{\"type\":\"string\",\"description\":\"all of the file\"}},"
-                             "\"required\":[\"path\",\"text\"],\"additionalProperties\":false}",
-             .kind = ACP_TOOL_KIND_EDIT,
-             .writes = true},
+    .info =
+        {.name = "write",
+         .title = "Write a file",
+         .description =
+             "Writes the given text to a file in place of its content; the file and its folders "
+             "are created if necessary. To change part of a file use "
+             "\"edit\".",
+         .input_schema = "{\"type\":\"object\",\"properties\":{"
+                         "\"path\":{\"type\":\"string\",\"minLength\":1},"
+                         "\"text\":{\"type\":\"string\",\"description\":\"the whole content\"}},"
+                         "\"required\":[\"path\",\"text\"],\"additionalProperties\":false}",
+         .kind = ACP_TOOL_KIND_EDIT,
+         .writes = true},
     .prepare = prepare,
     .preview = change_preview,
     .start = change_start,

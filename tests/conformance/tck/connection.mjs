@@ -61,7 +61,7 @@ export class Connection {
     try {
       message = JSON.parse(line);
     } catch {
-      this.check.fail(line, "is no JSON");
+      this.check.fail(line, "is not JSON");
       return;
     }
     for (const one of Array.isArray(message) ? message : [message]) this.check.ourLine(JSON.stringify(one));
@@ -80,7 +80,7 @@ export class Connection {
 
   // ---- Sending ----
 
-  /** Writes a line as it is; what is no message is not remembered as one. */
+  /** Writes a line as it is; what is not a message is not remembered as one. */
   raw(line) {
     this.sent += 1;
     this.child.stdin.write(`${line}\n`);

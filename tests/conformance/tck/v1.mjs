@@ -381,8 +381,8 @@ export const REQUIREMENTS = [
   shutdown,
   rootKeys,
   standardError,
-  badLine("ACP-INFO-PARSE-001", "what a line that is no JSON gets", "this is no JSON"),
-  badLine("ACP-INFO-INVALIDREQ-001", "what JSON that is no message gets", '{"foo":"bar"}'),
+  badLine("ACP-INFO-PARSE-001", "what a line that is not JSON gets", "this is not JSON"),
+  badLine("ACP-INFO-INVALIDREQ-001", "what JSON that is not a message gets", '{"foo":"bar"}'),
   unknownSession,
 ];
 

@@ -248,7 +248,7 @@ const cancelling = [
 const patches = [
   {
     id: "ACP-PATCH-201", tier: CAPABILITY,
-    says: "every piece of a message has the id of the message",
+    says: "every chunk of a message has the id of the message",
     async holds(t) {
       const pieces = (await t.work()).updates.filter(isMessage);
       assert.ok(pieces.length > 0);

@@ -91,7 +91,7 @@ const batches = [
   },
   {
     id: "ACP-BATCH-203", tier: ADVISORY,
-    says: "every entry of a batch that is no message gets an error of its own",
+    says: "every entry of a batch that is not a message gets an error of its own",
     async holds(t) {
       const agent = await t.fresh();
       const before = agent.messages.length;
@@ -556,8 +556,8 @@ export const REQUIREMENTS = [
   shutdown,
   rootKeys,
   standardError,
-  badLine("ACP-INFO-PARSE-001", "what a line that is no JSON gets", "this is no JSON"),
-  badLine("ACP-INFO-INVALIDREQ-001", "what JSON that is no message gets", '{"foo":"bar"}'),
+  badLine("ACP-INFO-PARSE-001", "what a line that is not JSON gets", "this is not JSON"),
+  badLine("ACP-INFO-INVALIDREQ-001", "what JSON that is not a message gets", '{"foo":"bar"}'),
   unknownSession,
 ];
 

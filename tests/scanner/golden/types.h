@@ -82,7 +82,7 @@ enum {
 enum acp_method_id {
     ACP_METHOD_NONE = 0,
     ACP_METHOD_THING_GET = 2, /* Asks for a thing. */
-    ACP_METHOD_EVENT = 1,     /* [unstable] */
+    ACP_METHOD_EVENT = 1, /* [unstable] */
     ACP_METHOD_THING_OLD = 4, /* [v1] */
 };
 
@@ -153,7 +153,7 @@ struct acp_thing {
     struct acp_str id; /* never changes */
     struct acp_str label;
     struct acp_colour colour;
-    struct acp_opt_i64 size;    /* [v1] kept apart in C */
+    struct acp_opt_i64 size; /* [v1] kept apart in C */
     struct acp_opt_u64 size_v2; /* [v2] kept apart in C */
     struct acp_opt_f64 weight;
     bool hidden;
@@ -197,8 +197,8 @@ enum acp_event_is {
     ACP_EVENT_MADE = 2,
     ACP_EVENT_MOVED = 1,
     ACP_EVENT_GONE = 3,
-    ACP_EVENT_LOST = 4,      /* [v2] */
-    ACP_EVENT_PLAIN = 6,     /* [v1] */
+    ACP_EVENT_LOST = 4, /* [v2] */
+    ACP_EVENT_PLAIN = 6, /* [v1] */
     ACP_EVENT_UNLISTED = -2, /* raw is the value */
 };
 
@@ -207,7 +207,7 @@ struct acp_event {
     enum acp_event_is is;
     struct acp_str tag; /* as on the wire; set by decode */
     struct acp_raw raw; /* the value if it is unlisted */
-    uint64_t at;        /* in milliseconds */
+    uint64_t at; /* in milliseconds */
     const struct acp_unknown *unknown;
     union {
         struct acp_thing made;
@@ -262,13 +262,13 @@ static inline void acp_empty_init(struct acp_empty *self)
 {
     acp_zero(self, sizeof(*self));
 }
-static inline int acp_empty_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                   struct acp_empty *ret, struct acp_failure *failure)
+static inline int acp_empty_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_empty *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_EMPTY, mode, json, arena, ret, failure);
 }
 static inline int acp_empty_encode(unsigned mode, const struct acp_empty *value,
-                                   struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_EMPTY, mode, value, w, failure);
 }
@@ -277,20 +277,18 @@ static inline void acp_bare_init(struct acp_bare *self)
 {
     acp_zero(self, sizeof(*self));
 }
-static inline int acp_bare_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                  struct acp_bare *ret, struct acp_failure *failure)
+static inline int acp_bare_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_bare *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_BARE, mode, json, arena, ret, failure);
 }
 static inline int acp_bare_encode(unsigned mode, const struct acp_bare *value,
-                                  struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_BARE, mode, value, w, failure);
 }
 
-static inline void acp_thing_init(struct acp_thing *self, struct acp_str id,
-                                  enum acp_colour_is colour, const struct acp_str *tags,
-                                  size_t tags_count)
+static inline void acp_thing_init(struct acp_thing *self, struct acp_str id, enum acp_colour_is colour, const struct acp_str *tags, size_t tags_count)
 {
     acp_zero(self, sizeof(*self));
     self->id = id;
@@ -298,20 +296,18 @@ static inline void acp_thing_init(struct acp_thing *self, struct acp_str id,
     self->tags.items = tags;
     self->tags.count = tags_count;
 }
-static inline int acp_thing_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                   struct acp_thing *ret, struct acp_failure *failure)
+static inline int acp_thing_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_thing *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_THING, mode, json, arena, ret, failure);
 }
 static inline int acp_thing_encode(unsigned mode, const struct acp_thing *value,
-                                   struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_THING, mode, value, w, failure);
 }
 
-static inline void acp_event_init_made(struct acp_event *self, uint64_t at, struct acp_str id,
-                                       enum acp_colour_is colour, const struct acp_str *tags,
-                                       size_t tags_count)
+static inline void acp_event_init_made(struct acp_event *self, uint64_t at, struct acp_str id, enum acp_colour_is colour, const struct acp_str *tags, size_t tags_count)
 {
     acp_zero(self, sizeof(*self));
     self->is = ACP_EVENT_MADE;
@@ -321,8 +317,7 @@ static inline void acp_event_init_made(struct acp_event *self, uint64_t at, stru
     self->made.tags.items = tags;
     self->made.tags.count = tags_count;
 }
-static inline void acp_event_init_moved(struct acp_event *self, uint64_t at, struct acp_str from,
-                                        struct acp_str to)
+static inline void acp_event_init_moved(struct acp_event *self, uint64_t at, struct acp_str from, struct acp_str to)
 {
     acp_zero(self, sizeof(*self));
     self->is = ACP_EVENT_MOVED;
@@ -349,13 +344,13 @@ static inline void acp_event_init_plain(struct acp_event *self, uint64_t at)
     self->is = ACP_EVENT_PLAIN;
     self->at = at;
 }
-static inline int acp_event_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                   struct acp_event *ret, struct acp_failure *failure)
+static inline int acp_event_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_event *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_EVENT, mode, json, arena, ret, failure);
 }
 static inline int acp_event_encode(unsigned mode, const struct acp_event *value,
-                                   struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_EVENT, mode, value, w, failure);
 }
@@ -376,13 +371,13 @@ static inline void acp_move_init(struct acp_move *self, struct acp_str from, str
     self->from = from;
     self->to = to;
 }
-static inline int acp_move_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                  struct acp_move *ret, struct acp_failure *failure)
+static inline int acp_move_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_move *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_MOVE, mode, json, arena, ret, failure);
 }
 static inline int acp_move_encode(unsigned mode, const struct acp_move *value,
-                                  struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_MOVE, mode, value, w, failure);
 }
@@ -399,9 +394,7 @@ static inline void acp_answer_init_number(struct acp_answer *self, int64_t numbe
     self->is = ACP_ANSWER_NUMBER;
     self->number = number;
 }
-static inline void acp_answer_init_thing(struct acp_answer *self, struct acp_str id,
-                                         enum acp_colour_is colour, const struct acp_str *tags,
-                                         size_t tags_count)
+static inline void acp_answer_init_thing(struct acp_answer *self, struct acp_str id, enum acp_colour_is colour, const struct acp_str *tags, size_t tags_count)
 {
     acp_zero(self, sizeof(*self));
     self->is = ACP_ANSWER_THING;
@@ -410,8 +403,7 @@ static inline void acp_answer_init_thing(struct acp_answer *self, struct acp_str
     self->thing.tags.items = tags;
     self->thing.tags.count = tags_count;
 }
-static inline void acp_answer_init_list(struct acp_answer *self, const struct acp_str *list,
-                                        size_t list_count)
+static inline void acp_answer_init_list(struct acp_answer *self, const struct acp_str *list, size_t list_count)
 {
     acp_zero(self, sizeof(*self));
     self->is = ACP_ANSWER_LIST;
@@ -423,13 +415,13 @@ static inline void acp_answer_init_none(struct acp_answer *self)
     acp_zero(self, sizeof(*self));
     self->is = ACP_ANSWER_NONE;
 }
-static inline int acp_answer_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                    struct acp_answer *ret, struct acp_failure *failure)
+static inline int acp_answer_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_answer *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_ANSWER, mode, json, arena, ret, failure);
 }
 static inline int acp_answer_encode(unsigned mode, const struct acp_answer *value,
-                                    struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_ANSWER, mode, value, w, failure);
 }
@@ -438,13 +430,13 @@ static inline void acp_reply_init(struct acp_reply *self)
 {
     acp_zero(self, sizeof(*self));
 }
-static inline int acp_reply_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                   struct acp_reply *ret, struct acp_failure *failure)
+static inline int acp_reply_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_reply *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_REPLY, mode, json, arena, ret, failure);
 }
 static inline int acp_reply_encode(unsigned mode, const struct acp_reply *value,
-                                   struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_REPLY, mode, value, w, failure);
 }
@@ -453,13 +445,13 @@ static inline void acp_reply_v2_init(struct acp_reply_v2 *self)
 {
     acp_zero(self, sizeof(*self));
 }
-static inline int acp_reply_v2_decode(unsigned mode, struct acp_raw json, struct acp_arena *arena,
-                                      struct acp_reply_v2 *ret, struct acp_failure *failure)
+static inline int acp_reply_v2_decode(unsigned mode, struct acp_raw json,
+    struct acp_arena *arena, struct acp_reply_v2 *ret, struct acp_failure *failure)
 {
     return acp_decode(ACP_TYPE_REPLY_V2, mode, json, arena, ret, failure);
 }
 static inline int acp_reply_v2_encode(unsigned mode, const struct acp_reply_v2 *value,
-                                      struct acp_json_writer *w, struct acp_failure *failure)
+    struct acp_json_writer *w, struct acp_failure *failure)
 {
     return acp_encode(ACP_TYPE_REPLY_V2, mode, value, w, failure);
 }
