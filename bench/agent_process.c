@@ -67,6 +67,15 @@ void agent_process_initialize(struct agent_process *agent)
     (void) agent_process_ask(agent, "initialize", "{\"protocolVersion\":1}", NULL, NULL);
 }
 
+void agent_process_await(struct agent_process *agent, const char *text)
+{
+    while (getline(&agent->line, &agent->room, agent->from) > 0)
+        if (strstr(agent->line, text))
+            return;
+    (void) fprintf(stderr, "there was no line with %s\n", text);
+    exit(1);
+}
+
 long agent_process_resident(const struct agent_process *agent)
 {
     char path[64];

@@ -34,6 +34,9 @@ const char *agent_process_ask(struct agent_process *agent, const char *method, c
 /* The same for initialize, in version 1. */
 void agent_process_initialize(struct agent_process *agent);
 
+/* Waits for a line with that text in it. */
+void agent_process_await(struct agent_process *agent, const char *text);
+
 /* How much of its memory is resident, in KiB. */
 long agent_process_resident(const struct agent_process *agent);
 

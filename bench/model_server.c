@@ -109,6 +109,17 @@ static void answer(struct connection *c)
     send_out(c);
 }
 
+static void answer_list(struct connection *c)
+{
+    static const char list[] = "{\"data\":[{\"id\":\"" MODEL_SERVER_LISTED "\"}]}";
+    char head[100];
+    (void) snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
+                    sizeof(list) - 1);
+    put(c, head);
+    put(c, list);
+    send_out(c);
+}
+
 /* ---- Requests -------------------------------------------------------------------------------- */
 
 /* The length of the body that a head tells of. */
@@ -141,8 +152,7 @@ static void *serve(void *user)
         if (strncmp(c->in, "POST ", 5) == 0) {
             answer(c);
         } else {
-            put(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
-            send_out(c);
+            answer_list(c);
         }
     }
     (void) close(c->fd);

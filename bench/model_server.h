@@ -1,6 +1,7 @@
 /*
  * model_server.h - a language model on a loopback port of this process, by OpenAI's chat
- * completions: it says as many pieces as it is told to, each in an event of its own.
+ * completions: it says as many pieces as it is told to, each in an event of its own.  Its list of
+ * models has MODEL_SERVER_LISTED.
  */
 #ifndef BENCH_MODEL_SERVER_H
 #define BENCH_MODEL_SERVER_H
@@ -8,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#define MODEL_SERVER_LISTED "listed"
 
 /* What it answers to every prompt. */
 struct model_words {

@@ -1,4 +1,5 @@
 /* agent.c - acp agent: the built-in coding agent, on standard input and output. */
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -83,6 +84,23 @@ static uint64_t number_of(const struct conversation_setup *c, const struct optio
     return given->given ? given->value : configured > 0 ? (uint64_t) configured : 0;
 }
 
+/* This very program; NULL if it is not known where it is, and model lists are asked for in here. */
+static const char *const *helper_command(struct conversation_setup *c)
+{
+    char path[PATH_MAX];
+    size_t n = sizeof(path);
+    if (uv_exepath(path, &n))
+        return NULL;
+    struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, n));
+    const char **argv = acp_arena_alloc(&c->arena, 3 * sizeof(*argv));
+    if (!program.ptr || !argv)
+        return NULL;
+    argv[0] = program.ptr;
+    argv[1] = command_fetch.name;
+    argv[2] = NULL;
+    return argv;
+}
+
 static int run(const struct invocation *invocation)
 {
     static const struct agent_flags nothing;
@@ -117,6 +135,7 @@ static int run(const struct invocation *invocation)
         .no_titles = options->no_titles || !config_bool(c.config, CONFIG_AGENT_TITLES),
         .max_prompt = number_of(&c, &options->max_prompt, CONFIG_AGENT_MAX_PROMPT),
         .max_sessions = number_of(&c, &options->max_sessions, CONFIG_AGENT_MAX_SESSIONS),
+        .http_helper = helper_command(&c),
     };
     agent_read_providers(&c, &agent.sources);
     agent.read_keys = agent_read_keys;

@@ -30,5 +30,6 @@ extern const struct command command_help;
 extern const struct command command_version;
 extern const struct command command_completion;
 extern const struct command command_complete; /* called by the completion scripts */
+extern const struct command command_fetch;    /* started by acp agent: see http/fetch.h */
 
 #endif

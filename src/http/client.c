@@ -30,7 +30,7 @@ static void finish(struct http_request *request, enum http_trouble trouble, CURL
 {
     char sentence[400] = "";
     if (trouble)
-        http_sentence(request, trouble, code, sentence, sizeof(sentence));
+        http_sentence(request->url, request->stall_ms, trouble, code, sentence, sizeof(sentence));
     (void) curl.multi_remove_handle(request->client->multi, request->easy);
     request->state = HTTP_OVER;
     struct http_end end = {.trouble = trouble, .status = request->status, .sentence = sentence};
@@ -283,6 +283,7 @@ int http_client_new(uv_loop_t *loop, const struct http_client_options *options,
         return ACP_ERR_NOMEM;
     client->loop = loop;
     client->curl_deadline = NEVER;
+    client->helper = options->helper;
     client->user_agent =
         acp_str_copy(acp_str_from(options->user_agent ? options->user_agent : "acp"));
     client->library =

@@ -27,6 +27,8 @@ struct http_request;
 struct http_client_options {
     const char *user_agent; /* copied; NULL: "acp" */
     const char *library;    /* of curl, for tests; NULL: the usual one */
+    /* The helper program of http/fetch.h and its arguments, then NULL; borrowed.  NULL: none. */
+    const char *const *helper;
 };
 
 /* Loads nothing yet: that waits for the first request.  options may be NULL. */

@@ -17,14 +17,20 @@ static const char *begin(void)
                                                  : NULL;
 }
 
+static struct library it = {
+    .need = "talking HTTP needs libcurl: please install the package libcurl4",
+    .table = &curl,
+    .functions = functions,
+    .count = sizeof(functions) / sizeof(functions[0]),
+    .begin = begin,
+};
+
 int curl_load(const char *library, struct acp_failure *failure)
 {
-    static struct library it = {
-        .need = "talking HTTP needs libcurl: please install the package libcurl4",
-        .table = &curl,
-        .functions = functions,
-        .count = sizeof(functions) / sizeof(functions[0]),
-        .begin = begin,
-    };
     return library_load(&it, library, failure);
+}
+
+bool curl_is_loaded(void)
+{
+    return it.tried && !it.outcome.err;
 }

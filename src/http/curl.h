@@ -56,5 +56,7 @@ extern struct curl_functions curl;
  * ACP_ERR_MISSING and a sentence that says what to install.
  */
 int curl_load(const char *library, struct acp_failure *failure);
+/* On the thread that loads it. */
+bool curl_is_loaded(void);
 
 #endif

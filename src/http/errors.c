@@ -105,15 +105,15 @@ static const struct {
     [HTTP_NO_MEMORY] = {"there is no memory for a request to ", ""},
 };
 
-void http_sentence(const struct http_request *request, enum http_trouble trouble, CURLcode code,
+void http_sentence(const char *url, uint64_t stall_ms, enum http_trouble trouble, CURLcode code,
                    char *out, size_t size)
 {
     enum { SHOWN = 160 };
-    struct acp_str place = http_place(acp_str_from(request->url));
+    struct acp_str place = http_place(acp_str_from(url));
     char more[120] = "";
     if (trouble == HTTP_STALLED)
         (void) snprintf(more, sizeof(more), " for %llu s",
-                        (unsigned long long) (request->stall_ms + 999) / 1000);
+                        (unsigned long long) (stall_ms + 999) / 1000);
     else if (code && (trouble == HTTP_BROKEN || trouble == HTTP_TLS))
         (void) snprintf(more, sizeof(more), " (%s)", curl.easy_strerror(code));
     (void) snprintf(out, size, "%s%.*s%s%s", sentences[trouble].before,

@@ -47,6 +47,8 @@ struct http_client {
     CURLM *multi; /* NULL before the first request */
     char *user_agent;
     char *library;
+    const char *const *helper; /* see fetch.h; NULL: none */
+    unsigned helpers;          /* that run */
     struct http_request *requests;
     uv_timer_t timer;
     uint64_t curl_deadline; /* when curl wants to be called; UINT64_MAX: not at all */
@@ -66,7 +68,7 @@ void http_destroy(struct http_request *request);
 
 /* What a code of curl's means, and the sentence for it. */
 enum http_trouble http_trouble_of(CURL *easy, CURLcode code);
-void http_sentence(const struct http_request *request, enum http_trouble trouble, CURLcode code,
+void http_sentence(const char *url, uint64_t stall_ms, enum http_trouble trouble, CURLcode code,
                    char *out, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/copy.h"
+#include "http/fetch.h"
 #include "model/listing.h"
 #include "model/service.h"
 
@@ -16,8 +17,7 @@ struct model_list {
     model_listed_fn *listed;
     void *user;
     uv_timer_t timer; /* for the demo, whose list is there at once; and to die in two steps */
-    struct http_request *request;
-    struct acp_buf body;
+    struct http_fetch *fetch;
     struct acp_arena arena;
     struct listing_row *rows; /* in the arena */
     size_t count;
@@ -75,33 +75,29 @@ static void tell_rows(struct model_list *list)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-static void on_body(struct http_request *request, struct acp_str piece, void *user)
-{
-    (void) request;
-    struct model_list *list = user;
-    /* Larger than MAX_LIST is none: the client stops there. */
-    (void) acp_buf_append_str(&list->body, piece);
-}
-
-static int get(struct model_list *list, const struct http_handler *handler, struct acp_str base,
+static int get(struct model_list *list, http_fetched_fn *fetched, struct acp_str base,
                const char *path, struct acp_failure *failure);
 
-/* The limits are there, or not: what the list has told is enough. */
-static void on_limits(struct http_request *request, const struct http_end *end, void *user)
+static bool is_json(const struct http_fetched *fetched)
 {
-    (void) request;
+    return fetched->end.status == 200 &&
+           acp_json_validate(acp_raw_n(fetched->body.ptr, fetched->body.len), 0, NULL) == 0;
+}
+
+/* The limits are there, or not: what the list has told is enough. */
+static void on_limits(struct http_fetch *fetch, const struct http_fetched *fetched, void *user)
+{
+    (void) fetch;
     struct model_list *list = user;
-    struct acp_str text = acp_buf_view(&list->body);
-    struct acp_raw body = acp_raw_n(text.ptr, text.len);
-    if (!end->trouble && end->status == 200 && acp_json_validate(body, 0, NULL) == 0)
-        listing_add_limits(body, &list->arena, list->rows, list->count);
+    if (!fetched->end.trouble && is_json(fetched))
+        listing_add_limits(acp_raw_n(fetched->body.ptr, fetched->body.len), &list->arena,
+                           list->rows, list->count);
     tell_rows(list);
 }
 
 /* False: there are none to be asked for. */
 static bool ask_limits(struct model_list *list)
 {
-    static const struct http_handler handler = {NULL, on_body, on_limits};
     static const char version[] = "/v1";
     const struct model_service *service = list->service;
     struct acp_str base = acp_str_from(service->base_url);
@@ -110,14 +106,12 @@ static bool ask_limits(struct model_list *list)
         return false;
     if (base.len > n && memcmp(base.ptr + base.len - n, version, n) == 0)
         base.len -= n;
-    http_request_free(list->request);
-    list->request = NULL;
-    acp_buf_finish(&list->body);
-    acp_buf_init(&list->body, MAX_LIST);
-    return get(list, &handler, base, service->limits, NULL) == 0;
+    http_fetch_free(list->fetch);
+    list->fetch = NULL;
+    return get(list, on_limits, base, service->limits, NULL) == 0;
 }
 
-/* Copies of the ids and names, since the body makes room for the next one. */
+/* Copies of the ids and names, since the body goes before the limits are asked for. */
 static int own_rows(struct model_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -131,18 +125,17 @@ static int own_rows(struct model_list *list)
     return 0;
 }
 
-static void on_end(struct http_request *request, const struct http_end *end, void *user)
+static void on_models(struct http_fetch *fetch, const struct http_fetched *fetched, void *user)
 {
-    (void) request;
+    (void) fetch;
     struct model_list *list = user;
-    struct acp_str text = acp_buf_view(&list->body);
-    struct acp_raw body = acp_raw_n(text.ptr, text.len);
-    if (end->trouble) {
-        tell_failure(list, end->sentence);
+    struct acp_raw body = acp_raw_n(fetched->body.ptr, fetched->body.len);
+    if (fetched->end.trouble) {
+        tell_failure(list, fetched->end.sentence);
         return;
     }
     int count = ACP_ERR_MALFORMED;
-    if (end->status == 200 && acp_json_validate(body, 0, NULL) == 0)
+    if (is_json(fetched))
         count = listing_read(body, list->service->dialect->rows, &list->arena, &list->rows);
     list->count = count > 0 ? (size_t) count : 0;
     int err = count < 0 ? count : own_rows(list);
@@ -152,7 +145,7 @@ static void on_end(struct http_request *request, const struct http_end *end, voi
     } else if (err == ACP_ERR_NOMEM) {
         tell_failure(list, acp_err_text(err));
     } else {
-        struct service_answer answer = {.status = end->status, .body = text};
+        struct service_answer answer = {.status = fetched->end.status, .body = fetched->body};
         service_read_answer(list->service, &answer);
         tell_failure(list, answer.sentence);
     }
@@ -165,7 +158,7 @@ static void on_demo(uv_timer_t *timer)
     list->listed(list, &row, 1, "", list->user);
 }
 
-static int get(struct model_list *list, const struct http_handler *handler, struct acp_str base,
+static int get(struct model_list *list, http_fetched_fn *fetched, struct acp_str base,
                const char *path, struct acp_failure *failure)
 {
     const struct model_service *service = list->service;
@@ -187,7 +180,7 @@ static int get(struct model_list *list, const struct http_handler *handler, stru
             .total_ms = stall && stall < LIST_MS ? stall : (uint64_t) LIST_MS,
             .max_body = MAX_LIST,
         };
-        err = http_request_new(service->client, &get, handler, list, &list->request, failure);
+        err = http_fetch_new(service->client, &get, fetched, list, &list->fetch, failure);
     }
     service_headers_finish(&headers);
     acp_buf_finish(&url);
@@ -196,9 +189,8 @@ static int get(struct model_list *list, const struct http_handler *handler, stru
 
 static int ask(struct model_list *list, struct acp_failure *failure)
 {
-    static const struct http_handler handler = {NULL, on_body, on_end};
     const struct model_service *service = list->service;
-    return get(list, &handler, acp_str_from(service->base_url), service->dialect->models, failure);
+    return get(list, on_models, acp_str_from(service->base_url), service->dialect->models, failure);
 }
 
 int model_list_new(struct model_service *service, model_listed_fn *listed, void *user,
@@ -210,7 +202,6 @@ int model_list_new(struct model_service *service, model_listed_fn *listed, void 
     list->service = service_hold(service);
     list->listed = listed;
     list->user = user;
-    acp_buf_init(&list->body, MAX_LIST);
     acp_arena_init(&list->arena, 0);
     if (uv_timer_init(service->loop, &list->timer)) {
         model_service_free(service);
@@ -230,7 +221,6 @@ int model_list_new(struct model_service *service, model_listed_fn *listed, void 
 static void on_closed(uv_handle_t *handle)
 {
     struct model_list *list = handle->data;
-    acp_buf_finish(&list->body);
     acp_arena_finish(&list->arena);
     model_service_free(list->service);
     free(list);
@@ -240,7 +230,7 @@ void model_list_free(struct model_list *list)
 {
     if (!list || uv_is_closing((uv_handle_t *) &list->timer))
         return;
-    http_request_free(list->request);
-    list->request = NULL;
+    http_fetch_free(list->fetch);
+    list->fetch = NULL;
     uv_close((uv_handle_t *) &list->timer, on_closed);
 }

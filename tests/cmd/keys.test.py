@@ -221,10 +221,13 @@ class User:
             for name in [folder, *(os.path.join(folder, name) for name in files)]:
                 os.chown(name, NOBODY, NOBODY)
 
+    def become(self):
+        """What a command line begins with."""
+        return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"] if self.nobody else []
+
     def run(self, *words, status=0, text=None, **environment):
         self.own()
-        become = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"] if self.nobody else []
-        done = subprocess.run([*become, self.acp, *words], cwd=self.home.path("project"), capture_output=True,
+        done = subprocess.run([*self.become(), self.acp, *words], cwd=self.home.path("project"), capture_output=True,
                               timeout=60, **({"stdin": subprocess.DEVNULL} if text is None else {"input": text.encode()}),
                               env={**self.home.environment, **MARKERS, **environment})
         self.texts += [done.stdout, done.stderr]
@@ -355,6 +358,68 @@ def commands_and_mcp_servers_of_the_built_in_agent_get_no_key(user):
     assert found(user.dump("mcp")) == {"env", "mcp-env"}, found(user.dump("mcp"))
     # The result of the command is shown and kept; all else has nothing.
     user.check_nothing_left(SEEN_IN_PROC)
+
+
+def helpers_of_lists(program):
+    """Arguments and environment of the processes that fetch a list now."""
+    seen = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read()
+            if words == os.fsencode(program) + b"\0__fetch\0":
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    seen.append((words, file.read()))
+        except OSError:
+            pass  # it has ended, or is closed to us
+    return seen
+
+
+@both
+def the_helper_that_fetches_a_list_has_the_key_in_its_memory_alone(user):
+    model = Model()
+    lists = []
+    answer = model.server.RequestHandlerClass.do_GET
+
+    def look_and_answer(handler):
+        lists.append((dict(handler.headers), helpers_of_lists(user.acp)))
+        answer(handler)
+
+    model.server.RequestHandlerClass.do_GET = look_and_answer
+    without = {name: "" for name in NAMES}
+    requests = [{"method": "initialize", "params": {"protocolVersion": 1}},
+                {"method": "session/new", "params": {"cwd": user.home.path("project"), "mcpServers": []}}]
+    user.own()
+    child = subprocess.Popen(
+        [*user.become(), user.acp, "agent"], cwd=user.home.path("project"), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**user.home.environment, **without, "OPENAI_API_KEY": MARKERS["OPENAI_API_KEY"],
+             "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_MODEL": "own"})
+    for id, request in enumerate(requests):
+        child.stdin.write(json.dumps({"jsonrpc": "2.0", "id": id, **request}).encode() + b"\n")
+    child.stdin.flush()
+    user.texts += lines_until(child.stdout, b'"openai/m"')
+    user.texts += child.communicate()
+    model.close()
+    assert len(lists) == 1, lists
+    (headers, helpers), = lists
+    assert headers["Authorization"] == f"Bearer {MARKERS['OPENAI_API_KEY']}", headers
+    if os.geteuid() == 0:
+        assert helpers, "it is a process of its own"
+    for words, environment in helpers:
+        assert found(words) == set(), found(words)
+        assert found(environment) == set(), found(environment)
+    user.check_nothing_left()
+
+
+def lines_until(lines, word):
+    """The lines up to the one with the word in it."""
+    seen = []
+    for line in lines:
+        seen.append(line)
+        if word in line:
+            return seen
+    raise AssertionError((word, seen))
 
 
 @both

@@ -221,7 +221,8 @@ static int start(struct coding_agent *agent)
 {
     static const struct model_choice demo = {.id = "demo",
                                              .settings = {.api = MODEL_DEMO, .model = "demo"}};
-    int err = http_client_new(&agent->loop, NULL, &agent->http);
+    struct http_client_options http = {.helper = agent->options->http_helper};
+    int err = http_client_new(&agent->loop, &http, &agent->http);
     if (err)
         return err;
     return agent->options->demo

@@ -42,6 +42,7 @@ struct coding_agent_options {
     size_t max_sessions;             /* open at the same time; 0: 1000 */
     size_t max_prompt;               /* bytes; 0: 16 MiB */
     uint64_t idle_ms;                /* after which a session leaves memory; 0: never */
+    const char *const *http_helper;  /* argv of http/fetch.h's helper process; NULL: none */
     const struct model_table *facts; /* what the user has configured about models; may be NULL */
 };
 
