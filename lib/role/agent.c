@@ -72,7 +72,7 @@ static acp_type_id dialect_answer(const struct acp_agent *agent, acp_type_id typ
 int agent_answer(struct acp_agent *agent, acp_call call, acp_type_id type, const void *value)
 {
     struct acp_json_writer *w = acp_peer_begin_result(agent->peer, call);
-    acp_write_value(type, agent->mode, value, w);
+    acp_role_write_value(type, agent->mode, value, w);
     return acp_peer_commit(agent->peer, NULL);
 }
 
@@ -94,7 +94,7 @@ int agent_send_request(struct acp_agent *agent, const struct acp_request *reques
                        const void *params, uint64_t *ret_request)
 {
     struct acp_json_writer *w = acp_peer_begin_request(agent->peer, request);
-    acp_write_value(type, agent->mode, params, w);
+    acp_role_write_value(type, agent->mode, params, w);
     return acp_peer_commit(agent->peer, ret_request);
 }
 
@@ -117,7 +117,7 @@ int acp_agent_notify(struct acp_agent *agent, struct acp_str method, acp_type_id
         return err;
     agent_flush_all(agent);
     struct acp_json_writer *w = acp_peer_begin_notify(agent->peer, method);
-    acp_write_value(type, agent->mode, params, w);
+    acp_role_write_value(type, agent->mode, params, w);
     return acp_peer_commit(agent->peer, NULL);
 }
 

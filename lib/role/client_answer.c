@@ -15,7 +15,7 @@ int acp_client_respond(struct acp_client *client, acp_call call, acp_type_id typ
         return client_decline(client, ACP_ERR_ARGUMENT,
                               "this is not the result of the method that was called");
     struct acp_json_writer *w = acp_peer_begin_result(client->peer, call);
-    acp_write_value(type, client->mode, value, w);
+    acp_role_write_value(type, client->mode, value, w);
     return client_fail(client, acp_peer_commit(client->peer, NULL));
 }
 

@@ -242,7 +242,7 @@ static void write_params(const struct acp_client *client, acp_type_id type, cons
     unsigned mode = mode_to_write(client);
     alignas(max_align_t) char copy[ACP_NULL_SIZE];
     if (type == ACP_TYPE_ANY) {
-        acp_write_value(type, mode, params, w);
+        acp_role_write_value(type, mode, params, w);
         return;
     }
     const struct acp_field *f =

@@ -33,7 +33,8 @@ int acp_check_answer(const struct acp_peer *peer, acp_call call, acp_type_id typ
     return raw->ptr && !acp_json_validate(*raw, 0, NULL) ? 0 : ACP_ERR_ARGUMENT;
 }
 
-void acp_write_value(acp_type_id type, unsigned mode, const void *value, struct acp_json_writer *w)
+void acp_role_write_value(acp_type_id type, unsigned mode, const void *value,
+                          struct acp_json_writer *w)
 {
     if (type == ACP_TYPE_ANY)
         acp_json_write_raw(w, value ? *(const struct acp_raw *) value : acp_raw_from("{}"));

@@ -19,6 +19,7 @@ int acp_check_raw_params(acp_type_id type, const void *params);
 void acp_note_result_type(struct acp_peer *peer, acp_call call, acp_type_id type);
 int acp_check_answer(const struct acp_peer *peer, acp_call call, acp_type_id type,
                      const void *value);
-void acp_write_value(acp_type_id type, unsigned mode, const void *value, struct acp_json_writer *w);
+void acp_role_write_value(acp_type_id type, unsigned mode, const void *value,
+                          struct acp_json_writer *w);
 
 #endif
