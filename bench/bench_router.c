@@ -18,7 +18,7 @@
 
 #include "bench.h"
 
-enum { ROUNDS = 7, CHUNK = 64 * 1024 };
+enum { ROUNDS = 15, CHUNK = 64 * 1024 };
 
 static const char message_head[] =
     "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":"
