@@ -326,12 +326,22 @@ static inline void begin(struct walk *w, struct acp_raw text, struct acp_str key
     w->result_session_id = none;
 }
 
-/* ---- The walk -------------------------------------------------------------------------------- */
+/* ---- Usual messages -------------------------------------------------------------------------- */
 
 /*
- * take_first() of the envelope, and how deep that is.  Nearly every message starts with the same
- * member, and most of them are the updates of a session: such openings are passed over in one
- * comparison.  Messages that start otherwise are walked from their first member on.
+ * Most messages are the updates of a session, most of those carry a piece of text, and agents write
+ * them alike.  What surrounds the session id and the text is compared with the bytes it has then,
+ * which checks it as well as a walk from key to key does, and is quicker.  Any other message is
+ * walked through.
+ */
+
+static inline bool starts_with(const char *p, const char *end, const char *text, size_t len)
+{
+    return (size_t) (end - p) > len && memcmp(p, text, len) == 0;
+}
+
+/*
+ * take_first() of the envelope: the version and, of an update, method and params, which is level 2.
  */
 static inline const char *take_opening(struct walk *w, const char *p, uint64_t *marks,
                                        uint32_t *ret_level, bool *ret_end)
@@ -340,13 +350,13 @@ static inline const char *take_opening(struct walk *w, const char *p, uint64_t *
     static const char update[] = "method\":\"session/update\",\"params\":{\"";
     enum { USUAL = sizeof(usual) - 1, UPDATE = sizeof(update) - 1, METHOD = 8, PARAMS = 34 };
     *ret_level = 1;
-    if (w->c.end - p < USUAL + UPDATE || memcmp(p, usual, USUAL) != 0) {
+    if (!starts_with(p, w->c.end, usual, USUAL)) {
         *marks = first_marks(&w->c, w->text, p);
         return take_first(&w->c, p, marks, ret_end);
     }
     w->version = acp_raw_n(p + USUAL - 7, 5);
     p += USUAL;
-    if (memcmp(p, update, UPDATE) == 0) {
+    if (starts_with(p, w->c.end, update, UPDATE)) {
         w->scan.method = acp_raw_n(p + METHOD, sizeof("\"session/update\"") - 1);
         w->span[1] = begin_inside(w, &w->scan.session_id, &w->scan.key, &w->scan.params);
         w->value[1] = p + PARAMS;
@@ -357,6 +367,30 @@ static inline const char *take_opening(struct walk *w, const char *p, uint64_t *
     *ret_end = false;
     return p;
 }
+
+/*
+ * The member of params at p, behind the opening quote of its key, when it is the update with a
+ * piece of the agent's message or thoughts.  Returns where the piece starts, which is level 4, at
+ * its quote and with the marks after that; NULL: it is another one.
+ */
+static inline const char *take_chunk(struct walk *w, const char *p, uint64_t *marks)
+{
+    static const char update[] = "update\":{\"sessionUpdate\":\"agent_";
+    static const char content[] = "_chunk\",\"content\":{\"type\":\"text\",\"text\":\"";
+    enum { UPDATE = sizeof(update) - 1, KIND = 7, CONTENT = sizeof(content) - 1, VALUE = 8 };
+    if (w->c.end - p <= UPDATE + KIND + CONTENT || memcmp(p, update, UPDATE) != 0)
+        return NULL;
+    const char *kind = p + UPDATE;
+    if ((memcmp(kind, "message", KIND) != 0 && memcmp(kind, "thought", KIND) != 0) ||
+        memcmp(kind + KIND, content, CONTENT) != 0)
+        return NULL;
+    begin_member(w, 2, p, p + sizeof("update") - 1, p + VALUE);
+    const char *text = kind + KIND + CONTENT - 1;
+    *marks = marks_at(&w->c, text + 1);
+    return text;
+}
+
+/* ---- The walk -------------------------------------------------------------------------------- */
 
 /* p is after the brace of the envelope; returns what follows its end. */
 static const char *walk(struct walk *w, const char *p)
@@ -371,11 +405,17 @@ static const char *walk(struct walk *w, const char *p)
         const char *value;
         bool another = false;
         c->escaped = false;
-        enum kind kind = take_key(c, p, &marks, &quote, &value);
-        if (kind == FAILED)
-            return NULL;
-        if (level <= 2)
-            begin_member(w, level, p, quote, value);
+        enum kind kind = STRING;
+        value = level == 2 ? take_chunk(w, p, &marks) : NULL;
+        if (value) {
+            level = 4;
+        } else {
+            kind = take_key(c, p, &marks, &quote, &value);
+            if (kind == FAILED)
+                return NULL;
+            if (level <= 2)
+                begin_member(w, level, p, quote, value);
+        }
         if (kind == STRING) {
             p = take_string(c, value + 1, &marks, &another);
         } else if (kind == OBJECT) {
