@@ -142,6 +142,13 @@ static inline enum kind take_key(struct acp_json_cursor *c, const char *p, uint6
         }
         if (mark_is(mark, "\":{"))
             return OBJECT;
+        if (mark_is(mark, "\": ") && mark + 3 < c->end && (mark[3] == '"' || mark[3] == '{')) {
+            *ret_value = mark + 3;
+            if (mark[3] == '{')
+                return OBJECT;
+            drop_mark(marks);
+            return STRING;
+        }
     }
     const char *quote;
     const char *value;
@@ -156,18 +163,23 @@ static inline enum kind take_key(struct acp_json_cursor *c, const char *p, uint6
 
 /*
  * p is after the opening quote of a value.  Returns the byte after its closing quote, or NULL.
- * *ret_another: a comma and the quote of another key follow, whose mark is taken.  Otherwise the
+ * *ret_key: another key starts there, after its quote, whose mark is taken.  Where that is NULL, the
  * marks are not up to date until take_next() has found another key.
  */
 static inline const char *take_string(struct acp_json_cursor *c, const char *p, uint64_t *marks,
-                                      bool *ret_another)
+                                      const char **ret_key)
 {
     const char *mark = NULL;
-    *ret_another = false;
+    *ret_key = NULL;
     if (take_mark(c, p, marks, &mark)) {
         if (mark_is(mark, "\",\"")) {
-            *ret_another = true;
             drop_mark(marks);
+            *ret_key = mark + 3;
+            return mark + 1;
+        }
+        if (mark_is(mark, "\", ") && mark + 3 < c->end && mark[3] == '"') {
+            drop_mark(marks);
+            *ret_key = mark + 4;
             return mark + 1;
         }
         if (*mark == '"')
@@ -403,7 +415,7 @@ static const char *walk(struct walk *w, const char *p)
     while (p && !end) {
         const char *quote;
         const char *value;
-        bool another = false;
+        const char *next_key = NULL;
         c->escaped = false;
         enum kind kind = STRING;
         value = level == 2 ? take_chunk(w, p, &marks) : NULL;
@@ -417,7 +429,7 @@ static const char *walk(struct walk *w, const char *p)
                 begin_member(w, level, p, quote, value);
         }
         if (kind == STRING) {
-            p = take_string(c, value + 1, &marks, &another);
+            p = take_string(c, value + 1, &marks, &next_key);
         } else if (kind == OBJECT) {
             if (level >= c->max_depth)
                 return acp_json_fail(c, value, ACP_ERR_DEPTH);
@@ -433,8 +445,8 @@ static const char *walk(struct walk *w, const char *p)
             return NULL;
         if (level <= 2)
             end_member(w, level, p);
-        if (another) {
-            p += 2;
+        if (next_key) {
+            p = next_key;
             end = false;
             continue;
         }

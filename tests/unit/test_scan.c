@@ -534,6 +534,8 @@ static const struct {
      "'s'", NULL},
     {"{'params':{'sessionId':'no','k':'no'},'", "':null,'params':{'k':'v'},'method':'m'}", "'m'",
      NULL, "'v'"},
+    {"{'jsonrpc': '2.0', 'method': 'm', 'params': {'sessionId': 's', 'a': {'b': '",
+     "', 'c': {'d': 'e'}, 'f': {}, 'g': [1, 'h']}, 'k': 'v'}}", "'m'", "'s'", "'v'"},
     {"{ 'method' : 'm',\n'params'\t:{'a':'", "' , 'sessionId':'s' ,'b' : { } ,'k':-1} }", "'m'",
      "'s'", "-1"},
     {"{'method':'m','params':{'\\u0061':'",
