@@ -163,8 +163,8 @@ static inline enum kind take_key(struct acp_json_cursor *c, const char *p, uint6
 
 /*
  * p is after the opening quote of a value.  Returns the byte after its closing quote, or NULL.
- * *ret_key: another key starts there, after its quote, whose mark is taken.  Where that is NULL, the
- * marks are not up to date until take_next() has found another key.
+ * *ret_key is behind the quote of another key when that follows at once, and its mark is taken.
+ * Where it is NULL, the marks are not up to date until take_next() has found another key.
  */
 static inline const char *take_string(struct acp_json_cursor *c, const char *p, uint64_t *marks,
                                       const char **ret_key)
