@@ -330,6 +330,8 @@ static inline void begin(struct walk *w, struct acp_raw text, struct acp_str key
     static const struct acp_raw none;
     w->c.end = text.ptr + text.len;
     w->c.block = NULL;
+    w->c.where = text.ptr;
+    w->c.err = 0;
     w->c.max_depth = ACP_JSON_MAX_DEPTH;
     w->text = text;
     w->key = key;
