@@ -142,6 +142,13 @@ static inline enum kind take_key(struct acp_json_cursor *c, const char *p, uint6
         }
         if (mark_is(mark, "\":{"))
             return OBJECT;
+        if (mark_is(mark, "\": ") && mark + 3 < c->end && (mark[3] == '"' || mark[3] == '{')) {
+            *ret_value = mark + 3;
+            if (mark[3] == '{')
+                return OBJECT;
+            drop_mark(marks);
+            return STRING;
+        }
     }
     const char *quote;
     const char *value;
@@ -156,18 +163,23 @@ static inline enum kind take_key(struct acp_json_cursor *c, const char *p, uint6
 
 /*
  * p is after the opening quote of a value.  Returns the byte after its closing quote, or NULL.
- * *ret_another: a comma and the quote of another key follow, whose mark is taken.  Otherwise the
- * marks are not up to date until take_next() has found another key.
+ * *ret_key is behind the quote of another key when that follows at once, and its mark is taken.
+ * Where it is NULL, the marks are not up to date until take_next() has found another key.
  */
 static inline const char *take_string(struct acp_json_cursor *c, const char *p, uint64_t *marks,
-                                      bool *ret_another)
+                                      const char **ret_key)
 {
     const char *mark = NULL;
-    *ret_another = false;
+    *ret_key = NULL;
     if (take_mark(c, p, marks, &mark)) {
         if (mark_is(mark, "\",\"")) {
-            *ret_another = true;
             drop_mark(marks);
+            *ret_key = mark + 3;
+            return mark + 1;
+        }
+        if (mark_is(mark, "\", ") && mark + 3 < c->end && mark[3] == '"') {
+            drop_mark(marks);
+            *ret_key = mark + 4;
             return mark + 1;
         }
         if (*mark == '"')
@@ -311,34 +323,39 @@ static inline void end_member(struct walk *w, uint32_t level, const char *p)
     *w->span[level] = acp_raw_n(value, (size_t) (p - value));
 }
 
-/* Field by field: compilers clear the whole with an instruction that takes a while to start. */
+/* Copies an empty struct: compilers clear one with an instruction that takes a while to start. */
 static inline void begin(struct walk *w, struct acp_raw text, struct acp_str key)
 {
-    static const struct acp_raw none = {NULL, 0};
+    static const struct acp_scan empty;
+    static const struct acp_raw none;
     w->c.end = text.ptr + text.len;
     w->c.block = NULL;
+    w->c.where = text.ptr;
+    w->c.err = 0;
     w->c.max_depth = ACP_JSON_MAX_DEPTH;
     w->text = text;
     w->key = key;
-    w->scan.kind = ACP_SCAN_INVALID;
-    w->scan.version_ok = false;
-    w->scan.id = none;
-    w->scan.method = none;
-    w->scan.params = none;
-    w->scan.result = none;
-    w->scan.error = none;
-    w->scan.session_id = none;
-    w->scan.key = none;
+    w->scan = empty;
     w->version = none;
     w->result_session_id = none;
 }
 
-/* ---- The walk -------------------------------------------------------------------------------- */
+/* ---- Usual messages -------------------------------------------------------------------------- */
 
 /*
- * take_first() of the envelope, and how deep that is.  Nearly every message starts with the same
- * member, and most of them are the updates of a session: such openings are passed over in one
- * comparison.  Messages that start otherwise are walked from their first member on.
+ * Most messages are the updates of a session, most of those carry a piece of text, and agents write
+ * them alike.  What surrounds the session id and the text is compared with the bytes it has then,
+ * which checks it as well as a walk from key to key does, and is quicker.  Any other message is
+ * walked through.
+ */
+
+static inline bool starts_with(const char *p, const char *end, const char *text, size_t len)
+{
+    return (size_t) (end - p) > len && memcmp(p, text, len) == 0;
+}
+
+/*
+ * take_first() of the envelope: the version and, of an update, method and params, which is level 2.
  */
 static inline const char *take_opening(struct walk *w, const char *p, uint64_t *marks,
                                        uint32_t *ret_level, bool *ret_end)
@@ -347,13 +364,13 @@ static inline const char *take_opening(struct walk *w, const char *p, uint64_t *
     static const char update[] = "method\":\"session/update\",\"params\":{\"";
     enum { USUAL = sizeof(usual) - 1, UPDATE = sizeof(update) - 1, METHOD = 8, PARAMS = 34 };
     *ret_level = 1;
-    if (w->c.end - p < USUAL + UPDATE || memcmp(p, usual, USUAL) != 0) {
+    if (!starts_with(p, w->c.end, usual, USUAL)) {
         *marks = first_marks(&w->c, w->text, p);
         return take_first(&w->c, p, marks, ret_end);
     }
     w->version = acp_raw_n(p + USUAL - 7, 5);
     p += USUAL;
-    if (memcmp(p, update, UPDATE) == 0) {
+    if (starts_with(p, w->c.end, update, UPDATE)) {
         w->scan.method = acp_raw_n(p + METHOD, sizeof("\"session/update\"") - 1);
         w->span[1] = begin_inside(w, &w->scan.session_id, &w->scan.key, &w->scan.params);
         w->value[1] = p + PARAMS;
@@ -364,6 +381,30 @@ static inline const char *take_opening(struct walk *w, const char *p, uint64_t *
     *ret_end = false;
     return p;
 }
+
+/*
+ * The member of params at p, behind the opening quote of its key, when it is the update with a
+ * piece of the agent's message or thoughts.  Returns where the piece starts, which is level 4, at
+ * its quote and with the marks after that; NULL: it is another one.
+ */
+static inline const char *take_chunk(struct walk *w, const char *p, uint64_t *marks)
+{
+    static const char update[] = "update\":{\"sessionUpdate\":\"agent_";
+    static const char content[] = "_chunk\",\"content\":{\"type\":\"text\",\"text\":\"";
+    enum { UPDATE = sizeof(update) - 1, KIND = 7, CONTENT = sizeof(content) - 1, VALUE = 8 };
+    if (w->c.end - p <= UPDATE + KIND + CONTENT || memcmp(p, update, UPDATE) != 0)
+        return NULL;
+    const char *kind = p + UPDATE;
+    if ((memcmp(kind, "message", KIND) != 0 && memcmp(kind, "thought", KIND) != 0) ||
+        memcmp(kind + KIND, content, CONTENT) != 0)
+        return NULL;
+    begin_member(w, 2, p, p + sizeof("update") - 1, p + VALUE);
+    const char *text = kind + KIND + CONTENT - 1;
+    *marks = marks_at(&w->c, text + 1);
+    return text;
+}
+
+/* ---- The walk -------------------------------------------------------------------------------- */
 
 /* p is after the brace of the envelope; returns what follows its end. */
 static const char *walk(struct walk *w, const char *p)
@@ -376,15 +417,21 @@ static const char *walk(struct walk *w, const char *p)
     while (p && !end) {
         const char *quote;
         const char *value;
-        bool another = false;
+        const char *next_key = NULL;
         c->escaped = false;
-        enum kind kind = take_key(c, p, &marks, &quote, &value);
-        if (kind == FAILED)
-            return NULL;
-        if (level <= 2)
-            begin_member(w, level, p, quote, value);
+        enum kind kind = STRING;
+        value = level == 2 ? take_chunk(w, p, &marks) : NULL;
+        if (value) {
+            level = 4;
+        } else {
+            kind = take_key(c, p, &marks, &quote, &value);
+            if (kind == FAILED)
+                return NULL;
+            if (level <= 2)
+                begin_member(w, level, p, quote, value);
+        }
         if (kind == STRING) {
-            p = take_string(c, value + 1, &marks, &another);
+            p = take_string(c, value + 1, &marks, &next_key);
         } else if (kind == OBJECT) {
             if (level >= c->max_depth)
                 return acp_json_fail(c, value, ACP_ERR_DEPTH);
@@ -400,8 +447,8 @@ static const char *walk(struct walk *w, const char *p)
             return NULL;
         if (level <= 2)
             end_member(w, level, p);
-        if (another) {
-            p += 2;
+        if (next_key) {
+            p = next_key;
             end = false;
             continue;
         }

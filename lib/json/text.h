@@ -19,6 +19,12 @@
 #define ACP_JSON_SSE2 0
 #endif
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define ACP_JSON_BIG_ENDIAN 1
+#else
+#define ACP_JSON_BIG_ENDIAN 0
+#endif
+
 /* How many bytes a mask of special bytes is about. */
 enum { ACP_JSON_BLOCK = 64 };
 
@@ -126,20 +132,22 @@ static inline uint64_t acp_json_block_specials(const char *p)
     for (unsigned i = 0; i < ACP_JSON_BLOCK; i += 16)
         specials |= (uint64_t) acp_json_specials(p + i) << i;
 #else
-    /* Eight bytes at a time; what no carry leaves its byte for is exact. */
+    /* Eight bytes at a time, the first one lowest; sums of seven bits have no carry. */
     const uint64_t ones = 0x0101010101010101u;
     const uint64_t tops = 0x8080808080808080u;
     for (unsigned i = 0; i < ACP_JSON_BLOCK; i += 8) {
-        uint64_t v = 0;
-        for (unsigned b = 0; b < 8; b++)
-            v |= (uint64_t) (unsigned char) p[i + b] << (8 * b);
+        uint64_t v;
+        memcpy(&v, p + i, sizeof(v));
+        if (ACP_JSON_BIG_ENDIAN)
+            v = __builtin_bswap64(v);
         uint64_t low = v & ~tops;
         /* As with vectors: controls and the quote are below 0x21 once a bit is flipped. */
         uint64_t plain = (low ^ ones * ('"' ^ 0x20)) + ones * (0x80 - 0x21);
         uint64_t other = (low ^ ones * '\\') + ones * 0x7F;
-        uint64_t hits = (v | ~plain | ~other) & tops;
+        uint64_t hits = (v | ~(plain & other)) & tops;
         /* Gathers the top bits in the highest byte. */
-        specials |= (hits >> 7) * 0x0102040810204080u >> 56 << i;
+        if (hits)
+            specials |= (hits >> 7) * 0x0102040810204080u >> 56 << i;
     }
 #endif
     return specials;

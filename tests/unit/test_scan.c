@@ -258,6 +258,35 @@ static void any_key_can_be_asked_for(void **state)
     }
 }
 
+static void an_update_is_found_as_any_key_is(void **state)
+{
+    (void) state;
+    static const char *const updates[] = {
+        "{'sessionUpdate':'agent_message_chunk','content':{'type':'text','text':'a'}}",
+        "{'sessionUpdate':'agent_thought_chunk','content':{'type':'text','text':'\xC3\xA9'},'x':1}",
+        "{'sessionUpdate':'agent_nothing_chunk','content':{'type':'text','text':'a'}}",
+        "{'sessionUpdate':'user_message_chunk','content':{'type':'text','text':'a'}}",
+        "{'sessionUpdate':'plan','entries':[]}",
+    };
+    static const char *const heads[] = {
+        "{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'s','update':",
+        "{'jsonrpc':'2.0','method':'m','params':{'sessionId':'s','update':",
+        "{'jsonrpc':'2.0','x':{'update':{}},'params':{'update':",
+    };
+    for (size_t h = 0; h < COUNT(heads); h++)
+        for (size_t i = 0; i < COUNT(updates); i++) {
+            char text[512];
+            char message[512];
+            struct acp_scan scan;
+            (void) snprintf(text, sizeof(text), "%s%s}}", heads[h], updates[i]);
+            scan_ok(text, "update", &scan, message, sizeof(message));
+            assert_span(scan.key, updates[i]);
+            assert_span(scan.session_id, h < 2 ? "'s'" : NULL);
+            scan_ok(text, "content", &scan, message, sizeof(message));
+            assert_span(scan.key, NULL);
+        }
+}
+
 static void spans_are_without_the_space_around(void **state)
 {
     (void) state;
@@ -491,6 +520,12 @@ static const struct {
 } shapes[] = {
     {"{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'s','update':{'a':'",
      "','b':{'c':{'d':'e'},'f':{}},'g':'h'},'k':'v'}}", "'session/update'", "'s'", "'v'"},
+    {"{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'s',"
+     "'update':{'sessionUpdate':'agent_message_chunk','content':{'type':'text','text':'",
+     "'}},'k':'v'}}", "'session/update'", "'s'", "'v'"},
+    {"{'jsonrpc':'2.0','method':'session/update','params':{"
+     "'update':{'sessionUpdate':'agent_thought_chunk','content':{'type':'text','text':'",
+     "\\n','x':{}},'y':[]},'k':1,'sessionId':'s'}}", "'session/update'", "'s'", "1"},
     {"{'jsonrpc':'2.0','method':'session/update','params':{'",
      "':'','sessionId':'s','k':{}},'id':1}", "'session/update'", "'s'", "{}"},
     {"{'jsonrpc':'2.0','method':'session/updates','params':{'a':'", "','sessionId':'s'}}",
@@ -499,6 +534,8 @@ static const struct {
      "'s'", NULL},
     {"{'params':{'sessionId':'no','k':'no'},'", "':null,'params':{'k':'v'},'method':'m'}", "'m'",
      NULL, "'v'"},
+    {"{'jsonrpc': '2.0', 'method': 'm', 'params': {'sessionId': 's', 'a': {'b': '",
+     "', 'c': {'d': 'e'}, 'f': {}, 'g': [1, 'h']}, 'k': 'v'}}", "'m'", "'s'", "'v'"},
     {"{ 'method' : 'm',\n'params'\t:{'a':'", "' , 'sessionId':'s' ,'b' : { } ,'k':-1} }", "'m'",
      "'s'", "-1"},
     {"{'method':'m','params':{'\\u0061':'",
@@ -622,6 +659,7 @@ int main(void)
         cmocka_unit_test(members_in_every_order),
         cmocka_unit_test(the_session_and_the_key_are_found_where_they_count),
         cmocka_unit_test(any_key_can_be_asked_for),
+        cmocka_unit_test(an_update_is_found_as_any_key_is),
         cmocka_unit_test(spans_are_without_the_space_around),
         cmocka_unit_test(plain_text_of_a_span),
         cmocka_unit_test(errors_tell_where),
