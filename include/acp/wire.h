@@ -1,9 +1,9 @@
 /*
  * wire.h - framing: cuts a stream of bytes into messages, and frames messages for sending.
  *
- * There are two framings: one message a line, which ACP uses on stdio, and the Content-Length
- * headers of LSP.  The peer of acp/rpc.h uses this by itself; the header is for programs without a
- * peer.
+ * There are two framings: lines with one message each, which ACP uses on stdio, and the Content-
+ * Length headers of LSP.  The peer of acp/rpc.h uses this by itself; the header is for programs
+ * without a peer.
  *
  *     #include <acp/wire.h>
  *     #include <stdio.h>

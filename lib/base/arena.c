@@ -9,7 +9,7 @@
 
 enum {
     FIRST_BLOCK = 4096,
-    /* A block above this is freed by a reset: one huge message must not cost memory for good. */
+    /* A block above this is freed by a reset: one huge message must not cost memory for ever. */
     ARENA_KEEP_MAX = 1024 * 1024,
 };
 

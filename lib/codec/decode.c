@@ -642,7 +642,7 @@ static int decode_variant(struct decoder *d, struct object *o, struct layer *lay
     return decode_layers(d, o, layers, count + 1);
 }
 
-/* A variant of a choice that is no object: it can only stand alone. */
+/* A variant that is not an object can only stand alone. */
 static int decode_alone(struct decoder *d, const struct object *o, struct layer *layer,
                         const struct acp_variant *v)
 {

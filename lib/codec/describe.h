@@ -121,7 +121,10 @@ struct acp_text {
     uint8_t len;     /* of the name */
 };
 
-/* So many bytes may be read from the start of any text, so that short ones are copied blindly. */
+/*
+ * This number of bytes may be read from the start of any text, so that short ones are copied
+ * blindly.
+ */
 enum { ACP_TEXT_READABLE = 32 };
 
 /* Hidden, so that shared code reaches them without a detour. */

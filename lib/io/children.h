@@ -20,7 +20,7 @@ typedef atomic_int acp_child_slot;
 void acp_children_lock(void);
 void acp_children_unlock(void);
 
-/* Room for one more, which acp_children_enter() then takes.  NULL without memory. */
+/* Room for one more, which acp_children_enter() then takes.  NULL if out of memory. */
 acp_child_slot *acp_children_reserve(void);
 void acp_children_enter(acp_child_slot *slot, pid_t pid);
 /* Before the child is reaped, so that its number is never signalled once it is somebody else's. */

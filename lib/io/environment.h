@@ -7,7 +7,7 @@
 /*
  * A list for execve that borrows its texts from environ, from set, and mark, a whole "NAME=value"
  * that may be NULL.  Of the same name the last one counts: environ, then set, then mark.  The list
- * is freed with free(); NULL without memory.
+ * is freed with free(); NULL if out of memory.
  */
 char **acp_environment_make(const char *const *set, const char *const *unset, bool keep_nesting,
                             const char *mark);

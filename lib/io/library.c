@@ -12,7 +12,7 @@ static uv_once_t once = UV_ONCE_INIT;
 static void make_lock(void)
 {
     if (uv_mutex_init(&lock))
-        abort(); /* there is no process without memory for that */
+        abort(); /* no process works when out of memory here */
 }
 
 static void refuse(struct library *library, const char *why)

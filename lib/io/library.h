@@ -24,7 +24,7 @@ struct library {
 };
 
 /*
- * Loads the file called name, once for the process and for good: later calls, of any thread, repeat
+ * Loads the file called name, once for the process; later calls, of any thread, repeat
  * the first result.  ACP_ERR_MISSING and a sentence that says what to install.
  */
 int library_load(struct library *library, const char *name, struct acp_failure *failure);

@@ -44,7 +44,7 @@ static void gather_lines(struct acp_process *p, struct acp_str text)
         const char *end = memchr(text.ptr, '\n', text.len);
         struct acp_str piece = acp_str_n(text.ptr, end ? (size_t) (end - text.ptr) : text.len);
         size_t n = fitting(piece, PROCESS_MAX_LINE - p->err_line.len);
-        /* Without memory the line is told in more pieces. */
+        /* When out of memory, the line is reported in more parts. */
         if (n && acp_buf_append(&p->err_line, piece.ptr, n) < 0)
             tell_errors(p, acp_str_n(piece.ptr, n));
         text.ptr += n;
@@ -100,7 +100,7 @@ static void on_errors(struct acp_source *source, struct acp_str bytes)
 
 /*
  * A program may close its terminal a while before it ends, as many do to see whether all was
- * written.  If we closed our side then, that would hang up, and SIGHUP would kill the program.
+ * written.  Closing our side then would end the terminal, and SIGHUP would kill the program.
  */
 static bool must_stay(const struct acp_process *p, const struct acp_source *source)
 {

@@ -20,7 +20,7 @@ struct acp_tail {
 void acp_tail_init(struct acp_tail *tail, size_t limit);
 void acp_tail_finish(struct acp_tail *tail);
 /*
- * Each byte costs the same however much is kept.  Without memory to grow, less is kept than the
+ * Each byte costs the same however much is kept.  When out of memory, less is kept than the
  * limit says; nothing fails.
  */
 void acp_tail_write(struct acp_tail *tail, struct acp_str text);

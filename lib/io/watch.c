@@ -1,7 +1,7 @@
 /*
  * Watching a child.  A pidfd becomes readable when its process ends: no signal handler is involved,
  * one child does not cause a look at all others, and it works in any thread and beside whatever
- * else the program does with SIGCHLD.  It also names a process for good, where a number may be
+ * else the program does with SIGCHLD.  It also names a process permanently, where a number may be
  * reused; we need that for orphans, while our own children cannot lose their number before we reap
  * them. Without pidfds (Linux before 5.3, other systems) SIGCHLD makes us look.
  *

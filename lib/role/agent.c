@@ -276,7 +276,7 @@ static void serve(struct acp_agent *agent, acp_call call, const struct acp_metho
     }
 }
 
-/* The _meta of a message; what is no object is none. */
+/* The _meta of a message; anything but an object is none. */
 static struct acp_raw meta_of(const struct acp_message *message)
 {
     bool is_object = message->key.ptr && message->key.len && *message->key.ptr == '{';

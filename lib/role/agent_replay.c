@@ -1,5 +1,5 @@
 /*
- * What was kept, told again: an update of an earlier connection, in the words of this one.
+ * Replays a logged update of an earlier connection in the version of this one.
  *
  * Both versions say most things by the same structs.  What only one of them has a word for becomes
  * text where people want to read it, and is passed over otherwise.
@@ -54,7 +54,7 @@ static int write_patch(struct acp_agent *agent, const struct acp_diff *diff,
     return 0;
 }
 
-/* What of the content can be told here; terminals only where they are told again as well. */
+/* The content that can be sent here; terminals only where they are replayed as well. */
 static int keep_content(struct acp_session *session, unsigned mode,
                         struct acp_tool_call_content_list *content)
 {

@@ -10,7 +10,7 @@
  *   agent_check.c       what may be sent: what the client offered, absolute paths
  *   agent_update.c      what is sent for a session; merging of text
  *   agent_keep.c        what is said waits until the program has kept it
- *   agent_replay.c      what was kept, told again
+ *   agent_replay.c      logged updates, replayed
  *   agent_history.c     the updates of an agent that cannot load a session, for a replay
  *   agent_tool.c        tool calls and terminals, and cancelling one of them
  *   agent_state.c       what a version 2 client is told of a session's state
@@ -85,7 +85,7 @@ struct acp_session {
     int opening_method;            /* enum acp_method_id */
     void *user;
     struct acp_turn *turn;
-    uint64_t turns;           /* so many have begun */
+    uint64_t turns;           /* begun so far */
     struct held_prompt *held; /* oldest first */
     enum speaker speaker;     /* whose message is open */
     char *message;            /* its id; in message_room where it fits */
@@ -262,7 +262,7 @@ bool agent_replace(struct acp_session *session);
 void agent_serve_set_mode(struct acp_agent *agent, acp_call call, struct acp_raw params);
 void agent_serve_set_option(struct acp_agent *agent, acp_call call, struct acp_raw params);
 /*
- * What a version 2 client was last told of options and commands, so that it can be told again: in
+ * What a version 2 client was last told of options and commands, to be replayed: in
  * the message's arena, empty when it was told nothing.
  */
 int agent_keep_setup(struct acp_session *session, const struct acp_resume_session_response *told);

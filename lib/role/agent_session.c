@@ -301,8 +301,8 @@ static struct acp_session *reopen(struct acp_agent *agent, acp_call call, int me
 }
 
 /*
- * Version 2 wants resume of every agent.  A session that is open in this connection is told again:
- * always while it is at work, and always by an agent without a memory, which knows no other.
+ * Version 2 wants resume of every agent.  A session that is open in this connection is replayed:
+ * always while a turn runs, and always by an agent without a memory, which knows no other.
  */
 static void resume_live(struct acp_session *session, acp_call call, struct acp_str cwd, bool replay)
 {

@@ -75,7 +75,7 @@ int acp_session_send_tool_call(struct acp_session *session, const struct acp_too
     if (err)
         return err;
     bool known = acp_map_get(&session->tools, tool->tool_call_id);
-    /* What was kept of a session is told again as it is. */
+    /* What was logged of a session is replayed as it is. */
     if (!known && session->state == SESSION_READY &&
         !(acp_is_set(tool->title.ptr) && tool->title.len))
         return ACP_ERR_MISSING;

@@ -22,7 +22,7 @@
 enum {
     /* Updates for sessions that are not known yet are held; so much, then the oldest go. */
     CLIENT_MAX_EARLY = 1024 * 1024,
-    /* So many tool calls, and so many terminals, of a session are known to be cancellable. */
+    /* How many tool calls, and how many terminals, of a session are known to be cancellable. */
     CLIENT_MAX_CANCELLABLE = 4096,
     /* An id that is kept: of a session, a mode, a tool call or a terminal that can be cancelled. */
     CLIENT_MAX_ID = 1024,
@@ -82,7 +82,7 @@ struct acp_client_session {
     bool open;        /* the agent has said so */
     unsigned openers; /* requests to open it that wait for their answer */
     enum acp_session_state state;
-    /* The prompt at work. */
+    /* The turn that runs. */
     bool prompting;
     acp_turn_fn *end; /* may be NULL */
     void *end_user;

@@ -66,7 +66,7 @@ void client_note_state(struct acp_client_session *session, const struct acp_stat
     const struct acp_idle_state_update *idle = &state->idle;
     bool told = idle->is != ACP_IDLE_STATE_UPDATE_ABSENT;
     if (!session->worked && !(told && session->accepted))
-        return; /* a state of before the prompt, told again */
+        return; /* a state from before the prompt, replayed */
     struct acp_str stop = told ? idle->tag : acp_str_from("end_turn");
     struct acp_outcome outcome = {.why = acp_str_from("")};
     if (idle->is == ACP_IDLE_STATE_UPDATE_ERROR) {
@@ -201,7 +201,7 @@ static void note_cancellable(struct acp_client_session *session, struct acp_map 
     if (!can)
         (void) acp_map_remove(set, id);
     else if (set->count < CLIENT_MAX_CANCELLABLE && id.len <= CLIENT_MAX_ID)
-        (void) acp_map_set(set, id, session); /* without memory it is as if it could not */
+        (void) acp_map_set(set, id, session); /* when out of memory, it counts as not cancellable */
 }
 
 void client_note_tool(struct acp_client_session *session, const struct acp_tool_call_update *tool)

@@ -21,7 +21,7 @@ struct acp_deadlines {
 };
 
 void acp_deadlines_finish(struct acp_deadlines *heap);
-/* Room for so many more, so that the pushes after it cannot fail.  ACP_ERR_NOMEM. */
+/* Room for that many more, so that the pushes after it cannot fail.  ACP_ERR_NOMEM. */
 int acp_deadlines_reserve(struct acp_deadlines *heap, size_t more);
 void acp_deadlines_push(struct acp_deadlines *heap, struct acp_deadline *item);
 /* Does nothing for an entry that is not in the heap. */

@@ -10,8 +10,8 @@
 /*
  * Two sides that both wait for the other to read would wait for ever; and a program that reads only
  * when it is done writing is such a side.  So a paused endpoint takes this much when nothing was
- * sent or received for so long.  Against one that floods us and never reads, the hard limit of the
- * output holds.
+ * sent or received during this time.  Against one that floods us and never reads, the hard limit
+ * of the output holds.
  */
 enum { BREATH_MS = 20, BREATH_BYTES = 64 * 1024 };
 

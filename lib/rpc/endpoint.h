@@ -11,7 +11,7 @@ struct acp_endpoint {
     void *wake_user;
     bool paused;        /* the handler was, when it was last looked at */
     bool progress;      /* something was sent since */
-    uint64_t breath_at; /* while paused: when a little input is wanted all the same */
+    uint64_t breath_at; /* while paused: when a little input is accepted all the same */
 };
 
 void acp_endpoint_init(struct acp_endpoint *endpoint, const struct acp_endpoint_handler *handler,

@@ -33,7 +33,7 @@ static void refuse(struct acp_peer *peer, struct acp_raw id, int code, const cha
     (void) acp_rpc_respond_error(peer, id, code, acp_str_from(message), absent);
 }
 
-/* Answers what is no message, and tells the owner. */
+/* Answers input that is not a message, and reports it. */
 static void reject(struct acp_peer *peer, struct acp_raw id, const char *message,
                    struct acp_str text)
 {
@@ -208,7 +208,7 @@ static void on_response(struct acp_peer *peer, const struct acp_scan *s, struct 
     acp_rpc_settle(peer, asked, &reply);
 }
 
-/* ---- What is no message --------------------------------------------------------------------- */
+/* ---- Input that is not a message ------------------------------------------------------------ */
 
 /*
  * An object with an id and nothing else that we know.  With the id of a request of ours it is the

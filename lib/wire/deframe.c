@@ -62,7 +62,7 @@ void acp_deframer_drop(struct acp_deframer *d, enum acp_frame_kind kind, struct 
     size_t want = d->max_message < EXCERPT ? d->max_message : (size_t) EXCERPT;
     if (d->pending.len < want) {
         size_t more = want - d->pending.len;
-        /* Without memory the excerpt is shorter; that is no reason to fail. */
+        /* When out of memory, the excerpt is shorter; that is no reason to fail. */
         (void) acp_deframer_keep(d, more < d->input_len ? more : d->input_len);
     }
     acp_deframer_give(d, kind, want < d->pending.len ? want : d->pending.len, ret);

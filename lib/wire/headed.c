@@ -105,7 +105,7 @@ static int at_header(struct acp_deframer *d, struct acp_frame *ret)
         d->state = RESYNC_SKIP;
         return 0;
     }
-    /* Without memory nothing is taken, and the next call tries again: a header must not be lost. */
+    /* When out of memory, take nothing; the next call tries again.  A header must not be lost. */
     int err = acp_deframer_keep(d, n);
     if (err || !end)
         return err;
@@ -160,7 +160,7 @@ static void large_body(struct acp_deframer *d, struct acp_frame *ret)
     d->body_left -= n;
     if (acp_deframer_keep(d, n)) {
         acp_deframer_take(d, n);
-        want = d->pending.len; /* without memory the excerpt is shorter */
+        want = d->pending.len; /* when out of memory, the excerpt is shorter */
     }
     if (d->pending.len == want) {
         acp_deframer_give(d, ACP_FRAME_TOO_LARGE, want, ret);

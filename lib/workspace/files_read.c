@@ -62,7 +62,7 @@ static const char *after_lines(const char *p, const char *end, uint64_t *n)
     return p;
 }
 
-/* 1: more is wanted; 0: that was all; or an error. */
+/* 1: more can be taken; 0: that was all; or an error. */
 static int take(struct slice *s, const char *p, size_t n)
 {
     const char *end = p + n;

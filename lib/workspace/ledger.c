@@ -153,7 +153,7 @@ static int make_room(struct acp_ledger *ledger)
     return 0;
 }
 
-/* Points the grant's texts at copies in one block; NULL without memory. */
+/* Points the grant's texts at copies in one block; NULL if out of memory. */
 static char *copy_texts(struct acp_grant *grant)
 {
     struct acp_str *texts[TEXTS];

@@ -6,7 +6,7 @@
  *   {"grant":7,"answer":"allow","scope":"project","directory":"/p","kind":"execute",
  *    "command":"make test","who":"ann","title":"Run the tests","granted":1700000000}
  *
- * A line with a key that is not known is left aside: it may be a condition of a newer version, and
+ * A line with an unknown key is ignored: it may be a condition of a newer version, and
  * without it the grant would be broader than what was answered.
  */
 #include <stdio.h>
@@ -226,7 +226,7 @@ static int keep_aside(struct acp_ledger *ledger, struct acp_str line)
     return err ? err : acp_buf_append(&ledger->aside, "\n", 1);
 }
 
-/* One line: 0, 1 when it was left aside, or what makes it pointless to go on. */
+/* One line: 0, 1 if it was ignored, or an error that ends the reading. */
 static int load_line(struct acp_ledger *ledger, struct acp_str text, struct acp_arena *arena,
                      struct acp_failure *failure)
 {

@@ -129,7 +129,7 @@ const struct acp_policy_rule *acp_policy_rule_at(const struct acp_policy *policy
     return index < policy->count ? &policy->rules[index] : NULL;
 }
 
-/* Copies a text that is set; false without memory. */
+/* Copies a text that is set; false if out of memory. */
 static bool keep(struct acp_policy *policy, struct acp_str *text)
 {
     if (text->ptr)

@@ -164,7 +164,7 @@ void conversation_add_event(struct conversation *c, enum event_kind kind, uint64
 {
     struct session_event event = {.kind = kind, .turn = turn, .body = body};
     bool kept = log_event(c, &event);
-    /* Without memory for it, there is none to say so either; the log has it. */
+    /* When out of memory, it cannot be reported either; the log has the event. */
     (void) conversation_extend_tail(c, &event, !kept);
     conversation_wake(c);
 }

@@ -61,7 +61,7 @@ static const struct known_option *find_option(const struct conversation *c, cons
     return NULL;
 }
 
-/* ---- What is wanted -------------------------------------------------------------------------- */
+/* ---- Wanted settings ------------------------------------------------------------------------- */
 
 static void free_setting(struct wanted_setting *setting)
 {

@@ -180,7 +180,7 @@ static void go_live(struct subscriber *s, struct tail_event *place)
         s->cursor = place->event.sequence;
 }
 
-/* What lies between the cursor and the tail is not to be had. */
+/* The events between the cursor and the tail are not available. */
 static void skip_to_tail(struct subscriber *s)
 {
     go_live(s, s->conversation->tail);

@@ -39,7 +39,7 @@ const struct model_dialect *dialect_of(enum model_api api);
 
 /*
  * Hands the data of one event to the dialect.  What ends a stream without being JSON ("[DONE]") is
- * understood; what is no JSON at all is a fault.
+ * understood; input that is not JSON is an error.
  */
 void dialect_event(const struct model_dialect *dialect, struct model_stream *s,
                    struct acp_str data);
@@ -115,7 +115,7 @@ enum model_effort dialect_effort(const struct model_ask *ask);
 
 /* Those of the ask, or what is known of the model. */
 struct model_limits limits_of(const struct model_ask *ask);
-/* So many tokens, or as many as the model may answer with. */
+/* That many tokens, or as many as the model may answer with. */
 uint64_t limits_clamp(const struct model_ask *ask, uint64_t tokens);
 
 /*

@@ -240,7 +240,7 @@ const struct model_table *facts_builtin(void)
     if (!is_read) {
         is_read = true;
         acp_arena_init(&arena, 0);
-        /* It cannot be broken: a test reads it.  Without memory nothing is known. */
+        /* It cannot be broken: a test reads it.  When out of memory, nothing is known. */
         (void) facts_read_table(acp_raw_n(models_json, models_json_size), &arena, &table, NULL);
     }
     return &table;

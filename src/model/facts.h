@@ -16,8 +16,8 @@ const struct model_table *facts_builtin(void);
 
 /*
  * Reads one row: {"context": 200000, "price": {...}, "can": ["images"], ...}.  The reader's arena
- * holds nothing of it afterwards.  ACP_ERR_RANGE with a sentence for a member or value that makes
- * no sense; otherwise the reader's error.
+ * holds nothing of it afterwards.  ACP_ERR_RANGE with a sentence for an invalid member
+ * or value; otherwise the reader's error.
  */
 int facts_read(struct acp_json_reader *r, struct model_facts *ret, struct acp_failure *failure);
 /* Reads {"models": {"provider/model": {...}}}; rows and names are in the arena. */

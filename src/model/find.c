@@ -8,7 +8,7 @@
 #include "model/listener.h"
 
 enum {
-    KNOCK_MS = 300, /* on loopback a listening server answers at once */
+    PROBE_MS = 300, /* on loopback a listening server answers at once */
     LIST_MS = 2000,
 };
 
@@ -22,7 +22,7 @@ struct model_find {
     model_found_fn *found;
     void *user;
     uv_timer_t timer;
-    uv_tcp_t *knock; /* with its own memory: it closes in its own time */
+    uv_tcp_t *probe; /* with its own memory: it closes in its own time */
     struct model_service *service;
     struct model_list *list;
     struct model_offer *offers;
@@ -81,17 +81,17 @@ static bool ask_list(struct model_find *find)
     return false;
 }
 
-static void on_knock_closed(uv_handle_t *handle)
+static void on_probe_closed(uv_handle_t *handle)
 {
     free(handle);
 }
 
-static void stop_knocking(struct model_find *find)
+static void stop_probing(struct model_find *find)
 {
     (void) uv_timer_stop(&find->timer);
-    if (find->knock)
-        uv_close((uv_handle_t *) find->knock, on_knock_closed);
-    find->knock = NULL;
+    if (find->probe)
+        uv_close((uv_handle_t *) find->probe, on_probe_closed);
+    find->probe = NULL;
 }
 
 /* Whether who listens may be asked; a note says why not. */
@@ -124,7 +124,7 @@ static void on_opened(uv_connect_t *connect, int status)
     free(connect);
     if (status == UV_ECANCELED)
         return; /* it was given up, and the find may be gone */
-    stop_knocking(find);
+    stop_probing(find);
     if (status == 0 && is_ours(find) && ask_list(find))
         return;
     find->ports++;
@@ -134,13 +134,13 @@ static void on_opened(uv_connect_t *connect, int status)
 static void on_no_answer(uv_timer_t *timer)
 {
     struct model_find *find = timer->data;
-    stop_knocking(find);
+    stop_probing(find);
     find->ports++;
     look_further(find);
 }
 
 /* Whether anybody listens is found out without libcurl. */
-static bool knock(struct model_find *find)
+static bool probe(struct model_find *find)
 {
     struct sockaddr_in address;
     uv_connect_t *connect = malloc(sizeof(*connect));
@@ -150,15 +150,15 @@ static bool knock(struct model_find *find)
         free(tcp);
         return false;
     }
-    find->knock = tcp;
+    find->probe = tcp;
     connect->data = find;
     (void) uv_ip4_addr("127.0.0.1", (int) find->ports->port, &address);
     if (uv_tcp_connect(connect, tcp, (const struct sockaddr *) &address, on_opened)) {
         free(connect);
-        stop_knocking(find);
+        stop_probing(find);
         return false;
     }
-    (void) uv_timer_start(&find->timer, on_no_answer, KNOCK_MS, 0);
+    (void) uv_timer_start(&find->timer, on_no_answer, PROBE_MS, 0);
     return true;
 }
 
@@ -179,7 +179,7 @@ static void look_further(struct model_find *find)
         (void) snprintf(find->choice.url, sizeof(find->choice.url), "http://127.0.0.1:%u/v1",
                         find->ports->port);
         set_server(find, model_provider_find(acp_str_from(find->ports->provider)));
-        if (knock(find))
+        if (probe(find))
             return;
     }
     memset(&find->choice, 0, sizeof(find->choice));
@@ -276,7 +276,7 @@ void model_find_free(struct model_find *find)
 {
     if (!find || uv_is_closing((uv_handle_t *) &find->timer))
         return;
-    stop_knocking(find);
+    stop_probing(find);
     model_list_free(find->list);
     find->list = NULL;
     model_service_free(find->service);

@@ -49,7 +49,7 @@ struct model_sealed {
     struct acp_raw data;
 };
 
-/* A piece of a message; which fields count, the kind says. */
+/* A part of a message; the kind says which fields are used. */
 struct model_part {
     enum model_part_kind kind;
     bool failed;         /* MODEL_RESULT: it is an error */

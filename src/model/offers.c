@@ -73,7 +73,7 @@ static bool is_plain(const char *value)
     return true;
 }
 
-/* The address with the values of variables in it; NULL when one is missing or makes no sense. */
+/* The address with the values of variables in it; NULL if one is missing or invalid. */
 static const char *fill_address(struct looking *looking, const char *address)
 {
     char url[1000];

@@ -63,7 +63,7 @@ static unsigned attempts_of(const struct model_reply *reply)
 }
 
 /*
- * Another attempt, or the end where there have been so many.  wait is what the server asks for, or
+ * Another attempt, or the end when there were too many.  wait is what the server asks for, or
  * NULL.
  */
 static void try_within(struct model_reply *reply, const char *why, const uint64_t *wait,

@@ -202,7 +202,7 @@ void store_claim_release(struct store_claim *claim)
     if (claim->fd >= 0) {
         /*
          * Removed while it is locked: whoever has opened it meanwhile sees that it is gone.
-         * Without memory for the path it stays, and means nothing any more.
+         * When out of memory for the path, the file stays, and has no meaning any more.
          */
         char *path = claim_path(claim->database, acp_str_from(claim->id));
         if (path)

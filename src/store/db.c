@@ -63,7 +63,7 @@ int store_fail_code(const struct store *store, int code, struct acp_failure *fai
                           file);
     case SQLITE_CORRUPT:
         return store_fail(failure, ACP_ERR_STATE,
-                          "the session log %s is damaged; move it away, or mend a copy with "
+                          "the session log %s is damaged; move it away, or repair a copy with "
                           "sqlite3 .recover",
                           file);
     case SQLITE_BUSY:

@@ -285,7 +285,7 @@ void store_log_close(struct store_log *log)
     log->closing = true;
     if (log->writer->closing)
         return;
-    /* Without memory for that it is closed with the writer. */
+    /* When out of memory, it is closed with the writer. */
     struct request *request = request_new(REQUEST_CLOSE, log);
     if (request && push_request(log->writer, request))
         request_free(request);

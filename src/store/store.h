@@ -123,7 +123,7 @@ struct store_prune {
     struct acp_str scope; /* absent: any */
     int64_t older_than;   /* last active before this time; 0: any */
     bool closed_only;
-    uint64_t keep;          /* the newest so many of that agent and scope stay in any case */
+    uint64_t keep;          /* this number of the newest of that agent and scope stay */
     bool dry_run;           /* count only */
     store_session_fn *each; /* may be NULL; told of each before it goes */
     void *user;

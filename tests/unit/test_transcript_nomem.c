@@ -1,5 +1,5 @@
 /*
- * The transcript without memory: with each allocation failing in turn, an event is folded in or
+ * The transcript when out of memory: with each allocation failing in turn, an event is folded in or
  * ACP_ERR_NOMEM is returned, and the transcript can be read, added to and freed.
  */
 #include "transcript_play.h"
@@ -57,7 +57,10 @@ static const struct {
     {EVENT_ERROR, "{'source':'agent','code':1,'message':'broken'}"},
 };
 
-/* Folds all events, the n-th allocation of one of them failing; whether there were so many. */
+/*
+ * Folds all events, the n-th allocation of one of them failing; whether there was such an
+ * allocation.
+ */
 static bool fold_with_failure(enum transcript_keep keep, size_t which, long n, bool sticky)
 {
     struct transcript_options options = {.keep = keep};
