@@ -54,6 +54,7 @@ struct coding_agent {
     uv_loop_t loop;
     uv_signal_t signals[AGENT_SIGNALS]; /* that end the process */
     bool stopping;                      /* one of them has arrived */
+    bool closed;                        /* everything, which takes the loop a moment */
     struct acp_agent_stdio *stdio;
     struct acp_reaper *reaper;
     struct http_client *http;
