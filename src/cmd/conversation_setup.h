@@ -37,22 +37,21 @@ struct conversation_setup {
  * conversation_setup_finish() must be called in any case.  With options NULL only the agent, the
  * workspace and the log are set up.
  */
-int conversation_setup_prepare(struct conversation_setup *setup,
-                               const struct invocation *invocation, const struct agent_flags *agent,
+int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
+                               const struct agent_flags *agent,
                                const struct conversation_flags *options);
-void conversation_setup_finish(struct conversation_setup *setup);
+void conversation_setup_finish(struct conversation_setup *c);
 
 /* How to start the agent for a session in cwd.  Prints errors and returns the exit status. */
-int conversation_setup_start_agent(struct conversation_setup *setup,
-                                   const struct agent_command *agent, const char *cwd,
-                                   struct agent_start *ret);
+int conversation_setup_start_agent(struct conversation_setup *c, const struct agent_command *agent,
+                                   const char *cwd, struct agent_start *ret);
 
 /* The configuration alone, with --cwd and --registry. */
-int conversation_setup_configure(struct conversation_setup *setup, const struct agent_flags *agent);
+int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent);
 /* The permission policy and the grants ledger; after conversation_setup_configure(). */
-int conversation_setup_make_rules(struct conversation_setup *setup,
+int conversation_setup_make_rules(struct conversation_setup *c,
                                   const struct conversation_flags *options);
 /* The path of the session log; NULL when logging is disabled. */
-const char *conversation_setup_store_path(struct conversation_setup *setup);
+const char *conversation_setup_store_path(struct conversation_setup *c);
 
 #endif

@@ -114,8 +114,9 @@ static int add_file(struct parts *parts, const char *name)
     const char *shown = strcmp(name, "-") == 0 ? "standard input" : name;
     acp_buf_init(&text, EVENT_MAX_BYTES);
     int err = read_file(name, PROMPT_MAX_TEXT, &text);
-    struct acp_str copy = err ? (struct acp_str){0}
-                              : acp_arena_copy(&parts->arena, acp_str_trim(acp_buf_view(&text)));
+    struct acp_str copy = {0};
+    if (!err)
+        copy = acp_arena_copy(&parts->arena, acp_str_trim(acp_buf_view(&text)));
     acp_buf_finish(&text);
     if (err) {
         err_message("%s: %s", shown, err == -EFBIG ? "larger than 16 MiB" : strerror(-err));

@@ -46,7 +46,7 @@ struct sessions_rendering {
 int sessions_rendering_init(struct sessions_rendering *rendering,
                             const struct renderer_options *options);
 /* For store_events(). */
-int sessions_render(const struct store_event *event, void *rendering);
+int sessions_render(const struct store_event *event, void *user);
 int sessions_rendering_end(struct sessions_rendering *rendering);
 void sessions_rendering_finish(struct sessions_rendering *rendering);
 /* "2026-11-15 06:30:00", in the local time zone. */

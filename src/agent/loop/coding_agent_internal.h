@@ -349,7 +349,7 @@ int compaction_cut(const struct model_message *messages, size_t count, struct ac
 
 /* ---- turn.c ---------------------------------------------------------------------------------- */
 
-void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list prompt,
+void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list blocks,
                          void *user);
 void coding_agent_cancel(struct acp_turn *role_turn, void *user);
 void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state);
