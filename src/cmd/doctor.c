@@ -19,7 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
 #include "config/paths.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "json/members.h"
 #include "launch/sandbox.h"
 #include "model/find.h"
