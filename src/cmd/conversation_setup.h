@@ -49,6 +49,11 @@ int conversation_setup_start_agent(struct conversation_setup *setup,
 
 /* The configuration alone, with --cwd and --registry. */
 int conversation_setup_configure(struct conversation_setup *setup, const struct agent_flags *agent);
+/*
+ * The same for commands that only look: what is invalid in the configuration is left out, without a
+ * message.
+ */
+int conversation_setup_inspect(struct conversation_setup *setup, const struct agent_flags *agent);
 /* The permission policy and the grants ledger; after conversation_setup_configure(). */
 int conversation_setup_make_rules(struct conversation_setup *setup,
                                   const struct conversation_flags *options);
