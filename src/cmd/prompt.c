@@ -71,6 +71,14 @@ static void on_question(struct daemon_client *client, const struct permission_qu
     terminal_front_question(prompt->run.front, question);
 }
 
+static void on_elicitation(struct daemon_client *client,
+                           const struct elicitation_question *question, void *user)
+{
+    struct prompt *prompt = user;
+    (void) client;
+    terminal_front_elicitation(prompt->run.front, question);
+}
+
 static void on_question_gone(struct daemon_client *client, uint64_t number, void *user)
 {
     struct prompt *prompt = user;
@@ -138,6 +146,12 @@ static void on_answer(uint64_t number, struct acp_str option, void *user)
     daemon_client_answer(prompt->client, number, option);
 }
 
+static void on_elicited(uint64_t number, struct acp_raw response, void *user)
+{
+    struct prompt *prompt = user;
+    daemon_client_respond(prompt->client, number, response);
+}
+
 /* The daemon cancels the turn and reports its end; a second Ctrl-C disconnects at once. */
 static void on_interrupt(bool again, void *user)
 {
@@ -168,10 +182,12 @@ static int start(struct prompt *prompt, struct acp_failure *failure)
         .event = on_event,
         .queued = on_queued,
         .question = on_question,
+        .elicitation = on_elicitation,
         .question_gone = on_question_gone,
         .gone = on_gone,
     };
     static const struct terminal_front_handler front_handler = {.answer = on_answer,
+                                                                .elicited = on_elicited,
                                                                 .interrupt = on_interrupt};
     int64_t configured = config_number(prompt->run.setup.config, CONFIG_TTL);
     uint64_t ttl_ms = prompt->options->queue.ttl.given ? prompt->options->queue.ttl.value

@@ -50,6 +50,7 @@ static void on_ended(struct acp_str sentence, void *user)
     struct agent_connection *connection = c->connection;
     bool expected = c->state == CONVERSATION_ENDING;
     (void) uv_timer_stop(c->deadline);
+    conversation_drop_questions(c);
     if (conversation_is_open(c) && !c->stopping)
         conversation_add_texts(c, EVENT_CLOSED, "message", sentence, (const char *) NULL);
     if (!expected && !conversation_is_open(c) && !c->failure)
@@ -355,6 +356,8 @@ void conversation_connect(struct conversation *c)
         .read_files = !options->no_files,
         .write_files = !options->no_files,
         .terminals = !options->no_terminals,
+        .forms = true,
+        .urls = true,
     };
     struct acp_failure failure = {0};
     int err = options->endpoint->connect(options->endpoint, c->loop, &client, &c->connection_user,

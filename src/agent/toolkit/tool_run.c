@@ -327,6 +327,7 @@ static void remember(struct tool_run *run, bool allow)
     struct acp_grant how = {.allow = allow,
                             .scope = options->always,
                             .who = acp_str_from("user"),
+                            .agent = acp_str_from("acp"),
                             .granted = (int64_t) time(NULL)};
     if (options->ledger && acp_ledger_remember(options->ledger, &action, &how, NULL) == 0 &&
         options->granted)
