@@ -148,6 +148,8 @@ static void on_interrupt(bool again, void *user)
         return;
     if (again || !conversation_cancel(exec->conversation, GRACE_MS))
         conversation_stop(exec->conversation);
+    if (again)
+        conversation_kill_agent(exec->conversation);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ struct prompt {
     const struct prompt_command_options *options;
     char socket[DAEMON_PATH_SIZE];
     struct daemon_client *client;
+    uv_timer_t patience; /* after the second Ctrl-C */
 };
 
 static void leave(struct prompt *prompt)
@@ -35,6 +36,7 @@ static void leave(struct prompt *prompt)
     daemon_client_free(prompt->client);
     prompt->client = NULL;
     terminal_front_close(prompt->run.front);
+    uv_close((uv_handle_t *) &prompt->patience, NULL);
 }
 
 /* ---- From the daemon ------------------------------------------------------------------------- */
@@ -152,14 +154,28 @@ static void on_elicited(uint64_t number, struct acp_raw response, void *user)
     daemon_client_respond(prompt->client, number, response);
 }
 
-/* The daemon cancels the turn and reports its end; a second Ctrl-C disconnects at once. */
+static void on_no_patience(uv_timer_t *timer)
+{
+    leave(timer->data);
+}
+
+/*
+ * The daemon cancels the turn and reports its end.  After a second Ctrl-C it kills the agent; it
+ * has a moment to say so.
+ */
 static void on_interrupt(bool again, void *user)
 {
     struct prompt *prompt = user;
+    enum { PATIENCE_MS = 150 };
     prompt->run.status = EXIT_INTERRUPTED;
-    if (prompt->client &&
-        (again || daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL)))
+    if (!prompt->client)
+        return;
+    int err = again ? daemon_client_kill(prompt->client)
+                    : daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL);
+    if (err)
         leave(prompt);
+    else if (again)
+        (void) uv_timer_start(&prompt->patience, on_no_patience, PATIENCE_MS, 0);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -206,6 +222,8 @@ static int run_loop(struct prompt *prompt)
     struct acp_failure failure = {0};
     if (uv_loop_init(&run->loop))
         return EXIT_FAILED;
+    (void) uv_timer_init(&run->loop, &prompt->patience);
+    prompt->patience.data = prompt;
     int err = start(prompt, &failure);
     if (err) {
         err_message("%s", *failure.message ? failure.message : acp_err_text(err));
@@ -213,6 +231,7 @@ static int run_loop(struct prompt *prompt)
         daemon_client_free(prompt->client);
         if (run->front)
             terminal_front_close(run->front);
+        uv_close((uv_handle_t *) &prompt->patience, NULL);
     }
     (void) uv_run(&run->loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&run->loop);

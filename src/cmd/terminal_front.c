@@ -139,6 +139,10 @@ static bool is_unasked(const struct session_event *event)
 
 void terminal_front_event(struct terminal_front *front, const struct session_event *event)
 {
+    /* Whoever wants it to stop now does not want to see the rest; the log has it. */
+    bool ends = event->kind == EVENT_STOP || event->kind == EVENT_ERROR;
+    if (front->interrupts > 1 && !ends)
+        return;
     run_display_event(front->display, event);
     if (front->options.format != RENDER_JSON && is_unasked(event)) {
         run_display_pause(front->display);
@@ -206,8 +210,12 @@ int terminal_front_status(struct terminal_front *front, const struct prompt_end 
 static void on_signal(uv_signal_t *signal, int number)
 {
     struct terminal_front *front = signal->data;
-    (void) number;
     bool again = front->interrupts++ > 0;
+    if (!again && number == SIGINT && err_is_terminal() && front->options.format != RENDER_JSON) {
+        run_display_pause(front->display);
+        err_message("cancelling; press Ctrl-C again to stop now");
+        run_display_resume(front->display);
+    }
     front->handler.interrupt(again, front->user);
 }
 

@@ -102,6 +102,11 @@ int conversation_new(uv_loop_t *loop, const struct conversation_options *options
 void conversation_free(struct conversation *c);
 /* Ends the turn and the agent; `stopped` is called. */
 void conversation_stop(struct conversation *c);
+/*
+ * Kills the agent with its descendants and the commands that run for it, which ends the turn; also
+ * while it is being stopped or cancelled.  For who cannot wait until it ends by itself.
+ */
+void conversation_kill_agent(struct conversation *c);
 
 enum conversation_state conversation_get_state(const struct conversation *c);
 /* 0 if the agent does not run, or is not a process of ours. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "acp/io.h"
 #include "acp/types.h"
 #include "conversation/conversation_internal.h"
 
@@ -75,6 +76,16 @@ void conversation_stop_agent(struct conversation *c)
         return;
     conversation_set_state(c, CONVERSATION_ENDING);
     c->connection->class->stop(c->connection);
+}
+
+void conversation_kill_agent(struct conversation *c)
+{
+    if (!c->connection)
+        return;
+    if (c->state != CONVERSATION_ENDING)
+        conversation_set_state(c, CONVERSATION_ENDING);
+    c->connection->class->kill(c->connection);
+    acp_process_kill_all();
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */

@@ -15,7 +15,8 @@
  *     daemon/attach      {"after":N,"answer":BOOL}  answered by {}; then all events with greater
  *                        sequence numbers follow, old ones first; with answer, questions too
  *     daemon/cancel      {}  {"cancelled":BOOL}: ends the turn that runs, of any client
- *     daemon/cancel_own  {}  ends the client's turn, and removes its prompts that are queued
+ *     daemon/cancel_own  {"now":BOOL}  ends the client's turn, and removes its prompts that are
+ *                        queued; now: kills the agent
  *     daemon/set         {"name":TEXT,"value":TEXT}
  *     daemon/status      {}  {"pid":N,"agentPid":N,"turn":N,"queued":N,"state":TEXT,
  *                        "agentSession":TEXT,"idleMs":N}

@@ -213,6 +213,18 @@ int daemon_client_request(struct daemon_client *client, const char *method, daem
     return commit(client, pending);
 }
 
+int daemon_client_kill(struct daemon_client *client)
+{
+    struct pending_request *pending = new_pending(client, NULL, NULL);
+    struct acp_json_writer *w = begin(client, "daemon/cancel_own", pending);
+    if (!w)
+        return ACP_ERR_CLOSED;
+    acp_json_begin_object(w);
+    acp_json_put_bool(w, "now", true);
+    acp_json_end_object(w);
+    return commit(client, pending);
+}
+
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
 static void on_closed(struct acp_link *link, int reason, void *user)

@@ -45,6 +45,9 @@ int daemon_client_set(struct daemon_client *client, struct acp_str name, struct 
 int daemon_client_request(struct daemon_client *client, const char *method, daemon_reply_fn *done,
                           void *user);
 
+/* Kills the agent if it is busy with this client's prompt. */
+int daemon_client_kill(struct daemon_client *client);
+
 /* Sends all events after that sequence number, old and new; with answer, questions too. */
 int daemon_client_attach(struct daemon_client *client, uint64_t after, bool answer,
                          daemon_reply_fn *done, void *user);
