@@ -7,14 +7,29 @@
 #include "registry/environment_keys.h"
 
 /* In the order in which help shows them. */
+/* clang-format off */
 static const struct command *const commands[] = {
-    &command_exec,       &command_prompt,   &command_agent,
-    &command_cancel,     &command_set_mode, &command_set,
-    &command_status,     &command_sessions, &command_agents,
-    &command_config,     &command_doctor,   &command_trace,
-    &command_completion, &command_help,     &command_version,
-    &command_complete,   &command_fetch,    NULL,
+    &command_exec,
+    &command_prompt,
+    &command_agent,
+    &command_cancel,
+    &command_set_mode,
+    &command_set,
+    &command_status,
+    &command_sessions,
+    &command_agents,
+    &command_permissions,
+    &command_config,
+    &command_doctor,
+    &command_trace,
+    &command_completion,
+    &command_help,
+    &command_version,
+    &command_complete,
+    &command_fetch,
+    NULL,
 };
+/* clang-format on */
 
 static const struct command_heading headings[] = {
     {"Running agents", &command_exec},
