@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/option.h"
+#include "text/duration.h"
 #include "text/sanitize.h"
 #include "text/suggest.h"
 
@@ -82,41 +83,13 @@ static int read_number(const struct option *option, const char *label, const cha
     return ACP_ERR_ARGUMENT;
 }
 
-/* "2", "2.5", ".5" in milliseconds, rounded up. */
-static bool read_milliseconds(const char *value, uint64_t *ret)
-{
-    static const uint64_t weights[] = {100, 10, 1};
-    const char *end = value + strlen(value);
-    const char *point = strchr(value, '.');
-    uint64_t whole = 0;
-    uint64_t fraction = 0;
-    bool finer = false;
-    if (point != value && !read_digits(value, point ? point : end, &whole))
-        return false;
-    if (point && point + 1 == end)
-        return false;
-    for (const char *p = point ? point + 1 : end; p < end; p++) {
-        size_t place = (size_t) (p - point - 1);
-        if (*p < '0' || *p > '9')
-            return false;
-        if (place < 3)
-            fraction += (uint64_t) (*p - '0') * weights[place];
-        else
-            finer |= *p != '0';
-    }
-    if (whole > UINT64_MAX / 1000 - 2)
-        return false;
-    *ret = whole * 1000 + fraction + finer;
-    return true;
-}
-
 static int read_duration(const struct option *option, const char *label, const char *value,
                          uint64_t *ret, struct usage_error *error)
 {
     uint64_t ms;
-    if (!read_milliseconds(value, &ms)) {
-        usage_error_set(error, "%s: expected a duration in seconds, such as 30 or 2.5, got " SHOWN,
-                        label, value);
+    if (!duration_read(acp_str_from(value), option->unit_ms ? option->unit_ms : 1000, &ms)) {
+        usage_error_set(error, "%s: expected a duration, such as 30, 2.5 or 5m, got " SHOWN, label,
+                        value);
         return ACP_ERR_ARGUMENT;
     }
     if (!in_range(option, ms)) {

@@ -152,7 +152,9 @@ static int open_conversation(struct exec *exec)
     int err = 0;
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
-    setup->conversation.close_session = true;
+    /* A session of acp prompt stays open when a single prompt is added to it. */
+    setup->conversation.close_session =
+        !prompt_run_continues(&exec->run) || exec->run.session.closed;
     /* Only new events are shown, so nothing is read from the log. */
     if (!err)
         err = conversation_new(&exec->run.loop, &setup->conversation, exec->writer, NULL, &handler,
@@ -197,11 +199,24 @@ static int run_loop(struct exec *exec)
     return prompt_run_close(run);
 }
 
+/* The daemon of the session has its agent, and writes its log. */
+static int refuse_busy(const struct store_session *session)
+{
+    struct acp_str id = store_short_id(session->id);
+    err_message("session %.*s is in use by process %lld; use 'acp prompt --resume %.*s', or close "
+                "it with 'acp sessions close %.*s'",
+                (int) id.len, id.ptr, (long long) session->owner, (int) id.len, id.ptr,
+                (int) id.len, id.ptr);
+    return EXIT_FAILED;
+}
+
 static int run(const struct invocation *invocation)
 {
     struct exec exec = {.options = invocation->options};
     int status = prompt_run_prepare(&exec.run, invocation, &exec.options->agent,
-                                    &exec.options->conversation);
+                                    &exec.options->conversation, NULL);
+    if (!status && prompt_run_continues(&exec.run) && exec.run.session.owner)
+        status = refuse_busy(&exec.run.session);
     if (!status)
         status = run_loop(&exec);
     prompt_run_finish(&exec.run);
@@ -218,6 +233,7 @@ static const struct option_group groups[] = {
 
 static const struct example examples[] = {
     {"acp exec claude \"why does the build fail?\"", "runs one prompt and prints the answer"},
+    {"acp exec --continue \"and now the tests\"", "continues the latest session of the directory"},
     {"git diff | acp exec codex --file - \"review this\"",
      "sends the piped text before the question"},
     {"acp exec claude --format quiet --schema todo.json \"what is left to do?\" > todo",
@@ -231,7 +247,7 @@ const struct command command_exec = {
     .name = "exec",
     .summary = "run one prompt and print the answer",
     .description =
-        "Starts the agent with a new session, sends the prompt, shows the answer, and exits. The "
+        "Starts the agent with a new session (see SESSIONS), sends the prompt, shows the answer, and exits. The "
         "agent's messages are streamed to standard output. Tool calls and other progress are shown "
         "on standard error if it is a terminal, or with *--verbose*.\n\n"
         "The prompt is the arguments, joined with blanks; or *--file*; or standard input if "

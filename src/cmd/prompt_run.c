@@ -7,15 +7,63 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/prompt_text.h"
+#include "cmd/session_find.h"
+
+bool prompt_run_continues(const struct prompt_run *run)
+{
+    return run->has_session && !run->options->fork;
+}
+
+/* Finds the session if there is one to continue, and the agent. */
+static int choose_session(struct prompt_run *run, const struct invocation *invocation,
+                          const struct agent_flags *agent, const struct session_flags *selection)
+{
+    const struct conversation_flags *options = run->options;
+    const struct session_wish wish = {
+        .name = selection ? selection->session : NULL,
+        .resume = options->resume,
+        .last = options->continue_last || (options->fork && !options->resume),
+    };
+    if (wish.name && (wish.resume || wish.last) && !options->fork) {
+        err_message("--session cannot be combined with --continue or --resume, except for the name "
+                    "of a fork");
+        return EXIT_USAGE;
+    }
+    if (!selection && !wish.resume && !wish.last)
+        return conversation_setup_find_agent(&run->setup, invocation, agent);
+    run->setup.conversation.must_continue = wish.resume || wish.last;
+    return session_choose(&run->setup, invocation, agent, &wish, &run->session, &run->has_session);
+}
+
+/* Configuration, session and agent. */
+static int prepare_conversation(struct prompt_run *run, const struct invocation *invocation,
+                                const struct agent_flags *agent,
+                                const struct session_flags *selection)
+{
+    struct conversation_setup *c = &run->setup;
+    int status = conversation_setup_configure(c, agent);
+    if (!status)
+        status = choose_session(run, invocation, agent, selection);
+    if (!status)
+        status = conversation_setup_complete(c, run->options);
+    if (status || !run->has_session)
+        return status;
+    int err =
+        run->options->fork ? session_fork(c, &run->session) : session_continue(c, &run->session);
+    if (err)
+        err_message("cannot continue the session: %s", acp_err_text(err));
+    return err ? EXIT_FAILED : EXIT_OK;
+}
 
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
-                       const struct agent_flags *agent, const struct conversation_flags *options)
+                       const struct agent_flags *agent, const struct conversation_flags *options,
+                       const struct session_flags *selection)
 {
     struct acp_str instructions = {0};
     struct acp_failure failure = {0};
     *run = (struct prompt_run){.options = options};
     acp_buf_init(&run->body, EVENT_MAX_BYTES);
-    int status = conversation_setup_prepare(&run->setup, invocation, agent, options);
+    int status = prepare_conversation(run, invocation, agent, selection);
     /* Opened before the agent starts, so that it cannot replace the file with a link. */
     if (!status && options->output &&
         output_file_open(&run->output, options->output, 0666, &failure)) {

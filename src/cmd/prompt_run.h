@@ -18,18 +18,24 @@ struct prompt_run {
     uv_loop_t loop;
     struct terminal_front *front; /* NULL until prompt_run_open() */
     struct output_schema *schema; /* what the answer must match; NULL: anything */
-    struct acp_buf body;          /* the content blocks of the next prompt */
+    struct store_session session; /* that is continued, or was forked */
+    bool has_session;
+    struct acp_buf body; /* the content blocks of the next prompt */
     struct output_file output;
     bool is_judged; /* the answer was checked against the schema */
     int status;     /* the exit status so far */
 };
 
 /*
- * Reads configuration, schema and prompt.  Returns the exit status; prompt_run_finish() must be
- * called in any case.
+ * Reads configuration, schema and prompt, and chooses the session.  selection: of a command that
+ * continues sessions without being told so; NULL: it begins new ones.  Returns the exit status;
+ * prompt_run_finish() must be called in any case.
  */
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
-                       const struct agent_flags *agent, const struct conversation_flags *options);
+                       const struct agent_flags *agent, const struct conversation_flags *options,
+                       const struct session_flags *selection);
+/* Whether the run adds to a session that is in the log. */
+bool prompt_run_continues(const struct prompt_run *run);
 /* Opens the terminal front end on the loop. */
 int prompt_run_open(struct prompt_run *run, bool verbose,
                     const struct terminal_front_handler *handler, void *user);

@@ -35,6 +35,9 @@ struct conversation_flags {
     struct option_list images;
     struct option_list add_dirs;
     const char *mcp;
+    bool continue_last;
+    const char *resume;
+    bool fork;
     const char *model;
     const char *mode;
     struct option_list set; /* KEY=VALUE */

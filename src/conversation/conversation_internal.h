@@ -195,6 +195,7 @@ struct conversation {
     bool stopping;            /* conversation_stop() was called */
     bool stopped;             /* `stopped` was called */
     bool untitled;            /* the session has no title yet */
+    bool was_open;            /* with this agent session, or a fork of it */
     bool has_models;          /* the agent has session/set_model, which is older than options */
 
     struct store_writer *writer;

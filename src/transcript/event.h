@@ -7,7 +7,8 @@
  * the protocol as its body, byte for byte; all other bodies are ours:
  *
  *   opened      {"agent":NAME,"command":[...],"protocol":1,"agentSession":ID,"cwd":DIR,
- *                "how":"new"|"loaded"|"resumed"|"reopened","info":{...}}
+ *                "how":"new"|"loaded"|"resumed"|"reopened"|"forked","forkedFrom":ID,
+ *                "info":{...}}
  *   prompt      {"prompt":[BLOCK...]}                starts a turn
  *   permission  {"title":TEXT,"kind":KIND,"command":TEXT,"paths":[...],"verdict":"allow"|"deny",
  *                "option":ID,"by":TEXT}              a permission was granted or denied

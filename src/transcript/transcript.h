@@ -144,7 +144,7 @@ struct transcript_opened {
     struct acp_str agent;
     struct acp_str agent_session;
     struct acp_str cwd;
-    struct acp_str how; /* "new", "loaded", "resumed", "reopened" */
+    struct acp_str how; /* "new", "loaded", "resumed", "reopened", "forked" */
     unsigned protocol;  /* ACP_V1 or ACP_V2 */
 };
 
