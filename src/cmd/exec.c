@@ -234,8 +234,9 @@ static const struct option_group groups[] = {
 static const struct example examples[] = {
     {"acp exec claude \"why does the build fail?\"", "runs one prompt and prints the answer"},
     {"acp exec --continue \"and now the tests\"", "continues the latest session of the directory"},
-    {"git diff | acp exec codex --file - \"review this\"",
-     "sends the piped text before the question"},
+    {"git diff | acp exec codex \"review this\"", "sends the piped text with the question"},
+    {"acp exec -f shot.png \"what is wrong with the layout of @index.html?\"",
+     "attaches an image and a file of the project"},
     {"acp exec claude --format quiet --schema todo.json \"what is left to do?\" > todo",
      "requires an answer that matches a JSON Schema"},
     {"acp exec --approve-all -p \"fix the tests\" -- ./my-agent --fast",
@@ -251,7 +252,8 @@ const struct command command_exec = {
         "agent's messages are streamed to standard output. Tool calls and other progress are shown "
         "on standard error if it is a terminal, or with *--verbose*.\n\n"
         "The prompt is the arguments, joined with blanks; or *--file*; or standard input if "
-        "neither is given.\n\n"
+        "neither is given. Beside a prompt on the command line, files are attached, and piped input "
+        "is sent with it; see FILES AND PIPES.\n\n"
         "When the rules say to ask, the question is shown on the terminal; without a terminal, "
         "permission is denied. Approval covers exactly what was shown, once; see PERMISSIONS. "
         "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C stops "

@@ -72,7 +72,14 @@ int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocati
     }
     if (!status && options->schema)
         status = output_schema_new(options->schema, &run->schema, &instructions);
-    return status ? status : prompt_text_read(invocation, options, instructions, &run->body);
+    /* --deny-all and --approve-all are about the agent; the rules hold for what the user names. */
+    const struct prompt_roots roots = {
+        .cwd = acp_str_from(run->setup.cwd),
+        .directories = run->setup.conversation.place.directories,
+        .policy = run->setup.policies[PERMIT_ASK],
+    };
+    return status ? status
+                  : prompt_text_read(invocation, options, &roots, instructions, &run->body);
 }
 
 int prompt_run_open(struct prompt_run *run, bool verbose,

@@ -31,7 +31,8 @@ extern const struct option agent_flag_rows[];
 /* Options of a conversation, for exec and prompt. */
 struct conversation_flags {
     const char *prompt;
-    const char *file;
+    struct option_list files;
+    const char *prompt_file;
     struct option_list images;
     struct option_list add_dirs;
     const char *mcp;
