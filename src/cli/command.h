@@ -72,13 +72,21 @@ struct term {
     const char *meaning;
 };
 
+/* A heading in the list of commands. */
+struct command_heading {
+    const char *title;           /* "Running agents"; NULL ends a list */
+    const struct command *first; /* the command that it precedes */
+};
+
 /* The program as a whole. */
 struct program {
     const char *name;
     const char *version;
     const char *summary;
     const char *description;
-    const struct command *const *commands; /* ended by NULL */
+    const struct command *const *commands;  /* ended by NULL */
+    const struct command_heading *headings; /* in their list; NULL: none */
+    const struct example *first_steps;     /* what to try first, shown without arguments; or NULL */
     const struct command *default_command; /* the command of "acp AGENT ..."; NULL: none */
     const struct exit_status *statuses;
     const struct term *environment;

@@ -29,7 +29,7 @@ static int find_cwd(struct conversation_setup *c, const char *wanted)
     return c->cwd ? EXIT_OK : EXIT_FAILED;
 }
 
-int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
+static int configure(struct conversation_setup *c, const struct agent_flags *agent, bool lenient)
 {
     static const char *const formats[] = {
         [RENDER_TEXT] = "text", [RENDER_JSON] = "json", [RENDER_QUIET] = "quiet"};
@@ -40,8 +40,10 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
     if (status)
         return status;
     acp_buf_init(&report, CONFIG_MAX_REPORT);
-    struct config_options options = {.cwd = c->cwd};
+    struct config_options options = {.cwd = c->cwd, .lenient = lenient};
     int err = config_load(&options, &c->config, &report);
+    if (lenient)
+        acp_buf_clear(&report);
     if (!err && agent->registry)
         err = config_set(c->config, CONFIG_REGISTRY, "--registry", agent->registry, &report);
     if (!err && agent->format)
@@ -63,6 +65,16 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
     return EXIT_OK;
 }
 
+int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
+{
+    return configure(c, agent, false);
+}
+
+int conversation_setup_inspect(struct conversation_setup *c, const struct agent_flags *agent)
+{
+    return configure(c, agent, true);
+}
+
 void conversation_setup_finish(struct conversation_setup *c)
 {
     for (int i = 0; i < PERMIT_COUNT; i++)
@@ -73,31 +85,6 @@ void conversation_setup_finish(struct conversation_setup *c)
 }
 
 /* ---- The agent ------------------------------------------------------------------------------- */
-
-/* The name of the built-in agent in the session log: that of its program. */
-#define OWN_AGENT "acp"
-
-/* The default agent when none is named or configured: this program itself. */
-static int take_own_agent(struct conversation_setup *c, struct acp_buf *why)
-{
-    static const char self[] = "/proc/self/exe";
-    char path[PATH_MAX];
-    ssize_t n = readlink(self, path, sizeof(path) - 1);
-    if (n <= 0) {
-        (void) acp_buf_printf(why, "no agent named, and the built-in one cannot be started: %s: %s",
-                              self, strerror(errno));
-        return ACP_ERR_UNKNOWN;
-    }
-    struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, (size_t) n));
-    const char **argv = acp_arena_alloc(&c->arena, 3 * sizeof(*argv));
-    if (!program.ptr || !argv)
-        return ACP_ERR_NOMEM;
-    argv[0] = program.ptr;
-    argv[1] = "agent";
-    argv[2] = NULL;
-    c->own_agent = true;
-    return agents_from_argv(c->config, argv, &c->agent, why);
-}
 
 int conversation_setup_start_agent(struct conversation_setup *c, const struct agent_command *agent,
                                    const char *cwd, struct agent_start *ret)
@@ -118,8 +105,9 @@ bool conversation_setup_names_agent(const struct invocation *invocation,
 }
 
 /* A program that is not installed is not a usage error. */
-static int report_agent(int err, struct acp_buf *why)
+static int report_agent(struct conversation_setup *c, int err, struct acp_buf *why)
 {
+    c->own_agent = !err && agents_is_own(&c->agent);
     if (err)
         err_message("%.*s", (int) why->len, why->len ? why->data + why->start : acp_err_text(err));
     acp_buf_finish(why);
@@ -129,7 +117,7 @@ static int report_agent(int err, struct acp_buf *why)
 const char *conversation_setup_default_agent(const struct conversation_setup *c)
 {
     const char *name = config_text(c->config, CONFIG_DEFAULT_AGENT);
-    return name ? name : OWN_AGENT;
+    return name ? name : AGENTS_OWN_NAME;
 }
 
 int conversation_setup_find_agent(struct conversation_setup *c, const struct invocation *invocation,
@@ -148,8 +136,8 @@ int conversation_setup_find_agent(struct conversation_setup *c, const struct inv
     else if (name)
         err = agents_resolve(c->config, name, &c->agent, &why);
     else
-        err = take_own_agent(c, &why);
-    return report_agent(err, &why);
+        err = agents_own(c->config, &c->agent, &why);
+    return report_agent(c, err, &why);
 }
 
 int conversation_setup_use_agent(struct conversation_setup *c, struct acp_str name)
@@ -159,9 +147,7 @@ int conversation_setup_use_agent(struct conversation_setup *c, struct acp_str na
     if (!copy)
         return EXIT_FAILED;
     acp_buf_init(&why, 4096);
-    bool is_own = strcmp(copy, OWN_AGENT) == 0 && !agents_is_known(c->config, copy);
-    return report_agent(
-        is_own ? take_own_agent(c, &why) : agents_resolve(c->config, copy, &c->agent, &why), &why);
+    return report_agent(c, agents_resolve(c->config, copy, &c->agent, &why), &why);
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */

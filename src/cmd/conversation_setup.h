@@ -51,6 +51,11 @@ void conversation_setup_finish(struct conversation_setup *setup);
 
 /* The configuration alone, with --cwd and --registry. */
 int conversation_setup_configure(struct conversation_setup *setup, const struct agent_flags *agent);
+/*
+ * The same for commands that only look: what is invalid in the configuration is left out, without a
+ * message.
+ */
+int conversation_setup_inspect(struct conversation_setup *setup, const struct agent_flags *agent);
 /* The agent that the command line names; otherwise the default one. */
 int conversation_setup_find_agent(struct conversation_setup *setup,
                                   const struct invocation *invocation,

@@ -8,12 +8,30 @@
 
 /* In the order in which help shows them. */
 static const struct command *const commands[] = {
-    &command_agent,      &command_exec,     &command_prompt,
+    &command_exec,       &command_prompt,   &command_agent,
     &command_cancel,     &command_set_mode, &command_set,
     &command_status,     &command_sessions, &command_agents,
     &command_config,     &command_doctor,   &command_trace,
     &command_completion, &command_help,     &command_version,
     &command_complete,   &command_fetch,    NULL,
+};
+
+static const struct command_heading headings[] = {
+    {"Running agents", &command_exec},
+    {"Sessions", &command_cancel},
+    {"Setting up", &command_agents},
+    {"Tools", &command_trace},
+    {0},
+};
+
+/* These work on any machine, without a key. */
+static const struct example first_steps[] = {
+    {"acp exec \"list the files\"",
+     "gives a prompt to the built-in agent; without a model it uses an offline demo"},
+    {"acp exec claude \"explain this project\"",
+     "gives a prompt to another agent, here Claude Code; *acp agents list* shows them all"},
+    {"acp doctor", "checks what is installed and which model would answer, and suggests fixes"},
+    {0},
 };
 
 static const struct exit_status statuses[] = {
@@ -38,6 +56,8 @@ static const struct program program = {
         "Standard output carries the result of a command, or the protocol. Messages for people go "
         "to standard error.",
     .commands = commands,
+    .headings = headings,
+    .first_steps = first_steps,
     .default_command = &command_prompt,
     .agent_names = agent_names,
     .statuses = statuses,
