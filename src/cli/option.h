@@ -46,6 +46,7 @@ enum option_kind {
     OPTION_PAIR,       /* KEY=VALUE; const char *, the whole text */
     OPTION_NUMBER,     /* a decimal number from .min to .max; struct option_number */
     OPTION_DURATION,   /* text/duration.h; struct option_number, milliseconds */
+    OPTION_AMOUNT,     /* a decimal number above 0; struct option_number, millionths */
     OPTION_CHOICE,     /* a word of .choices; int, counts from 1 */
     OPTION_HELP,       /* nothing, no target: help was requested */
     OPTION_VERSION,    /* nothing, no target: the version was requested */

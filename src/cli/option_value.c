@@ -101,6 +101,39 @@ static int read_duration(const struct option *option, const char *label, const c
     return 0;
 }
 
+/* "5", "0.25", ".5": at most six digits behind the point. */
+static bool read_millionths(const char *value, uint64_t *ret)
+{
+    const char *end = value + strlen(value);
+    const char *point = strchr(value, '.');
+    uint64_t whole = 0;
+    uint64_t part = 0;
+    size_t places = point ? (size_t) (end - point) - 1 : 0;
+    if (point != value && !read_digits(value, point ? point : end, &whole))
+        return false;
+    if (point && (!read_digits(point + 1, end, &part) || places > 6))
+        return false;
+    for (size_t i = places; i < 6; i++)
+        part *= 10;
+    if (whole > UINT64_MAX / 1000000 - 1)
+        return false;
+    *ret = whole * 1000000 + part;
+    return true;
+}
+
+static int read_amount(const char *label, const char *value, uint64_t *ret,
+                       struct usage_error *error)
+{
+    uint64_t amount;
+    if (read_millionths(value, &amount) && amount) {
+        *ret = amount;
+        return 0;
+    }
+    usage_error_set(error, "%s: expected an amount above 0, such as 2 or 0.25, got " SHOWN, label,
+                    value);
+    return ACP_ERR_ARGUMENT;
+}
+
 static int read_choice(const struct option *option, const char *label, const char *value,
                        uint64_t *ret, struct usage_error *error)
 {
@@ -150,6 +183,8 @@ int option_read(const struct option *option, const char *label, const char *valu
         return read_number(option, label, value, ret_number, error);
     case OPTION_DURATION:
         return read_duration(option, label, value, ret_number, error);
+    case OPTION_AMOUNT:
+        return read_amount(label, value, ret_number, error);
     case OPTION_CHOICE:
         return read_choice(option, label, value, ret_number, error);
     default:

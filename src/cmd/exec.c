@@ -45,7 +45,7 @@ static int prompt(struct exec *exec)
 static bool is_worth_another_try(const struct exec *exec, const struct prompt_end *end)
 {
     return end->kind == PROMPT_REFUSED &&
-           exec->tries <= exec->options->conversation.retries.value &&
+           exec->tries <= exec->options->conversation.retries.value && !exec->run.over_budget &&
            !terminal_front_interrupted(exec->run.front) &&
            !terminal_front_answer(exec->run.front).text.len;
 }
@@ -65,7 +65,8 @@ static void on_event(struct subscriber *s, const struct session_event *event, vo
     struct prompt_end end;
     struct acp_arena arena;
     (void) s;
-    terminal_front_event(exec->run.front, event);
+    if (!prompt_run_event(&exec->run, event))
+        (void) conversation_cancel(exec->conversation, GRACE_MS);
     acp_arena_init(&arena, 0);
     if (prompt_end_read(event, &arena, &end))
         end_turn(exec, &end);

@@ -43,7 +43,8 @@ static void on_event(struct daemon_client *client, const struct session_event *e
 {
     struct prompt *prompt = user;
     (void) client;
-    terminal_front_event(prompt->run.front, event);
+    if (!prompt_run_event(&prompt->run, event))
+        (void) daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL);
     if (terminal_front_flush(prompt->run.front))
         return;
     /* Our reader has gone; the turn continues in the daemon. */

@@ -82,6 +82,24 @@ int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocati
                   : prompt_text_read(invocation, options, &roots, instructions, &run->body);
 }
 
+/* Where it is needed: counting decodes every event a second time. */
+static int open_result(struct prompt_run *run)
+{
+    const struct conversation_flags *options = run->options;
+    const struct run_budget budget = {
+        .cost = (double) options->max_cost.value / 1e6,
+        .tokens = options->max_tokens.value,
+        .calls = options->max_turns.value,
+    };
+    bool has_budget =
+        options->max_cost.given || options->max_tokens.given || options->max_turns.given;
+    if (run->setup.format != RENDER_JSON && !has_budget)
+        return 0;
+    return run_result_new(&budget,
+                          prompt_run_continues(run) ? run->session.usage : (struct acp_str){0},
+                          &run->result);
+}
+
 int prompt_run_open(struct prompt_run *run, bool verbose,
                     const struct terminal_front_handler *handler, void *user)
 {
@@ -91,12 +109,30 @@ int prompt_run_open(struct prompt_run *run, bool verbose,
         .verbose = verbose,
         .fail_unasked = run->setup.fail_unasked,
     };
-    return terminal_front_new(&run->loop, &options, handler, user, &run->front);
+    int err = open_result(run);
+    return err ? err : terminal_front_new(&run->loop, &options, handler, user, &run->front);
+}
+
+bool prompt_run_event(struct prompt_run *run, const struct session_event *event)
+{
+    terminal_front_event(run->front, event);
+    if (!run->result)
+        return true;
+    run_result_add(run->result, event);
+    const char *why = run_result_exceeded(run->result);
+    if (!why || run->over_budget)
+        return true;
+    run->over_budget = true;
+    if (run->setup.format != RENDER_JSON)
+        err_message("%s", why);
+    return false;
 }
 
 bool prompt_run_ended(struct prompt_run *run, const struct prompt_end *end)
 {
     run->status = terminal_front_status(run->front, end);
+    if (run->over_budget && run->status != EXIT_INTERRUPTED)
+        run->status = EXIT_BUDGET;
     if (run->status != EXIT_OK || !run->schema)
         return false;
     acp_buf_clear(&run->body);
@@ -113,6 +149,37 @@ struct acp_str prompt_run_answer(const struct prompt_run *run)
                           : terminal_front_answer(run->front).text;
 }
 
+/* The last line of --format json. */
+static void print_result(struct prompt_run *run)
+{
+    const struct conversation_setup *c = &run->setup;
+    struct acp_buf line;
+    struct acp_json_writer w;
+    struct run_result_rest rest = {
+        .session = c->conversation.session,
+        .agent = c->conversation.agent,
+        .answer = prompt_run_answer(run),
+        .status = run->status,
+    };
+    if (run->is_judged)
+        rest.value = acp_raw_n(rest.answer.ptr, rest.answer.len);
+    acp_buf_init(&line, EVENT_MAX_BYTES);
+    acp_json_writer_init(&w, &line);
+    if (run_result_write(run->result, &rest, &w) == 0)
+        out_json_line(acp_buf_view(&line));
+    acp_buf_finish(&line);
+}
+
+/* What is said of the run as a whole, when all else was written. */
+static void report_result(struct prompt_run *run)
+{
+    const char *unchecked = run->result ? run_result_unchecked(run->result) : NULL;
+    if (unchecked && run->setup.format != RENDER_JSON)
+        err_message("%s", unchecked);
+    if (run->result && run->setup.format == RENDER_JSON && run_result_totals(run->result)->turns)
+        print_result(run);
+}
+
 int prompt_run_close(struct prompt_run *run)
 {
     const char *output = run->options->output;
@@ -126,12 +193,15 @@ int prompt_run_close(struct prompt_run *run)
         run->status = EXIT_FAILED;
     if (run->status == EXIT_OK && output)
         run->status = output_file_write_answer(&run->output, output, prompt_run_answer(run));
+    if (!unwritten)
+        report_result(run);
     terminal_front_free(run->front);
     return run->status;
 }
 
 void prompt_run_finish(struct prompt_run *run)
 {
+    run_result_free(run->result);
     output_schema_free(run->schema);
     output_file_close(&run->output);
     acp_buf_finish(&run->body);
@@ -158,6 +228,7 @@ const struct argument prompt_run_arguments[] = {
 
 const struct exit_status prompt_run_statuses[] = {
     {"*--timeout* expired.", EXIT_TIMEOUT},
+    {"A budget was used up; see BUDGETS.", EXIT_BUDGET},
     {"The agent requested permissions, and all were denied.", EXIT_DENIED},
     {"Interrupted by Ctrl-C or another terminating signal.", EXIT_INTERRUPTED},
     {0},

@@ -55,6 +55,8 @@ struct conversation_flags {
     bool no_terminal;
     struct option_number timeout; /* milliseconds */
     struct option_number max_turns;
+    struct option_number max_cost; /* millionths */
+    struct option_number max_tokens;
     struct option_number retries;
     bool v2;
     bool no_log;

@@ -258,7 +258,7 @@ static void on_forked(struct acp_client *client, struct acp_client_session *sess
         return;
     if (session)
         session_is_open(c, session, "forked");
-    else if (outcome->code == CODE_AUTH_REQUIRED)
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         fail_for_login(c);
     else
         fail_for_agent(c, outcome, "cannot fork the session");

@@ -18,6 +18,8 @@
  *   error       {"source":"agent"|"user"|"acp","code":N,"message":TEXT}  ends the turn by a failure
  *   closed      {"message":TEXT}                     the agent's process has ended
  *
+ * docs/events.md describes them for users, with the JSON Schema docs/events.schema.json.
+ *
  * A mode event that reports what session/new answered has a SessionModeState as its body.
  *
  * Version 0.1 of the command had other names for some kinds and members.  Everything here that

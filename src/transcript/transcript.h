@@ -182,7 +182,8 @@ struct transcript_turn {
     enum error_source source;
     int64_t code; /* JSON-RPC; 0: none */
     struct acp_str message;
-    struct transcript_usage usage;
+    struct transcript_usage usage;     /* so far, where the agent reports each call of its model */
+    uint64_t model_calls;              /* that it has reported */
     struct transcript_cost cost;       /* of this turn alone, where the agent tells costs */
     struct transcript_file_list files; /* that completed tool calls have changed */
 };
