@@ -37,7 +37,7 @@ static size_t cells_of(uint32_t code)
     return 1;
 }
 
-/* The bytes of the text that fit in so many cells. */
+/* The bytes of the text that fit in a number of cells. */
 static size_t bytes_within(struct acp_str text, size_t cells, size_t *ret_used)
 {
     size_t used = 0;

@@ -260,7 +260,7 @@ static int run_set(const struct invocation *invocation)
     return run_control(&control, invocation, true, ask_set);
 }
 
-static const struct argument mode_arguments[] = {{.name = "MODE", .kind = OPTION_TEXT}, {0}};
+static const struct argument mode_arguments[] = {{.name = "MODE", .kind = OPTION_MODE}, {0}};
 static const struct argument set_arguments[] = {
     {.name = "NAME", .kind = OPTION_TEXT}, {.name = "VALUE", .kind = OPTION_TEXT}, {0}};
 

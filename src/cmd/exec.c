@@ -249,8 +249,8 @@ const struct command command_exec = {
     .name = "exec",
     .summary = "run one prompt and print the answer",
     .description =
-        "Starts the agent with a new session (see SESSIONS), sends the prompt, shows the answer, and exits. The "
-        "agent's messages are streamed to standard output. Tool calls and other progress are shown "
+        "Starts the agent with a new session (see SESSIONS), sends the prompt, shows the answer, "
+        "and exits. The agent's messages are streamed to standard output. Tool calls and other progress are shown "
         "on standard error if it is a terminal, or with *--verbose*.\n\n"
         "The prompt is the arguments, joined with blanks; or *--file*; or standard input if "
         "neither is given. Beside a prompt on the command line, files are attached, and piped input "

@@ -1,6 +1,6 @@
 /*
- * prompt_attach.h - files that are sent with a prompt, as content blocks: those of --file, and those
- * that the text of the prompt names, as in "explain @src/main.c".
+ * prompt_attach.h - files that are sent with a prompt, as content blocks: those of --file, and
+ * those that the text of the prompt names, as in "explain @src/main.c".
  *
  *   - An image (PNG, JPEG, GIF, WebP, BMP, by its content) becomes an image block.
  *   - Text (UTF-8 without NUL) becomes an embedded resource.

@@ -47,7 +47,7 @@ static bool is_writer(long pid, const struct stat *pipe)
     struct stat st;
     char path[64];
     (void) snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
-    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) /* check-output: only looked at */
+    for (int fd = 1; fd <= 2; fd++)
         if (look(pid, fd, &st) && is_same(&st, pipe))
             return true;
     return access(path, R_OK) != 0 && errno == EACCES && getpgid((pid_t) pid) == getpgrp();

@@ -11,9 +11,9 @@
  *     end.
  *   - So is a pipe or socket somebody else's that is the standard input of our parent process as
  *     well.  (Some shells make it that for a here-document.)
- *   - Any other pipe or socket is read to its end, once its first byte has come.  That is waited for
- *     as long as a process of the same pipeline can still write it, otherwise for three seconds;
- *     after that the prompt is sent without it.
+ *   - Any other pipe or socket is read to its end, once its first byte has come.  That is waited
+ *     for as long as a process of the same pipeline can still write it, otherwise for three
+ *     seconds; after that the prompt is sent without it.
  *
  * What is not read although something is there, or could have come, is reported in a message.
  * `--file -` reads standard input whatever it is.

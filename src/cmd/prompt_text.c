@@ -59,7 +59,7 @@ static bool is_list(struct acp_str text)
            acp_json_validate(acp_raw_n(text.ptr, text.len), 0, NULL) == 0;
 }
 
-/* EXIT_USAGE, without a message, if it is no list of content blocks; *failure then says why. */
+/* EXIT_USAGE, without a message, if it is not a list of content blocks; *failure then says why. */
 static int add_list(struct prompt_parts *parts, struct acp_str text, struct acp_failure *failure)
 {
     struct acp_buf body;

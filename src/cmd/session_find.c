@@ -268,7 +268,7 @@ int session_choose(struct conversation_setup *c, const struct invocation *invoca
     return EXIT_FAILED;
 }
 
-/* ---- Making one, and opening it again ------------------------------------------------------------------------------ */
+/* ---- Making one, and opening it again -------------------------------------------------------- */
 
 int session_reopen(struct conversation_setup *c, const struct store_session *session,
                    struct acp_failure *failure)
