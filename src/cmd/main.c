@@ -3,6 +3,7 @@
  * a file of its own.
  */
 #include "cmd/cmd.h"
+#include "cmd/complete_values.h"
 #include "registry/agent_names.h"
 #include "registry/environment_keys.h"
 
@@ -75,6 +76,7 @@ static const struct program program = {
     .first_steps = first_steps,
     .default_command = &command_prompt,
     .agent_names = agent_names,
+    .values = complete_values,
     .statuses = statuses,
     .environment = environment,
     .see_also = "*acp-config*(5), *libacp*(3)",
