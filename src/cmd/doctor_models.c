@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cmd/agent_sources.h"
 #include "cmd/doctor.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/find.h"
 #include "registry/environment_keys.h"
 

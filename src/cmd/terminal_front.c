@@ -1,12 +1,12 @@
 /*
- * terminal_front.c - the terminal front end of exec and prompt.
+ * terminal_front.c - the terminal front end of exec and prompt: questions and signals.  What it
+ * shows is in run_display.c.
  *
  * Questions are asked one at a time, on the terminal itself: standard input may hold the prompt.
  * Input typed before the question appeared is discarded.  An invalid reply repeats the question;
  * end of input denies.
  */
 #include "cmd/terminal_front.h"
-#include "json/members.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +38,7 @@ struct terminal_front {
     struct terminal_front_handler handler;
     void *user;
     uv_loop_t *loop;
-    struct transcript *transcript; /* of what is rendered, for the answer */
-    struct renderer *renderer;
+    struct run_display *display;
     int terminal;         /* -1: no terminal, so nobody can be asked */
     struct output screen; /* the same terminal */
     uv_poll_t *keys;
@@ -134,10 +133,14 @@ static void on_keys(uv_poll_t *poll, int status, int events)
 
 static void ask_next(struct terminal_front *front)
 {
-    if (!front->waiting || front->asking)
+    if (front->asking)
         return;
+    if (!front->waiting) {
+        run_display_resume(front->display);
+        return;
+    }
     front->asking = true;
-    (void) terminal_front_flush(front);
+    run_display_pause(front->display);
     say(front, acp_buf_view(&front->waiting->text));
     draw_prompt(front);
 }
@@ -197,47 +200,29 @@ void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 
-/* Whether progress is shown between the messages of the agent. */
-static bool shows_progress(const struct terminal_front *front)
-{
-    return front->options.format == RENDER_TEXT && (front->options.verbose || err_is_terminal());
-}
-
-/* Notices are printed even when progress is not shown. */
-static void say_notice(const struct session_event *event)
-{
-    struct acp_arena arena;
-    struct acp_str message = {0};
-    acp_arena_init(&arena, 0);
-    if (acp_json_member_str(event->body, "message", &arena, &message) == 0 && message.len)
-        err_message("%.*s", (int) message.len, message.ptr);
-    acp_arena_finish(&arena);
-}
-
 void terminal_front_event(struct terminal_front *front, const struct session_event *event)
 {
-    struct transcript_changes changes = {0};
-    if (transcript_add(front->transcript, event, &changes))
-        err_message("out of memory; some of what the agent said is not shown");
-    (void) renderer_add(front->renderer, event, changes);
-    if (event->kind == EVENT_NOTICE && front->options.format != RENDER_JSON &&
-        !shows_progress(front))
-        say_notice(event);
+    run_display_event(front->display, event);
 }
 
 bool terminal_front_flush(struct terminal_front *front)
 {
-    return renderer_flush(front->renderer) == 0;
+    return run_display_flush(front->display);
+}
+
+struct run_display *terminal_front_display(struct terminal_front *front)
+{
+    return front->display;
 }
 
 struct renderer *terminal_front_renderer(struct terminal_front *front)
 {
-    return front->renderer;
+    return run_display_renderer(front->display);
 }
 
 struct transcript_answer terminal_front_answer(const struct terminal_front *front)
 {
-    return transcript_answer(front->transcript);
+    return run_display_answer(front->display);
 }
 
 bool terminal_front_can_ask(const struct terminal_front *front)
@@ -252,7 +237,8 @@ bool terminal_front_interrupted(const struct terminal_front *front)
 
 int terminal_front_status(struct terminal_front *front, const struct prompt_end *end)
 {
-    if (end->message.len && !shows_progress(front) && front->options.format != RENDER_JSON)
+    if (end->message.len && !run_display_shows_progress(front->display) &&
+        front->options.format != RENDER_JSON)
         err_message("%.*s", (int) end->message.len, end->message.ptr);
     if (front->options.format == RENDER_QUIET && terminal_front_answer(front).is_cut)
         err_message("the answer is larger than 64 MiB; the end is missing");
@@ -310,22 +296,6 @@ static int open_terminal(struct terminal_front *front)
     return 0;
 }
 
-static int open_renderer(struct terminal_front *front)
-{
-    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
-    bool screen = err_is_terminal();
-    const char *no_colour = getenv("NO_COLOR");
-    struct renderer_options options = {
-        .format = front->options.format,
-        .session = front->options.session,
-        .out = OUTPUT_RESULTS,
-        .activity = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
-        .colour = screen && !(no_colour && *no_colour),
-    };
-    int err = transcript_new(&keep, &front->transcript);
-    return err ? err : renderer_new(&options, &front->renderer);
-}
-
 int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,
                        const struct terminal_front_handler *handler, void *user,
                        struct terminal_front **ret)
@@ -339,7 +309,9 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
     front->user = user;
     front->loop = loop;
     front->terminal = -1;
-    int err = open_renderer(front);
+    const struct run_display_options display = {
+        .format = options->format, .session = options->session, .verbose = options->verbose};
+    int err = run_display_new(loop, &display, &front->display);
     if (!err && !options->no_questions && err_is_terminal())
         err = open_terminal(front);
     if (err) {
@@ -359,6 +331,7 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
 
 void terminal_front_close(struct terminal_front *front)
 {
+    run_display_close(front->display);
     if (front->keys)
         uv_close((uv_handle_t *) front->keys, free_handle);
     front->keys = NULL;
@@ -379,7 +352,6 @@ void terminal_front_free(struct terminal_front *front)
     if (front->terminal >= 0)
         (void) close(front->terminal);
     output_finish(&front->screen);
-    renderer_free(front->renderer);
-    transcript_free(front->transcript);
+    run_display_free(front->display);
     free(front);
 }

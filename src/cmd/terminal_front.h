@@ -8,8 +8,8 @@
 #include <uv.h>
 
 #include "cmd/conversation_setup.h"
+#include "cmd/run_display.h"
 #include "conversation/conversation.h"
-#include "render/render.h"
 
 struct terminal_front;
 
@@ -37,6 +37,7 @@ void terminal_front_close(struct terminal_front *front);
 
 /* Whether there is a user who can be asked. */
 bool terminal_front_can_ask(const struct terminal_front *front);
+struct run_display *terminal_front_display(struct terminal_front *front);
 struct renderer *terminal_front_renderer(struct terminal_front *front);
 /* What the agent has answered so far. */
 struct transcript_answer terminal_front_answer(const struct terminal_front *front);

@@ -12,9 +12,6 @@
 /* Agents that are fetched when they are first started take their time. */
 enum { START_DEFAULT_MS = 120 * 1000 };
 
-/* JSON-RPC code: the agent wants a login first. */
-enum { CODE_AUTH_REQUIRED = -32000 };
-
 void conversation_fail(struct conversation *c, enum error_source source, int64_t code,
                        const char *format, ...)
 {
@@ -125,7 +122,7 @@ static void fail_for_login(struct conversation *c)
         struct acp_str name = method_name(&agent->auth_methods.items[i]);
         (void) acp_buf_printf(&methods, "%s%.*s", i ? ", " : "", (int) name.len, name.ptr);
     }
-    conversation_fail(c, ERROR_SOURCE_USER, CODE_AUTH_REQUIRED,
+    conversation_fail(c, ERROR_SOURCE_USER, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
                       "%.*s needs a login first%s%.*s; try `acp agents login %.*s`",
                       (int) c->options.agent.len, c->options.agent.ptr,
                       methods.len ? ", by one of: " : "", (int) methods.len,
@@ -200,7 +197,7 @@ static void on_new(struct acp_client *client, struct acp_client_session *session
         const struct acp_new_session_response *answer = outcome->value;
         conversation_note_models(c, answer->unknown);
         session_is_open(c, session, c->agent_session ? "reopened" : "new");
-    } else if (outcome->code == CODE_AUTH_REQUIRED) {
+    } else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED) {
         fail_for_login(c);
     } else {
         fail_for_agent(c, outcome, "opened no session");
@@ -227,7 +224,7 @@ static void on_loaded(struct acp_client *client, struct acp_client_session *sess
         return;
     if (session)
         session_is_open(c, session, "loaded");
-    else if (outcome->code == CODE_AUTH_REQUIRED)
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         fail_for_login(c);
     else
         open_session(c, "load", outcome->why);
@@ -242,7 +239,7 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
         return;
     if (session)
         session_is_open(c, session, "resumed");
-    else if (outcome->code == CODE_AUTH_REQUIRED)
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         fail_for_login(c);
     else
         open_session(c, "resume", outcome->why);

@@ -10,6 +10,7 @@
 
 #include "acp/io.h"
 #include "acp/rpc.h"
+#include "acp/types.h"
 #include "json/members.h"
 
 struct daemon_client {
@@ -59,8 +60,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     acp_arena_init(&arena, 0);
     if (!acp_str_is(message->method, "daemon/question") || !client->handler.question ||
         daemon_read_question(message->params, &arena, &question)) {
-        (void) acp_peer_error(peer, call, -32601, acp_str_from("Method not found"),
-                              acp_raw_from(NULL));
+        (void) acp_peer_error(peer, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                              acp_str_from("Method not found"), acp_raw_from(NULL));
     } else {
         question.number = call;
         client->handler.question(client, &question, client->user);

@@ -1,7 +1,7 @@
 /* Scheme, host and port of a URL, to tell whether two URLs lead to the same place. */
 #include <strings.h>
 
-#include "http/client.h"
+#include "http/http_client.h"
 
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, MAX_PORT = 65535 };
 

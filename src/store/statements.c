@@ -1,7 +1,7 @@
 /* The SQL of the statements that are kept prepared. */
 #include "store/statements.h"
 
-/* In the order in which sessions.c reads them. */
+/* In the order in which session_rows.c reads them. */
 #define SESSION_COLUMNS                                                                            \
     "id, agent, command, agent_session, name, scope, cwd, directories, title, settings, usage, "   \
     "stop_reason, created, updated, closed, last_seq, running, number"

@@ -4,7 +4,7 @@
  *
  *     test_model_server NODE SERVER.mjs SCRIPT.json
  */
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/model.h"
 #include "test_io_host.h"
 

@@ -1,11 +1,11 @@
 /*
- * model.h - what the scanner knows after reading the description.
+ * description.h - what the scanner knows after reading the description.
  *
  * parse.c fills it, resolve.c checks it and works out the C side, and the emitters (facts.c,
  * header.c, tables.c) only read it.  Everything lives until the program ends.
  */
-#ifndef TOOLS_SCANNER_MODEL_H
-#define TOOLS_SCANNER_MODEL_H
+#ifndef TOOLS_SCANNER_DESCRIPTION_H
+#define TOOLS_SCANNER_DESCRIPTION_H
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /*
- * search.h - what list, glob and grep share: a walk through the workspace on a thread, which writes
- * lines for the model, and notes on what was left out.
+ * file_search.h - what list, glob and grep share: a walk through the workspace on a thread, which
+ * writes lines for the model, and notes on what was left out.
  */
-#ifndef SRC_AGENT_TOOLS_SEARCH_H
-#define SRC_AGENT_TOOLS_SEARCH_H
+#ifndef SRC_AGENT_TOOLS_FILE_SEARCH_H
+#define SRC_AGENT_TOOLS_FILE_SEARCH_H
 
 #include "agent/toolkit/file_walk.h"
 #include "agent/toolkit/tool.h"

@@ -1,5 +1,5 @@
 /*
- * client.h - an HTTP client on the event loop: requests whose answers come in pieces.
+ * http_client.h - an HTTP client on the event loop: requests whose answers come in pieces.
  *
  *     http_client_new(loop, NULL, &client);
  *     http_request_new(client, &(struct http_ask){.url = "https://..."}, &handler, user, &request,
@@ -14,8 +14,8 @@
  * piece holds is the callee's to bound; the client itself keeps no body.  Who cannot take more
  * pauses the request, and the server is not read any further.
  */
-#ifndef SRC_HTTP_CLIENT_H
-#define SRC_HTTP_CLIENT_H
+#ifndef SRC_HTTP_HTTP_CLIENT_H
+#define SRC_HTTP_HTTP_CLIENT_H
 
 #include <uv.h>
 

@@ -1,4 +1,4 @@
-/* plans.c - plans, each of them one item for a turn, and compactions of the agent's context. */
+/* fold_plans.c - plans, one item of a turn each, and compactions of the agent's context. */
 #include "transcript/transcript_internal.h"
 
 /* ---- Plans ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* list.c - list and glob: the names of files. */
-#include "agent/tools/search.h"
+/* list_files.c - list and glob: the names of files. */
+#include "agent/tools/file_search.h"
 
 enum { MAX_LISTED = 2000, MAX_GLOBBED = 1000 };
 

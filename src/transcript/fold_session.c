@@ -1,5 +1,5 @@
 /*
- * session.c - what is true of the session as a whole, and the events of ours: permissions,
+ * fold_session.c - what is true of the session as a whole, and the events of ours: permissions,
  * settings and notices.
  */
 #include "transcript/transcript_internal.h"

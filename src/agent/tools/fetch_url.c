@@ -1,4 +1,4 @@
-/* fetch.c - fetches an address, with the functions of struct toolbox_fetch. */
+/* fetch_url.c - fetches an address, with the functions of struct toolbox_fetch. */
 #include <stdio.h>
 #include <strings.h>
 

@@ -1,11 +1,11 @@
 /*
- * schema.h - the versions of the database.
+ * db_schema.h - the versions of the database.
  *
  * PRAGMA application_id says that a database is ours, PRAGMA user_version which version it has.  A
  * step makes version n + 1 out of version n; step 0 makes the first one out of nothing.
  */
-#ifndef SRC_STORE_SCHEMA_H
-#define SRC_STORE_SCHEMA_H
+#ifndef SRC_STORE_DB_SCHEMA_H
+#define SRC_STORE_DB_SCHEMA_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* The versions of the database, and the way from one to the next. */
-#include "store/schema.h"
+#include "store/db_schema.h"
 
 #include <errno.h>
 #include <fcntl.h>

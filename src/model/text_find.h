@@ -1,6 +1,6 @@
-/* text.h - looking for words in names and in what services say. */
-#ifndef SRC_MODEL_TEXT_H
-#define SRC_MODEL_TEXT_H
+/* text_find.h - looking for words in names and in what services say. */
+#ifndef SRC_MODEL_TEXT_FIND_H
+#define SRC_MODEL_TEXT_FIND_H
 
 #include "acp/base.h"
 

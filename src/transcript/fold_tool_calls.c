@@ -1,4 +1,4 @@
-/* tool_calls.c - tool calls: what they do, how far they are, and why they failed. */
+/* fold_tool_calls.c - tool calls: what they do, how far they are, and why they failed. */
 #include "transcript/transcript_internal.h"
 
 #include <stdlib.h>

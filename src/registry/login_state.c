@@ -1,4 +1,4 @@
-/* agent_login.c - whether an agent is logged in, from its key variables and files. */
+/* login_state.c - whether an agent is logged in, from its key variables and files. */
 #include <unistd.h>
 
 #include "config/paths.h"

@@ -1,4 +1,4 @@
-/* agent.c - acp agent: the built-in coding agent, on standard input and output. */
+/* agent_command.c - acp agent: the built-in coding agent, on standard input and output. */
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>

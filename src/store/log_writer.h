@@ -1,9 +1,9 @@
 /*
- * writer.h - what the two sides of a writer share: log.c, on the loop, fills a buffer of records;
- * writer.c, on a thread, takes it whole and writes it.
+ * log_writer.h - what the two sides of a writer share: log.c, on the loop, fills a buffer of
+ * records; log_writer.c, on a thread, takes it whole and writes it.
  */
-#ifndef SRC_STORE_WRITER_H
-#define SRC_STORE_WRITER_H
+#ifndef SRC_STORE_LOG_WRITER_H
+#define SRC_STORE_LOG_WRITER_H
 
 #include "store/claim.h"
 #include "store/db.h"

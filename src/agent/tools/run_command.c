@@ -1,8 +1,8 @@
 /*
- * command.c - run_command: runs a command line in a shell, in a terminal of the client or of our
- * own.  For a background command the call ends at once; see background.c.
+ * run_command.c - runs a command line in a shell, in a terminal of the client or of our own.  For a
+ * background command the call ends at once; see background.c.
  */
-#include "agent/tools/command.h"
+#include "agent/tools/run_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * gate.c - holds up reads of agent.db while the file that TEST_GATE names exists, except on threads
- * that have written to it.  While a read waits there is a file TEST_GATE.waiting.  It is loaded
- * into a program under test by LD_PRELOAD.
+ * read_gate.c - holds up reads of agent.db while the file that TEST_GATE names exists, except on
+ * threads that have written to it.  While a read waits there is a file TEST_GATE.waiting.  It is
+ * loaded into a program under test by LD_PRELOAD.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* files.c - which files a tool call changes, and by how many lines. */
+/* fold_files.c - which files a tool call changes, and by how many lines. */
 #include "transcript/transcript_internal.h"
 
 #include "base/diff.h"

@@ -1,5 +1,5 @@
-/* search.c - a search: prepared on the loop, run on a thread, reported on the loop. */
-#include "agent/tools/search.h"
+/* file_search.c - a search: prepared on the loop, run on a thread, reported on the loop. */
+#include "agent/tools/file_search.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The grammar of JSON, strings and structure: shared by the scan and the reader. */
-#include "json/text.h"
+#include "json/grammar.h"
 
 #include "base/utf8.h"
 

@@ -1,5 +1,5 @@
 /*
- * messages.c - messages, thoughts, and which of them is the answer.
+ * fold_messages.c - messages, thoughts, and which of them is the answer.
  *
  * A chunk belongs to the message of its id.  Where an agent gives no ids, it goes on with what the
  * agent was saying, until something comes in between: a tool call, a plan or a message of the user

@@ -1,6 +1,6 @@
-/* command.h - between command.c and background.c. */
-#ifndef SRC_AGENT_TOOLS_COMMAND_H
-#define SRC_AGENT_TOOLS_COMMAND_H
+/* run_command.h - between run_command.c and background.c. */
+#ifndef SRC_AGENT_TOOLS_RUN_COMMAND_H
+#define SRC_AGENT_TOOLS_RUN_COMMAND_H
 
 #include "agent/toolkit/tool.h"
 

@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "json/text.h"
+#include "json/grammar.h"
 #include "schema/value.h"
 
 /* With this number of digits, ten times a remainder plus a digit fits into 64 bits. */

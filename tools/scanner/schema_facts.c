@@ -2,7 +2,7 @@
  * Prints what the description says of one schema as flat lines, in the form that
  * tests/conformance/schema-facts.mjs gives to the official one.
  */
-#include "model.h"
+#include "description.h"
 
 static void put_spec(const struct spec *spec, FILE *out)
 {

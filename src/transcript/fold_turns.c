@@ -1,4 +1,4 @@
-/* turns.c - where turns begin and end, and what they have cost and changed. */
+/* fold_turns.c - where turns begin and end, and what they have cost and changed. */
 #include "transcript/transcript_internal.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
- * text.h - the grammar of JSON as functions over [p, end): each checks one thing and returns the
+ * grammar.h - the grammar of JSON as functions over [p, end): each checks one thing and returns the
  * byte after it, or NULL with *err set and *where at the offending byte.  The scan and the reader
  * are both made of these, so there is one opinion of what JSON is.
  */
-#ifndef LIB_JSON_TEXT_H
-#define LIB_JSON_TEXT_H
+#ifndef LIB_JSON_GRAMMAR_H
+#define LIB_JSON_GRAMMAR_H
 
 #include "acp/json.h"
 

@@ -3,7 +3,7 @@
  * transactions of bounded size; while it writes, the next batch comes together.  So one event alone
  * is written at once, and a flood in few transactions, without a timer.
  */
-#include "store/writer.h"
+#include "store/log_writer.h"
 
 #include <stdlib.h>
 
