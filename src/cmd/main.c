@@ -56,6 +56,7 @@ static const struct exit_status statuses[] = {
 
 static const struct term environment[] = {
     {"*COLUMNS*", "The width of help output, in place of the width of the terminal."},
+    {"*ACP_...*", "Settings, keys and addresses of model providers: see *acp-environment*(7)."},
     {0},
 };
 
@@ -75,7 +76,7 @@ static const struct program program = {
     .agent_names = agent_names,
     .statuses = statuses,
     .environment = environment,
-    .see_also = "*acp-config*(5), *libacp*(3)",
+    .see_also = "*acp-config*(5), *acp-environment*(7), *libacp*(3)",
 };
 
 int main(int argc, char **argv)
