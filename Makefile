@@ -68,6 +68,10 @@ abi-accept: all ## record the public ABI as the headers have it now, and print w
 	@tools/abi/acp-abi accept lib/libacp.abi build
 	@tools/abi/acp-abi accept lib/libacp-io.abi build
 
+.PHONY: picture
+picture: all ## make docs/picture.svg, the picture of the README, from a run of the built command
+	@tools/picture/acp-picture build/acp docs/picture.svg
+
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf build build-*
