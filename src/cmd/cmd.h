@@ -26,6 +26,7 @@ extern const struct command command_config_trust; /* its subcommands */
 extern const struct command command_config_untrust;
 extern const struct command command_config_trusted;
 extern const struct command command_doctor;
+extern const struct command command_setup;
 extern const struct command command_trace;
 extern const struct command command_help;
 extern const struct command command_version;

@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
     &command_permissions,
     &command_config,
     &command_doctor,
+    &command_setup,
     &command_trace,
     &command_completion,
     &command_help,
@@ -59,6 +60,7 @@ static const struct exit_status statuses[] = {
 
 static const struct term environment[] = {
     {"*COLUMNS*", "The width of help output, in place of the width of the terminal."},
+    {"*ACP_...*", "Settings, keys and addresses of model providers: see *acp-environment*(7)."},
     {0},
 };
 
@@ -79,7 +81,7 @@ static const struct program program = {
     .values = complete_values,
     .statuses = statuses,
     .environment = environment,
-    .see_also = "*acp-config*(5), *libacp*(3)",
+    .see_also = "*acp-config*(5), *acp-environment*(7), *libacp*(3)",
 };
 
 int main(int argc, char **argv)
