@@ -70,6 +70,8 @@ static void on_page(struct acp_peer *peer, uint64_t request, const struct acp_re
         drop_listing(listing);
         if (listing->kind == MCP_TOOLS && server->state == MCP_STARTING)
             mcp_server_fail_reply(server, mcp_list_method(listing->kind), &answer);
+        else if (server->handler.listed && answer.err != ACP_ERR_CLOSED)
+            server->handler.listed(server, listing->kind, server->user);
     } else if (!answer.err && cursor.ptr && listing->pages < MAX_PAGES) {
         ask_page(listing, cursor);
     } else {

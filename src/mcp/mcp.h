@@ -112,8 +112,8 @@ struct mcp_handler {
     /* The tools are known.  Called once. */
     void (*ready)(struct mcp_server *server, void *user);
     /*
-     * A list is known for the first time, or has changed; pointers to its old items are invalid.
-     * Not called for the first list of tools, which comes before `ready`.
+     * A list is known for the first time, has changed, or could not be had, which leaves it as it
+     * was; pointers to its old items are invalid.  Not called for the first list of tools, which comes before `ready`.
      */
     void (*listed)(struct mcp_server *server, enum mcp_list_kind kind, void *user);
     /* A resource that was subscribed to has changed. */
@@ -201,6 +201,9 @@ size_t mcp_server_count(const struct mcp_server *server, enum mcp_list_kind kind
 /* NULL past the last. */
 const struct mcp_item *mcp_server_at(const struct mcp_server *server, enum mcp_list_kind kind,
                                      size_t index);
+/* "tools", "tools/list" and so on. */
+const char *mcp_list_key(enum mcp_list_kind kind);
+const char *mcp_list_method(enum mcp_list_kind kind);
 /* Lists them; `listed` follows if that succeeds.  ACP_ERR_STATE, ACP_ERR_CLOSED. */
 int mcp_server_list(struct mcp_server *server, enum mcp_list_kind kind);
 
@@ -287,6 +290,9 @@ struct mcp_watcher {
 int mcp_call(struct mcp_server *server, struct acp_str tool, struct acp_raw arguments,
              const struct mcp_watcher *watcher, void *user, struct mcp_call **ret);
 
+/* Reads a result of tools/call; texts are in the arena, in `text`, or in the result. */
+int mcp_read_result(struct acp_raw result, struct acp_arena *arena, struct acp_buf *text,
+                    struct mcp_result *ret);
 /*
  * Reads a result of resources/read ("contents") or prompts/get ("messages") as text, in the way of
  * mcp_result.text.  At most MCP_MAX_RESULT bytes are appended.

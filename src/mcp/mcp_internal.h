@@ -31,10 +31,6 @@ struct mcp_list {
 void mcp_list_init(struct mcp_list *list);
 void mcp_list_finish(struct mcp_list *list);
 
-/* "tools", "tools/list" and so on. */
-const char *mcp_list_key(enum mcp_list_kind kind);
-const char *mcp_list_method(enum mcp_list_kind kind);
-
 /* Whether that version of the protocol is supported. */
 bool mcp_knows_version(struct acp_str version);
 /* Reads the answer to initialize, into the arena.  ACP_ERR_TYPE, or an error of the reader. */
@@ -54,12 +50,6 @@ struct mcp_progress_note {
 /* Reads the params of notifications/progress.  ACP_ERR_TYPE. */
 int mcp_read_progress(struct acp_raw params, struct acp_arena *arena,
                       struct mcp_progress_note *ret);
-
-/* ---- read_result.c --------------------------------------------------------------------------- */
-
-/* Reads the answer to tools/call; texts are in the arena, or in the result. */
-int mcp_read_result(struct acp_raw result, struct acp_arena *arena, struct acp_buf *text,
-                    struct mcp_result *ret);
 
 /* ---- server.c -------------------------------------------------------------------------------- */
 
