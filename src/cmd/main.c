@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
     &command_status,
     &command_sessions,
     &command_agents,
+    &command_mcp,
     &command_permissions,
     &command_config,
     &command_doctor,
