@@ -128,6 +128,8 @@ await kase(name("a project that is not trusted cannot have keys sent elsewhere")
   const client = await open(keep, variables, [], folder);
   assert.equal((await client.say("one")).stopReason, "end_turn");
   assert.equal(client.text, "Own.");
+  // Until the list is there, a model of the only provider may have any name.
+  await until("the list", () => client.models().includes("anthropic/m2"));
   assert.equal((await client.choose("mine/m1")).code, -32602);
   assert.equal(evil.requests.length, 0);
 });
