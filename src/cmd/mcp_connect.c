@@ -59,11 +59,13 @@ const struct option mcp_flag_rows[] = {
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+/* Each of them ends a wait: a loop that has run its timers would wait for input otherwise. */
 static void on_ready(struct mcp_server *server, void *user)
 {
     struct mcp_connection *c = user;
     (void) server;
     c->ready = true;
+    uv_stop(&c->loop);
 }
 
 static void on_listed(struct mcp_server *server, enum mcp_list_kind kind, void *user)
@@ -71,6 +73,7 @@ static void on_listed(struct mcp_server *server, enum mcp_list_kind kind, void *
     struct mcp_connection *c = user;
     (void) server;
     c->listed[kind] = true;
+    uv_stop(&c->loop);
 }
 
 static void on_gone(struct mcp_server *server, struct acp_str sentence, void *user)
@@ -80,6 +83,7 @@ static void on_gone(struct mcp_server *server, struct acp_str sentence, void *us
     if (!c->status)
         err_printf("acp mcp: %.*s\n", ACP_ARG(sentence));
     c->status = EXIT_FAILED;
+    uv_stop(&c->loop);
 }
 
 static void on_log(struct mcp_server *server, struct acp_str level, struct acp_raw data, void *user)
@@ -247,6 +251,7 @@ static void on_interrupt(uv_signal_t *interrupt, int number)
     struct mcp_connection *c = interrupt->data;
     (void) number;
     c->status = EXIT_INTERRUPTED;
+    uv_stop(&c->loop);
 }
 
 static int load_config(struct mcp_connection *c)
@@ -329,6 +334,7 @@ static void on_reply(struct mcp_call *call, const struct mcp_reply *reply, void 
     struct mcp_connection *c = user;
     (void) call;
     c->waiting = false;
+    uv_stop(&c->loop);
     acp_buf_clear(&c->result);
     int err = reply->err
                   ? 0

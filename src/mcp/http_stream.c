@@ -109,22 +109,38 @@ void http_stream_lose(struct http_stream *stream, const char *format, ...)
 
 /* ---- Messages of the server ------------------------------------------------------------------ */
 
-/* Whether the message is the response to the stream's request. */
-static bool is_response(const struct http_stream *stream, struct acp_raw message)
+/* The id of a response, as its bytes; absent for another message. */
+static struct acp_str response_id(struct acp_raw message)
 {
     struct acp_scan scan;
-    if (!stream->id.len || acp_scan_message(message, acp_str_from(NULL), &scan, NULL))
-        return false;
+    if (acp_scan_message(message, acp_str_from(NULL), &scan, NULL))
+        return acp_str_from(NULL);
     bool is = scan.kind == ACP_SCAN_RESPONSE || scan.kind == ACP_SCAN_BAD_RESPONSE;
-    return is && acp_str_eq(acp_str_n(scan.id.ptr, scan.id.len),
-                            acp_str_n(stream->id.ptr, stream->id.len));
+    return is ? acp_str_n(scan.id.ptr, scan.id.len) : acp_str_from(NULL);
+}
+
+static bool is_for(const struct http_stream *stream, struct acp_str id)
+{
+    return id.len && stream->kind == STREAM_REQUEST &&
+           acp_str_eq(id, acp_str_n(stream->id.ptr, stream->id.len));
+}
+
+/* Some servers answer on another stream than that of the request. */
+static void note_answer(struct http_transport *http, struct acp_str id)
+{
+    for (struct http_stream *stream = http->streams; stream; stream = stream->next) {
+        if (stream->state == STREAM_OVER || !is_for(stream, id))
+            continue;
+        stream->answered = true;
+        if (stream->state == STREAM_WAITING)
+            http_stream_end(stream);
+    }
 }
 
 static void deliver_one(struct http_stream *stream, struct acp_raw message)
 {
     struct http_transport *http = stream->http;
-    if (is_response(stream, message))
-        stream->answered = true;
+    note_answer(http, response_id(message));
     (void) acp_endpoint_receive_message(http->context.endpoint, message,
                                         uv_now(http->context.loop));
 }
@@ -347,7 +363,7 @@ static void end_with_status(struct http_stream *stream, struct http_request *req
         return;
     }
     /* An error response of JSON-RPC says more than the status. */
-    if (body.len && is_response(stream, acp_raw_n(body.ptr, body.len)))
+    if (body.len && is_for(stream, response_id(acp_raw_n(body.ptr, body.len))))
         deliver(stream, body);
     if (stream->state == STREAM_OVER)
         return;
@@ -416,7 +432,8 @@ static void end_request(struct http_stream *stream, struct http_request *request
         if (stream->answered)
             http_stream_end(stream);
         else
-            http_stream_lose(stream, "did not answer a request, but sent something else");
+            http_stream_lose(stream, "did not answer a request, but sent something else; whether "
+                                     "it did what it was asked is not known");
     } else if (is_good || end->trouble == HTTP_BROKEN || end->trouble == HTTP_STALLED) {
         http_stream_lose(stream,
                          "broke off its answer (%.300s); whether it did what it was asked "
@@ -525,6 +542,7 @@ void http_stream_start(struct http_stream *stream)
                            .header_count = count,
                            .body = posts ? acp_str_n(stream->body, stream->body_len)
                                          : acp_str_from(NULL),
+                           .once = posts,
                            .stall_ms = STALL_MS};
     http_stream_set_state(stream, STREAM_ACTIVE);
     int err = http_request_new(http->client, &ask, &handler, stream, &stream->request, &failure);
