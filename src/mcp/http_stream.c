@@ -319,8 +319,8 @@ static void report_status(struct http_stream *stream, const char *target, int st
                          "if it is right",
                          ACP_ARG(acp_str_n(place.ptr, place.len < 150 ? place.len : 150)));
     else if (status == 401)
-        http_stream_lose(stream, "wants authorization (HTTP status 401)%s%s", *said ? ": " : "",
-                         said);
+        http_stream_lose(stream, "requires a login (HTTP status 401%s%s); run 'acp mcp login %s'",
+                         *said ? ": " : "", said, stream->http->url);
     else
         http_stream_lose(stream, "answered with HTTP status %d%s%s", status, *said ? ": " : "",
                          said);
