@@ -178,9 +178,12 @@ static void on_end(struct http_request *request, const struct http_end *end, voi
     login->asked = true;
     if (!login->server_status)
         fail(login, "%s", end->sentence);
+    else if (login->server_status == 200)
+        err_printf("acp mcp: %.*s lets anybody connect; trying to log in all the same\n",
+                   ACP_ARG(http_place(login->url)));
     else if (login->server_status != 401 && login->server_status != 403)
-        fail(login, "%.*s does not ask for a login (status %d)", ACP_ARG(http_place(login->url)),
-             login->server_status);
+        fail(login, "%.*s does not ask for a login (HTTP status %d)",
+             ACP_ARG(http_place(login->url)), login->server_status);
 }
 
 /* Asks the server for its challenge, with the first request of every connection. */
@@ -313,6 +316,23 @@ static int read_secret(struct login *login)
     return err;
 }
 
+/* What the stored tokens are for, and what the user requests: a login must not take it away. */
+static struct acp_str earlier_scope(struct login *login)
+{
+    struct oauth_grant grant = {0};
+    struct acp_buf text;
+    struct acp_str scope = acp_str_from(login->options->scope);
+    acp_buf_init(&text, OAUTH_MAX_GRANT);
+    if (token_store_read(login->folder, login->url, &login->arena, &grant, &text) == 0 &&
+        grant.scope.len) {
+        acp_buf_clear(&text);
+        (void) acp_buf_printf(&text, "%.*s %.*s", ACP_ARG(grant.scope), ACP_ARG(scope));
+        scope = acp_arena_copy(&login->arena, acp_buf_view(&text));
+    }
+    acp_buf_finish(&text);
+    return scope;
+}
+
 static void start_login(struct login *login)
 {
     static const struct oauth_login_handler handler = {on_authorize, on_done};
@@ -320,6 +340,7 @@ static void start_login(struct login *login)
     struct acp_failure failure = {0};
     if (flags->client_secret && read_secret(login))
         return;
+    struct acp_str scope = earlier_scope(login);
     int err = oauth_callback_new(&login->loop, on_redirected, login, &login->callback, &failure);
     struct oauth_login_options options = {
         .url = login->url,
@@ -328,7 +349,7 @@ static void start_login(struct login *login)
         .client_id = acp_str_from(flags->client_id),
         .client_secret = login->secret,
         .client_metadata_url = acp_str_from(flags->client_metadata),
-        .earlier_scope = acp_str_from(flags->scope),
+        .earlier_scope = scope,
     };
     if (!err) {
         options.redirect_uri = acp_str_from(oauth_callback_url(login->callback));
