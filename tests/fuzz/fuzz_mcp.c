@@ -2,17 +2,8 @@
  * Fuzzes the reader of what MCP servers answer: whatever it takes keeps to its bounds, and schemas
  * that come out of it are valid.
  */
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "mcp/mcp_internal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static void check_info(struct acp_raw raw)
 {
