@@ -170,6 +170,26 @@ int question_scope_write(struct question_scope *scope, const struct acp_action *
     return err;
 }
 
+/* ---- Shells ---------------------------------------------------------------------------------- */
+
+static bool is_one_of(struct acp_str word, const char *const *list)
+{
+    while (*list && !acp_str_is(word, *list))
+        list++;
+    return *list;
+}
+
+struct acp_str question_shell_line(struct acp_str command, struct acp_arena *arena)
+{
+    static const char *const shells[] = {"/bin/sh", "sh", "/bin/bash", "bash", NULL};
+    static const char *const flags[] = {"-c", "-lc", NULL};
+    struct acp_str_list words;
+    if (acp_command_words(command, arena, &words) || words.count != 3 ||
+        !is_one_of(words.items[0], shells) || !is_one_of(words.items[1], flags))
+        return (struct acp_str){0};
+    return words.items[2];
+}
+
 /* ---- Directories ----------------------------------------------------------------------------- */
 
 bool question_same_directory(const struct acp_action *a, const struct acp_action *b)
