@@ -24,9 +24,9 @@ enum {
     DEFAULT_DRAIN_MS = 500,
     DEFAULT_ERR_TAIL = 64 * 1024,
     /*
-     * A pipe that holds more than one read takes lets both sides work at once.  A user has a limited
-     * number of pages for all pipes, and gets tiny pipes above it, so only the first few processes
-     * get large ones.
+     * A pipe that holds more than one read takes lets both sides work at once.  A user has a
+     * limited number of pages for all pipes, and gets tiny pipes above it, so only the first few
+     * processes get large ones.
      */
     LARGE_PIPE = 256 * 1024,
     MANY_PROCESSES = 32,

@@ -1,11 +1,11 @@
 /*
  * The routing scan.  It walks the objects of a message by hand, looks at the keys of the envelope
- * and of params or result, and lets the grammar in text.c pass over everything else, so a message
- * is looked at once.
+ * and of params or result, and lets grammar.c pass over everything else, so a message is looked at
+ * once.
  */
 #include "acp/scan.h"
 
-#include "json/text.h"
+#include "json/grammar.h"
 
 static const struct acp_str session_key = ACP_STR("sessionId");
 
@@ -19,7 +19,7 @@ static const struct acp_str session_key = ACP_STR("sessionId");
  *
  * At least two bytes of the text follow a mark, so three can be compared.  Special bytes at the
  * very end have no mark, nor have those of a text too short for a block.  Where there is no mark,
- * and where its byte is no quote, the functions of text.h go from byte to byte.
+ * and where its byte is no quote, the functions of grammar.h go from byte to byte.
  */
 enum { BEHIND_MARK = 2 };
 

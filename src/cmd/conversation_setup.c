@@ -29,7 +29,7 @@ static int find_cwd(struct conversation_setup *c, const char *wanted)
     return c->cwd ? EXIT_OK : EXIT_FAILED;
 }
 
-int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
+static int configure(struct conversation_setup *c, const struct agent_flags *agent, bool lenient)
 {
     static const char *const formats[] = {
         [RENDER_TEXT] = "text", [RENDER_JSON] = "json", [RENDER_QUIET] = "quiet"};
@@ -40,8 +40,10 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
     if (status)
         return status;
     acp_buf_init(&report, CONFIG_MAX_REPORT);
-    struct config_options options = {.cwd = c->cwd};
+    struct config_options options = {.cwd = c->cwd, .lenient = lenient};
     int err = config_load(&options, &c->config, &report);
+    if (lenient)
+        acp_buf_clear(&report);
     if (!err && agent->registry)
         err = config_set(c->config, CONFIG_REGISTRY, "--registry", agent->registry, &report);
     if (!err && agent->format)
@@ -63,6 +65,16 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
     return EXIT_OK;
 }
 
+int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
+{
+    return configure(c, agent, false);
+}
+
+int conversation_setup_inspect(struct conversation_setup *c, const struct agent_flags *agent)
+{
+    return configure(c, agent, true);
+}
+
 void conversation_setup_finish(struct conversation_setup *c)
 {
     for (int i = 0; i < PERMIT_COUNT; i++)
@@ -73,28 +85,6 @@ void conversation_setup_finish(struct conversation_setup *c)
 }
 
 /* ---- The agent ------------------------------------------------------------------------------- */
-
-/* The default agent when none is named or configured: this program itself. */
-static int take_own_agent(struct conversation_setup *c, struct acp_buf *why)
-{
-    static const char self[] = "/proc/self/exe";
-    char path[PATH_MAX];
-    ssize_t n = readlink(self, path, sizeof(path) - 1);
-    if (n <= 0) {
-        (void) acp_buf_printf(why, "no agent named, and the built-in one cannot be started: %s: %s",
-                              self, strerror(errno));
-        return ACP_ERR_UNKNOWN;
-    }
-    struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, (size_t) n));
-    const char **argv = acp_arena_alloc(&c->arena, 3 * sizeof(*argv));
-    if (!program.ptr || !argv)
-        return ACP_ERR_NOMEM;
-    argv[0] = program.ptr;
-    argv[1] = "agent";
-    argv[2] = NULL;
-    c->own_agent = true;
-    return agents_from_argv(c->config, argv, &c->agent, why);
-}
 
 int conversation_setup_start_agent(struct conversation_setup *c, const struct agent_command *agent,
                                    const char *cwd, struct agent_start *ret)
@@ -108,14 +98,36 @@ int conversation_setup_start_agent(struct conversation_setup *c, const struct ag
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int find_agent(struct conversation_setup *c, const struct invocation *invocation,
-                      const struct agent_flags *agent)
+bool conversation_setup_names_agent(const struct invocation *invocation,
+                                    const struct agent_flags *agent)
+{
+    return invocation->agent || invocation->agent_command || agent->agent;
+}
+
+/* A program that is not installed is not a usage error. */
+static int report_agent(struct conversation_setup *c, int err, struct acp_buf *why)
+{
+    c->own_agent = !err && agents_is_own(&c->agent);
+    if (err)
+        err_message("%.*s", (int) why->len, why->len ? why->data + why->start : acp_err_text(err));
+    acp_buf_finish(why);
+    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
+}
+
+const char *conversation_setup_default_agent(const struct conversation_setup *c)
+{
+    const char *name = config_text(c->config, CONFIG_DEFAULT_AGENT);
+    return name ? name : AGENTS_OWN_NAME;
+}
+
+int conversation_setup_find_agent(struct conversation_setup *c, const struct invocation *invocation,
+                                  const struct agent_flags *agent)
 {
     struct acp_buf why;
     const char *name = invocation->agent;
     int err;
     acp_buf_init(&why, 4096);
-    if (!name && !agent->agent && !invocation->agent_command)
+    if (!conversation_setup_names_agent(invocation, agent))
         name = config_text(c->config, CONFIG_DEFAULT_AGENT);
     if (agent->agent)
         err = agents_from_line(c->config, agent->agent, &c->agent, &why);
@@ -124,12 +136,18 @@ static int find_agent(struct conversation_setup *c, const struct invocation *inv
     else if (name)
         err = agents_resolve(c->config, name, &c->agent, &why);
     else
-        err = take_own_agent(c, &why);
-    if (err)
-        err_message("%.*s", (int) why.len, why.len ? why.data + why.start : "");
-    acp_buf_finish(&why);
-    /* A program that is not installed is not a usage error. */
-    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
+        err = agents_own(c->config, &c->agent, &why);
+    return report_agent(c, err, &why);
+}
+
+int conversation_setup_use_agent(struct conversation_setup *c, struct acp_str name)
+{
+    struct acp_buf why;
+    const char *copy = acp_arena_copy(&c->arena, name).ptr;
+    if (!copy)
+        return EXIT_FAILED;
+    acp_buf_init(&why, 4096);
+    return report_agent(c, agents_resolve(c->config, copy, &c->agent, &why), &why);
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
@@ -332,6 +350,8 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     conversation->place.mcp_servers = config_mcp_servers(c->config);
     conversation->model = text_or(options->model, c->agent.model ? c->agent.model : model);
     conversation->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
+    c->has_model_option = options->model != NULL;
+    c->has_mode_option = options->mode != NULL;
     conversation->auth_method = text_or(NULL, c->agent.auth_method);
     conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
     const struct agent_known *known = c->agent.known;
@@ -347,16 +367,11 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     return status;
 }
 
-int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
-                               const struct agent_flags *agent,
-                               const struct conversation_flags *options)
+int conversation_setup_complete(struct conversation_setup *c,
+                                const struct conversation_flags *options)
 {
-    int status = conversation_setup_configure(c, agent);
-    if (!status)
-        status = find_agent(c, invocation, agent);
     struct agent_start start;
-    if (!status)
-        status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
+    int status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
     if (status)
         return status;
     struct conversation_options *conversation = &c->conversation;
@@ -381,4 +396,14 @@ int conversation_setup_prepare(struct conversation_setup *c, const struct invoca
         return EXIT_OK;
     status = conversation_setup_make_rules(c, options);
     return status ? status : make_session(c, options);
+}
+
+int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
+                               const struct agent_flags *agent,
+                               const struct conversation_flags *options)
+{
+    int status = conversation_setup_configure(c, agent);
+    if (!status)
+        status = conversation_setup_find_agent(c, invocation, agent);
+    return status ? status : conversation_setup_complete(c, options);
 }

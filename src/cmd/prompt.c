@@ -45,7 +45,8 @@ static void on_event(struct daemon_client *client, const struct session_event *e
 {
     struct prompt *prompt = user;
     (void) client;
-    terminal_front_event(prompt->run.front, event);
+    if (!prompt_run_event(&prompt->run, event))
+        (void) daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL);
     if (terminal_front_flush(prompt->run.front))
         return;
     /* Our reader has gone; the turn continues in the daemon. */
@@ -238,36 +239,42 @@ static int run_loop(struct prompt *prompt)
     return prompt_run_close(run);
 }
 
-/*
- * Finds the session, or makes one in this folder.  The lock prevents two commands that start at the
- * same time from each making one.
- */
+/* A session that was closed is opened again; one that is to be forked, or is missing, is made. */
+static int open_session(struct prompt *prompt, struct acp_failure *failure)
+{
+    struct prompt_run *run = &prompt->run;
+    struct conversation_setup *c = &run->setup;
+    const char *name = prompt->options->session.session;
+    if (prompt_run_continues(run))
+        return run->session.closed ? session_reopen(c, &run->session, failure) : 0;
+    /* Another command may have made it since we looked. */
+    int err =
+        run->has_session ? ACP_ERR_MISSING : session_find_open(c, name, &run->session, failure);
+    if (err == ACP_ERR_MISSING)
+        return session_make(c, name, failure);
+    return err ? err : session_continue(c, &run->session);
+}
+
+/* The lock prevents two commands that start at the same time from each making a session. */
 static int find_session(struct prompt *prompt)
 {
     struct conversation_setup *c = &prompt->run.setup;
-    const char *path = conversation_setup_store_path(c);
     struct acp_failure failure = {0};
-    const char *name = prompt->options->session.session;
+    const char *path = conversation_setup_store_path(c);
     int lock = path ? paths_lock_file(path) : -1;
-    int status = daemon_find(c, name, prompt->socket);
-    if (status == EXIT_NO_SESSION) {
-        int err = session_make(c, name, &failure);
-        if (!err)
-            err = daemon_socket_path(c->conversation.session, prompt->socket, &failure);
-        if (err)
-            err_message("%s", *failure.message ? failure.message : acp_err_text(err));
-        status = err ? EXIT_FAILED : EXIT_OK;
-    }
+    int err = open_session(prompt, &failure);
     if (lock >= 0)
         (void) close(lock);
-    return status;
+    if (err)
+        err_message("%s", *failure.message ? failure.message : acp_err_text(err));
+    return err ? EXIT_FAILED : daemon_find_socket(c, prompt->socket);
 }
 
 static int run(const struct invocation *invocation)
 {
     struct prompt prompt = {.options = invocation->options};
     int status = prompt_run_prepare(&prompt.run, invocation, &prompt.options->agent,
-                                    &prompt.options->conversation);
+                                    &prompt.options->conversation, &prompt.options->session);
     /* The built-in agent reports the model that it chose on standard error, for the user. */
     prompt.run.setup.conversation.stderr_is_notices = prompt.run.setup.own_agent;
     if (!status)

@@ -267,7 +267,8 @@ static int load_all(struct config *config, const struct config_options *options,
     if (user < 0 || project < 0 || environment < 0)
         return ACP_ERR_NOMEM;
     err = finish_env(config);
-    return err ? err : (user || project || environment ? ACP_ERR_RANGE : 0);
+    bool failed = user || project || environment;
+    return err ? err : (failed && !options->lenient ? ACP_ERR_RANGE : 0);
 }
 
 int config_load(const struct config_options *options, struct config **ret, struct acp_buf *report)

@@ -63,6 +63,8 @@ struct conversation_options {
     struct acp_session_params place;
     struct acp_str session;       /* our id of the session, as store_new_id() makes them */
     struct acp_str agent_session; /* the agent's id of it, to resume or load; absent: a new one */
+    struct acp_str fork_of;       /* our id of the session that has agent_session: to be forked */
+    bool must_continue;           /* refuse an agent that cannot resume, load or fork it */
     struct acp_str mode;          /* to be set; absent: as the agent has it */
     struct acp_str model;
     struct acp_str_map settings; /* other options and their values */

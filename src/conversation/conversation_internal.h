@@ -7,6 +7,7 @@
  *   subscriber.c      events to subscribers, at the pace of each
  *   replay.c          reading events of a subscriber from the log
  *   open.c            connecting, logging in, opening the session
+ *   prompt_content.c  content blocks as the agent takes them
  *   settings.c        mode, model and options
  *   permissions.c     what the agent asks, decided by the policy
  *   questions.c       what is left for a person to decide
@@ -192,13 +193,15 @@ struct conversation {
     uv_timer_t *deadline; /* of what is being waited for */
     enum conversation_state state;
     enum log_state log_state;
-    unsigned paused;          /* PAUSED_BY_... */
-    enum error_source source; /* of the failure to open the session */
-    unsigned noise;           /* protocol errors of this turn */
-    bool stopping;            /* conversation_stop() was called */
-    bool stopped;             /* `stopped` was called */
-    bool untitled;            /* the session has no title yet */
-    bool has_models;          /* the agent has session/set_model, which is older than options */
+    unsigned paused;           /* PAUSED_BY_... */
+    enum error_source source;  /* of the failure to open the session */
+    unsigned noise;            /* protocol errors of this turn */
+    struct acp_raw turn_usage; /* of the turn that ends, while it does; absent: not told */
+    bool stopping;             /* conversation_stop() was called */
+    bool stopped;              /* `stopped` was called */
+    bool untitled;             /* the session has no title yet */
+    bool was_open;             /* with this agent session, or a fork of it */
+    bool has_models;           /* the agent has session/set_model, which is older than options */
 
     struct store_writer *writer;
     struct store_worker *worker;
@@ -259,6 +262,9 @@ void conversation_end_prompt(struct conversation *c, enum prompt_end_kind kind, 
                              enum error_source source, struct acp_str message);
 /* Gives the first prompt to the agent. */
 void conversation_run_prompt(struct conversation *c);
+/* The blocks as the agent takes them, of the same number; they share what they point to. */
+void conversation_adapt_blocks(struct conversation *c, struct acp_content_block_list blocks,
+                               struct acp_content_block *ret_blocks);
 /* Ends queued prompts that were cancelled, and the one that cannot be run. */
 void conversation_drop_prompts(struct conversation *c);
 void conversation_end_all_prompts(struct conversation *c);

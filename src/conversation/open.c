@@ -9,12 +9,10 @@
 #include "acp/io.h"
 #include "acp/types.h"
 #include "conversation/conversation_internal.h"
+#include "json/members.h"
 
 /* Agents that are fetched when they are first started take their time. */
 enum { START_DEFAULT_MS = 120 * 1000 };
-
-/* JSON-RPC code: the agent wants a login first. */
-enum { CODE_AUTH_REQUIRED = -32000 };
 
 void conversation_fail(struct conversation *c, enum error_source source, int64_t code,
                        const char *format, ...)
@@ -137,7 +135,7 @@ static void fail_for_login(struct conversation *c)
         struct acp_str name = method_name(&agent->auth_methods.items[i]);
         (void) acp_buf_printf(&methods, "%s%.*s", i ? ", " : "", (int) name.len, name.ptr);
     }
-    conversation_fail(c, ERROR_SOURCE_USER, CODE_AUTH_REQUIRED,
+    conversation_fail(c, ERROR_SOURCE_USER, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
                       "%.*s needs a login first%s%.*s; try `acp agents login %.*s`",
                       (int) c->options.agent.len, c->options.agent.ptr,
                       methods.len ? ", by one of: " : "", (int) methods.len,
@@ -166,6 +164,8 @@ static void add_opened(struct conversation *c, const char *how)
     acp_json_write_str(&w, c->options.place.cwd);
     acp_json_write_key(&w, acp_str_from("how"));
     acp_json_write_str(&w, acp_str_from(how));
+    if (c->options.fork_of.len && strcmp(how, "forked") == 0)
+        acp_json_put_str(&w, "forkedFrom", c->options.fork_of);
     const struct acp_implementation *info = agent->agent_info;
     if (acp_is_set(info) && info->name.ptr) {
         acp_json_write_key(&w, acp_str_from("info"));
@@ -184,6 +184,7 @@ static void session_is_open(struct conversation *c, struct acp_client_session *s
     struct acp_failure failure = {0};
     struct acp_str id = acp_client_session_id(session);
     c->session = session;
+    c->was_open = true;
     char *copy = conversation_copy(id);
     if (copy) {
         free(c->agent_session);
@@ -212,7 +213,7 @@ static void on_new(struct acp_client *client, struct acp_client_session *session
         const struct acp_new_session_response *answer = outcome->value;
         conversation_note_models(c, answer->unknown);
         session_is_open(c, session, c->agent_session ? "reopened" : "new");
-    } else if (outcome->code == CODE_AUTH_REQUIRED) {
+    } else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED) {
         fail_for_login(c);
     } else {
         fail_for_agent(c, outcome, "opened no session");
@@ -239,7 +240,7 @@ static void on_loaded(struct acp_client *client, struct acp_client_session *sess
         return;
     if (session)
         session_is_open(c, session, "loaded");
-    else if (outcome->code == CODE_AUTH_REQUIRED)
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         fail_for_login(c);
     else
         open_session(c, "load", outcome->why);
@@ -254,10 +255,57 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
         return;
     if (session)
         session_is_open(c, session, "resumed");
-    else if (outcome->code == CODE_AUTH_REQUIRED)
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         fail_for_login(c);
     else
         open_session(c, "resume", outcome->why);
+}
+
+static void on_forked(struct acp_client *client, struct acp_client_session *session,
+                      const struct acp_outcome *outcome, void *user)
+{
+    struct conversation *c = user;
+    (void) client;
+    if (c->state != CONVERSATION_OPENING)
+        return;
+    if (session)
+        session_is_open(c, session, "forked");
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
+        fail_for_login(c);
+    else
+        fail_for_agent(c, outcome, "cannot fork the session");
+}
+
+static void fork_session(struct conversation *c)
+{
+    int err = acp_client_fork_session(conversation_client(c), acp_str_from(c->agent_session),
+                                      &c->options.place, on_forked, c);
+    if (err == ACP_ERR_STATE)
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0,
+                          "%.*s cannot fork a session: it does not offer session/fork",
+                          (int) c->options.agent.len, c->options.agent.ptr);
+    else if (err)
+        fail_for_us(c, err);
+}
+
+/* The session is lost for the agent; why is empty if it offers no way to continue one. */
+static void reopen_session(struct conversation *c, struct acp_str why)
+{
+    struct acp_str agent = c->options.agent;
+    if (c->options.must_continue && !c->was_open) {
+        if (!why.len)
+            why = acp_str_from("it offers neither session/resume nor session/load");
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s cannot continue the session: %.*s",
+                          (int) agent.len, agent.ptr, (int) why.len, why.ptr);
+        return;
+    }
+    conversation_notice(
+        c,
+        "%.*s cannot go on with the session as it was%s%.*s%s; it knows nothing of what "
+        "was said, but our log of it is complete",
+        (int) agent.len, agent.ptr, why.len ? " (" : "", (int) why.len, why.ptr,
+        why.len ? ")" : "");
+    new_session(c);
 }
 
 /*
@@ -273,6 +321,10 @@ static void open_session(struct conversation *c, const char *tried, struct acp_s
         new_session(c);
         return;
     }
+    if (c->options.fork_of.len && !c->was_open) {
+        fork_session(c);
+        return;
+    }
     struct acp_str id = acp_str_from(c->agent_session);
     if (!tried && acp_client_resume_session(client, id, &c->options.place, on_resumed, c) == 0)
         return;
@@ -281,13 +333,7 @@ static void open_session(struct conversation *c, const char *tried, struct acp_s
         conversation_set_state(c, CONVERSATION_LOADING);
         return;
     }
-    conversation_notice(
-        c,
-        "%.*s cannot go on with the session as it was%s%.*s%s; it knows nothing of what "
-        "was said, but our log of it is complete",
-        (int) c->options.agent.len, c->options.agent.ptr, why.len ? " (" : "", (int) why.len,
-        why.ptr, why.len ? ")" : "");
-    new_session(c);
+    reopen_session(c, why);
 }
 
 static void on_logged_in(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -356,6 +402,13 @@ static void on_too_slow(uv_timer_t *timer)
                       (double) ms / 1000);
 }
 
+/* Forking is unstable, so only a conversation that has to fork enables that. */
+static unsigned client_versions(const struct conversation *c)
+{
+    unsigned versions = c->options.versions ? c->options.versions : ACP_V1;
+    return c->options.fork_of.len && !c->was_open ? versions | ACP_UNSTABLE : versions;
+}
+
 void conversation_connect(struct conversation *c)
 {
     const struct conversation_options *options = &c->options;
@@ -363,7 +416,7 @@ void conversation_connect(struct conversation *c)
         .name = acp_str_from("acp"),
         .title = acp_str_from("acp"),
         .version = acp_str_from(ACP_VERSION),
-        .versions = options->versions,
+        .versions = client_versions(c),
         .read_files = !options->no_files,
         .write_files = !options->no_files,
         .terminals = !options->no_terminals,

@@ -348,8 +348,8 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
     }
     refresh_ledger(c);
     if (!acp_workspace_serve(c->workspace, client, session, call, method, message))
-        (void) acp_client_respond_error(client, call, -32601, acp_str_from("Method not found"),
-                                        acp_raw_from(NULL));
+        (void) acp_client_respond_error(client, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                                        acp_str_from("Method not found"), acp_raw_from(NULL));
 }
 
 static void on_request_cancelled(struct acp_client *client, acp_call call, void *user)

@@ -58,6 +58,13 @@ enum { DAEMON_PATH_SIZE = 108 };
 int daemon_socket_path(struct acp_str session, char ret[DAEMON_PATH_SIZE],
                        struct acp_failure *failure);
 
+/*
+ * Calls back for each socket in that folder, with the session and whether a daemon listens.
+ * ACP_ERR_STATE with advice if the folder cannot be used.
+ */
+typedef void daemon_visit(struct acp_str session, bool listens, void *user);
+int daemon_list(daemon_visit *visit, void *user, struct acp_failure *failure);
+
 struct runtime_folder {
     char path[4096];
     size_t base_len; /* of what must exist; the folders after it are created */

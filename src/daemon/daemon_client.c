@@ -10,6 +10,7 @@
 
 #include "acp/io.h"
 #include "acp/rpc.h"
+#include "acp/types.h"
 #include "json/members.h"
 
 struct daemon_client {
@@ -78,8 +79,8 @@ static void on_request(struct acp_peer *peer, acp_call call, const struct acp_me
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
     if (!serve_question(user, call, message, &arena))
-        (void) acp_peer_error(peer, call, -32601, acp_str_from("Method not found"),
-                              acp_raw_from(NULL));
+        (void) acp_peer_error(peer, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                              acp_str_from("Method not found"), acp_raw_from(NULL));
     acp_arena_finish(&arena);
 }
 

@@ -7,8 +7,8 @@
 #ifndef SRC_HTTP_HTTP_INTERNAL_H
 #define SRC_HTTP_HTTP_INTERNAL_H
 
-#include "http/client.h"
 #include "http/curl.h"
+#include "http/http_client.h"
 
 enum { HTTP_MAX_HEADERS = 64 * 1024 }; /* kept of an answer; what is beyond is forgotten */
 

@@ -1,7 +1,7 @@
 /* Which providers can be asked, by what the environment, logins and the configuration have. */
 #include <stdio.h>
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/providers.h"
 
 /* While one provider is looked at. */

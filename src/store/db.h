@@ -5,7 +5,7 @@
 #ifndef SRC_STORE_DB_H
 #define SRC_STORE_DB_H
 
-#include "store/schema.h"
+#include "store/db_schema.h"
 #include "store/sqlite.h"
 #include "store/statements.h"
 #include "store/store.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "acp/io.h"
-#include "store/writer.h"
+#include "store/log_writer.h"
 
 enum { HIGH_WATER = 8 << 20, MAX_BYTES = 512 << 20 };
 

@@ -7,7 +7,8 @@
  * the protocol as its body, byte for byte; all other bodies are ours:
  *
  *   opened      {"agent":NAME,"command":[...],"protocol":1,"agentSession":ID,"cwd":DIR,
- *                "how":"new"|"loaded"|"resumed"|"reopened","info":{...}}
+ *                "how":"new"|"loaded"|"resumed"|"reopened"|"forked","forkedFrom":ID,
+ *                "info":{...}}
  *   prompt      {"prompt":[BLOCK...]}                starts a turn
  *   permission  {"title":TEXT,"kind":KIND,"command":TEXT,"paths":[...],"verdict":
  *                "allow"|"deny"|"other","option":ID,"by":TEXT,"unasked":BOOL}
@@ -20,6 +21,8 @@
  *   stop        {"stopReason":REASON,"usage":{...}}  ends the turn
  *   error       {"source":"agent"|"user"|"acp","code":N,"message":TEXT}  ends the turn by a failure
  *   closed      {"message":TEXT}                     the agent's process has ended
+ *
+ * docs/events.md describes them for users, with the JSON Schema docs/events.schema.json.
  *
  * A mode event that reports what session/new answered has a SessionModeState as its body.
  *

@@ -153,7 +153,7 @@ struct transcript_opened {
     struct acp_str agent;
     struct acp_str agent_session;
     struct acp_str cwd;
-    struct acp_str how; /* "new", "loaded", "resumed", "reopened" */
+    struct acp_str how; /* "new", "loaded", "resumed", "reopened", "forked" */
     unsigned protocol;  /* ACP_V1 or ACP_V2 */
 };
 
@@ -191,7 +191,8 @@ struct transcript_turn {
     enum error_source source;
     int64_t code; /* JSON-RPC; 0: none */
     struct acp_str message;
-    struct transcript_usage usage;
+    struct transcript_usage usage;     /* so far, where the agent reports each call of its model */
+    uint64_t model_calls;              /* that it has reported */
     struct transcript_cost cost;       /* of this turn alone, where the agent tells costs */
     struct transcript_file_list files; /* that completed tool calls have changed */
 };

@@ -3,19 +3,10 @@
  * and have only lines that begin as ours do; and no letter may choose an option of a kind that is
  * not known.  The input is a line that is typed, a line end, and a question as an owner sends it.
  */
-#include <stdlib.h>
-
 #include "acp/types.h"
 #include "cmd/question_text.h"
 #include "daemon/daemon_protocol.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static void check_text(struct acp_str text)
 {

@@ -1,5 +1,5 @@
 /* Which model is asked when nobody says: the environment, this machine, the demo. */
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/find.h"
 #include "test_web.h"
 

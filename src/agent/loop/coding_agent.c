@@ -10,7 +10,7 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 #include "cli/output.h"
-#include "http/client.h"
+#include "http/http_client.h"
 
 enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024 };
 
