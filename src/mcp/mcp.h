@@ -26,7 +26,7 @@
 
 #include "acp/base.h"
 #include "acp/rpc.h"
-#include "http/client.h"
+#include "http/http_client.h"
 
 enum {
     MCP_MAX_TOOLS = 256,              /* of one server, and likewise resources and prompts */
