@@ -4,11 +4,14 @@
  * The agent is started and asked for its login methods.  A method that the agent performs itself
  * is requested with `authenticate`; one that needs a terminal runs on this terminal.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "acp/run.h"
 #include "acp/types.h"
+#include "base/trim.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
@@ -50,9 +53,9 @@ static void print_methods(struct acp_auth_method_list methods)
 {
     for (size_t i = 0; i < methods.count; i++) {
         struct words words = words_of(&methods.items[i]);
-        err_row("  %-20.*s %.*s%s%.*s", (int) words.id.len, words.id.ptr, (int) words.name.len,
-                words.name.ptr, words.description.len ? ": " : "", (int) words.description.len,
-                words.description.len ? words.description.ptr : "");
+        err_row("  %zu) %-20.*s %.*s%s%.*s", i + 1, (int) words.id.len, words.id.ptr,
+                (int) words.name.len, words.name.ptr, words.description.len ? ": " : "",
+                (int) words.description.len, words.description.len ? words.description.ptr : "");
     }
 }
 
@@ -68,6 +71,29 @@ static const struct acp_auth_method *choose(const struct login *login,
         if (acp_str_is(words_of(&methods.items[i]).id, wanted))
             return methods.items + i;
     return NULL;
+}
+
+/* The method that the user chooses at the terminal by its number; NULL without one. */
+static const struct acp_auth_method *ask_for_method(struct acp_auth_method_list methods)
+{
+    const struct acp_auth_method *chosen = NULL;
+    char line[64];
+    ssize_t n = 1;
+    int terminal = err_is_terminal() ? open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
+    while (terminal >= 0 && !chosen && n > 0) {
+        err_printf("1-%zu: ", methods.count);
+        n = read(terminal, line, sizeof(line));
+        struct acp_str typed = acp_str_trim(acp_str_n(line, n > 0 ? (size_t) n : 0));
+        for (size_t i = 0; i < methods.count; i++) {
+            char number[24];
+            (void) snprintf(number, sizeof(number), "%zu", i + 1);
+            if (acp_str_is(typed, number) || acp_str_eq(typed, words_of(&methods.items[i]).id))
+                chosen = methods.items + i;
+        }
+    }
+    if (terminal >= 0)
+        (void) close(terminal);
+    return chosen;
 }
 
 /* ---- The login ------------------------------------------------------------------------------- */
@@ -141,6 +167,12 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
     else
         err_message("choose a login method:");
     print_methods(agent->auth_methods);
+    method =
+        agent->auth_methods.count && !login->wanted ? ask_for_method(agent->auth_methods) : NULL;
+    if (method) {
+        log_in(login, method);
+        return;
+    }
     finish(login, agent->auth_methods.count ? EXIT_USAGE : EXIT_OK);
 }
 
@@ -216,9 +248,9 @@ const struct command command_agents_login = {
     .summary = "log in to an agent",
     .description =
         "Starts the agent and logs in with _METHOD_, which may be omitted if the agent offers only "
-        "one; otherwise the methods are listed. A login that needs a terminal runs on this one. To "
-        "use a method without a terminal each time the agent starts, set its *auth_method* in the "
-        "configuration.",
+        "one; otherwise the methods are listed, and at a terminal one is chosen by its number. A "
+        "login that needs a terminal runs on this one. To use a method without a terminal each "
+        "time the agent starts, set its *auth_method* in the configuration.",
     .arguments = arguments,
     .options = groups,
     .options_size = sizeof(struct agent_flags),
