@@ -96,10 +96,11 @@ static int write_prefix_scope(struct acp_str words, struct question_scope *scope
 {
     int err = acp_buf_printf(&scope->brief, "for '%.*s' commands in this folder", ACP_ARG(words));
     return err ? err
-               : acp_buf_printf(&scope->full,
-                                "'%.*s' commands with other arguments as well, except those that "
-                                "lead out of the folder, write files or run other programs",
-                                ACP_ARG(words));
+               : acp_buf_printf(
+                     &scope->full,
+                     "'%.*s' with other arguments too, unless they leave the folder, write "
+                     "files or run programs",
+                     ACP_ARG(words));
 }
 
 static int write_command_scope(const struct acp_grant *grant, struct question_scope *scope)
@@ -161,10 +162,9 @@ int question_scope_write(struct question_scope *scope, const struct acp_action *
     else
         err = write_tool_scope(action->tool, scope);
     if (!err)
-        err =
-            acp_buf_printf(&scope->full, ", in every session in %.*s; ", ACP_ARG(grant->directory));
+        err = acp_buf_printf(&scope->full, "; in sessions in %.*s; ", ACP_ARG(grant->directory));
     if (!err)
-        err = path ? acp_buf_printf(&scope->full, "kept in %s until 'acp permissions revoke'", path)
+        err = path ? acp_buf_printf(&scope->full, "kept in %s (see 'acp permissions')", path)
                    : acp_buf_printf(&scope->full, "kept until this session ends");
     acp_ledger_free(scratch);
     return err;
