@@ -4,17 +4,15 @@
  * The agent is started and asked for its login methods.  A method that the agent performs itself
  * is requested with `authenticate`; one that needs a terminal runs on this terminal.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "acp/run.h"
 #include "acp/types.h"
-#include "base/trim.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
+#include "cmd/terminal_line.h"
 
 struct login {
     struct conversation_setup setup;
@@ -76,24 +74,21 @@ static const struct acp_auth_method *choose(const struct login *login,
 /* The method that the user chooses at the terminal by its number; NULL without one. */
 static const struct acp_auth_method *ask_for_method(struct acp_auth_method_list methods)
 {
-    const struct acp_auth_method *chosen = NULL;
-    char line[64];
-    ssize_t n = 1;
-    int terminal = err_is_terminal() ? open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
-    while (terminal >= 0 && !chosen && n > 0) {
-        err_printf("1-%zu: ", methods.count);
-        n = read(terminal, line, sizeof(line));
-        struct acp_str typed = acp_str_trim(acp_str_n(line, n > 0 ? (size_t) n : 0));
+    char buffer[TERMINAL_LINE_SIZE];
+    struct acp_str typed;
+    if (!err_is_terminal())
+        return NULL;
+    err_printf("1-%zu: ", methods.count);
+    while (terminal_read_line(buffer, &typed)) {
         for (size_t i = 0; i < methods.count; i++) {
             char number[24];
             (void) snprintf(number, sizeof(number), "%zu", i + 1);
             if (acp_str_is(typed, number) || acp_str_eq(typed, words_of(&methods.items[i]).id))
-                chosen = methods.items + i;
+                return methods.items + i;
         }
+        err_printf("1-%zu: ", methods.count);
     }
-    if (terminal >= 0)
-        (void) close(terminal);
-    return chosen;
+    return NULL;
 }
 
 /* ---- The login ------------------------------------------------------------------------------- */

@@ -276,8 +276,8 @@ const struct command command_exec = {
         "is sent with it; see FILES AND PIPES.\n\n"
         "When the rules say to ask, the question is shown on the terminal; without a terminal, "
         "permission is denied. Approval covers exactly what was shown, once; see PERMISSIONS. "
-        "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C stops "
-        "it at once.\n\n"
+        "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C kills "
+        "it at once, with all that it has started.\n\n"
         "The session is logged (see *acp-sessions*(1)) unless *--no-log* is given.",
     .arguments = prompt_run_arguments,
     .options = groups,

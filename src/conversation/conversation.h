@@ -185,7 +185,7 @@ struct permission_question {
     struct acp_str changes;          /* what the edits change, as patches; absent: nothing known */
     const struct acp_action *action; /* command_cwd is set if it is not the session's cwd */
     struct acp_permission_option_list options;
-    /* What "always" covers and where it is kept, and the same in a few words; absent: holds once. */
+    /* What "always" covers and where it is kept; and briefly.  Absent: it holds once. */
     struct acp_str always;
     struct acp_str always_brief;
 };

@@ -258,8 +258,8 @@ static void ask_for_workspace(struct conversation *c, struct acp_pending_action 
 }
 
 /*
- * Agents ask about a line and run it by a shell.  What was granted, and what is denied, for the line
- * holds for that as well; true if it decides.
+ * Agents ask about a line and run it by a shell.  What was granted, and what is denied, for the
+ * line holds for that as well; true if it decides.
  */
 static bool decide_shell_line(struct conversation *c, struct acp_pending_action *pending,
                               const struct acp_action *line)

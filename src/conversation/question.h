@@ -36,8 +36,8 @@ int question_scope_write(struct question_scope *scope, const struct acp_action *
                          const char *path);
 
 /*
- * The line that a shell is given: "git log" of `/bin/sh -c 'git log'`.  Absent if the command is not
- * just that.  It points into the arena.
+ * The line that a shell is given: "git log" of `/bin/sh -c 'git log'`.  Absent if the command is
+ * not just that.  It points into the arena.
  */
 struct acp_str question_shell_line(struct acp_str command, struct acp_arena *arena);
 
