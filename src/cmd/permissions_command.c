@@ -341,9 +341,8 @@ static const struct command command_list = {
     .name = "list",
     .summary = "list what is allowed or rejected always",
     .description = "Each has a number, the answer, what it is about, where it holds, and the agent "
-                   "that asked. A command that ends in *\\** is covered with other arguments as "
-                   "well, except those that lead out of the folder, write files or run other "
-                   "programs.",
+                   "that asked. A command with an asterisk at the end is covered with other "
+                   "arguments too, unless they leave the folder, write files or run programs.",
     .options = groups,
     .options_size = sizeof(struct permissions_options),
     .run = run_list,
