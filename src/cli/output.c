@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "acp/io.h"
@@ -37,6 +38,22 @@ void output_init_messages(struct output *out, int fd)
 void output_finish(struct output *out)
 {
     acp_buf_finish(&out->pending);
+}
+
+static enum output_colour wanted_colour;
+
+void output_set_colour(enum output_colour colour)
+{
+    wanted_colour = colour;
+}
+
+bool output_has_colour(int fd)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    if (wanted_colour != COLOUR_AUTO)
+        return wanted_colour == COLOUR_ALWAYS;
+    return isatty(fd) && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
 }
 
 static void write_pending(struct output *out)
@@ -154,7 +171,7 @@ struct output *output_results(void)
     static struct output results;
     if (!results.fd) {
         output_init_results(&results, OUTPUT_RESULTS);
-        results.styled = !results.exact;
+        results.styled = output_has_colour(OUTPUT_RESULTS);
     }
     return &results;
 }

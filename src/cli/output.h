@@ -34,6 +34,12 @@ enum output_style {
     STYLE_CYAN,
 };
 
+/* When output_style() has an effect; for the whole process. */
+enum output_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+void output_set_colour(enum output_colour colour);
+/* By that; automatically on a terminal, unless NO_COLOR is set or TERM is "dumb". */
+bool output_has_colour(int fd);
+
 /* Buffered output to a descriptor. */
 struct output {
     int fd;

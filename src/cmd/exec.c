@@ -14,6 +14,7 @@
 struct exec_options {
     struct agent_flags agent;
     struct conversation_flags conversation;
+    const char *worktree;
 };
 
 /* How long an agent has to end its turn after Ctrl-C. */
@@ -214,8 +215,9 @@ static int refuse_busy(const struct store_session *session)
 static int run(const struct invocation *invocation)
 {
     struct exec exec = {.options = invocation->options};
+    const struct prompt_run_plan plan = {.worktree = exec.options->worktree};
     int status = prompt_run_prepare(&exec.run, invocation, &exec.options->agent,
-                                    &exec.options->conversation, NULL);
+                                    &exec.options->conversation, &plan);
     if (!status && prompt_run_continues(&exec.run) && exec.run.session.owner)
         status = refuse_busy(&exec.run.session);
     if (!status)
@@ -226,7 +228,19 @@ static int run(const struct invocation *invocation)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+static const struct option rows[] = {
+    {.heading = "Run",
+     .name = "worktree",
+     .argument = "NAME",
+     .kind = OPTION_OPTIONAL,
+     .offset = offsetof(struct exec_options, worktree),
+     .help = "work in a git worktree of its own",
+     .details = "See WORKTREES."},
+    {0},
+};
+
 static const struct option_group groups[] = {
+    {rows, 0},
     {conversation_flag_rows, offsetof(struct exec_options, conversation)},
     {agent_flag_rows, offsetof(struct exec_options, agent)},
     {0},
@@ -250,11 +264,11 @@ const struct command command_exec = {
     .summary = "run one prompt and print the answer",
     .description =
         "Starts the agent with a new session (see SESSIONS), sends the prompt, shows the answer, "
-        "and exits. The agent's messages are streamed to standard output. Tool calls and other progress are shown "
-        "on standard error if it is a terminal, or with *--verbose*.\n\n"
+        "and exits. The agent's messages are streamed to standard output. Tool calls and other "
+        "progress are shown on standard error if it is a terminal, or with *--verbose*.\n\n"
         "The prompt is the arguments, joined with blanks; or *--file*; or standard input if "
-        "neither is given. Beside a prompt on the command line, files are attached, and piped input "
-        "is sent with it; see FILES AND PIPES.\n\n"
+        "neither is given. Beside a prompt on the command line, files are attached, and piped "
+        "input is sent with it; see FILES AND PIPES.\n\n"
         "When the rules say to ask, the question is shown on the terminal; without a terminal, "
         "permission is denied. Approval covers exactly what was shown, once; see PERMISSIONS. "
         "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C stops "
