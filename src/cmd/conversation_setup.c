@@ -226,6 +226,10 @@ int conversation_setup_make_rules(struct conversation_setup *c,
         if (make_policy(c, (enum permit) i))
             return EXIT_FAILED;
     c->permit = permit_of(c, options);
+    /* The client of our agent would otherwise ask about what this mode allows. */
+    bool full = c->own_agent && options->mode && strcmp(options->mode, "full") == 0;
+    if (full && !options->permit && c->permit != PERMIT_NONE)
+        c->permit = PERMIT_ALL;
     c->conversation.policy = c->policies[c->permit];
     if (acp_ledger_new(&c->ledger))
         return EXIT_FAILED;
@@ -291,15 +295,16 @@ static int read_directories(struct conversation_setup *c, const struct option_li
 }
 
 /*
- * The system prompt, the turn limit and the tools, in the _meta of session/new.  Only some agents
- * read it.
+ * The system prompt, the turn limit, the tools, and that there are no commands, in the _meta of
+ * session/new.  The built-in agent reads it, and some others.
  */
 static int write_meta(struct conversation_setup *c, const struct conversation_flags *options)
 {
     struct acp_buf meta;
     struct acp_json_writer w;
     bool claude = options->max_turns.given || options->allowed_tools;
-    if (!options->system_prompt && !options->append_system_prompt && !claude)
+    if (!options->system_prompt && !options->append_system_prompt && !claude &&
+        !options->no_terminal)
         return EXIT_OK;
     acp_buf_init(&meta, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &meta);
@@ -330,6 +335,12 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
             acp_json_end_array(&w);
         }
         acp_json_end_object(&w);
+        acp_json_end_object(&w);
+    }
+    if (options->no_terminal) {
+        acp_json_write_key(&w, acp_str_from("acp"));
+        acp_json_begin_object(&w);
+        acp_json_put_bool(&w, "noTerminal", true);
         acp_json_end_object(&w);
     }
     acp_json_end_object(&w);

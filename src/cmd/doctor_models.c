@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cmd/agent_sources.h"
 #include "cmd/doctor.h"
+#include "http/curl.h"
 #include "http/http_client.h"
 #include "model/find.h"
 #include "registry/environment_keys.h"
@@ -29,6 +30,16 @@ static void list_keyless(struct doctor *doctor, const struct model_offer *offers
                      "`acp agent login PROVIDER` stores one", "%s", names);
 }
 
+/* Without libcurl only the demo model answers. */
+static void check_curl(struct doctor *doctor)
+{
+    struct acp_failure failure = {0};
+    if (curl_load(CURL_LIBRARY, &failure))
+        doctor_found(doctor, FINDING_BAD, "libcurl",
+                     "until then the built-in agent has only the demo model: acp agent --demo",
+                     "%s", failure.message);
+}
+
 /* Reports the model that would be used, its address and the reason; never a key. */
 static void on_model(struct model_find *find, const struct model_choice *choice, void *user)
 {
@@ -49,6 +60,8 @@ static void on_model(struct model_find *find, const struct model_choice *choice,
                                        : "its default model",
                      place.len ? " at " : "", (int) (place.len < 200 ? place.len : 200),
                      place.len ? place.ptr : "", choice->why);
+    if (settings->api != MODEL_DEMO)
+        check_curl(user);
     if (*choice->note)
         doctor_found(user, FINDING_NOTE, "built-in agent", NULL, "%s", choice->note);
 }

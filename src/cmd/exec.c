@@ -93,6 +93,14 @@ static void on_question(struct subscriber *s, const struct permission_question *
     terminal_front_question(exec->run.front, question);
 }
 
+static void on_elicitation(struct subscriber *s, const struct elicitation_question *question,
+                           void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    terminal_front_elicitation(exec->run.front, question);
+}
+
 static void on_question_gone(struct subscriber *s, uint64_t number, void *user)
 {
     struct exec *exec = user;
@@ -128,6 +136,12 @@ static void on_answer(uint64_t number, struct acp_str option, void *user)
     (void) conversation_answer(exec->conversation, number, option, (struct acp_str){0});
 }
 
+static void on_elicited(uint64_t number, struct acp_raw response, void *user)
+{
+    struct exec *exec = user;
+    (void) conversation_answer_elicitation(exec->conversation, number, response);
+}
+
 static void on_interrupt(bool again, void *user)
 {
     struct exec *exec = user;
@@ -136,6 +150,8 @@ static void on_interrupt(bool again, void *user)
         return;
     if (again || !conversation_cancel(exec->conversation, GRACE_MS))
         conversation_stop(exec->conversation);
+    if (again)
+        conversation_kill_agent(exec->conversation);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -147,6 +163,7 @@ static int open_conversation(struct exec *exec)
     static const struct subscriber_handler sink = {.event = on_event,
                                                    .caught_up = on_caught_up,
                                                    .question = on_question,
+                                                   .elicitation = on_elicitation,
                                                    .question_gone = on_question_gone};
     struct conversation_setup *setup = &exec->run.setup;
     const struct store_writer_options writer = {.path = setup->store_path,
@@ -170,6 +187,7 @@ static int open_conversation(struct exec *exec)
 static int start(struct exec *exec)
 {
     static const struct terminal_front_handler front_handler = {.answer = on_answer,
+                                                                .elicited = on_elicited,
                                                                 .interrupt = on_interrupt};
     int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
     if (!err)

@@ -8,14 +8,31 @@
 #include "registry/environment_keys.h"
 
 /* In the order in which help shows them. */
+/* clang-format off */
 static const struct command *const commands[] = {
-    &command_exec,       &command_prompt,   &command_agent,
-    &command_cancel,     &command_set_mode, &command_set,
-    &command_status,     &command_sessions, &command_agents,
-    &command_config,     &command_doctor,   &command_trace,
-    &command_completion, &command_help,     &command_version,
-    &command_complete,   &command_fetch,    NULL,
+    &command_exec,
+    &command_prompt,
+    &command_agent,
+    &command_cancel,
+    &command_set_mode,
+    &command_set,
+    &command_status,
+    &command_sessions,
+    &command_agents,
+    &command_mcp,
+    &command_permissions,
+    &command_config,
+    &command_doctor,
+    &command_setup,
+    &command_trace,
+    &command_completion,
+    &command_help,
+    &command_version,
+    &command_complete,
+    &command_fetch,
+    NULL,
 };
+/* clang-format on */
 
 static const struct command_heading headings[] = {
     {"Running agents", &command_exec},
@@ -44,6 +61,7 @@ static const struct exit_status statuses[] = {
 
 static const struct term environment[] = {
     {"*COLUMNS*", "The width of help output, in place of the width of the terminal."},
+    {"*ACP_...*", "Settings, keys and addresses of model providers: see *acp-environment*(7)."},
     {0},
 };
 
@@ -64,7 +82,7 @@ static const struct program program = {
     .values = complete_values,
     .statuses = statuses,
     .environment = environment,
-    .see_also = "*acp-config*(5), *libacp*(3)",
+    .see_also = "*acp-config*(5), *acp-environment*(7), *libacp*(3)",
 };
 
 int main(int argc, char **argv)

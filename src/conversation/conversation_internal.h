@@ -11,6 +11,7 @@
  *   settings.c        mode, model and options
  *   permissions.c     what the agent asks, decided by the policy
  *   questions.c       what is left for a person to decide
+ *   elicitations.c    what the agent asks the user by a form or a web page
  *   question.c        what can be asked
  *   changes.c         what edits change in files, for the person who is asked
  *   turn_tools.c      what is known of the tool calls of a turn
@@ -110,14 +111,16 @@ struct open_question {
     uint64_t number;
     uint64_t turn;
     uint64_t after;                     /* asked once this event was delivered */
-    acp_call call;                      /* of a permission request, or */
+    acp_call call;                      /* of a permission request or an elicitation, or */
     struct acp_pending_action *pending; /* of the workspace */
     size_t bytes;                       /* of its texts, counted in question_bytes */
     struct acp_arena arena;             /* of what follows */
+    struct acp_raw elicitation;         /* the params; absent: it is a permission question, with: */
     struct acp_str title;
     struct acp_str description;
     struct acp_str changes;
     struct acp_str always;
+    struct acp_str always_brief;
     struct acp_action action;
     struct acp_permission_option_list options;
 };
@@ -308,6 +311,8 @@ void conversation_deliver_now(struct conversation *c, const struct session_event
 bool conversation_deliver(struct conversation *c);
 uint64_t conversation_last_sequence(const struct conversation *c);
 bool conversation_can_ask(const struct conversation *c);
+/* The same for elicitations. */
+bool conversation_can_elicit(const struct conversation *c);
 void conversation_question_settled(struct conversation *c, uint64_t number);
 
 /* ---- replay.c -------------------------------------------------------------------------------- */
@@ -350,9 +355,20 @@ extern const struct acp_client_handler conversation_client_handler;
 int conversation_make_workspace(struct conversation *c);
 /* The rules for the turn that runs. */
 const struct acp_policy *conversation_policy(const struct conversation *c);
-/* Logs a verdict and counts it for the end of the turn.  option may be absent. */
-void conversation_log_verdict(struct conversation *c, const struct acp_action *action, bool allow,
-                              struct acp_str option, struct acp_str by);
+enum permission_verdict {
+    PERMISSION_DENIED,
+    PERMISSION_ALLOWED,
+    PERMISSION_OTHER, /* an option of a kind that we do not know: it permits nothing here */
+};
+struct permission_record {
+    enum permission_verdict verdict;
+    struct acp_str option; /* may be absent */
+    struct acp_str by;
+    bool unasked; /* a person had to be asked, and nobody could be */
+};
+/* Logs a verdict and counts it for the end of the turn. */
+void conversation_log_verdict(struct conversation *c, const struct acp_action *action,
+                              const struct permission_record *record);
 
 /* ---- questions.c ----------------------------------------------------------------------------- */
 
@@ -373,11 +389,27 @@ const char *conversation_ask(struct conversation *c, acp_call call,
                              struct acp_pending_action *waiting,
                              const struct permission_question *question,
                              const struct edit_changes *changes);
+/* Puts a question at the end of the list, with its number, turn and place. */
+void conversation_open_question(struct conversation *c, struct open_question *question);
+struct open_question *conversation_find_question(const struct conversation *c, uint64_t number);
+/* The question is settled; frees it. */
+void conversation_close_question(struct conversation *c, struct open_question *question);
+/* Whether the limits allow one more, with texts of that size; if not, a notice says so once. */
+bool conversation_has_question_room(struct conversation *c, size_t bytes);
 /* The question of the call, or (call is 0) of the action, needs no answer any more. */
 void conversation_withdraw_question(struct conversation *c,
                                     const struct acp_pending_action *pending, acp_call call);
 /* All are settled, with no. */
 void conversation_drop_questions(struct conversation *c);
+
+/* ---- elicitations.c -------------------------------------------------------------------------- */
+
+/* elicitation/create: asks the subscribers, or declines if nobody can be asked. */
+void conversation_elicit(struct conversation *c, acp_call call, struct acp_raw params);
+/* The agent has cancelled the request; false if it is none of these. */
+bool conversation_withdraw_elicitation(struct conversation *c, acp_call call);
+/* Settles it as cancelled; for the end of the turn. */
+void conversation_drop_elicitation(struct conversation *c, struct open_question *question);
 
 /* ---- changes.c ------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "acp/io.h"
 #include "acp/types.h"
 #include "conversation/conversation_internal.h"
 #include "json/members.h"
@@ -48,6 +49,7 @@ static void on_ended(struct acp_str sentence, void *user)
     struct agent_connection *connection = c->connection;
     bool expected = c->state == CONVERSATION_ENDING;
     (void) uv_timer_stop(c->deadline);
+    conversation_drop_questions(c);
     if (conversation_is_open(c) && !c->stopping)
         conversation_add_texts(c, EVENT_CLOSED, "message", sentence, (const char *) NULL);
     if (!expected && !conversation_is_open(c) && !c->failure)
@@ -72,6 +74,16 @@ void conversation_stop_agent(struct conversation *c)
         return;
     conversation_set_state(c, CONVERSATION_ENDING);
     c->connection->class->stop(c->connection);
+}
+
+void conversation_kill_agent(struct conversation *c)
+{
+    if (!c->connection)
+        return;
+    if (c->state != CONVERSATION_ENDING)
+        conversation_set_state(c, CONVERSATION_ENDING);
+    c->connection->class->kill(c->connection);
+    acp_process_kill_all();
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */
@@ -408,6 +420,8 @@ void conversation_connect(struct conversation *c)
         .read_files = !options->no_files,
         .write_files = !options->no_files,
         .terminals = !options->no_terminals,
+        .forms = true,
+        .urls = true,
     };
     struct acp_failure failure = {0};
     int err = options->endpoint->connect(options->endpoint, c->loop, &client, &c->connection_user,

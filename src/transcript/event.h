@@ -10,8 +10,12 @@
  *                "how":"new"|"loaded"|"resumed"|"reopened"|"forked","forkedFrom":ID,
  *                "info":{...}}
  *   prompt      {"prompt":[BLOCK...]}                starts a turn
- *   permission  {"title":TEXT,"kind":KIND,"command":TEXT,"paths":[...],"verdict":"allow"|"deny",
- *                "option":ID,"by":TEXT}              a permission was granted or denied
+ *   permission  {"title":TEXT,"kind":KIND,"command":TEXT,"paths":[...],"verdict":
+ *                "allow"|"deny"|"other","option":ID,"by":TEXT,"unasked":BOOL}
+ *                                                    a permission was granted or denied; other: the
+ *                                                    option is of a kind that we do not know
+ *   elicitation {"message":TEXT,"mode":"form"|"url","url":URL,"action":"accept"|"decline"|"cancel",
+ *                "content":{...},"unasked":BOOL}     the agent asked the user something
  *   setting     {"name":"mode"|"model"|OPTION,"value":VALUE}
  *   notice      {"message":TEXT}                     something the user should know
  *   stop        {"stopReason":REASON,"usage":{...}}  ends the turn
@@ -46,6 +50,7 @@ enum event_kind {
     EVENT_STATE,
     EVENT_UPDATE, /* any other update */
     EVENT_PERMISSION,
+    EVENT_ELICITATION,
     EVENT_SETTING,
     EVENT_NOTICE,
     EVENT_STOP,

@@ -70,6 +70,7 @@ enum transcript_item_kind {
     ITEM_PLAN,         /* plan */
     ITEM_COMPACTION,   /* the agent shortened its context; text is the summary; compaction */
     ITEM_PERMISSION,   /* text is the title of what was granted or denied; permission */
+    ITEM_ELICITATION,  /* text is what the agent asked the user; elicitation */
     ITEM_SETTING,      /* text is the name of what was set; setting */
     ITEM_NOTICE,       /* text; notice */
     ITEM_TURN_END,     /* text is the stop reason, or says what failed; turn */
@@ -130,8 +131,16 @@ struct transcript_permission {
     struct acp_str cwd;
     struct acp_str_list paths;
     bool is_allowed;
+    bool is_other;         /* neither allowed nor denied: the option is of an unknown kind */
     struct acp_str option; /* the id of the option that was chosen; may be absent */
     struct acp_str by;     /* who decided: "the user", or the rule */
+};
+
+/* A form or a web page, and what the user did. */
+struct transcript_elicitation {
+    struct acp_str url;    /* absent: a form */
+    struct acp_str action; /* "accept", "decline", "cancel" */
+    bool unasked;          /* nobody could be asked */
 };
 
 struct transcript_notice {
@@ -207,6 +216,7 @@ struct transcript_item {
         struct transcript_plan plan;
         struct transcript_compaction compaction;
         struct transcript_permission permission;
+        struct transcript_elicitation elicitation;
         struct acp_str setting; /* the value that was set, as text */
         struct transcript_notice notice;
         struct transcript_opened opened;

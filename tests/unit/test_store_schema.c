@@ -321,7 +321,7 @@ static void test_without_sqlite(void **state)
         struct store *store = NULL;
         int first = sqlite_load("libnothing-of-that-name.so.0", &failure);
         int second = store_open(store_at("log.db"), STORE_CREATE, &store, &failure);
-        bool says = strstr(failure.message, "please install the package libsqlite3-0") != NULL;
+        bool says = strstr(failure.message, "install the package libsqlite3-0") != NULL;
         _exit(first == ACP_ERR_MISSING && second == ACP_ERR_MISSING && says && !store ? 0 : 1);
     }
     int status = -1;

@@ -472,7 +472,8 @@ int agent_turn_send(struct agent_turn *turn, enum agent_turn_state state,
 void agent_turn_ask(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
-    uint64_t most = session->agent->options->max_requests;
+    uint64_t most = session->overrides.max_requests ? session->overrides.max_requests
+                                                    : session->agent->options->max_requests;
     struct acp_failure failure = {0};
     struct acp_arena arena;
     struct model_ask context;
