@@ -41,6 +41,7 @@ enum option_kind {
     OPTION_FILE,       /* a file name, or - for a standard stream; const char * */
     OPTION_DIRECTORY,  /* a directory name; const char * */
     OPTION_AGENT,      /* the command line of an agent; const char * */
+    OPTION_AGENT_NAME, /* the name of an agent; const char * */
     OPTION_SESSION,    /* the name of a session; const char * */
     OPTION_MODEL,      /* the id of a model; const char * */
     OPTION_MODE,       /* the id of a mode; const char * */

@@ -9,13 +9,9 @@
 #include "acp/run.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/exec.h"
+#include "cmd/many_runs.h"
 #include "cmd/prompt_run.h"
-
-struct exec_options {
-    struct agent_flags agent;
-    struct conversation_flags conversation;
-    const char *worktree;
-};
 
 /* How long an agent has to end its turn after Ctrl-C. */
 enum { GRACE_MS = 2500 };
@@ -186,9 +182,8 @@ static int open_conversation(struct exec *exec)
 
 static int start(struct exec *exec)
 {
-    static const struct terminal_front_handler front_handler = {.answer = on_answer,
-                                                                .elicited = on_elicited,
-                                                                .interrupt = on_interrupt};
+    static const struct terminal_front_handler front_handler = {
+        .answer = on_answer, .elicited = on_elicited, .interrupt = on_interrupt};
     int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
     if (!err)
         err = open_conversation(exec);
@@ -230,7 +225,7 @@ static int refuse_busy(const struct store_session *session)
     return EXIT_FAILED;
 }
 
-static int run(const struct invocation *invocation)
+int exec_run(const struct invocation *invocation)
 {
     struct exec exec = {.options = invocation->options};
     const struct prompt_run_plan plan = {.worktree = exec.options->worktree};
@@ -244,6 +239,12 @@ static int run(const struct invocation *invocation)
     return status;
 }
 
+static int run(const struct invocation *invocation)
+{
+    const struct exec_options *options = invocation->options;
+    return options->each ? exec_run_each(invocation) : exec_run(invocation);
+}
+
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static const struct option rows[] = {
@@ -254,6 +255,25 @@ static const struct option rows[] = {
      .offset = offsetof(struct exec_options, worktree),
      .help = "work in a git worktree of its own",
      .details = "See WORKTREES."},
+    {.name = "each",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .offset = offsetof(struct exec_options, each),
+     .help = "run once for each line or JSON object of _FILE_",
+     .details = "*-* is standard input. See MANY RUNS."},
+    {.name = "jobs",
+     .letter = 'j',
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = MANY_RUNS_MAX_JOBS,
+     .offset = offsetof(struct exec_options, jobs),
+     .help = "with *--each*: the most runs at a time (default 1)"},
+    {.name = "results",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .offset = offsetof(struct exec_options, results),
+     .help = "with *--each*: add the results to _FILE_, and skip inputs that are done there"},
     {0},
 };
 
@@ -272,6 +292,8 @@ static const struct example examples[] = {
      "attaches an image and a file of the project"},
     {"acp exec claude --format quiet --schema todo.json \"what is left to do?\" > todo",
      "requires an answer that matches a JSON Schema"},
+    {"acp exec --each issues.jsonl --results done.jsonl -j 4 --worktree \"fix {title}\"",
+     "runs once for each object of a file, four at a time, and can be repeated"},
     {"acp exec --approve-all -p \"fix the tests\" -- ./my-agent --fast",
      "runs an agent that is not configured"},
     {0},

@@ -187,6 +187,7 @@ static void print_result(struct prompt_run *run)
         .agent = c->conversation.agent,
         .answer = prompt_run_answer(run),
         .status = run->status,
+        .changes = run->has_changes ? &run->changes : NULL,
     };
     if (run->has_worktree) {
         rest.worktree = acp_str_from(run->worktree.root);
@@ -204,13 +205,13 @@ static void print_result(struct prompt_run *run)
 static void end_worktree(struct prompt_run *run)
 {
     const struct conversation_setup *c = &run->setup;
-    struct worktree_stat changes;
     if (!run->has_worktree)
         return;
-    enum worktree_fate fate = worktree_finish(&run->worktree, &changes);
+    enum worktree_fate fate = worktree_finish(&run->worktree, &run->changes);
+    run->has_changes = fate != WORKTREE_UNKNOWN;
     run->has_worktree = fate != WORKTREE_REMOVED;
     if (c->format != RENDER_JSON)
-        worktree_report(&run->worktree, fate, &changes,
+        worktree_report(&run->worktree, fate, &run->changes,
                         c->store_path ? store_short_id(c->conversation.session)
                                       : (struct acp_str){0});
 }

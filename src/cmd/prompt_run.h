@@ -26,7 +26,9 @@ struct prompt_run {
     struct output_file output;
     struct worktree worktree;
     bool has_worktree;
-    struct run_result *result; /* NULL: nobody needs it */
+    bool has_changes;
+    struct worktree_stat changes; /* in the worktree */
+    struct run_result *result;    /* NULL: nobody needs it */
     bool over_budget;
     bool is_judged; /* the answer was checked against the schema */
     int status;     /* the exit status so far */

@@ -195,7 +195,7 @@ int worktree_stat(const struct worktree *w, struct worktree_stat *ret, struct ac
     for (const char *line = err ? "" : acp_buf_view(&out).ptr; *line;) {
         unsigned long long added = 0;
         unsigned long long removed = 0;
-        /* NOLINTNEXTLINE(cert-err34-c): what is no number counts as none */
+        /* NOLINTNEXTLINE(cert-err34-c): anything but a number counts as 0 */
         (void) sscanf(line, "%llu %llu", &added, &removed);
         stat.files++;
         stat.added += added;
