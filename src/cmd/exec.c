@@ -12,6 +12,7 @@
 #include "cmd/exec.h"
 #include "cmd/many_runs.h"
 #include "cmd/prompt_run.h"
+#include "cmd/recording.h"
 
 /* How long an agent has to end its turn after Ctrl-C. */
 enum { GRACE_MS = 2500 };
@@ -23,6 +24,7 @@ struct exec {
     struct store_writer *writer; /* NULL: no log is kept */
     struct conversation *conversation;
     struct subscriber *subscriber;
+    struct recording *recording; /* NULL: none */
     uint64_t tries;
 };
 
@@ -225,6 +227,25 @@ static int refuse_busy(const struct store_session *session)
     return EXIT_FAILED;
 }
 
+static int open_recording(struct exec *exec)
+{
+    struct agent_process_endpoint *agent = &exec->run.setup.endpoint;
+    int err = recording_open(exec->options->record, &exec->recording);
+    if (err)
+        err_message("--record %s: %s", exec->options->record, strerror(-err));
+    agent->traffic = recording_add;
+    agent->traffic_user = exec->recording;
+    return err ? EXIT_USAGE : EXIT_OK;
+}
+
+static int close_recording(struct exec *exec, int status)
+{
+    int err = recording_close(exec->recording);
+    if (err)
+        err_message("--record %s: %s", exec->options->record, strerror(-err));
+    return err && status == EXIT_OK ? EXIT_FAILED : status;
+}
+
 int exec_run(const struct invocation *invocation)
 {
     struct exec exec = {.options = invocation->options};
@@ -233,8 +254,11 @@ int exec_run(const struct invocation *invocation)
                                     &exec.options->conversation, &plan);
     if (!status && prompt_run_continues(&exec.run) && exec.run.session.owner)
         status = refuse_busy(&exec.run.session);
+    if (!status && exec.options->record)
+        status = open_recording(&exec);
     if (!status)
         status = run_loop(&exec);
+    status = close_recording(&exec, status);
     prompt_run_finish(&exec.run);
     return status;
 }
@@ -255,6 +279,13 @@ static const struct option rows[] = {
      .offset = offsetof(struct exec_options, worktree),
      .help = "work in a git worktree of its own",
      .details = "See WORKTREES."},
+    {.name = "record",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .offset = offsetof(struct exec_options, record),
+     .help = "record the messages to and from the agent in _FILE_, for *acp trace*",
+     .details = "Secrets are removed, as far as they can be recognised. Prompts and answers are "
+                "not."},
     {.name = "each",
      .argument = "FILE",
      .kind = OPTION_FILE,

@@ -9,7 +9,8 @@ struct exec_options {
     struct agent_flags agent;
     struct conversation_flags conversation;
     const char *worktree; /* "": any name; NULL: none */
-    const char *each;     /* a file with many inputs */
+    const char *record;
+    const char *each; /* a file with many inputs */
     const char *results;
     struct option_number jobs;
 };

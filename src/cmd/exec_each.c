@@ -375,8 +375,9 @@ static int check_options(const struct exec_options *options)
                     "--resume out");
         return EXIT_USAGE;
     }
-    if (conversation->output) {
-        err_message("--output is for a single answer; use --results with --each");
+    if (conversation->output || options->record) {
+        err_message("%s is for a single run; use --results with --each",
+                    conversation->output ? "--output" : "--record");
         return EXIT_USAGE;
     }
     return EXIT_OK;
