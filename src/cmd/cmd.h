@@ -10,6 +10,7 @@ extern const struct command command_agent;
 extern const struct command command_agent_login; /* its subcommands */
 extern const struct command command_agent_logout;
 extern const struct command command_exec;
+extern const struct command command_compare;
 extern const struct command command_prompt;
 extern const struct command command_cancel;
 extern const struct command command_set_mode;

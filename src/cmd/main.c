@@ -12,6 +12,7 @@
 static const struct command *const commands[] = {
     &command_exec,
     &command_prompt,
+    &command_compare,
     &command_agent,
     &command_cancel,
     &command_set_mode,
