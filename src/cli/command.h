@@ -78,6 +78,12 @@ struct command_heading {
     const struct command *first; /* the command that it precedes */
 };
 
+/* A value that may be typed. */
+struct candidate {
+    const char *word;    /* NULL ends a list */
+    const char *meaning; /* plain text, one line; may be NULL */
+};
+
 /* The program as a whole. */
 struct program {
     const char *name;
@@ -99,8 +105,11 @@ struct program {
      * NULL: there are no named agents.
      */
     const char *const *(*agent_names)(const struct invocation *invocation);
-    /* The same for the names of sessions, for completion only. */
-    const char *const *(*session_names)(const struct invocation *invocation);
+    /*
+     * The values of a kind that are known now, for completion: sessions, models and modes; in the
+     * arena of the invocation, which has the agent if one was named.  NULL: none are known.
+     */
+    const struct candidate *(*values)(struct invocation *invocation, enum option_kind kind);
 };
 
 /* A parsed command line, valid until run() returns. */

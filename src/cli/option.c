@@ -117,6 +117,7 @@ static int store_value(struct parser *p, const struct match *match, const char *
     switch (match->option->kind) {
     case OPTION_NUMBER:
     case OPTION_DURATION:
+    case OPTION_AMOUNT:
         *(struct option_number *) target = (struct option_number){number, true};
         break;
     case OPTION_CHOICE:

@@ -20,6 +20,10 @@ extern const struct command command_agents;
 extern const struct command command_agents_add; /* its subcommands */
 extern const struct command command_agents_remove;
 extern const struct command command_agents_login;
+extern const struct command command_permissions;
+extern const struct command command_mcp;
+extern const struct command command_mcp_add; /* its subcommands */
+extern const struct command command_mcp_remove;
 extern const struct command command_config;
 extern const struct command command_config_trust; /* its subcommands */
 extern const struct command command_config_untrust;

@@ -70,6 +70,28 @@ static void print_json(const struct control *control, const char *action,
     acp_buf_finish(&line);
 }
 
+/* EXIT_NO_SESSION, without a message, if there is none. */
+static int find_session(struct control *control, const struct invocation *invocation,
+                        const struct conversation_flags *options)
+{
+    struct conversation_setup *c = &control->setup;
+    const struct agent_flags *agent = &control->options->agent;
+    const struct session_wish wish = {.name = control->options->session.session};
+    struct store_session session;
+    bool is_found = false;
+    int status = conversation_setup_configure(c, agent);
+    if (!status)
+        status = session_choose(c, invocation, agent, &wish, &session, &is_found);
+    if (!status)
+        status = conversation_setup_complete(c, options);
+    if (status || !is_found)
+        return status ? status : EXIT_NO_SESSION;
+    int err = session_continue(c, &session);
+    if (err)
+        err_message("cannot continue the session: %s", acp_err_text(err));
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
 /* Finds the session and connects to its daemon; with `start`, starts the daemon if necessary. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
@@ -79,10 +101,9 @@ static int open_visit(struct control *control, const struct invocation *invocati
     struct acp_failure failure = {0};
     int64_t configured;
     control->options = invocation->options;
-    int status = conversation_setup_prepare(c, invocation, &control->options->agent,
-                                            start ? &nothing : NULL);
+    int status = find_session(control, invocation, start ? &nothing : NULL);
     if (!status)
-        status = daemon_find(c, control->options->session.session, control->socket);
+        status = daemon_find_socket(c, control->socket);
     if (status)
         return status;
     configured = config_number(c->config, CONFIG_TTL);
@@ -98,10 +119,11 @@ static int open_visit(struct control *control, const struct invocation *invocati
 
 static int say_no_session(const struct control *control)
 {
-    err_message("no open session of %s here%s%s; start one with `acp prompt %s`",
-                control->setup.agent.name, control->options->session.session ? " named " : "",
-                control->options->session.session ? control->options->session.session : "",
-                control->setup.agent.name);
+    const char *name = control->options->session.session;
+    bool is_own = control->setup.own_agent;
+    err_message("no open session of %s here%s%s; start one with 'acp prompt%s%s'",
+                control->setup.agent.name, name ? " named " : "", name ? name : "",
+                is_own ? "" : " ", is_own ? "" : control->setup.agent.name);
     return EXIT_NO_SESSION;
 }
 
@@ -238,7 +260,7 @@ static int run_set(const struct invocation *invocation)
     return run_control(&control, invocation, true, ask_set);
 }
 
-static const struct argument mode_arguments[] = {{.name = "MODE", .kind = OPTION_TEXT}, {0}};
+static const struct argument mode_arguments[] = {{.name = "MODE", .kind = OPTION_MODE}, {0}};
 static const struct argument set_arguments[] = {
     {.name = "NAME", .kind = OPTION_TEXT}, {.name = "VALUE", .kind = OPTION_TEXT}, {0}};
 

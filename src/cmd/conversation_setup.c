@@ -98,14 +98,36 @@ int conversation_setup_start_agent(struct conversation_setup *c, const struct ag
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int find_agent(struct conversation_setup *c, const struct invocation *invocation,
-                      const struct agent_flags *agent)
+bool conversation_setup_names_agent(const struct invocation *invocation,
+                                    const struct agent_flags *agent)
+{
+    return invocation->agent || invocation->agent_command || agent->agent;
+}
+
+/* A program that is not installed is not a usage error. */
+static int report_agent(struct conversation_setup *c, int err, struct acp_buf *why)
+{
+    c->own_agent = !err && agents_is_own(&c->agent);
+    if (err)
+        err_message("%.*s", (int) why->len, why->len ? why->data + why->start : acp_err_text(err));
+    acp_buf_finish(why);
+    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
+}
+
+const char *conversation_setup_default_agent(const struct conversation_setup *c)
+{
+    const char *name = config_text(c->config, CONFIG_DEFAULT_AGENT);
+    return name ? name : AGENTS_OWN_NAME;
+}
+
+int conversation_setup_find_agent(struct conversation_setup *c, const struct invocation *invocation,
+                                  const struct agent_flags *agent)
 {
     struct acp_buf why;
     const char *name = invocation->agent;
     int err;
     acp_buf_init(&why, 4096);
-    if (!name && !agent->agent && !invocation->agent_command)
+    if (!conversation_setup_names_agent(invocation, agent))
         name = config_text(c->config, CONFIG_DEFAULT_AGENT);
     if (agent->agent)
         err = agents_from_line(c->config, agent->agent, &c->agent, &why);
@@ -115,12 +137,17 @@ static int find_agent(struct conversation_setup *c, const struct invocation *inv
         err = agents_resolve(c->config, name, &c->agent, &why);
     else
         err = agents_own(c->config, &c->agent, &why);
-    c->own_agent = !err && agents_is_own(&c->agent);
-    if (err)
-        err_message("%.*s", (int) why.len, why.len ? why.data + why.start : "");
-    acp_buf_finish(&why);
-    /* A program that is not installed is not a usage error. */
-    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
+    return report_agent(c, err, &why);
+}
+
+int conversation_setup_use_agent(struct conversation_setup *c, struct acp_str name)
+{
+    struct acp_buf why;
+    const char *copy = acp_arena_copy(&c->arena, name).ptr;
+    if (!copy)
+        return EXIT_FAILED;
+    acp_buf_init(&why, 4096);
+    return report_agent(c, agents_resolve(c->config, copy, &c->agent, &why), &why);
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
@@ -170,6 +197,10 @@ int conversation_setup_make_rules(struct conversation_setup *c,
         if (make_policy(c, (enum permit) i))
             return EXIT_FAILED;
     c->permit = permit_of(c, options);
+    /* The client of our agent would otherwise ask about what this mode allows. */
+    bool full = c->own_agent && options->mode && strcmp(options->mode, "full") == 0;
+    if (full && !options->permit && c->permit != PERMIT_NONE)
+        c->permit = PERMIT_ALL;
     c->conversation.policy = c->policies[c->permit];
     if (acp_ledger_new(&c->ledger))
         return EXIT_FAILED;
@@ -235,15 +266,16 @@ static int read_directories(struct conversation_setup *c, const struct option_li
 }
 
 /*
- * The system prompt, the turn limit and the tools, in the _meta of session/new.  Only some agents
- * read it.
+ * The system prompt, the turn limit, the tools, and that there are no commands, in the _meta of
+ * session/new.  The built-in agent reads it, and some others.
  */
 static int write_meta(struct conversation_setup *c, const struct conversation_flags *options)
 {
     struct acp_buf meta;
     struct acp_json_writer w;
     bool claude = options->max_turns.given || options->allowed_tools;
-    if (!options->system_prompt && !options->append_system_prompt && !claude)
+    if (!options->system_prompt && !options->append_system_prompt && !claude &&
+        !options->no_terminal)
         return EXIT_OK;
     acp_buf_init(&meta, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &meta);
@@ -274,6 +306,12 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
             acp_json_end_array(&w);
         }
         acp_json_end_object(&w);
+        acp_json_end_object(&w);
+    }
+    if (options->no_terminal) {
+        acp_json_write_key(&w, acp_str_from("acp"));
+        acp_json_begin_object(&w);
+        acp_json_put_bool(&w, "noTerminal", true);
         acp_json_end_object(&w);
     }
     acp_json_end_object(&w);
@@ -312,6 +350,8 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     conversation->place.mcp_servers = config_mcp_servers(c->config);
     conversation->model = text_or(options->model, c->agent.model ? c->agent.model : model);
     conversation->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
+    c->has_model_option = options->model != NULL;
+    c->has_mode_option = options->mode != NULL;
     conversation->auth_method = text_or(NULL, c->agent.auth_method);
     conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
     const struct agent_known *known = c->agent.known;
@@ -327,16 +367,11 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     return status;
 }
 
-int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
-                               const struct agent_flags *agent,
-                               const struct conversation_flags *options)
+int conversation_setup_complete(struct conversation_setup *c,
+                                const struct conversation_flags *options)
 {
-    int status = conversation_setup_configure(c, agent);
-    if (!status)
-        status = find_agent(c, invocation, agent);
     struct agent_start start;
-    if (!status)
-        status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
+    int status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
     if (status)
         return status;
     struct conversation_options *conversation = &c->conversation;
@@ -361,4 +396,14 @@ int conversation_setup_prepare(struct conversation_setup *c, const struct invoca
         return EXIT_OK;
     status = conversation_setup_make_rules(c, options);
     return status ? status : make_session(c, options);
+}
+
+int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
+                               const struct agent_flags *agent,
+                               const struct conversation_flags *options)
+{
+    int status = conversation_setup_configure(c, agent);
+    if (!status)
+        status = conversation_setup_find_agent(c, invocation, agent);
+    return status ? status : conversation_setup_complete(c, options);
 }

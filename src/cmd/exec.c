@@ -45,7 +45,7 @@ static int prompt(struct exec *exec)
 static bool is_worth_another_try(const struct exec *exec, const struct prompt_end *end)
 {
     return end->kind == PROMPT_REFUSED &&
-           exec->tries <= exec->options->conversation.retries.value &&
+           exec->tries <= exec->options->conversation.retries.value && !exec->run.over_budget &&
            !terminal_front_interrupted(exec->run.front) &&
            !terminal_front_answer(exec->run.front).text.len;
 }
@@ -65,7 +65,8 @@ static void on_event(struct subscriber *s, const struct session_event *event, vo
     struct prompt_end end;
     struct acp_arena arena;
     (void) s;
-    terminal_front_event(exec->run.front, event);
+    if (!prompt_run_event(&exec->run, event))
+        (void) conversation_cancel(exec->conversation, GRACE_MS);
     acp_arena_init(&arena, 0);
     if (prompt_end_read(event, &arena, &end))
         end_turn(exec, &end);
@@ -89,6 +90,14 @@ static void on_question(struct subscriber *s, const struct permission_question *
     struct exec *exec = user;
     (void) s;
     terminal_front_question(exec->run.front, question);
+}
+
+static void on_elicitation(struct subscriber *s, const struct elicitation_question *question,
+                           void *user)
+{
+    struct exec *exec = user;
+    (void) s;
+    terminal_front_elicitation(exec->run.front, question);
 }
 
 static void on_question_gone(struct subscriber *s, uint64_t number, void *user)
@@ -126,6 +135,12 @@ static void on_answer(uint64_t number, struct acp_str option, void *user)
     (void) conversation_answer(exec->conversation, number, option, (struct acp_str){0});
 }
 
+static void on_elicited(uint64_t number, struct acp_raw response, void *user)
+{
+    struct exec *exec = user;
+    (void) conversation_answer_elicitation(exec->conversation, number, response);
+}
+
 static void on_interrupt(bool again, void *user)
 {
     struct exec *exec = user;
@@ -134,6 +149,8 @@ static void on_interrupt(bool again, void *user)
         return;
     if (again || !conversation_cancel(exec->conversation, GRACE_MS))
         conversation_stop(exec->conversation);
+    if (again)
+        conversation_kill_agent(exec->conversation);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -145,6 +162,7 @@ static int open_conversation(struct exec *exec)
     static const struct subscriber_handler sink = {.event = on_event,
                                                    .caught_up = on_caught_up,
                                                    .question = on_question,
+                                                   .elicitation = on_elicitation,
                                                    .question_gone = on_question_gone};
     struct conversation_setup *setup = &exec->run.setup;
     const struct store_writer_options writer = {.path = setup->store_path,
@@ -152,7 +170,9 @@ static int open_conversation(struct exec *exec)
     int err = 0;
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
-    setup->conversation.close_session = true;
+    /* A session of acp prompt stays open when a single prompt is added to it. */
+    setup->conversation.close_session =
+        !prompt_run_continues(&exec->run) || exec->run.session.closed;
     /* Only new events are shown, so nothing is read from the log. */
     if (!err)
         err = conversation_new(&exec->run.loop, &setup->conversation, exec->writer, NULL, &handler,
@@ -166,6 +186,7 @@ static int open_conversation(struct exec *exec)
 static int start(struct exec *exec)
 {
     static const struct terminal_front_handler front_handler = {.answer = on_answer,
+                                                                .elicited = on_elicited,
                                                                 .interrupt = on_interrupt};
     int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
     if (!err)
@@ -197,11 +218,24 @@ static int run_loop(struct exec *exec)
     return prompt_run_close(run);
 }
 
+/* The daemon of the session has its agent, and writes its log. */
+static int refuse_busy(const struct store_session *session)
+{
+    struct acp_str id = store_short_id(session->id);
+    err_message("session %.*s is in use by process %lld; use 'acp prompt --resume %.*s', or close "
+                "it with 'acp sessions close %.*s'",
+                (int) id.len, id.ptr, (long long) session->owner, (int) id.len, id.ptr,
+                (int) id.len, id.ptr);
+    return EXIT_FAILED;
+}
+
 static int run(const struct invocation *invocation)
 {
     struct exec exec = {.options = invocation->options};
     int status = prompt_run_prepare(&exec.run, invocation, &exec.options->agent,
-                                    &exec.options->conversation);
+                                    &exec.options->conversation, NULL);
+    if (!status && prompt_run_continues(&exec.run) && exec.run.session.owner)
+        status = refuse_busy(&exec.run.session);
     if (!status)
         status = run_loop(&exec);
     prompt_run_finish(&exec.run);
@@ -218,8 +252,10 @@ static const struct option_group groups[] = {
 
 static const struct example examples[] = {
     {"acp exec claude \"why does the build fail?\"", "runs one prompt and prints the answer"},
-    {"git diff | acp exec codex --file - \"review this\"",
-     "sends the piped text before the question"},
+    {"acp exec --continue \"and now the tests\"", "continues the latest session of the directory"},
+    {"git diff | acp exec codex \"review this\"", "sends the piped text with the question"},
+    {"acp exec -f shot.png \"what is wrong with the layout of @index.html?\"",
+     "attaches an image and a file of the project"},
     {"acp exec claude --format quiet --schema todo.json \"what is left to do?\" > todo",
      "requires an answer that matches a JSON Schema"},
     {"acp exec --approve-all -p \"fix the tests\" -- ./my-agent --fast",
@@ -231,11 +267,12 @@ const struct command command_exec = {
     .name = "exec",
     .summary = "run one prompt and print the answer",
     .description =
-        "Starts the agent with a new session, sends the prompt, shows the answer, and exits. The "
-        "agent's messages are streamed to standard output. Tool calls and other progress are shown "
+        "Starts the agent with a new session (see SESSIONS), sends the prompt, shows the answer, "
+        "and exits. The agent's messages are streamed to standard output. Tool calls and other progress are shown "
         "on standard error if it is a terminal, or with *--verbose*.\n\n"
         "The prompt is the arguments, joined with blanks; or *--file*; or standard input if "
-        "neither is given.\n\n"
+        "neither is given. Beside a prompt on the command line, files are attached, and piped input "
+        "is sent with it; see FILES AND PIPES.\n\n"
         "When the rules say to ask, the question is shown on the terminal; without a terminal, "
         "permission is denied. Approval covers exactly what was shown, once; see PERMISSIONS. "
         "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C stops "

@@ -3,10 +3,12 @@
  * a file of its own.
  */
 #include "cmd/cmd.h"
+#include "cmd/complete_values.h"
 #include "registry/agent_names.h"
 #include "registry/environment_keys.h"
 
 /* In the order in which help shows them. */
+/* clang-format off */
 static const struct command *const commands[] = {
     &command_exec,
     &command_prompt,
@@ -17,6 +19,8 @@ static const struct command *const commands[] = {
     &command_status,
     &command_sessions,
     &command_agents,
+    &command_mcp,
+    &command_permissions,
     &command_config,
     &command_doctor,
     &command_setup,
@@ -28,6 +32,7 @@ static const struct command *const commands[] = {
     &command_fetch,
     NULL,
 };
+/* clang-format on */
 
 static const struct command_heading headings[] = {
     {"Running agents", &command_exec},
@@ -74,6 +79,7 @@ static const struct program program = {
     .first_steps = first_steps,
     .default_command = &command_prompt,
     .agent_names = agent_names,
+    .values = complete_values,
     .statuses = statuses,
     .environment = environment,
     .see_also = "*acp-config*(5), *acp-environment*(7), *libacp*(3)",

@@ -31,10 +31,14 @@ extern const struct option agent_flag_rows[];
 /* Options of a conversation, for exec and prompt. */
 struct conversation_flags {
     const char *prompt;
-    const char *file;
+    struct option_list files;
+    const char *prompt_file;
     struct option_list images;
     struct option_list add_dirs;
     const char *mcp;
+    bool continue_last;
+    const char *resume;
+    bool fork;
     const char *model;
     const char *mode;
     struct option_list set; /* KEY=VALUE */
@@ -51,6 +55,8 @@ struct conversation_flags {
     bool no_terminal;
     struct option_number timeout; /* milliseconds */
     struct option_number max_turns;
+    struct option_number max_cost; /* millionths */
+    struct option_number max_tokens;
     struct option_number retries;
     bool v2;
     bool no_log;

@@ -16,6 +16,8 @@ struct terminal_front;
 struct terminal_front_handler {
     /* The user's reply; without an option the request is denied. */
     void (*answer)(uint64_t number, struct acp_str option, void *user);
+    /* The user's response to an elicitation, as the protocol has it. */
+    void (*elicited)(uint64_t number, struct acp_raw response, void *user);
     /* Ctrl-C or another terminating signal; again: stop immediately. */
     void (*interrupt)(bool again, void *user);
 };
@@ -47,6 +49,8 @@ void terminal_front_event(struct terminal_front *front, const struct session_eve
 bool terminal_front_flush(struct terminal_front *front);
 void terminal_front_question(struct terminal_front *front,
                              const struct permission_question *question);
+void terminal_front_elicitation(struct terminal_front *front,
+                                const struct elicitation_question *question);
 void terminal_front_question_gone(struct terminal_front *front, uint64_t number);
 
 /* The exit status of a turn; prints a message about its end if necessary. */

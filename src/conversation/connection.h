@@ -37,6 +37,8 @@ struct agent_connection_class {
     void (*pause)(struct agent_connection *connection, bool pause);
     /* Ends the agent, gently first; `ended` is called. */
     void (*stop)(struct agent_connection *connection);
+    /* Kills the agent and its descendants, also while it is being stopped; `ended` is called. */
+    void (*kill)(struct agent_connection *connection);
     /* Ends it at once; nothing is called back but the client's last callbacks. */
     void (*free)(struct agent_connection *connection);
 };

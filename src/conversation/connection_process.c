@@ -56,6 +56,11 @@ static void stop(struct agent_connection *connection)
     acp_agent_process_stop(process_of(connection));
 }
 
+static void kill_process(struct agent_connection *connection)
+{
+    acp_process_kill(acp_agent_process_process(process_of(connection)));
+}
+
 static void free_connection(struct agent_connection *connection)
 {
     acp_agent_process_free(process_of(connection));
@@ -68,6 +73,7 @@ static const struct agent_connection_class process_class = {
     .pid = get_pid,
     .pause = pause_reading,
     .stop = stop,
+    .kill = kill_process,
     .free = free_connection,
 };
 

@@ -15,7 +15,8 @@
  *     daemon/attach      {"after":N,"answer":BOOL}  answered by {}; then all events with greater
  *                        sequence numbers follow, old ones first; with answer, questions too
  *     daemon/cancel      {}  {"cancelled":BOOL}: ends the turn that runs, of any client
- *     daemon/cancel_own  {}  ends the client's turn, and removes its prompts that are queued
+ *     daemon/cancel_own  {"now":BOOL}  ends the client's turn, and removes its prompts that are
+ *                        queued; now: kills the agent
  *     daemon/set         {"name":TEXT,"value":TEXT}
  *     daemon/status      {}  {"pid":N,"agentPid":N,"turn":N,"queued":N,"state":TEXT,
  *                        "agentSession":TEXT,"idleMs":N}
@@ -26,6 +27,9 @@
  *     daemon/question    {"title":TEXT,"description":TEXT,"kind":KIND,"command":TEXT,
  *                        "paths":[...],"options":[{"id":ID,"name":TEXT,"kind":KIND}]}, answered by
  *                        {"option":ID}; cancelled when another client was faster
+ *     daemon/elicitation {"agent":NAME,"protocol":1|2,"request":{...}}: what the agent asks the user
+ *                        by a form or a web page, as it came; answered by the response of the
+ *                        protocol; cancelled likewise
  */
 #ifndef SRC_DAEMON_DAEMON_H
 #define SRC_DAEMON_DAEMON_H

@@ -1,52 +1,8 @@
 /* Why a request has failed, in sentences that a person can act on. */
 #include <errno.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "http/http_internal.h"
-
-struct acp_str http_place(struct acp_str url)
-{
-    if (!url.len)
-        return url;
-    const char *end = url.ptr + url.len;
-    for (const char *p = url.ptr; p + 3 <= end; p++) {
-        if (memcmp(p, "://", 3) == 0) {
-            url = acp_str_n(p + 3, (size_t) (end - p) - 3);
-            break;
-        }
-    }
-    size_t n = 0;
-    size_t from = 0;
-    for (; n < url.len && !strchr("/?#\\", url.ptr[n]); n++) {
-        if (url.ptr[n] == '@')
-            from = n + 1; /* a user, and maybe a password */
-    }
-    return acp_str_n(url.ptr + from, n - from);
-}
-
-/* Whether the host begins so, and nothing but a port follows. */
-static bool is_host(struct acp_str place, const char *host)
-{
-    size_t n = strlen(host);
-    return place.len >= n && strncasecmp(place.ptr, host, n) == 0 &&
-           (place.len == n || place.ptr[n] == ':');
-}
-
-bool http_is_loopback(struct acp_str url)
-{
-    struct acp_str place = http_place(url);
-    if (is_host(place, "localhost") || is_host(place, "[::1]"))
-        return true;
-    if (place.len < 4 || memcmp(place.ptr, "127.", 4) != 0)
-        return false;
-    /* 127.0.0.1.example.com is another machine. */
-    for (size_t i = 0; i < place.len && place.ptr[i] != ':'; i++) {
-        if (place.ptr[i] != '.' && (place.ptr[i] < '0' || place.ptr[i] > '9'))
-            return false;
-    }
-    return true;
-}
 
 static enum http_trouble connect_trouble(CURL *easy)
 {

@@ -116,11 +116,12 @@ int store_find(struct store *store, struct acp_str id, struct acp_arena *arena,
     behind[id.len] = 0x7f;
     store_bind_str(statement, 1, id);
     store_bind_str(statement, 2, acp_str_n(behind, id.len + 1));
+    (void) sqlite.bind_int64(statement, 3, (sqlite3_int64) id.len);
     struct store_session first = {0};
     int64_t number = 0;
     int found = take_row(store, statement, arena, &first, &number, failure);
     int more = 0;
-    /* A whole id comes before longer ones that begin with it. */
+    /* A whole id comes first and is meant, whatever else begins with it. */
     if (found > 0 && first.id.len > id.len)
         more = store_step(store, statement, failure);
     (void) sqlite.reset(statement);

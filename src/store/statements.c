@@ -21,10 +21,14 @@ const char *const store_statement_sql[STORE_STATEMENT_COUNT] = {
         "  title, settings, usage, stop_reason, created, updated, closed)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     [STORE_SELECT_SESSION] = "SELECT " SESSION_COLUMNS " FROM sessions WHERE id = ?1",
-    [STORE_SELECT_PREFIX] =
-        "SELECT " SESSION_COLUMNS " FROM sessions WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 2",
+    [STORE_SELECT_PREFIX] = "SELECT " SESSION_COLUMNS " FROM sessions WHERE number IN"
+                            " (SELECT number FROM sessions WHERE id >= ?1 AND id < ?2"
+                            "  UNION SELECT number FROM sessions"
+                            "   WHERE length(id) = 36 AND substr(id, 25, ?3) = ?1)"
+                            " ORDER BY id <> ?1, id LIMIT 2",
     [STORE_SELECT_NAMED] = "SELECT " SESSION_COLUMNS " FROM sessions"
-                           " WHERE agent = ?1 AND scope = ?2 AND name IS ?3 AND closed IS NULL"
+                           " WHERE (?1 IS NULL OR agent = ?1) AND scope = ?2 AND name IS ?3"
+                           "  AND closed IS NULL"
                            " ORDER BY created DESC, number DESC LIMIT 1",
     [STORE_SELECT_LIST] = "SELECT " SESSION_COLUMNS " FROM sessions"
                           " WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR scope = ?2)"

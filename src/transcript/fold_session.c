@@ -197,10 +197,25 @@ void fold_permission(struct transcript *t)
         .cwd = keep_member(t, item, "cwd"),
         .paths = keep_paths(t, item),
         .is_allowed = acp_str_is(verdict, "allow"),
+        .is_other = acp_str_is(verdict, "other"),
         .option = keep_member(t, item, "option"),
         .by = keep_member(t, item, "by"),
     };
     note_text(t, item, event_text(t, "title"), CHANGE_NEW);
+    item_end(t, item, 0);
+}
+
+void fold_elicitation(struct transcript *t)
+{
+    struct item *item = item_add(t, ITEM_ELICITATION);
+    if (!item)
+        return;
+    item->shown.elicitation = (struct transcript_elicitation){
+        .url = keep_member(t, item, "url"),
+        .action = keep_member(t, item, "action"),
+    };
+    (void) acp_json_member_bool(t->event->body, "unasked", &item->shown.elicitation.unasked);
+    note_text(t, item, event_text(t, "message"), CHANGE_NEW);
     item_end(t, item, 0);
 }
 

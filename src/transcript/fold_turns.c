@@ -101,11 +101,9 @@ static struct acp_opt_u64 read_tokens(struct acp_raw usage, const char *name)
 }
 
 /* The usage beside a stop reason, in the words of the protocol. */
-static void read_usage(struct transcript *t, struct acp_raw usage)
+static struct transcript_usage parse_usage(struct acp_raw usage)
 {
-    if (!usage.ptr)
-        return;
-    t->turn.usage = (struct transcript_usage){
+    return (struct transcript_usage){
         .total = read_tokens(usage, "totalTokens"),
         .input = read_tokens(usage, "inputTokens"),
         .output = read_tokens(usage, "outputTokens"),
@@ -170,7 +168,8 @@ static void read_end(struct transcript *t, struct acp_str text)
         t->turn.state = TURN_STOPPED;
         t->turn.stop_reason = keep_in_turn(t, text);
         (void) acp_json_member_raw(t->event->body, "usage", &usage);
-        read_usage(t, usage);
+        if (usage.len)
+            t->turn.usage = parse_usage(usage);
         return;
     }
     t->turn.state = TURN_FAILED;
@@ -275,6 +274,35 @@ void fold_state(struct transcript *t, const struct acp_state_update *state)
     (void) note_change(t, NULL, CHANGE_STATE);
 }
 
+static void add_tokens(struct acp_opt_u64 *sum, struct acp_opt_u64 more)
+{
+    if (more.has == ACP_PRESENT)
+        *sum = acp_some_u64(sum->value + more.value);
+}
+
+/*
+ * An agent may report the tokens of each call of its model beside the usage of the context, as
+ * _meta {"acp":{"usage":{...}}} with the members of a Usage: the built-in agent does.  The turn has
+ * their sum, until its end says better.
+ */
+static void add_call(struct transcript *t, struct acp_raw meta)
+{
+    struct acp_raw ours = {0};
+    struct acp_raw usage = {0};
+    if (!meta.len || t->turn.state != TURN_RUNNING || acp_json_member_raw(meta, "acp", &ours) ||
+        !ours.len || acp_json_member_raw(ours, "usage", &usage) || !usage.len)
+        return;
+    const struct transcript_usage call = parse_usage(usage);
+    struct transcript_usage *sum = &t->turn.usage;
+    t->turn.model_calls++;
+    add_tokens(&sum->total, call.total);
+    add_tokens(&sum->input, call.input);
+    add_tokens(&sum->output, call.output);
+    add_tokens(&sum->thought, call.thought);
+    add_tokens(&sum->cached_read, call.cached_read);
+    add_tokens(&sum->cached_write, call.cached_write);
+}
+
 void fold_usage(struct transcript *t, const struct acp_usage_update *usage)
 {
     struct transcript_cost *cost = &t->session.cost;
@@ -286,5 +314,6 @@ void fold_usage(struct transcript *t, const struct acp_usage_update *usage)
     } else if (usage->cost) {
         *cost = (struct transcript_cost){0};
     }
+    add_call(t, usage->meta);
     (void) note_change(t, NULL, CHANGE_USAGE);
 }

@@ -202,6 +202,7 @@ void fold_options(struct transcript *t);
 void fold_commands(struct transcript *t);
 void fold_info(struct transcript *t, const struct acp_session_info_update *info);
 void fold_permission(struct transcript *t);
+void fold_elicitation(struct transcript *t);
 void fold_setting(struct transcript *t);
 /* EVENT_NOTICE and EVENT_CLOSED. */
 void fold_message_of_ours(struct transcript *t, enum transcript_item_kind kind);

@@ -15,15 +15,21 @@
 
 static __thread bool is_writer;
 
+static bool ends_with(const char *text, size_t n, const char *ending)
+{
+    size_t len = strlen(ending);
+    return n > len && memcmp(text + n - len, ending, len) == 0;
+}
+
+/* What was written last may be in the journal only. */
 static bool is_database(int fd)
 {
-    static const char ending[] = "/agent.db";
     char name[40];
     char path[4096];
     (void) snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
     ssize_t n = readlink(name, path, sizeof(path));
-    size_t len = sizeof(ending) - 1;
-    return n > (ssize_t) len && memcmp(path + n - len, ending, len) == 0;
+    return n > 0 && (ends_with(path, (size_t) n, "/agent.db") ||
+                     ends_with(path, (size_t) n, "/agent.db-wal"));
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at)

@@ -288,7 +288,8 @@ bool scene_has_effect(struct place *p, enum effect effect)
         (void) snprintf(path, sizeof(path), "/tmp/acp-escape-%d", (int) p->scene.tester);
         return access(path, F_OK) == 0;
     case EFFECT_RENICED:
-        return getpriority(PRIO_PROCESS, (id_t) p->scene.victim) != 0;
+        /* It began with ours. */
+        return getpriority(PRIO_PROCESS, (id_t) p->scene.victim) != getpriority(PRIO_PROCESS, 0);
     case EFFECT_SET_ID:
         return is_set_id(p);
     case EFFECT_TCP:

@@ -19,6 +19,7 @@ USES = {
     "src/launch": ["lib/io"],
     "src/http": ["lib/io"],
     "src/model": ["src/http"],
+    "src/oauth": ["src/http", "lib/workspace"],
     "src/mcp": ["src/http", "src/launch"],
     "src/config": ["src/cli", "src/model", "lib/workspace"],
     "src/registry": ["src/config", "src/launch"],

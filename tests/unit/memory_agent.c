@@ -229,6 +229,7 @@ static const struct agent_connection_class memory_class = {
     .pid = get_pid,
     .pause = pause_reading,
     .stop = stop,
+    .kill = stop,
     .free = free_connection,
 };
 

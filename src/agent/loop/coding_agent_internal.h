@@ -120,6 +120,18 @@ enum agent_commands_state {
     AGENT_COMMANDS_CUT_REPORTED, /* it was */
 };
 
+/* What a client sets for one session: session_overrides.c. */
+struct agent_overrides {
+    char *system;          /* instead of our own text; NULL: ours */
+    char *append;          /* after it; may be NULL */
+    char *tools;           /* the names of those that there are, each with a line end; NULL: all */
+    uint64_t max_requests; /* to the model in a turn; 0: the agent's */
+    bool no_commands;
+};
+
+/* Bytes of the _meta in which they come. */
+enum { AGENT_MAX_OVERRIDE = 1024 * 1024 };
+
 /* A session; the user pointer of its role. */
 struct agent_session {
     struct coding_agent *agent;
@@ -150,6 +162,7 @@ struct agent_session {
     uint64_t compactions;       /* so far, for their ids */
     char chat[AGENT_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
     struct agent_turn *turn;    /* or NULL */
+    struct agent_overrides overrides;
     char *warning;              /* to be sent with the next turn, or NULL */
 };
 
@@ -236,6 +249,18 @@ int agent_session_set_title(struct agent_session *session, struct acp_str title)
 int agent_session_use_title(struct agent_session *session, struct acp_str title);
 /* Adds the cost of an answer. */
 void agent_session_add_cost(struct agent_session *session, const struct model_usage *usage);
+
+/* ---- session_overrides.c --------------------------------------------------------------------- */
+
+/* Reads them from the _meta of session/new, which may be absent. */
+void agent_session_read_overrides(struct agent_session *session, struct acp_raw meta);
+/* Writes them as members of the settings, and reads one of these. */
+void agent_overrides_write(const struct agent_overrides *overrides, struct acp_json_writer *w);
+void agent_overrides_read(struct agent_overrides *overrides, struct acp_str key,
+                          struct acp_str value);
+bool agent_overrides_have_tool(const struct agent_overrides *overrides, struct acp_str name,
+                               enum acp_tool_kind_is kind);
+void agent_overrides_finish(struct agent_overrides *overrides);
 
 /* ---- session_models.c ------------------------------------------------------------------------ */
 

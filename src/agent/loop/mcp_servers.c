@@ -115,14 +115,14 @@ static bool has_name(const struct one_server *one, const char *name)
 /* Makes names for the tools of the server. */
 static void name_tools(struct one_server *one)
 {
-    size_t count = mcp_server_tool_count(one->server);
+    size_t count = mcp_server_count(one->server, MCP_TOOLS);
     free(one->names);
     one->name_count = 0;
     one->names = count ? calloc(count, sizeof(*one->names)) : NULL;
     for (size_t i = 0; one->names && i < count; i++) {
         char *name = one->names[i];
         size_t n = (size_t) snprintf(name, MAX_TOOL + 1, "%s__", one->label);
-        plain_name(mcp_server_tool_at(one->server, i)->name, name + n, MAX_TOOL - n);
+        plain_name(mcp_server_at(one->server, MCP_TOOLS, i)->name, name + n, MAX_TOOL - n);
         for (size_t number = 2; has_name(one, name); number++)
             number_name(name, MAX_TOOL, number);
         one->name_count++;
@@ -132,7 +132,7 @@ static void name_tools(struct one_server *one)
 /* A server that is ending has no tools any more, before on_gone() is called. */
 static size_t tool_count(const struct one_server *one)
 {
-    return one->server && mcp_server_tool_count(one->server) ? one->name_count : 0;
+    return one->server && mcp_server_count(one->server, MCP_TOOLS) ? one->name_count : 0;
 }
 
 /* The server and the tool of that name; false if there is none. */
@@ -167,7 +167,7 @@ static int prepare(struct tool_run *run)
     if (!own || !find_name(run->set->options.user, run->name, &one, &index))
         return ACP_ERR_NOMEM;
     own->server = one->server;
-    own->tool = acp_arena_copy(&run->arena, mcp_server_tool_at(one->server, index)->name);
+    own->tool = acp_arena_copy(&run->arena, mcp_server_at(one->server, MCP_TOOLS, index)->name);
     (void) snprintf(title, sizeof(title), "%.100s: %.*s", mcp_server_name(one->server),
                     ACP_ARG(acp_str_cut(own->tool, 150)));
     run->title = acp_arena_copy(&run->arena, acp_str_from(title));
@@ -190,9 +190,10 @@ static void on_called(struct mcp_call *call, const struct mcp_result *result, vo
 
 static void start(struct tool_run *run)
 {
+    static const struct mcp_watcher watcher = {.done = on_called};
     struct serving *own = run->own;
     tool_hold(run);
-    int err = mcp_call(own->server, own->tool, run->input, on_called, run, &own->call);
+    int err = mcp_call(own->server, own->tool, run->input, &watcher, run, &own->call);
     if (!err)
         return;
     (void) tool_resume(run);
@@ -304,7 +305,7 @@ bool agent_session_server_tool(const struct agent_session *session, size_t index
     const struct one_server *one = server_of(session, &index);
     if (!one)
         return false;
-    const struct mcp_tool *tool = mcp_server_tool_at(one->server, index);
+    const struct mcp_item *tool = mcp_server_at(one->server, MCP_TOOLS, index);
     *ret = (struct model_tool){acp_str_from(one->names[index]), tool->description, tool->schema};
     return true;
 }
@@ -398,10 +399,11 @@ static void on_ready(struct mcp_server *server, void *user)
     settle(user);
 }
 
-static void on_changed(struct mcp_server *server, void *user)
+static void on_listed(struct mcp_server *server, enum mcp_list_kind kind, void *user)
 {
     (void) server;
-    name_tools(user);
+    if (kind == MCP_TOOLS)
+        name_tools(user);
 }
 
 static void on_gone(struct mcp_server *server, struct acp_str sentence, void *user)
@@ -467,7 +469,7 @@ static void start_server(struct mcp_servers *servers, struct agent_session *sess
                          const struct acp_mcp_server_stdio *given)
 {
     static const struct mcp_handler handler = {
-        .ready = on_ready, .tools_changed = on_changed, .gone = on_gone};
+        .ready = on_ready, .listed = on_listed, .gone = on_gone};
     struct one_server *one = &servers->items[servers->count];
     struct acp_failure failure = {.message = "out of memory"};
     struct acp_arena arena;

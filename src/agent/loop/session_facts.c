@@ -63,7 +63,8 @@ static int add_mode(const struct agent_session *session, struct facts *facts)
     int err =
         acp_buf_printf(&text, "%s", acp_policy_mode_name(acp_policy_get_mode(session->policy)));
     for (size_t i = 0; !err && (info = toolbox_at(session->agent->box, i)) != NULL; i++)
-        if (!tools_offer(session->tools, info))
+        if (!tools_offer(session->tools, info) &&
+            agent_overrides_have_tool(&session->overrides, acp_str_from(info->name), info->kind))
             err = acp_buf_printf(&text, "%s%s",
                                  refused++ ? ", " : " (refused in this mode: ", info->name);
     if (!err && refused)

@@ -157,7 +157,8 @@ static void run_dashboard(struct agent_turn *turn, struct acp_str argument)
         say(turn, "Cost: about %.4f US dollars\n", session->cost.value);
     say(turn, "Tools:");
     for (size_t i = 0; (tool = toolbox_at(agent->box, i)) != NULL; i++)
-        if (tools_offer(session->tools, tool))
+        if (tools_offer(session->tools, tool) &&
+            agent_overrides_have_tool(&session->overrides, acp_str_from(tool->name), tool->kind))
             say(turn, " %s", tool->name);
     say(turn, "\n");
     end(turn);
