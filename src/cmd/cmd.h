@@ -20,6 +20,7 @@ extern const struct command command_agents;
 extern const struct command command_agents_add; /* its subcommands */
 extern const struct command command_agents_remove;
 extern const struct command command_agents_login;
+extern const struct command command_proxy;
 extern const struct command command_config;
 extern const struct command command_config_trust; /* its subcommands */
 extern const struct command command_config_untrust;

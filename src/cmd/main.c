@@ -8,12 +8,25 @@
 
 /* In the order in which help shows them. */
 static const struct command *const commands[] = {
-    &command_agent,      &command_exec,     &command_prompt,
-    &command_cancel,     &command_set_mode, &command_set,
-    &command_status,     &command_sessions, &command_agents,
-    &command_config,     &command_doctor,   &command_trace,
-    &command_completion, &command_help,     &command_version,
-    &command_complete,   &command_fetch,    NULL,
+    &command_agent,
+    &command_exec,
+    &command_prompt,
+    &command_cancel,
+    &command_set_mode,
+    &command_set,
+    &command_status,
+    &command_sessions,
+    &command_agents,
+    &command_proxy,
+    &command_config,
+    &command_doctor,
+    &command_trace,
+    &command_completion,
+    &command_help,
+    &command_version,
+    &command_complete,
+    &command_fetch,
+    NULL,
 };
 
 static const struct exit_status statuses[] = {
