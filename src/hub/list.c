@@ -408,7 +408,7 @@ static int ask_more(struct hub *hub, struct hub_listing *listing, const struct h
     if (!err && r.err)
         err = r.err;
     acp_buf_finish(&text);
-    return err ? err : listing->parts ? 0 : ACP_ERR_RANGE;
+    return err ? err : listing->parts > 1 ? 0 : ACP_ERR_RANGE;
 }
 
 static int start(struct hub_client *client, struct hub_listing *listing,
