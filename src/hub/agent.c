@@ -131,12 +131,7 @@ static void lose_sessions(struct hub_agent *agent, struct acp_str sentence)
             hub_question_withdraw(session->open_questions);
         session->turns = 0;
         session->questions = 0;
-        struct hub_waiting *waiting;
-        while ((waiting = hub_queue_take(&session->waiting))) {
-            if (waiting->request)
-                hub_request_fail(waiting->request, RPC_INTERNAL_ERROR, sentence);
-            free(waiting);
-        }
+        hub_queue_fail(&session->waiting, NULL, sentence);
         if (session->state == HUB_SESSION_OPENING) {
             hub_session_free(session);
             continue;
@@ -192,6 +187,7 @@ static void bury(struct hub_agent *agent, struct acp_str sentence)
     agent->connection.closed = true;
     if (!hub->initialized.len && (!hub->first || hub->first == agent))
         hub_fail_initialize(hub, acp_str_from(text));
+    hub_queue_fail(&agent->waiting, NULL, acp_str_from(text));
     lose_sessions(agent, acp_str_from(text));
     withdraw_requests(agent);
     fail_requests(agent, acp_str_from(text));

@@ -298,9 +298,9 @@ static void cancel_waiting(struct hub_request *request, bool answer)
 {
     struct hub_agent *agent = (struct hub_agent *) request->to;
     struct hub_session *session = request->session;
-    hub_queue_remove(&agent->waiting, request, NULL);
+    hub_queue_remove(&agent->waiting, request);
     if (session)
-        hub_queue_remove(&session->waiting, request, NULL);
+        hub_queue_remove(&session->waiting, request);
     if (answer && request->from) {
         hub_send_text(request->from,
                       "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"stopReason\":\"cancelled\"}}",

@@ -20,7 +20,7 @@
 
 /* ---- Delivery -------------------------------------------------------------------------------- */
 
-static void send_event(const struct hub_attachment *a, const struct hub_event *event)
+static void send_event(const struct hub_attachment *a, struct hub_event *event)
 {
     struct hub_connection *c = &a->client->connection;
     bool own = event->client == a->client->number;
@@ -34,6 +34,7 @@ static void send_event(const struct hub_attachment *a, const struct hub_event *e
     case HUB_EVENT_RESPONSE:
         if (!own)
             return;
+        event->client = 0; /* once */
         break;
     case HUB_EVENT_QUESTION:
         if (event->question)
@@ -62,6 +63,14 @@ void hub_session_deliver(struct hub_session *session)
         next = a->next_of_session;
         hub_attachment_deliver(a);
     }
+}
+
+void hub_session_send_answers(struct hub_session *session)
+{
+    for (struct hub_event *event = session->events; event; event = event->next)
+        for (const struct hub_attachment *a = session->attachments; a; a = a->next_of_session)
+            if (event->kind == HUB_EVENT_RESPONSE && event->client == a->client->number)
+                send_event(a, event);
 }
 
 /* A client that has not got the first event, or only that; NULL if there is none. */
@@ -209,10 +218,12 @@ void hub_session_join(struct hub_session *session, struct hub_client *client,
                            acp_str_from("the session is being opened"));
         return;
     }
-    hub_session_detach(session, client);
+    bool attached = hub_session_attachment(session, client) != NULL;
+    if (message->method == HUB_LOAD)
+        hub_session_detach(session, client);
     acp_buf_init(&text, HUB_MAX_SETUP + HUB_MAX_REQUEST_ID + 8 * HUB_PUBLIC_ID_SIZE);
     int err = hub_session_attach(session, client);
-    if (!err && message->method == HUB_RESUME)
+    if (!err && message->method == HUB_RESUME && !attached)
         hub_session_attachment(session, client)->at = hub_session_last_event(session);
     if (!err)
         err = write_opened(session, id, &text);
@@ -224,7 +235,7 @@ void hub_session_join(struct hub_session *session, struct hub_client *client,
                            acp_raw_n(acp_buf_view(&text).ptr, text.len), NULL, 0);
     /* One that resumes has not seen the events, but it must be asked what is open. */
     for (struct hub_question *q = session->open_questions; !err && q; q = q->next)
-        if (message->method == HUB_RESUME)
+        if (message->method == HUB_RESUME && !attached)
             hub_question_send(q, client);
     acp_buf_finish(&text);
 }

@@ -316,6 +316,7 @@ static void free_agents(struct hub *hub)
         struct hub_agent *agent = hub->agents;
         hub->agents = agent->next;
         hub->agent_count--;
+        hub_queue_finish(&agent->waiting);
         while (agent->sessions)
             hub_session_free(agent->sessions);
         while (agent->connection.requests)

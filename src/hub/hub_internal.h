@@ -229,9 +229,10 @@ int hub_queue_add(struct hub_queue *queue, struct hub_request *request, struct h
                   struct acp_raw text);
 /* The first, to be freed by the caller; NULL if there is none. */
 struct hub_waiting *hub_queue_take(struct hub_queue *queue);
-/* Removes the message of a request, or all of a session. */
-void hub_queue_remove(struct hub_queue *queue, const struct hub_request *request,
-                      const struct hub_session *session);
+/* Removes the message of a request, if it is there. */
+void hub_queue_remove(struct hub_queue *queue, const struct hub_request *request);
+/* Removes all messages, or those of a session; their requests fail. */
+void hub_queue_fail(struct hub_queue *queue, const struct hub_session *session, struct acp_str why);
 void hub_queue_finish(struct hub_queue *queue);
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
@@ -258,7 +259,8 @@ struct hub_event {
     struct hub_event *next;
     uint64_t seq; /* 1, 2, 3... */
     enum hub_event_kind kind;
-    uint64_t client;               /* number: the receiver of a response, the author of a prompt */
+    /* The number of the receiver of a response, 0 once it was sent, or of the author of a prompt. */
+    uint64_t client;
     struct hub_question *question; /* NULL once it is settled */
     size_t len;
     char text[]; /* with our session id */
@@ -508,6 +510,8 @@ int hub_session_add_event(struct hub_session *session, enum hub_event_kind kind,
 /* Sends a client what it has not got yet, as much as it takes. */
 void hub_attachment_deliver(struct hub_attachment *attachment);
 void hub_session_deliver(struct hub_session *session);
+/* Sends the answers among the events that clients have not got: there will be no more events. */
+void hub_session_send_answers(struct hub_session *session);
 /* NULL if there is none. */
 struct hub_event *hub_session_last_event(const struct hub_session *session);
 /* Frees events that nobody waits for when there are too many. */

@@ -47,15 +47,10 @@ void hub_session_send_close(struct hub_session *session)
 
 static void fail(struct hub_session *session, const char *why)
 {
-    struct hub_waiting *waiting;
     char text[600];
     (void) snprintf(text, sizeof(text), "the session cannot be opened again: %s", why);
     hub_log(session->hub, HUB_LOG_WARNING, session->agent, "%s", text);
-    while ((waiting = hub_queue_take(&session->waiting))) {
-        if (waiting->request)
-            hub_request_fail(waiting->request, RPC_INTERNAL_ERROR, acp_str_from(text));
-        free(waiting);
-    }
+    hub_queue_fail(&session->waiting, NULL, acp_str_from(text));
     session->turns = 0;
     hub_session_move(session, NULL);
     hub_session_set_state(session, HUB_SESSION_LOST);

@@ -186,15 +186,28 @@ struct hub_waiting *hub_queue_take(struct hub_queue *queue)
     return queue->first ? take_at(queue, &queue->first) : NULL;
 }
 
-void hub_queue_remove(struct hub_queue *queue, const struct hub_request *request,
-                      const struct hub_session *session)
+void hub_queue_remove(struct hub_queue *queue, const struct hub_request *request)
 {
     struct hub_waiting **at = &queue->first;
-    while (*at)
-        if ((request && (*at)->request == request) || (session && (*at)->session == session))
-            free(take_at(queue, at));
-        else
+    while (*at && (*at)->request != request)
+        at = &(*at)->next;
+    if (*at)
+        free(take_at(queue, at));
+}
+
+void hub_queue_fail(struct hub_queue *queue, const struct hub_session *session, struct acp_str why)
+{
+    struct hub_waiting **at = &queue->first;
+    while (*at) {
+        if (session && (*at)->session != session) {
             at = &(*at)->next;
+            continue;
+        }
+        struct hub_waiting *waiting = take_at(queue, at);
+        if (waiting->request)
+            hub_request_fail(waiting->request, RPC_INTERNAL_ERROR, why);
+        free(waiting);
+    }
 }
 
 void hub_queue_finish(struct hub_queue *queue)

@@ -400,17 +400,21 @@ static void forget_everywhere(struct hub_session *session)
 
 void hub_session_free(struct hub_session *session)
 {
+    static const struct acp_str closed = ACP_STR("the session was closed");
     struct hub *hub = session->hub;
     while (session->open_questions)
         hub_question_withdraw(session->open_questions);
+    hub_session_send_answers(session);
     while (session->attachments)
         hub_session_detach(session, session->attachments->client);
     hub_session_set_state(session, HUB_SESSION_CLOSED);
+    hub_queue_fail(&session->waiting, NULL, closed);
+    if (session->agent)
+        hub_queue_fail(&session->agent->waiting, session, closed);
     forget_everywhere(session);
     leave_agent(session);
     (void) acp_map_remove(&hub->sessions, public_key(session));
     hub_workspace_release(hub, session->workspace);
-    hub_queue_finish(&session->waiting);
     while (session->events) {
         struct hub_event *event = session->events;
         session->events = event->next;
