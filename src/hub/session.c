@@ -203,7 +203,9 @@ static bool may_change(enum hub_session_state from, enum hub_session_state to)
 
 void hub_session_set_state(struct hub_session *session, enum hub_session_state state)
 {
-    assert(may_change(session->state, state));
+    bool legal = may_change(session->state, state);
+    assert(legal);
+    (void) legal;
     session->state = state;
     if (session->agent)
         hub_agent_note_work(session->agent);
