@@ -218,23 +218,34 @@ static int map_paths(struct hub_agent *agent, struct acp_str method, struct hub_
     return acp_scan_message(message->text, key, &message->scan, NULL);
 }
 
-void hub_agent_on_message(struct hub_agent *agent, const struct hub_message *message)
+static void on_call(struct hub_agent *agent, const struct hub_message *message)
+{
+    if (message->scan.kind == ACP_SCAN_REQUEST)
+        on_request(agent, message);
+    else
+        on_notification(agent, message);
+}
+
+static void on_mapped_call(struct hub_agent *agent, const struct hub_message *message)
 {
     struct hub_message mapped = *message;
     struct acp_buf text;
     acp_buf_init(&text, hub_of(agent)->options.max_output);
-    bool is_request = message->scan.kind == ACP_SCAN_REQUEST;
-    if (agent->process->paths && map_paths(agent, message->method_text, &mapped, &text)) {
-        if (is_request)
-            refuse(agent, message, RPC_INVALID_PARAMS, "a path is outside of the workspace");
-        else
-            log_dropped(agent, message, "a path is outside of the workspace");
-    } else if (is_request) {
-        on_request(agent, &mapped);
-    } else {
-        on_notification(agent, &mapped);
-    }
+    if (!map_paths(agent, message->method_text, &mapped, &text))
+        on_call(agent, &mapped);
+    else if (message->scan.kind == ACP_SCAN_REQUEST)
+        refuse(agent, message, RPC_INVALID_PARAMS, "a path is outside of the workspace");
+    else
+        log_dropped(agent, message, "a path is outside of the workspace");
     acp_buf_finish(&text);
+}
+
+void hub_agent_on_message(struct hub_agent *agent, const struct hub_message *message)
+{
+    if (agent->process->paths)
+        on_mapped_call(agent, message);
+    else
+        on_call(agent, message);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -394,10 +405,15 @@ static void on_reply(struct hub_agent *agent, struct hub_request *request,
 void hub_agent_on_reply(struct hub_agent *agent, struct hub_request *request,
                         const struct hub_message *message)
 {
-    struct hub_message mapped = *message;
+    struct hub_message mapped;
     struct acp_buf text;
+    if (!agent->process->paths) {
+        on_reply(agent, request, message);
+        return;
+    }
+    mapped = *message;
     acp_buf_init(&text, hub_of(agent)->options.max_output);
-    if (agent->process->paths && map_paths(agent, hub_method_name(request->method), &mapped, &text))
+    if (map_paths(agent, hub_method_name(request->method), &mapped, &text))
         hub_request_fail(request, RPC_INTERNAL_ERROR,
                          acp_str_from("a path in the answer is outside of the workspace"));
     else

@@ -112,7 +112,7 @@ void hub_send(struct hub_connection *to, struct acp_raw text, const struct acp_s
     int err = acp_frame_begin(&to->out, framing, &mark);
     if (!err)
         err = acp_scan_splice_all(text, splices, count, &to->out);
-    if (!err && framing == ACP_FRAMING_LINES && memchr(text.ptr, '\n', text.len))
+    if (!err && to->hub->has_line_ends && framing == ACP_FRAMING_LINES)
         join_lines(to, had);
     if (!err)
         err = acp_frame_end(&to->out, framing, mark);
@@ -204,9 +204,9 @@ static const char *fault_of(const struct acp_scan *s)
         return "id must be a string of at most 4096 bytes or an integer";
     if (s->method.ptr[0] != '"')
         return "method must be a string";
-    if (s->params.ptr && !strchr("{[n", s->params.ptr[0]))
-        return "params must be an object or an array";
-    return NULL;
+    char first = s->params.ptr ? s->params.ptr[0] : '{';
+    return first == '{' || first == '[' || first == 'n' ? NULL
+                                                        : "params must be an object or an array";
 }
 
 /* An agent's output that is not protocol is only logged: many print before they know better. */
@@ -268,7 +268,10 @@ bool hub_message_read(struct hub_connection *c, struct acp_raw text, struct hub_
 
 static void on_text(struct hub_connection *c, struct acp_str text)
 {
-    struct hub_message message = {.text = acp_raw_n(text.ptr, text.len)};
+    struct hub_message message; /* the scan fills most of it */
+    message.text = acp_raw_n(text.ptr, text.len);
+    message.method_text = acp_str_from(NULL);
+    message.method = HUB_OTHER;
     if (c->arena.used)
         acp_arena_reset(&c->arena);
     if (acp_scan_message(message.text, request_id, &message.scan, NULL)) {
@@ -294,6 +297,14 @@ static void on_text(struct hub_connection *c, struct acp_str text)
             reject(c, message.scan.id, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
         break;
     }
+}
+
+/* What does not come as a line may have line ends in it. */
+static void on_frame(struct hub_connection *c, struct acp_str text)
+{
+    if (c->frames.framing != ACP_FRAMING_LINES)
+        c->hub->has_line_ends = true;
+    on_text(c, text);
 }
 
 /*
@@ -339,7 +350,7 @@ static int receive(void *self, const void *bytes, size_t n, uint64_t now)
     acp_deframer_feed(&c->frames, bytes, n);
     while (!c->closed && !(err = acp_deframer_next(&c->frames, &frame)) && frame.kind)
         if (frame.kind == ACP_FRAME_MESSAGE)
-            on_text(c, frame.text);
+            on_frame(c, frame.text);
         else if (frame.kind == ACP_FRAME_TOO_LARGE)
             on_too_large(c, frame.text);
         else
@@ -358,6 +369,7 @@ static int receive_message(void *self, struct acp_raw text, uint64_t now)
         return ACP_ERR_CLOSED;
     hub_advance(c->hub, now);
     c->receiving = true;
+    c->hub->has_line_ends = true;
     if (text.len > c->frames.max_message)
         on_too_large(c, acp_str_n(text.ptr, text.len < 200 ? text.len : 200));
     else
@@ -380,7 +392,7 @@ static void receive_end(void *self, uint64_t now)
     acp_deframer_end(&c->frames);
     while (!c->closed && !acp_deframer_next(&c->frames, &frame) && frame.kind)
         if (frame.kind == ACP_FRAME_MESSAGE)
-            on_text(c, frame.text);
+            on_frame(c, frame.text);
     if (!is_agent(c))
         hub_client_drop((struct hub_client *) c);
     else if (!c->closed)

@@ -563,6 +563,8 @@ struct hub {
     uint64_t stop_at; /* while SHUTTING_DOWN */
     uint64_t wake_at; /* the deadline that the owner knows */
 
+    bool has_line_ends; /* a connection has messages that are not lines */
+
     struct hub_client *clients;
     size_t client_count;
     uint64_t last_client;
