@@ -30,7 +30,6 @@ static void close_all(struct coding_agent *agent)
     uv_close((uv_handle_t *) &agent->title_timer, NULL);
     model_catalog_free(agent->catalog);
     agent->catalog = NULL;
-    http_client_free(agent->http);
     coding_agent_close_store(agent);
     uv_close((uv_handle_t *) &agent->idle, NULL);
 }
@@ -170,7 +169,8 @@ static int serve(struct coding_agent *agent, const struct model_choice *choice)
         .version = acp_str_from(agent->options->version),
         .versions = ACP_V1 | ACP_V2 | (agent->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
-        .mcp_lenient = true,
+        .mcp_http = true,
+        .mcp_sse = true,
         .additional_directories = true,
         .merge_waiting = true, /* the model's chunks are sent as they arrive */
         .services = ACP_SERVICE_PROVIDERS,
@@ -257,7 +257,8 @@ int coding_agent_run(const struct coding_agent_options *options)
         close_all(&agent);
     (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
     close_signals(&agent);
-    /* It was needed until the MCP servers had ended. */
+    /* They were needed until the MCP servers had ended. */
+    http_client_free(agent.http);
     acp_reaper_free(agent.reaper);
     (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
     for (size_t i = 0; i < AGENT_MODES; i++)

@@ -32,7 +32,7 @@ void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state)
                                  TO(READY) | TO(COMPACTING) | TO(ENDED),
         [AGENT_TURN_RESTORING] = TO(PREPARING) | TO(ENDED),
         [AGENT_TURN_READING_FILES] = TO(WAITING_FOR_SERVERS) | TO(READY) | TO(ENDED),
-        [AGENT_TURN_WAITING_FOR_SERVERS] = TO(READY) | TO(ENDED),
+        [AGENT_TURN_WAITING_FOR_SERVERS] = TO(PREPARING) | TO(READY) | TO(ENDED),
         [AGENT_TURN_READY] = TO(ASKING) | TO(COMPACTING) | TO(STARTING_CALLS) | TO(ENDED),
         [AGENT_TURN_ASKING] = TO(READY) | TO(ENDED),
         [AGENT_TURN_COMPACTING] = TO(READY) | TO(ENDED),
