@@ -169,8 +169,8 @@ static int open_conversation(struct exec *exec)
     int err = 0;
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
-    /* A session of acp prompt stays open when a single prompt is added to it. */
     setup->conversation.stderr_is_shown = exec->options->agent.verbose || setup->own_agent;
+    /* A session of acp prompt stays open when a single prompt is added to it. */
     setup->conversation.close_session =
         !prompt_run_continues(&exec->run) || exec->run.session.closed;
     /* Only new events are shown, so nothing is read from the log. */
