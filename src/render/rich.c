@@ -223,6 +223,8 @@ void rich_tool_call(struct renderer *r, const struct transcript_change *change)
     const struct transcript_item *item = change->item;
     const struct transcript_tool_call *call = &item->tool_call;
     struct acp_tool_call_content_list content = call->content;
+    /* The status line, which says what runs, needs a line of its own. */
+    text_end_line(r);
     if (change->what & CHANGE_ENDED) {
         put_end(r, item);
         if (call->status == ACP_TOOL_CALL_STATUS_FAILED)
@@ -338,8 +340,10 @@ static void put_usage(struct renderer *r, const struct transcript_turn *turn)
     if (usage->input.has == ACP_PRESENT) {
         put_separator(r);
         put_tokens(r, usage->input.value, " in");
-        if (usage->cached_read.has == ACP_PRESENT && usage->cached_read.value)
-            put_tokens(r, usage->cached_read.value, " cached");
+        if (usage->cached_read.has == ACP_PRESENT && usage->cached_read.value) {
+            rich_text(r, OUTPUT_DIM, OUTPUT_DEFAULT, acp_str_from(" ("));
+            put_tokens(r, usage->cached_read.value, " cached)");
+        }
     }
     if (usage->output.has == ACP_PRESENT) {
         put_separator(r);
@@ -390,7 +394,7 @@ void rich_turn_end(struct renderer *r, const struct transcript_item *item, struc
     put_files(r, turn->files);
     if (r->options.again.len) {
         put_separator(r);
-        rich_printf(r, OUTPUT_DIM, OUTPUT_DEFAULT, "to go on: %.*s", ACP_ARG(r->options.again));
+        rich_text(r, OUTPUT_DIM, OUTPUT_DEFAULT, r->options.again);
     }
     rich_text(r, 0, OUTPUT_DEFAULT, acp_str_from("\n"));
 }
