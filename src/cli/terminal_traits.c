@@ -48,7 +48,7 @@ static bool has_hyperlinks(void)
                strtod(variable("TERM_PROGRAM_VERSION"), NULL) >= 3.4;
     return is_one_of(variable("TERM"), terms) || is_one_of(variable("TERM_PROGRAM"), programs) ||
            strtod(variable("VTE_VERSION"), NULL) >= 5000 || *variable("WT_SESSION") ||
-           *variable("KONSOLE_VERSION") || *variable("DOMTERM");
+           *variable("KONSOLE_VERSION");
 }
 
 struct terminal_traits terminal_traits(int fd)

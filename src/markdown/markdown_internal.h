@@ -119,13 +119,13 @@ struct markdown {
 void markdown_put(struct markdown *m, struct acp_str text, struct markdown_style style,
                   struct acp_str link);
 void markdown_put_plain(struct markdown *m, const char *text, enum markdown_role role);
-/* So many columns of a horizontal line. */
+/* A horizontal line of that many columns. */
 void markdown_put_rule(struct markdown *m, size_t columns);
 void markdown_end_line(struct markdown *m);
 /* Columns that are left beside the bars and markers; SIZE_MAX: not known. */
 size_t markdown_room(const struct markdown *m);
 
-/* ---- markdown_table.c --------------------------------------------------------------------------------- */
+/* ---- markdown_table.c ------------------------------------------------------------------------ */
 
 /* A first row and the one below it: whether they begin a table.  Errors: m->err. */
 bool markdown_table_begin(struct markdown *m, struct acp_str head, struct acp_str delimiters);
