@@ -58,7 +58,6 @@ struct terminal_traits terminal_traits(int fd)
     if (!traits.is_terminal)
         return traits;
     traits.is_dumb = !*term || strcmp(term, "dumb") == 0;
-    traits.colours = !*variable("NO_COLOR");
     traits.unicode = is_unicode();
     traits.hyperlinks = !traits.is_dumb && has_hyperlinks();
     return traits;
