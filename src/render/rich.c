@@ -176,28 +176,41 @@ static void put_title(struct renderer *r, const struct transcript_item *item)
         rich_printf(r, OUTPUT_DIM, OUTPUT_DEFAULT, " +%zu", call->locations.count - PLACES);
 }
 
+/* The turn ended before the call did, or somebody cancelled it: that is not a failure of the call. */
+static bool is_cut_short(const struct transcript_tool_call *call)
+{
+    return call->is_orphaned || call->status == ACP_TOOL_CALL_STATUS_CANCELLED;
+}
+
+static void put_mark(struct renderer *r, const struct transcript_tool_call *call)
+{
+    if (is_cut_short(call))
+        rich_text(r, OUTPUT_DIM, OUTPUT_DEFAULT, acp_str_from("- "));
+    else if (call->status == ACP_TOOL_CALL_STATUS_FAILED)
+        rich_text(r, 0, OUTPUT_RED, acp_str_from(symbol(r, "x ", "\xe2\x9c\x97 ")));
+    else
+        rich_text(r, 0, OUTPUT_GREEN, acp_str_from(symbol(r, "+ ", "\xe2\x9c\x93 ")));
+}
+
+static void put_outcome(struct renderer *r, const struct transcript_tool_call *call)
+{
+    struct acp_str reason = first_line(call->reason);
+    if (is_cut_short(call)) {
+        rich_printf(r, OUTPUT_DIM, OUTPUT_DEFAULT, " %s",
+                    call->status == ACP_TOOL_CALL_STATUS_CANCELLED ? "cancelled" : "not finished");
+        if (reason.len)
+            rich_printf(r, OUTPUT_DIM, OUTPUT_DEFAULT, ": %.*s", ACP_ARG(reason));
+    } else if (call->status == ACP_TOOL_CALL_STATUS_FAILED) {
+        rich_text(r, 0, OUTPUT_RED, acp_str_from(" failed"));
+    }
+}
+
 static void put_end(struct renderer *r, const struct transcript_item *item)
 {
-    const struct transcript_tool_call *call = &item->tool_call;
     text_end_line(r);
-    switch (call->status) {
-    case ACP_TOOL_CALL_STATUS_FAILED:
-        rich_text(r, 0, OUTPUT_RED, acp_str_from(symbol(r, "x ", "\xe2\x9c\x97 ")));
-        break;
-    case ACP_TOOL_CALL_STATUS_CANCELLED:
-        rich_text(r, OUTPUT_DIM, OUTPUT_DEFAULT, acp_str_from("- "));
-        break;
-    default:
-        rich_text(r, 0, OUTPUT_GREEN, acp_str_from(symbol(r, "+ ", "\xe2\x9c\x93 ")));
-        break;
-    }
+    put_mark(r, &item->tool_call);
     put_title(r, item);
-    if (call->status == ACP_TOOL_CALL_STATUS_FAILED && !call->is_orphaned)
-        rich_text(r, 0, OUTPUT_RED, acp_str_from(" failed"));
-    else if (call->status == ACP_TOOL_CALL_STATUS_CANCELLED || call->is_orphaned)
-        rich_text(r, OUTPUT_DIM, OUTPUT_DEFAULT,
-                  acp_str_from(call->status == ACP_TOOL_CALL_STATUS_CANCELLED ? " cancelled"
-                                                                              : " not finished"));
+    put_outcome(r, &item->tool_call);
     if (item->ended > item->started && item->ended - item->started >= 100) {
         rich_text(r, 0, OUTPUT_DEFAULT, acp_str_from("  "));
         put_duration(r, item->ended - item->started);
@@ -227,7 +240,7 @@ void rich_tool_call(struct renderer *r, const struct transcript_change *change)
     text_end_line(r);
     if (change->what & CHANGE_ENDED) {
         put_end(r, item);
-        if (call->status == ACP_TOOL_CALL_STATUS_FAILED)
+        if (call->status == ACP_TOOL_CALL_STATUS_FAILED && !is_cut_short(call))
             put_first_lines(r, call->reason, REASON_LINES);
         else if (call->kind == ACP_TOOL_KIND_EXECUTE)
             put_output(r, call);

@@ -3,7 +3,8 @@
     screen_agent.py SCRIPT GATE
 
 SCRIPT is a list in JSON: objects are updates of the session, "gate" waits for a line in the FIFO
-GATE, which a test writes when it has seen what it waited for.
+GATE, which a test writes when it has seen what it waited for; "ask" is the tool call of a permission
+request, "usage" that of the turn.
 """
 
 import json
@@ -22,6 +23,12 @@ def play(script, gate):
             assert gate.readline()
         elif "usage" in step:
             usage = step["usage"]
+        elif "ask" in step:
+            send({"id": "q", "method": "session/request_permission", "params": {
+                "sessionId": "s", "toolCall": step["ask"], "options": [
+                    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+                    {"optionId": "no", "name": "No", "kind": "reject_once"}]}})
+            assert json.loads(sys.stdin.readline())["id"] == "q"
         else:
             send({"method": "session/update", "params": {"sessionId": "s", "update": step}})
     return {"stopReason": "end_turn", **({"usage": usage} if usage else {})}
