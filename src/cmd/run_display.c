@@ -1,12 +1,14 @@
 /* run_display.c - see run_display.h. */
 #include "cmd/run_display.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "cli/output.h"
+#include "cli/terminal_echo.h"
 #include "cli/terminal_traits.h"
 #include "json/members.h"
 
@@ -27,6 +29,7 @@ struct run_display {
     enum run_state state;
     bool is_paused;
     uv_timer_t *timer; /* NULL: no status line is shown */
+    uv_signal_t *suspend;
     unsigned frame;
     char doing[DOING_SIZE];
     uint64_t tool_call; /* the one that doing is about; 0: none */
@@ -88,6 +91,7 @@ static void on_timer(uv_timer_t *timer)
     static const char *const bars[] = {"|", "/", "-", "\\"};
     struct run_display *display = timer->data;
     char line[DOING_SIZE + 40];
+    terminal_echo_off(OUTPUT_MESSAGES);
     unsigned frame = display->frame++;
     uint64_t seconds = (uv_now(timer->loop) - display->since) / 1000;
     int n = snprintf(line, sizeof(line), "%s ",
@@ -113,7 +117,18 @@ static void update_timer(struct run_display *display)
     } else if (!runs) {
         (void) uv_timer_stop(display->timer);
         output_erase_status();
+        terminal_echo_restore();
     }
+}
+
+/* Ctrl-Z: the shell gets the terminal as we have found it. */
+static void on_suspend(uv_signal_t *signal, int number)
+{
+    (void) signal;
+    (void) number;
+    output_erase_status();
+    terminal_echo_restore();
+    (void) raise(SIGSTOP);
 }
 
 static void set_state(struct run_display *display, enum run_state state)
@@ -249,9 +264,17 @@ static int open_status(struct run_display *display, uv_loop_t *loop)
         display->screen.is_dumb || !display->options.agent)
         return 0;
     display->timer = malloc(sizeof(*display->timer));
-    if (!display->timer)
+    display->suspend = malloc(sizeof(*display->suspend));
+    if (!display->timer || !display->suspend) {
+        free(display->timer);
+        free(display->suspend);
+        display->timer = NULL;
         return ACP_ERR_NOMEM;
+    }
     (void) uv_timer_init(loop, display->timer);
+    (void) uv_signal_init(loop, display->suspend);
+    (void) uv_signal_start(display->suspend, on_suspend, SIGTSTP);
+    uv_unref((uv_handle_t *) display->suspend);
     display->timer->data = display;
     uv_unref((uv_handle_t *) display->timer);
     say_starting(display);
@@ -285,8 +308,10 @@ static void free_handle(uv_handle_t *handle)
 void run_display_close(struct run_display *display)
 {
     set_state(display, RUN_AT_REST);
-    if (display->timer)
-        uv_close((uv_handle_t *) display->timer, free_handle);
+    if (!display->timer)
+        return;
+    uv_close((uv_handle_t *) display->timer, free_handle);
+    uv_close((uv_handle_t *) display->suspend, free_handle);
     display->timer = NULL;
 }
 

@@ -236,6 +236,22 @@ def the_status_line_gives_way_to_a_question(home):
 
 
 @case
+def what_is_typed_is_neither_shown_in_the_status_line_nor_lost(home):
+    script = [tool(1, title="Read src/parse.c", kind="read", status="in_progress"), "gate",
+              update(1, status="completed")]
+    with Screen(home, script) as screen:
+        screen.wait(rf"^[{SPINNER}] Read src/parse.c$")
+        screen.tmux("send-keys", "typed ahead", "Enter")
+        screen.wait(rf"^[{SPINNER}] [1-9]\d*s  Read src/parse.c$")
+        assert not any("typed" in line for line in screen.lines()), screen.lines()
+        screen.go_on()
+        screen.end()
+        screen.wait("^typed ahead$")
+        screen.tmux("send-keys", "echo is back")
+        screen.wait("^echo is back$")
+
+
+@case
 def nothing_moves_where_nobody_wants_it(home):
     script = ["gate", text("Done **well**.\n")]
     with Screen(home, script, "--format", "quiet", shell="2> err") as screen:
