@@ -80,7 +80,7 @@ static int configure(struct conversation_setup *c, const struct agent_flags *age
     if (err)
         return EXIT_USAGE;
     if (agent->colour)
-        output_set_colour((enum output_colour)(agent->colour - 1));
+        output_choose_colour((enum colour_choice)(agent->colour - 1));
     const char *format = config_text(c->config, CONFIG_FORMAT);
     for (int i = RENDER_TEXT; format && i <= RENDER_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
@@ -350,6 +350,24 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
     return w.err || !copy.ptr ? EXIT_FAILED : EXIT_OK;
 }
 
+/* By the agent's own methods, for those that have a name, or as the table of agents says. */
+static struct acp_str login_hint(struct conversation_setup *c)
+{
+    const struct agent_known *known = agents_known_find(c->agent.name);
+    const char *login = c->agent.login ? c->agent.login : known ? known->login : NULL;
+    struct acp_buf text;
+    acp_buf_init(&text, 2000);
+    if (!c->own_agent && c->agent.source != AGENT_COMMAND_LINE)
+        (void) acp_buf_printf(&text, "run 'acp agents login %s'%s%s%s", c->agent.name,
+                              login ? " (or " : "", login ? login : "", login ? ")" : "");
+    else if (login)
+        (void) acp_buf_append_str(&text, acp_str_from(login));
+    struct acp_str copy =
+        text.len ? acp_arena_copy(&c->arena, acp_buf_view(&text)) : (struct acp_str){0};
+    acp_buf_finish(&text);
+    return copy;
+}
+
 static struct acp_str text_or(const char *flag, const char *configured)
 {
     const char *text = flag ? flag : configured;
@@ -382,6 +400,7 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     c->has_model_option = options->model != NULL;
     c->has_mode_option = options->mode != NULL;
     conversation->auth_method = text_or(NULL, c->agent.auth_method);
+    conversation->login_hint = login_hint(c);
     conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
     const struct agent_known *known = c->agent.known;
     conversation->no_files = options->no_fs || (known && known->quirks & AGENT_NO_FILES);

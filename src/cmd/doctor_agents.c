@@ -261,16 +261,40 @@ static void start_all(struct agent_checks *checks, struct acp_buf *why)
     (void) acp_reaper_new(&doctor->loop, &reaper);
     (void) agents_list(doctor->setup.config, start_checked, checks, why);
     (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
-    acp_reaper_free(reaper);
-    (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
+}
+
+/* The agent of a command line. */
+static void check_given(struct agent_checks *checks, struct acp_buf *why)
+{
+    struct doctor *doctor = checks->doctor;
+    struct agent_command command;
+    const char *line = doctor->options->agent.agent;
+    char label[100];
+    int err = line ? agents_from_line(doctor->setup.config, line, &command, why)
+                   : agents_from_argv(doctor->setup.config, doctor->command, &command, why);
+    if (err) {
+        doctor_found(doctor, FINDING_BAD, "agent", NULL, "%.*s", (int) why->len,
+                     why->len ? why->data + why->start : "");
+        return;
+    }
+    (void) snprintf(label, sizeof(label), "agent %.80s", command.name);
+    check_installed(checks, &command, label);
+    if (!doctor->options->no_start) {
+        start_agent(doctor, &command, label);
+        (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
+    }
 }
 
 void doctor_check_agents(struct doctor *doctor)
 {
     struct agent_checks checks = {.doctor = doctor};
+    struct acp_reaper *reaper = NULL;
     struct acp_buf why;
     acp_buf_init(&why, 4096);
-    if (agents_list(doctor->setup.config, check_agent, &checks, &why)) {
+    (void) acp_reaper_new(&doctor->loop, &reaper);
+    if (doctor->command || doctor->options->agent.agent) {
+        check_given(&checks, &why);
+    } else if (agents_list(doctor->setup.config, check_agent, &checks, &why)) {
         doctor_found(doctor, FINDING_BAD, "agents", "see registry in the configuration", "%.*s",
                      (int) why.len, why.len ? why.data + why.start : "");
     } else if (doctor->only && !checks.count) {
@@ -280,5 +304,7 @@ void doctor_check_agents(struct doctor *doctor)
         report_absent(&checks);
         start_all(&checks, &why);
     }
+    acp_reaper_free(reaper);
+    (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
     acp_buf_finish(&why);
 }

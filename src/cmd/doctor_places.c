@@ -42,7 +42,8 @@ void doctor_check_store(struct doctor *doctor)
                      "sessions still work but are not logged; see log.path in the configuration",
                      "%s", failure.message);
     else
-        doctor_found(doctor, FINDING_GOOD, "session log", NULL, "%zu sessions, %.1f MiB, %s", count,
+        doctor_found(doctor, FINDING_GOOD, "session log", NULL, "%zu session%s, %.1f MiB, %s",
+                     count, count == 1 ? "" : "s",
                      stat(path, &st) ? 0.0 : (double) st.st_size / (1024 * 1024), path);
 }
 

@@ -170,6 +170,7 @@ static int open_conversation(struct exec *exec)
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
     /* A session of acp prompt stays open when a single prompt is added to it. */
+    setup->conversation.stderr_is_shown = exec->options->agent.verbose || setup->own_agent;
     setup->conversation.close_session =
         !prompt_run_continues(&exec->run) || exec->run.session.closed;
     /* Only new events are shown, so nothing is read from the log. */
@@ -342,8 +343,8 @@ const struct command command_exec = {
         "input is sent with it; see FILES AND PIPES.\n\n"
         "When the rules say to ask, the question is shown on the terminal; without a terminal, "
         "permission is denied. Approval covers exactly what was shown, once; see PERMISSIONS. "
-        "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C stops "
-        "it at once.\n\n"
+        "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C kills "
+        "it at once, with all that it has started.\n\n"
         "The session is logged (see *acp-sessions*(1)) unless *--no-log* is given.",
     .arguments = prompt_run_arguments,
     .options = groups,

@@ -232,7 +232,8 @@ const struct option conversation_flag_rows[] = {
     {.name = "no-terminal",
      .kind = OPTION_SWITCH,
      AT(no_terminal),
-     .help = "do not let the agent run commands through the client"},
+     .help = "do not let the agent run commands through the client; the built-in agent then runs "
+             "none"},
     {.heading = "Limits",
      .name = "timeout",
      .argument = "TIME",

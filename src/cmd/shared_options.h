@@ -26,7 +26,7 @@ struct agent_flags {
     const char *cwd;
     const char *registry;
     struct option_list config; /* KEY=VALUE */
-    int colour;                /* enum output_colour + 1 */
+    int colour;                /* enum colour_choice + 1 */
 };
 extern const struct option agent_flag_rows[];
 
