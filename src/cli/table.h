@@ -35,7 +35,4 @@ int table_add(struct table *table, const struct acp_str *values);
 /* Prints nothing if there are no rows.  Does not flush.  0, or the first error of the table. */
 int table_print(struct table *table, struct output *out);
 
-/* How many cells of a terminal the text takes. */
-size_t table_text_width(struct acp_str text);
-
 #endif

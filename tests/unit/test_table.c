@@ -73,22 +73,12 @@ static void test_a_value_is_one_line(void **state)
                              "b   1234  -\n");
 }
 
-static void test_the_width_of_text(void **state)
-{
-    (void) state;
-    assert_int_equal(table_text_width(acp_str_from("")), 0);
-    assert_int_equal(table_text_width(acp_str_from("abc")), 3);
-    assert_int_equal(table_text_width(acp_str_from("e\xcc\x81")), 1);
-    assert_int_equal(table_text_width(acp_str_from("\xe6\xbc\xa2")), 2);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_are_as_wide_as_their_values),
         cmocka_unit_test(test_a_row_is_cut_to_the_terminal_only),
         cmocka_unit_test(test_a_value_is_one_line),
-        cmocka_unit_test(test_the_width_of_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
