@@ -157,7 +157,7 @@ static int run_history(const struct invocation *invocation)
     struct store_session session = {0};
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
-        status = sessions_find(&s, invocation, &session);
+        status = sessions_find_to_read(&s, invocation, &session);
     if (!status)
         status = sessions_print(&s, &session, &options->limit, &options->from);
     sessions_finish(&s);
