@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/output.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
 #include "cmd/exec.h"

@@ -2,7 +2,7 @@
 #include "helpers.h"
 
 #include "cli/prose.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 static const struct table_column columns[] = {
     {.heading = "ID"},

@@ -1,5 +1,5 @@
-/* table.c - see table.h. */
-#include "cli/table.h"
+/* text_table.c - see text_table.h. */
+#include "cli/text_table.h"
 
 #include <stdlib.h>
 
