@@ -311,8 +311,8 @@ static const struct option rows[] = {
 };
 
 static const struct option_group groups[] = {
-    {rows, 0},
     {conversation_flag_rows, offsetof(struct exec_options, conversation)},
+    {rows, 0},
     {agent_flag_rows, offsetof(struct exec_options, agent)},
     {0},
 };
