@@ -253,12 +253,10 @@ static void report_absent(const struct agent_checks *checks)
 static void start_all(struct agent_checks *checks, struct acp_buf *why)
 {
     struct doctor *doctor = checks->doctor;
-    struct acp_reaper *reaper = NULL;
     if (!checks->starting.len)
         return;
     if (is_text(doctor) && err_is_terminal())
         err_row("starting %s to ask for the version; --no-start skips this", checks->starting.text);
-    (void) acp_reaper_new(&doctor->loop, &reaper);
     (void) agents_list(doctor->setup.config, start_checked, checks, why);
     (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
 }
