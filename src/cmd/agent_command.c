@@ -129,6 +129,7 @@ static int run(const struct invocation *invocation)
         .policy = c.policies[PERMIT_READS],
         .ledger = c.ledger,
         .ledger_path = c.conversation.ledger_path,
+        .mcp_servers = config_mcp_servers(c.config),
         .launch_folder = launch_folder(&c),
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,

@@ -12,7 +12,9 @@
 static const struct command *const commands[] = {
     &command_exec,
     &command_prompt,
+    &command_compare,
     &command_agent,
+    &command_proxy,
     &command_cancel,
     &command_set_mode,
     &command_set,

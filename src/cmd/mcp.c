@@ -455,7 +455,16 @@ static const struct command prompt = {
 };
 
 static const struct command *const subcommands[] = {
-    &list, &tools, &call, &read_command, &prompt, &command_mcp_add, &command_mcp_remove, NULL,
+    &list,
+    &tools,
+    &call,
+    &read_command,
+    &prompt,
+    &command_mcp_login,
+    &command_mcp_logout,
+    &command_mcp_add,
+    &command_mcp_remove,
+    NULL,
 };
 
 const struct command command_mcp = {

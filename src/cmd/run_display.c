@@ -69,13 +69,12 @@ static int open_renderer(struct run_display *display)
 {
     static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
     bool screen = err_is_terminal();
-    const char *no_colour = getenv("NO_COLOR");
     struct renderer_options options = {
         .format = display->options.format,
         .session = display->options.session,
         .out = OUTPUT_RESULTS,
         .activity = screen || display->options.verbose ? OUTPUT_MESSAGES : -1,
-        .colour = screen && !(no_colour && *no_colour),
+        .colour = output_has_colour(OUTPUT_MESSAGES),
     };
     int err = transcript_new(&keep, &display->transcript);
     return err ? err : renderer_new(&options, &display->renderer);

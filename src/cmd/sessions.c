@@ -509,9 +509,9 @@ const struct command command_sessions = {
     .description =
         "The session log stores every session as a sequence of numbered events: prompts, messages, "
         "tool calls, permissions.\n\n"
-        "A _SESSION_ is an id, the beginning of an id or of its random part (which lists show) that "
-        "fits no other session, or a name given by *acp prompt --session*. A name means the open "
-        "session of the current directory or the nearest parent; if there is none, a session "
+        "A _SESSION_ is an id, the beginning of an id or of its random part (which lists show) "
+        "that fits no other session, or a name given by *acp prompt --session*. A name means the "
+        "open session of the current directory or the nearest parent; if there is none, a session "
         "elsewhere.",
     .subcommands = subcommands,
     .examples = examples,

@@ -64,7 +64,7 @@ enum { SESSIONS_ENOUGH = 1 };
 int sessions_rendering_init(struct sessions_rendering *rendering,
                             const struct renderer_options *options);
 /* For store_events(). */
-int sessions_render(const struct store_event *event, void *rendering);
+int sessions_render(const struct store_event *event, void *user);
 int sessions_rendering_end(struct sessions_rendering *rendering);
 void sessions_rendering_finish(struct sessions_rendering *rendering);
 /*

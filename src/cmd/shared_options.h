@@ -25,6 +25,8 @@ struct agent_flags {
     const char *agent; /* a command line */
     const char *cwd;
     const char *registry;
+    struct option_list config; /* KEY=VALUE */
+    int colour;                /* enum colour_choice + 1 */
 };
 extern const struct option agent_flag_rows[];
 

@@ -131,7 +131,7 @@ static void say_unasked(const struct session_event *event)
 static bool is_unasked(const struct session_event *event)
 {
     bool unasked = false;
-    if (event->kind != EVENT_PERMISSION && event->kind != EVENT_ELICITATION)
+    if (!event->turn || (event->kind != EVENT_PERMISSION && event->kind != EVENT_ELICITATION))
         return false;
     (void) acp_json_member_bool(event->body, "unasked", &unasked);
     return unasked;

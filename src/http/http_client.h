@@ -54,6 +54,11 @@ struct http_ask {
     uint64_t total_ms;   /* for all of it; 0: as long as it takes */
     uint64_t max_body;   /* bytes of an answer; 0: any */
     /*
+     * Never sent twice.  Otherwise a request on a connection that turns out to be closed is sent
+     * again on another one, although the server may have served it.
+     */
+    bool once;
+    /*
      * Only hosts of the public internet: what is connected to is looked at when the name has been
      * resolved, so that no name leads to this machine or its neighbours.  No proxy is used, which
      * would resolve the name by itself, and no connection that stands already.

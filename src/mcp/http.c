@@ -17,7 +17,7 @@ static void http_set_phase(struct http_transport *http, enum http_phase phase)
 {
     static const unsigned next[] = {
         [HTTP_OPENING] = TO(OPEN) | TO(OPENING_LEGACY) | TO(AUTHORIZING) | TO(STOPPING) | TO(ENDED),
-        [HTTP_OPENING_LEGACY] = TO(OPEN) | TO(AUTHORIZING) | TO(STOPPING) | TO(ENDED),
+        [HTTP_OPENING_LEGACY] = TO(OPENING) | TO(AUTHORIZING) | TO(STOPPING) | TO(ENDED),
         [HTTP_OPEN] = TO(OPENING) | TO(AUTHORIZING) | TO(STOPPING) | TO(ENDED),
         [HTTP_AUTHORIZING] = TO(OPENING) | TO(OPENING_LEGACY) | TO(OPEN) | TO(STOPPING) | TO(ENDED),
         [HTTP_STOPPING] = TO(ENDED),
@@ -203,7 +203,8 @@ void http_be_open(struct http_transport *http)
     if (http->phase != HTTP_OPENING)
         return;
     http_set_phase(http, HTTP_OPEN);
-    (void) http_stream_new(http, STREAM_LISTENING, acp_raw_from(NULL));
+    if (!http->is_legacy) /* which has its stream already */
+        (void) http_stream_new(http, STREAM_LISTENING, acp_raw_from(NULL));
 }
 
 /* Responses of the old session cannot arrive any more; what was refused because of it is kept. */
@@ -284,7 +285,7 @@ void http_take_endpoint(struct http_transport *http, struct acp_str data)
     http->post_url = err ? NULL : acp_str_copy(acp_buf_view(&url));
     acp_buf_finish(&url);
     if (http->post_url) {
-        http_set_phase(http, HTTP_OPEN);
+        http_set_phase(http, HTTP_OPENING);
         return;
     }
     (void) snprintf(sentence, sizeof(sentence),

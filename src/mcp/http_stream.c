@@ -13,15 +13,21 @@
 
 #include "acp/scan.h"
 #include "base/copy.h"
+#include "base/utf8.h"
 #include "json/members.h"
 #include "mcp/http_internal.h"
+#include "oauth/oauth.h"
 
 enum {
     RETRY_MS = 1000, /* before a stream is resumed, unless the server says otherwise */
     MAX_RETRY_MS = 60 * 1000,
     /* Time limits are those of the requests; a stream may be silent in between. */
     STALL_MS = 24 * 60 * 60 * 1000,
+    SHOWN_SCOPE = 200,
 };
+
+static const char plain_characters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 :._/-";
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
@@ -109,22 +115,38 @@ void http_stream_lose(struct http_stream *stream, const char *format, ...)
 
 /* ---- Messages of the server ------------------------------------------------------------------ */
 
-/* Whether the message is the response to the stream's request. */
-static bool is_response(const struct http_stream *stream, struct acp_raw message)
+/* The id of a response, as its bytes; absent for another message. */
+static struct acp_str response_id(struct acp_raw message)
 {
     struct acp_scan scan;
-    if (!stream->id.len || acp_scan_message(message, acp_str_from(NULL), &scan, NULL))
-        return false;
+    if (acp_scan_message(message, acp_str_from(NULL), &scan, NULL))
+        return acp_str_from(NULL);
     bool is = scan.kind == ACP_SCAN_RESPONSE || scan.kind == ACP_SCAN_BAD_RESPONSE;
-    return is && acp_str_eq(acp_str_n(scan.id.ptr, scan.id.len),
-                            acp_str_n(stream->id.ptr, stream->id.len));
+    return is ? acp_str_n(scan.id.ptr, scan.id.len) : acp_str_from(NULL);
+}
+
+static bool is_for(const struct http_stream *stream, struct acp_str id)
+{
+    return id.len && stream->kind == STREAM_REQUEST &&
+           acp_str_eq(id, acp_str_n(stream->id.ptr, stream->id.len));
+}
+
+/* Some servers answer on another stream than that of the request. */
+static void note_answer(struct http_transport *http, struct acp_str id)
+{
+    for (struct http_stream *stream = http->streams; stream; stream = stream->next) {
+        if (stream->state == STREAM_OVER || !is_for(stream, id))
+            continue;
+        stream->answered = true;
+        if (stream->state == STREAM_WAITING)
+            http_stream_end(stream);
+    }
 }
 
 static void deliver_one(struct http_stream *stream, struct acp_raw message)
 {
     struct http_transport *http = stream->http;
-    if (is_response(stream, message))
-        stream->answered = true;
+    note_answer(http, response_id(message));
     (void) acp_endpoint_receive_message(http->context.endpoint, message,
                                         uv_now(http->context.loop));
 }
@@ -292,8 +314,41 @@ static bool follow(struct http_stream *stream, const char *target, int status)
     return true;
 }
 
-static void report_status(struct http_stream *stream, const char *target, int status)
+/* Whether a scope may be part of a command that people copy into a shell. */
+static bool is_plain_scope(struct acp_str scope)
 {
+    for (size_t i = 0; i < scope.len; i++)
+        if (!memchr(plain_characters, scope.ptr[i], sizeof(plain_characters) - 1))
+            return false;
+    return scope.len <= SHOWN_SCOPE;
+}
+
+/* The server wants a login, or one that covers more: says how to log in for this request. */
+static bool report_login(struct http_stream *stream, struct http_request *request, int status,
+                         const char *said)
+{
+    struct oauth_challenge challenge = {0};
+    struct acp_arena arena;
+    acp_arena_init(&arena, MCP_MAX_ERROR_BODY);
+    bool is_read =
+        oauth_challenge_read(http_request_header(request, "www-authenticate"), &arena, &challenge);
+    bool is_login =
+        status == 401 || (status == 403 && acp_str_is(challenge.error, "insufficient_scope"));
+    struct acp_str scope = challenge.scope;
+    if (!is_read || !is_plain_scope(scope))
+        scope.len = 0;
+    if (is_login)
+        http_stream_lose(stream,
+                         "requires a login (HTTP status %d%s%s); run 'acp mcp login%s%.*s%s %s'",
+                         status, *said ? ": " : "", said, scope.len ? " --scope \"" : "",
+                         ACP_ARG(scope), scope.len ? "\"" : "", stream->http->url);
+    acp_arena_finish(&arena);
+    return is_login;
+}
+
+static void report_status(struct http_stream *stream, struct http_request *request, int status)
+{
+    const char *target = http_request_redirect(request);
     char said[200];
     struct acp_str place = http_place(acp_str_from(target ? target : ""));
     describe_body(stream, said, sizeof(said));
@@ -302,10 +357,7 @@ static void report_status(struct http_stream *stream, const char *target, int st
                          "redirects to %.*s, which is not followed; configure that address "
                          "if it is right",
                          ACP_ARG(acp_str_n(place.ptr, place.len < 150 ? place.len : 150)));
-    else if (status == 401)
-        http_stream_lose(stream, "wants authorization (HTTP status 401)%s%s", *said ? ": " : "",
-                         said);
-    else
+    else if (!report_login(stream, request, status, said))
         http_stream_lose(stream, "answered with HTTP status %d%s%s", status, *said ? ": " : "",
                          said);
 }
@@ -347,14 +399,14 @@ static void end_with_status(struct http_stream *stream, struct http_request *req
         return;
     }
     /* An error response of JSON-RPC says more than the status. */
-    if (body.len && is_response(stream, acp_raw_n(body.ptr, body.len)))
+    if (body.len && is_for(stream, response_id(acp_raw_n(body.ptr, body.len))))
         deliver(stream, body);
     if (stream->state == STREAM_OVER)
         return;
     if (stream->answered)
         http_stream_end(stream);
     else
-        report_status(stream, http_request_redirect(request), status);
+        report_status(stream, request, status);
 }
 
 /* ---- The end of an attempt ------------------------------------------------------------------- */
@@ -416,7 +468,8 @@ static void end_request(struct http_stream *stream, struct http_request *request
         if (stream->answered)
             http_stream_end(stream);
         else
-            http_stream_lose(stream, "did not answer a request, but sent something else");
+            http_stream_lose(stream, "did not answer a request, but sent something else; whether "
+                                     "it did what it was asked is not known");
     } else if (is_good || end->trouble == HTTP_BROKEN || end->trouble == HTTP_STALLED) {
         http_stream_lose(stream,
                          "broke off its answer (%.300s); whether it did what it was asked "
@@ -525,6 +578,7 @@ void http_stream_start(struct http_stream *stream)
                            .header_count = count,
                            .body = posts ? acp_str_n(stream->body, stream->body_len)
                                          : acp_str_from(NULL),
+                           .once = posts,
                            .stall_ms = STALL_MS};
     http_stream_set_state(stream, STREAM_ACTIVE);
     int err = http_request_new(http->client, &ask, &handler, stream, &stream->request, &failure);

@@ -97,6 +97,7 @@ struct mcp_options {
     size_t header_count;
     struct http_client *http;                /* outlives the server */
     const struct mcp_authorizer *authorizer; /* outlives the server; may be NULL */
+    bool elicits_urls;                       /* handler.elicit takes web pages as well as forms */
     /* Times */
     uint64_t start_ms; /* until its tools are known; 0: 30 s */
     uint64_t call_ms;  /* for one request, without progress; 0: 10 minutes */

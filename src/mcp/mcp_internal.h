@@ -69,6 +69,7 @@ struct mcp_server {
     uv_timer_t *timer; /* of requests; closed with the server */
     char *name;
     char *version; /* ours */
+    bool elicits_urls;
     uint64_t start_ms;
     uint64_t call_ms;
     uint64_t deadline; /* until it must be ready */

@@ -24,6 +24,17 @@ struct acp_str mcp_entry_name(const struct acp_mcp_server *entry)
     }
 }
 
+bool mcp_is_header(struct acp_str name, struct acp_str value)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] <= ' ' || name.ptr[i] > '~' || strchr("()<>@,;:\\\"/[]?={}", name.ptr[i]))
+            return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (((unsigned char) value.ptr[i] < ' ' && value.ptr[i] != '\t') || value.ptr[i] == 0x7F)
+            return false;
+    return name.len > 0;
+}
+
 /* "NAME=value" for the process; NULL if out of memory. */
 static const char *write_variable(const struct acp_env_variable *variable, struct acp_arena *arena)
 {

@@ -8,6 +8,9 @@
 /* The name in an entry of any kind; absent for a kind that is not known. */
 struct acp_str mcp_entry_name(const struct acp_mcp_server *entry);
 
+/* Whether HTTP allows a header of that name and value. */
+bool mcp_is_header(struct acp_str name, struct acp_str value);
+
 /*
  * Sets name, kind, and what belongs to the kind; the texts are in the arena.  launch_folder (see
  * launch/fetched.h) may be NULL; otherwise a server that npx and the like fetch is started there,

@@ -239,7 +239,9 @@ static void write_capabilities(const struct mcp_server *server, struct acp_json_
     if (server->handler.sample)
         acp_json_put_raw(w, "sampling", acp_raw_from("{}"));
     if (server->handler.elicit)
-        acp_json_put_raw(w, "elicitation", acp_raw_from("{\"form\":{},\"url\":{}}"));
+        acp_json_put_raw(
+            w, "elicitation",
+            acp_raw_from(server->elicits_urls ? "{\"form\":{},\"url\":{}}" : "{\"form\":{}}"));
     acp_json_end_object(w);
 }
 
@@ -301,10 +303,10 @@ static void on_expired(void *user)
 static void on_ended(struct acp_str sentence, void *user)
 {
     struct mcp_server *server = user;
+    mcp_server_enter(server);
     server->ended = true;
-    if (!server->freed)
-        lose(server, sentence);
-    release(server);
+    lose(server, sentence);
+    mcp_server_leave(server);
 }
 
 static const struct mcp_transport_events events = {
@@ -506,6 +508,7 @@ int mcp_server_new(uv_loop_t *loop, const struct mcp_options *options,
     server->loop = loop;
     server->handler = *handler;
     server->user = user;
+    server->elicits_urls = options->elicits_urls;
     server->start_ms = options->start_ms ? options->start_ms : START_MS;
     server->call_ms = options->call_ms ? options->call_ms : CALL_MS;
     server->deadline = uv_now(loop) + server->start_ms;

@@ -24,7 +24,7 @@
  *   custom_commands.c   slash commands defined by the project
  *   title.c             session titles
  *   fetch_page.c        web pages for the model
- *   mcp_servers.c       the MCP servers of a session, and their tools
+ *   mcp_servers.h       the MCP servers of a session
  *   jetbrains.c         which chat of a JetBrains IDE a session belongs to
  *
  * `role` is the role's object for the same thing: struct acp_session for a session, struct acp_turn
@@ -54,6 +54,7 @@ struct coding_agent {
     uv_loop_t loop;
     uv_signal_t signals[AGENT_SIGNALS]; /* that end the process */
     bool stopping;                      /* one of them has arrived */
+    bool closed;                        /* everything, which takes the loop a moment */
     struct acp_agent_stdio *stdio;
     struct acp_reaper *reaper;
     struct http_client *http;
@@ -373,7 +374,7 @@ int compaction_cut(const struct model_message *messages, size_t count, struct ac
 
 /* ---- turn.c ---------------------------------------------------------------------------------- */
 
-void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list prompt,
+void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list blocks,
                          void *user);
 void coding_agent_cancel(struct acp_turn *role_turn, void *user);
 void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state);
@@ -471,7 +472,9 @@ struct toolbox_fetch coding_agent_fetch_tool(struct coding_agent *agent);
 
 /* ---- mcp_servers.c --------------------------------------------------------------------------- */
 
-/* Starts those that are programs. */
+/* Rejects the session, naming the entry, if a server cannot be used as it is given. */
+bool coding_agent_check_servers(struct acp_session *role_session, struct acp_mcp_server_list list);
+/* Starts those of the list, and those of the configuration. */
 void agent_session_start_servers(struct agent_session *session, struct acp_mcp_server_list list);
 /*
  * Whether the turn has to wait for servers that are starting, which have some seconds for it.  If
@@ -488,6 +491,17 @@ bool agent_session_server_tool(const struct agent_session *session, size_t index
 void agent_session_warn_tools_omitted(struct agent_session *session, size_t offered);
 /* A turn has begun: reports problems that could not be reported before. */
 void agent_session_report_servers(struct agent_session *session);
+/* Adds the prompts of the servers to the commands; in the arena. */
+void agent_session_list_server_prompts(struct agent_session *session, struct acp_arena *arena,
+                                       struct acp_available_command_list *commands);
+/* Runs the prompt "SERVER:PROMPT"; false if there is none of that name. */
+bool agent_turn_run_server_prompt(struct agent_turn *turn, struct acp_str name,
+                                  struct acp_str argument);
+/* For /mcp: a line for each server. */
+int agent_session_describe_servers(const struct agent_session *session, struct acp_buf *out);
+/* What servers say about their use; false past the last. */
+bool agent_session_server_instructions(const struct agent_session *session, size_t index,
+                                       const char **ret_name, struct acp_str *ret_text);
 /* For tools_options.find and tools_options.name; the user pointer is the session. */
 const struct tool *agent_session_find_server_tool(struct acp_str name, void *user);
 const char *agent_session_name_server_tool(size_t index, void *user);

@@ -429,7 +429,9 @@ void coding_agent_new_session(struct acp_session *role_session,
                               const struct acp_new_session_request *request, void *user)
 {
     struct coding_agent *agent = user;
-    if (!coding_agent_check_folder(role_session) || !has_sandbox(agent, role_session))
+    if (!coding_agent_check_folder(role_session) ||
+        !coding_agent_check_servers(role_session, request->mcp_servers) ||
+        !has_sandbox(agent, role_session))
         return;
     struct agent_session *session = agent_session_new(agent, role_session);
     if (session)

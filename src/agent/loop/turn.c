@@ -32,7 +32,7 @@ void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state)
                                  TO(READY) | TO(COMPACTING) | TO(ENDED),
         [AGENT_TURN_RESTORING] = TO(PREPARING) | TO(ENDED),
         [AGENT_TURN_READING_FILES] = TO(WAITING_FOR_SERVERS) | TO(READY) | TO(ENDED),
-        [AGENT_TURN_WAITING_FOR_SERVERS] = TO(READY) | TO(ENDED),
+        [AGENT_TURN_WAITING_FOR_SERVERS] = TO(PREPARING) | TO(READY) | TO(ENDED),
         [AGENT_TURN_READY] = TO(ASKING) | TO(COMPACTING) | TO(STARTING_CALLS) | TO(ENDED),
         [AGENT_TURN_ASKING] = TO(READY) | TO(ENDED),
         [AGENT_TURN_COMPACTING] = TO(READY) | TO(ENDED),
@@ -300,7 +300,7 @@ static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *aren
 {
     struct acp_json_writer w;
     struct acp_buf out;
-    acp_buf_init(&out, 8 * MAX_UNPARSED);
+    acp_buf_init(&out, (size_t) 8 * MAX_UNPARSED);
     acp_json_writer_init(&w, &out);
     acp_json_begin_object(&w);
     acp_json_put_str(&w, "unparsed_arguments", acp_str_cut(text, MAX_UNPARSED));
