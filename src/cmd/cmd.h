@@ -24,6 +24,7 @@ extern const struct command command_permissions;
 extern const struct command command_mcp;
 extern const struct command command_mcp_add; /* its subcommands */
 extern const struct command command_mcp_remove;
+extern const struct command command_mcp_serve;
 extern const struct command command_config;
 extern const struct command command_config_trust; /* its subcommands */
 extern const struct command command_config_untrust;

@@ -455,7 +455,15 @@ static const struct command prompt = {
 };
 
 static const struct command *const subcommands[] = {
-    &list, &tools, &call, &read_command, &prompt, &command_mcp_add, &command_mcp_remove, NULL,
+    &list,
+    &tools,
+    &call,
+    &read_command,
+    &prompt,
+    &command_mcp_add,
+    &command_mcp_remove,
+    &command_mcp_serve,
+    NULL,
 };
 
 const struct command command_mcp = {
