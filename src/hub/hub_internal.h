@@ -148,6 +148,9 @@ void hub_connection_hold(struct hub_connection *sender, struct hub_connection *r
  */
 void hub_send(struct hub_connection *to, struct acp_raw text, const struct acp_splice *splices,
               size_t count);
+/* Appends the message like that to a buffer; splices may be NULL if count is 0. */
+int hub_splice(struct acp_raw text, const struct acp_splice *splices, size_t count,
+               struct acp_buf *out);
 /* The same for a message that the hub writes itself. */
 ACP_PRINTF(2, 3) void hub_send_text(struct hub_connection *to, const char *format, ...);
 /* Answers a request that is not, or no longer, in the tables.  The text is one of ours. */
@@ -291,7 +294,7 @@ struct hub_session {
 
     /* Of a shared session: */
     struct hub_event *events;
-    struct hub_event **events_end;
+    struct hub_event *last_event;
     uint64_t last_seq;
     size_t event_bytes;
     struct hub_question *open_questions;
@@ -512,8 +515,6 @@ void hub_attachment_deliver(struct hub_attachment *attachment);
 void hub_session_deliver(struct hub_session *session);
 /* Sends the answers among the events that clients have not got: there will be no more events. */
 void hub_session_send_answers(struct hub_session *session);
-/* NULL if there is none. */
-struct hub_event *hub_session_last_event(const struct hub_session *session);
 /* Frees events that nobody waits for when there are too many. */
 void hub_session_trim(struct hub_session *session);
 

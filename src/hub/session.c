@@ -293,7 +293,6 @@ static int make_session(struct hub *hub, const struct hub_id *id, struct hub_ses
         session->public_id = acp_raw_n(at, public_len);
         session->agent_id = acp_raw_n(at + public_len, agent_len);
         session->agent_key = acp_str_n(at + public_len + agent_len, id->agent_id.len);
-        session->events_end = &session->events;
         hub_queue_init(&session->waiting);
         *ret = session;
     }
