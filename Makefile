@@ -52,6 +52,31 @@ install: ## build, then install below PREFIX=/usr/local, staged in DESTDIR
 	@scripts/build build -Dprefix='$(abspath $(PREFIX))'
 	@meson install -C build --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 
+.PHONY: uninstall
+uninstall: ## remove what make install has installed, with the same PREFIX and DESTDIR
+	@scripts/setup build
+	@scripts/build build -Dprefix='$(abspath $(PREFIX))'
+	@scripts/uninstall build $(if $(DESTDIR),'$(abspath $(DESTDIR))')
+
+.PHONY: dist
+dist: ## write a tarball of the last commit into build-dist/, then build and test it
+	@scripts/dist
+
+.PHONY: deb
+deb: ## make Debian packages in build-deb/ and check them with lintian
+	@scripts/setup build deb
+	@scripts/deb
+
+.PHONY: test-deb
+test-deb: deb ## install the Debian packages in a new root, and use them there
+	@scripts/setup test-deb
+	@scripts/test-deb
+
+.PHONY: static
+static: ## build build-static/acp, without shared libraries; docs/install.md says what it cannot do
+	@scripts/setup build
+	@scripts/static
+
 .PHONY: format
 format: ## lay out all C files by .clang-format
 	@scripts/setup lint
@@ -68,10 +93,14 @@ abi-accept: all ## record the public ABI as the headers have it now, and print w
 	@tools/abi/acp-abi accept lib/libacp.abi build
 	@tools/abi/acp-abi accept lib/libacp-io.abi build
 
+.PHONY: picture
+picture: all ## make docs/picture.svg, the picture of the README, from a run of the built command
+	@tools/picture/acp-picture build/acp docs/picture.svg
+
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf build build-*
 
 .PHONY: help
 help: ## this list
-	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile

@@ -18,7 +18,7 @@
 
 enum { ROUNDS = 15, CHUNK = 64 * 1024 };
 
-/* The scan knows how pieces of text begin, but not what an update of a tool call does. */
+/* The scan knows how both begin: a piece of text, and an update of a tool call up to its id. */
 static const struct kind {
     const char *name;
     const char *head;
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
         size_t count;
         double goal; /* of the blind relay's rate */
     } cases[] = {{"text", 200, 500000, 0.7},
-                 {"tool", 200, 500000, 0},
+                 {"tool", 200, 500000, 0.7},
                  {"text", 2048, 100000, 0},
                  {"text", 65536, 4000, 0}};
     bool missed = false;

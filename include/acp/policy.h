@@ -307,7 +307,8 @@ struct acp_grant {
     struct acp_str title; /* the title of the action */
     int64_t granted;      /* seconds since 1970 */
     int64_t expires;      /* the first second in which it is no longer valid; 0: never */
-    void *reserved[4];
+    struct acp_str agent; /* the name of the agent that asked, for lists; it is no condition */
+    void *reserved[2];
 };
 
 /* Limits: bytes of a text in a grant, bytes of a line, grants, bytes of a ledger as text. */
@@ -336,9 +337,13 @@ ACP_API int acp_ledger_add(struct acp_ledger *ledger, const struct acp_grant *gr
                            uint64_t *ret_number, struct acp_failure *failure);
 /*
  * Records an "always" answer to an action, as narrowly as possible: for its exact command line, or
- * each of its paths, or the tool by name.  `how` has allow, scope, who, granted and expires; the
- * directory of a project is the cwd of the action.  A newer answer replaces an older one to the
+ * each of its paths, or the tool by name.  `how` has allow, scope, who, agent, granted and expires;
+ * the directory of a project is the cwd of the action.  A newer answer replaces an older one to the
  * same question.
+ *
+ * Some commands, when allowed, are recorded with any harmless arguments, such as "git log *": those
+ * that only read a repository, and some that build and test a project.  Arguments that lead out of
+ * the directory, and options that write files or run other programs, are not covered.
  *
  * ACP_ERR_MISSING if nothing in the action identifies it, and for allowing a command with
  * environment variables or a directory of its own, which a grant cannot express: the answer is then
@@ -397,6 +402,17 @@ ACP_API int acp_ledger_load_file(struct acp_ledger *ledger, const char *path,
 ACP_API int acp_ledger_save_file(struct acp_ledger *ledger, const char *path,
                                  acp_ledger_report *report, void *user,
                                  struct acp_failure *failure);
+
+/*
+ * Loads the file again, as acp_ledger_load_file() does, if another process has replaced it since it
+ * was last loaded, saved or refreshed; so that what others grant and revoke counts from the next
+ * decision on.  Takes one stat() if nothing has changed.
+ *
+ * Returns whether it was loaded, or a negative error as acp_ledger_load_file(); the ledger then has
+ * what it had before.
+ */
+ACP_API int acp_ledger_refresh_file(struct acp_ledger *ledger, const char *path,
+                                    struct acp_failure *failure);
 
 /* ---- Decisions ------------------------------------------------------------------------------ */
 

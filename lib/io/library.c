@@ -15,34 +15,52 @@ static void make_lock(void)
         abort(); /* no process works when out of memory here */
 }
 
-static void refuse(struct library *library, const char *why)
+static void refuse(struct library *library, const char *why, const char *fix)
 {
     library->outcome.err = ACP_ERR_MISSING;
-    (void) snprintf(library->outcome.message, sizeof(library->outcome.message), "%s (%s)",
-                    library->need, why);
+    (void) snprintf(library->outcome.message, sizeof(library->outcome.message), "%s: %s; %s",
+                    library->need, why, fix);
 }
 
-static void load(struct library *library, const char *name)
+#ifdef ACP_STATIC
+static bool find_functions(struct library *library, const char *name)
+{
+    (void) name;
+    refuse(library, "this acp is a static program without it", "use the ordinary build of acp");
+    return false;
+}
+#else
+static bool find_functions(struct library *library, const char *name)
 {
     /* Never closed: it may keep threads and memory of its own until the process ends. */
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         char why[96];
         (void) snprintf(why, sizeof(why), "%s is not found", name);
-        refuse(library, why);
-        return;
+        refuse(library, why, library->install);
+        return false;
     }
     for (size_t i = 0; i < library->count; i++) {
         void *symbol = dlsym(handle, library->functions[i].name);
         if (!symbol) {
-            refuse(library, "the one that is installed is too old");
-            return;
+            refuse(library, "the one that is installed is too old", library->install);
+            return false;
         }
         memcpy((char *) library->table + library->functions[i].offset, &symbol, sizeof(symbol));
     }
+    return true;
+}
+#endif
+
+static void load(struct library *library, const char *name)
+{
+    if (library->linked)
+        memcpy(library->table, library->linked, library->table_size);
+    else if (!find_functions(library, name))
+        return;
     const char *why = library->begin();
     if (why)
-        refuse(library, why);
+        refuse(library, why, library->install);
 }
 
 int library_load(struct library *library, const char *name, struct acp_failure *failure)

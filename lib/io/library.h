@@ -1,6 +1,8 @@
 /*
  * library.h - shared libraries that are loaded when they are first needed, so that a command that
  * does not need one does not pay for it, and works where it is not installed.
+ *
+ * A static program (ACP_STATIC) loads nothing: it has the libraries that it was linked with.
  */
 #ifndef LIB_IO_LIBRARY_H
 #define LIB_IO_LIBRARY_H
@@ -13,10 +15,13 @@ struct library_function {
 };
 
 struct library {
-    const char *need; /* who needs it, and what to install: the beginning of a sentence */
-    void *table;      /* of pointers to its functions */
+    const char *need;    /* "the session log needs SQLite" */
+    const char *install; /* "install the package libsqlite3-0" */
+    void *table;         /* of pointers to its functions */
     const struct library_function *functions;
     size_t count;
+    const void *linked; /* the same table, where the library is linked into the program; or NULL */
+    size_t table_size;
     const char *(*begin)(void); /* called when it is loaded; says why it will not do, or NULL */
 
     bool tried;                 /* from here on: set by library_load() */

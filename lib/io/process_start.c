@@ -24,9 +24,9 @@ enum {
     DEFAULT_DRAIN_MS = 500,
     DEFAULT_ERR_TAIL = 64 * 1024,
     /*
-     * A pipe that holds more than one read takes lets both sides work at once.  A user has a limited
-     * number of pages for all pipes, and gets tiny pipes above it, so only the first few processes
-     * get large ones.
+     * A pipe that holds more than one read takes lets both sides work at once.  A user has a
+     * limited number of pages for all pipes, and gets tiny pipes above it, so only the first few
+     * processes get large ones.
      */
     LARGE_PIPE = 256 * 1024,
     MANY_PROCESSES = 32,
@@ -233,7 +233,7 @@ static int take_up(struct acp_process *p, const struct acp_process_options *o, s
     p->handles += p->watch.open;
     int linked = 0;
     if (o->endpoint) {
-        linked = acp_process_make_link(p, o->endpoint, ends->in, ends->out);
+        linked = acp_process_make_link(p, o, ends->in, ends->out);
         ends->out = -1;
     } else {
         p->in = ends->in;

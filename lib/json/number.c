@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "json/text.h"
+#include "json/grammar.h"
 
 /* No text is so long that its digits could make up for an exponent beyond this. */
 #define SATURATED ((int64_t) 1000000000000000)

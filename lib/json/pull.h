@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#include "json/text.h"
+#include "json/grammar.h"
 
 static inline int acp_pull_latch(struct acp_json_reader *r, const char *where, int err)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/utf8.h"
-#include "json/text.h"
+#include "json/grammar.h"
 
 void acp_json_writer_init(struct acp_json_writer *w, struct acp_buf *out)
 {

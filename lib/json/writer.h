@@ -5,7 +5,7 @@
 #ifndef LIB_JSON_WRITER_H
 #define LIB_JSON_WRITER_H
 
-#include "json/text.h"
+#include "json/grammar.h"
 
 /* Makes the buffer larger; NULL when the writer has failed, before or now. */
 char *acp_write_grow(struct acp_json_writer *w, size_t n);

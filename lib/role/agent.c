@@ -12,6 +12,13 @@
 #include "role/values.h"
 #include "rpc/peer.h"
 
+/* lib/rpc knows JSON-RPC and nothing of this protocol, so it has its codes itself. */
+_Static_assert((int) RPC_PARSE_ERROR == (int) ACP_ERROR_CODE_PARSE_ERROR &&
+                   (int) RPC_INVALID_REQUEST == (int) ACP_ERROR_CODE_INVALID_REQUEST &&
+                   (int) RPC_METHOD_NOT_FOUND == (int) ACP_ERROR_CODE_METHOD_NOT_FOUND &&
+                   (int) RPC_INTERNAL_ERROR == (int) ACP_ERROR_CODE_INTERNAL_ERROR,
+               "the codes of lib/rpc are those of the description");
+
 /* ---- Refusing -------------------------------------------------------------------------------- */
 
 int agent_refuse(struct acp_agent *agent, acp_call call, int64_t code, const char *format, ...)

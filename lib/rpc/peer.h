@@ -16,6 +16,7 @@
 #include "rpc/endpoint.h"
 #include "rpc/numbers.h"
 
+/* The codes of JSON-RPC; agent.c asserts that they are those of the description. */
 enum {
     RPC_PARSE_ERROR = -32700,
     RPC_INVALID_REQUEST = -32600,

@@ -60,7 +60,7 @@ const struct acp_grant *acp_ledger_at(const struct acp_ledger *ledger, size_t in
 
 /* ---- Adding --------------------------------------------------------------------------------- */
 
-enum { TEXTS = 7 };
+enum { TEXTS = 8 };
 
 /* All texts of a grant, for what is done to each of them. */
 static void list_texts(struct acp_grant *grant, struct acp_str *texts[TEXTS])
@@ -72,10 +72,11 @@ static void list_texts(struct acp_grant *grant, struct acp_str *texts[TEXTS])
     texts[4] = &grant->tool;
     texts[5] = &grant->who;
     texts[6] = &grant->title;
+    texts[7] = &grant->agent;
 }
 
-static const char *const text_names[TEXTS] = {"session", "directory", "path", "command",
-                                              "tool",    "who",       "title"};
+static const char *const text_names[TEXTS] = {"session", "directory", "path",  "command",
+                                              "tool",    "who",       "title", "agent"};
 
 /* A grant as a rule, for what both have in common. */
 static struct acp_policy_rule as_rule(const struct acp_grant *grant)
@@ -285,7 +286,8 @@ const struct acp_grant *acp_ledger_match(const struct acp_ledger *ledger,
         const struct acp_grant *grant = &ledger->entries[i].grant;
         struct acp_policy_rule rule = as_rule(grant);
         if (grant->allow == allow && holds(grant, now) && in_scope(grant, scene) &&
-            acp_rule_matches(&rule, scene))
+            acp_rule_matches(&rule, scene) &&
+            (!allow || acp_command_is_covered(grant->command, scene->action->command)))
             return grant;
     }
     return NULL;
@@ -331,6 +333,29 @@ static int remember_text(struct acp_ledger *ledger, struct acp_grant *grant, str
     return err;
 }
 
+/*
+ * What is allowed always can be more than the exact line: command_prefix.c.  What is rejected is
+ * only that.
+ */
+static int remember_command(struct acp_ledger *ledger, struct acp_grant *grant,
+                            struct acp_str command, struct acp_failure *failure)
+{
+    struct acp_buf pattern;
+    acp_buf_init(&pattern, ACP_PATTERN_MAX);
+    int err = grant->allow ? acp_command_prefix(command, &pattern) : ACP_ERR_MISSING;
+    if (!err) {
+        grant->command = acp_buf_view(&pattern);
+        err = acp_ledger_add(ledger, grant, NULL, failure);
+        grant->command = acp_str_from(NULL);
+    } else if (err == ACP_ERR_MISSING) {
+        err = remember_text(ledger, grant, &grant->command, command, failure);
+    } else {
+        err = fail_nomem(failure);
+    }
+    acp_buf_finish(&pattern);
+    return err;
+}
+
 /* The path as it really is, so that a link that is changed later does not take the grant along. */
 static int remember_path(struct acp_ledger *ledger, struct acp_grant *grant,
                          const struct acp_action *action, size_t index, struct acp_failure *failure)
@@ -349,6 +374,7 @@ int acp_ledger_remember(struct acp_ledger *ledger, const struct acp_action *acti
     struct acp_grant grant = {.allow = how->allow,
                               .scope = how->scope,
                               .who = how->who,
+                              .agent = how->agent,
                               .title = action->title,
                               .granted = how->granted,
                               .expires = how->expires};
@@ -366,7 +392,7 @@ int acp_ledger_remember(struct acp_ledger *ledger, const struct acp_action *acti
         err = acp_ledger_fail(failure, ACP_ERR_MISSING, "",
                               "a grant cannot express the command's environment or directory");
     else if (action->command.len)
-        err = remember_text(ledger, &grant, &grant.command, action->command, failure);
+        err = remember_command(ledger, &grant, action->command, failure);
     else if (action->paths.count)
         for (size_t i = 0; i < action->paths.count && !err; i++)
             err = remember_path(ledger, &grant, action, i, failure);

@@ -10,6 +10,15 @@ struct acp_ledger_entry {
     bool saved;  /* the file has it, or had it when we last looked */
 };
 
+/* Which file was read, as far as stat() tells files apart; all zero: none. */
+struct acp_ledger_file {
+    uint64_t device;
+    uint64_t inode;
+    int64_t size;
+    int64_t seconds;
+    int64_t nanoseconds;
+};
+
 struct acp_ledger {
     struct acp_ledger_entry *entries; /* owned, like the others */
     size_t count;
@@ -19,7 +28,8 @@ struct acp_ledger {
     uint64_t *revoked;
     size_t revoked_count;
     size_t revoked_cap;
-    struct acp_buf aside; /* lines that could not be read, as they were */
+    struct acp_ledger_file file; /* the one that this content is from */
+    struct acp_buf aside;        /* lines that could not be read, as they were */
 };
 
 /* Numbers stay exact in every JSON reader. */

@@ -38,9 +38,26 @@ static int fail_plain(struct acp_failure *failure, int err)
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
-/* Appends all of the file; nothing when there is none. */
-static int read_file(const char *path, struct acp_buf *out, struct acp_failure *failure)
+static struct acp_ledger_file file_of(const struct stat *st)
 {
+    return (struct acp_ledger_file){.device = st->st_dev,
+                                    .inode = st->st_ino,
+                                    .size = st->st_size,
+                                    .seconds = st->st_mtim.tv_sec,
+                                    .nanoseconds = st->st_mtim.tv_nsec};
+}
+
+static bool is_same_file(const struct acp_ledger_file *a, const struct acp_ledger_file *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
+}
+
+/* Appends all of the file; nothing when there is none. */
+static int read_file(const char *path, struct acp_buf *out, struct acp_ledger_file *ret_file,
+                     struct acp_failure *failure)
+{
+    *ret_file = (struct acp_ledger_file){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT ? 0 : fail_system(failure, errno, "open");
@@ -48,6 +65,8 @@ static int read_file(const char *path, struct acp_buf *out, struct acp_failure *
     int err = 0;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         err = fail_system(failure, EINVAL, "open");
+    if (!err)
+        *ret_file = file_of(&st);
     while (!err) {
         err = acp_buf_reserve(out, BLOCK);
         if (err) {
@@ -162,8 +181,9 @@ static int merge(const struct acp_ledger *ours, const char *path, acp_ledger_rep
                  void *user, struct acp_ledger **ret_merged, struct acp_failure *failure)
 {
     struct acp_buf text;
+    struct acp_ledger_file file;
     acp_buf_init(&text, (size_t) ACP_LEDGER_MAX_BYTES + (size_t) 2 * BLOCK);
-    int err = read_file(path, &text, failure);
+    int err = read_file(path, &text, &file, failure);
     struct acp_ledger *merged = NULL;
     if (!err && acp_ledger_new(&merged))
         err = fail_plain(failure, ACP_ERR_NOMEM);
@@ -181,6 +201,7 @@ static int merge(const struct acp_ledger *ours, const char *path, acp_ledger_rep
         acp_ledger_free(merged);
         return err;
     }
+    merged->file = file;
     *ret_merged = merged;
     return aside;
 }
@@ -204,6 +225,21 @@ int acp_ledger_load_file(struct acp_ledger *ledger, const char *path, acp_ledger
     return aside;
 }
 
+int acp_ledger_refresh_file(struct acp_ledger *ledger, const char *path,
+                            struct acp_failure *failure)
+{
+    struct stat st;
+    struct acp_ledger_file file = {0};
+    if (stat(path, &st) == 0)
+        file = file_of(&st);
+    else if (errno != ENOENT)
+        return fail_system(failure, errno, "open");
+    if (is_same_file(&file, &ledger->file))
+        return 0;
+    int err = acp_ledger_load_file(ledger, path, NULL, NULL, failure);
+    return err < 0 ? err : 1;
+}
+
 /* Writes what was merged and takes it over. */
 static int save_merged(struct acp_ledger *ledger, struct acp_ledger *merged, const char *path,
                        struct acp_failure *failure)
@@ -223,6 +259,9 @@ static int save_merged(struct acp_ledger *ledger, struct acp_ledger *merged, con
     for (size_t i = 0; i < merged->count; i++)
         merged->entries[i].saved = true;
     merged->revoked_count = 0;
+    /* Still under the lock, so this is the file that was just written. */
+    struct stat st;
+    merged->file = stat(path, &st) == 0 ? file_of(&st) : (struct acp_ledger_file){0};
     swap_in(ledger, merged);
     return 0;
 }

@@ -51,6 +51,7 @@ static int write_grant(const struct acp_grant *grant, struct acp_buf *out)
     write_text(&w, "tool", grant->tool);
     write_text(&w, "who", grant->who);
     write_text(&w, "title", grant->title);
+    write_text(&w, "agent", grant->agent);
     write_time(&w, "granted", grant->granted);
     if (grant->expires)
         write_time(&w, "expires", grant->expires);
@@ -153,6 +154,7 @@ static struct acp_str *text_field(struct acp_grant *grant, struct acp_str key)
            : acp_str_is(key, "tool")      ? &grant->tool
            : acp_str_is(key, "who")       ? &grant->who
            : acp_str_is(key, "title")     ? &grant->title
+           : acp_str_is(key, "agent")     ? &grant->agent
                                           : NULL;
 }
 

@@ -227,7 +227,7 @@ static bool has_slash(struct acp_str word)
     return word.len && memchr(word.ptr, '/', word.len);
 }
 
-static bool climbs(struct acp_str word)
+bool acp_command_word_climbs(struct acp_str word)
 {
     for (size_t i = 0; i + 1 < word.len; i++) {
         bool begins = i == 0 || word.ptr[i - 1] == '/';
@@ -245,7 +245,7 @@ static bool match_word(struct acp_str want, struct acp_str word, bool broadly)
         return acp_glob_text(want, word);
     if (broadly && acp_glob_text(want, word))
         return true;
-    if (!broadly && acp_glob_is_wild(want) && climbs(word))
+    if (!broadly && acp_glob_is_wild(want) && acp_command_word_climbs(word))
         return false;
     return word.len && (want.ptr[0] == '/') == (word.ptr[0] == '/') && acp_glob_path(want, word);
 }
@@ -330,6 +330,28 @@ bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool br
                           : w.plain && match_words(pattern, w.items, w.count, false);
     words_finish(&w);
     return matches;
+}
+
+int acp_command_words(struct acp_str command, struct acp_arena *arena,
+                      struct acp_str_list *ret_words)
+{
+    struct words w;
+    struct acp_str *copies = NULL;
+    bool cut = cut_line(&w, command);
+    int err = !cut ? ACP_ERR_NOMEM : w.plain && w.count ? 0 : ACP_ERR_MISSING;
+    if (!err)
+        copies = acp_arena_alloc(arena, w.count * sizeof(*copies));
+    for (size_t i = 0; copies && i < w.count; i++) {
+        copies[i] = acp_arena_copy(arena, w.items[i]);
+        if (!copies[i].ptr)
+            copies = NULL;
+    }
+    if (!err && !copies)
+        err = ACP_ERR_NOMEM;
+    if (!err)
+        *ret_words = (struct acp_str_list){copies, w.count};
+    words_finish(&w);
+    return err;
 }
 
 /* ---- Joining -------------------------------------------------------------------------------- */

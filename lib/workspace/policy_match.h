@@ -46,6 +46,25 @@ const char *acp_rule_complaint(const struct acp_policy_rule *rule, const char **
 /* Whether a command line fits the pattern; in doubt broadly says yes and narrowly no. */
 bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool broadly);
 
+/*
+ * The words of a command line, in the arena.  ACP_ERR_MISSING when it is not one plain command
+ * whose words are known for sure.
+ */
+int acp_command_words(struct acp_str command, struct acp_arena *arena,
+                      struct acp_str_list *ret_words);
+/* Whether the word has ".." as a part of a path. */
+bool acp_command_word_climbs(struct acp_str word);
+
+/*
+ * Appends the pattern of a grant that covers a command with other arguments as well: "git log *".
+ * ACP_ERR_MISSING when "always" covers only the exact line.
+ */
+int acp_command_prefix(struct acp_str command, struct acp_buf *out);
+/* Whether the pattern is one of those; *ret_words is it without the star. */
+bool acp_command_prefix_words(struct acp_str pattern, struct acp_str *ret_words);
+/* Of such a pattern, whether it covers the arguments of the command; true of all others. */
+bool acp_command_is_covered(struct acp_str pattern, struct acp_str command);
+
 /* Whether the pattern is "*", which any command fits. */
 bool acp_command_is_any(struct acp_str pattern);
 

@@ -72,13 +72,27 @@ struct term {
     const char *meaning;
 };
 
+/* A heading in the list of commands. */
+struct command_heading {
+    const char *title;           /* "Running agents"; NULL ends a list */
+    const struct command *first; /* the command that it precedes */
+};
+
+/* A value that may be typed. */
+struct candidate {
+    const char *word;    /* NULL ends a list */
+    const char *meaning; /* plain text, one line; may be NULL */
+};
+
 /* The program as a whole. */
 struct program {
     const char *name;
     const char *version;
     const char *summary;
     const char *description;
-    const struct command *const *commands; /* ended by NULL */
+    const struct command *const *commands;  /* ended by NULL */
+    const struct command_heading *headings; /* in their list; NULL: none */
+    const struct example *first_steps;     /* what to try first, shown without arguments; or NULL */
     const struct command *default_command; /* the command of "acp AGENT ..."; NULL: none */
     const struct exit_status *statuses;
     const struct term *environment;
@@ -91,8 +105,11 @@ struct program {
      * NULL: there are no named agents.
      */
     const char *const *(*agent_names)(const struct invocation *invocation);
-    /* The same for the names of sessions, for completion only. */
-    const char *const *(*session_names)(const struct invocation *invocation);
+    /*
+     * The values of a kind that are known now, for completion: sessions, models and modes; in the
+     * arena of the invocation, which has the agent if one was named.  NULL: none are known.
+     */
+    const struct candidate *(*values)(struct invocation *invocation, enum option_kind kind);
 };
 
 /* A parsed command line, valid until run() returns. */

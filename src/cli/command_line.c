@@ -251,7 +251,19 @@ static bool gave_agent_option(const struct option_result *result)
     return false;
 }
 
-/* The first argument may be the agent.  A word that resembles an agent is refused. */
+/* How many arguments the command needs. */
+static size_t count_required(const struct command *command)
+{
+    size_t count = 0;
+    for (const struct argument *a = command->arguments; a && a->name; a++)
+        count += !a->optional;
+    return count;
+}
+
+/*
+ * The first argument may be the agent.  A word that resembles an agent is refused, if there is one
+ * word more than the command needs.
+ */
 static int take_agent_argument(struct invocation *invocation, struct option_result *result,
                                struct usage_error *error)
 {
@@ -265,7 +277,8 @@ static int take_agent_argument(struct invocation *invocation, struct option_resu
         return 0;
     }
     struct suggestion near = {.wrong = word};
-    if (result->argument_count > 1 && !strpbrk(word, " \t\n"))
+    if (result->argument_count > 1 &&
+        result->argument_count > count_required(invocation->command) && !strpbrk(word, " \t\n"))
         suggest_agents(&near, invocation);
     if (!near.best)
         return 0;
@@ -317,7 +330,10 @@ static int check_arguments(const struct invocation *invocation, struct usage_err
         struct option as_option = {.kind = a->kind, .choices = a->choices, .may_be_empty = true};
         uint64_t number;
         if (!a->name) {
-            usage_error_set(error, "unexpected argument '%.60s'", invocation->arguments[i]);
+            bool agent_place =
+                i == 0 && invocation->command->agent == AGENT_ARGUMENT && !invocation->agent;
+            usage_error_set(error, "unexpected argument '%.60s'%s", invocation->arguments[i],
+                            agent_place ? "; no agent has that name" : "");
             return ACP_ERR_ARGUMENT;
         }
         int err = option_read(&as_option, a->name, invocation->arguments[i], &number, error);

@@ -27,26 +27,34 @@ static bool is_begun(const struct completion *c, const char *word)
     return strncmp(word, c->typed, strlen(c->typed)) == 0;
 }
 
-static void put_candidate(struct completion *c, const char *prefix, const char *word,
-                          const char *meaning)
+/* The output is a pipe, but the shell shows it on the terminal. */
+static void put_line(struct completion *c, const char *prefix, const char *word,
+                     const char *meaning)
 {
-    struct acp_buf text;
     struct acp_buf line;
-    acp_buf_init(&text, HELP_MAX);
     acp_buf_init(&line, LINE_MAX_BYTES);
-    /* The output is a pipe, but the shell shows it on the terminal. */
     int err = sanitize_whole(SANITIZE_LINE, acp_str_from(prefix), &line);
     if (!err)
         err = sanitize_whole(SANITIZE_LINE, acp_str_from(word), &line);
     if (!err)
         err = acp_buf_append(&line, "\t", 1);
     if (!err)
-        err = prose_plain(meaning ? meaning : "", &text);
-    if (!err)
-        err = sanitize_whole(SANITIZE_LINE, acp_buf_view(&text), &line);
+        err = sanitize_whole(SANITIZE_LINE, acp_str_from(meaning), &line);
     if (!err)
         output_printf(c->out, "%.*s\n", (int) line.len, acp_buf_view(&line).ptr);
     acp_buf_finish(&line);
+}
+
+/* The meaning is prose. */
+static void put_candidate(struct completion *c, const char *prefix, const char *word,
+                          const char *meaning)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, HELP_MAX);
+    int err = prose_plain(meaning ? meaning : "", &text);
+    if (!err)
+        err = acp_buf_append(&text, "", 1);
+    put_line(c, prefix, word, err ? "" : acp_buf_view(&text).ptr);
     acp_buf_finish(&text);
 }
 
@@ -65,6 +73,16 @@ static void offer_names(struct completion *c, const char *const *names, const ch
 {
     for (; names && *names; names++)
         offer(c, *names, meaning);
+}
+
+/* Their meanings are texts of others, not prose. */
+static void offer_values(struct completion *c, enum option_kind kind)
+{
+    const struct program *program = c->walk.program;
+    const struct candidate *value = program->values ? program->values(&c->invocation, kind) : NULL;
+    for (; value && value->word; value++)
+        if (is_begun(c, value->word))
+            put_line(c, "", value->word, value->meaning ? value->meaning : "");
 }
 
 static void offer_agents(struct completion *c)
@@ -133,7 +151,6 @@ static void offer_command_names(struct completion *c, size_t argument)
 static void complete_value(struct completion *c, enum option_kind kind, const char *const *choices,
                            struct acp_str kept, size_t argument)
 {
-    const struct program *program = c->walk.program;
     if (kind == OPTION_DIRECTORY) {
         head(c, "directories", kept);
         return;
@@ -141,8 +158,10 @@ static void complete_value(struct completion *c, enum option_kind kind, const ch
     head(c, kind == OPTION_FILE || kind == OPTION_AGENT ? "files" : "words", kept);
     if (kind == OPTION_CHOICE)
         offer_names(c, choices, NULL);
-    else if (kind == OPTION_SESSION && program->session_names)
-        offer_names(c, program->session_names(&c->invocation), "session");
+    else if (kind == OPTION_SESSION || kind == OPTION_MODEL || kind == OPTION_MODE)
+        offer_values(c, kind);
+    else if (kind == OPTION_AGENT_NAME)
+        offer_agents(c);
     else if (kind == OPTION_COMMAND)
         offer_command_names(c, argument);
 }
@@ -171,9 +190,13 @@ static void walk_arguments(struct completion *c)
 {
     const struct command *command = c->names.command;
     c->agent_is_named = c->names.agent_at < c->walk.count;
+    if (c->agent_is_named)
+        c->invocation.agent = c->walk.words[c->names.agent_at];
     for (size_t at; (at = line_walk_next(&c->walk)) < c->walk.count;) {
         bool agent = command && command->agent == AGENT_ARGUMENT && !c->agent_is_named &&
                      c->argument_count == 0 && line_is_agent(&c->invocation, c->walk.words[at]);
+        if (agent)
+            c->invocation.agent = c->walk.words[at];
         c->agent_is_named |= agent;
         c->argument_count += !agent;
     }

@@ -13,6 +13,7 @@
     X(TIMEOUT, 3, "*--timeout* expired.")                                                          \
     X(NO_SESSION, 4, "No such session.")                                                           \
     X(DENIED, 5, "Permission was denied, or nobody could be asked.")                               \
+    X(BUDGET, 6, "A budget such as *--max-cost* was used up.")                                     \
     X(INTERRUPTED, 130, "Interrupted by a signal, such as Ctrl-C.")
 
 enum {

@@ -18,12 +18,14 @@ static size_t put_option_label(struct output *out, const struct option *option)
 {
     char label[120];
     const char *no = option->kind == OPTION_TOGGLE ? "[no-]" : "";
-    const char *glue = option->argument ? " " : "";
+    bool is_optional = option->kind == OPTION_OPTIONAL;
+    const char *glue = is_optional ? "[=" : option->argument ? " " : "";
     const char *argument = option->argument ? option->argument : "";
-    int n = option->letter ? snprintf(label, sizeof(label), "-%c, --%s%s%s%s", option->letter, no,
-                                      option->name, glue, argument)
-                           : snprintf(label, sizeof(label), "    --%s%s%s%s", no, option->name,
-                                      glue, argument);
+    const char *end = is_optional ? "]" : "";
+    int n = option->letter ? snprintf(label, sizeof(label), "-%c, --%s%s%s%s%s", option->letter, no,
+                                      option->name, glue, argument, end)
+                           : snprintf(label, sizeof(label), "    --%s%s%s%s%s", no, option->name,
+                                      glue, argument, end);
     if (out)
         output_printf(out, "%*s%s", INDENT, "", label);
     return (size_t) n;
@@ -105,8 +107,17 @@ static void put_options(struct output *out, const struct columns *columns,
         }
 }
 
+static const char *heading_of(const struct command_heading *headings, const struct command *command)
+{
+    for (; headings && headings->title; headings++)
+        if (headings->first == command)
+            return headings->title;
+    return NULL;
+}
+
+/* Under the headings of the program, or all under `heading`. */
 static void put_commands(struct output *out, size_t width, const struct command *const *commands,
-                         const char *heading)
+                         const struct command_heading *headings, const char *heading)
 {
     struct columns columns = {0, width};
     if (!commands)
@@ -114,10 +125,41 @@ static void put_commands(struct output *out, size_t width, const struct command 
     for (const struct command *const *c = commands; *c; c++)
         if (!(*c)->hidden)
             widen(&columns, strlen((*c)->name));
-    output_printf(out, "\n%s:\n", heading);
-    for (const struct command *const *c = commands; *c; c++)
-        if (!(*c)->hidden)
-            put_row(out, &columns, (*c)->name, (*c)->summary);
+    const char *due = heading;
+    for (const struct command *const *c = commands; *c; c++) {
+        const char *own = heading_of(headings, *c);
+        due = own ? own : due;
+        if ((*c)->hidden)
+            continue;
+        if (due)
+            output_printf(out, "\n%s:\n", due);
+        due = NULL;
+        put_row(out, &columns, (*c)->name, (*c)->summary);
+    }
+}
+
+/* The names alone, a line for each heading: "Sessions       sessions, status". */
+static void put_names(struct output *out, size_t width, const struct program *program)
+{
+    struct columns columns = {0, width};
+    struct acp_buf names;
+    for (const struct command_heading *h = program->headings; h && h->title; h++)
+        widen(&columns, strlen(h->title));
+    const struct command_heading *heading = program->headings;
+    const struct command *const *c = program->commands;
+    for (; heading && heading->title; heading++) {
+        const struct command *next = heading[1].title ? heading[1].first : NULL;
+        acp_buf_init(&names, TEXT_MAX);
+        int err = 0;
+        for (; *c && *c != next && !err; c++)
+            if (!(*c)->hidden)
+                err = acp_buf_printf(&names, "%s%s", names.len ? ", " : "", (*c)->name);
+        if (!err)
+            err = acp_buf_append(&names, "", 1);
+        if (!err)
+            put_row(out, &columns, heading->title, acp_buf_view(&names).ptr);
+        acp_buf_finish(&names);
+    }
 }
 
 static void put_synopses(struct output *out, size_t width, const struct program *program,
@@ -174,7 +216,7 @@ static void print_command(struct output *out, const struct program *program,
         output_text(out, acp_str_from("\n"));
         prose_print(out, command->description, 0, 0, width);
     }
-    put_commands(out, width, command->subcommands, "Subcommands");
+    put_commands(out, width, command->subcommands, NULL, "Subcommands");
     measure_options(&columns, command->options);
     measure_options(&columns, command_common_options);
     put_options(out, &columns, command->options, "Options");
@@ -190,7 +232,7 @@ static void print_program(struct output *out, const struct program *program)
     output_printf(out, "\nUsage:\n  %s COMMAND [OPTION...] [ARGUMENT...]\n", program->name);
     if (program->default_command)
         output_printf(out, "  %s AGENT [COMMAND] [OPTION...] [ARGUMENT...]\n", program->name);
-    put_commands(out, width, program->commands, "Commands");
+    put_commands(out, width, program->commands, program->headings, "Commands");
     measure_options(&columns, program_options);
     put_options(out, &columns, program_options, "Options");
     output_printf(out, "\nSee '%s help COMMAND' for help on a command.\n", program->name);
@@ -203,4 +245,25 @@ void help_print(struct output *out, const struct program *program, const struct 
         print_command(out, program, parent, command);
     else
         print_program(out, program);
+}
+
+void help_print_first_steps(struct output *out, const struct program *program)
+{
+    size_t width = prose_width(out);
+    put_title(out, width, program->name, program->summary);
+    if (program->first_steps) {
+        output_text(out, acp_str_from("\nTo begin:\n"));
+        for (const struct example *step = program->first_steps; step->line; step++) {
+            output_printf(out, "%*s%s\n", INDENT, "", step->line);
+            prose_print(out, step->meaning, (size_t) INDENT * 3, 0, width);
+        }
+    }
+    if (program->headings) {
+        output_text(out, acp_str_from("\nCommands:\n"));
+        put_names(out, width, program);
+    } else {
+        put_commands(out, width, program->commands, NULL, "Commands");
+    }
+    output_printf(out, "\n'%s help' describes all commands, '%s help COMMAND' one of them.\n",
+                  program->name, program->name);
 }

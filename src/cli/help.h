@@ -9,4 +9,7 @@
 void help_print(struct output *out, const struct program *program, const struct command *parent,
                 const struct command *command);
 
+/* What `acp` alone prints, on one screen: what to try first, and the names of the commands. */
+void help_print_first_steps(struct output *out, const struct program *program);
+
 #endif

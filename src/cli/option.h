@@ -41,11 +41,16 @@ enum option_kind {
     OPTION_FILE,       /* a file name, or - for a standard stream; const char * */
     OPTION_DIRECTORY,  /* a directory name; const char * */
     OPTION_AGENT,      /* the command line of an agent; const char * */
+    OPTION_AGENT_NAME, /* the name of an agent; const char * */
     OPTION_SESSION,    /* the name of a session; const char * */
+    OPTION_MODEL,      /* the id of a model; const char * */
+    OPTION_MODE,       /* the id of a mode; const char * */
     OPTION_COMMAND,    /* a command name, or after one, a subcommand name; const char * */
     OPTION_PAIR,       /* KEY=VALUE; const char *, the whole text */
+    OPTION_OPTIONAL,   /* nothing, or a text after "="; const char *, "" without a text */
     OPTION_NUMBER,     /* a decimal number from .min to .max; struct option_number */
-    OPTION_DURATION,   /* seconds, with optional fraction; struct option_number, milliseconds */
+    OPTION_DURATION,   /* text/duration.h; struct option_number, milliseconds */
+    OPTION_AMOUNT,     /* a decimal number above 0; struct option_number, millionths */
     OPTION_CHOICE,     /* a word of .choices; int, counts from 1 */
     OPTION_HELP,       /* nothing, no target: help was requested */
     OPTION_VERSION,    /* nothing, no target: the version was requested */
@@ -74,6 +79,7 @@ struct option {
     bool hidden;                /* works, but is not in help, man page and completion */
     bool may_be_empty;          /* accepts an empty text */
     int value;                  /* of OPTION_PICK; not 0 */
+    uint64_t unit_ms;           /* of a duration that is given as a number; 0: seconds */
     uint64_t min, max;          /* of numbers, and of durations in milliseconds; max 0: no limit */
     const char *const *choices; /* of OPTION_CHOICE, ended by NULL */
     const char *exclusive;      /* options with the same word here are mutually exclusive */

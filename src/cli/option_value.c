@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/option.h"
+#include "text/duration.h"
 #include "text/sanitize.h"
 #include "text/suggest.h"
 
@@ -32,6 +33,7 @@ bool option_takes_value(const struct option *option)
     case OPTION_SWITCH:
     case OPTION_TOGGLE:
     case OPTION_PICK:
+    case OPTION_OPTIONAL: /* not in another word */
     case OPTION_HELP:
     case OPTION_VERSION:
         return false;
@@ -82,41 +84,13 @@ static int read_number(const struct option *option, const char *label, const cha
     return ACP_ERR_ARGUMENT;
 }
 
-/* "2", "2.5", ".5" in milliseconds, rounded up. */
-static bool read_milliseconds(const char *value, uint64_t *ret)
-{
-    static const uint64_t weights[] = {100, 10, 1};
-    const char *end = value + strlen(value);
-    const char *point = strchr(value, '.');
-    uint64_t whole = 0;
-    uint64_t fraction = 0;
-    bool finer = false;
-    if (point != value && !read_digits(value, point ? point : end, &whole))
-        return false;
-    if (point && point + 1 == end)
-        return false;
-    for (const char *p = point ? point + 1 : end; p < end; p++) {
-        size_t place = (size_t) (p - point - 1);
-        if (*p < '0' || *p > '9')
-            return false;
-        if (place < 3)
-            fraction += (uint64_t) (*p - '0') * weights[place];
-        else
-            finer |= *p != '0';
-    }
-    if (whole > UINT64_MAX / 1000 - 2)
-        return false;
-    *ret = whole * 1000 + fraction + finer;
-    return true;
-}
-
 static int read_duration(const struct option *option, const char *label, const char *value,
                          uint64_t *ret, struct usage_error *error)
 {
     uint64_t ms;
-    if (!read_milliseconds(value, &ms)) {
-        usage_error_set(error, "%s: expected a duration in seconds, such as 30 or 2.5, got " SHOWN,
-                        label, value);
+    if (!duration_read(acp_str_from(value), option->unit_ms ? option->unit_ms : 1000, &ms)) {
+        usage_error_set(error, "%s: expected a duration, such as 30, 2.5 or 5m, got " SHOWN, label,
+                        value);
         return ACP_ERR_ARGUMENT;
     }
     if (!in_range(option, ms)) {
@@ -126,6 +100,39 @@ static int read_duration(const struct option *option, const char *label, const c
     }
     *ret = ms;
     return 0;
+}
+
+/* "5", "0.25", ".5": at most six digits behind the point. */
+static bool read_millionths(const char *value, uint64_t *ret)
+{
+    const char *end = value + strlen(value);
+    const char *point = strchr(value, '.');
+    uint64_t whole = 0;
+    uint64_t part = 0;
+    size_t places = point ? (size_t) (end - point) - 1 : 0;
+    if (point != value && !read_digits(value, point ? point : end, &whole))
+        return false;
+    if (point && (!read_digits(point + 1, end, &part) || places > 6))
+        return false;
+    for (size_t i = places; i < 6; i++)
+        part *= 10;
+    if (whole > UINT64_MAX / 1000000 - 1)
+        return false;
+    *ret = whole * 1000000 + part;
+    return true;
+}
+
+static int read_amount(const char *label, const char *value, uint64_t *ret,
+                       struct usage_error *error)
+{
+    uint64_t amount;
+    if (read_millionths(value, &amount) && amount) {
+        *ret = amount;
+        return 0;
+    }
+    usage_error_set(error, "%s: expected an amount above 0, such as 2 or 0.25, got " SHOWN, label,
+                    value);
+    return ACP_ERR_ARGUMENT;
 }
 
 static int read_choice(const struct option *option, const char *label, const char *value,
@@ -177,6 +184,8 @@ int option_read(const struct option *option, const char *label, const char *valu
         return read_number(option, label, value, ret_number, error);
     case OPTION_DURATION:
         return read_duration(option, label, value, ret_number, error);
+    case OPTION_AMOUNT:
+        return read_amount(label, value, ret_number, error);
     case OPTION_CHOICE:
         return read_choice(option, label, value, ret_number, error);
     default:

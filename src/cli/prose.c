@@ -38,7 +38,7 @@ static size_t clamp(size_t width)
     return width < NARROWEST ? NARROWEST : width > WIDEST ? WIDEST : width;
 }
 
-size_t prose_width(const struct output *out)
+size_t output_width(const struct output *out)
 {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
@@ -47,10 +47,15 @@ size_t prose_width(const struct output *out)
     for (size_t i = 0; columns && columns[i] >= '0' && columns[i] <= '9' && i < 4; i++)
         width = width * 10 + (size_t) (columns[i] - '0');
     if (width)
-        return clamp(width);
+        return width;
     if (ioctl(out->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return clamp(size.ws_col);
+        return size.ws_col;
     return USUAL;
+}
+
+size_t prose_width(const struct output *out)
+{
+    return clamp(output_width(out));
 }
 
 static void put_blanks(struct output *out, size_t count)

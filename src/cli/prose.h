@@ -14,7 +14,9 @@
 /* Appends the text without its markup. */
 int prose_plain(const char *prose, struct acp_buf *out);
 
-/* The line width for output: that of the terminal, from 40 to 100. */
+/* The width of the terminal: $COLUMNS, else what the terminal says, else 80. */
+size_t output_width(const struct output *out);
+/* The line width for prose: that of the terminal, from 40 to 100. */
 size_t prose_width(const struct output *out);
 
 /*

@@ -60,7 +60,7 @@ int program_run(const struct program *program, int argc, char **argv)
     struct usage_error error;
     int status;
     if (argc < 2) {
-        help_print(output_messages(), program, NULL, NULL);
+        help_print_first_steps(output_messages(), program);
         (void) output_flush(output_messages());
         return EXIT_USAGE;
     }

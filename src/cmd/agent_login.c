@@ -15,7 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
 #include "config/key_store.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "registry/environment_keys.h"
 
 struct login_options {

@@ -1,13 +1,11 @@
 /* agents_edit.c - acp agents add, remove: edit agent_servers in the user's configuration file. */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "acp/json.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/config_command.h"
+#include "cmd/config_edit.h"
 #include "config/jsonc.h"
 #include "config/paths.h"
 #include "registry/agents.h"
@@ -72,82 +70,17 @@ static int write_entry(const struct invocation *invocation, const char *command,
     return err || w.err ? ACP_ERR_NOMEM : 0;
 }
 
-/* The user's configuration file, open for editing. */
-struct edited {
-    struct acp_arena arena;
-    const char *file;
-    struct acp_buf text;
-    struct acp_buf changed;
-    int lock;
-};
-
-/* Returns an exit status; end_edit() must be called in any case. */
-static int begin_edit(struct edited *e)
-{
-    *e = (struct edited){.lock = -1};
-    acp_arena_init(&e->arena, 0);
-    acp_buf_init(&e->text, PATHS_MAX_FILE);
-    acp_buf_init(&e->changed, PATHS_MAX_FILE);
-    e->file = config_find_user_file(config_command_environment(), &e->arena);
-    if (!e->file) {
-        err_printf("acp agents: no home directory; set HOME\n");
-        return EXIT_FAILED;
-    }
-    e->lock = paths_lock_file(e->file);
-    if (e->lock < 0)
-        return config_command_fail_system("agents", "lock", e->file, e->lock);
-    int reason = paths_read_file(e->file, &e->text);
-    return reason && reason != -ENOENT
-               ? config_command_fail_system("agents", "read", e->file, reason)
-               : EXIT_OK;
-}
-
-static int end_edit(struct edited *e, int status)
-{
-    int reason = 0;
-    if (status == EXIT_OK && e->changed.len > 0)
-        reason = paths_write_file(e->file, acp_buf_view(&e->changed), 0600);
-    if (reason)
-        status = config_command_fail_system("agents", "write", e->file, reason);
-    if (e->lock >= 0)
-        (void) close(e->lock);
-    acp_buf_finish(&e->text);
-    acp_buf_finish(&e->changed);
-    acp_arena_finish(&e->arena);
-    return status;
-}
-
-static int fail_edit(const struct edited *e, int err, const struct acp_failure *failure)
-{
-    struct jsonc_position place = jsonc_position(acp_buf_view(&e->text), failure->offset);
-    if (failure->offset)
-        err_printf("acp agents: %s:%zu: %s\n", e->file, place.line, failure->message);
-    else
-        err_printf("acp agents: cannot edit %s: %s; run `acp config check`\n", e->file,
-                   acp_err_text(err));
-    return EXIT_FAILED;
-}
-
-static bool is_there(const struct edited *e, const struct acp_str *member)
-{
-    struct acp_buf aside;
-    acp_buf_init(&aside, PATHS_MAX_FILE);
-    bool there = jsonc_remove(acp_buf_view(&e->text), member, 2, &aside, NULL) == 0;
-    acp_buf_finish(&aside);
-    return there;
-}
-
 static int run_add(const struct invocation *invocation)
 {
     const struct add_options *options = invocation->options;
     const char *name = invocation->arguments[0];
     const struct acp_str member[2] = {acp_str_from("agent_servers"), acp_str_from(name)};
-    struct edited e;
+    struct config_edit e;
     struct acp_buf entry;
     struct acp_failure failure = {0};
-    int status = begin_edit(&e);
+    int status = config_edit_begin(&e, "agents");
     acp_buf_init(&entry, PATHS_MAX_FILE);
-    if (status == EXIT_OK && !options->force && is_there(&e, member)) {
+    if (status == EXIT_OK && !options->force && config_edit_has(&e, member)) {
         err_printf("acp agents: agent '%s' already exists in %s; use --force to replace it\n", name,
                    e.file);
         status = EXIT_FAILED;
@@ -163,41 +96,30 @@ static int run_add(const struct invocation *invocation)
             err = jsonc_set(acp_buf_view(&e.text), member, 2, acp_raw_n(value.ptr, value.len),
                             &e.changed, &failure);
         if (err)
-            status = fail_edit(&e, err, &failure);
+            status = config_edit_fail(&e, err, &failure);
     }
     acp_buf_finish(&entry);
-    return end_edit(&e, status);
+    return config_edit_end(&e, status);
 }
 
 static int run_remove(const struct invocation *invocation)
 {
     const char *name = invocation->arguments[0];
     const struct acp_str member[2] = {acp_str_from("agent_servers"), acp_str_from(name)};
-    struct edited e;
+    struct config_edit e;
     struct acp_failure failure = {0};
-    int status = begin_edit(&e);
+    int status = config_edit_begin(&e, "agents");
     if (status)
-        return end_edit(&e, status);
-    int err = jsonc_remove(acp_buf_view(&e.text), member, 2, &e.changed, &failure);
-    /* Remove every occurrence: an earlier one would take effect otherwise. */
-    while (!err && e.changed.len > 0) {
-        struct acp_buf once_more;
-        acp_buf_init(&once_more, PATHS_MAX_FILE);
-        if (jsonc_remove(acp_buf_view(&e.changed), member, 2, &once_more, NULL)) {
-            acp_buf_finish(&once_more);
-            break;
-        }
-        acp_buf_finish(&e.changed);
-        e.changed = once_more;
-    }
+        return config_edit_end(&e, status);
+    int err = config_edit_remove(&e, member, &failure);
     if (err == ACP_ERR_UNKNOWN || (err == ACP_ERR_SYNTAX && e.text.len == 0)) {
         err_printf("acp agents: no agent '%s' in %s%s\n", name, e.file,
                    agents_known_find(name) ? "; it is built in and cannot be removed" : "");
         status = EXIT_FAILED;
     } else if (err) {
-        status = fail_edit(&e, err, &failure);
+        status = config_edit_fail(&e, err, &failure);
     }
-    return end_edit(&e, status);
+    return config_edit_end(&e, status);
 }
 
 /* ---- Tables --------------------------------------------------------------------------------- */

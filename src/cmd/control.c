@@ -4,6 +4,7 @@
  * set-mode and set start the daemon if necessary, because the agent has to apply the setting.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
@@ -69,6 +70,28 @@ static void print_json(const struct control *control, const char *action,
     acp_buf_finish(&line);
 }
 
+/* EXIT_NO_SESSION, without a message, if there is none. */
+static int find_session(struct control *control, const struct invocation *invocation,
+                        const struct conversation_flags *options)
+{
+    struct conversation_setup *c = &control->setup;
+    const struct agent_flags *agent = &control->options->agent;
+    const struct session_wish wish = {.name = control->options->session.session};
+    struct store_session session;
+    bool is_found = false;
+    int status = conversation_setup_configure(c, agent);
+    if (!status)
+        status = session_choose(c, invocation, agent, &wish, &session, &is_found);
+    if (!status)
+        status = conversation_setup_complete(c, options);
+    if (status || !is_found)
+        return status ? status : EXIT_NO_SESSION;
+    int err = session_continue(c, &session);
+    if (err)
+        err_message("cannot continue the session: %s", acp_err_text(err));
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
 /* Finds the session and connects to its daemon; with `start`, starts the daemon if necessary. */
 static int open_visit(struct control *control, const struct invocation *invocation, bool start)
 {
@@ -78,10 +101,9 @@ static int open_visit(struct control *control, const struct invocation *invocati
     struct acp_failure failure = {0};
     int64_t configured;
     control->options = invocation->options;
-    int status = conversation_setup_prepare(c, invocation, &control->options->agent,
-                                            start ? &nothing : NULL);
+    int status = find_session(control, invocation, start ? &nothing : NULL);
     if (!status)
-        status = daemon_find(c, control->options->session.session, control->socket);
+        status = daemon_find_socket(c, control->socket);
     if (status)
         return status;
     configured = config_number(c->config, CONFIG_TTL);
@@ -97,10 +119,11 @@ static int open_visit(struct control *control, const struct invocation *invocati
 
 static int say_no_session(const struct control *control)
 {
-    err_message("no open session of %s here%s%s; start one with `acp prompt %s`",
-                control->setup.agent.name, control->options->session.session ? " named " : "",
-                control->options->session.session ? control->options->session.session : "",
-                control->setup.agent.name);
+    const char *name = control->options->session.session;
+    bool is_own = control->setup.own_agent;
+    err_message("no open session of %s here%s%s; start one with 'acp prompt%s%s'",
+                control->setup.agent.name, name ? " named " : "", name ? name : "",
+                is_own ? "" : " ", is_own ? "" : control->setup.agent.name);
     return EXIT_NO_SESSION;
 }
 
@@ -237,7 +260,7 @@ static int run_set(const struct invocation *invocation)
     return run_control(&control, invocation, true, ask_set);
 }
 
-static const struct argument mode_arguments[] = {{.name = "MODE", .kind = OPTION_TEXT}, {0}};
+static const struct argument mode_arguments[] = {{.name = "MODE", .kind = OPTION_MODE}, {0}};
 static const struct argument set_arguments[] = {
     {.name = "NAME", .kind = OPTION_TEXT}, {.name = "VALUE", .kind = OPTION_TEXT}, {0}};
 
@@ -276,6 +299,7 @@ const struct command command_set = {
 
 struct snapshot {
     const char *state;
+    const char *note; /* what it means for the user, or NULL */
     struct daemon_status status;
 };
 
@@ -315,26 +339,35 @@ static void print_snapshot(const struct control *control, const struct snapshot 
             c->conversation.in_store ? c->conversation.session.ptr : "-");
     out_row("agent: %s", c->agent.name);
     out_row("status: %s", snapshot->state);
+    if (snapshot->note)
+        out_row("note: %s", snapshot->note);
     if (!status->pid)
         return;
-    out_printf("pid: %llu\nagent pid: %llu\nprompts queued: %llu\nidle: %llu s\n",
-               (unsigned long long) status->pid, (unsigned long long) status->agent_pid,
-               (unsigned long long) status->queued, (unsigned long long) status->idle_ms / 1000);
+    out_printf("pid: %llu\n", (unsigned long long) status->pid);
+    if (status->agent_pid)
+        out_printf("agent pid: %llu\n", (unsigned long long) status->agent_pid);
+    out_printf("prompts queued: %llu\nidle: %llu s\n", (unsigned long long) status->queued,
+               (unsigned long long) status->idle_ms / 1000);
 }
 
 static void on_status(struct daemon_client *client, int err, struct acp_raw result,
                       struct acp_str why, void *user)
 {
     struct control *control = user;
-    struct snapshot snapshot = {.state = "dead"};
+    struct snapshot snapshot = {.state = "not-responding",
+                                .note = "the daemon did not answer; `acp sessions close` ends it"};
     struct acp_arena arena;
     (void) client;
     (void) why;
     acp_arena_init(&arena, 0);
-    if (!err && daemon_read_status(result, &arena, &snapshot.status) == 0)
-        snapshot.state = snapshot.status.turn        ? "running"
-                         : snapshot.status.agent_pid ? "ready"
-                                                     : "stopped";
+    if (!err && daemon_read_status(result, &arena, &snapshot.status) == 0) {
+        bool has_agent = snapshot.status.agent_pid != 0;
+        snapshot.state = snapshot.status.turn ? "running" : has_agent ? "ready" : "stopped";
+        snapshot.note =
+            snapshot.status.turn || has_agent
+                ? NULL
+                : "the agent has exited; the next prompt starts it and continues the session";
+    }
     print_snapshot(control, &snapshot);
     acp_arena_finish(&arena);
     leave(control);
@@ -348,6 +381,12 @@ static int ask_status(struct control *control)
         return daemon_client_request(control->client, "daemon/status", on_status, control)
                    ? EXIT_FAILED
                    : EXIT_OK;
+    /* A daemon removes its socket when it ends by itself. */
+    if (*control->socket && access(control->socket, F_OK) == 0) {
+        snapshot.state = "crashed";
+        snapshot.note = "the daemon was killed; what was logged is kept, and the next prompt "
+                        "starts a new one";
+    }
     print_snapshot(control, &snapshot);
     return EXIT_OK;
 }
@@ -364,7 +403,8 @@ const struct command command_status = {
     .description =
         "The state is *running* (a turn is running), *ready* (the agent runs and waits for a "
         "prompt), *stopped* (the agent has exited; the next prompt restarts it), *idle* (the "
-        "session has no daemon) or *no-session*.",
+        "session has no daemon), *crashed* (its daemon was killed; the next prompt starts a new "
+        "one) or *no-session*.",
     .options = groups,
     .options_size = sizeof(struct control_options),
     .agent = AGENT_ARGUMENT,

@@ -29,7 +29,32 @@ static int find_cwd(struct conversation_setup *c, const char *wanted)
     return c->cwd ? EXIT_OK : EXIT_FAILED;
 }
 
-int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
+/* -c KEY=VALUE.  Processes that we start, such as the built-in agent, get it as a variable. */
+static int override_keys(struct conversation_setup *c, const struct option_list *list,
+                         struct acp_buf *report)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->items[i], '=');
+        struct acp_str name = acp_str_n(list->items[i], (size_t) (equals - list->items[i]));
+        enum config_id id = config_find_key(name);
+        if (id == CONFIG_COUNT)
+            return acp_buf_printf(report, "-c: there is no key '%.*s'; see acp-config(5)\n",
+                                  (int) name.len, name.ptr)
+                       ? ACP_ERR_NOMEM
+                       : ACP_ERR_UNKNOWN;
+        int err = config_set(c->config, id, "-c", equals + 1, report);
+        if (err == ACP_ERR_TYPE)
+            (void) acp_buf_printf(report, "-c: the value of '%.*s' is an object; use a file\n",
+                                  (int) name.len, name.ptr);
+        if (err)
+            return err;
+        if (config_key(id)->environment)
+            (void) setenv(config_key(id)->environment, equals + 1, 1);
+    }
+    return 0;
+}
+
+static int configure(struct conversation_setup *c, const struct agent_flags *agent, bool lenient)
 {
     static const char *const formats[] = {
         [RENDER_TEXT] = "text", [RENDER_JSON] = "json", [RENDER_QUIET] = "quiet"};
@@ -40,16 +65,22 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
     if (status)
         return status;
     acp_buf_init(&report, CONFIG_MAX_REPORT);
-    struct config_options options = {.cwd = c->cwd};
+    struct config_options options = {.cwd = c->cwd, .lenient = lenient};
     int err = config_load(&options, &c->config, &report);
+    if (lenient)
+        acp_buf_clear(&report);
     if (!err && agent->registry)
         err = config_set(c->config, CONFIG_REGISTRY, "--registry", agent->registry, &report);
     if (!err && agent->format)
         err = config_set(c->config, CONFIG_FORMAT, "--format", formats[agent->format], &report);
+    if (!err)
+        err = override_keys(c, &agent->config, &report);
     err_text(acp_buf_view(&report));
     acp_buf_finish(&report);
     if (err)
         return EXIT_USAGE;
+    if (agent->colour)
+        output_choose_colour((enum colour_choice)(agent->colour - 1));
     const char *format = config_text(c->config, CONFIG_FORMAT);
     for (int i = RENDER_TEXT; format && i <= RENDER_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
@@ -63,6 +94,16 @@ int conversation_setup_configure(struct conversation_setup *c, const struct agen
     return EXIT_OK;
 }
 
+int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent)
+{
+    return configure(c, agent, false);
+}
+
+int conversation_setup_inspect(struct conversation_setup *c, const struct agent_flags *agent)
+{
+    return configure(c, agent, true);
+}
+
 void conversation_setup_finish(struct conversation_setup *c)
 {
     for (int i = 0; i < PERMIT_COUNT; i++)
@@ -73,28 +114,6 @@ void conversation_setup_finish(struct conversation_setup *c)
 }
 
 /* ---- The agent ------------------------------------------------------------------------------- */
-
-/* The default agent when none is named or configured: this program itself. */
-static int take_own_agent(struct conversation_setup *c, struct acp_buf *why)
-{
-    static const char self[] = "/proc/self/exe";
-    char path[PATH_MAX];
-    ssize_t n = readlink(self, path, sizeof(path) - 1);
-    if (n <= 0) {
-        (void) acp_buf_printf(why, "no agent named, and the built-in one cannot be started: %s: %s",
-                              self, strerror(errno));
-        return ACP_ERR_UNKNOWN;
-    }
-    struct acp_str program = acp_arena_copy(&c->arena, acp_str_n(path, (size_t) n));
-    const char **argv = acp_arena_alloc(&c->arena, 3 * sizeof(*argv));
-    if (!program.ptr || !argv)
-        return ACP_ERR_NOMEM;
-    argv[0] = program.ptr;
-    argv[1] = "agent";
-    argv[2] = NULL;
-    c->own_agent = true;
-    return agents_from_argv(c->config, argv, &c->agent, why);
-}
 
 int conversation_setup_start_agent(struct conversation_setup *c, const struct agent_command *agent,
                                    const char *cwd, struct agent_start *ret)
@@ -108,14 +127,36 @@ int conversation_setup_start_agent(struct conversation_setup *c, const struct ag
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int find_agent(struct conversation_setup *c, const struct invocation *invocation,
-                      const struct agent_flags *agent)
+bool conversation_setup_names_agent(const struct invocation *invocation,
+                                    const struct agent_flags *agent)
+{
+    return invocation->agent || invocation->agent_command || agent->agent;
+}
+
+/* A program that is not installed is not a usage error. */
+static int report_agent(struct conversation_setup *c, int err, struct acp_buf *why)
+{
+    c->own_agent = !err && agents_is_own(&c->agent);
+    if (err)
+        err_message("%.*s", (int) why->len, why->len ? why->data + why->start : acp_err_text(err));
+    acp_buf_finish(why);
+    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
+}
+
+const char *conversation_setup_default_agent(const struct conversation_setup *c)
+{
+    const char *name = config_text(c->config, CONFIG_DEFAULT_AGENT);
+    return name ? name : AGENTS_OWN_NAME;
+}
+
+int conversation_setup_find_agent(struct conversation_setup *c, const struct invocation *invocation,
+                                  const struct agent_flags *agent)
 {
     struct acp_buf why;
     const char *name = invocation->agent;
     int err;
     acp_buf_init(&why, 4096);
-    if (!name && !agent->agent && !invocation->agent_command)
+    if (!conversation_setup_names_agent(invocation, agent))
         name = config_text(c->config, CONFIG_DEFAULT_AGENT);
     if (agent->agent)
         err = agents_from_line(c->config, agent->agent, &c->agent, &why);
@@ -124,12 +165,18 @@ static int find_agent(struct conversation_setup *c, const struct invocation *inv
     else if (name)
         err = agents_resolve(c->config, name, &c->agent, &why);
     else
-        err = take_own_agent(c, &why);
-    if (err)
-        err_message("%.*s", (int) why.len, why.len ? why.data + why.start : "");
-    acp_buf_finish(&why);
-    /* A program that is not installed is not a usage error. */
-    return err == ACP_ERR_MISSING ? EXIT_FAILED : err ? EXIT_USAGE : EXIT_OK;
+        err = agents_own(c->config, &c->agent, &why);
+    return report_agent(c, err, &why);
+}
+
+int conversation_setup_use_agent(struct conversation_setup *c, struct acp_str name)
+{
+    struct acp_buf why;
+    const char *copy = acp_arena_copy(&c->arena, name).ptr;
+    if (!copy)
+        return EXIT_FAILED;
+    acp_buf_init(&why, 4096);
+    return report_agent(c, agents_resolve(c->config, copy, &c->agent, &why), &why);
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
@@ -179,6 +226,10 @@ int conversation_setup_make_rules(struct conversation_setup *c,
         if (make_policy(c, (enum permit) i))
             return EXIT_FAILED;
     c->permit = permit_of(c, options);
+    /* The client of our agent would otherwise ask about what this mode allows. */
+    bool full = c->own_agent && options->mode && strcmp(options->mode, "full") == 0;
+    if (full && !options->permit && c->permit != PERMIT_NONE)
+        c->permit = PERMIT_ALL;
     c->conversation.policy = c->policies[c->permit];
     if (acp_ledger_new(&c->ledger))
         return EXIT_FAILED;
@@ -244,15 +295,16 @@ static int read_directories(struct conversation_setup *c, const struct option_li
 }
 
 /*
- * The system prompt, the turn limit and the tools, in the _meta of session/new.  Only some agents
- * read it.
+ * The system prompt, the turn limit, the tools, and that there are no commands, in the _meta of
+ * session/new.  The built-in agent reads it, and some others.
  */
 static int write_meta(struct conversation_setup *c, const struct conversation_flags *options)
 {
     struct acp_buf meta;
     struct acp_json_writer w;
     bool claude = options->max_turns.given || options->allowed_tools;
-    if (!options->system_prompt && !options->append_system_prompt && !claude)
+    if (!options->system_prompt && !options->append_system_prompt && !claude &&
+        !options->no_terminal)
         return EXIT_OK;
     acp_buf_init(&meta, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &meta);
@@ -285,11 +337,35 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
         acp_json_end_object(&w);
         acp_json_end_object(&w);
     }
+    if (options->no_terminal) {
+        acp_json_write_key(&w, acp_str_from("acp"));
+        acp_json_begin_object(&w);
+        acp_json_put_bool(&w, "noTerminal", true);
+        acp_json_end_object(&w);
+    }
     acp_json_end_object(&w);
     struct acp_str copy = acp_arena_copy(&c->arena, acp_buf_view(&meta));
     c->conversation.session_meta = acp_raw_n(copy.ptr, copy.len);
     acp_buf_finish(&meta);
     return w.err || !copy.ptr ? EXIT_FAILED : EXIT_OK;
+}
+
+/* By the agent's own methods, for those that have a name, or as the table of agents says. */
+static struct acp_str login_hint(struct conversation_setup *c)
+{
+    const struct agent_known *known = agents_known_find(c->agent.name);
+    const char *login = c->agent.login ? c->agent.login : known ? known->login : NULL;
+    struct acp_buf text;
+    acp_buf_init(&text, 2000);
+    if (!c->own_agent && c->agent.source != AGENT_COMMAND_LINE)
+        (void) acp_buf_printf(&text, "run 'acp agents login %s'%s%s%s", c->agent.name,
+                              login ? " (or " : "", login ? login : "", login ? ")" : "");
+    else if (login)
+        (void) acp_buf_append_str(&text, acp_str_from(login));
+    struct acp_str copy =
+        text.len ? acp_arena_copy(&c->arena, acp_buf_view(&text)) : (struct acp_str){0};
+    acp_buf_finish(&text);
+    return copy;
 }
 
 static struct acp_str text_or(const char *flag, const char *configured)
@@ -321,7 +397,10 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     conversation->place.mcp_servers = config_mcp_servers(c->config);
     conversation->model = text_or(options->model, c->agent.model ? c->agent.model : model);
     conversation->mode = text_or(options->mode, c->agent.mode ? c->agent.mode : mode);
+    c->has_model_option = options->model != NULL;
+    c->has_mode_option = options->mode != NULL;
     conversation->auth_method = text_or(NULL, c->agent.auth_method);
+    conversation->login_hint = login_hint(c);
     conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
     const struct agent_known *known = c->agent.known;
     conversation->no_files = options->no_fs || (known && known->quirks & AGENT_NO_FILES);
@@ -336,16 +415,11 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     return status;
 }
 
-int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
-                               const struct agent_flags *agent,
-                               const struct conversation_flags *options)
+int conversation_setup_complete(struct conversation_setup *c,
+                                const struct conversation_flags *options)
 {
-    int status = conversation_setup_configure(c, agent);
-    if (!status)
-        status = find_agent(c, invocation, agent);
     struct agent_start start;
-    if (!status)
-        status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
+    int status = conversation_setup_start_agent(c, &c->agent, c->cwd, &start);
     if (status)
         return status;
     struct conversation_options *conversation = &c->conversation;
@@ -370,4 +444,14 @@ int conversation_setup_prepare(struct conversation_setup *c, const struct invoca
         return EXIT_OK;
     status = conversation_setup_make_rules(c, options);
     return status ? status : make_session(c, options);
+}
+
+int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
+                               const struct agent_flags *agent,
+                               const struct conversation_flags *options)
+{
+    int status = conversation_setup_configure(c, agent);
+    if (!status)
+        status = conversation_setup_find_agent(c, invocation, agent);
+    return status ? status : conversation_setup_complete(c, options);
 }

@@ -11,22 +11,13 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 
-int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[DAEMON_PATH_SIZE])
+int daemon_find_socket(struct conversation_setup *c, char ret_socket[DAEMON_PATH_SIZE])
 {
-    struct store_session session;
     struct acp_failure failure = {0};
-    int err = session_find(c, name, &session, &failure);
-    if (err == ACP_ERR_MISSING)
-        return EXIT_NO_SESSION;
-    if (!err)
-        err = session_continue(c, &session);
-    if (!err)
-        err = daemon_socket_path(c->conversation.session, ret_socket, &failure);
-    if (err) {
+    int err = daemon_socket_path(c->conversation.session, ret_socket, &failure);
+    if (err)
         err_message("%s", *failure.message ? failure.message : acp_err_text(err));
-        return EXIT_FAILED;
-    }
-    return EXIT_OK;
+    return err ? EXIT_FAILED : EXIT_OK;
 }
 
 static int launch(struct conversation_setup *c, const char *socket, uint64_t ttl_ms,

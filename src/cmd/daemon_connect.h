@@ -5,12 +5,8 @@
 #include "cmd/session_find.h"
 #include "daemon/daemon_client.h"
 
-/*
- * Finds the session of that name (NULL: the unnamed one) and the path of its socket.  Prints errors
- * and returns the exit status; EXIT_NO_SESSION, without a message, if there is no such session.
- * ret_socket is set when the status is EXIT_OK.
- */
-int daemon_find(struct conversation_setup *c, const char *name, char ret_socket[DAEMON_PATH_SIZE]);
+/* The path of the socket of the session's daemon.  Prints errors and returns the exit status. */
+int daemon_find_socket(struct conversation_setup *c, char ret_socket[DAEMON_PATH_SIZE]);
 
 /*
  * Connects to the daemon of the session.  With ttl_ms not NULL the daemon is started if none runs;

@@ -28,6 +28,7 @@ struct prompt {
     const struct prompt_command_options *options;
     char socket[DAEMON_PATH_SIZE];
     struct daemon_client *client;
+    uv_timer_t patience; /* after the second Ctrl-C */
 };
 
 static void leave(struct prompt *prompt)
@@ -35,6 +36,7 @@ static void leave(struct prompt *prompt)
     daemon_client_free(prompt->client);
     prompt->client = NULL;
     terminal_front_close(prompt->run.front);
+    uv_close((uv_handle_t *) &prompt->patience, NULL);
 }
 
 /* ---- From the daemon ------------------------------------------------------------------------- */
@@ -43,7 +45,8 @@ static void on_event(struct daemon_client *client, const struct session_event *e
 {
     struct prompt *prompt = user;
     (void) client;
-    terminal_front_event(prompt->run.front, event);
+    if (!prompt_run_event(&prompt->run, event))
+        (void) daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL);
     if (terminal_front_flush(prompt->run.front))
         return;
     /* Our reader has gone; the turn continues in the daemon. */
@@ -69,6 +72,14 @@ static void on_question(struct daemon_client *client, const struct permission_qu
     struct prompt *prompt = user;
     (void) client;
     terminal_front_question(prompt->run.front, question);
+}
+
+static void on_elicitation(struct daemon_client *client,
+                           const struct elicitation_question *question, void *user)
+{
+    struct prompt *prompt = user;
+    (void) client;
+    terminal_front_elicitation(prompt->run.front, question);
 }
 
 static void on_question_gone(struct daemon_client *client, uint64_t number, void *user)
@@ -138,14 +149,34 @@ static void on_answer(uint64_t number, struct acp_str option, void *user)
     daemon_client_answer(prompt->client, number, option);
 }
 
-/* The daemon cancels the turn and reports its end; a second Ctrl-C disconnects at once. */
+static void on_elicited(uint64_t number, struct acp_raw response, void *user)
+{
+    struct prompt *prompt = user;
+    daemon_client_respond(prompt->client, number, response);
+}
+
+static void on_no_patience(uv_timer_t *timer)
+{
+    leave(timer->data);
+}
+
+/*
+ * The daemon cancels the turn and reports its end.  After a second Ctrl-C it kills the agent; it
+ * has a moment to say so.
+ */
 static void on_interrupt(bool again, void *user)
 {
     struct prompt *prompt = user;
+    enum { PATIENCE_MS = 150 };
     prompt->run.status = EXIT_INTERRUPTED;
-    if (prompt->client &&
-        (again || daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL)))
+    if (!prompt->client)
+        return;
+    int err = again ? daemon_client_kill(prompt->client)
+                    : daemon_client_request(prompt->client, "daemon/cancel_own", NULL, NULL);
+    if (err)
         leave(prompt);
+    else if (again)
+        (void) uv_timer_start(&prompt->patience, on_no_patience, PATIENCE_MS, 0);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -168,10 +199,12 @@ static int start(struct prompt *prompt, struct acp_failure *failure)
         .event = on_event,
         .queued = on_queued,
         .question = on_question,
+        .elicitation = on_elicitation,
         .question_gone = on_question_gone,
         .gone = on_gone,
     };
     static const struct terminal_front_handler front_handler = {.answer = on_answer,
+                                                                .elicited = on_elicited,
                                                                 .interrupt = on_interrupt};
     int64_t configured = config_number(prompt->run.setup.config, CONFIG_TTL);
     uint64_t ttl_ms = prompt->options->queue.ttl.given ? prompt->options->queue.ttl.value
@@ -190,6 +223,8 @@ static int run_loop(struct prompt *prompt)
     struct acp_failure failure = {0};
     if (uv_loop_init(&run->loop))
         return EXIT_FAILED;
+    (void) uv_timer_init(&run->loop, &prompt->patience);
+    prompt->patience.data = prompt;
     int err = start(prompt, &failure);
     if (err) {
         err_message("%s", *failure.message ? failure.message : acp_err_text(err));
@@ -197,42 +232,50 @@ static int run_loop(struct prompt *prompt)
         daemon_client_free(prompt->client);
         if (run->front)
             terminal_front_close(run->front);
+        uv_close((uv_handle_t *) &prompt->patience, NULL);
     }
     (void) uv_run(&run->loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&run->loop);
     return prompt_run_close(run);
 }
 
-/*
- * Finds the session, or makes one in this folder.  The lock prevents two commands that start at the
- * same time from each making one.
- */
+/* A session that was closed is opened again; one that is to be forked, or is missing, is made. */
+static int open_session(struct prompt *prompt, struct acp_failure *failure)
+{
+    struct prompt_run *run = &prompt->run;
+    struct conversation_setup *c = &run->setup;
+    const char *name = prompt->options->session.session;
+    if (prompt_run_continues(run))
+        return run->session.closed ? session_reopen(c, &run->session, failure) : 0;
+    /* Another command may have made it since we looked. */
+    int err =
+        run->has_session ? ACP_ERR_MISSING : session_find_open(c, name, &run->session, failure);
+    if (err == ACP_ERR_MISSING)
+        return session_make(c, name, failure);
+    return err ? err : session_continue(c, &run->session);
+}
+
+/* The lock prevents two commands that start at the same time from each making a session. */
 static int find_session(struct prompt *prompt)
 {
     struct conversation_setup *c = &prompt->run.setup;
-    const char *path = conversation_setup_store_path(c);
     struct acp_failure failure = {0};
-    const char *name = prompt->options->session.session;
+    const char *path = conversation_setup_store_path(c);
     int lock = path ? paths_lock_file(path) : -1;
-    int status = daemon_find(c, name, prompt->socket);
-    if (status == EXIT_NO_SESSION) {
-        int err = session_make(c, name, &failure);
-        if (!err)
-            err = daemon_socket_path(c->conversation.session, prompt->socket, &failure);
-        if (err)
-            err_message("%s", *failure.message ? failure.message : acp_err_text(err));
-        status = err ? EXIT_FAILED : EXIT_OK;
-    }
+    int err = open_session(prompt, &failure);
     if (lock >= 0)
         (void) close(lock);
-    return status;
+    if (err)
+        err_message("%s", *failure.message ? failure.message : acp_err_text(err));
+    return err ? EXIT_FAILED : daemon_find_socket(c, prompt->socket);
 }
 
 static int run(const struct invocation *invocation)
 {
     struct prompt prompt = {.options = invocation->options};
+    const struct prompt_run_plan plan = {.selection = &prompt.options->session};
     int status = prompt_run_prepare(&prompt.run, invocation, &prompt.options->agent,
-                                    &prompt.options->conversation);
+                                    &prompt.options->conversation, &plan);
     /* The built-in agent reports the model that it chose on standard error, for the user. */
     prompt.run.setup.conversation.stderr_is_notices = prompt.run.setup.own_agent;
     if (!status)

@@ -3,17 +3,24 @@
 #define SRC_CMD_PROMPT_TEXT_H
 
 #include "cli/command.h"
+#include "cmd/prompt_attach.h"
 #include "cmd/shared_options.h"
 
-/* The largest prompt, and the largest image before base64 encoding, which adds a third. */
-enum { PROMPT_MAX_TEXT = 16 * 1024 * 1024, PROMPT_MAX_IMAGE = 20 * 1024 * 1024 };
+/* The largest prompt. */
+enum { PROMPT_MAX_TEXT = 16 * 1024 * 1024 };
 
 /*
- * Appends the body of the prompt event: the file (or standard input), then --prompt and the
- * arguments, then the images, then `extra` as a text block unless it is empty.  A file that holds a
- * JSON array is a list of content blocks.  Returns the exit status; an error has been printed.
+ * Appends the body of the prompt event.  The prompt is --prompt-file, or --prompt and the
+ * arguments, or both; without these the first --file, or standard input.  A file that is the prompt
+ * may be a JSON array: a list of content blocks.
+ *
+ * Behind it come the files that the arguments name ("@src/main.c"), the other --file as
+ * attachments, the images, and what was piped to the command (see prompt_stdin.h) between <stdin>
+ * and </stdin>; at last `extra` as a text block unless it is empty.  Returns the exit status; an
+ * error has been printed.
  */
 int prompt_text_read(const struct invocation *invocation, const struct conversation_flags *options,
-                     struct acp_str extra, struct acp_buf *ret_body);
+                     const struct prompt_roots *roots, struct acp_str extra,
+                     struct acp_buf *ret_body);
 
 #endif

@@ -1,14 +1,15 @@
 /*
  * question_text.c - see question_text.h.
  *
- * The label of an option comes from its kind, which is what we act on.  The name that the agent
- * gave it is shown beside the label, in quotes.
+ * The label of an option comes from its kind, which is what we act on.  Options are listed with
+ * numbers where a letter would not tell which is meant, or where the name that the agent gave one
+ * says more than its kind; the name is then shown beside the label, in quotes.
  */
 #include "cmd/question_text.h"
 
 #include "acp/types.h"
 #include "base/trim.h"
-#include "text/sanitize.h"
+#include "cmd/shown_text.h"
 
 /* ---- The answers ----------------------------------------------------------------------------- */
 
@@ -19,14 +20,32 @@ static const struct letter {
     const char *offer;
     const char *label;
     const char *help;
+    const char *names[8]; /* that say no more than the kind, in lower case */
 } letters[] = {
-    {ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE, "yes", "[y]es", "Allow once",
-     "allow exactly what is shown, once"},
-    {ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS, "always", "[a]lways", "Always allow",
-     "allow it now and in future, as shown under 'always'"},
-    {ACP_PERMISSION_OPTION_KIND_REJECT_ONCE, "no", "[n]o", "Reject", "do not allow it"},
-    {ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS, "don't", "[d]on't ask again", "Always reject",
-     "do not allow it now or in future"},
+    {ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE,
+     "yes",
+     "[y]es",
+     "Allow once",
+     "allow exactly what is shown, once",
+     {"allow", "allow once", "yes", "approve", "approve once", "accept", "yes, allow"}},
+    {ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS,
+     "always",
+     "[a]lways",
+     "Always allow",
+     "allow it now and in future, as shown under 'always'",
+     {"always", "allow always", "always allow", "always approve", "yes, always"}},
+    {ACP_PERMISSION_OPTION_KIND_REJECT_ONCE,
+     "no",
+     "[n]o",
+     "Reject",
+     "do not allow it",
+     {"no", "reject", "reject once", "deny", "deny once", "decline", "cancel"}},
+    {ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS,
+     "don't",
+     "[d]on't ask again",
+     "Always reject",
+     "do not allow exactly this, now or in future, without asking",
+     {"never", "reject always", "always reject", "deny always", "always deny", "no, never"}},
 };
 
 enum { LETTERS = sizeof(letters) / sizeof(letters[0]) };
@@ -39,12 +58,53 @@ static const struct letter *find_letter(enum acp_permission_option_kind_is kind)
     return NULL;
 }
 
-void question_choices_init(struct question_choices *choices,
-                           struct acp_permission_option_list options)
+/* ASCII letters are compared without their case. */
+static bool is_same_text(struct acp_str text, const char *lower)
 {
+    size_t n = strlen(lower);
+    for (size_t i = 0; i < text.len && i < n; i++) {
+        char c = text.ptr[i];
+        if ((c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c) != lower[i])
+            return false;
+    }
+    return text.len == n;
+}
+
+static bool says_its_kind(const struct acp_permission_option *option)
+{
+    const struct letter *letter = find_letter(option->kind.is);
+    if (!letter)
+        return false;
+    for (size_t i = 0; i < 8 && letter->names[i]; i++)
+        if (is_same_text(option->name, letter->names[i]))
+            return true;
+    return !option->name.len;
+}
+
+/* Cut where it is too long to be read in a line. */
+static void write_always(struct question_choices *choices, struct acp_str brief)
+{
+    struct acp_buf text;
+    acp_buf_init(&text, (size_t) 16 * QUESTION_MAX_BYTES);
+    if (brief.len && shown_text_line(&text, brief) == 0 && text.len < sizeof(choices->always))
+        (void) memcpy(choices->always, acp_buf_view(&text).ptr, text.len);
+    else if (brief.len)
+        (void) memcpy(choices->always, "as shown above", sizeof("as shown above"));
+    acp_buf_finish(&text);
+}
+
+void question_choices_init(struct question_choices *choices,
+                           const struct permission_question *question)
+{
+    struct acp_permission_option_list options = question->options;
     *choices = (struct question_choices){0};
-    for (size_t i = 0; i < options.count && i < QUESTION_MAX_OPTIONS; i++)
+    for (size_t i = 0; i < options.count && i < QUESTION_MAX_OPTIONS; i++) {
+        for (size_t k = 0; k < i; k++)
+            choices->numbered |= choices->kinds[k] == options.items[i].kind.is;
+        choices->numbered |= !says_its_kind(&options.items[i]);
         choices->kinds[choices->count++] = options.items[i].kind.is;
+    }
+    write_always(choices, question->always_brief);
 }
 
 static size_t count_kind(const struct question_choices *choices,
@@ -67,35 +127,11 @@ static bool is_offered(const struct question_choices *choices, const struct lett
 
 /* ---- The text -------------------------------------------------------------------------------- */
 
-/* Text from the agent: invisible and misleading characters are made visible. */
-static int put_plain(struct acp_buf *out, struct acp_str text)
-{
-    return sanitize_whole(SANITIZE_LINE, text, out);
-}
-
-/* A text with each line on a row of its own. */
-static int put_lines(struct acp_buf *out, enum sanitize_mode mode, struct acp_str text)
-{
-    int err = 0;
-    while (!err) {
-        const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
-        size_t n = end ? (size_t) (end - text.ptr) : text.len;
-        err = sanitize_whole(mode, acp_str_n(text.ptr, n), out);
-        if (!err)
-            err = acp_buf_append(out, "\n", 1);
-        if (err || !end)
-            break;
-        text = acp_str_n(end + 1, text.len - n - 1);
-        err = acp_buf_append_str(out, acp_str_from("  | "));
-    }
-    return err;
-}
-
 /* A text from the agent, with a label. */
 static int put_field(struct acp_buf *out, const char *name, struct acp_str text)
 {
     int err = acp_buf_printf(out, "  %s: ", name);
-    return err ? err : put_lines(out, SANITIZE_LINE, text);
+    return err ? err : shown_text_lines(out, SANITIZE_LINE, text);
 }
 
 /* A patch: ends with a line feed, and tabs are kept. */
@@ -104,7 +140,7 @@ static int put_changes(struct acp_buf *out, struct acp_str patch)
     if (patch.len && patch.ptr[patch.len - 1] == '\n')
         patch.len--;
     int err = acp_buf_append_str(out, acp_str_from("  changes:\n  | "));
-    return err ? err : put_lines(out, SANITIZE_TEXT, patch);
+    return err ? err : shown_text_lines(out, SANITIZE_TEXT, patch);
 }
 
 static int put_variable(struct acp_buf *out, const struct acp_str_entry *entry)
@@ -122,16 +158,10 @@ static int put_variable(struct acp_buf *out, const struct acp_str_entry *entry)
     return err;
 }
 
+/* Of the files whose new content is not known the person hears; of the others all is shown. */
 static int put_edit(struct acp_buf *out, const struct acp_action_edit *edit)
 {
-    int err = put_field(out, "content of", edit->path);
-    if (!err && !edit->known)
-        return acp_buf_printf(out, "    only the part shown here\n");
-    if (!err)
-        err = acp_buf_printf(out, "    %llu bytes, SHA-256 ", (unsigned long long) edit->size);
-    for (size_t i = 0; i < ACP_DIGEST_SIZE && !err; i++)
-        err = acp_buf_printf(out, "%02x", edit->digest[i]);
-    return err ? err : acp_buf_append(out, "\n", 1);
+    return edit->known ? 0 : put_field(out, "shown in part only", edit->path);
 }
 
 static int put_action(struct acp_buf *out, const struct acp_action *action)
@@ -150,16 +180,27 @@ static int put_action(struct acp_buf *out, const struct acp_action *action)
     return err;
 }
 
+static int put_label(struct acp_buf *out, const struct acp_permission_option *option)
+{
+    const struct letter *letter = find_letter(option->kind.is);
+    if (letter)
+        return acp_buf_printf(out, "%s", letter->label);
+    int err = acp_buf_printf(out, "Unknown kind '");
+    if (!err)
+        err = shown_text_line(out, option->kind.text);
+    return err ? err : acp_buf_append(out, "'", 1);
+}
+
 static int put_option(struct acp_buf *out, size_t number,
                       const struct acp_permission_option *option)
 {
-    const struct letter *letter = find_letter(option->kind.is);
-    int err = acp_buf_printf(out, "  %zu) %s", number,
-                             letter ? letter->label : "Unknown kind, cannot be chosen");
+    int err = acp_buf_printf(out, "  %zu) ", number);
+    if (!err)
+        err = put_label(out, option);
     if (!err && option->name.len) {
         err = acp_buf_append_str(out, acp_str_from(", \""));
         if (!err)
-            err = put_plain(out, option->name);
+            err = shown_text_line(out, option->name);
         if (!err)
             err = acp_buf_append(out, "\"", 1);
     }
@@ -180,13 +221,15 @@ int question_write(const struct permission_question *question, struct acp_buf *o
     const struct acp_action *action = question->action;
     struct acp_permission_option_list options = question->options;
     enum acp_tool_kind_is kind = action->command.len ? ACP_TOOL_KIND_EXECUTE : action->kind;
+    struct question_choices choices;
+    question_choices_init(&choices, question);
     if (question_complaint(question))
         return ACP_ERR_LIMIT;
     int err = acp_buf_printf(out, "\n[permission] %s", acp_kind_name(kind));
     if (!err && question->title.len && !acp_str_eq(action->command, question->title)) {
         err = acp_buf_append_str(out, acp_str_from(": "));
         if (!err)
-            err = put_plain(out, question->title);
+            err = shown_text_line(out, question->title);
     }
     if (!err)
         err = acp_buf_append(out, "\n", 1);
@@ -196,7 +239,7 @@ int question_write(const struct permission_question *question, struct acp_buf *o
         err = put_action(out, action);
     if (!err && question->changes.len)
         err = put_changes(out, question->changes);
-    for (size_t i = 0; i < options.count && !err; i++)
+    for (size_t i = 0; choices.numbered && i < options.count && !err; i++)
         err = put_option(out, i + 1, &options.items[i]);
     if (!err && has_always(options))
         err = put_field(out, "always",
@@ -206,14 +249,29 @@ int question_write(const struct permission_question *question, struct acp_buf *o
     return err;
 }
 
+static int put_offer(struct acp_buf *out, const struct question_choices *choices,
+                     const struct letter *letter)
+{
+    bool scope = letter->kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS && *choices->always;
+    return scope ? acp_buf_printf(out, "%s (%s), ", letter->offer, choices->always)
+                 : acp_buf_printf(out, "%s, ", letter->offer);
+}
+
+/* Whether a number chooses an option that no letter does. */
+static bool has_numbers(const struct question_choices *choices)
+{
+    return choices->numbered && choices->count > 0;
+}
+
 int question_write_prompt(const struct question_choices *choices, struct acp_buf *out)
 {
     int err = 0;
     for (size_t i = 0; i < LETTERS && !err; i++)
         if (is_offered(choices, &letters[i]))
-            err = acp_buf_printf(out, "%s, ", letters[i].offer);
-    if (!err && choices->count > 1)
-        err = acp_buf_printf(out, "1-%zu, ", choices->count);
+            err = put_offer(out, choices, &letters[i]);
+    if (!err && has_numbers(choices))
+        err = choices->count > 1 ? acp_buf_printf(out, "1-%zu, ", choices->count)
+                                 : acp_buf_printf(out, "1, ");
     return err ? err : acp_buf_printf(out, "[?] ");
 }
 
@@ -223,7 +281,7 @@ int question_write_help(const struct question_choices *choices, struct acp_buf *
     for (size_t i = 0; i < LETTERS && !err; i++)
         if (is_offered(choices, &letters[i]))
             err = acp_buf_printf(out, "  %c  %s\n", letters[i].word[0], letters[i].help);
-    if (!err && choices->count > 1)
+    if (!err && has_numbers(choices))
         err = acp_buf_printf(out, "  1-%zu  choose the option with that number\n", choices->count);
     return err;
 }
@@ -233,15 +291,8 @@ int question_write_help(const struct question_choices *choices, struct acp_buf *
 /* The word or its first letter, ignoring case. */
 static bool is_word(struct acp_str line, const char *word)
 {
-    size_t n = strlen(word);
-    if (line.len != 1 && line.len != n)
-        return false;
-    for (size_t i = 0; i < line.len; i++) {
-        char c = line.ptr[i];
-        if ((c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c) != word[i])
-            return false;
-    }
-    return true;
+    const char letter[2] = {word[0], '\0'};
+    return is_same_text(line, word) || is_same_text(line, letter);
 }
 
 enum question_reply question_read(const struct question_choices *choices, struct acp_str line,
@@ -250,11 +301,9 @@ enum question_reply question_read(const struct question_choices *choices, struct
     line = acp_str_trim(line);
     if (acp_str_is(line, "?"))
         return QUESTION_HELP;
-    if (line.len == 1 && line.ptr[0] >= '1' && (size_t) (line.ptr[0] - '1') < choices->count) {
-        size_t index = (size_t) (line.ptr[0] - '1');
-        if (!find_letter(choices->kinds[index]))
-            return QUESTION_AGAIN;
-        *ret_index = index;
+    if (choices->numbered && line.len == 1 && line.ptr[0] >= '1' &&
+        (size_t) (line.ptr[0] - '1') < choices->count) {
+        *ret_index = (size_t) (line.ptr[0] - '1');
         return QUESTION_CHOSEN;
     }
     for (size_t i = 0; i < LETTERS; i++) {

@@ -8,15 +8,17 @@
 
 #include "conversation/question.h"
 
-/* The kinds of the options, for reading a reply. */
+/* What can be answered, for the input line and for reading a reply. */
 struct question_choices {
     size_t count;
     enum acp_permission_option_kind_is kinds[QUESTION_MAX_OPTIONS];
+    bool numbered;    /* the options are listed, and can be chosen by number */
+    char always[120]; /* what "always" covers, in a few words; may be empty */
 };
 
 /* Options beyond the limit cannot be chosen. */
 void question_choices_init(struct question_choices *choices,
-                           struct acp_permission_option_list options);
+                           const struct permission_question *question);
 
 /*
  * question_write() appends everything needed to answer, question_write_prompt() the input line.

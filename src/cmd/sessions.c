@@ -18,8 +18,9 @@ int sessions_open(struct sessions *s, const struct invocation *invocation,
     struct acp_failure failure = {0};
     *s = (struct sessions){.has_agent =
                                invocation->agent || invocation->agent_command || agent->agent};
-    int status = s->has_agent ? conversation_setup_prepare(&s->setup, invocation, agent, NULL)
-                              : conversation_setup_configure(&s->setup, agent);
+    int status = conversation_setup_configure(&s->setup, agent);
+    if (!status && s->has_agent)
+        status = conversation_setup_find_agent(&s->setup, invocation, agent);
     if (status)
         return status;
     const char *path = conversation_setup_store_path(&s->setup);
@@ -44,12 +45,13 @@ void sessions_finish(struct sessions *s)
 int sessions_find(struct sessions *s, const struct invocation *invocation,
                   struct store_session *ret)
 {
-    struct acp_failure failure = {0};
     const char *word = invocation->argument_count ? invocation->arguments[0] : NULL;
-    if (!word && !s->has_agent) {
-        const char *name = config_text(s->setup.config, CONFIG_DEFAULT_AGENT);
-        s->setup.agent.name = name ? name : "acp"; /* the built-in agent */
-    }
+    return sessions_find_word(s, word, ret);
+}
+
+int sessions_find_word(struct sessions *s, const char *word, struct store_session *ret)
+{
+    struct acp_failure failure = {0};
     int err = session_find_word(&s->setup, s->store, word, ret, &failure);
     if (err == ACP_ERR_MISSING) {
         if (word)
@@ -184,23 +186,48 @@ static const char *state_of(const struct store_session *session)
     return session->running ? "running" : session->closed ? "closed" : "open";
 }
 
-static int print_session(const struct store_session *session, void *user)
+int sessions_listing_add(const struct store_session *session, void *user)
 {
-    const enum render_format *format = user;
+    struct sessions_listing *listing = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == RENDER_JSON)
+    if (listing->format == RENDER_JSON)
         return print_row(session);
-    if (*format == RENDER_QUIET) {
+    if (listing->format == RENDER_QUIET) {
         out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
         return 0;
     }
-    struct acp_str what = session->title.len ? session->title : session->cwd;
     sessions_time(session->updated, when);
-    out_row("%.*s  %-7s  %s  %-10.*s  %-10.*s  %.*s", (int) session->id.len, session->id.ptr,
-            state_of(session), when, (int) session->agent.len, session->agent.ptr,
-            session->name.len ? (int) session->name.len : 1,
-            session->name.len ? session->name.ptr : "-", (int) what.len, what.ptr);
-    return 0;
+    const struct acp_str values[] = {
+        store_short_id(session->id),
+        acp_str_from(state_of(session)),
+        acp_str_from(when),
+        session->agent,
+        session->name,
+        session->title.len ? session->title : session->cwd,
+    };
+    return table_add(listing->table, values);
+}
+
+int sessions_listing_init(struct sessions_listing *listing, enum render_format format)
+{
+    static const struct table_column columns[] = {
+        {.heading = "ID"},
+        {.heading = "STATE"},
+        {.heading = "LAST EVENT"},
+        {.heading = "AGENT", .cut = true},
+        {.heading = "NAME", .cut = true},
+        {.heading = "TITLE", .cut = true},
+        {0},
+    };
+    *listing = (struct sessions_listing){.format = format, .table = table_new(columns)};
+    return listing->table ? 0 : ACP_ERR_NOMEM;
+}
+
+void sessions_listing_end(struct sessions_listing *listing)
+{
+    if (listing->table)
+        (void) table_print(listing->table, output_results());
+    table_free(listing->table);
 }
 
 static int run_list(const struct invocation *invocation)
@@ -208,6 +235,7 @@ static int run_list(const struct invocation *invocation)
     const struct list_options *options = invocation->options;
     struct sessions s;
     struct acp_failure failure = {0};
+    struct sessions_listing listing = {0};
     int status = sessions_open(&s, invocation, &options->agent, true);
     struct store_filter filter = {
         .state = options->open ? STORE_OPEN : STORE_ANY,
@@ -217,11 +245,14 @@ static int run_list(const struct invocation *invocation)
     };
     if (s.has_agent && !status)
         filter.agent = acp_str_from(s.setup.agent.name);
+    if (!status && sessions_listing_init(&listing, s.setup.format))
+        status = EXIT_FAILED;
     if (!status && s.store &&
-        store_list(s.store, &filter, print_session, &s.setup.format, &failure)) {
+        store_list(s.store, &filter, sessions_listing_add, &listing, &failure)) {
         err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
+    sessions_listing_end(&listing);
     sessions_finish(&s);
     return status;
 }
@@ -255,7 +286,8 @@ static const struct command command_list = {
     .name = "list",
     .summary = "list the sessions, latest first",
     .description = "With an agent (*acp AGENT sessions list*), lists only the sessions of that "
-                   "agent.",
+                   "agent. On a terminal the rows are cut to its width; *--format json* prints "
+                   "everything that is known of a session, *--format quiet* its whole id.",
     .options = list_groups,
     .options_size = sizeof(struct list_options),
     .agent = AGENT_BEFORE,
@@ -264,10 +296,94 @@ static const struct command command_list = {
 
 /* ---- show ------------------------------------------------------------------------------------ */
 
+struct show_options {
+    struct agent_flags agent;
+    struct option_number limit;
+};
+
 static void print_text(const char *label, struct acp_str text)
 {
-    if (text.len)
-        out_row("%s: %.*s", label, (int) text.len, text.ptr);
+    if (!text.len)
+        return;
+    out_style(STYLE_DIM);
+    out_row("%s: %.*s", label, (int) text.len, text.ptr);
+    out_style(STYLE_NONE);
+}
+
+/* What a JSON text holds, in the words of people; the text itself if it is something else. */
+static void print_json_as(const char *label, struct acp_str json,
+                          int (*write)(struct acp_json_reader *r, struct acp_buf *out))
+{
+    struct acp_json_reader r;
+    struct acp_arena arena;
+    struct acp_buf text;
+    if (!json.len)
+        return;
+    acp_arena_init(&arena, 0);
+    acp_buf_init(&text, EVENT_MAX_BYTES);
+    acp_json_reader_init(&r, acp_raw_n(json.ptr, json.len), &arena, 0);
+    bool is_written = write(&r, &text) == 0;
+    print_text(label, is_written ? acp_buf_view(&text) : json);
+    acp_buf_finish(&text);
+    acp_arena_finish(&arena);
+}
+
+/* ["a","b c"] as: a 'b c' */
+static int write_words(struct acp_json_reader *r, struct acp_buf *out)
+{
+    struct acp_str word;
+    int more = acp_json_enter_array(r);
+    while (!more && (more = acp_json_next_item(r)) > 0) {
+        more = acp_json_read_str(r, &word);
+        bool is_plain = word.len && !memchr(word.ptr, ' ', word.len);
+        if (!more)
+            more = acp_buf_printf(out, "%s%s%.*s%s", out->len ? " " : "", is_plain ? "" : "'",
+                                  (int) word.len, word.len ? word.ptr : "", is_plain ? "" : "'");
+    }
+    return more;
+}
+
+/* {"model":"m"} as: model=m */
+static int write_pairs(struct acp_json_reader *r, struct acp_buf *out)
+{
+    struct acp_str key;
+    struct acp_str value;
+    int more = acp_json_enter_object(r);
+    while (!more && (more = acp_json_next_key(r, &key)) > 0) {
+        more = acp_json_read_str(r, &value);
+        if (!more)
+            more = acp_buf_printf(out, "%s%.*s=%.*s", out->len ? ", " : "", (int) key.len, key.ptr,
+                                  (int) value.len, value.len ? value.ptr : "");
+    }
+    return more;
+}
+
+/* The usage_update that the agent sent last. */
+static void print_usage(struct acp_str usage)
+{
+    struct acp_raw json = acp_raw_n(usage.ptr, usage.len);
+    struct acp_raw cost = {0};
+    struct acp_json_reader r;
+    struct acp_str currency = {0};
+    struct acp_arena arena;
+    uint64_t used = 0;
+    uint64_t size = 0;
+    double amount = 0;
+    char price[64] = "";
+    if (!usage.len || acp_json_member_u64(json, "used", &used))
+        return;
+    acp_arena_init(&arena, 0);
+    (void) acp_json_member_u64(json, "size", &size);
+    if (acp_json_member_raw(json, "cost", &cost) == 0 &&
+        acp_json_find_member(cost, "amount", NULL, &r) && acp_json_read_f64(&r, &amount) == 0 &&
+        acp_json_member_str(cost, "currency", &arena, &currency) == 0)
+        (void) snprintf(price, sizeof(price), ", cost %.4g %.*s", amount, (int) currency.len,
+                        currency.ptr);
+    out_style(STYLE_DIM);
+    out_row("context: %llu of %llu tokens%s", (unsigned long long) used, (unsigned long long) size,
+            price);
+    out_style(STYLE_NONE);
+    acp_arena_finish(&arena);
 }
 
 static void print_details(const struct store_session *session)
@@ -275,30 +391,44 @@ static void print_details(const struct store_session *session)
     char when[SESSIONS_TIME_SIZE];
     print_text("session", session->id);
     print_text("name", session->name);
-    print_text("agent", session->agent);
-    print_text("command", session->command);
-    print_text("agent session", session->agent_session);
     print_text("title", session->title);
+    print_text("agent", session->agent);
+    print_json_as("command", session->command, write_words);
+    print_text("agent session", session->agent_session);
     print_text("directory", session->cwd);
-    print_text("additional directories", session->directories);
-    print_text("settings", session->settings);
-    out_printf("state: %s\n", state_of(session));
+    if (session->directories.len > 2) /* "[]" */
+        print_json_as("additional directories", session->directories, write_words);
+    print_json_as("settings", session->settings, write_pairs);
+    print_text("state", acp_str_from(state_of(session)));
     sessions_time(session->created, when);
-    out_printf("created: %s\n", when);
+    print_text("created", acp_str_from(when));
     sessions_time(session->updated, when);
-    out_printf("last event: %s, number %llu\n", when, (unsigned long long) session->last_seq);
-    print_text("stop reason", session->stop_reason);
-    print_text("usage", session->usage);
+    print_text("last event", acp_str_from(when));
+    print_usage(session->usage);
     if (session->owner)
         out_printf("daemon: pid %lld\n", (long long) session->owner);
 }
 
+static int show_text(struct sessions *s, const struct store_session *session,
+                     const struct show_options *options)
+{
+    const struct option_number from_start = {0};
+    print_details(session);
+    if (!session->last_seq)
+        return EXIT_OK;
+    out_printf("\n");
+    /* What follows has a buffer of its own.  The error is reported when the program ends. */
+    if (out_flush())
+        return EXIT_FAILED;
+    return sessions_print(s, session, &options->limit, &from_start);
+}
+
 static int run_show(const struct invocation *invocation)
 {
-    const struct agent_flags *options = invocation->options;
+    const struct show_options *options = invocation->options;
     struct sessions s;
     struct store_session session;
-    int status = sessions_open(&s, invocation, options, false);
+    int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
         status = sessions_find(&s, invocation, &session);
     if (!status && s.setup.format == RENDER_JSON)
@@ -306,29 +436,42 @@ static int run_show(const struct invocation *invocation)
     else if (!status && s.setup.format == RENDER_QUIET)
         out_printf("%.*s\n", (int) session.id.len, session.id.ptr);
     else if (!status)
-        print_details(&session);
+        status = show_text(&s, &session, options);
     sessions_finish(&s);
     return status;
 }
+
+static const struct option show_rows[] = {
+    {.heading = "Which",
+     .name = "limit",
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .offset = offsetof(struct show_options, limit),
+     .help = "only the last messages; prompts and messages of the agent are counted"},
+    {0},
+};
+
+static const struct option_group show_groups[] = {
+    {show_rows, 0},
+    {agent_flag_rows, offsetof(struct show_options, agent)},
+    {0},
+};
 
 static const struct argument session_argument[] = {
     {.name = "SESSION", .kind = OPTION_SESSION, .optional = true},
     {0},
 };
 
-static const struct option_group agent_groups[] = {
-    {agent_flag_rows, 0},
-    {0},
-};
-
 static const struct command command_show = {
     .name = "show",
-    .summary = "print the details of a session",
-    .description = "_SESSION_ is an id, a unique prefix of an id, or a name. The default is the "
-                   "session of the current directory.",
+    .summary = "show a session: its details and the conversation",
+    .description = "The default is the session of the current directory. With *--format json* only "
+                   "the details are printed, with *--format quiet* only the id; the events are in "
+                   "*acp sessions history*.",
     .arguments = session_argument,
-    .options = agent_groups,
-    .options_size = sizeof(struct agent_flags),
+    .options = show_groups,
+    .options_size = sizeof(struct show_options),
     .agent = AGENT_BEFORE,
     .run = run_show,
 };
@@ -351,7 +494,7 @@ static const struct command *const subcommands[] = {
 static const struct example examples[] = {
     {"acp sessions list", "lists the latest sessions"},
     {"acp sessions search 'race condition'", "finds messages by their words"},
-    {"acp sessions export 0199 --output session.md", "writes a session as Markdown"},
+    {"acp sessions export 4f2a9c01 --output session.md", "writes a session as Markdown"},
     {0},
 };
 
@@ -365,8 +508,11 @@ const struct command command_sessions = {
     .summary = "list, search, export and remove logged sessions",
     .description =
         "The session log stores every session as a sequence of numbered events: prompts, messages, "
-        "tool calls, permissions. A session is identified by its id; a unique prefix is enough. "
-        "Sessions of *acp-prompt*(1) may also have a name.",
+        "tool calls, permissions.\n\n"
+        "A _SESSION_ is an id, the beginning of an id or of its random part (which lists show) "
+        "that fits no other session, or a name given by *acp prompt --session*. A name means the "
+        "open session of the current directory or the nearest parent; if there is none, a session "
+        "elsewhere.",
     .subcommands = subcommands,
     .examples = examples,
     .statuses = statuses,

@@ -135,48 +135,51 @@ const struct command command_sessions_delete = {
 
 struct prune_options {
     struct agent_flags agent;
-    struct option_number older_than;
+    struct option_number older_than; /* milliseconds */
     struct option_number keep;
+    bool all;
     bool open_too;
     bool dry_run;
 };
 
-static int print_pruned(const struct store_session *session, void *user)
+/* JSON has only the count. */
+static int note_pruned(const struct store_session *session, void *user)
 {
-    const enum render_format *format = user;
-    char when[SESSIONS_TIME_SIZE];
-    sessions_time(session->updated, when);
-    if (*format == RENDER_TEXT)
-        out_row("%.*s  %s  %.*s", (int) session->id.len, session->id.ptr, when,
-                (int) session->title.len, session->title.len ? session->title.ptr : "");
-    else if (*format == RENDER_QUIET)
-        out_printf("%.*s\n", (int) session->id.len, session->id.ptr);
-    return 0;
+    const struct sessions_listing *listing = user;
+    return listing->format == RENDER_JSON ? 0 : sessions_listing_add(session, user);
 }
 
 static int run_prune(const struct invocation *invocation)
 {
     const struct prune_options *options = invocation->options;
-    const int64_t day_ms = 24LL * 3600 * 1000;
     struct sessions s;
+    struct sessions_listing listing = {0};
     struct acp_failure failure = {0};
     uint64_t count = 0;
+    if (!options->all && !options->older_than.given && !options->keep.given) {
+        err_message("which sessions? Give --older-than, --keep or --all; --dry-run shows what "
+                    "would be removed");
+        return EXIT_USAGE;
+    }
     int status = sessions_open(&s, invocation, &options->agent, true);
     struct store_prune prune = {
         .closed_only = !options->open_too,
         .keep = options->keep.value,
         .dry_run = options->dry_run,
-        .each = print_pruned,
-        .user = &s.setup.format,
+        .each = note_pruned,
+        .user = &listing,
     };
     if (options->older_than.given)
-        prune.older_than = store_now() - (int64_t) options->older_than.value * day_ms;
+        prune.older_than = store_now() - (int64_t) options->older_than.value;
+    if (!status && sessions_listing_init(&listing, s.setup.format))
+        status = EXIT_FAILED;
     if (!status && s.has_agent)
         prune.agent = acp_str_from(s.setup.agent.name);
     if (!status && s.store && store_prune(s.store, &prune, &count, &failure)) {
         err_message("%s", failure.message);
         status = EXIT_FAILED;
     }
+    sessions_listing_end(&listing);
     if (!status && s.store && count && !options->dry_run)
         (void) store_compact(s.store, &failure);
     if (!status && s.setup.format == RENDER_JSON)
@@ -193,16 +196,20 @@ static int run_prune(const struct invocation *invocation)
 static const struct option prune_rows[] = {
     {.heading = "Which",
      .name = "older-than",
-     .argument = "DAYS",
-     .kind = OPTION_NUMBER,
-     .max = 36500,
+     .argument = "AGE",
+     .kind = OPTION_DURATION,
+     .unit_ms = 24ULL * 3600 * 1000,
      .offset = offsetof(struct prune_options, older_than),
-     .help = "sessions without an event for this many days"},
+     .help = "sessions without an event for this many days, or hours as in *12h*"},
     {.name = "keep",
      .argument = "COUNT",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct prune_options, keep),
      .help = "keep the latest _COUNT_ sessions"},
+    {.name = "all",
+     .kind = OPTION_SWITCH,
+     .offset = offsetof(struct prune_options, all),
+     .help = "all closed sessions, if no other option restricts it"},
     {.name = "open-too",
      .kind = OPTION_SWITCH,
      .offset = offsetof(struct prune_options, open_too),
@@ -223,7 +230,8 @@ static const struct option_group prune_groups[] = {
 const struct command command_sessions_prune = {
     .name = "prune",
     .summary = "remove closed sessions from the log",
-    .description = "Sessions in use are never removed.",
+    .description = "At least one of *--older-than*, *--keep* and *--all* is required. Sessions in "
+                   "use are never removed.",
     .options = prune_groups,
     .options_size = sizeof(struct prune_options),
     .agent = AGENT_BEFORE,

@@ -1,7 +1,9 @@
 /* sessions_read.c - acp sessions history, search. */
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "acp/io.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
@@ -27,12 +29,26 @@ bool sessions_event(const struct store_event *event, struct session_event *ret)
     return event_kind_find(event->kind, &ret->kind);
 }
 
+static const struct transcript_options keep_answer = {.keep = TRANSCRIPT_KEEP_ANSWER};
+
 int sessions_rendering_init(struct sessions_rendering *rendering,
                             const struct renderer_options *options)
 {
-    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
-    int err = transcript_new(&keep, &rendering->transcript);
+    int err = transcript_new(&keep_answer, &rendering->transcript);
     return err ? err : renderer_new(options, &rendering->renderer);
+}
+
+/* How many messages an event begins: prompts, and messages of the agent. */
+static uint64_t count_messages(struct transcript_changes changes)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < changes.count; i++) {
+        const struct transcript_item *item = changes.items[i].item;
+        bool is_new = item && changes.items[i].what & CHANGE_NEW;
+        count += is_new &&
+                 (item->kind == ITEM_PROMPT || (item->kind == ITEM_MESSAGE && !item->continues));
+    }
+    return count;
 }
 
 int sessions_render(const struct store_event *event, void *user)
@@ -43,6 +59,11 @@ int sessions_render(const struct store_event *event, void *user)
     if (!sessions_event(event, &one))
         return 0;
     int err = transcript_add(rendering->transcript, &one, &changes);
+    if (!err && rendering->most) {
+        rendering->messages += count_messages(changes);
+        if (rendering->messages > rendering->most)
+            return SESSIONS_ENOUGH;
+    }
     if (!err)
         err = renderer_add(rendering->renderer, &one, changes);
     return err ? err : renderer_flush(rendering->renderer);
@@ -60,52 +81,100 @@ void sessions_rendering_finish(struct sessions_rendering *rendering)
     transcript_free(rendering->transcript);
 }
 
+/* The events at which the messages of a session begin. */
+struct beginnings {
+    struct transcript *transcript;
+    struct acp_buf sequences; /* uint64_t each */
+};
+
+static int note_beginning(const struct store_event *event, void *user)
+{
+    struct beginnings *all = user;
+    struct session_event one;
+    struct transcript_changes changes;
+    if (!sessions_event(event, &one))
+        return 0;
+    int err = transcript_add(all->transcript, &one, &changes);
+    for (uint64_t i = err ? 0 : count_messages(changes); i > 0 && !err; i--)
+        err = acp_buf_append(&all->sequences, &event->seq, sizeof(event->seq));
+    return err;
+}
+
+/* The event at which the last `count` messages of the session begin. */
+static int find_last_messages(struct store *store, struct acp_str session, uint64_t count,
+                              uint64_t *ret, struct acp_failure *failure)
+{
+    struct beginnings all = {0};
+    acp_buf_init(&all.sequences, SIZE_MAX / 2);
+    int err = transcript_new(&keep_answer, &all.transcript);
+    if (!err)
+        err = store_events(store, session, 1, 0, note_beginning, &all, failure);
+    uint64_t messages = all.sequences.len / sizeof(uint64_t);
+    *ret = 1;
+    if (!err && messages > count)
+        memcpy(ret, all.sequences.data + all.sequences.start + (messages - count) * sizeof(*ret),
+               sizeof(*ret));
+    transcript_free(all.transcript);
+    acp_buf_finish(&all.sequences);
+    return err;
+}
+
+int sessions_print(struct sessions *s, const struct store_session *session,
+                   const struct option_number *limit, const struct option_number *first)
+{
+    struct acp_failure failure = {0};
+    struct sessions_rendering rendering = {0};
+    const struct renderer_options how = {
+        .format = s->setup.format,
+        .session = session->id,
+        .out = OUTPUT_RESULTS,
+        .activity = OUTPUT_RESULTS,
+        .prompts = true,
+    };
+    uint64_t from = first->given ? first->value : 1;
+    int err = sessions_rendering_init(&rendering, &how);
+    if (!err && limit->given && first->given)
+        rendering.most = limit->value;
+    else if (!err && limit->given)
+        err = find_last_messages(s->store, session->id, limit->value, &from, &failure);
+    if (!err)
+        err = store_events(s->store, session->id, from, 0, sessions_render, &rendering, &failure);
+    if (err == SESSIONS_ENOUGH)
+        err = 0;
+    if (rendering.renderer && !err)
+        err = sessions_rendering_end(&rendering);
+    if (err && err != acp_err_from_errno(EPIPE))
+        err_message("cannot show the session: %s",
+                    *failure.message ? failure.message : acp_io_err_text(err));
+    sessions_rendering_finish(&rendering);
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
 static int run_history(const struct invocation *invocation)
 {
     const struct history_options *options = invocation->options;
     struct sessions s;
     struct store_session session = {0};
-    struct acp_failure failure = {0};
-    struct sessions_rendering rendering = {0};
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
         status = sessions_find(&s, invocation, &session);
-    struct renderer_options how = {
-        .format = s.setup.format,
-        .session = session.id,
-        .out = OUTPUT_RESULTS,
-        .activity = OUTPUT_RESULTS,
-        .prompts = true,
-    };
-    if (!status && sessions_rendering_init(&rendering, &how))
-        status = EXIT_FAILED;
-    uint64_t from = options->from.given ? options->from.value : 1;
-    if (!status && options->limit.given && !options->from.given &&
-        session.last_seq > options->limit.value)
-        from = session.last_seq - options->limit.value + 1;
-    if (!status &&
-        store_events(s.store, session.id, from, options->limit.given ? options->limit.value : 0,
-                     sessions_render, &rendering, &failure)) {
-        if (*failure.message)
-            err_message("%s", failure.message);
-        status = EXIT_FAILED;
-    }
-    if (rendering.renderer)
-        (void) sessions_rendering_end(&rendering);
-    sessions_rendering_finish(&rendering);
+    if (!status)
+        status = sessions_print(&s, &session, &options->limit, &options->from);
     sessions_finish(&s);
     return status;
 }
 
 static const struct option history_rows[] = {
-    {.heading = "Which events",
+    {.heading = "Which",
      .name = "limit",
      .alias = "tail",
      .argument = "COUNT",
      .kind = OPTION_NUMBER,
      .min = 1,
      .offset = offsetof(struct history_options, limit),
-     .help = "maximum number of events: the last ones, or with *--from* the first"},
+     .help = "maximum number of messages: the last ones, or with *--from* the first",
+     .details = "Prompts and messages of the agent are counted; what lies between them comes "
+                "along."},
     {.name = "from",
      .argument = "SEQUENCE",
      .kind = OPTION_NUMBER,
@@ -140,6 +209,16 @@ struct search_options {
     struct option_number limit;
     const char *session;
     bool newest;
+};
+
+/* As those of grep: nothing was found is not the same as not searched. */
+enum { EXIT_NOTHING_FOUND = 1, EXIT_SEARCH_FAILED = 2 };
+
+static const struct exit_status search_statuses[] = {
+    {"Something was found.", EXIT_OK},
+    {"Nothing was found.", EXIT_NOTHING_FOUND},
+    {"The command line is invalid, or the log cannot be searched.", EXIT_SEARCH_FAILED},
+    {0},
 };
 
 /* Delimit a match in a snippet; control characters, which texts rarely contain. */
@@ -188,21 +267,29 @@ static void print_snippet(struct acp_str text)
     out_text(acp_str_from("\n"));
 }
 
+/* A search that prints what it finds. */
+struct hits {
+    enum render_format format;
+    uint64_t count;
+};
+
 static int print_hit(const struct store_hit *hit, void *user)
 {
-    const enum render_format *format = user;
+    struct hits *hits = user;
     char when[SESSIONS_TIME_SIZE];
-    if (*format == RENDER_JSON) {
+    hits->count++;
+    if (hits->format == RENDER_JSON) {
         print_hit_json(hit);
         return 0;
     }
-    if (*format == RENDER_QUIET) {
+    if (hits->format == RENDER_QUIET) {
         out_printf("%.*s\n", (int) hit->session.len, hit->session.ptr);
         return 0;
     }
     sessions_time(hit->time, when);
-    out_row("%.*s:%llu  %s  %.*s", (int) hit->session.len, hit->session.ptr,
-            (unsigned long long) hit->seq, when, (int) hit->author.len, hit->author.ptr);
+    struct acp_str id = store_short_id(hit->session);
+    out_row("%.*s:%llu  %s  %.*s", (int) id.len, id.ptr, (unsigned long long) hit->seq, when,
+            (int) hit->author.len, hit->author.ptr);
     out_text(acp_str_from("  "));
     print_snippet(hit->snippet);
     return 0;
@@ -215,6 +302,7 @@ static int run_search(const struct invocation *invocation)
     struct acp_buf words;
     struct acp_failure failure = {0};
     bool terminal = out_is_terminal();
+    struct store_session session;
     acp_buf_init(&words, (size_t) 64 * 1024);
     for (size_t i = 0; i < invocation->argument_count; i++)
         (void) acp_buf_printf(&words, "%s%s", i ? " " : "", invocation->arguments[i]);
@@ -230,12 +318,17 @@ static int run_search(const struct invocation *invocation)
     }
     if (!status && s.has_agent)
         query.agent = acp_str_from(s.setup.agent.name);
-    if (options->session)
-        query.session = acp_str_from(options->session);
-    if (!status && s.store && store_search(s.store, &query, print_hit, &s.setup.format, &failure)) {
-        err_message("%s", failure.message);
-        status = EXIT_FAILED;
+    if (!status && s.store && options->session) {
+        status = sessions_find_word(&s, options->session, &session);
+        query.session = session.id;
     }
+    struct hits hits = {.format = s.setup.format};
+    if (!status && s.store && store_search(s.store, &query, print_hit, &hits, &failure)) {
+        err_message("%s", failure.message);
+        status = EXIT_SEARCH_FAILED;
+    }
+    if (!status && !hits.count)
+        status = EXIT_NOTHING_FOUND;
     acp_buf_finish(&words);
     sessions_finish(&s);
     return status;
@@ -260,8 +353,8 @@ static const struct option search_rows[] = {
      .help = "sort by time instead of relevance"},
     {.name = "session",
      .letter = 's',
-     .argument = "ID",
-     .kind = OPTION_TEXT,
+     .argument = "SESSION",
+     .kind = OPTION_SESSION,
      .offset = offsetof(struct search_options, session),
      .help = "search only this session"},
     {0},
@@ -284,6 +377,7 @@ const struct command command_sessions_search = {
     .arguments = search_arguments,
     .options = search_groups,
     .options_size = sizeof(struct search_options),
+    .statuses = search_statuses,
     .agent = AGENT_BEFORE,
     .run = run_search,
 };

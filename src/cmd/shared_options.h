@@ -25,16 +25,22 @@ struct agent_flags {
     const char *agent; /* a command line */
     const char *cwd;
     const char *registry;
+    struct option_list config; /* KEY=VALUE */
+    int colour;                /* enum colour_choice + 1 */
 };
 extern const struct option agent_flag_rows[];
 
 /* Options of a conversation, for exec and prompt. */
 struct conversation_flags {
     const char *prompt;
-    const char *file;
+    struct option_list files;
+    const char *prompt_file;
     struct option_list images;
     struct option_list add_dirs;
     const char *mcp;
+    bool continue_last;
+    const char *resume;
+    bool fork;
     const char *model;
     const char *mode;
     struct option_list set; /* KEY=VALUE */
@@ -51,6 +57,8 @@ struct conversation_flags {
     bool no_terminal;
     struct option_number timeout; /* milliseconds */
     struct option_number max_turns;
+    struct option_number max_cost; /* millionths */
+    struct option_number max_tokens;
     struct option_number retries;
     bool v2;
     bool no_log;

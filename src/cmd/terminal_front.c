@@ -1,50 +1,26 @@
 /*
- * terminal_front.c - the terminal front end of exec and prompt.
- *
- * Questions are asked one at a time, on the terminal itself: standard input may hold the prompt.
- * Input typed before the question appeared is discarded.  An invalid reply repeats the question;
- * end of input denies.
+ * terminal_front.c - the terminal front end of exec and prompt: signals, and the exit status.  What
+ * it shows is in run_display.c, what it asks in terminal_questions.c.
  */
 #include "cmd/terminal_front.h"
-#include "json/members.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <termios.h>
-#include <unistd.h>
 
-#include "acp/types.h"
+#include "base/utf8.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/question_text.h"
-#include "daemon/daemon_protocol.h"
+#include "cmd/terminal_questions.h"
+#include "json/members.h"
 
 enum { SIGNALS = 3 };
-
-/* A question that is pending or on the screen. */
-struct waiting {
-    struct waiting *next;
-    uint64_t number;
-    struct acp_buf text;
-    struct question_choices choices;
-    char *ids[QUESTION_MAX_OPTIONS];
-};
 
 struct terminal_front {
     struct terminal_front_options options;
     struct terminal_front_handler handler;
     void *user;
-    uv_loop_t *loop;
-    struct transcript *transcript; /* of what is rendered, for the answer */
-    struct renderer *renderer;
-    int terminal;         /* -1: no terminal, so nobody can be asked */
-    struct output screen; /* the same terminal */
-    uv_poll_t *keys;
-    struct waiting *waiting; /* the first one is on the screen */
-    bool asking;
+    struct run_display *display;
+    struct terminal_questions *questions; /* NULL: nobody can be asked */
     uv_signal_t signals[SIGNALS];
     bool signals_open;
     unsigned interrupts;
@@ -52,197 +28,152 @@ struct terminal_front {
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-static void free_waiting(struct waiting *waiting)
+static void on_answer(uint64_t number, struct acp_str option, void *user)
 {
-    for (size_t i = 0; i < QUESTION_MAX_OPTIONS; i++)
-        free(waiting->ids[i]);
-    acp_buf_finish(&waiting->text);
-    free(waiting);
+    struct terminal_front *front = user;
+    front->handler.answer(number, option, front->user);
 }
 
-static void say(struct terminal_front *front, struct acp_str text)
+static void on_elicited(uint64_t number, struct acp_raw response, void *user)
 {
-    output_text(&front->screen, text);
-    (void) output_flush(&front->screen);
+    struct terminal_front *front = user;
+    front->handler.elicited(number, response, front->user);
 }
 
-static void ask_next(struct terminal_front *front);
-
-static void settle(struct terminal_front *front, enum question_reply reply, size_t index)
+static void on_asking(bool asking, void *user)
 {
-    struct waiting *waiting = front->waiting;
-    struct acp_str option = {0};
-    front->waiting = waiting->next;
-    front->asking = false;
-    if (reply == QUESTION_CHOSEN)
-        option = acp_str_from(waiting->ids[index]);
-    front->handler.answer(waiting->number, option, front->user);
-    free_waiting(waiting);
-    ask_next(front);
-}
-
-static void on_keys(uv_poll_t *poll, int status, int events);
-
-/* Draws the input line.  Input typed before that is discarded. */
-static void draw_prompt(struct terminal_front *front)
-{
-    struct acp_buf line;
-    acp_buf_init(&line, 1000);
-    (void) question_write_prompt(&front->waiting->choices, &line);
-    (void) tcflush(front->terminal, TCIFLUSH);
-    say(front, acp_buf_view(&line));
-    acp_buf_finish(&line);
-    (void) uv_poll_start(front->keys, UV_READABLE, on_keys);
-}
-
-static void explain(struct terminal_front *front, enum question_reply reply)
-{
-    struct acp_buf text;
-    acp_buf_init(&text, 2000);
-    if (reply == QUESTION_HELP)
-        (void) question_write_help(&front->waiting->choices, &text);
+    struct terminal_front *front = user;
+    if (asking)
+        run_display_pause(front->display);
     else
-        (void) acp_buf_printf(&text, "not a valid answer; ? for help\n");
-    say(front, acp_buf_view(&text));
-    acp_buf_finish(&text);
-    draw_prompt(front);
-}
-
-static void on_keys(uv_poll_t *poll, int status, int events)
-{
-    struct terminal_front *front = poll->data;
-    char line[256];
-    size_t index = 0;
-    (void) events;
-    ssize_t n = status < 0 ? 0 : read(front->terminal, line, sizeof(line));
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
-    (void) uv_poll_stop(poll);
-    if (!front->asking)
-        return;
-    enum question_reply reply = QUESTION_REFUSE;
-    /* The rest of an overlong line is discarded by the next draw_prompt(). */
-    if (n > 0)
-        reply = (size_t) n == sizeof(line)
-                    ? QUESTION_AGAIN
-                    : question_read(&front->waiting->choices, acp_str_n(line, (size_t) n), &index);
-    if (reply == QUESTION_AGAIN || reply == QUESTION_HELP)
-        explain(front, reply);
-    else
-        settle(front, reply, index);
-}
-
-static void ask_next(struct terminal_front *front)
-{
-    if (!front->waiting || front->asking)
-        return;
-    front->asking = true;
-    (void) terminal_front_flush(front);
-    say(front, acp_buf_view(&front->waiting->text));
-    draw_prompt(front);
-}
-
-/* False when the question cannot be shown completely. */
-static bool write_waiting(struct waiting *waiting, const struct permission_question *question)
-{
-    acp_buf_init(&waiting->text, QUESTION_TEXT_MAX);
-    waiting->number = question->number;
-    if (question_write(question, &waiting->text))
-        return false;
-    question_choices_init(&waiting->choices, question->options);
-    for (size_t i = 0; i < waiting->choices.count; i++) {
-        struct acp_str id = question->options.items[i].option_id;
-        waiting->ids[i] = strndup(id.len ? id.ptr : "", id.len);
-        if (!waiting->ids[i])
-            return false;
-    }
-    return true;
+        run_display_resume(front->display);
 }
 
 void terminal_front_question(struct terminal_front *front,
                              const struct permission_question *question)
 {
-    struct waiting *waiting = calloc(1, sizeof(*waiting));
-    struct waiting **at = &front->waiting;
-    if (!waiting || !write_waiting(waiting, question)) {
-        err_message("permission denied: the request is too large to be shown completely");
-        if (waiting)
-            free_waiting(waiting);
+    if (front->questions)
+        terminal_questions_ask(front->questions, question);
+    else
         front->handler.answer(question->number, (struct acp_str){0}, front->user);
-        return;
-    }
-    while (*at)
-        at = &(*at)->next;
-    *at = waiting;
-    ask_next(front);
+}
+
+void terminal_front_elicitation(struct terminal_front *front,
+                                const struct elicitation_question *question)
+{
+    if (front->questions)
+        terminal_questions_elicit(front->questions, question);
+    else
+        front->handler.elicited(question->number, acp_raw_from("{\"action\":\"decline\"}"),
+                                front->user);
 }
 
 void terminal_front_question_gone(struct terminal_front *front, uint64_t number)
 {
-    for (struct waiting **at = &front->waiting; *at; at = &(*at)->next) {
-        struct waiting *waiting = *at;
-        if (waiting->number != number)
-            continue;
-        if (waiting == front->waiting && front->asking) {
-            front->asking = false;
-            (void) uv_poll_stop(front->keys);
-            say(front, acp_str_from("(no longer needed)\n"));
-        }
-        *at = waiting->next;
-        free_waiting(waiting);
-        ask_next(front);
-        return;
-    }
+    if (front->questions)
+        terminal_questions_gone(front->questions, number);
 }
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 
-/* Whether progress is shown between the messages of the agent. */
-static bool shows_progress(const struct terminal_front *front)
+/* The first of the paths of an action. */
+static struct acp_str first_path(struct acp_raw body, struct acp_arena *arena)
 {
-    return front->options.format == RENDER_TEXT && (front->options.verbose || err_is_terminal());
+    struct acp_json_reader r;
+    struct acp_str path = {0};
+    if (acp_json_find_member(body, "paths", arena, &r) && acp_json_enter_array(&r) == 0 &&
+        acp_json_next_item(&r) > 0)
+        (void) acp_json_read_str(&r, &path);
+    return path;
 }
 
-/* Notices are printed even when progress is not shown. */
-static void say_notice(const struct session_event *event)
+/* What it is about: the command, else the title if it is more than the kind, else a file. */
+static struct acp_str subject_of(struct acp_raw body, struct acp_str kind, struct acp_arena *arena)
 {
+    struct acp_str command = {0};
+    struct acp_str title = {0};
+    (void) acp_json_member_str(body, "command", arena, &command);
+    (void) acp_json_member_str(body, "title", arena, &title);
+    struct acp_str path = first_path(body, arena);
+    if (command.len)
+        return command;
+    return acp_str_eq(title, kind) && path.len ? path : title;
+}
+
+/* What had to be asked, and how to go without asking. */
+static void say_unasked(const struct session_event *event)
+{
+    enum { MOST = 200 };
+    bool permission = event->kind == EVENT_PERMISSION;
     struct acp_arena arena;
-    struct acp_str message = {0};
+    struct acp_str kind = {0};
+    struct acp_str text = {0};
     acp_arena_init(&arena, 0);
-    if (acp_json_member_str(event->body, "message", &arena, &message) == 0 && message.len)
-        err_message("%.*s", (int) message.len, message.ptr);
+    if (permission)
+        (void) acp_json_member_str(event->body, "kind", &arena, &kind);
+    else
+        (void) acp_json_member_str(event->body, "message", &arena, &text);
+    if (permission)
+        text = subject_of(event->body, kind, &arena);
+    const char *more = text.len > MOST ? "..." : "";
+    text = acp_str_cut(text, MOST);
+    if (permission)
+        err_message("denied %.*s '%.*s%s': nobody can be asked for permission; use --approve-all, "
+                    "--approve-reads or --policy FILE",
+                    ACP_ARG(kind), ACP_ARG(text), more);
+    else
+        err_message("declined to answer '%.*s%s': nobody can be asked; run it at a terminal "
+                    "(--approve-all, --approve-reads and --policy answer only permissions)",
+                    ACP_ARG(text), more);
     acp_arena_finish(&arena);
+}
+
+static bool is_unasked(const struct session_event *event)
+{
+    bool unasked = false;
+    if (!event->turn || (event->kind != EVENT_PERMISSION && event->kind != EVENT_ELICITATION))
+        return false;
+    (void) acp_json_member_bool(event->body, "unasked", &unasked);
+    return unasked;
 }
 
 void terminal_front_event(struct terminal_front *front, const struct session_event *event)
 {
-    struct transcript_changes changes = {0};
-    if (transcript_add(front->transcript, event, &changes))
-        err_message("out of memory; some of what the agent said is not shown");
-    (void) renderer_add(front->renderer, event, changes);
-    if (event->kind == EVENT_NOTICE && front->options.format != RENDER_JSON &&
-        !shows_progress(front))
-        say_notice(event);
+    /* Whoever wants it to stop now does not want to see the rest; the log has it. */
+    bool ends = event->kind == EVENT_STOP || event->kind == EVENT_ERROR;
+    if (front->interrupts > 1 && !ends)
+        return;
+    run_display_event(front->display, event);
+    if (front->options.format != RENDER_JSON && is_unasked(event)) {
+        run_display_pause(front->display);
+        say_unasked(event);
+        run_display_resume(front->display);
+    }
 }
 
 bool terminal_front_flush(struct terminal_front *front)
 {
-    return renderer_flush(front->renderer) == 0;
+    return run_display_flush(front->display);
+}
+
+struct run_display *terminal_front_display(struct terminal_front *front)
+{
+    return front->display;
 }
 
 struct renderer *terminal_front_renderer(struct terminal_front *front)
 {
-    return front->renderer;
+    return run_display_renderer(front->display);
 }
 
 struct transcript_answer terminal_front_answer(const struct terminal_front *front)
 {
-    return transcript_answer(front->transcript);
+    return run_display_answer(front->display);
 }
 
 bool terminal_front_can_ask(const struct terminal_front *front)
 {
-    return front->terminal >= 0;
+    return front->questions && terminal_questions_can_ask(front->questions);
 }
 
 bool terminal_front_interrupted(const struct terminal_front *front)
@@ -252,7 +183,8 @@ bool terminal_front_interrupted(const struct terminal_front *front)
 
 int terminal_front_status(struct terminal_front *front, const struct prompt_end *end)
 {
-    if (end->message.len && !shows_progress(front) && front->options.format != RENDER_JSON)
+    if (end->message.len && !run_display_shows_progress(front->display) &&
+        front->options.format != RENDER_JSON)
         err_message("%.*s", (int) end->message.len, end->message.ptr);
     if (front->options.format == RENDER_QUIET && terminal_front_answer(front).is_cut)
         err_message("the answer is larger than 64 MiB; the end is missing");
@@ -278,53 +210,16 @@ int terminal_front_status(struct terminal_front *front, const struct prompt_end 
 static void on_signal(uv_signal_t *signal, int number)
 {
     struct terminal_front *front = signal->data;
-    (void) number;
     bool again = front->interrupts++ > 0;
+    if (!again && number == SIGINT && err_is_terminal() && front->options.format != RENDER_JSON) {
+        run_display_pause(front->display);
+        err_message("cancelling; press Ctrl-C again to stop now");
+        run_display_resume(front->display);
+    }
     front->handler.interrupt(again, front->user);
 }
 
 /* ---- Making one ------------------------------------------------------------------------------ */
-
-static void free_handle(uv_handle_t *handle)
-{
-    free(handle);
-}
-
-static int open_terminal(struct terminal_front *front)
-{
-    front->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-    if (front->terminal < 0)
-        return 0;
-    output_init_messages(&front->screen, front->terminal);
-    front->keys = malloc(sizeof(*front->keys));
-    if (!front->keys)
-        return ACP_ERR_NOMEM;
-    if (uv_poll_init(front->loop, front->keys, front->terminal)) {
-        free(front->keys);
-        front->keys = NULL;
-        (void) close(front->terminal);
-        front->terminal = -1;
-        return 0;
-    }
-    front->keys->data = front;
-    return 0;
-}
-
-static int open_renderer(struct terminal_front *front)
-{
-    static const struct transcript_options keep = {.keep = TRANSCRIPT_KEEP_ANSWER};
-    bool screen = err_is_terminal();
-    const char *no_colour = getenv("NO_COLOR");
-    struct renderer_options options = {
-        .format = front->options.format,
-        .session = front->options.session,
-        .out = OUTPUT_RESULTS,
-        .activity = screen || front->options.verbose ? OUTPUT_MESSAGES : -1,
-        .colour = screen && !(no_colour && *no_colour),
-    };
-    int err = transcript_new(&keep, &front->transcript);
-    return err ? err : renderer_new(&options, &front->renderer);
-}
 
 int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,
                        const struct terminal_front_handler *handler, void *user,
@@ -337,11 +232,13 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
     front->options = *options;
     front->handler = *handler;
     front->user = user;
-    front->loop = loop;
-    front->terminal = -1;
-    int err = open_renderer(front);
+    static const struct terminal_questions_handler asked = {
+        .answer = on_answer, .elicited = on_elicited, .asking = on_asking};
+    const struct run_display_options display = {
+        .format = options->format, .session = options->session, .verbose = options->verbose};
+    int err = run_display_new(loop, &display, &front->display);
     if (!err && !options->no_questions && err_is_terminal())
-        err = open_terminal(front);
+        err = terminal_questions_new(loop, &asked, front, &front->questions);
     if (err) {
         terminal_front_free(front);
         return err;
@@ -359,9 +256,8 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
 
 void terminal_front_close(struct terminal_front *front)
 {
-    if (front->keys)
-        uv_close((uv_handle_t *) front->keys, free_handle);
-    front->keys = NULL;
+    run_display_close(front->display);
+    terminal_questions_close(front->questions);
     for (size_t i = 0; i < SIGNALS && front->signals_open; i++)
         uv_close((uv_handle_t *) &front->signals[i], NULL);
     front->signals_open = false;
@@ -371,15 +267,7 @@ void terminal_front_free(struct terminal_front *front)
 {
     if (!front)
         return;
-    while (front->waiting) {
-        struct waiting *waiting = front->waiting;
-        front->waiting = waiting->next;
-        free_waiting(waiting);
-    }
-    if (front->terminal >= 0)
-        (void) close(front->terminal);
-    output_finish(&front->screen);
-    renderer_free(front->renderer);
-    transcript_free(front->transcript);
+    terminal_questions_free(front->questions);
+    run_display_free(front->display);
     free(front);
 }

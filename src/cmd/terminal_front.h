@@ -8,14 +8,16 @@
 #include <uv.h>
 
 #include "cmd/conversation_setup.h"
+#include "cmd/run_display.h"
 #include "conversation/conversation.h"
-#include "render/render.h"
 
 struct terminal_front;
 
 struct terminal_front_handler {
     /* The user's reply; without an option the request is denied. */
     void (*answer)(uint64_t number, struct acp_str option, void *user);
+    /* The user's response to an elicitation, as the protocol has it. */
+    void (*elicited)(uint64_t number, struct acp_raw response, void *user);
     /* Ctrl-C or another terminating signal; again: stop immediately. */
     void (*interrupt)(bool again, void *user);
 };
@@ -37,6 +39,7 @@ void terminal_front_close(struct terminal_front *front);
 
 /* Whether there is a user who can be asked. */
 bool terminal_front_can_ask(const struct terminal_front *front);
+struct run_display *terminal_front_display(struct terminal_front *front);
 struct renderer *terminal_front_renderer(struct terminal_front *front);
 /* What the agent has answered so far. */
 struct transcript_answer terminal_front_answer(const struct terminal_front *front);
@@ -46,6 +49,8 @@ void terminal_front_event(struct terminal_front *front, const struct session_eve
 bool terminal_front_flush(struct terminal_front *front);
 void terminal_front_question(struct terminal_front *front,
                              const struct permission_question *question);
+void terminal_front_elicitation(struct terminal_front *front,
+                                const struct elicitation_question *question);
 void terminal_front_question_gone(struct terminal_front *front, uint64_t number);
 
 /* The exit status of a turn; prints a message about its end if necessary. */

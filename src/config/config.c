@@ -76,7 +76,7 @@ static int fail_owner(struct config_reader *reader, struct acp_str why)
 static int load_file(struct config_reader *reader, const char *path, struct acp_buf *text)
 {
     struct acp_buf why;
-    acp_buf_init(&why, 2 * ACP_PATH_SIZE);
+    acp_buf_init(&why, (size_t) 2 * ACP_PATH_SIZE);
     /* A file named on the command line is the user's choice. */
     int reason = reader->layer == CONFIG_LAYER_FLAG || reader->chosen
                      ? paths_read_file(path, text)
@@ -267,7 +267,8 @@ static int load_all(struct config *config, const struct config_options *options,
     if (user < 0 || project < 0 || environment < 0)
         return ACP_ERR_NOMEM;
     err = finish_env(config);
-    return err ? err : (user || project || environment ? ACP_ERR_RANGE : 0);
+    bool failed = user || project || environment;
+    return err ? err : (failed && !options->lenient ? ACP_ERR_RANGE : 0);
 }
 
 int config_load(const struct config_options *options, struct config **ret, struct acp_buf *report)

@@ -116,6 +116,11 @@ struct config_options {
     const char *user_file;          /* in place of the user's file; must exist */
     bool no_project;
     bool strict; /* unknown keys are errors, not notices */
+    /*
+     * Errors are reported, and everything else is used.  Only for commands that inspect: rules may
+     * be missing that deny something.
+     */
+    bool lenient;
     /* Read in place of the project's file, and as if trusted: to show its settings. */
     struct acp_str project_text;
 };

@@ -3,9 +3,8 @@
 
 #include "config/config_internal.h"
 #include "config/paths.h"
+#include "text/duration.h"
 
-/* Ten years: more than anyone needs, and sums cannot overflow. */
-#define MAX_DURATION_MS ((int64_t) 10 * 366 * 24 * 3600 * 1000)
 #define MAX_NUMBER ((int64_t) 1000 * 1000 * 1000)
 
 /* The number of leading digits; 0 if there are none or too many. */
@@ -27,53 +26,13 @@ static bool read_number(struct acp_str text, int64_t *ret)
     return text.len > 0 && read_digits(text, MAX_NUMBER, ret) == text.len;
 }
 
-/* Thousandths after a decimal point; further digits are ignored. */
-static size_t read_fraction(struct acp_str text, int64_t *ret)
-{
-    int64_t value = 0;
-    size_t i = 0;
-    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
-        if (i < 3)
-            value = value * 10 + (text.ptr[i] - '0');
-    for (size_t n = i; n > 0 && n < 3; n++)
-        value *= 10;
-    *ret = value;
-    return i;
-}
-
-/* "90", "1.5", "90s", "5m", "2h", "1d", "250ms". */
 static bool read_duration(struct acp_str text, int64_t *ret)
 {
-    static const struct {
-        const char *unit;
-        int64_t ms;
-    } units[] = {
-        {"", 1000}, {"s", 1000}, {"ms", 1}, {"m", 60000}, {"h", 3600000}, {"d", 86400000},
-    };
-    int64_t whole = 0;
-    int64_t fraction = 0;
-    size_t n = read_digits(text, MAX_DURATION_MS, &whole);
-    if (n == 0)
+    uint64_t ms;
+    if (!duration_read(text, 1000, &ms))
         return false;
-    if (n < text.len && text.ptr[n] == '.') {
-        size_t digits = read_fraction(acp_str_n(text.ptr + n + 1, text.len - n - 1), &fraction);
-        if (digits == 0)
-            return false;
-        n += 1 + digits;
-    }
-    struct acp_str unit = acp_str_n(text.ptr + n, text.len - n);
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (!acp_str_is(unit, units[i].unit))
-            continue;
-        if (whole > MAX_DURATION_MS / units[i].ms)
-            return false;
-        int64_t ms = whole * units[i].ms + fraction * units[i].ms / 1000;
-        if (ms > MAX_DURATION_MS)
-            return false;
-        *ret = ms;
-        return true;
-    }
-    return false;
+    *ret = (int64_t) ms;
+    return true;
 }
 
 static bool read_bool(struct acp_str text, int64_t *ret)

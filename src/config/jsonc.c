@@ -2,6 +2,10 @@
 #include "config/jsonc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acp/json.h"
 
 /* A walk over the text that only recognizes strings and comments. */
 struct blanker {
@@ -98,6 +102,25 @@ int jsonc_blank(struct acp_str text, char *out, struct acp_failure *failure)
         }
     }
     return 0;
+}
+
+int jsonc_check(struct acp_str text, struct acp_failure *failure)
+{
+    char *blanked = malloc(text.len + 1);
+    if (!blanked)
+        return ACP_ERR_NOMEM;
+    int err = jsonc_blank(text, blanked, failure);
+    size_t first = 0;
+    while (!err && first < text.len && strchr(" \t\r\n", blanked[first]) && blanked[first])
+        first++;
+    if (!err && first < text.len) {
+        err = acp_json_validate(acp_raw_n(blanked, text.len), 0, &failure->offset);
+        if (err)
+            (void) snprintf(failure->message, sizeof(failure->message), "not valid JSON");
+    }
+    failure->err = err;
+    free(blanked);
+    return err;
 }
 
 struct jsonc_position jsonc_position(struct acp_str text, size_t offset)

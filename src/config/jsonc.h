@@ -18,6 +18,12 @@
  */
 int jsonc_blank(struct acp_str text, char *out, struct acp_failure *failure);
 
+/*
+ * Checks the syntax of a text; an empty one is valid.  The error of the JSON reader with its offset
+ * and a message in failure, or ACP_ERR_NOMEM.
+ */
+int jsonc_check(struct acp_str text, struct acp_failure *failure);
+
 /* Lines and columns count from 1, columns in characters.  An offset after the end is the end. */
 struct jsonc_position {
     size_t line;

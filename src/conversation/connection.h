@@ -37,6 +37,8 @@ struct agent_connection_class {
     void (*pause)(struct agent_connection *connection, bool pause);
     /* Ends the agent, gently first; `ended` is called. */
     void (*stop)(struct agent_connection *connection);
+    /* Kills the agent and its descendants, also while it is being stopped; `ended` is called. */
+    void (*kill)(struct agent_connection *connection);
     /* Ends it at once; nothing is called back but the client's last callbacks. */
     void (*free)(struct agent_connection *connection);
 };
@@ -64,6 +66,9 @@ struct agent_process_endpoint {
     const char *const *argv;
     const char *const *env; /* NAME=value, NULL at the end; may be NULL */
     const char *cwd;
+    /* Messages on their way, for a recording; see struct acp_link_options.  May be NULL. */
+    void (*traffic)(bool is_sent, struct acp_str bytes, void *user);
+    void *traffic_user;
 };
 
 void agent_process_endpoint_init(struct agent_process_endpoint *endpoint);

@@ -56,6 +56,11 @@ static void stop(struct agent_connection *connection)
     acp_agent_process_stop(process_of(connection));
 }
 
+static void kill_process(struct agent_connection *connection)
+{
+    acp_process_kill(acp_agent_process_process(process_of(connection)));
+}
+
 static void free_connection(struct agent_connection *connection)
 {
     acp_agent_process_free(process_of(connection));
@@ -68,6 +73,7 @@ static const struct agent_connection_class process_class = {
     .pid = get_pid,
     .pause = pause_reading,
     .stop = stop,
+    .kill = kill_process,
     .free = free_connection,
 };
 
@@ -78,7 +84,11 @@ static int connect_process(const struct agent_endpoint *endpoint, uv_loop_t *loo
 {
     const struct agent_process_endpoint *how = (const struct agent_process_endpoint *) endpoint;
     struct acp_agent_process_options options = {
-        .process = {.argv = how->argv, .env = how->env, .cwd = how->cwd},
+        .process = {.argv = how->argv,
+                    .env = how->env,
+                    .cwd = how->cwd,
+                    .traffic = how->traffic,
+                    .traffic_user = how->traffic_user},
         .client = *client,
         .handler = *user->handler->client,
         .user = user,

@@ -214,6 +214,7 @@ void conversation_free(struct conversation *c)
     acp_workspace_free(c->workspace); /* answers what the agent still waits for */
     if (c->connection)
         c->connection->class->free(c->connection);
+    c->connection = NULL;
     conversation_close_log(c);
     if (c->step)
         uv_close((uv_handle_t *) c->step, on_timer_closed);

@@ -63,15 +63,19 @@ struct conversation_options {
     struct acp_session_params place;
     struct acp_str session;       /* our id of the session, as store_new_id() makes them */
     struct acp_str agent_session; /* the agent's id of it, to resume or load; absent: a new one */
+    struct acp_str fork_of;       /* our id of the session that has agent_session: to be forked */
+    bool must_continue;           /* refuse an agent that cannot resume, load or fork it */
     struct acp_str mode;          /* to be set; absent: as the agent has it */
     struct acp_str model;
     struct acp_str_map settings; /* other options and their values */
     struct acp_raw session_meta; /* the _meta of session/new, an object; absent: none */
     struct acp_str auth_method;  /* to log in with before the session is opened; absent: none */
+    struct acp_str login_hint;   /* what to do to log in, for a sentence; may be absent */
     bool fail_without_login;     /* refuse an agent that offers a login and got none */
     uint64_t start_ms;           /* limit for connecting and opening; 0: two minutes */
     bool no_files;               /* do not offer files and terminals */
     bool no_terminals;
+    bool stderr_is_shown;   /* by agent_stderr: it is not to be repeated when the agent fails */
     bool stderr_is_notices; /* what the agent writes to standard error becomes notices */
     const struct acp_policy *policy;
     struct acp_ledger *ledger; /* may be NULL */
@@ -102,6 +106,11 @@ int conversation_new(uv_loop_t *loop, const struct conversation_options *options
 void conversation_free(struct conversation *c);
 /* Ends the turn and the agent; `stopped` is called. */
 void conversation_stop(struct conversation *c);
+/*
+ * Kills the agent with its descendants and the commands that run for it, which ends the turn; also
+ * while it is being stopped or cancelled.  For who cannot wait until it ends by itself.
+ */
+void conversation_kill_agent(struct conversation *c);
 
 enum conversation_state conversation_get_state(const struct conversation *c);
 /* 0 if the agent does not run, or is not a process of ours. */
@@ -176,16 +185,37 @@ struct permission_question {
     struct acp_str changes;          /* what the edits change, as patches; absent: nothing known */
     const struct acp_action *action; /* command_cwd is set if it is not the session's cwd */
     struct acp_permission_option_list options;
-    struct acp_str always; /* what "always" covers and where it is kept; absent: it holds once */
+    /* What "always" covers and where it is kept; and briefly.  Absent: it holds once. */
+    struct acp_str always;
+    struct acp_str always_brief;
 };
 
 /*
- * The first answer counts.  option is one of the question's; absent, or of an unknown kind, it
- * means no.  by names who answered, for the log; absent: the user.  False if the question is
- * settled already.
+ * The first answer counts.  option is one of the question's; absent, it means no; one of an unknown
+ * kind is for the agent, and permits nothing here.  by names who answered, for the log; absent: the
+ * user.  False if the question is settled already.
  */
 bool conversation_answer(struct conversation *c, uint64_t number, struct acp_str option,
                          struct acp_str by);
+
+/*
+ * What the agent asks the user by a form or a web page; answered by
+ * conversation_answer_elicitation().
+ */
+struct elicitation_question {
+    uint64_t number; /* from the same series as those of permissions */
+    uint64_t turn;
+    struct acp_str agent;  /* its name, for people */
+    unsigned protocol;     /* ACP_V1 or ACP_V2 */
+    struct acp_raw params; /* a CreateElicitationRequest of that version */
+};
+
+/*
+ * The first answer counts.  response is a CreateElicitationResponse; anything else means cancel.
+ * False if the question is settled already.
+ */
+bool conversation_answer_elicitation(struct conversation *c, uint64_t number,
+                                     struct acp_raw response);
 
 /* ---- Subscribers ----------------------------------------------------------------------------- */
 
@@ -198,6 +228,9 @@ struct subscriber_handler {
     void (*caught_up)(struct subscriber *s, void *user);
     /* A permission is needed.  NULL: this subscriber cannot be asked. */
     void (*question)(struct subscriber *s, const struct permission_question *question, void *user);
+    /* The agent asks the user something.  NULL: this subscriber cannot be asked. */
+    void (*elicitation)(struct subscriber *s, const struct elicitation_question *question,
+                        void *user);
     /* The question was answered by someone else, or needs no answer any more.  May be NULL. */
     void (*question_gone)(struct subscriber *s, uint64_t number, void *user);
 };

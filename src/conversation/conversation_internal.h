@@ -7,9 +7,12 @@
  *   subscriber.c      events to subscribers, at the pace of each
  *   replay.c          reading events of a subscriber from the log
  *   open.c            connecting, logging in, opening the session
+ *   prompt_content.c  content blocks as the agent takes them
  *   settings.c        mode, model and options
  *   permissions.c     what the agent asks, decided by the policy
  *   questions.c       what is left for a person to decide
+ *   advice.c          what is told beside the reason why the agent failed
+ *   elicitations.c    what the agent asks the user by a form or a web page
  *   question.c        what can be asked
  *   changes.c         what edits change in files, for the person who is asked
  *   turn_tools.c      what is known of the tool calls of a turn
@@ -41,6 +44,9 @@ enum {
     /* The title and the usage that the session list shows.  The log has them whole. */
     CONVERSATION_MAX_TITLE = 1024,
     CONVERSATION_MAX_USAGE = 64 * 1024,
+    /* What the agent wrote last to standard error, for when it fails. */
+    CONVERSATION_MAX_STDERR_LINES = 5,
+    CONVERSATION_MAX_STDERR_LINE = 400,
     /* Why a prompt has failed, in the agent's words. */
     CONVERSATION_MAX_REASON = 8 * 1024,
     /*
@@ -109,14 +115,16 @@ struct open_question {
     uint64_t number;
     uint64_t turn;
     uint64_t after;                     /* asked once this event was delivered */
-    acp_call call;                      /* of a permission request, or */
+    acp_call call;                      /* of a permission request or an elicitation, or */
     struct acp_pending_action *pending; /* of the workspace */
     size_t bytes;                       /* of its texts, counted in question_bytes */
     struct acp_arena arena;             /* of what follows */
+    struct acp_raw elicitation;         /* the params; absent: it is a permission question, with: */
     struct acp_str title;
     struct acp_str description;
     struct acp_str changes;
     struct acp_str always;
+    struct acp_str always_brief;
     struct acp_action action;
     struct acp_permission_option_list options;
 };
@@ -189,13 +197,15 @@ struct conversation {
     uv_timer_t *deadline; /* of what is being waited for */
     enum conversation_state state;
     enum log_state log_state;
-    unsigned paused;          /* PAUSED_BY_... */
-    enum error_source source; /* of the failure to open the session */
-    unsigned noise;           /* protocol errors of this turn */
-    bool stopping;            /* conversation_stop() was called */
-    bool stopped;             /* `stopped` was called */
-    bool untitled;            /* the session has no title yet */
-    bool has_models;          /* the agent has session/set_model, which is older than options */
+    unsigned paused;           /* PAUSED_BY_... */
+    enum error_source source;  /* of the failure to open the session */
+    unsigned noise;            /* protocol errors of this turn */
+    struct acp_raw turn_usage; /* of the turn that ends, while it does; absent: not told */
+    bool stopping;             /* conversation_stop() was called */
+    bool stopped;              /* `stopped` was called */
+    bool untitled;             /* the session has no title yet */
+    bool was_open;             /* with this agent session, or a fork of it */
+    bool has_models;           /* the agent has session/set_model, which is older than options */
 
     struct store_writer *writer;
     struct store_worker *worker;
@@ -207,6 +217,9 @@ struct conversation {
     char *agent_session; /* the agent's id of it; NULL before the first */
     char *failure;       /* why it could not be opened; NULL: it could, or was not tried */
     int64_t code;        /* of the agent's error, or 0 */
+    /* The last lines that the agent wrote to standard error; each overwrites the oldest. */
+    char stderr_lines[CONVERSATION_MAX_STDERR_LINES][CONVERSATION_MAX_STDERR_LINE];
+    size_t stderr_count; /* lines so far, of this turn or the start */
 
     struct queued_prompt *prompts;
     struct queued_prompt *last_prompt;
@@ -256,6 +269,9 @@ void conversation_end_prompt(struct conversation *c, enum prompt_end_kind kind, 
                              enum error_source source, struct acp_str message);
 /* Gives the first prompt to the agent. */
 void conversation_run_prompt(struct conversation *c);
+/* The blocks as the agent takes them, of the same number; they share what they point to. */
+void conversation_adapt_blocks(struct conversation *c, struct acp_content_block_list blocks,
+                               struct acp_content_block *ret_blocks);
 /* Ends queued prompts that were cancelled, and the one that cannot be run. */
 void conversation_drop_prompts(struct conversation *c);
 void conversation_end_all_prompts(struct conversation *c);
@@ -302,6 +318,8 @@ void conversation_deliver_now(struct conversation *c, const struct session_event
 bool conversation_deliver(struct conversation *c);
 uint64_t conversation_last_sequence(const struct conversation *c);
 bool conversation_can_ask(const struct conversation *c);
+/* The same for elicitations. */
+bool conversation_can_elicit(const struct conversation *c);
 void conversation_question_settled(struct conversation *c, uint64_t number);
 
 /* ---- replay.c -------------------------------------------------------------------------------- */
@@ -315,6 +333,17 @@ int conversation_replay(struct subscriber *s);
 void conversation_replayed(struct subscriber *s, const struct acp_failure *failure);
 /* The subscriber wants nothing any more. */
 void conversation_drop_replay(struct subscriber *s);
+
+/* ---- advice.c -------------------------------------------------------------------------------- */
+
+void conversation_note_stderr(struct conversation *c, struct acp_str line);
+void conversation_forget_stderr(struct conversation *c);
+/*
+ * The agent has failed with that outcome: reports what it wrote to standard error, and returns the
+ * reason, to be freed, with what to do if it is not logged in.  NULL if out of memory.
+ */
+char *conversation_advise(struct conversation *c, const struct acp_outcome *outcome,
+                          struct acp_str why);
 
 /* ---- open.c ---------------------------------------------------------------------------------- */
 
@@ -344,9 +373,20 @@ extern const struct acp_client_handler conversation_client_handler;
 int conversation_make_workspace(struct conversation *c);
 /* The rules for the turn that runs. */
 const struct acp_policy *conversation_policy(const struct conversation *c);
-/* Logs a verdict and counts it for the end of the turn.  option may be absent. */
-void conversation_log_verdict(struct conversation *c, const struct acp_action *action, bool allow,
-                              struct acp_str option, struct acp_str by);
+enum permission_verdict {
+    PERMISSION_DENIED,
+    PERMISSION_ALLOWED,
+    PERMISSION_OTHER, /* an option of a kind that we do not know: it permits nothing here */
+};
+struct permission_record {
+    enum permission_verdict verdict;
+    struct acp_str option; /* may be absent */
+    struct acp_str by;
+    bool unasked; /* a person had to be asked, and nobody could be */
+};
+/* Logs a verdict and counts it for the end of the turn. */
+void conversation_log_verdict(struct conversation *c, const struct acp_action *action,
+                              const struct permission_record *record);
 
 /* ---- questions.c ----------------------------------------------------------------------------- */
 
@@ -367,11 +407,27 @@ const char *conversation_ask(struct conversation *c, acp_call call,
                              struct acp_pending_action *waiting,
                              const struct permission_question *question,
                              const struct edit_changes *changes);
+/* Puts a question at the end of the list, with its number, turn and place. */
+void conversation_open_question(struct conversation *c, struct open_question *question);
+struct open_question *conversation_find_question(const struct conversation *c, uint64_t number);
+/* The question is settled; frees it. */
+void conversation_close_question(struct conversation *c, struct open_question *question);
+/* Whether the limits allow one more, with texts of that size; if not, a notice says so once. */
+bool conversation_has_question_room(struct conversation *c, size_t bytes);
 /* The question of the call, or (call is 0) of the action, needs no answer any more. */
 void conversation_withdraw_question(struct conversation *c,
                                     const struct acp_pending_action *pending, acp_call call);
 /* All are settled, with no. */
 void conversation_drop_questions(struct conversation *c);
+
+/* ---- elicitations.c -------------------------------------------------------------------------- */
+
+/* elicitation/create: asks the subscribers, or declines if nobody can be asked. */
+void conversation_elicit(struct conversation *c, acp_call call, struct acp_raw params);
+/* The agent has cancelled the request; false if it is none of these. */
+bool conversation_withdraw_elicitation(struct conversation *c, acp_call call);
+/* Settles it as cancelled; for the end of the turn. */
+void conversation_drop_elicitation(struct conversation *c, struct open_question *question);
 
 /* ---- changes.c ------------------------------------------------------------------------------- */
 

@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "acp/io.h"
 #include "acp/types.h"
 #include "conversation/conversation_internal.h"
+#include "json/members.h"
 
 /* Agents that are fetched when they are first started take their time. */
 enum { START_DEFAULT_MS = 120 * 1000 };
-
-/* JSON-RPC code: the agent wants a login first. */
-enum { CODE_AUTH_REQUIRED = -32000 };
 
 void conversation_fail(struct conversation *c, enum error_source source, int64_t code,
                        const char *format, ...)
@@ -37,10 +36,19 @@ void conversation_fail(struct conversation *c, enum error_source source, int64_t
 static void on_stderr(struct acp_str line, void *user)
 {
     struct conversation *c = user;
+    conversation_note_stderr(c, line);
     if (c->handler->agent_stderr)
         c->handler->agent_stderr(c, line, c->user);
     if (c->options.stderr_is_notices)
         conversation_notice(c, "%.*s", (int) line.len, line.ptr);
+}
+
+static void fail_for_end(struct conversation *c, struct acp_str sentence)
+{
+    const struct acp_outcome closed = {.err = ACP_ERR_CLOSED, .why = sentence};
+    char *why = conversation_advise(c, &closed, sentence);
+    conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%s", why ? why : acp_err_text(ACP_ERR_NOMEM));
+    free(why);
 }
 
 /* Everything that was open has been failed before this, with the same sentence. */
@@ -50,10 +58,11 @@ static void on_ended(struct acp_str sentence, void *user)
     struct agent_connection *connection = c->connection;
     bool expected = c->state == CONVERSATION_ENDING;
     (void) uv_timer_stop(c->deadline);
+    conversation_drop_questions(c);
     if (conversation_is_open(c) && !c->stopping)
         conversation_add_texts(c, EVENT_CLOSED, "message", sentence, (const char *) NULL);
     if (!expected && !conversation_is_open(c) && !c->failure)
-        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
+        fail_for_end(c, sentence);
     c->session = NULL;
     c->connection = NULL;
     conversation_set_state(c, CONVERSATION_DISCONNECTED);
@@ -76,6 +85,16 @@ void conversation_stop_agent(struct conversation *c)
     c->connection->class->stop(c->connection);
 }
 
+void conversation_kill_agent(struct conversation *c)
+{
+    if (!c->connection)
+        return;
+    if (c->state != CONVERSATION_ENDING)
+        conversation_set_state(c, CONVERSATION_ENDING);
+    c->connection->class->kill(c->connection);
+    acp_process_kill_all();
+}
+
 /* ---- The session ----------------------------------------------------------------------------- */
 
 static void open_session(struct conversation *c, const char *tried, struct acp_str why);
@@ -85,12 +104,14 @@ static void fail_for_agent(struct conversation *c, const struct acp_outcome *out
                            const char *what)
 {
     struct acp_str agent = c->options.agent;
+    char *why = conversation_advise(c, outcome, outcome->why);
+    const char *reason = why ? why : acp_err_text(ACP_ERR_NOMEM);
     if (outcome->err == ACP_ERR_CLOSED)
-        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s", (int) outcome->why.len,
-                          outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%s", reason);
     else
-        conversation_fail(c, ERROR_SOURCE_AGENT, outcome->code, "%.*s %s: %.*s", (int) agent.len,
-                          agent.ptr, what, (int) outcome->why.len, outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_AGENT, outcome->code, "%.*s %s: %s", ACP_ARG(agent), what,
+                          reason);
+    free(why);
 }
 
 /* A call of ours that the client role did not even send. */
@@ -125,12 +146,11 @@ static void fail_for_login(struct conversation *c)
         struct acp_str name = method_name(&agent->auth_methods.items[i]);
         (void) acp_buf_printf(&methods, "%s%.*s", i ? ", " : "", (int) name.len, name.ptr);
     }
-    conversation_fail(c, ERROR_SOURCE_USER, CODE_AUTH_REQUIRED,
-                      "%.*s needs a login first%s%.*s; try `acp agents login %.*s`",
-                      (int) c->options.agent.len, c->options.agent.ptr,
-                      methods.len ? ", by one of: " : "", (int) methods.len,
-                      methods.len ? methods.data + methods.start : "", (int) c->options.agent.len,
-                      c->options.agent.ptr);
+    struct acp_str hint = c->options.login_hint;
+    conversation_fail(c, ERROR_SOURCE_USER, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
+                      "%.*s needs a login first%s%.*s%s%.*s", ACP_ARG(c->options.agent),
+                      methods.len ? ", by one of: " : "", ACP_ARG(acp_buf_view(&methods)),
+                      hint.len ? "; " : "", ACP_ARG(hint));
     acp_buf_finish(&methods);
 }
 
@@ -154,6 +174,8 @@ static void add_opened(struct conversation *c, const char *how)
     acp_json_write_str(&w, c->options.place.cwd);
     acp_json_write_key(&w, acp_str_from("how"));
     acp_json_write_str(&w, acp_str_from(how));
+    if (c->options.fork_of.len && strcmp(how, "forked") == 0)
+        acp_json_put_str(&w, "forkedFrom", c->options.fork_of);
     const struct acp_implementation *info = agent->agent_info;
     if (acp_is_set(info) && info->name.ptr) {
         acp_json_write_key(&w, acp_str_from("info"));
@@ -172,6 +194,7 @@ static void session_is_open(struct conversation *c, struct acp_client_session *s
     struct acp_failure failure = {0};
     struct acp_str id = acp_client_session_id(session);
     c->session = session;
+    c->was_open = true;
     char *copy = conversation_copy(id);
     if (copy) {
         free(c->agent_session);
@@ -200,7 +223,7 @@ static void on_new(struct acp_client *client, struct acp_client_session *session
         const struct acp_new_session_response *answer = outcome->value;
         conversation_note_models(c, answer->unknown);
         session_is_open(c, session, c->agent_session ? "reopened" : "new");
-    } else if (outcome->code == CODE_AUTH_REQUIRED) {
+    } else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED) {
         fail_for_login(c);
     } else {
         fail_for_agent(c, outcome, "opened no session");
@@ -227,7 +250,7 @@ static void on_loaded(struct acp_client *client, struct acp_client_session *sess
         return;
     if (session)
         session_is_open(c, session, "loaded");
-    else if (outcome->code == CODE_AUTH_REQUIRED)
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         fail_for_login(c);
     else
         open_session(c, "load", outcome->why);
@@ -242,10 +265,57 @@ static void on_resumed(struct acp_client *client, struct acp_client_session *ses
         return;
     if (session)
         session_is_open(c, session, "resumed");
-    else if (outcome->code == CODE_AUTH_REQUIRED)
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         fail_for_login(c);
     else
         open_session(c, "resume", outcome->why);
+}
+
+static void on_forked(struct acp_client *client, struct acp_client_session *session,
+                      const struct acp_outcome *outcome, void *user)
+{
+    struct conversation *c = user;
+    (void) client;
+    if (c->state != CONVERSATION_OPENING)
+        return;
+    if (session)
+        session_is_open(c, session, "forked");
+    else if (outcome->code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
+        fail_for_login(c);
+    else
+        fail_for_agent(c, outcome, "cannot fork the session");
+}
+
+static void fork_session(struct conversation *c)
+{
+    int err = acp_client_fork_session(conversation_client(c), acp_str_from(c->agent_session),
+                                      &c->options.place, on_forked, c);
+    if (err == ACP_ERR_STATE)
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0,
+                          "%.*s cannot fork a session: it does not offer session/fork",
+                          (int) c->options.agent.len, c->options.agent.ptr);
+    else if (err)
+        fail_for_us(c, err);
+}
+
+/* The session is lost for the agent; why is empty if it offers no way to continue one. */
+static void reopen_session(struct conversation *c, struct acp_str why)
+{
+    struct acp_str agent = c->options.agent;
+    if (c->options.must_continue && !c->was_open) {
+        if (!why.len)
+            why = acp_str_from("it offers neither session/resume nor session/load");
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s cannot continue the session: %.*s",
+                          (int) agent.len, agent.ptr, (int) why.len, why.ptr);
+        return;
+    }
+    conversation_notice(
+        c,
+        "%.*s cannot go on with the session as it was%s%.*s%s; it knows nothing of what "
+        "was said, but our log of it is complete",
+        (int) agent.len, agent.ptr, why.len ? " (" : "", (int) why.len, why.ptr,
+        why.len ? ")" : "");
+    new_session(c);
 }
 
 /*
@@ -261,6 +331,10 @@ static void open_session(struct conversation *c, const char *tried, struct acp_s
         new_session(c);
         return;
     }
+    if (c->options.fork_of.len && !c->was_open) {
+        fork_session(c);
+        return;
+    }
     struct acp_str id = acp_str_from(c->agent_session);
     if (!tried && acp_client_resume_session(client, id, &c->options.place, on_resumed, c) == 0)
         return;
@@ -269,13 +343,7 @@ static void open_session(struct conversation *c, const char *tried, struct acp_s
         conversation_set_state(c, CONVERSATION_LOADING);
         return;
     }
-    conversation_notice(
-        c,
-        "%.*s cannot go on with the session as it was%s%.*s%s; it knows nothing of what "
-        "was said, but our log of it is complete",
-        (int) c->options.agent.len, c->options.agent.ptr, why.len ? " (" : "", (int) why.len,
-        why.ptr, why.len ? ")" : "");
-    new_session(c);
+    reopen_session(c, why);
 }
 
 static void on_logged_in(struct acp_client *client, const struct acp_outcome *outcome, void *user)
@@ -344,17 +412,27 @@ static void on_too_slow(uv_timer_t *timer)
                       (double) ms / 1000);
 }
 
+/* Forking is unstable, so only a conversation that has to fork enables that. */
+static unsigned client_versions(const struct conversation *c)
+{
+    unsigned versions = c->options.versions ? c->options.versions : ACP_V1;
+    return c->options.fork_of.len && !c->was_open ? versions | ACP_UNSTABLE : versions;
+}
+
 void conversation_connect(struct conversation *c)
 {
+    conversation_forget_stderr(c);
     const struct conversation_options *options = &c->options;
     const struct acp_client_options client = {
         .name = acp_str_from("acp"),
         .title = acp_str_from("acp"),
         .version = acp_str_from(ACP_VERSION),
-        .versions = options->versions,
+        .versions = client_versions(c),
         .read_files = !options->no_files,
         .write_files = !options->no_files,
         .terminals = !options->no_terminals,
+        .forms = true,
+        .urls = true,
     };
     struct acp_failure failure = {0};
     int err = options->endpoint->connect(options->endpoint, c->loop, &client, &c->connection_user,

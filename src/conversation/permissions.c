@@ -9,6 +9,7 @@
 #include "acp/types.h"
 #include "conversation/conversation_internal.h"
 #include "conversation/question.h"
+#include "json/members.h"
 
 /* ---- What is recorded of it ------------------------------------------------------------------ */
 
@@ -30,9 +31,11 @@ static void write_surroundings(struct acp_json_writer *w, const struct acp_actio
     acp_json_end_object(w);
 }
 
-void conversation_log_verdict(struct conversation *c, const struct acp_action *action, bool allow,
-                              struct acp_str option, struct acp_str by)
+void conversation_log_verdict(struct conversation *c, const struct acp_action *action,
+                              const struct permission_record *record)
 {
+    static const char *const words[] = {
+        [PERMISSION_DENIED] = "deny", [PERMISSION_ALLOWED] = "allow", [PERMISSION_OTHER] = "other"};
     struct acp_buf body;
     struct acp_json_writer w;
     struct acp_str title = action->title.len ? action->title : action->command;
@@ -54,22 +57,26 @@ void conversation_log_verdict(struct conversation *c, const struct acp_action *a
         acp_json_write_str(&w, action->paths.items[i]);
     acp_json_end_array(&w);
     acp_json_write_key(&w, acp_str_from("verdict"));
-    acp_json_write_str(&w, acp_str_from(allow ? "allow" : "deny"));
-    if (option.len) {
+    acp_json_write_str(&w, acp_str_from(words[record->verdict]));
+    if (record->option.len) {
         acp_json_write_key(&w, acp_str_from("option"));
-        acp_json_write_str(&w, option);
+        acp_json_write_str(&w, record->option);
     }
     acp_json_write_key(&w, acp_str_from("by"));
-    acp_json_write_str(&w, by);
+    acp_json_write_str(&w, record->by);
+    if (record->unasked)
+        acp_json_put_bool(&w, "unasked", true);
     acp_json_end_object(&w);
     if (!w.err)
         conversation_add_event(c, EVENT_PERMISSION, conversation_turn(c),
                                acp_raw_n(body.data + body.start, body.len));
     acp_buf_finish(&body);
-    if (c->prompts && allow)
+    if (c->prompts && record->verdict != PERMISSION_DENIED)
         c->prompts->approved = true;
     else if (c->prompts)
         c->prompts->denied = true;
+    if (c->prompts && record->unasked)
+        c->prompts->unasked = true;
 }
 
 /* ---- Permission requests --------------------------------------------------------------------- */
@@ -78,6 +85,13 @@ const struct acp_policy *conversation_policy(const struct conversation *c)
 {
     const struct queued_prompt *prompt = c->prompts;
     return prompt && prompt->options.policy ? prompt->options.policy : c->options.policy;
+}
+
+/* Another process may have granted or revoked something since. */
+static void refresh_ledger(struct conversation *c)
+{
+    if (c->options.ledger && c->options.ledger_path)
+        (void) acp_ledger_refresh_file(c->options.ledger, c->options.ledger_path, NULL);
 }
 
 /* why says who decided, where it was not the policy. */
@@ -101,11 +115,14 @@ static void answer_permission(struct conversation *c, acp_call call,
     } else {
         (void) acp_client_cancel_permission(client, call);
     }
-    if (c->prompts && decision->by == ACP_DECIDED_BY_NOBODY)
-        c->prompts->unasked = true;
-    conversation_log_verdict(c, action, decision->verdict == ACP_VERDICT_ALLOW, option,
-                             acp_buf_view(&by));
-    if (decision->verdict == ACP_VERDICT_ALLOW)
+    bool allow = decision->verdict == ACP_VERDICT_ALLOW;
+    conversation_log_verdict(
+        c, action,
+        &(struct permission_record){.verdict = allow ? PERMISSION_ALLOWED : PERMISSION_DENIED,
+                                    .option = option,
+                                    .by = acp_buf_view(&by),
+                                    .unasked = decision->by == ACP_DECIDED_BY_NOBODY});
+    if (allow)
         conversation_note_permitted(c, action);
     acp_buf_finish(&by);
 }
@@ -188,6 +205,7 @@ static void on_permission(struct acp_client_session *session, acp_call call,
     acp_arena_init(&arena, 0);
     int err = read_action(c, question, &arena, &action);
     struct acp_decision decision = {.verdict = ACP_VERDICT_DENY, .by = ACP_DECIDED_BY_ERROR};
+    refresh_ledger(c);
     if (!err)
         decision = acp_policy_decide(conversation_policy(c), c->options.ledger, &action,
                                      (int64_t) time(NULL), conversation_has_person(c));
@@ -206,13 +224,14 @@ static void on_permission_gone(struct acp_client_session *session, acp_call call
 
 /* ---- The workspace --------------------------------------------------------------------------- */
 
-/* The agent is told why nobody was asked. */
+/* The agent is told why nobody was asked; unasked: because nobody is there. */
 static void refuse_unasked(struct conversation *c, struct acp_pending_action *pending,
-                           const struct acp_action *action, const char *why)
+                           const struct acp_action *action, const char *why, bool unasked)
 {
     char message[200];
     (void) snprintf(message, sizeof(message), "the user cannot be asked: %s", why);
-    conversation_log_verdict(c, action, false, (struct acp_str){0}, acp_str_from(message));
+    conversation_log_verdict(
+        c, action, &(struct permission_record){.by = acp_str_from(message), .unasked = unasked});
     acp_workspace_refuse(pending, message);
 }
 
@@ -233,9 +252,37 @@ static void ask_for_workspace(struct conversation *c, struct acp_pending_action 
     } else {
         const char *why = conversation_ask(c, 0, pending, &question, &changes);
         if (why)
-            refuse_unasked(c, pending, action, why);
+            refuse_unasked(c, pending, action, why, false);
     }
     edit_changes_finish(&changes);
+}
+
+/*
+ * Agents ask about a line and run it by a shell.  What was granted, and what is denied, for the
+ * line holds for that as well; true if it decides.
+ */
+static bool decide_shell_line(struct conversation *c, struct acp_pending_action *pending,
+                              const struct acp_action *line)
+{
+    struct acp_decision decision =
+        acp_policy_decide(conversation_policy(c), c->options.ledger, line, (int64_t) time(NULL),
+                          conversation_has_person(c));
+    bool denied = decision.verdict == ACP_VERDICT_DENY && decision.by != ACP_DECIDED_BY_NOBODY;
+    if (!denied && decision.by != ACP_DECIDED_BY_GRANT)
+        return false;
+    acp_workspace_decide(pending, decision.verdict == ACP_VERDICT_ALLOW);
+    return true;
+}
+
+/* What the policy leaves to a person. */
+static void ask_person(struct conversation *c, struct acp_pending_action *pending,
+                       struct acp_action *shown)
+{
+    drop_usual_directory(shown);
+    if (conversation_has_person(c))
+        ask_for_workspace(c, pending, shown);
+    else
+        refuse_unasked(c, pending, shown, "nobody is there", true);
 }
 
 static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *pending,
@@ -243,19 +290,19 @@ static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *p
 {
     struct conversation *c = user;
     struct acp_action shown = *action;
+    struct acp_arena arena;
     (void) workspace;
-    drop_usual_directory(&shown);
     if (conversation_use_permission(c, action)) {
         acp_workspace_decide(pending, true);
         return;
     }
-    if (conversation_has_person(c)) {
-        ask_for_workspace(c, pending, &shown);
-        return;
-    }
-    if (c->prompts)
-        c->prompts->unasked = true;
-    refuse_unasked(c, pending, &shown, "nobody is there");
+    acp_arena_init(&arena, 0);
+    struct acp_str line = question_shell_line(action->command, &arena);
+    if (line.len)
+        shown.command = line;
+    if (!line.len || !decide_shell_line(c, pending, &shown))
+        ask_person(c, pending, &shown);
+    acp_arena_finish(&arena);
 }
 
 static void on_ask_gone(struct acp_workspace *workspace, struct acp_pending_action *pending,
@@ -272,7 +319,7 @@ static void on_denied(struct acp_workspace *workspace, const struct acp_action *
     (void) workspace;
     acp_buf_init(&why, 4096);
     (void) acp_decision_print(decision, &why);
-    conversation_log_verdict(user, action, false, (struct acp_str){0}, acp_buf_view(&why));
+    conversation_log_verdict(user, action, &(struct permission_record){.by = acp_buf_view(&why)});
     acp_buf_finish(&why);
 }
 
@@ -295,9 +342,20 @@ static void on_request(struct acp_client *client, struct acp_client_session *ses
 {
     struct conversation *c = user;
     (void) params;
+    if (method->id == ACP_METHOD_ELICITATION_CREATE) {
+        conversation_elicit(c, call, message->params);
+        return;
+    }
+    refresh_ledger(c);
     if (!acp_workspace_serve(c->workspace, client, session, call, method, message))
-        (void) acp_client_respond_error(client, call, -32601, acp_str_from("Method not found"),
-                                        acp_raw_from(NULL));
+        (void) acp_client_respond_error(client, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                                        acp_str_from("Method not found"), acp_raw_from(NULL));
+}
+
+static void on_request_cancelled(struct acp_client *client, acp_call call, void *user)
+{
+    (void) client;
+    (void) conversation_withdraw_elicitation(user, call);
 }
 
 /* ---- Everything else that comes from the agent ----------------------------------------------- */
@@ -354,6 +412,7 @@ const struct acp_client_handler conversation_client_handler = {
     .permission = on_permission,
     .permission_cancelled = on_permission_gone,
     .request = on_request,
+    .cancel_request = on_request_cancelled,
     .protocol_error = on_protocol_error,
     .end_session = on_end_session,
 };

@@ -122,7 +122,7 @@ static const char *const failures[] = {
     [PROMPT_FAILED] = "notSent", [PROMPT_TIMED_OUT] = "timedOut"};
 
 static void write_end(struct acp_json_writer *w, const struct prompt_end *end,
-                      enum error_source source, int64_t code)
+                      enum error_source source, int64_t code, struct acp_raw usage)
 {
     acp_json_begin_object(w);
     if (end->stop.ptr) {
@@ -139,6 +139,10 @@ static void write_end(struct acp_json_writer *w, const struct prompt_end *end,
         if (!*(const bool *) ((const char *) end + flags[i].offset))
             continue;
         acp_json_put_bool(w, flags[i].name, true);
+    }
+    if (usage.len) {
+        acp_json_write_key(w, acp_str_from("usage"));
+        acp_json_write_raw(w, usage);
     }
     acp_json_end_object(w);
 }
@@ -181,7 +185,8 @@ void conversation_end_prompt(struct conversation *c, enum prompt_end_kind kind, 
     (void) uv_timer_stop(c->deadline);
     acp_buf_init(&body, EVENT_MAX_BYTES);
     acp_json_writer_init(&w, &body);
-    write_end(&w, &end, source, c->code);
+    write_end(&w, &end, source, c->code, c->turn_usage);
+    c->turn_usage = (struct acp_raw){0};
     conversation_add_end(c, stop.ptr ? EVENT_STOP : EVENT_ERROR, prompt,
                          acp_raw_n(w.err ? NULL : body.data + body.start, body.len));
     acp_buf_finish(&body);
@@ -222,7 +227,23 @@ static void refuse_prompt(struct conversation *c, const struct acp_outcome *outc
                         (int) c->options.agent.len, c->options.agent.ptr);
         why = acp_str_from(sentence);
     }
-    conversation_end_prompt(c, PROMPT_REFUSED, none, ERROR_SOURCE_AGENT, why);
+    char *advised = conversation_advise(c, outcome, why);
+    conversation_end_prompt(c, PROMPT_REFUSED, none, ERROR_SOURCE_AGENT,
+                            advised ? acp_str_from(advised) : why);
+    free(advised);
+}
+
+/* The tokens of the turn, which agents tell beside the stop reason though that is unstable. */
+static struct acp_raw find_usage(const struct acp_outcome *outcome)
+{
+    const struct acp_prompt_response *response = outcome->value;
+    if (outcome->err || !response)
+        return (struct acp_raw){0};
+    for (const struct acp_unknown *member = response->unknown; member; member = member->next)
+        if (acp_str_is(member->key, "usage") && member->value.len <= CONVERSATION_MAX_USAGE &&
+            member->value.ptr[0] == '{')
+            return member->value;
+    return (struct acp_raw){0};
 }
 
 static void on_turn_end(struct acp_client_session *session, const struct acp_turn_stop *stop,
@@ -238,6 +259,9 @@ static void on_turn_end(struct acp_client_session *session, const struct acp_tur
                             c->options.agent.ptr, more, more == 1 ? "" : "s");
     c->noise = 0;
     c->code = outcome->code;
+    c->turn_usage = find_usage(outcome);
+    if (!outcome->err)
+        conversation_forget_stderr(c);
     if (!outcome->err)
         conversation_end_prompt(c, PROMPT_STOPPED, stop->text, ERROR_SOURCE_AGENT, none);
     else if (c->prompts->cancelled || c->stopping)
@@ -318,8 +342,14 @@ void conversation_run_prompt(struct conversation *c)
     int err = event_read_prompt(body, &arena, &blocks, NULL);
     note_in_row(c, blocks);
     conversation_add_event(c, EVENT_PROMPT, prompt->turn, body);
-    if (!err)
-        err = acp_client_prompt(c->session, blocks.items, blocks.count, on_turn_end, c);
+    struct acp_content_block *adapted =
+        acp_arena_alloc(&arena, (blocks.count + 1) * sizeof(*adapted));
+    if (!err && !adapted)
+        err = ACP_ERR_NOMEM;
+    if (!err) {
+        conversation_adapt_blocks(c, blocks, adapted);
+        err = acp_client_prompt(c->session, adapted, blocks.count, on_turn_end, c);
+    }
     if (err) {
         struct acp_str why = acp_client_error_text(conversation_client(c));
         c->code = 0;

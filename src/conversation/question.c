@@ -73,8 +73,77 @@ const char *question_complaint(const struct permission_question *question)
 
 /* ---- What "always" covers -------------------------------------------------------------------- */
 
+/* What is done to a file, in the plural. */
+static const char *deeds(enum acp_tool_kind_is kind)
+{
+    switch (kind) {
+    case ACP_TOOL_KIND_READ:
+        return "reads";
+    case ACP_TOOL_KIND_EDIT:
+        return "edits";
+    case ACP_TOOL_KIND_DELETE:
+        return "deletions";
+    case ACP_TOOL_KIND_MOVE:
+        return "moves";
+    case ACP_TOOL_KIND_SEARCH:
+        return "searches";
+    default:
+        return "uses";
+    }
+}
+
+static int write_prefix_scope(struct acp_str words, struct question_scope *scope)
+{
+    int err = acp_buf_printf(&scope->brief, "for '%.*s' commands in this folder", ACP_ARG(words));
+    return err ? err
+               : acp_buf_printf(
+                     &scope->full,
+                     "'%.*s' with other arguments too, unless they leave the folder, write "
+                     "files or run programs",
+                     ACP_ARG(words));
+}
+
+static int write_command_scope(const struct acp_grant *grant, struct question_scope *scope)
+{
+    struct acp_str words;
+    if (acp_command_prefix_words(grant->command, &words))
+        return write_prefix_scope(words, scope);
+    int err = acp_buf_printf(&scope->brief, "for exactly this command in this folder");
+    return err ? err : acp_buf_printf(&scope->full, "exactly this command line");
+}
+
+static int write_path_scope(const struct acp_grant *grant, size_t count,
+                            struct question_scope *scope)
+{
+    const char *files = count == 1 ? "this file" : "these files";
+    int err = acp_buf_printf(&scope->brief, "for %s of %s", deeds(grant->kind), files);
+    return err ? err
+               : acp_buf_printf(&scope->full, "%s of %s, with any content", deeds(grant->kind),
+                                files);
+}
+
+static int write_tool_scope(struct acp_str tool, struct question_scope *scope)
+{
+    int err = acp_buf_printf(&scope->brief, "for the tool %.*s in this folder", ACP_ARG(tool));
+    return err ? err
+               : acp_buf_printf(&scope->full, "everything that the tool %.*s does", ACP_ARG(tool));
+}
+
+void question_scope_init(struct question_scope *scope)
+{
+    acp_buf_init(&scope->brief, QUESTION_MAX_BYTES);
+    acp_buf_init(&scope->full, QUESTION_MAX_BYTES);
+}
+
+void question_scope_finish(struct question_scope *scope)
+{
+    acp_buf_finish(&scope->brief);
+    acp_buf_finish(&scope->full);
+}
+
 /* A ledger is asked what it would hold, so that the text cannot differ from the grant. */
-int question_scope(const struct acp_action *action, const char *path, struct acp_buf *out)
+int question_scope_write(struct question_scope *scope, const struct acp_action *action,
+                         const char *path)
 {
     struct acp_grant how = {.allow = true, .scope = ACP_GRANT_PROJECT};
     struct acp_ledger *scratch = NULL;
@@ -86,23 +155,39 @@ int question_scope(const struct acp_action *action, const char *path, struct acp
         return err == ACP_ERR_NOMEM ? err : ACP_ERR_MISSING;
     }
     const struct acp_grant *grant = acp_ledger_at(scratch, 0);
-    size_t count = acp_ledger_count(scratch);
     if (grant->command.len)
-        err = acp_buf_printf(out, "exactly this command line");
+        err = write_command_scope(grant, scope);
     else if (grant->path.len)
-        err = acp_buf_printf(out, "%s, with any content, of %s", acp_kind_name(grant->kind),
-                             count == 1 ? "this file" : "these files");
+        err = write_path_scope(grant, acp_ledger_count(scratch), scope);
     else
-        err = acp_buf_printf(out, "everything that the tool %.*s does", (int) action->tool.len,
-                             action->tool.ptr);
+        err = write_tool_scope(action->tool, scope);
     if (!err)
-        err = acp_buf_printf(out, ", in every session in %.*s; ", (int) grant->directory.len,
-                             grant->directory.ptr);
+        err = acp_buf_printf(&scope->full, "; in sessions in %.*s; ", ACP_ARG(grant->directory));
     if (!err)
-        err = path ? acp_buf_printf(out, "kept in %s", path)
-                   : acp_buf_printf(out, "kept until this session ends");
+        err = path ? acp_buf_printf(&scope->full, "kept in %s (see 'acp permissions')", path)
+                   : acp_buf_printf(&scope->full, "kept until this session ends");
     acp_ledger_free(scratch);
     return err;
+}
+
+/* ---- Shells ---------------------------------------------------------------------------------- */
+
+static bool is_one_of(struct acp_str word, const char *const *list)
+{
+    while (*list && !acp_str_is(word, *list))
+        list++;
+    return *list;
+}
+
+struct acp_str question_shell_line(struct acp_str command, struct acp_arena *arena)
+{
+    static const char *const shells[] = {"/bin/sh", "sh", "/bin/bash", "bash", NULL};
+    static const char *const flags[] = {"-c", "-lc", NULL};
+    struct acp_str_list words;
+    if (acp_command_words(command, arena, &words) || words.count != 3 ||
+        !is_one_of(words.items[0], shells) || !is_one_of(words.items[1], flags))
+        return (struct acp_str){0};
+    return words.items[2];
 }
 
 /* ---- Directories ----------------------------------------------------------------------------- */

@@ -21,11 +21,25 @@ enum {
 /* Why the question cannot be asked, as a part of a sentence; NULL when it can. */
 const char *question_complaint(const struct permission_question *question);
 
+/* What an "always" covers: in a few words, and in full with where it is kept. */
+struct question_scope {
+    struct acp_buf brief;
+    struct acp_buf full;
+};
+void question_scope_init(struct question_scope *scope);
+void question_scope_finish(struct question_scope *scope);
 /*
- * Appends what an "always" to that action covers and where it is kept.  ACP_ERR_MISSING when it
- * cannot be remembered and holds once.  path is that of the ledger, NULL when it is not saved.
+ * Writes that of an "always" to the action.  ACP_ERR_MISSING when it cannot be remembered and holds
+ * once.  path is that of the ledger, NULL when it is not saved.
  */
-int question_scope(const struct acp_action *action, const char *path, struct acp_buf *out);
+int question_scope_write(struct question_scope *scope, const struct acp_action *action,
+                         const char *path);
+
+/*
+ * The line that a shell is given: "git log" of `/bin/sh -c 'git log'`.  Absent if the command is
+ * not just that.  It points into the arena.
+ */
+struct acp_str question_shell_line(struct acp_str command, struct acp_arena *arena);
 
 /* Whether both commands run in the same directory, by name. */
 bool question_same_directory(const struct acp_action *a, const struct acp_action *b);

@@ -9,7 +9,7 @@
 
 /* ---- Open questions -------------------------------------------------------------------------- */
 
-static struct open_question *find_question(const struct conversation *c, uint64_t number)
+struct open_question *conversation_find_question(const struct conversation *c, uint64_t number)
 {
     struct open_question *question = c->open_questions;
     while (question && question->number != number)
@@ -17,8 +17,7 @@ static struct open_question *find_question(const struct conversation *c, uint64_
     return question;
 }
 
-/* The question is settled. */
-static void close_question(struct conversation *c, struct open_question *question)
+void conversation_close_question(struct conversation *c, struct open_question *question)
 {
     struct open_question **at = &c->open_questions;
     uint64_t number = question->number;
@@ -32,13 +31,32 @@ static void close_question(struct conversation *c, struct open_question *questio
     conversation_question_settled(c, number);
 }
 
+void conversation_open_question(struct conversation *c, struct open_question *question)
+{
+    struct open_question **end = &c->open_questions;
+    question->number = ++c->questions;
+    /* Before its turn begins, an agent may ask about logging in for it. */
+    question->turn = c->prompts ? c->prompts->turn : 0;
+    question->after = conversation_last_sequence(c);
+    while (*end)
+        end = &(*end)->next;
+    *end = question;
+    c->question_count++;
+    c->question_bytes += question->bytes;
+    conversation_wake(c);
+}
+
 void conversation_drop_questions(struct conversation *c)
 {
     while (c->open_questions) {
         struct open_question *question = c->open_questions;
+        if (question->elicitation.ptr) {
+            conversation_drop_elicitation(c, question);
+            continue;
+        }
         if (question->pending)
             acp_workspace_decide(question->pending, false);
-        close_question(c, question);
+        conversation_close_question(c, question);
     }
 }
 
@@ -49,7 +67,7 @@ void conversation_withdraw_question(struct conversation *c,
     while (question && (question->pending != pending || question->call != call))
         question = question->next;
     if (question)
-        close_question(c, question);
+        conversation_close_question(c, question);
 }
 
 bool conversation_has_person(const struct conversation *c)
@@ -88,37 +106,42 @@ static size_t question_bytes(const struct permission_question *question)
 }
 
 /* Questions are copied whole, and an agent can send any number, of any size. */
-bool conversation_may_ask(struct conversation *c, const struct permission_question *question)
+bool conversation_has_question_room(struct conversation *c, size_t bytes)
 {
-    size_t bytes = question_bytes(question);
     if (c->question_count < CONVERSATION_MAX_QUESTIONS &&
         bytes <= CONVERSATION_MAX_QUESTION_BYTES - c->question_bytes)
         return true;
-    if (c->prompts)
-        c->prompts->denied = true;
     conversation_notice_limit(
         c, CONVERSATION_LIMIT_QUESTIONS,
-        "%.*s asked for more permissions at once than may wait for an answer (%d, "
+        "%.*s asked for more permissions or answers at once than may wait for an answer (%d, "
         "with %d MiB of text); the others are refused",
         (int) c->options.agent.len, c->options.agent.ptr, CONVERSATION_MAX_QUESTIONS,
         CONVERSATION_MAX_QUESTION_BYTES >> 20);
     return false;
 }
 
+bool conversation_may_ask(struct conversation *c, const struct permission_question *question)
+{
+    bool has_room = conversation_has_question_room(c, question_bytes(question));
+    if (!has_room && c->prompts)
+        c->prompts->denied = true;
+    return has_room;
+}
+
 const char conversation_too_many_questions[] =
-    "too many permission requests are open; wait for the answers to some of them";
+    "too many questions are open; wait for the answers to some of them";
 
 /* What "always" covers, for the person; absent when it is not remembered. */
-static struct acp_str describe_always(const struct conversation *c, const struct acp_action *action,
-                                      struct acp_arena *arena)
+static void describe_always(const struct conversation *c, struct open_question *open,
+                            const struct acp_action *action)
 {
-    struct acp_buf text;
-    struct acp_str always = {0};
-    acp_buf_init(&text, (size_t) QUESTION_MAX_BYTES);
-    if (c->options.ledger && question_scope(action, c->options.ledger_path, &text) == 0)
-        always = acp_arena_copy(arena, acp_buf_view(&text));
-    acp_buf_finish(&text);
-    return always;
+    struct question_scope scope;
+    question_scope_init(&scope);
+    if (c->options.ledger && question_scope_write(&scope, action, c->options.ledger_path) == 0) {
+        open->always = acp_arena_copy(&open->arena, acp_buf_view(&scope.full));
+        open->always_brief = acp_arena_copy(&open->arena, acp_buf_view(&scope.brief));
+    }
+    question_scope_finish(&scope);
 }
 
 static struct open_question *copy_question(const struct conversation *c,
@@ -128,7 +151,7 @@ static struct open_question *copy_question(const struct conversation *c,
     if (!open)
         return NULL;
     acp_arena_init(&open->arena, 0);
-    open->always = describe_always(c, question->action, &open->arena);
+    describe_always(c, open, question->action);
     struct acp_permission_option_list options = question->options;
     if (!options.items)
         options = question_own_options(open->always.len > 0);
@@ -165,19 +188,10 @@ const char *conversation_ask(struct conversation *c, acp_call call,
     struct open_question *open = copy_question(c, question);
     if (!open)
         return "memory ran out";
-    open->number = ++c->questions;
-    open->turn = conversation_turn(c);
-    open->after = conversation_last_sequence(c);
     open->call = call;
     open->pending = waiting;
     open->bytes = question_bytes(question);
-    struct open_question **end = &c->open_questions;
-    while (*end)
-        end = &(*end)->next;
-    *end = open;
-    c->question_count++;
-    c->question_bytes += open->bytes;
-    conversation_wake(c);
+    conversation_open_question(c, open);
     return NULL;
 }
 
@@ -191,6 +205,7 @@ static void remember(struct conversation *c, const struct acp_action *action,
         .allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS,
         .scope = ACP_GRANT_PROJECT,
         .who = acp_str_from("user"),
+        .agent = c->options.agent,
         .granted = (int64_t) time(NULL),
     };
     struct acp_failure failure = {0};
@@ -219,30 +234,41 @@ static bool is_listed(enum acp_permission_option_kind_is kind)
            kind <= ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
 }
 
+static enum permission_verdict verdict_of(enum acp_permission_option_kind_is kind)
+{
+    if (kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
+        kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS)
+        return PERMISSION_ALLOWED;
+    return kind == ACP_PERMISSION_OPTION_KIND_ABSENT || is_listed(kind) ? PERMISSION_DENIED
+                                                                        : PERMISSION_OTHER;
+}
+
 bool conversation_answer(struct conversation *c, uint64_t number, struct acp_str option,
                          struct acp_str by)
 {
-    struct open_question *question = find_question(c, number);
-    if (!question)
+    struct open_question *question = conversation_find_question(c, number);
+    if (!question || question->elicitation.ptr)
         return false;
     struct acp_client *client = conversation_client(c);
     const struct acp_permission_option *chosen = find_offered(question, option);
     enum acp_permission_option_kind_is kind =
         chosen ? chosen->kind.is : ACP_PERMISSION_OPTION_KIND_ABSENT;
-    bool allow = kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE ||
-                 kind == ACP_PERMISSION_OPTION_KIND_ALLOW_ALWAYS;
-    conversation_log_verdict(c, &question->action, allow, option,
-                             by.len ? by : acp_str_from("the user"));
+    enum permission_verdict verdict = verdict_of(kind);
+    bool allow = verdict == PERMISSION_ALLOWED;
+    conversation_log_verdict(
+        c, &question->action,
+        &(struct permission_record){
+            .verdict = verdict, .option = option, .by = by.len ? by : acp_str_from("the user")});
     remember(c, &question->action, kind);
     if (question->pending) {
         acp_workspace_decide(question->pending, allow);
-    } else if (is_listed(kind)) {
+    } else if (chosen) {
         (void) acp_client_select_permission(client, question->call, option);
         if (allow)
             conversation_note_permitted(c, &question->action);
     } else {
         (void) acp_client_cancel_permission(client, question->call);
     }
-    close_question(c, question);
+    conversation_close_question(c, question);
     return true;
 }

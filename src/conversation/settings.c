@@ -176,10 +176,8 @@ static void settle(struct conversation *c, const struct acp_outcome *outcome)
     if (setting->done)
         setting->done(c, outcome, setting->user);
     else if (outcome->err)
-        conversation_fail(c, ERROR_SOURCE_USER, outcome->code,
-                          "%.*s cannot be set to %s = %s: %.*s", (int) c->options.agent.len,
-                          c->options.agent.ptr, setting->name, setting->value,
-                          (int) outcome->why.len, outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_USER, outcome->code, "cannot set %s to %s: %.*s",
+                          setting->name, setting->value, (int) outcome->why.len, outcome->why.ptr);
     free_setting(setting);
     conversation_wake(c);
 }

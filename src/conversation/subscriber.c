@@ -107,7 +107,8 @@ static void trim_tail(struct conversation *c)
     }
     conversation_pause_agent(c, PAUSED_BY_SUBSCRIBERS,
                              c->tail_bytes > CONVERSATION_MAX_TAIL_BYTES && c->tail->at &&
-                                 is_deliverable(c, c->tail->next) && !can_be_read_again(c));
+                                 c->tail->next && is_deliverable(c, c->tail->next) &&
+                                 !can_be_read_again(c));
 }
 
 /* ---- Delivering ------------------------------------------------------------------------------ */
@@ -136,12 +137,24 @@ static const struct open_question *next_question(const struct subscriber *s)
     return q && q->after <= s->cursor ? q : NULL;
 }
 
-/* One question, if it is its turn. */
-static bool ask_next(struct subscriber *s)
+static void give_elicitation(struct subscriber *s, const struct open_question *open)
 {
-    const struct open_question *open = s->handler->question ? next_question(s) : NULL;
-    if (!open)
-        return false;
+    struct conversation *c = s->conversation;
+    const struct elicitation_question question = {
+        .number = open->number,
+        .turn = open->turn,
+        .agent = c->options.agent,
+        .protocol = c->connection ? acp_client_protocol(conversation_client(c)) : ACP_V1,
+        .params = open->elicitation,
+    };
+    s->delivering = true;
+    if (s->handler->elicitation)
+        s->handler->elicitation(s, &question, s->user);
+    end_callback(s);
+}
+
+static void give_question(struct subscriber *s, const struct open_question *open)
+{
     struct permission_question question = {
         .number = open->number,
         .turn = open->turn,
@@ -151,11 +164,26 @@ static bool ask_next(struct subscriber *s)
         .action = &open->action,
         .options = open->options,
         .always = open->always,
+        .always_brief = open->always_brief,
     };
-    s->asked = open->number;
     s->delivering = true;
-    s->handler->question(s, &question, s->user);
+    if (s->handler->question)
+        s->handler->question(s, &question, s->user);
     end_callback(s);
+}
+
+/* One question, if it is its turn. */
+static bool ask_next(struct subscriber *s)
+{
+    bool asked = s->handler->question || s->handler->elicitation;
+    const struct open_question *open = asked ? next_question(s) : NULL;
+    if (!open)
+        return false;
+    s->asked = open->number;
+    if (open->elicitation.ptr)
+        give_elicitation(s, open);
+    else
+        give_question(s, open);
     return true;
 }
 
@@ -313,6 +341,14 @@ bool conversation_can_ask(const struct conversation *c)
 {
     for (const struct subscriber *s = c->subscribers; s; s = s->next)
         if (s->handler->question && !s->freed)
+            return true;
+    return false;
+}
+
+bool conversation_can_elicit(const struct conversation *c)
+{
+    for (const struct subscriber *s = c->subscribers; s; s = s->next)
+        if (s->handler->elicitation && !s->freed)
             return true;
     return false;
 }

@@ -15,7 +15,8 @@
  *     daemon/attach      {"after":N,"answer":BOOL}  answered by {}; then all events with greater
  *                        sequence numbers follow, old ones first; with answer, questions too
  *     daemon/cancel      {}  {"cancelled":BOOL}: ends the turn that runs, of any client
- *     daemon/cancel_own  {}  ends the client's turn, and removes its prompts that are queued
+ *     daemon/cancel_own  {"now":BOOL}  ends the client's turn, and removes its prompts that are
+ *                        queued; now: kills the agent
  *     daemon/set         {"name":TEXT,"value":TEXT}
  *     daemon/status      {}  {"pid":N,"agentPid":N,"turn":N,"queued":N,"state":TEXT,
  *                        "agentSession":TEXT,"idleMs":N}
@@ -26,6 +27,9 @@
  *     daemon/question    {"title":TEXT,"description":TEXT,"kind":KIND,"command":TEXT,
  *                        "paths":[...],"options":[{"id":ID,"name":TEXT,"kind":KIND}]}, answered by
  *                        {"option":ID}; cancelled when another client was faster
+ *     daemon/elicitation {"agent":NAME,"protocol":1|2,"request":{...}}: what the agent asks the
+ *                        user by a form or a web page, as it came; answered by the response of the
+ *                        protocol; cancelled likewise
  */
 #ifndef SRC_DAEMON_DAEMON_H
 #define SRC_DAEMON_DAEMON_H
@@ -53,6 +57,13 @@ struct daemon_options {
 enum { DAEMON_PATH_SIZE = 108 };
 int daemon_socket_path(struct acp_str session, char ret[DAEMON_PATH_SIZE],
                        struct acp_failure *failure);
+
+/*
+ * Calls back for each socket in that folder, with the session and whether a daemon listens.
+ * ACP_ERR_STATE with advice if the folder cannot be used.
+ */
+typedef void daemon_visit(struct acp_str session, bool listens, void *user);
+int daemon_list(daemon_visit *visit, void *user, struct acp_failure *failure);
 
 struct runtime_folder {
     char path[4096];

@@ -10,6 +10,7 @@
 
 #include "acp/io.h"
 #include "acp/rpc.h"
+#include "acp/types.h"
 #include "json/members.h"
 
 struct daemon_client {
@@ -50,21 +51,36 @@ static void on_notification(struct acp_peer *peer, const struct acp_message *mes
     acp_arena_finish(&arena);
 }
 
+/* False if the message is none of the questions that the handler takes. */
+static bool serve_question(struct daemon_client *client, acp_call call,
+                           const struct acp_message *message, struct acp_arena *arena)
+{
+    const struct daemon_client_handler *handler = &client->handler;
+    struct permission_question question;
+    struct elicitation_question elicitation;
+    if (acp_str_is(message->method, "daemon/question") && handler->question &&
+        daemon_read_question(message->params, arena, &question) == 0) {
+        question.number = call;
+        handler->question(client, &question, client->user);
+        return true;
+    }
+    if (acp_str_is(message->method, "daemon/elicitation") && handler->elicitation &&
+        daemon_read_elicitation(message->params, arena, &elicitation) == 0) {
+        elicitation.number = call;
+        handler->elicitation(client, &elicitation, client->user);
+        return true;
+    }
+    return false;
+}
+
 static void on_request(struct acp_peer *peer, acp_call call, const struct acp_message *message,
                        void *user)
 {
-    struct daemon_client *client = user;
     struct acp_arena arena;
-    struct permission_question question;
     acp_arena_init(&arena, 0);
-    if (!acp_str_is(message->method, "daemon/question") || !client->handler.question ||
-        daemon_read_question(message->params, &arena, &question)) {
-        (void) acp_peer_error(peer, call, -32601, acp_str_from("Method not found"),
-                              acp_raw_from(NULL));
-    } else {
-        question.number = call;
-        client->handler.question(client, &question, client->user);
-    }
+    if (!serve_question(user, call, message, &arena))
+        (void) acp_peer_error(peer, call, ACP_ERROR_CODE_METHOD_NOT_FOUND,
+                              acp_str_from("Method not found"), acp_raw_from(NULL));
     acp_arena_finish(&arena);
 }
 
@@ -88,6 +104,14 @@ void daemon_client_answer(struct daemon_client *client, uint64_t number, struct 
         acp_json_write_str(w, option);
     }
     acp_json_end_object(w);
+    (void) acp_peer_commit(client->peer, NULL);
+}
+
+void daemon_client_respond(struct daemon_client *client, uint64_t number, struct acp_raw response)
+{
+    if (!client->peer)
+        return;
+    acp_json_write_raw(acp_peer_begin_result(client->peer, number), response);
     (void) acp_peer_commit(client->peer, NULL);
 }
 
@@ -186,6 +210,18 @@ int daemon_client_request(struct daemon_client *client, const char *method, daem
     if (!w)
         return ACP_ERR_CLOSED;
     acp_json_begin_object(w);
+    acp_json_end_object(w);
+    return commit(client, pending);
+}
+
+int daemon_client_kill(struct daemon_client *client)
+{
+    struct pending_request *pending = new_pending(client, NULL, NULL);
+    struct acp_json_writer *w = begin(client, "daemon/cancel_own", pending);
+    if (!w)
+        return ACP_ERR_CLOSED;
+    acp_json_begin_object(w);
+    acp_json_put_bool(w, "now", true);
     acp_json_end_object(w);
     return commit(client, pending);
 }

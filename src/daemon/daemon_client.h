@@ -18,6 +18,9 @@ struct daemon_client_handler {
     /* Answered by daemon_client_answer(). */
     void (*question)(struct daemon_client *client, const struct permission_question *question,
                      void *user);
+    /* Answered by daemon_client_respond(). */
+    void (*elicitation)(struct daemon_client *client, const struct elicitation_question *question,
+                        void *user);
     void (*question_gone)(struct daemon_client *client, uint64_t number, void *user);
     /* The daemon has gone, whatever was asked of it. */
     void (*gone)(struct daemon_client *client, void *user);
@@ -42,10 +45,15 @@ int daemon_client_set(struct daemon_client *client, struct acp_str name, struct 
 int daemon_client_request(struct daemon_client *client, const char *method, daemon_reply_fn *done,
                           void *user);
 
+/* Kills the agent if it is busy with this client's prompt. */
+int daemon_client_kill(struct daemon_client *client);
+
 /* Sends all events after that sequence number, old and new; with answer, questions too. */
 int daemon_client_attach(struct daemon_client *client, uint64_t after, bool answer,
                          daemon_reply_fn *done, void *user);
 
+/* response is a CreateElicitationResponse. */
+void daemon_client_respond(struct daemon_client *client, uint64_t number, struct acp_raw response);
 void daemon_client_answer(struct daemon_client *client, uint64_t number, struct acp_str option);
 
 #endif

@@ -130,37 +130,65 @@ static bool is_sent_to_another(const struct daemon *daemon, uint64_t number)
     return false;
 }
 
+/* The first answer settles it; that of a client that has disconnected is none. */
+static void pass_on(struct daemon *daemon, const struct sent_question *sent,
+                    const struct acp_reply *reply)
+{
+    struct acp_arena arena;
+    struct acp_str option = {0};
+    if (sent->is_elicitation) {
+        (void) conversation_answer_elicitation(daemon->conversation, sent->number,
+                                               reply->err ? acp_raw_from("{}") : reply->result);
+        return;
+    }
+    acp_arena_init(&arena, 0);
+    if (!reply->err)
+        (void) acp_json_member_str(reply->result, "option", &arena, &option);
+    (void) conversation_answer(daemon->conversation, sent->number, option, (struct acp_str){0});
+    acp_arena_finish(&arena);
+}
+
 static void on_answer(struct acp_peer *peer, uint64_t request, const struct acp_reply *reply,
                       void *user)
 {
     struct sent_question *sent = user;
     struct daemon *daemon = sent->client->daemon;
-    struct acp_arena arena;
-    struct acp_str option = {0};
     (void) peer;
     (void) request;
     bool open = take_question(daemon, sent) != NULL;
-    acp_arena_init(&arena, 0);
-    if (!reply->err)
-        (void) acp_json_member_str(reply->result, "option", &arena, &option);
     /* A client that has disconnected leaves the question to the others. */
     if (open && daemon->conversation && !(reply->err && is_sent_to_another(daemon, sent->number)))
-        (void) conversation_answer(daemon->conversation, sent->number, option, (struct acp_str){0});
-    acp_arena_finish(&arena);
+        pass_on(daemon, sent, reply);
     client_release(sent->client);
     free(sent);
 }
 
-static int send_question(struct client *client, const struct permission_question *question)
+/* What the client is asked: one of the two. */
+struct question_to_send {
+    const struct permission_question *permission;
+    const struct elicitation_question *elicitation;
+    uint64_t number;
+    uint64_t turn;
+};
+
+static int send_question(struct client *client, const struct question_to_send *question)
 {
     struct sent_question *sent = calloc(1, sizeof(*sent));
     if (!sent)
         return ACP_ERR_NOMEM;
     const struct acp_request request = {
-        .method = acp_str_from("daemon/question"), .reply = on_answer, .user = sent};
-    *sent = (struct sent_question){
-        .next = client->daemon->questions, .client = client, .number = question->number};
-    daemon_write_question(acp_peer_begin_request(client->peer, &request), question);
+        .method = acp_str_from(question->elicitation ? "daemon/elicitation" : "daemon/question"),
+        .reply = on_answer,
+        .user = sent};
+    *sent = (struct sent_question){.next = client->daemon->questions,
+                                   .client = client,
+                                   .number = question->number,
+                                   .is_elicitation = question->elicitation != NULL};
+    struct acp_json_writer *w = acp_peer_begin_request(client->peer, &request);
+    if (question->elicitation)
+        daemon_write_elicitation(w, question->elicitation);
+    else
+        daemon_write_question(w, question->permission);
     int err = acp_peer_commit(client->peer, &sent->request);
     if (err) {
         free(sent);
@@ -171,17 +199,37 @@ static int send_question(struct client *client, const struct permission_question
     return 0;
 }
 
+/* True if the client is asked, or another is or will be. */
+static bool ask_client(struct client *client, const struct question_to_send *question)
+{
+    struct daemon *daemon = client->daemon;
+    bool sent = is_asked(client, question->turn) && send_question(client, question) == 0;
+    return sent || is_sent_to_another(daemon, question->number) ||
+           somebody_is_asked(daemon, question->turn);
+}
+
 static void on_question(struct subscriber *s, const struct permission_question *question,
                         void *user)
 {
     struct client *client = user;
-    struct daemon *daemon = client->daemon;
+    const struct question_to_send sent = {
+        .permission = question, .number = question->number, .turn = question->turn};
     (void) s;
-    bool sent = is_asked(client, question->turn) && send_question(client, question) == 0;
-    if (!sent && !is_sent_to_another(daemon, question->number) &&
-        !somebody_is_asked(daemon, question->turn))
-        (void) conversation_answer(daemon->conversation, question->number, (struct acp_str){0},
-                                   (struct acp_str){0});
+    if (!ask_client(client, &sent))
+        (void) conversation_answer(client->daemon->conversation, question->number,
+                                   (struct acp_str){0}, (struct acp_str){0});
+}
+
+static void on_elicitation(struct subscriber *s, const struct elicitation_question *question,
+                           void *user)
+{
+    struct client *client = user;
+    const struct question_to_send sent = {
+        .elicitation = question, .number = question->number, .turn = question->turn};
+    (void) s;
+    if (!ask_client(client, &sent))
+        (void) conversation_answer_elicitation(client->daemon->conversation, question->number,
+                                               acp_raw_from("{\"action\":\"decline\"}"));
 }
 
 /* The answer still comes, and finds nothing to answer. */
@@ -205,8 +253,10 @@ int client_subscribe(struct client *client, enum subscription subscription, bool
                      uint64_t after)
 {
     static const struct subscriber_handler viewer = {.event = on_event};
-    static const struct subscriber_handler asked = {
-        .event = on_event, .question = on_question, .question_gone = on_question_gone};
+    static const struct subscriber_handler asked = {.event = on_event,
+                                                    .question = on_question,
+                                                    .elicitation = on_elicitation,
+                                                    .question_gone = on_question_gone};
     bool same = client->subscriber && client->can_answer >= can_answer &&
                 client->subscription >= subscription;
     if (same)
@@ -249,9 +299,11 @@ static void on_disconnected(struct acp_link *link, int reason, void *user)
         }
         *at = waiting->next;
         free(waiting);
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the last use is given back below */
         client_release(client);
     }
     daemon->client_count--;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the last use is given back below */
     daemon->input_room -= client->input_room;
     client_release(client);
 }

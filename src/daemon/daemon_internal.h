@@ -60,8 +60,9 @@ struct waiting_prompt {
 struct sent_question {
     struct sent_question *next;
     struct client *client;
-    uint64_t number;  /* of the conversation's question */
-    uint64_t request; /* of ours to the client */
+    uint64_t number;     /* of the conversation's question */
+    uint64_t request;    /* of ours to the client */
+    bool is_elicitation; /* otherwise of a permission */
 };
 
 struct daemon {

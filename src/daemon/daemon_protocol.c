@@ -173,6 +173,7 @@ void daemon_write_question(struct acp_json_writer *w, const struct permission_qu
     write_text(w, "command", question->action->command);
     write_text(w, "cwd", question->action->command_cwd);
     write_text(w, "always", question->always);
+    write_text(w, "alwaysBrief", question->always_brief);
     write_env(w, question->action->env);
     write_edits(w, question->action->edits);
     acp_json_write_key(w, acp_str_from("paths"));
@@ -325,9 +326,40 @@ int daemon_read_question(struct acp_raw params, struct acp_arena *arena,
     if (!err)
         err = acp_json_member_str(params, "always", arena, &question.always);
     if (!err)
+        err = acp_json_member_str(params, "alwaysBrief", arena, &question.always_brief);
+    if (!err)
         err = read_lists(params, arena, action, &question.options);
     (void) acp_kind_find(kind, &action->kind);
     question.action = action;
+    if (!err)
+        *ret = question;
+    return err;
+}
+
+void daemon_write_elicitation(struct acp_json_writer *w,
+                              const struct elicitation_question *question)
+{
+    acp_json_begin_object(w);
+    write_text(w, "agent", question->agent);
+    acp_json_put_u64(w, "protocol", question->protocol & ACP_V2 ? 2 : 1);
+    acp_json_write_key(w, acp_str_from("request"));
+    acp_json_write_raw(w, question->params);
+    acp_json_end_object(w);
+}
+
+int daemon_read_elicitation(struct acp_raw params, struct acp_arena *arena,
+                            struct elicitation_question *ret)
+{
+    struct elicitation_question question = {0};
+    uint64_t protocol = 1;
+    int err = acp_json_member_str(params, "agent", arena, &question.agent);
+    if (!err)
+        err = acp_json_member_u64(params, "protocol", &protocol);
+    if (!err)
+        err = acp_json_member_raw(params, "request", &question.params);
+    if (!err && !question.params.ptr)
+        err = ACP_ERR_MISSING;
+    question.protocol = protocol == 2 ? ACP_V2 : ACP_V1;
     if (!err)
         *ret = question;
     return err;

@@ -24,6 +24,11 @@ void daemon_write_question(struct acp_json_writer *w, const struct permission_qu
 int daemon_read_question(struct acp_raw params, struct acp_arena *arena,
                          struct permission_question *ret);
 
+void daemon_write_elicitation(struct acp_json_writer *w,
+                              const struct elicitation_question *question);
+int daemon_read_elicitation(struct acp_raw params, struct acp_arena *arena,
+                            struct elicitation_question *ret);
+
 struct daemon_status {
     uint64_t pid;
     uint64_t agent_pid;

@@ -105,13 +105,15 @@ static void serve_cancel(struct client *client, acp_call call)
         acp_raw_from(cancelled ? "{\"cancelled\":true}" : "{\"cancelled\":false}"));
 }
 
-static void serve_cancel_own(struct client *client, acp_call call)
+static void serve_cancel_own(struct client *client, acp_call call, struct acp_raw params)
 {
     static const char cancelled[] = "cancelled";
     struct daemon *daemon = client->daemon;
     const struct prompt_end withdrawn = {
         .kind = PROMPT_STOPPED, .stop = acp_str_from(cancelled), .cancelled = true};
     uint64_t running = conversation_turn(daemon->conversation);
+    bool now = false;
+    (void) acp_json_member_bool(params, "now", &now);
     (void) acp_peer_result(client->peer, call, acp_raw_from(NULL));
     for (struct waiting_prompt *w = daemon->waiting; w;) {
         uint64_t turn = w->turn;
@@ -121,6 +123,8 @@ static void serve_cancel_own(struct client *client, acp_call call)
             continue;
         if (turn == running) {
             (void) conversation_cancel(daemon->conversation, CANCEL_GRACE_MS);
+            if (now)
+                conversation_kill_agent(daemon->conversation);
         } else if (conversation_withdraw(daemon->conversation, turn)) {
             daemon_tell_end(daemon, client, turn, &withdrawn);
             w = daemon->waiting;
@@ -242,7 +246,7 @@ void daemon_serve(struct acp_peer *peer, acp_call call, const struct acp_message
     } else if (acp_str_is(method, "daemon/cancel")) {
         serve_cancel(client, call);
     } else if (acp_str_is(method, "daemon/cancel_own")) {
-        serve_cancel_own(client, call);
+        serve_cancel_own(client, call, message->params);
     } else if (acp_str_is(method, "daemon/set")) {
         serve_set(client, call, message->params);
     } else if (acp_str_is(method, "daemon/status")) {

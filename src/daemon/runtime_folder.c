@@ -1,8 +1,11 @@
 /* runtime_folder.c - the folder of the owners' sockets: one that nobody else can enter. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -38,7 +41,7 @@ static int make_folder(const char *path, struct acp_failure *failure)
 static void make_above(const char *path, size_t from)
 {
     char part[ACP_PATH_SIZE];
-    for (size_t i = from + 1; path[i] && i < sizeof(part); i++)
+    for (size_t i = from + 1; i < sizeof(part) && path[i]; i++)
         if (path[i] == '/') {
             (void) snprintf(part, sizeof(part), "%.*s", (int) i, path);
             (void) mkdir(part, 0700);
@@ -81,10 +84,10 @@ static void add_folder(struct runtime_folder *list, size_t *count, const char *b
     folder->base_len = strlen(base);
 }
 
-int daemon_socket_path(struct acp_str session, char ret[DAEMON_PATH_SIZE],
-                       struct acp_failure *failure)
+/* The folder of the sockets; its path lives in list. */
+static int choose_folder(struct runtime_folder list[3], size_t name_len, const char **ret,
+                         struct acp_failure *failure)
 {
-    struct runtime_folder list[3];
     size_t count = 0;
     char own[32];
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -100,11 +103,58 @@ int daemon_socket_path(struct acp_str session, char ret[DAEMON_PATH_SIZE],
         add_folder(list, &count, state, "acp/run");
     else if (is_absolute(home))
         add_folder(list, &count, home, ".local/state/acp/run");
+    return runtime_folder_choose(list, count, name_len, ret, failure);
+}
+
+static const char suffix[] = ".sock";
+
+int daemon_socket_path(struct acp_str session, char ret[DAEMON_PATH_SIZE],
+                       struct acp_failure *failure)
+{
+    struct runtime_folder list[3];
     const char *folder = NULL;
-    int err =
-        runtime_folder_choose(list, count, session.len + sizeof(".sock") - 1, &folder, failure);
+    int err = choose_folder(list, session.len + sizeof(suffix) - 1, &folder, failure);
     if (!err)
-        (void) snprintf(ret, DAEMON_PATH_SIZE, "%s/%.*s.sock", folder, (int) session.len,
-                        session.ptr);
+        (void) snprintf(ret, DAEMON_PATH_SIZE, "%s/%.*s%s", folder, (int) session.len, session.ptr,
+                        suffix);
     return err;
+}
+
+/* ---- Listing -------------------------------------------------------------------------------- */
+
+/* Does not wait: a listener whose queue is full is one all the same. */
+static bool is_listening(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    (void) snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    bool listening = fd >= 0 && (connect(fd, (struct sockaddr *) &address, sizeof(address)) == 0 ||
+                                 errno == EAGAIN || errno == EINPROGRESS);
+    if (fd >= 0)
+        (void) close(fd);
+    return listening;
+}
+
+int daemon_list(daemon_visit *visit, void *user, struct acp_failure *failure)
+{
+    struct runtime_folder list[3];
+    const char *folder = NULL;
+    const struct dirent *entry;
+    int err = choose_folder(list, sizeof(suffix) - 1, &folder, failure);
+    if (err)
+        return err;
+    DIR *entries = opendir(folder);
+    if (!entries)
+        return fail_system(failure, "cannot read", folder, errno);
+    while ((entry = readdir(entries))) {
+        char path[DAEMON_PATH_SIZE];
+        size_t len = strlen(entry->d_name);
+        int n = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        size_t tail = sizeof(suffix) - 1;
+        if (len > tail && strcmp(entry->d_name + len - tail, suffix) == 0 && n > 0 &&
+            (size_t) n < sizeof(path))
+            visit(acp_str_n(entry->d_name, len - tail), is_listening(path), user);
+    }
+    (void) closedir(entries);
+    return 0;
 }

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "http/client.h"
+#include "http/http_client.h"
 
 /* Networks of IPv4 that are not public: their first address, and how many of its bits count. */
 static const struct {

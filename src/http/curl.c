@@ -11,6 +11,17 @@ static const struct library_function functions[] = {
 #undef CURL_ROW_OF
 };
 
+#ifdef ACP_LINKED_CURL
+static const struct curl_functions linked = {
+#define CURL_LINKED(name) .name = curl_##name,
+    CURL_FUNCTIONS(CURL_LINKED)
+#undef CURL_LINKED
+};
+#define LINKED &linked
+#else
+#define LINKED NULL
+#endif
+
 static const char *begin(void)
 {
     return curl.global_init(CURL_GLOBAL_DEFAULT) ? "the one that is installed does not start"
@@ -18,10 +29,13 @@ static const char *begin(void)
 }
 
 static struct library it = {
-    .need = "talking HTTP needs libcurl: please install the package libcurl4",
+    .need = "language models and web pages need libcurl",
+    .install = "install the package libcurl4",
     .table = &curl,
     .functions = functions,
     .count = sizeof(functions) / sizeof(functions[0]),
+    .linked = LINKED,
+    .table_size = sizeof(curl),
     .begin = begin,
 };
 

@@ -13,7 +13,7 @@
 #ifndef SRC_HTTP_FETCH_H
 #define SRC_HTTP_FETCH_H
 
-#include "http/client.h"
+#include "http/http_client.h"
 
 struct http_fetch;
 

@@ -7,8 +7,8 @@
 #ifndef SRC_HTTP_HTTP_INTERNAL_H
 #define SRC_HTTP_HTTP_INTERNAL_H
 
-#include "http/client.h"
 #include "http/curl.h"
+#include "http/http_client.h"
 
 enum { HTTP_MAX_HEADERS = 64 * 1024 }; /* kept of an answer; what is beyond is forgotten */
 
@@ -30,6 +30,8 @@ struct http_request {
     struct curl_slist *headers;
     char *url;
     char *body;
+    size_t body_size;
+    size_t body_sent; /* of a body that is sent once */
     bool public_only;
     bool met_private;           /* one of the host's addresses is not public */
     struct acp_buf got_headers; /* "name: value\n" each, of the last answer */

@@ -1,7 +1,10 @@
-/* Scheme, host and port of a URL, to tell whether two URLs lead to the same place. */
+/*
+ * origin.c - where a URL leads: its host, whether that is this machine, and whether two URLs lead
+ * to the same place.
+ */
 #include <strings.h>
 
-#include "http/client.h"
+#include "http/http_client.h"
 
 enum { HTTP_PORT = 80, HTTPS_PORT = 443, MAX_PORT = 65535 };
 
@@ -91,4 +94,49 @@ bool http_stays(struct acp_str from, struct acp_str to)
         return false;
     bool upgraded = !a.secure && b.secure && a.port == HTTP_PORT && b.port == HTTPS_PORT;
     return upgraded || (a.secure == b.secure && a.port == b.port);
+}
+
+/* ---- Hosts ----------------------------------------------------------------------------------- */
+
+struct acp_str http_place(struct acp_str url)
+{
+    if (!url.len)
+        return url;
+    const char *end = url.ptr + url.len;
+    for (const char *p = url.ptr; p + 3 <= end; p++) {
+        if (memcmp(p, "://", 3) == 0) {
+            url = acp_str_n(p + 3, (size_t) (end - p) - 3);
+            break;
+        }
+    }
+    size_t n = 0;
+    size_t from = 0;
+    for (; n < url.len && !strchr("/?#\\", url.ptr[n]); n++) {
+        if (url.ptr[n] == '@')
+            from = n + 1; /* a user, and maybe a password */
+    }
+    return acp_str_n(url.ptr + from, n - from);
+}
+
+/* Whether the host begins so, and nothing but a port follows. */
+static bool is_host(struct acp_str place, const char *host)
+{
+    size_t n = strlen(host);
+    return place.len >= n && strncasecmp(place.ptr, host, n) == 0 &&
+           (place.len == n || place.ptr[n] == ':');
+}
+
+bool http_is_loopback(struct acp_str url)
+{
+    struct acp_str place = http_place(url);
+    if (is_host(place, "localhost") || is_host(place, "[::1]"))
+        return true;
+    if (place.len < 4 || memcmp(place.ptr, "127.", 4) != 0)
+        return false;
+    /* 127.0.0.1.example.com is another machine. */
+    for (size_t i = 0; i < place.len && place.ptr[i] != ':'; i++) {
+        if (place.ptr[i] != '.' && (place.ptr[i] < '0' || place.ptr[i] > '9'))
+            return false;
+    }
+    return true;
 }

@@ -8,6 +8,8 @@
 #include "http/http_internal.h"
 
 enum {
+    /* A request that is sent once does not take a connection that was idle for longer. */
+    ONCE_IDLE_S = 3,
     CONNECT_MS = 20 * 1000,
     STALL_MS = 300 * 1000,
     MAX_HEADER = 64 * 1024,
@@ -228,6 +230,35 @@ static int add_headers(struct http_request *request, const struct http_ask *ask)
     return err ? err : add_header(request, "Expect", "");
 }
 
+static size_t on_read(char *bytes, size_t size, size_t count, void *user)
+{
+    struct http_request *request = user;
+    size_t left = request->body_size - request->body_sent;
+    size_t n = size * count < left ? size * count : left;
+    memcpy(bytes, request->body + request->body_sent, n);
+    request->body_sent += n;
+    return n;
+}
+
+/*
+ * curl repeats a request on a connection that closes before the first byte of an answer.  It cannot
+ * repeat a body that it reads from a function and cannot rewind.
+ */
+static void set_body(struct http_request *request, const struct http_ask *ask)
+{
+    CURL *easy = request->easy;
+    request->body_size = ask->body.len;
+    (void) curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) ask->body.len);
+    if (ask->once) {
+        (void) curl.easy_setopt(easy, CURLOPT_POST, 1L);
+        (void) curl.easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+        (void) curl.easy_setopt(easy, CURLOPT_READDATA, request);
+        (void) curl.easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long) ONCE_IDLE_S);
+    } else {
+        (void) curl.easy_setopt(easy, CURLOPT_POSTFIELDS, request->body);
+    }
+}
+
 static void set_callbacks(struct http_request *request)
 {
     CURL *easy = request->easy;
@@ -281,11 +312,8 @@ int http_prepare(struct http_request *request, const struct http_ask *ask)
     uint64_t connect_ms = ask->connect_ms ? ask->connect_ms : (uint64_t) CONNECT_MS;
     (void) curl.easy_setopt(request->easy, CURLOPT_CONNECTTIMEOUT_MS, (long) connect_ms);
     (void) curl.easy_setopt(request->easy, CURLOPT_HTTPHEADER, request->headers);
-    if (request->body) {
-        (void) curl.easy_setopt(request->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                                (curl_off_t) ask->body.len);
-        (void) curl.easy_setopt(request->easy, CURLOPT_POSTFIELDS, request->body);
-    }
+    if (request->body)
+        set_body(request, ask);
     if (ask->method)
         (void) curl.easy_setopt(request->easy, CURLOPT_CUSTOMREQUEST, ask->method);
     set_callbacks(request);

@@ -7,6 +7,8 @@ void http_sse_init(struct http_sse *sse, size_t max)
     acp_buf_init(&sse->line, max);
     acp_buf_init(&sse->name, max);
     acp_buf_init(&sse->data, max);
+    acp_buf_init(&sse->id, HTTP_SSE_MAX_ID);
+    acp_buf_init(&sse->last_id, HTTP_SSE_MAX_ID);
 }
 
 void http_sse_finish(struct http_sse *sse)
@@ -14,6 +16,8 @@ void http_sse_finish(struct http_sse *sse)
     acp_buf_finish(&sse->line);
     acp_buf_finish(&sse->name);
     acp_buf_finish(&sse->data);
+    acp_buf_finish(&sse->id);
+    acp_buf_finish(&sse->last_id);
 }
 
 void http_sse_feed(struct http_sse *sse, struct acp_str piece)
@@ -80,6 +84,36 @@ static int next_line(struct http_sse *sse, struct acp_str *ret)
     return 1;
 }
 
+/* An id with a NUL is none, by the standard; one that is too long cannot be sent back. */
+static void take_id(struct http_sse *sse, struct acp_str value)
+{
+    if (value.len && memchr(value.ptr, '\0', value.len))
+        return;
+    acp_buf_clear(&sse->id);
+    (void) acp_buf_append_str(&sse->id, value);
+}
+
+/* Digits only; what is more than a day is a day. */
+static void take_retry(struct http_sse *sse, struct acp_str value)
+{
+    enum { DAY_MS = 24 * 60 * 60 * 1000 };
+    uint64_t ms = 0;
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] < '0' || value.ptr[i] > '9')
+            return;
+        ms = ms < DAY_MS ? ms * 10 + (uint64_t) (value.ptr[i] - '0') : ms;
+    }
+    if (value.len)
+        sse->retry_ms = ms < DAY_MS ? ms : DAY_MS;
+}
+
+/* The event is whole, and its id is where a new connection would go on. */
+static void keep_id(struct http_sse *sse)
+{
+    acp_buf_clear(&sse->last_id);
+    (void) acp_buf_append_str(&sse->last_id, acp_buf_view(&sse->id));
+}
+
 static int take_field(struct http_sse *sse, struct acp_str line)
 {
     const char *colon = memchr(line.ptr, ':', line.len);
@@ -95,6 +129,10 @@ static int take_field(struct http_sse *sse, struct acp_str line)
         acp_buf_clear(&sse->name);
         return acp_buf_append_str(&sse->name, value);
     }
+    if (acp_str_is(field, "id"))
+        take_id(sse, value);
+    else if (acp_str_is(field, "retry"))
+        take_retry(sse, value);
     if (!acp_str_is(field, "data"))
         return 0; /* a comment, or something that does not concern us */
     int err = sse->has_data ? acp_buf_append(&sse->data, "\n", 1) : 0;
@@ -118,6 +156,7 @@ static int take_line(struct http_sse *sse, struct acp_str line)
     line = without_mark(sse, line);
     if (line.len)
         return take_field(sse, line);
+    keep_id(sse);
     if (sse->has_data)
         return 1;
     forget_event(sse);

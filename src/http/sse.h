@@ -8,17 +8,25 @@
  * As the HTML standard has it: lines end with CR, LF or both, comments are passed over, several
  * data lines are joined with a line end, an event without data is none.  Nothing is allocated for
  * events that lie whole in a piece's lines beyond a buffer that is kept.
+ *
+ * The id of the last whole event, also of one without data, and the time to wait before the next
+ * connection are kept for a caller that resumes a stream.
  */
 #ifndef SRC_HTTP_SSE_H
 #define SRC_HTTP_SSE_H
 
 #include "acp/base.h"
 
+enum { HTTP_SSE_MAX_ID = 1024 }; /* bytes; an event with a longer id has none */
+
 struct http_sse {
     struct acp_str piece; /* what is still to be read of the piece that was fed */
     struct acp_buf line;  /* the beginning of a line whose end has not come */
     struct acp_buf name;  /* of the event that is being read */
     struct acp_buf data;
+    struct acp_buf id;      /* of the event that is being read, or of one before it */
+    struct acp_buf last_id; /* of the last event that was whole */
+    uint64_t retry_ms;      /* how long to wait before connecting again; 0: it was not said */
     size_t max;
     bool has_data;
     bool skip_lf;   /* a CR came last: an LF belongs to it */

@@ -1,7 +1,7 @@
 /* Claudes by their names; docs/models.md has the sources. */
 #include "model/claude.h"
 
-#include "model/text.h"
+#include "model/text_find.h"
 
 enum { MAX_MINOR_DIGITS = 2 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/listener.h"
 
 enum {

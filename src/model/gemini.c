@@ -2,7 +2,7 @@
 #include "model/dialect.h"
 #include "model/pick.h"
 #include "model/schema_fold.h"
-#include "model/text.h"
+#include "model/text_find.h"
 
 /* ---- Which model is which -------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include "model/dialect.h"
 #include "model/facts.h"
-#include "model/text.h"
+#include "model/text_find.h"
 
 enum { MAX_NAME = 128 };
 

@@ -1,7 +1,7 @@
 /* What chat completions and responses have in common. */
 #include "model/openai.h"
 
-#include "model/text.h"
+#include "model/text_find.h"
 
 struct acp_str openai_without_vendor(struct acp_str model)
 {

@@ -2,7 +2,7 @@
 #include "model/repair.h"
 
 #include "model/pick.h"
-#include "model/text.h"
+#include "model/text_find.h"
 
 /* ---- What is wrong --------------------------------------------------------------------------- */
 

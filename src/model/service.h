@@ -2,7 +2,7 @@
 #ifndef SRC_MODEL_SERVICE_H
 #define SRC_MODEL_SERVICE_H
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/dialect.h"
 #include "model/facts.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "model/reply.h"
-#include "model/text.h"
+#include "model/text_find.h"
 
 enum {
     ATTEMPTS = 5,

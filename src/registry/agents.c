@@ -1,7 +1,9 @@
 /* agents.c - finds the command of an agent; see agents.h for the order of sources. */
 #include "registry/agents.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "config/config_internal.h"
 #include "config/paths.h"
@@ -21,6 +23,22 @@ const char *agents_source_name(enum agent_source source)
 
 /* ---- Recipes -------------------------------------------------------------------------------- */
 
+/* This program as an agent; NULL when out of memory or when its path cannot be found. */
+static const char *const *own_line(struct acp_arena *arena)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+    bool whole = n > 0 && (size_t) n < sizeof(path);
+    struct acp_str program = acp_arena_copy(arena, acp_str_n(path, whole ? (size_t) n : 0));
+    const char **argv = acp_arena_alloc(arena, 3 * sizeof(*argv));
+    if (!whole || !program.ptr || !argv)
+        return NULL;
+    argv[0] = program.ptr;
+    argv[1] = "agent";
+    argv[2] = NULL;
+    return argv;
+}
+
 static int recipe_of_known(struct config *config, const struct agent_known *known,
                            struct agent_recipe *ret)
 {
@@ -32,7 +50,10 @@ static int recipe_of_known(struct config *config, const struct agent_known *know
                                  .keys = known->keys,
                                  .known = known,
                                  .source = AGENT_BUILT_IN};
-    int err = agents_split(arena, acp_str_from(known->command), &ret->installed);
+    if (known == agents_known_at(0))
+        ret->installed = own_line(arena);
+    int err =
+        ret->installed ? 0 : agents_split(arena, acp_str_from(known->command), &ret->installed);
     if (!err && known->fetched)
         err = agents_split(arena, acp_str_from(known->fetched), &ret->fetched);
     return err;
@@ -118,13 +139,14 @@ static const char *foreign_folder(struct config *config)
 
 /*
  * Looks the program up with the PATH of the agent.  A program named by the user may be in the
- * project, as in a virtual environment; a program that we choose, or that fetches others, may not.
+ * project, as in a virtual environment, and so may this one; a program that we choose, or that
+ * fetches others, may not.
  */
 static const char *find_program(struct config *config, const struct agent_recipe *recipe,
                                 const char *const *argv, const char *const *env)
 {
     bool own = recipe->source == AGENT_FROM_CONFIG || recipe->source == AGENT_COMMAND_LINE;
-    bool named = own && !launch_is_fetched(argv);
+    bool named = (own || recipe->known == agents_known_at(0)) && !launch_is_fetched(argv);
     return paths_find_program(config_arena(config), argv[0], agents_path(config, env),
                               named ? NULL : foreign_folder(config));
 }
@@ -254,6 +276,25 @@ int agents_resolve(struct config *config, const char *name, struct agent_command
     if (!err)
         *ret = command;
     return err;
+}
+
+int agents_own(struct config *config, struct agent_command *ret, struct acp_buf *why)
+{
+    struct agent_recipe recipe;
+    struct agent_command command;
+    int err = recipe_of_known(config, agents_known_at(0), &recipe);
+    if (!err)
+        err = make_command(config, &recipe, NULL, &command);
+    if (!err && !command.program)
+        err = say_missing(&command, why);
+    if (!err)
+        *ret = command;
+    return err;
+}
+
+bool agents_is_own(const struct agent_command *command)
+{
+    return command->source == AGENT_BUILT_IN && command->known == agents_known_at(0);
 }
 
 static bool has_name(const char *const *names, size_t count, const char *name)

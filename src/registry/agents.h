@@ -26,16 +26,20 @@ enum agent_quirk {
 struct agent_known {
     const char *name;
     const char *title;
-    const char *command;   /* its command line when installed */
-    const char *aliases;   /* other names */
-    const char *fetched;   /* the command line with npx or uvx, with a pinned version */
-    const char *install;   /* how to install it: a command, or an instruction */
-    const char *login;     /* how to log in */
-    const char *keys;      /* variables with API keys that it gets; it gets no others */
-    const char *addresses; /* variables with the base URL of its model provider */
-    const char *state;     /* files and directories with its settings, login and sessions */
-    unsigned quirks;       /* enum agent_quirk */
+    const char *command;     /* its command line when installed */
+    const char *aliases;     /* other names */
+    const char *fetched;     /* the command line with npx or uvx, with a pinned version */
+    const char *install;     /* how to install it: a command, or an instruction */
+    const char *login;       /* how to log in */
+    const char *keys;        /* variables with API keys that it gets; it gets no others */
+    const char *addresses;   /* variables with the base URL of its model provider */
+    const char *state;       /* files and directories with its settings, login and sessions */
+    const char *credentials; /* files that exist after a login; NULL: cannot be told by files */
+    unsigned quirks;         /* enum agent_quirk */
 };
+
+/* The name of the agent that is part of this program; it is the first of the table. */
+#define AGENTS_OWN_NAME "acp"
 
 /* NULL after the last. */
 const struct agent_known *agents_known_at(size_t index);
@@ -85,6 +89,25 @@ int agents_resolve(struct config *config, const char *name, struct agent_command
 /* The same, except that a program that is not installed is not an error: ret->program is NULL. */
 int agents_find(struct config *config, const char *name, struct agent_command *ret,
                 struct acp_buf *why);
+/*
+ * The built-in agent, even if the configuration has another of its name.  ACP_ERR_MISSING if the
+ * path of this program cannot be found.
+ */
+int agents_own(struct config *config, struct agent_command *ret, struct acp_buf *why);
+/* Whether it is the built-in agent, by name or by default. */
+bool agents_is_own(const struct agent_command *command);
+
+/* What can be told about the login of an agent without starting it. */
+enum agent_login {
+    AGENT_LOGIN_UNKNOWN = 0, /* nothing is known about where it stores one */
+    AGENT_LOGIN_MISSING,
+    AGENT_LOGIN_KEY,  /* a key variable that it gets is set */
+    AGENT_LOGIN_FILE, /* it has stored one */
+};
+/* ret_where is the variable or the file, or NULL. */
+enum agent_login agents_login(struct config *config, const struct agent_command *command,
+                              const char **ret_where);
+
 /* From the command line after "--". */
 int agents_from_argv(struct config *config, const char *const *argv, struct agent_command *ret,
                      struct acp_buf *why);

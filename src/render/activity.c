@@ -108,13 +108,28 @@ static void render_plan(struct renderer *r, const struct transcript_change *chan
 
 /* ---- What is said once ----------------------------------------------------------------------- */
 
+static const char *describe_action(const struct transcript_item *item)
+{
+    const struct transcript_elicitation *elicitation = &item->elicitation;
+    if (elicitation->unasked)
+        return "declined, because nobody could be asked";
+    return acp_str_is(elicitation->action, "accept")    ? "answered"
+           : acp_str_is(elicitation->action, "decline") ? "declined"
+                                                        : "closed without an answer";
+}
+
 static void render_once(struct renderer *r, const struct transcript_item *item, struct acp_str text)
 {
     switch (item->kind) {
     case ITEM_PERMISSION:
         text_printf(r, "[permission] ", "%.*s: %s (%.*s)", ACP_ARG(text),
-                    item->permission.is_allowed ? "allowed" : "denied",
+                    item->permission.is_allowed ? "allowed"
+                    : item->permission.is_other ? "answered"
+                                                : "denied",
                     ACP_ARG(item->permission.by));
+        break;
+    case ITEM_ELICITATION:
+        text_printf(r, "[question] ", "%.*s: %s", ACP_ARG(text), describe_action(item));
         break;
     case ITEM_SETTING:
         text_printf(r, "[set] ", "%.*s = %.*s", ACP_ARG(text), ACP_ARG(item->setting));

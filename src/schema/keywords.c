@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "json/text.h"
+#include "json/grammar.h"
 #include "schema/compile.h"
 
 /* The field of a node at an offset; each row of the table pairs it with a function of its type. */

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "json/text.h"
+#include "json/grammar.h"
 #include "schema/schema.h"
 
 /* Something that was looked for: how often it was found, and the first. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "json/text.h"
+#include "json/grammar.h"
 #include "schema/regex_program.h"
 
 struct parser {

@@ -1,7 +1,7 @@
 /* References: RFC 3986, sections 3 and 5.2. */
 #include "schema/uri.h"
 
-#include "json/text.h"
+#include "json/grammar.h"
 
 /* Absent parts have no pointer; the path is never absent. */
 struct parts {

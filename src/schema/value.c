@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "json/text.h"
+#include "json/grammar.h"
 
 struct tree_reader {
     struct acp_json_reader r;

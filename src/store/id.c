@@ -41,3 +41,11 @@ void store_new_id(char ret[STORE_ID_SIZE])
                     b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
                     b[13], b[14], b[15]);
 }
+
+enum { LAST_GROUP = 24, SHORT_LEN = 8 };
+
+struct acp_str store_short_id(struct acp_str id)
+{
+    bool is_uuid = id.len == STORE_ID_SIZE - 1 && id.ptr[LAST_GROUP - 1] == '-';
+    return is_uuid ? acp_str_n(id.ptr + LAST_GROUP, SHORT_LEN) : id;
+}

@@ -14,6 +14,17 @@ static const struct library_function functions[] = {
 #undef SQLITE_ROW_OF
 };
 
+#ifdef ACP_LINKED_SQLITE
+static const struct sqlite_functions linked = {
+#define SQLITE_LINKED(name) .name = sqlite3_##name,
+    SQLITE_FUNCTIONS(SQLITE_LINKED)
+#undef SQLITE_LINKED
+};
+#define LINKED &linked
+#else
+#define LINKED NULL
+#endif
+
 static const char *begin(void)
 {
     return sqlite.libversion_number() < OLDEST_VERSION
@@ -24,10 +35,13 @@ static const char *begin(void)
 int sqlite_load(const char *library, struct acp_failure *failure)
 {
     static struct library it = {
-        .need = "the session log needs SQLite: please install the package libsqlite3-0",
+        .need = "the session log needs SQLite",
+        .install = "install the package libsqlite3-0",
         .table = &sqlite,
         .functions = functions,
         .count = sizeof(functions) / sizeof(functions[0]),
+        .linked = LINKED,
+        .table_size = sizeof(sqlite),
         .begin = begin,
     };
     return library_load(&it, library, failure);

@@ -38,6 +38,11 @@ int64_t store_owner(const char *path, struct acp_str id);
 /* A new id for a session: UUID version 7, so that ids sort by age. */
 enum { STORE_ID_SIZE = 37 };
 void store_new_id(char ret[STORE_ID_SIZE]);
+/*
+ * The part of an id that people are shown: eight digits of its random part, since its beginning is
+ * a time that the ids of a day share.  An id of another form is shown whole.
+ */
+struct acp_str store_short_id(struct acp_str id);
 /* The clock that stamps events. */
 int64_t store_now(void);
 
@@ -83,10 +88,15 @@ struct store_change {
     struct acp_opt_bool running;
 };
 
-/* By id or by the beginning of one that no other session's has; the texts go into the arena. */
+/*
+ * By id, or by the beginning of an id or of its random part (the last group of digits) that fits no
+ * other session.  ACP_ERR_ARGUMENT if it fits several.  The texts go into the arena.
+ */
 int store_find(struct store *store, struct acp_str id, struct acp_arena *arena,
                struct store_session *ret, struct acp_failure *failure);
-/* The newest open session of that agent, scope and name; absent: the one without. */
+/*
+ * The newest open session of that agent (absent: of any), scope and name (absent: the one without).
+ */
 int store_find_named(struct store *store, struct acp_str agent, struct acp_str scope,
                      struct acp_str name, struct acp_arena *arena, struct store_session *ret,
                      struct acp_failure *failure);

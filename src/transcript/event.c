@@ -17,6 +17,7 @@ static const char *const kind_names[EVENT_KINDS] = {
     [EVENT_STATE] = "state",
     [EVENT_UPDATE] = "update",
     [EVENT_PERMISSION] = "permission",
+    [EVENT_ELICITATION] = "elicitation",
     [EVENT_SETTING] = "setting",
     [EVENT_NOTICE] = "notice",
     [EVENT_STOP] = "stop",

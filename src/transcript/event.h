@@ -7,15 +7,22 @@
  * the protocol as its body, byte for byte; all other bodies are ours:
  *
  *   opened      {"agent":NAME,"command":[...],"protocol":1,"agentSession":ID,"cwd":DIR,
- *                "how":"new"|"loaded"|"resumed"|"reopened","info":{...}}
+ *                "how":"new"|"loaded"|"resumed"|"reopened"|"forked","forkedFrom":ID,
+ *                "info":{...}}
  *   prompt      {"prompt":[BLOCK...]}                starts a turn
- *   permission  {"title":TEXT,"kind":KIND,"command":TEXT,"paths":[...],"verdict":"allow"|"deny",
- *                "option":ID,"by":TEXT}              a permission was granted or denied
+ *   permission  {"title":TEXT,"kind":KIND,"command":TEXT,"paths":[...],"verdict":
+ *                "allow"|"deny"|"other","option":ID,"by":TEXT,"unasked":BOOL}
+ *                                                    a permission was granted or denied; other: the
+ *                                                    option is of a kind that we do not know
+ *   elicitation {"message":TEXT,"mode":"form"|"url","url":URL,"action":"accept"|"decline"|"cancel",
+ *                "content":{...},"unasked":BOOL}     the agent asked the user something
  *   setting     {"name":"mode"|"model"|OPTION,"value":VALUE}
  *   notice      {"message":TEXT}                     something the user should know
  *   stop        {"stopReason":REASON,"usage":{...}}  ends the turn
  *   error       {"source":"agent"|"user"|"acp","code":N,"message":TEXT}  ends the turn by a failure
  *   closed      {"message":TEXT}                     the agent's process has ended
+ *
+ * docs/events.md describes them for users, with the JSON Schema docs/events.schema.json.
  *
  * A mode event that reports what session/new answered has a SessionModeState as its body.
  *
@@ -43,6 +50,7 @@ enum event_kind {
     EVENT_STATE,
     EVENT_UPDATE, /* any other update */
     EVENT_PERMISSION,
+    EVENT_ELICITATION,
     EVENT_SETTING,
     EVENT_NOTICE,
     EVENT_STOP,

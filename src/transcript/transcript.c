@@ -464,6 +464,9 @@ static void fold(struct transcript *t)
     case EVENT_PERMISSION:
         fold_permission(t);
         break;
+    case EVENT_ELICITATION:
+        fold_elicitation(t);
+        break;
     case EVENT_SETTING:
         fold_setting(t);
         break;

@@ -70,6 +70,7 @@ enum transcript_item_kind {
     ITEM_PLAN,         /* plan */
     ITEM_COMPACTION,   /* the agent shortened its context; text is the summary; compaction */
     ITEM_PERMISSION,   /* text is the title of what was granted or denied; permission */
+    ITEM_ELICITATION,  /* text is what the agent asked the user; elicitation */
     ITEM_SETTING,      /* text is the name of what was set; setting */
     ITEM_NOTICE,       /* text; notice */
     ITEM_TURN_END,     /* text is the stop reason, or says what failed; turn */
@@ -130,8 +131,16 @@ struct transcript_permission {
     struct acp_str cwd;
     struct acp_str_list paths;
     bool is_allowed;
+    bool is_other;         /* neither allowed nor denied: the option is of an unknown kind */
     struct acp_str option; /* the id of the option that was chosen; may be absent */
     struct acp_str by;     /* who decided: "the user", or the rule */
+};
+
+/* A form or a web page, and what the user did. */
+struct transcript_elicitation {
+    struct acp_str url;    /* absent: a form */
+    struct acp_str action; /* "accept", "decline", "cancel" */
+    bool unasked;          /* nobody could be asked */
 };
 
 struct transcript_notice {
@@ -144,7 +153,7 @@ struct transcript_opened {
     struct acp_str agent;
     struct acp_str agent_session;
     struct acp_str cwd;
-    struct acp_str how; /* "new", "loaded", "resumed", "reopened" */
+    struct acp_str how; /* "new", "loaded", "resumed", "reopened", "forked" */
     unsigned protocol;  /* ACP_V1 or ACP_V2 */
 };
 
@@ -182,7 +191,8 @@ struct transcript_turn {
     enum error_source source;
     int64_t code; /* JSON-RPC; 0: none */
     struct acp_str message;
-    struct transcript_usage usage;
+    struct transcript_usage usage;     /* so far, where the agent reports each call of its model */
+    uint64_t model_calls;              /* that it has reported */
     struct transcript_cost cost;       /* of this turn alone, where the agent tells costs */
     struct transcript_file_list files; /* that completed tool calls have changed */
 };
@@ -206,6 +216,7 @@ struct transcript_item {
         struct transcript_plan plan;
         struct transcript_compaction compaction;
         struct transcript_permission permission;
+        struct transcript_elicitation elicitation;
         struct acp_str setting; /* the value that was set, as text */
         struct transcript_notice notice;
         struct transcript_opened opened;

@@ -1,14 +1,14 @@
 /*
  * transcript_internal.h - what the files of the transcript share.
  *
- *   transcript.c   making one, adding events, reading; memory
- *   messages.c     messages, thoughts and the answer
- *   tool_calls.c   tool calls
- *   plans.c        plans and compactions
- *   turns.c        where turns begin and end, and what they have cost and changed
- *   session.c      modes, options, usage; permissions, settings and notices
- *   files.c        which files a tool call changes, and by how many lines
- *   copy.c         structs of messages that outlive the event they came with
+ *   transcript.c      making one, adding events, reading; memory
+ *   fold_messages.c   messages, thoughts and the answer
+ *   fold_tool_calls.c tool calls
+ *   fold_plans.c      plans and compactions
+ *   fold_turns.c      where turns begin and end, and what they have cost and changed
+ *   fold_session.c    modes, options, usage; permissions, settings and notices
+ *   fold_files.c      which files a tool call changes, and by how many lines
+ *   copy.c            structs of messages that outlive the event they came with
  *
  * Handlers of events do not return errors: running out of memory is noted in transcript->err, which
  * transcript_add() returns, and what was to be kept is missing.
@@ -150,7 +150,7 @@ struct acp_str id_of(const struct item *item);
 /* A copy in place of the old one; absent when the text is.  An error is noted. */
 void replace_text(struct transcript *t, char **old, struct acp_str text);
 
-/* ---- messages.c ------------------------------------------------------------------------------ */
+/* ---- fold_messages.c ------------------------------------------------------------------------- */
 
 void fold_chunk(struct transcript *t, enum transcript_item_kind kind, struct acp_str id,
                 const struct acp_content_block *block);
@@ -167,7 +167,7 @@ struct acp_str block_text(struct transcript *t, const struct acp_content_block *
 void add_block(struct transcript *t, struct item *item, size_t offset,
                const struct acp_content_block *block);
 
-/* ---- tool_calls.c ---------------------------------------------------------------------------- */
+/* ---- fold_tool_calls.c ----------------------------------------------------------------------- */
 
 void fold_tool_call(struct transcript *t, const struct acp_session_update *update);
 /* What the item has beside its text, made when it is needed; NULL when none of it is kept. */
@@ -177,7 +177,7 @@ bool is_finished(enum acp_tool_call_status_is status);
 void orphan_tool_call(struct transcript *t, struct item *item, bool cancelled,
                       struct acp_str reason);
 
-/* ---- plans.c --------------------------------------------------------------------------------- */
+/* ---- fold_plans.c ---------------------------------------------------------------------------- */
 
 void fold_plan(struct transcript *t, struct acp_plan_entry_list entries);
 void fold_plan_update(struct transcript *t, const struct acp_plan_update_content *plan);
@@ -185,7 +185,7 @@ void fold_plan_removed(struct transcript *t, struct acp_str id);
 void fold_compaction(struct transcript *t, const struct acp_compaction_update *update);
 void fold_compaction_chunk(struct transcript *t, const struct acp_compaction_summary_chunk *chunk);
 
-/* ---- turns.c --------------------------------------------------------------------------------- */
+/* ---- fold_turns.c ---------------------------------------------------------------------------- */
 
 void fold_prompt(struct transcript *t);
 void fold_turn_end(struct transcript *t);
@@ -194,7 +194,7 @@ void end_background(struct transcript *t, struct acp_str reason);
 void fold_state(struct transcript *t, const struct acp_state_update *state);
 void fold_usage(struct transcript *t, const struct acp_usage_update *usage);
 
-/* ---- session.c ------------------------------------------------------------------------------- */
+/* ---- fold_session.c -------------------------------------------------------------------------- */
 
 void fold_opened(struct transcript *t);
 void fold_mode(struct transcript *t);
@@ -202,12 +202,13 @@ void fold_options(struct transcript *t);
 void fold_commands(struct transcript *t);
 void fold_info(struct transcript *t, const struct acp_session_info_update *info);
 void fold_permission(struct transcript *t);
+void fold_elicitation(struct transcript *t);
 void fold_setting(struct transcript *t);
 /* EVENT_NOTICE and EVENT_CLOSED. */
 void fold_message_of_ours(struct transcript *t, enum transcript_item_kind kind);
 void fold_notice(struct transcript *t, const struct acp_notice *notice);
 
-/* ---- files.c --------------------------------------------------------------------------------- */
+/* ---- fold_files.c ---------------------------------------------------------------------------- */
 
 /* A number that differs when the diffs do; 0: there are none. */
 uint64_t mark_diffs(struct acp_tool_call_content_list content);

@@ -7,7 +7,7 @@ import stat
 import sys
 
 sys.dont_write_bytecode = True
-from home import case, main  # noqa: E402
+from home import ACP, case, main  # noqa: E402
 
 USER = ".config/acp/config.json"
 
@@ -30,6 +30,53 @@ def list_has_known_own_and_registered_agents(home):
     mine = next(row for row in rows if row["name"] == "mine")
     assert mine["argv"] == ["qwen"] and mine["program"] == home.path("bin/qwen"), mine
     assert "far" not in [row["name"] for row in rows]
+
+
+@case
+def the_built_in_agent_is_listed_and_can_be_named(home):
+    first = home.run("agents", "list")[0].splitlines()[0]
+    assert first.split()[:2] == ["acp", "installed"] and "the built-in agent" in first, first
+    row = json.loads(home.run("agents", "show", "acp", "--json")[0])
+    assert row["argv"] == [ACP, "agent"] and row["program"] == ACP, row
+    assert "demo model" in home.run("exec", "acp", "hello")[0]
+    assert "demo model" in home.run("exec", "--agent", "acp", "hello")[0]
+    # A configured agent of that name is another one, and the default stays what it is.
+    home.install("other")
+    home.write(USER, '{"agent_servers": {"acp": {"command": "other"}}}')
+    assert home.path("bin/other") in home.run("agents", "which", "acp")[0]
+    assert "demo model" in home.run("exec", "hello")[0]
+
+
+@case
+def doctor_tells_whether_an_agent_is_logged_in(home):
+    def line(**environment):
+        out = home.run("doctor", "--no-start", "codex", **environment)[0].splitlines()
+        return [text for text in out if "configuration" not in text]
+
+    program = home.install("codex-acp")
+    assert line() == [f"note  agent codex: {program}; not logged in",
+                      "      run `codex login`, or set OPENAI_API_KEY"], line()
+    key = line(CODEX_API_KEY="secret-key")
+    assert key == [f"ok    agent codex: {program}; CODEX_API_KEY is set"], key
+    home.write(".codex/auth.json", "{}")
+    assert line() == [f"ok    agent codex: {program}; logged in (~/.codex/auth.json)"], line()
+    home.install("goose")
+    out = home.run("doctor", "--no-start", "goose")[0]
+    assert "whether it is logged in cannot be told" in out, out
+
+
+@case
+def doctor_names_every_agent_once(home):
+    home.install("npx")
+    home.install("goose")
+    rows = [json.loads(row) for row in home.run("doctor", "--no-start", "--json")[0].splitlines()]
+    seen = [row["what"] for row in rows if row["what"].startswith("agent ")]
+    listed = [json.loads(row)["name"] for row in home.run("agents", "list", "--json")[0].splitlines()]
+    assert seen == [f"agent {name}" for name in listed if name != "acp"], seen
+    fixes = {row["what"]: row.get("fix", "") for row in rows}
+    assert "npm install" in fixes["agent claude"] and "cursor-agent" in fixes["agent cursor"], fixes
+    text = home.run("doctor", "--no-start")[0]
+    assert "fetched on first use: claude, codex" in text and "not installed: cursor" in text, text
 
 
 @case

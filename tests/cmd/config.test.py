@@ -63,7 +63,9 @@ def a_file_that_others_can_write_is_ignored_and_not_trusted(home):
     home.write(USER, "{}")
     os.chmod(home.path(".config"), 0o777)
     assert "refused: " in home.run("config", "show", status=2)[1]
-    assert "is writable by everyone" in "".join(home.run("doctor", status=2))
+    out = home.run("doctor", status=1)[0]
+    assert out.startswith("bad   configuration: ") and "is writable by everyone" in out, out
+    assert "\nok    session log: " in out, out
 
 
 @case

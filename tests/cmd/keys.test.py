@@ -45,7 +45,7 @@ def known_agents():
     text = read_source("src/registry/known_agents.c")
     service = "".join(re.findall(r'"([^"]*)"', re.search(r"#define PROVIDER_KEYS(.*?)\n\n", text, re.S)[1]))
     agents = {}
-    for row in re.split(r'\n    \{\.name = ', text)[1:]:
+    for row in re.split(r'\n    \{\.name = (?=")', text)[1:]:
         name = re.match(r'"([^"]*)"', row)[1]
         keys = re.search(r"\.keys = (.*?),\n? *\.", row, re.S)[1].replace("PROVIDER_KEYS", f'"{service}"')
         program = re.search(r'\.command = "([^" ]*)', row)[1]

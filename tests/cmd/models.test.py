@@ -117,6 +117,17 @@ def doctor_names_the_variable_and_never_the_key(home):
             assert not more or "models.example" in line, said
 
 
+@case
+def doctor_says_that_libcurl_is_missing(home):
+    """An unusable library stands for none."""
+    home.write("lib/libcurl.so.4", "nothing")
+    out = home.run("doctor", "--no-start", status=1, ANTHROPIC_API_KEY=KEY, LD_LIBRARY_PATH=home.path("lib"))[0]
+    assert "bad   libcurl: language models and web pages need libcurl" in out, out
+    assert "install the package libcurl4" in out and KEY not in out, out
+    # The demo does not need it.
+    assert "libcurl" not in home.run("doctor", "--no-start", LD_LIBRARY_PATH=home.path("lib"))[0]
+
+
 if INSIDE not in os.environ:
     probe = subprocess.run(["unshare", "--user", "--map-root-user", "--net", "--", "true"],
                            capture_output=True)

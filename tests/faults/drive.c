@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WATCHDOG_MS = 20000 };
+enum { WATCHDOG_MS = 60000 };
 
 const char *drive_program;
 

@@ -6,14 +6,7 @@
 
 #include "acp/json.h"
 #include "acp/policy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 /* Which of the keys that matter the input has with something in them; false when it is not JSON. */
 static bool find_keys(struct acp_raw input, struct acp_arena *arena, bool *command, bool *env)

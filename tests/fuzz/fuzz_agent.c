@@ -9,18 +9,10 @@
  * session ends once; unsent output stays below its limit; and everything is freed.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "acp/agent.h"
 #include "acp/scan.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 enum { V2 = 1, UNSTABLE = 2, LATER = 4, CLOSES = 8, ASKS = 16, PIECES = 32, FAILS = 64 };
 enum { MAX_OUTPUT = 1 << 20, MAX_IDS = 512 };

@@ -2,17 +2,8 @@
  * Fuzzes base64: what is encoded decodes to itself, and a text that decodes is the one text that
  * encoding its bytes gives.
  */
-#include <stdlib.h>
-
 #include "acp/base.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,17 +4,9 @@
  * everything is freed.  The first byte chooses the version and what the program does.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "acp/client.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 enum { V2 = 1, UNSTABLE = 2, CLOSES = 4, PERMITS = 8, CANCELS = 16 };
 

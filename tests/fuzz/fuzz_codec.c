@@ -6,14 +6,7 @@
 #include <stdlib.h>
 
 #include "acp/codec.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 struct subject {
     unsigned mode; /* without flags for reading and writing */
@@ -36,8 +29,7 @@ static bool is_composite(acp_type_id type, unsigned mode)
     char any[1024];
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
-    if (acp_type_size(type) > sizeof(any))
-        abort();
+    CHECK(acp_type_size(type) <= sizeof(any));
     int err = acp_decode(type, mode, acp_raw_from("{}"), &arena, any, NULL);
     acp_arena_finish(&arena);
     return err != ACP_ERR_ARGUMENT;

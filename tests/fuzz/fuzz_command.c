@@ -8,15 +8,8 @@
 
 #include "base/glob.h"
 #include "base/trim.h"
+#include "fuzz.h"
 #include "workspace/policy_match.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 enum { MOST = 300 };
 

@@ -3,19 +3,10 @@
  * servers, a registry, and command lines.  Whatever a project says before it is trusted, it may
  * neither name a command nor allow anything; and nothing in a report moves a terminal's cursor.
  */
-#include <stdlib.h>
-
 #include "acp/json.h"
 #include "config/config_internal.h"
+#include "fuzz.h"
 #include "registry/agents_internal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static struct config *make_config(void)
 {

@@ -2,18 +2,9 @@
  * Fuzzes what owner and client read of each other.  The first byte chooses what it is taken for;
  * what is understood must be understood again when it was written.
  */
-#include <stdlib.h>
-
 #include "acp/types.h"
 #include "daemon/daemon_protocol.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static struct acp_raw view(const struct acp_buf *text)
 {

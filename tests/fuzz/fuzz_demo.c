@@ -2,18 +2,9 @@
  * Fuzzes the demonstration model: any prompt and any result of a tool gives an answer whose calls
  * have valid arguments.  A NUL byte parts the prompt from the result.
  */
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "model/demo.h"
 #include "model_log.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static const struct stream_sink sink = {model_log_text, model_log_thought, model_log_begun,
                                         model_log_call, model_log_usage,   model_log_dropped};

@@ -8,14 +8,7 @@
 #include <stdlib.h>
 
 #include "base/diff.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static struct acp_str take_line(struct acp_str *text)
 {

@@ -2,18 +2,9 @@
  * Fuzzes the reader of events: what it takes is written again, read again, and is the same; and
  * the prompt in its body, if it is one, survives the same way.
  */
-#include <stdlib.h>
-
 #include "acp/types.h"
+#include "fuzz.h"
 #include "transcript/event.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static void check_again(const struct session_event *event, struct acp_str session,
                         struct acp_arena *arena)

@@ -5,14 +5,7 @@
 #include <stdlib.h>
 
 #include "acp/files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 enum { MOST = 1000 };
 

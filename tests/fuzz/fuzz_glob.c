@@ -6,15 +6,8 @@
 #include <stdlib.h>
 
 #include "base/glob.h"
+#include "fuzz.h"
 #include "workspace/policy_match.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 enum { MOST = 200, STEPS = 100000 };
 

@@ -2,18 +2,9 @@
  * Fuzzes what the coding agent reads out of its log: a session's messages and contexts, one a line.
  * Whatever was written there, what comes of it can be sent to every service.
  */
-#include <stdlib.h>
-
 #include "agent/loop/context.h"
 #include "agent/loop/history.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static bool has(const struct model_message *message, enum model_part_kind kind, struct acp_str id)
 {

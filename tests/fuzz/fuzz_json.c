@@ -8,15 +8,8 @@
 
 #include "acp/json.h"
 #include "base/utf8.h"
+#include "fuzz.h"
 #include "test_json_reference.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static uint32_t dice;
 

@@ -7,14 +7,7 @@
 
 #include "acp/json.h"
 #include "config/jsonc.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static const struct acp_str name = ACP_STR("added");
 static const struct acp_str inner = ACP_STR("inner");

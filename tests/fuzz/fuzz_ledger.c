@@ -3,17 +3,8 @@
  * policy. No line may take another along, and what was read must be written and read again as the
  * same.
  */
-#include <stdlib.h>
-
 #include "acp/policy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static int reports;
 

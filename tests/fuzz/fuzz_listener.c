@@ -2,12 +2,9 @@
  * Fuzzes the table of sockets and the comparison of URLs.  The first byte chooses the kind of table
  * and the port; whatever stands in it, a foreign listener is never this user or root.
  */
-#include <stdlib.h>
-
-#include "http/client.h"
+#include "fuzz.h"
+#include "http/http_client.h"
 #include "model/listener.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -17,8 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct acp_str text = acp_str_n((const char *) data + 1, size - 1);
     uid_t uid = 0;
     enum listener found = listener_in(text, data[0] & 1, data[0] & 2 ? 1234 : 0, OWN, &uid);
-    if (found == LISTENER_FOREIGN && (uid == 0 || uid == OWN))
-        abort();
+    CHECK(found != LISTENER_FOREIGN || (uid != 0 && uid != OWN));
     const char *line = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
     size_t n = line ? (size_t) (line - text.ptr) : text.len;
     struct acp_str one = acp_str_n(text.ptr, n);
@@ -28,7 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Behind "http://" or "https://" there is a host, and no user before it. */
     const char *host = (const char *) memchr(two.ptr, '/', two.len) + 2;
     for (const char *at = host; at < two.ptr + two.len && !strchr("/?#", *at); at++)
-        if (*at == '@' || *at == '\\' || *at == '%')
-            abort();
+        CHECK(*at != '@' && *at != '\\' && *at != '%');
     return 0;
 }

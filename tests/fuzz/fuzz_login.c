@@ -2,17 +2,8 @@
  * Fuzzes the command line that is made from a method of logging in: whatever the agent says, what
  * is given to exec is a list of texts, and names of the environment are names.
  */
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "io/login_command.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static void check(const struct acp_auth_method *method, bool agents_command,
                   struct acp_arena *arena)

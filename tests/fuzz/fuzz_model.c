@@ -4,17 +4,8 @@
  * every API as a part of the conversation, and must be valid JSON.  The same bytes are also read as
  * the body of an error.
  */
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "model_log.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static const struct model_dialect *const dialects[] = {&dialect_anthropic, &dialect_chat,
                                                        &dialect_responses, &dialect_gemini};

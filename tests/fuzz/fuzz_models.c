@@ -2,34 +2,27 @@
  * Fuzzes what is read about models: the table, and the lists and limits that providers send.  All
  * facts that were read are in their ranges, and a list never has more rows than allowed.
  */
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "model/facts.h"
 #include "model/listing.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_facts(const struct model_facts *facts)
 {
     const uint64_t most = UINT64_C(1000000000);
-    if (facts->context > most || facts->output > most || facts->can & facts->cannot)
-        abort();
-    if (facts->has_price && !(facts->price.input >= 0 && facts->price.output >= 0 &&
-                              facts->price.cache_read >= 0 && facts->price.cache_write >= 0))
-        abort();
+    CHECK(facts->context <= most && facts->output <= most && !(facts->can & facts->cannot));
+    CHECK(!facts->has_price || (facts->price.input >= 0 && facts->price.output >= 0 &&
+                                facts->price.cache_read >= 0 && facts->price.cache_write >= 0));
 }
 
 static void read_list(struct acp_raw text, const char *path, struct acp_arena *arena)
 {
     struct listing_row *rows = NULL;
     int count = listing_read(text, path, arena, &rows);
-    if (count > LISTING_MAX_ROWS)
-        abort();
+    CHECK(count <= LISTING_MAX_ROWS);
     if (count > 0)
         listing_add_limits(text, arena, rows, (size_t) count);
     for (int i = 0; i < count; i++) {
-        if (!rows[i].id.len)
-            abort();
+        CHECK(rows[i].id.len);
         check_facts(&rows[i].facts);
     }
 }
@@ -45,8 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct model_facts found;
         for (size_t i = 0; i < table.count; i++) {
             check_facts(&table.rows[i].facts);
-            if (!facts_find(&table, NULL, acp_str_from(table.rows[i].name), &found))
-                abort();
+            CHECK(facts_find(&table, NULL, acp_str_from(table.rows[i].name), &found));
         }
     }
     if (acp_json_validate(text, 0, NULL) == 0) {

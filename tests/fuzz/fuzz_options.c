@@ -7,16 +7,9 @@
 #include <stdlib.h>
 
 #include "cli/complete.h"
+#include "fuzz.h"
 #include "test_program.h"
 #include "text/suggest.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 enum { MOST_WORDS = 64, MOST_BYTES = 2000 };
 

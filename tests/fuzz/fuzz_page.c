@@ -2,18 +2,9 @@
  * Fuzzes the reading of web pages.  The first byte chooses what the server says it is; whatever
  * stands there, the text is valid UTF-8 without control characters, and fits.
  */
-#include <stdlib.h>
-
 #include "base/utf8.h"
+#include "fuzz.h"
 #include "text/page.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static void check_text(struct acp_str text)
 {

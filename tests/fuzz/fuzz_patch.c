@@ -5,15 +5,8 @@
 #include <stdlib.h>
 
 #include "base/diff.h"
+#include "fuzz.h"
 #include "text/patch.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 enum { MOST = 5000 };
 

@@ -1,21 +1,12 @@
 /*
  * Fuzzes the permission question that a person sees.  Whatever is asked must fit, hold no controls,
- * and have only lines that begin as ours do; and no answer may choose an option of a kind that is
+ * and have only lines that begin as ours do; and no letter may choose an option of a kind that is
  * not known.  The input is a line that is typed, a line end, and a question as an owner sends it.
  */
-#include <stdlib.h>
-
 #include "acp/types.h"
 #include "cmd/question_text.h"
 #include "daemon/daemon_protocol.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static void check_text(struct acp_str text)
 {
@@ -33,11 +24,12 @@ static void check_reply(const struct permission_question *question, struct acp_s
     size_t index = QUESTION_MAX_OPTIONS;
     struct acp_buf out;
     acp_buf_init(&out, QUESTION_TEXT_MAX);
-    question_choices_init(&choices, question->options);
+    question_choices_init(&choices, question);
     if (question_read(&choices, line, &index) == QUESTION_CHOSEN) {
+        bool known = choices.kinds[index] >= ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE &&
+                     choices.kinds[index] <= ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS;
         CHECK(index < choices.count);
-        CHECK(choices.kinds[index] >= ACP_PERMISSION_OPTION_KIND_ALLOW_ONCE &&
-              choices.kinds[index] <= ACP_PERMISSION_OPTION_KIND_REJECT_ALWAYS);
+        CHECK(known || choices.numbered);
     }
     CHECK(question_write_prompt(&choices, &out) == 0);
     CHECK(question_write_help(&choices, &out) == 0);

@@ -2,11 +2,8 @@
  * Fuzzes the leaving out of secrets.  The input is planted where secrets live, with a marker in it
  * that must not come out again.
  */
-#include <stdlib.h>
-
 #include "config/redact.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define MARKER "mArKeR9mArKeR9mArKeR9mArKeR9"
 
@@ -21,8 +18,7 @@ static bool has_marker(struct acp_str text)
 
 static void check(struct acp_buf *out)
 {
-    if (has_marker(acp_buf_view(out)))
-        abort();
+    CHECK(!has_marker(acp_buf_view(out)));
     acp_buf_clear(out);
 }
 

@@ -4,15 +4,8 @@
  */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "schema/regex.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 /* Enough for any text of the fuzzer, and not so much that a run takes seconds. */
 static const uint64_t WORK = 20 * 1000000;

@@ -4,19 +4,10 @@
  * object schema, whatever it was.  Of a refusal the first line is what the service says, the rest
  * the request, which stays valid JSON.
  */
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "model/pick.h"
 #include "model/repair.h"
 #include "model/schema_fold.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 /* Room for the levels around what a peer has nested as deeply as it may. */
 enum { DEPTH = ACP_JSON_MAX_DEPTH + 16 };

@@ -9,14 +9,7 @@
 
 #include "acp/rpc.h"
 #include "acp/scan.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 enum { MAX_ASKED = 256, MAX_OPEN = 64, OUR_CODE = 4242 };
 

@@ -7,14 +7,7 @@
 
 #include "acp/json.h"
 #include "acp/scan.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 static bool same(struct acp_raw a, struct acp_raw b)
 {

@@ -6,15 +6,8 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "fuzz.h"
 #include "schema/schema.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static void check_utf8(struct acp_str text)
 {

@@ -4,15 +4,8 @@
  */
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "http/sse.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 static int drain(struct http_sse *sse, struct acp_buf *log)
 {

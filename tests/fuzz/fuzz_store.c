@@ -2,18 +2,9 @@
  * Fuzzes what the search takes out of events: any bytes as a prompt and as an update.  The words
  * stay within their limit and are valid UTF-8.
  */
-#include <stdlib.h>
-
 #include "base/utf8.h"
+#include "fuzz.h"
 #include "store/search_text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 enum { WORDS_MAX = 64 };
 

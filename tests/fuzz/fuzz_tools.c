@@ -9,14 +9,7 @@
 #include <unistd.h>
 
 #include "agent/toolkit/tools.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
+#include "fuzz.h"
 
 enum { MOST = 4000 };
 

@@ -4,20 +4,12 @@
  * as they are written again is the same.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 
 #define MIRROR_ITEMS 200 /* made anew for each input */
 
+#include "fuzz.h"
 #include "render/render.h"
 #include "transcript_dump.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 /* One that keeps all, one that keeps little, and one of the events as they are written again. */
 enum { ALL, LITTLE, AGAIN, TRANSCRIPTS };

@@ -5,16 +5,9 @@
 #include <stdlib.h>
 
 #include "acp/wire.h"
+#include "fuzz.h"
 
 enum { EXCERPT = 200, HEADER_MAX = 8 * 1024 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
 
 enum cut { WHOLE, BYTES, RANDOM };
 

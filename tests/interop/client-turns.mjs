@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kase, sleep } from "./cases.mjs";
+import { kase } from "./cases.mjs";
+import { until } from "./processes.mjs";
 import { allBlocks } from "./script.mjs";
 import { updateKindsOf } from "./wire.mjs";
 
@@ -417,7 +418,7 @@ async function services(start) {
     await c.prompt("read-later 1000 /w/a");
     await c.do("close a", "closed");
     const refusals = () => c.sent().filter((message) => message.error?.code === -32002);
-    for (let i = 0; i < 300 && refusals().length === 0; i++) await sleep(20);
+    await until("the refusal", () => refusals().length > 0);
     assert.equal(refusals().length, 1);
     assert.deepEqual(c.events.filter((event) => event.event === "request"), []);
   });

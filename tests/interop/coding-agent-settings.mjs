@@ -10,6 +10,7 @@ import { join, resolve } from "node:path";
 import { begin, end } from "../conformance/tap.mjs";
 import { kase, sleep } from "./cases.mjs";
 import { APIS, CodingAgent, configure, ownHome } from "./coding-agent-side.mjs";
+import { until } from "./processes.mjs";
 
 const version = Number(process.argv[2]);
 const acp = resolve(process.argv[3]);
@@ -102,7 +103,7 @@ async function titles() {
     const coder = await openTitled(keep, ["--max-sessions", "100000"], TITLED, HM);
     const { client, folder } = coder;
     const asked = () => coder.requests().some(({ asked: { tools } }) => tools.length === 0);
-    const end = Date.now() + 10000;
+    const end = Date.now() + 60_000;
     await coder.stops("one", "end_turn");
     while (!asked() && Date.now() < end) {
       const { sessionId } = await client.request("session/new", { cwd: folder, mcpServers: [] });
@@ -120,7 +121,7 @@ async function titles() {
       await coder.stops("another", "end_turn");
     };
     const titles = async (count) => {
-      for (let i = 0; i < 1000 && asked() < count; i++) await sleep(5);
+      await until("the titles", () => asked() >= count);
       assert.equal(asked(), count);
     };
     const first = client.sessionId;

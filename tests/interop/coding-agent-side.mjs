@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ModelServer } from "../model/server.mjs";
 import { checkSent, sentIn } from "../model/sent.mjs";
-import { sleep } from "./cases.mjs";
+import { until } from "./processes.mjs";
 import { SdkClient } from "./sdk-side.mjs";
 
 export const KEY = "sk-very-secret-0123456789";
@@ -130,8 +130,7 @@ export class CodingAgent {
 
   /** Waits until the model has received this number of requests. */
   async asked(count) {
-    for (let i = 0; i < 1000 && this.requests().length < count; i++) await sleep(5);
-    assert.ok(this.requests().length >= count, `${this.requests().length} requests, not ${count}`);
+    await until(`request ${count} to the model`, () => this.requests().length >= count);
   }
 
   of(...kinds) {

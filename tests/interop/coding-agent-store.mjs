@@ -1,5 +1,5 @@
 // The built-in coding agent with a database that does not answer: reads of the session log wait at a
-// gate (gate.c), which the case opens.  Other sessions go on meanwhile.
+// gate (read_gate.c), which the case opens.  Other sessions go on meanwhile.
 //
 //     node coding-agent-store.mjs VERSION ACP GATE
 

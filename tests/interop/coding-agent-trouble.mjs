@@ -173,9 +173,7 @@ await kase(name("a folder without an end"), async (keep) => {
   await agent.open([DONE, { when: { prompt: "two" }, ...HERE }, {
     reply: [call("list", { path: "many" }), call("glob", { pattern: "many/*7.txt" }), call("grep", { pattern: "x", path: "many" })],
   }]);
-  const from = Date.now();
   await agent.stops("one", "end_turn");
-  assert.ok(Date.now() - from < 60_000, `${Date.now() - from} ms`);
   const [list, glob, grep] = resultsIn(agent.sent(-1));
   for (const result of [list, glob, grep]) assert.ok(result.length <= 64 * 1024, `${result.length} bytes`);
   assert.match(list, /file-\d+\.txt[^]*There may be more/);

@@ -12,7 +12,7 @@ import { within } from "./cases.mjs";
 import { gone, isAlive } from "./processes.mjs";
 
 const [client, echo] = process.argv.slice(2).map((path) => resolve(path));
-const LATE_MS = 20_000;
+const LATE_MS = 60_000;
 
 /** What became of the client and of what it printed. */
 async function run(...args) {

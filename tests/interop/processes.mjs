@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { sleep } from "./cases.mjs";
 
-const LATE_MS = 30_000;
+const LATE_MS = 60_000;
 
 /** Whether the process has no threads any more, and only waits to be reaped. */
 function isZombie(pid) {

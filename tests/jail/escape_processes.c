@@ -109,7 +109,8 @@ static bool set_limit(const struct scene *s)
 
 static bool set_priority(const struct scene *s)
 {
-    return setpriority(PRIO_PROCESS, (id_t) s->victim, 7) == 0;
+    int own = getpriority(PRIO_PROCESS, 0);
+    return setpriority(PRIO_PROCESS, (id_t) s->victim, own + 1) == 0;
 }
 
 static bool read_system_v_memory(const struct scene *s)

@@ -62,7 +62,7 @@ static int listen_at(const void *address, socklen_t size, int family, int type)
 
 static int port_of(int fd)
 {
-    struct sockaddr_in own;
+    struct sockaddr_in own = {0};
     socklen_t size = sizeof(own);
     must(getsockname(fd, (struct sockaddr *) &own, &size) == 0, "getsockname");
     return ntohs(own.sin_port);
@@ -97,7 +97,7 @@ static void open_shared(struct place *p)
     p->scene.shm = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
     char *memory = p->scene.shm >= 0 ? shmat(p->scene.shm, NULL, 0) : (void *) -1;
     must(memory != (void *) -1, "shared memory");
-    (void) strcpy(memory, SECRET);
+    memcpy(memory, SECRET, sizeof(SECRET));
     (void) shmdt(memory);
     (void) snprintf(queue_name, sizeof(queue_name), "/dev/shm/%s", p->name);
     write_file(queue_name, SECRET);
@@ -288,7 +288,8 @@ bool scene_has_effect(struct place *p, enum effect effect)
         (void) snprintf(path, sizeof(path), "/tmp/acp-escape-%d", (int) p->scene.tester);
         return access(path, F_OK) == 0;
     case EFFECT_RENICED:
-        return getpriority(PRIO_PROCESS, (id_t) p->scene.victim) != 0;
+        /* It began with ours. */
+        return getpriority(PRIO_PROCESS, (id_t) p->scene.victim) != getpriority(PRIO_PROCESS, 0);
     case EFFECT_SET_ID:
         return is_set_id(p);
     case EFFECT_TCP:

@@ -16,7 +16,7 @@ import time
 
 import script
 
-PATIENCE = 20  # seconds that the agent waits for a message, or for a mark
+PATIENCE = 60  # seconds that the agent waits for a message, or for a mark
 
 
 class Deviation(Exception):

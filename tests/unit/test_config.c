@@ -290,7 +290,7 @@ static void values_may_be_written_in_several_ways(void **state)
         {"\"1d\"", 86400000},
         {"\"250ms\"", 250},
         {"\"0.25m\"", 15000},
-        {"0.0015", 1},
+        {"0.0015", 2},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[64];

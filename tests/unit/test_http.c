@@ -1,7 +1,7 @@
 /* The HTTP client against a server that does as the script says. */
 #include <arpa/inet.h>
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "test_web.h"
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"

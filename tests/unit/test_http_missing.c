@@ -1,5 +1,5 @@
 /* A machine without libcurl: a sentence that says what to install. */
-#include "http/client.h"
+#include "http/http_client.h"
 #include "test_io_host.h"
 
 static void on_end(struct http_request *request, const struct http_end *end, void *user)

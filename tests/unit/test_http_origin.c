@@ -1,6 +1,6 @@
 /* Which redirections stay where they were permitted to go. */
 #include "helpers.h"
-#include "http/client.h"
+#include "http/http_client.h"
 
 static void test_stays(void **state)
 {

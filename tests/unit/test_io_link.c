@@ -78,7 +78,7 @@ static void bytes_go_both_ways_over_pipes(void **state)
     assert_string_equal(test_cstr(&a.pair.in), "to a");
     assert_string_equal(test_cstr(&b.pair.in), "to b");
     acp_link_close(a.link);
-    assert_true(host_run_until(host_loop(state), &b.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &b.closed, HOST_LATE_MS));
     assert_true(a.closed);
     assert_int_equal(a.reason, 0);
     assert_int_equal(b.reason, 0);
@@ -104,7 +104,7 @@ static void bytes_go_both_ways_over_one_socket(void **state)
     side_say(&a, ", done");
     acp_link_end_output(a.link);
     pair_say(&b.pair, ", bye");
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_string_equal(test_cstr(&b.pair.in), "to b, done");
     assert_string_equal(test_cstr(&a.pair.in), "to a, bye");
     assert_int_equal(a.reason, 0);
@@ -131,7 +131,7 @@ static void files_are_read_to_their_end_and_written(void **state)
     int kept = dup(out);
     side_open(&a, host_loop(state), temporary_file("from a file\n"), out);
     side_say(&a, "into a file");
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(a.reason, 0);
     assert_string_equal(test_cstr(&a.pair.in), "from a file\n");
     char text[32] = "";
@@ -147,7 +147,7 @@ static void dev_null_is_an_end_and_swallows(void **state)
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     side_open(&a, host_loop(state), null, null);
     side_say(&a, "gone");
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(a.reason, 0);
     assert_int_equal(a.pair.sent, 4);
     side_finish(&a);
@@ -171,7 +171,7 @@ static void a_terminal_is_taken_without_changing_it_for_others(void **state)
     assert_string_equal(text, "shown");
     assert_false(fcntl(shell, F_GETFL) & O_NONBLOCK);
     assert_int_equal(write(master, "\004", 1), 1); /* ^D */
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(a.reason, 0);
     assert_int_equal(close(shell), 0);
     assert_int_equal(close(master), 0);
@@ -214,7 +214,7 @@ static void standard_input_and_output_are_taken_for_the_protocol(void **state)
     side_say(&a, "answer");
     assert_int_equal(write(to[1], "question", 8), 8);
     acp_fd_close(&to[1]);
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_string_equal(test_cstr(&a.pair.in), "question");
     char text[32] = "";
     assert_int_equal(read(from[0], text, sizeof(text)), 6);
@@ -236,7 +236,7 @@ static void fifty_megabytes_go_through_in_bounded_memory(void **state)
     size_t before = host_resident();
     acp_link_wake(a.link);
     acp_link_end_output(a.link);
-    assert_true(host_run_until(host_loop(state), &b.closed, 50000));
+    assert_true(host_run_until(host_loop(state), &b.closed, HOST_LATE_MS));
     assert_int_equal(b.pair.received, TOTAL);
     assert_true(b.pair.hash == a.pair.sent_hash);
     assert_true(a.pair.most_out <= PAIR_FILL + 4096);
@@ -267,8 +267,7 @@ static void a_reader_that_stalls_stops_the_writer_and_not_the_loop(void **state)
     assert_true(a.pair.sent <= (breaths + 1) * KIB(64));
     b.pair.hold = false;
     acp_link_wake(b.link);
-    for (int i = 0; i < 1000 && b.pair.received < MIB(4); i++)
-        host_run_for(host_loop(state), 20);
+    HOST_UNTIL(host_loop(state), b.pair.received >= MIB(4));
     assert_int_equal(b.pair.received, MIB(4));
     assert_false(acp_link_is_stalled(a.link));
     side_finish(&a);
@@ -291,8 +290,7 @@ static void two_sides_that_both_write_first_do_not_wait_for_ever(void **state)
     a.pair.mark = b.pair.mark = TOTAL / 2;
     acp_link_wake(a.link);
     acp_link_wake(b.link);
-    for (int i = 0; i < 100 && a.pair.received + b.pair.received < MIB(4); i++)
-        host_run_for(host_loop(state), 100);
+    HOST_UNTIL(host_loop(state), a.pair.received + b.pair.received >= MIB(4));
     assert_int_equal(a.pair.received, TOTAL);
     assert_int_equal(b.pair.received, TOTAL);
     side_finish(&a);
@@ -342,7 +340,7 @@ static void the_last_output_is_sent_after_the_end_of_input(void **state)
     a.free_inside = true;
     pair_say(&a.pair, "last words");
     acp_fd_close(&in[1]);
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(a.reason, 0);
     char text[32] = "";
     assert_int_equal(read(out[0], text, sizeof(text)), 10);
@@ -363,7 +361,7 @@ static void what_is_held_back_keeps_the_link_open(void **state)
     assert_false(a.closed);
     a.pair.holding = false;
     side_say(&a, "at last");
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(a.reason, 0);
     char text[32] = "";
     assert_int_equal(read(out[0], text, sizeof(text)), 7);
@@ -381,10 +379,9 @@ static void who_does_not_take_the_last_output_is_left(void **state)
     uint64_t start = host_now();
     acp_link_close(a.link);
     assert_false(a.closed);
-    assert_true(host_run_until(host_loop(state), &a.closed, 2000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(a.reason, ACP_ERR_TIMEOUT);
-    uint64_t took = host_now() - start;
-    assert_true(took >= 250 && took < 1500);
+    assert_true(host_now() - start >= 250);
     acp_fd_close(&out[0]);
     side_finish(&a);
 }
@@ -405,7 +402,7 @@ static void a_broken_output_ends_the_link_after_the_last_input(void **state)
     side_say(&a, "to nobody");
     host_run_for(host_loop(state), 20);
     a.pair.hold = false;
-    assert_true(host_run_until(host_loop(state), &a.closed, 2000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(acp_err_errno(a.reason), EPIPE);
     assert_string_equal(acp_io_err_text(a.reason), strerror(EPIPE));
     assert_string_equal(test_cstr(&a.pair.in), "why it left");
@@ -428,7 +425,7 @@ static void a_stalled_output_that_breaks_is_noticed(void **state)
     assert_true(acp_link_is_stalled(a.link));
     acp_fd_close(&out[0]);
     acp_fd_close(&in[1]);
-    assert_true(host_run_until(host_loop(state), &a.closed, 2000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_int_equal(acp_err_errno(a.reason), EPIPE);
     side_finish(&a);
 }
@@ -441,9 +438,9 @@ static void an_endpoint_that_is_closed_ends_the_link_with_its_reason(void **stat
     b.pair.refuse = ACP_ERR_CLOSED;
     side_say(&a, "anything");
     side_say(&b, "parting words");
-    assert_true(host_run_until(host_loop(state), &b.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &b.closed, HOST_LATE_MS));
     assert_int_equal(b.reason, ACP_ERR_CLOSED);
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     assert_string_equal(test_cstr(&a.pair.in), "parting words");
     side_finish(&a);
     side_finish(&b);
@@ -492,7 +489,7 @@ static void a_link_may_be_freed_while_it_delivers(void **state)
     assert_int_equal(
         acp_link_new(host_loop(state), &options, a.pair.endpoint, &handler, &a, &a.link), 0);
     assert_int_equal(write(in[1], "x", 1), 1);
-    assert_true(host_run_until(host_loop(state), &a.closed, 1000));
+    assert_true(host_run_until(host_loop(state), &a.closed, HOST_LATE_MS));
     acp_fd_close(&in[1]);
     pair_finish(&a.pair);
     acp_link_free(NULL);
@@ -557,7 +554,7 @@ static void peers_talk_over_links(void **state)
     }
     struct acp_request first = {.method = ACP_STR("echo"), .reply = on_reply, .user = &t[0]};
     assert_int_equal(acp_peer_request(t[0].peer, &first, acp_raw_from("[1]"), NULL), 0);
-    assert_true(host_run_until(host_loop(state), &t[0].done, 20000));
+    assert_true(host_run_until(host_loop(state), &t[0].done, HOST_LATE_MS));
     for (int i = 0; i < 2; i++) {
         acp_link_free(t[i].link);
         acp_peer_free(t[i].peer);
@@ -598,7 +595,7 @@ static void a_request_after_a_long_silence_has_all_of_its_time(void **state)
     struct acp_request request = {
         .method = ACP_STR("echo"), .timeout_ms = now / 2, .reply = on_only_reply, .user = &t[0]};
     assert_int_equal(acp_peer_request(t[0].peer, &request, acp_raw_from("[1]"), NULL), 0);
-    assert_true(host_run_until(host_loop(state), &t[0].done, 20000));
+    assert_true(host_run_until(host_loop(state), &t[0].done, HOST_LATE_MS));
     for (int i = 0; i < 2; i++) {
         acp_link_free(t[i].link);
         acp_peer_free(t[i].peer);

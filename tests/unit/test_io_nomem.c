@@ -64,7 +64,7 @@ static void processes(void **state)
             assert_non_null(strstr(failure.message, "sh"));
         } else {
             /* What was too little for reading /proc is made up for. */
-            assert_true(host_run_until(host_loop(state), &exited, 10000));
+            assert_true(host_run_until(host_loop(state), &exited, HOST_LATE_MS));
             assert_true(pair.in.len == 4);
         }
         host_run_for(host_loop(state), 1);
@@ -127,7 +127,7 @@ static void exits(void **state)
         assert_int_equal(
             acp_process_start(host_loop(state), &options, &handler, &exited, &process, NULL), 0);
         test_countdown = n;
-        assert_true(host_run_until(host_loop(state), &exited, 10000));
+        assert_true(host_run_until(host_loop(state), &exited, HOST_LATE_MS));
         test_countdown = 0;
     }
 }

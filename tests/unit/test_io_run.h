@@ -103,8 +103,7 @@ static inline void run_finish(struct run *run)
 /* Runs the loop until the output begins with a whole line, which is a number or "ready". */
 static inline int run_first_line(struct run *run, uv_loop_t *loop)
 {
-    for (int i = 0; i < 500 && !memchr(acp_buf_view(&run->out).ptr, '\n', run->out.len); i++)
-        host_run_for(loop, 10);
+    HOST_UNTIL(loop, run->out.len && memchr(acp_buf_view(&run->out).ptr, '\n', run->out.len));
     const char *text = test_cstr(&run->out);
     return host_number(&text);
 }
@@ -112,8 +111,7 @@ static inline int run_first_line(struct run *run, uv_loop_t *loop)
 /* Runs the loop until the output holds a text. */
 static inline void run_await(struct run *run, uv_loop_t *loop, const char *text)
 {
-    for (int i = 0; i < 1000 && !strstr(test_cstr(&run->out), text); i++)
-        host_run_for(loop, 10);
+    HOST_UNTIL(loop, strstr(test_cstr(&run->out), text));
     assert_non_null(strstr(test_cstr(&run->out), text));
 }
 

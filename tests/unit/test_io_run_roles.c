@@ -49,7 +49,7 @@ static void an_exit_comes_after_the_close_of_the_client(void **state)
 {
     struct started started = {0};
     start(&started, host_loop(state));
-    assert_true(host_run_until(host_loop(state), &started.exited, 20000));
+    assert_true(host_run_until(host_loop(state), &started.exited, HOST_LATE_MS));
     assert_string_equal(started.why, "sh exited with code 3");
 }
 
@@ -57,7 +57,7 @@ static void an_agent_process_may_be_freed_when_its_client_closes(void **state)
 {
     struct started started = {.free_when_closed = true};
     start(&started, host_loop(state));
-    assert_true(host_run_until(host_loop(state), &started.closed, 20000));
+    assert_true(host_run_until(host_loop(state), &started.closed, HOST_LATE_MS));
     assert_int_equal(uv_run(host_loop(state), UV_RUN_DEFAULT), 0);
     assert_false(started.exited);
 }

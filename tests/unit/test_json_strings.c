@@ -7,7 +7,7 @@
 
 #include "acp/json.h"
 #include "acp/scan.h"
-#include "json/text.h"
+#include "json/grammar.h"
 #include "test_json_reference.h"
 
 enum { LONGEST = 70, ROOM = 512 };

@@ -69,6 +69,14 @@ static void a_comment_that_does_not_end_is_told_with_its_beginning(void **state)
     assert_int_equal(failure.offset, 2);
     assert_true(*failure.message);
     assert_int_equal(jsonc_blank(acp_str_from("{} /*/"), out, NULL), ACP_ERR_SYNTAX);
+    /* The same, and what the JSON reader finds, when a text is checked as a whole. */
+    assert_int_equal(jsonc_check(acp_str_from("{ /* x }"), &failure), ACP_ERR_SYNTAX);
+    assert_int_equal(failure.offset, 2);
+    assert_int_equal(jsonc_check(acp_str_from("// c\n{\"a\": 1,}"), &failure), 0);
+    assert_int_equal(jsonc_check(acp_str_from(" // c\n"), &failure), 0);
+    assert_int_equal(jsonc_check(acp_str_from("{\"a\": }"), &failure), ACP_ERR_SYNTAX);
+    assert_int_equal(failure.offset, 6);
+    assert_string_equal(failure.message, "not valid JSON");
 }
 
 static void paths_count_lines_and_characters_from_one(void **state)

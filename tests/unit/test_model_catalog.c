@@ -1,5 +1,5 @@
 /* The providers of a process, and the models of all of them by one name. */
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/catalog.h"
 #include "test_web.h"
 

@@ -6,7 +6,7 @@
  * as much of the recording as the test says.
  */
 #include "helpers.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/model.h"
 
 /* ---- A transport ----------------------------------------------------------------------------- */

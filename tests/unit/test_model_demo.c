@@ -152,7 +152,7 @@ static void end(struct world *w)
 static void wait_for(struct world *w, const bool *what)
 {
     uint64_t start = host_now();
-    while (!*what && host_now() - start < 5000)
+    while (!*what && host_now() - start < HOST_LATE_MS)
         host_run_for(w->loop, 1);
     assert_true(*what);
 }

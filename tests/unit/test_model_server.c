@@ -4,7 +4,7 @@
  *
  *     test_model_server NODE SERVER.mjs SCRIPT.json
  */
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/model.h"
 #include "test_io_host.h"
 
@@ -79,7 +79,7 @@ static void start_server(struct world *w)
     w->process.data = w;
     assert_int_equal(uv_spawn(w->loop, &w->process, &options), 0);
     assert_int_equal(uv_read_start((uv_stream_t *) &w->out, on_alloc, on_read), 0);
-    assert_true(host_run_until(w->loop, &w->is_ready, 20000));
+    assert_true(host_run_until(w->loop, &w->is_ready, HOST_LATE_MS));
     const char *port = strstr(w->heard, "listening on ");
     assert_non_null(port);
     (void) snprintf(w->url, sizeof(w->url), "http://127.0.0.1:%lu", strtoul(port + 13, NULL, 10));
@@ -88,7 +88,7 @@ static void start_server(struct world *w)
 static void stop_server(struct world *w)
 {
     uv_close((uv_handle_t *) &w->in, NULL);
-    assert_true(host_run_until(w->loop, &w->is_gone, 20000));
+    assert_true(host_run_until(w->loop, &w->is_gone, HOST_LATE_MS));
     uv_close((uv_handle_t *) &w->out, NULL);
 }
 
@@ -166,7 +166,7 @@ static const char *ask(struct world *w, const struct model_message *messages, si
     acp_buf_clear(&w->log);
     w->ended = false;
     assert_int_equal(model_ask(w->service, &question, &handler, w, &w->reply, NULL), 0);
-    assert_true(host_run_until(w->loop, &w->ended, 20000));
+    assert_true(host_run_until(w->loop, &w->ended, HOST_LATE_MS));
     model_reply_free(w->reply);
     return test_cstr(&w->log);
 }

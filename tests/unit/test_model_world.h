@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_TEST_MODEL_WORLD_H
 #define TESTS_UNIT_TEST_MODEL_WORLD_H
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "model/dialect.h"
 #include "test_web.h"
 

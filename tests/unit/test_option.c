@@ -210,14 +210,17 @@ static void test_durations(void **state)
         const char *text;
         uint64_t ms;
     } good[] = {{"30", 30000},    {"0.001", 1},   {".5", 500},       {"1.0009", 1001},
-                {"1.0000", 1000}, {"00.25", 250}, {"60.000", 60000}, {"0.0001", 1}};
+                {"1.0000", 1000}, {"00.25", 250}, {"60.000", 60000}, {"0.0001", 1},
+                {"5m", 300000},   {"250ms", 250}, {"1.5h", 5400000}, {"2d", 172800000}};
     static const char *const bad[] = {"",
                                       ".",
                                       "1.",
                                       "-1",
                                       "+1",
                                       "1e3",
-                                      "1s",
+                                      "1 s",
+                                      "1x",
+                                      "m",
                                       "0x1",
                                       "1.2.3",
                                       "inf",
@@ -283,7 +286,7 @@ static void test_refusals(void **state)
         {"--count 0", "--count: expected a number of at least 1, got '0'"},
         {"-c -1", "-c: expected a number of at least 1, got '-1'"},
         {"--size 100", "--size: expected a number from 0 to 99, got '100'"},
-        {"--wait soon", "--wait: expected a duration in seconds, such as 30 or 2.5, got 'soon'"},
+        {"--wait soon", "--wait: expected a duration, such as 30, 2.5 or 5m, got 'soon'"},
         {"--wait 0", "--wait: expected a longer duration, got '0'"},
         {"--wait 61", "--wait: expected a shorter duration, got '61'"},
         {"--set x", "--set: expected KEY=VALUE, got 'x'"},

@@ -148,6 +148,118 @@ static void grants_are_for_exactly_what_was_asked(void **state)
     }
 }
 
+/* "Always" to a harmless command is for its program and subcommand with other arguments. */
+static void grants_cover_harmless_arguments(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *asked;
+        const char *later;
+        bool holds;
+    } rows[] = {
+        {"git log -5", "git log", true},
+        {"git log", "git log --oneline -n 3 -- src", true},
+        {"git log", "git log --since=yesterday", true},
+        {"git log", "git diff", false},
+        {"git log", "git logs", false},
+        {"git log", "git -c core.pager=sh log", false},
+        {"git log", "/tmp/git log", false},
+        {"git log", "git log; rm -rf .", false},
+        {"git log", "git log $(rm -rf .)", false},
+        {"git log", "PAGER=sh git log", false},
+        {"git log", "git log > x", false},
+        {"git log", "git log --output=x", false},
+        {"git log", "git log --outp=x", false},
+        {"git log", "git log --output x", false},
+        {"git log", "git log '--output=x'", false},
+        {"git log", "git log --ext-diff -p", false},
+        {"git log", "git log ../other", false},
+        {"git log", "git log /etc", false},
+        {"git diff", "git diff a b", true},
+        {"git diff", "git diff --no-index a b", false},
+        {"git diff", "git diff a /etc/passwd", false},
+        {"git diff", "git diff main..dev", true},
+        {"git diff", "git diff -O/etc/passwd", false},
+        {"git diff", "git diff -Oorder", true},
+        {"git blame a.c", "git blame --contents=../x a.c", false},
+        {"ls", "ls -la src", true},
+        {"ls", "ls ..", false},
+        {"cargo test", "cargo test some_test -- --nocapture", true},
+        {"cargo test", "cargo test --config x", false},
+        {"cargo test", "cargo test RUSTC=x", false},
+        {"go test ./...", "go test -v ./pkg", true},
+        {"go test ./...", "go test -exec sh ./pkg", false},
+        {"npm run test", "npm run test -- unit", true},
+        {"npm run test", "npm run deploy", false},
+        {"npm run deploy", "npm run deploy", true},
+        {"npm run deploy", "npm run deploy x", false},
+        /* What does not begin as one of those is for the exact line. */
+        {"git push", "git push", true},
+        {"git push", "git push --force", false},
+        {"git log --output=x", "git log --output=x", true},
+        {"git log --output=x", "git log", false},
+        {"git log | head", "git log", false},
+        {"rm -rf build", "rm -rf .", false},
+        {"cat a", "cat b", false},
+        {"python3 x.py", "python3 y.py", false},
+        {"sudo git log", "sudo git log -3", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct acp_grant grant = how(true, ACP_GRANT_PROJECT);
+        struct acp_action action = run(rows[i].asked);
+        assert_int_equal(acp_ledger_remember(ledger, &action, &grant, NULL), 0);
+        assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ALLOW);
+        action = run(rows[i].later);
+        if ((decide(&action, 0).verdict == ACP_VERDICT_ALLOW) != rows[i].holds)
+            print_error("%s, then %s\n", rows[i].asked, rows[i].later);
+        assert_int_equal(decide(&action, 0).verdict == ACP_VERDICT_ALLOW, rows[i].holds);
+        action.command_cwd = acp_str_from("/no/elsewhere");
+        assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ASK);
+        assert_int_equal(acp_ledger_revoke(ledger, acp_ledger_at(ledger, 0)->number), 0);
+    }
+    /* A rejection is for the exact line. */
+    struct acp_grant never = how(false, ACP_GRANT_PROJECT);
+    struct acp_action action = run("git log -5");
+    assert_int_equal(acp_ledger_remember(ledger, &action, &never, NULL), 0);
+    assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_DENY);
+    action = run("git log");
+    assert_int_equal(decide(&action, 0).verdict, ACP_VERDICT_ASK);
+}
+
+/* What another process has revoked or granted counts from the next look at the file. */
+static void a_changed_file_is_read_again(void **state)
+{
+    (void) state;
+    struct acp_ledger *other = NULL;
+    struct acp_grant grant = how(true, ACP_GRANT_PROJECT);
+    struct acp_action make = run("make test");
+    struct acp_action push = run("git push");
+    assert_int_equal(acp_ledger_refresh_file(ledger, at("grants"), NULL), 0);
+    assert_int_equal(acp_ledger_remember(ledger, &make, &grant, NULL), 0);
+    assert_int_equal(acp_ledger_save_file(ledger, at("grants"), NULL, NULL, NULL), 0);
+    assert_int_equal(acp_ledger_refresh_file(ledger, at("grants"), NULL), 0);
+    assert_int_equal(acp_ledger_new(&other), 0);
+    assert_int_equal(acp_ledger_refresh_file(other, at("grants"), NULL), 1);
+    assert_int_equal(acp_ledger_refresh_file(other, at("grants"), NULL), 0);
+    assert_int_equal(acp_ledger_remember(other, &push, &grant, NULL), 0);
+    assert_int_equal(acp_ledger_revoke(other, acp_ledger_at(other, 0)->number), 0);
+    assert_int_equal(acp_ledger_save_file(other, at("grants"), NULL, NULL, NULL), 0);
+    assert_int_equal(acp_ledger_refresh_file(ledger, at("grants"), NULL), 1);
+    assert_int_equal(decide(&make, 0).verdict, ACP_VERDICT_ASK);
+    assert_int_equal(decide(&push, 0).verdict, ACP_VERDICT_ALLOW);
+    /* What is only here stays, and a file that cannot be read changes nothing. */
+    assert_int_equal(acp_ledger_remember(ledger, &make, &grant, NULL), 0);
+    assert_int_equal(unlink(at("grants")), 0);
+    assert_int_equal(acp_ledger_refresh_file(ledger, at("grants"), NULL), 1);
+    assert_int_equal(decide(&make, 0).verdict, ACP_VERDICT_ALLOW);
+    assert_int_equal(decide(&push, 0).verdict, ACP_VERDICT_ASK);
+    assert_int_equal(mkdir(at("grants"), 0700), 0);
+    struct acp_failure failure = {0};
+    assert_int_equal(acp_ledger_refresh_file(ledger, at("grants"), &failure), ACP_ERR_STATE);
+    assert_int_equal(decide(&make, 0).verdict, ACP_VERDICT_ALLOW);
+    acp_ledger_free(other);
+}
+
 static void every_path_must_have_been_granted(void **state)
 {
     (void) state;
@@ -702,6 +814,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(always_is_remembered_in_its_scope),
         CASE(grants_are_for_exactly_what_was_asked),
+        CASE(grants_cover_harmless_arguments),
+        CASE(a_changed_file_is_read_again),
         CASE(every_path_must_have_been_granted),
         CASE(a_link_does_not_carry_a_grant_elsewhere),
         CASE(tools_are_remembered_by_name_and_nothing_by_nothing),

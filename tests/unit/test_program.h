@@ -127,11 +127,13 @@ static const char *const *test_agent_names(const struct invocation *invocation)
     return names;
 }
 
-static const char *const *test_session_names(const struct invocation *invocation)
+static const struct candidate *test_values(struct invocation *invocation, enum option_kind kind)
 {
-    static const char *const names[] = {"backend", "frontend", NULL};
-    (void) invocation;
-    return names;
+    static const struct candidate sessions[] = {
+        {"backend", "a _title_\tof others"}, {"frontend", NULL}, {0}};
+    static const struct candidate models[] = {{"large", "Large"}, {0}};
+    bool is_claude = invocation->agent && strcmp(invocation->agent, "claude") == 0;
+    return kind == OPTION_SESSION ? sessions : is_claude ? models : NULL;
 }
 
 static const struct program test_program = {
@@ -142,7 +144,7 @@ static const struct program test_program = {
                                                 &test_config, &test_secret, NULL},
     .default_command = &test_prompt,
     .agent_names = test_agent_names,
-    .session_names = test_session_names,
+    .values = test_values,
 };
 
 #endif

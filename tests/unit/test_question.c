@@ -62,13 +62,13 @@ static void lines_mean_the_option_of_their_kind(void **state)
         {{ONCE, ONCE}, "2\n", QUESTION_CHOSEN, 1},
         {{NO, NO}, "n\n", QUESTION_CHOSEN, 0},
         {{NO, NO}, "2\n", QUESTION_CHOSEN, 1},
-        /* An unknown kind allows nothing. */
-        {{UNLISTED}, "1\n", QUESTION_AGAIN, 0},
+        /* An unknown kind has no letter. */
+        {{UNLISTED}, "1\n", QUESTION_CHOSEN, 0},
         {{UNLISTED}, "y\n", QUESTION_AGAIN, 0},
         {{UNLISTED, ONCE}, "2\n", QUESTION_CHOSEN, 1},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct question_choices choices = {0};
+        struct question_choices choices = {.numbered = true};
         size_t index = 0;
         for (size_t k = 0; k < 4 && rows[i].kinds[k]; k++)
             choices.kinds[choices.count++] = (enum acp_permission_option_kind_is) rows[i].kinds[k];
@@ -77,6 +77,65 @@ static void lines_mean_the_option_of_their_kind(void **state)
             print_error("row %zu: %s\n", i, rows[i].line);
         assert_int_equal(reply, rows[i].reply);
         assert_int_equal(index, rows[i].index);
+    }
+}
+
+/* Numbers count where the options are listed, which they are if a letter would not tell enough. */
+static void options_are_numbered_where_letters_do_not_tell(void **state)
+{
+    (void) state;
+    static const struct {
+        int kinds[2];
+        const char *names[2];
+        bool numbered;
+    } rows[] = {
+        {{ONCE, NO}, {"Allow", "Reject"}, false},
+        {{ONCE, NO}, {"", ""}, false},
+        {{ONCE, NO}, {"Yes", "No"}, false},
+        {{ONCE, NO}, {"Reject", "Allow"}, true},
+        {{ALWAYS, NO}, {"Yes, and accept edits", "No"}, true},
+        {{ONCE, ONCE}, {"Allow", "Allow"}, true},
+        {{UNLISTED, ONCE}, {"Allow", "Allow"}, true},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct acp_permission_option options[2];
+        struct permission_question question = {.options = {options, 2}};
+        struct question_choices choices;
+        size_t index;
+        for (size_t k = 0; k < 2; k++)
+            acp_permission_option_init(&options[k], acp_str_from(k ? "a" : "b"),
+                                       acp_str_from(rows[i].names[k]),
+                                       (enum acp_permission_option_kind_is) rows[i].kinds[k]);
+        question_choices_init(&choices, &question);
+        assert_int_equal(choices.numbered, rows[i].numbered);
+        assert_int_equal(question_read(&choices, acp_str_from("1\n"), &index),
+                         rows[i].numbered ? QUESTION_CHOSEN : QUESTION_AGAIN);
+    }
+}
+
+static void the_line_tells_what_always_covers(void **state)
+{
+    (void) state;
+    static char name[200];
+    struct acp_permission_option options[2];
+    struct permission_question question = {.options = {options, 2},
+                                           .always_brief = acp_str_from("for 'git log'\x1b[2J")};
+    acp_permission_option_init(&options[0], acp_str_from("a"), acp_str_from("Allow"),
+                               (enum acp_permission_option_kind_is) ONCE);
+    acp_permission_option_init(&options[1], acp_str_from("b"), acp_str_from("Always"),
+                               (enum acp_permission_option_kind_is) ALWAYS);
+    for (int i = 0; i < 2; i++) {
+        struct question_choices choices;
+        struct acp_buf out;
+        acp_buf_init(&out, 1000);
+        question_choices_init(&choices, &question);
+        assert_int_equal(question_write_prompt(&choices, &out), 0);
+        assert_true(acp_str_is(acp_buf_view(&out),
+                               i ? "[y]es, [a]lways (as shown above), [n]o, [?] "
+                                 : "[y]es, [a]lways (for 'git log'\\x1b[2J), [n]o, [?] "));
+        acp_buf_finish(&out);
+        memset(name, 'x', sizeof(name));
+        question.always_brief = acp_str_n(name, sizeof(name));
     }
 }
 
@@ -209,33 +268,50 @@ static void always_tells_its_scope(void **state)
     (void) state;
     struct acp_str paths[] = {ACP_STR("/no/a"), ACP_STR("/no/b")};
     struct acp_str_entry env = {ACP_STR("A"), ACP_STR("1")};
+#define KEPT "; in sessions in /no; kept in /g (see 'acp permissions')"
     const struct {
         struct acp_action action;
-        const char *scope; /* NULL: it is not remembered */
+        const char *full; /* NULL: it is not remembered */
+        const char *brief;
     } rows[] = {
         {{.command = acp_str_from("make")},
-         "exactly this command line, in every session in /no; kept in /g"},
+         "exactly this command line" KEPT,
+         "for exactly this command in this folder"},
+        {{.command = acp_str_from("git log -3")},
+         "'git log' with other arguments too, unless they leave the folder, write "
+         "files or run programs" KEPT,
+         "for 'git log' commands in this folder"},
+        {{.command = acp_str_from("git log -3 | sh")},
+         "exactly this command line" KEPT,
+         "for exactly this command in this folder"},
         {{.kind = ACP_TOOL_KIND_EDIT, .paths = {paths, 1}},
-         "edit, with any content, of this file, in every session in /no; kept in /g"},
+         "edits of this file, with any content" KEPT,
+         "for edits of this file"},
         {{.kind = ACP_TOOL_KIND_EDIT, .paths = {paths, 2}},
-         "edit, with any content, of these files, in every session in /no; kept in /g"},
+         "edits of these files, with any content" KEPT,
+         "for edits of these files"},
         {{.tool = acp_str_from("mcp__x")},
-         "everything that the tool mcp__x does, in every session in /no; kept in /g"},
-        {{.title = acp_str_from("something")}, NULL},
-        {{.command = acp_str_from("make"), .env = {&env, 1}}, NULL},
-        {{.command = acp_str_from("make"), .command_cwd = acp_str_from("/no/sub")}, NULL},
+         "everything that the tool mcp__x does" KEPT,
+         "for the tool mcp__x in this folder"},
+        {{.title = acp_str_from("something")}, NULL, NULL},
+        {{.command = acp_str_from("make"), .env = {&env, 1}}, NULL, NULL},
+        {{.command = acp_str_from("git log"), .env = {&env, 1}}, NULL, NULL},
+        {{.command = acp_str_from("make"), .command_cwd = acp_str_from("/no/sub")}, NULL, NULL},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct acp_action action = rows[i].action;
-        struct acp_buf out;
-        acp_buf_init(&out, 1000);
+        struct question_scope scope;
+        question_scope_init(&scope);
         action.cwd = acp_str_from("/no");
-        int err = question_scope(&action, "/g", &out);
-        assert_int_equal(err, rows[i].scope ? 0 : ACP_ERR_MISSING);
+        int err = question_scope_write(&scope, &action, "/g");
+        assert_int_equal(err, rows[i].full ? 0 : ACP_ERR_MISSING);
         assert_true(
-            acp_str_eq(acp_buf_view(&out), acp_str_from(rows[i].scope ? rows[i].scope : "")));
-        acp_buf_finish(&out);
+            acp_str_eq(acp_buf_view(&scope.full), acp_str_from(rows[i].full ? rows[i].full : "")));
+        assert_true(acp_str_eq(acp_buf_view(&scope.brief),
+                               acp_str_from(rows[i].brief ? rows[i].brief : "")));
+        question_scope_finish(&scope);
     }
+#undef KEPT
 }
 
 static void directories_are_compared_by_name(void **state)
@@ -266,6 +342,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_mean_the_option_of_their_kind),
+        cmocka_unit_test(options_are_numbered_where_letters_do_not_tell),
+        cmocka_unit_test(the_line_tells_what_always_covers),
         cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(options_with_one_id_are_refused),
         cmocka_unit_test(texts_stay_in_their_place),

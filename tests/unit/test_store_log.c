@@ -548,7 +548,7 @@ static void check_goes_on(const char *path, const char *sentence)
 static void without_sqlite(void)
 {
     CHECK(sqlite_load("libnothing-of-that-name.so.0", NULL) == ACP_ERR_MISSING);
-    check_goes_on(store_at("log.db"), "please install the package libsqlite3-0");
+    check_goes_on(store_at("log.db"), "install the package libsqlite3-0");
 }
 
 static void be_nobody(void)

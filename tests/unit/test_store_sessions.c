@@ -167,6 +167,24 @@ static void test_find_by_prefix(void **state)
     assert_int_equal(store_find(store, acp_str_from("%"), &arena, &out, &failure), ACP_ERR_MISSING);
 }
 
+static void test_find_by_the_random_part(void **state)
+{
+    (void) state;
+    add("01a1f63d-dce8-7ea5-be8f-80c997331706", "x", "/", NULL, 1);
+    add("01a1f63d-dd3c-7647-9b61-80c90f363e1f", "x", "/", NULL, 2);
+    struct store_session out;
+    assert_text(store_short_id(acp_str_from("01a1f63d-dce8-7ea5-be8f-80c997331706")), "80c99733");
+    assert_text(store_short_id(acp_str_from("imported_1")), "imported_1");
+    assert_int_equal(store_find(store, acp_str_from("80c99"), &arena, &out, &failure), 0);
+    assert_text(out.id, "01a1f63d-dce8-7ea5-be8f-80c997331706");
+    assert_int_equal(store_find(store, acp_str_from("80c90f363e1f"), &arena, &out, &failure), 0);
+    assert_text(out.id, "01a1f63d-dd3c-7647-9b61-80c90f363e1f");
+    assert_int_equal(store_find(store, acp_str_from("80c9"), &arena, &out, &failure),
+                     ACP_ERR_ARGUMENT);
+    assert_int_equal(store_find(store, acp_str_from("be8f"), &arena, &out, &failure),
+                     ACP_ERR_MISSING);
+}
+
 static void test_find_named(void **state)
 {
     (void) state;
@@ -514,6 +532,7 @@ int main(void)
         IN_FOLDER(test_ids_sort_by_age),
         IN_FOLDER(test_row_comes_back_whole),
         IN_FOLDER(test_find_by_prefix),
+        IN_FOLDER(test_find_by_the_random_part),
         IN_FOLDER(test_find_named),
         IN_FOLDER(test_list),
         IN_FOLDER(test_change),

@@ -63,7 +63,7 @@ static inline void world_turn_loop(uv_loop_t *loop, bool moved)
 
 #define UNTIL(w, condition)                                                                        \
     do {                                                                                           \
-        uint64_t world_until = uv_hrtime() + UINT64_C(20000000000);                                \
+        uint64_t world_until = uv_hrtime() + UINT64_C(60000000000);                                \
         while (!(condition)) {                                                                     \
             world_step(w);                                                                         \
             if (uv_hrtime() > world_until)                                                         \

@@ -11,11 +11,20 @@
 #include "transcript/transcript.h"
 
 static const char *const item_kind_names[] = {
-    [ITEM_OPENED] = "opened",   [ITEM_PROMPT] = "prompt",         [ITEM_USER_MESSAGE] = "user",
-    [ITEM_MESSAGE] = "message", [ITEM_THOUGHT] = "thought",       [ITEM_TOOL_CALL] = "tool_call",
-    [ITEM_PLAN] = "plan",       [ITEM_COMPACTION] = "compaction", [ITEM_PERMISSION] = "permission",
-    [ITEM_SETTING] = "setting", [ITEM_NOTICE] = "notice",         [ITEM_TURN_END] = "turn_end",
+    [ITEM_OPENED] = "opened",
+    [ITEM_PROMPT] = "prompt",
+    [ITEM_USER_MESSAGE] = "user",
+    [ITEM_MESSAGE] = "message",
+    [ITEM_THOUGHT] = "thought",
+    [ITEM_TOOL_CALL] = "tool_call",
+    [ITEM_PLAN] = "plan",
+    [ITEM_COMPACTION] = "compaction",
+    [ITEM_PERMISSION] = "permission",
+    [ITEM_SETTING] = "setting",
+    [ITEM_NOTICE] = "notice",
+    [ITEM_TURN_END] = "turn_end",
     [ITEM_CLOSED] = "closed",
+    [ITEM_ELICITATION] = "elicitation",
 };
 
 static inline const char *tool_status_name(enum acp_tool_call_status_is status)
@@ -140,6 +149,11 @@ static inline void dump_details(const struct transcript_item *item, struct acp_b
                               ACP_ARG(item->permission.command), ACP_ARG(item->permission.cwd));
         for (size_t i = 0; i < item->permission.paths.count; i++)
             (void) acp_buf_printf(out, " %.*s", ACP_ARG(item->permission.paths.items[i]));
+        break;
+    case ITEM_ELICITATION:
+        (void) acp_buf_printf(out, " %.*s %.*s%s", ACP_ARG(item->elicitation.action),
+                              ACP_ARG(item->elicitation.url),
+                              item->elicitation.unasked ? " unasked" : "");
         break;
     case ITEM_SETTING:
         (void) acp_buf_printf(out, " = %.*s", ACP_ARG(item->setting));

@@ -2,7 +2,7 @@
  * Writes acp/types.h: the enums and structs of all messages, and thin typed functions over the
  * codec.
  */
-#include "model.h"
+#include "description.h"
 
 static const char *marks_text(uint8_t profiles, uint8_t within)
 {

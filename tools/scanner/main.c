@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "model.h"
+#include "description.h"
 
 static int usage(void)
 {

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "model.h"
+#include "description.h"
 
 enum { MAX_WORDS = 64, MAX_LINE = 512 };
 

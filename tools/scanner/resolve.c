@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "model.h"
+#include "description.h"
 
 static const struct builtin {
     const char *name;

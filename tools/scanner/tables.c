@@ -1,7 +1,7 @@
 /* Writes tables.c: the descriptor tables in the form of lib/codec/describe.h. */
 #include <stdlib.h>
 
-#include "model.h"
+#include "description.h"
 
 /* ---- Texts: each stands once, numbered in order of first use --------------------------------- */
 

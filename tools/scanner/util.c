@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "model.h"
+#include "description.h"
 
 void fail(struct place where, const char *format, ...)
 {

@@ -10,15 +10,19 @@
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
 #include "cli/output.h"
-#include "http/client.h"
+#include "http/http_client.h"
 
 enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024 };
 
-/* The connection is closed. */
-static void on_gone(int reason, void *user)
+/*
+ * Closes everything that keeps the loop running.  Signals and failures may come after the
+ * connection was closed, so it may be called again.
+ */
+static void close_all(struct coding_agent *agent)
 {
-    struct coding_agent *agent = user;
-    (void) reason;
+    if (agent->closed)
+        return;
+    agent->closed = true;
     acp_agent_stdio_free(agent->stdio);
     agent->stdio = NULL;
     acp_jobs_free(agent->jobs);
@@ -26,9 +30,15 @@ static void on_gone(int reason, void *user)
     uv_close((uv_handle_t *) &agent->title_timer, NULL);
     model_catalog_free(agent->catalog);
     agent->catalog = NULL;
-    http_client_free(agent->http);
     coding_agent_close_store(agent);
     uv_close((uv_handle_t *) &agent->idle, NULL);
+}
+
+/* The connection is closed. */
+static void on_gone(int reason, void *user)
+{
+    (void) reason;
+    close_all(user);
 }
 
 /* ---- Signals --------------------------------------------------------------------------------- */
@@ -47,7 +57,7 @@ static void on_signal(uv_signal_t *signal, int number)
     if (agent->stdio)
         acp_agent_stdio_stop(agent->stdio);
     else
-        on_gone(0, agent);
+        close_all(agent);
 }
 
 static void open_signals(struct coding_agent *agent)
@@ -159,7 +169,8 @@ static int serve(struct coding_agent *agent, const struct model_choice *choice)
         .version = acp_str_from(agent->options->version),
         .versions = ACP_V1 | ACP_V2 | (agent->options->unstable ? (unsigned) ACP_UNSTABLE : 0),
         .embedded_context = true,
-        .mcp_lenient = true,
+        .mcp_http = true,
+        .mcp_sse = true,
         .additional_directories = true,
         .merge_waiting = true, /* the model's chunks are sent as they arrive */
         .services = ACP_SERVICE_PROVIDERS,
@@ -215,6 +226,8 @@ static void on_found(struct model_find *find, const struct model_choice *choice,
     agent->err = serve(agent, choice);
     model_find_free(find);
     agent->find = NULL;
+    if (agent->err)
+        close_all(agent);
 }
 
 static int start(struct coding_agent *agent)
@@ -240,9 +253,12 @@ int coding_agent_run(const struct coding_agent_options *options)
     (void) uv_timer_init(&agent.loop, &agent.idle);
     open_signals(&agent);
     agent.err = start(&agent);
+    if (agent.err)
+        close_all(&agent);
     (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
     close_signals(&agent);
-    /* It was needed until the MCP servers had ended. */
+    /* They were needed until the MCP servers had ended. */
+    http_client_free(agent.http);
     acp_reaper_free(agent.reaper);
     (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
     for (size_t i = 0; i < AGENT_MODES; i++)

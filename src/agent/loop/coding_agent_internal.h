@@ -24,7 +24,7 @@
  *   custom_commands.c   slash commands defined by the project
  *   title.c             session titles
  *   fetch_page.c        web pages for the model
- *   mcp_servers.c       the MCP servers of a session, and their tools
+ *   mcp_servers.h       the MCP servers of a session
  *   jetbrains.c         which chat of a JetBrains IDE a session belongs to
  *
  * `role` is the role's object for the same thing: struct acp_session for a session, struct acp_turn
@@ -54,6 +54,7 @@ struct coding_agent {
     uv_loop_t loop;
     uv_signal_t signals[AGENT_SIGNALS]; /* that end the process */
     bool stopping;                      /* one of them has arrived */
+    bool closed;                        /* everything, which takes the loop a moment */
     struct acp_agent_stdio *stdio;
     struct acp_reaper *reaper;
     struct http_client *http;
@@ -120,6 +121,18 @@ enum agent_commands_state {
     AGENT_COMMANDS_CUT_REPORTED, /* it was */
 };
 
+/* What a client sets for one session: session_overrides.c. */
+struct agent_overrides {
+    char *system;          /* instead of our own text; NULL: ours */
+    char *append;          /* after it; may be NULL */
+    char *tools;           /* the names of those that there are, each with a line end; NULL: all */
+    uint64_t max_requests; /* to the model in a turn; 0: the agent's */
+    bool no_commands;
+};
+
+/* Bytes of the _meta in which they come. */
+enum { AGENT_MAX_OVERRIDE = 1024 * 1024 };
+
 /* A session; the user pointer of its role. */
 struct agent_session {
     struct coding_agent *agent;
@@ -150,6 +163,7 @@ struct agent_session {
     uint64_t compactions;       /* so far, for their ids */
     char chat[AGENT_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
     struct agent_turn *turn;    /* or NULL */
+    struct agent_overrides overrides;
     char *warning;              /* to be sent with the next turn, or NULL */
 };
 
@@ -236,6 +250,18 @@ int agent_session_set_title(struct agent_session *session, struct acp_str title)
 int agent_session_use_title(struct agent_session *session, struct acp_str title);
 /* Adds the cost of an answer. */
 void agent_session_add_cost(struct agent_session *session, const struct model_usage *usage);
+
+/* ---- session_overrides.c --------------------------------------------------------------------- */
+
+/* Reads them from the _meta of session/new, which may be absent. */
+void agent_session_read_overrides(struct agent_session *session, struct acp_raw meta);
+/* Writes them as members of the settings, and reads one of these. */
+void agent_overrides_write(const struct agent_overrides *overrides, struct acp_json_writer *w);
+void agent_overrides_read(struct agent_overrides *overrides, struct acp_str key,
+                          struct acp_str value);
+bool agent_overrides_have_tool(const struct agent_overrides *overrides, struct acp_str name,
+                               enum acp_tool_kind_is kind);
+void agent_overrides_finish(struct agent_overrides *overrides);
 
 /* ---- session_models.c ------------------------------------------------------------------------ */
 
@@ -348,7 +374,7 @@ int compaction_cut(const struct model_message *messages, size_t count, struct ac
 
 /* ---- turn.c ---------------------------------------------------------------------------------- */
 
-void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list prompt,
+void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list blocks,
                          void *user);
 void coding_agent_cancel(struct acp_turn *role_turn, void *user);
 void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state);
@@ -446,7 +472,9 @@ struct toolbox_fetch coding_agent_fetch_tool(struct coding_agent *agent);
 
 /* ---- mcp_servers.c --------------------------------------------------------------------------- */
 
-/* Starts those that are programs. */
+/* Rejects the session, naming the entry, if a server cannot be used as it is given. */
+bool coding_agent_check_servers(struct acp_session *role_session, struct acp_mcp_server_list list);
+/* Starts those of the list, and those of the configuration. */
 void agent_session_start_servers(struct agent_session *session, struct acp_mcp_server_list list);
 /*
  * Whether the turn has to wait for servers that are starting, which have some seconds for it.  If
@@ -463,6 +491,17 @@ bool agent_session_server_tool(const struct agent_session *session, size_t index
 void agent_session_warn_tools_omitted(struct agent_session *session, size_t offered);
 /* A turn has begun: reports problems that could not be reported before. */
 void agent_session_report_servers(struct agent_session *session);
+/* Adds the prompts of the servers to the commands; in the arena. */
+void agent_session_list_server_prompts(struct agent_session *session, struct acp_arena *arena,
+                                       struct acp_available_command_list *commands);
+/* Runs the prompt "SERVER:PROMPT"; false if there is none of that name. */
+bool agent_turn_run_server_prompt(struct agent_turn *turn, struct acp_str name,
+                                  struct acp_str argument);
+/* For /mcp: a line for each server. */
+int agent_session_describe_servers(const struct agent_session *session, struct acp_buf *out);
+/* What servers say about their use; false past the last. */
+bool agent_session_server_instructions(const struct agent_session *session, size_t index,
+                                       const char **ret_name, struct acp_str *ret_text);
 /* For tools_options.find and tools_options.name; the user pointer is the session. */
 const struct tool *agent_session_find_server_tool(struct acp_str name, void *user);
 const char *agent_session_name_server_tool(size_t index, void *user);

@@ -11,7 +11,7 @@
 
 #include "agent/loop/coding_agent_internal.h"
 #include "base/copy.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "text/page.h"
 
 enum {

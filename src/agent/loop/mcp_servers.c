@@ -4,266 +4,48 @@
  * when the model is first asked are in the tool list.  Later ones are announced in a note and
  * called through AGENT_MCP_CALL, since the tool list never changes (session_context.c).
  *
- * A tool of a server is run like any other tool: shown, permitted and cancelled in the same way.
+ * A server that ends, or cannot be reached, is reported once and tried again with growing pauses.
  */
+#include "agent/loop/mcp_servers.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "acp/types.h"
-#include "agent/loop/coding_agent_internal.h"
-#include "agent/toolkit/tool.h"
 #include "base/copy.h"
-#include "launch/fetched.h"
-#include "mcp/mcp.h"
 
 enum {
-    MAX_SERVERS = 32,      /* of a session */
-    MAX_ALL_SERVERS = 256, /* of all sessions; each is a process */
-    MAX_LAUNCH = 2,        /* environment variables for a server that npx fetches */
-    MAX_LABEL = 24,        /* of a server's part of a name */
-    MAX_TOOL = 64,         /* of the whole name: what model APIs accept */
     WAIT_MS = 2000,        /* how long prompts wait, from the start of the servers */
+    FIRST_PAUSE_MS = 1000, /* before a server is tried again; doubled with each try */
+    STEADY_MS = 60 * 1000, /* a server that was ready for so long has all its tries again */
 };
 
-struct one_server {
-    struct agent_session *session;
-    struct mcp_server *server;   /* NULL: it was not started */
-    char label[MAX_LABEL + 1];   /* its unique prefix in the names of its tools */
-    char (*names)[MAX_TOOL + 1]; /* of its tools, in their order */
-    size_t name_count;
-    bool starting; /* neither ready nor gone */
-    char *problem; /* to be reported to the user, or NULL */
-};
+/* ---- States ---------------------------------------------------------------------------------- */
 
-struct mcp_servers {
-    struct one_server items[MAX_SERVERS];
-    size_t count;
-    uint64_t until;             /* how long prompts wait; the loop's time */
-    uv_timer_t timer;           /* closed last, which frees the struct */
-    struct agent_turn *waiting; /* the turn that waits, or NULL */
-    bool reported_omitted;      /* that there are more tools than can be offered */
-};
+#define TO(state) (1u << SERVER_##state)
 
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-/* Letters, digits and '_'; at most max bytes and a NUL. */
-static void plain_name(struct acp_str name, char *out, size_t max)
+static void servers_set_state(struct one_server *one, enum server_state state)
 {
-    size_t n = name.len < max ? name.len : max;
-    for (size_t i = 0; i < n; i++) {
-        char c = name.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        out[i] = plain ? c : '_';
-    }
-    out[n] = '\0';
+    static const unsigned next[] = {
+        [SERVER_STARTING] = TO(READY) | TO(WAITING) | TO(FAILED),
+        [SERVER_READY] = TO(WAITING) | TO(FAILED),
+        [SERVER_WAITING] = TO(STARTING) | TO(FAILED),
+        [SERVER_FAILED] = 0,
+    };
+    assert(next[one->state] & 1u << state);
+    (void) next;
+    one->state = state;
 }
 
-/*
- * A label has no "__" and does not end in '_', so the first "__" in the name of a tool ends the
- * label: tools of two servers never have the same name, nor that of a built-in tool, which has no
- * "__".  Gemini requires a letter at the beginning.
- */
-static void make_label(struct acp_str name, char *out, size_t max)
+#undef TO
+
+const char *servers_state_name(enum server_state state)
 {
-    static const char prefix[] = "server_";
-    size_t n = 0;
-    plain_name(name, out, max);
-    for (size_t i = 0; out[i]; i++)
-        if (out[i] != '_' || (n && out[n - 1] != '_'))
-            out[n++] = out[i];
-    while (n && out[n - 1] == '_')
-        n--;
-    out[n] = '\0';
-    if (!n) {
-        (void) snprintf(out, max + 1, "server");
-    } else if (*out <= '9') {
-        char plain[MAX_LABEL + 1];
-        (void) memcpy(plain, out, n + 1);
-        (void) snprintf(out, max + 1, "%s%.*s", prefix, (int) (max + 1 - sizeof(prefix)), plain);
-    }
-}
-
-/* Appends a number to the name, which is cut for it. */
-static void number_name(char *name, size_t max, size_t number)
-{
-    char digits[24];
-    int n = snprintf(digits, sizeof(digits), "_%zu", number);
-    size_t at = strlen(name);
-    if (at + (size_t) n > max)
-        at = max - (size_t) n;
-    while (at && name[at - 1] == '_')
-        at--;
-    memcpy(name + at, digits, (size_t) n + 1);
-}
-
-static bool has_label(const struct mcp_servers *servers, const char *label)
-{
-    for (size_t i = 0; i < servers->count; i++)
-        if (strcmp(servers->items[i].label, label) == 0)
-            return true;
-    return false;
-}
-
-static bool has_name(const struct one_server *one, const char *name)
-{
-    for (size_t i = 0; i < one->name_count; i++)
-        if (strcmp(one->names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Makes names for the tools of the server. */
-static void name_tools(struct one_server *one)
-{
-    size_t count = mcp_server_tool_count(one->server);
-    free(one->names);
-    one->name_count = 0;
-    one->names = count ? calloc(count, sizeof(*one->names)) : NULL;
-    for (size_t i = 0; one->names && i < count; i++) {
-        char *name = one->names[i];
-        size_t n = (size_t) snprintf(name, MAX_TOOL + 1, "%s__", one->label);
-        plain_name(mcp_server_tool_at(one->server, i)->name, name + n, MAX_TOOL - n);
-        for (size_t number = 2; has_name(one, name); number++)
-            number_name(name, MAX_TOOL, number);
-        one->name_count++;
-    }
-}
-
-/* A server that is ending has no tools any more, before on_gone() is called. */
-static size_t tool_count(const struct one_server *one)
-{
-    return one->server && mcp_server_tool_count(one->server) ? one->name_count : 0;
-}
-
-/* The server and the tool of that name; false if there is none. */
-static bool find_name(const struct agent_session *session, struct acp_str name,
-                      const struct one_server **ret_server, size_t *ret_tool)
-{
-    const struct mcp_servers *servers = session->servers;
-    for (size_t i = 0; servers && i < servers->count; i++)
-        for (size_t k = 0; k < tool_count(&servers->items[i]); k++)
-            if (acp_str_is(name, servers->items[i].names[k])) {
-                *ret_server = &servers->items[i];
-                *ret_tool = k;
-                return true;
-            }
-    return false;
-}
-
-/* ---- A run ----------------------------------------------------------------------------------- */
-
-struct serving {
-    struct mcp_server *server; /* outlives the set of tools */
-    struct acp_str tool;       /* as the server calls it */
-    struct mcp_call *call;     /* or NULL */
-};
-
-static int prepare(struct tool_run *run)
-{
-    char title[300];
-    const struct one_server *one;
-    size_t index;
-    struct serving *own = acp_arena_alloc(&run->arena, sizeof(*own));
-    if (!own || !find_name(run->set->options.user, run->name, &one, &index))
-        return ACP_ERR_NOMEM;
-    own->server = one->server;
-    own->tool = acp_arena_copy(&run->arena, mcp_server_tool_at(one->server, index)->name);
-    (void) snprintf(title, sizeof(title), "%.100s: %.*s", mcp_server_name(one->server),
-                    ACP_ARG(acp_str_cut(own->tool, 150)));
-    run->title = acp_arena_copy(&run->arena, acp_str_from(title));
-    run->own = own;
-    return own->tool.ptr && run->title.ptr ? 0 : ACP_ERR_NOMEM;
-}
-
-static void on_called(struct mcp_call *call, const struct mcp_result *result, void *user)
-{
-    struct tool_run *run = user;
-    (void) call;
-    if (!tool_resume(run))
-        return;
-    ((struct serving *) run->own)->call = NULL;
-    tool_append(run, result->text);
-    if (result->cut)
-        tool_printf(run, "\n[The result was longer and is cut here.]");
-    tool_finish(run, result->err || result->is_error ? TOOL_FAILED : TOOL_COMPLETED);
-}
-
-static void start(struct tool_run *run)
-{
-    struct serving *own = run->own;
-    tool_hold(run);
-    int err = mcp_call(own->server, own->tool, run->input, on_called, run, &own->call);
-    if (!err)
-        return;
-    (void) tool_resume(run);
-    tool_fail(run, "The MCP server \"%s\" cannot be called: %s.", mcp_server_name(own->server),
-              acp_err_text(err));
-}
-
-/* The server is informed, and not waited for. */
-static bool cancel(struct tool_run *run)
-{
-    struct serving *own = run->own;
-    if (!own->call)
-        return false;
-    mcp_call_cancel(own->call);
-    own->call = NULL;
-    (void) tool_resume(run);
-    return false;
-}
-
-/* All tools of all servers; the name of the run tells which.  The server checks the input. */
-static const struct tool tool_of_server = {
-    .info = {.name = "mcp", .title = "A tool of an MCP server", .kind = ACP_TOOL_KIND_OTHER},
-    .prepare = prepare,
-    .start = start,
-    .cancel = cancel,
-};
-
-/* The server of the tool with this index among those of all servers, and its index there. */
-static const struct one_server *server_of(const struct agent_session *session, size_t *index)
-{
-    const struct mcp_servers *servers = session->servers;
-    for (size_t i = 0; servers && i < servers->count; i++) {
-        size_t count = tool_count(&servers->items[i]);
-        if (*index < count)
-            return &servers->items[i];
-        *index -= count;
-    }
-    return NULL;
-}
-
-const char *agent_session_name_server_tool(size_t index, void *user)
-{
-    const struct one_server *one = server_of(user, &index);
-    return one ? one->names[index] : NULL;
-}
-
-/* AGENT_MCP_CALL itself is run only if it names no existing tool. */
-static int prepare_wrong_call(struct tool_run *run)
-{
-    struct acp_str name = acp_str_from("");
-    tool_get_str(run, "tool", &name);
-    if (name.len)
-        tool_print_unknown(run, name);
-    else
-        tool_printf(run, "\"tool\" must be the name of a tool of an MCP server, and \"arguments\" "
-                         "its arguments.");
-    return ACP_ERR_TYPE;
-}
-
-static const struct tool tool_for_wrong_call = {
-    .info = {.name = AGENT_MCP_CALL, .title = "A tool of an MCP server"},
-    .prepare = prepare_wrong_call,
-};
-
-const struct tool *agent_session_find_server_tool(struct acp_str name, void *user)
-{
-    const struct one_server *one;
-    size_t index;
-    if (acp_str_is(name, AGENT_MCP_CALL))
-        return &tool_for_wrong_call;
-    return find_name(user, name, &one, &index) ? &tool_of_server : NULL;
+    static const char *const names[] = {[SERVER_STARTING] = "starting",
+                                        [SERVER_READY] = "ready",
+                                        [SERVER_WAITING] = "ended, will be tried again",
+                                        [SERVER_FAILED] = "failed"};
+    return names[state];
 }
 
 /* ---- Problems -------------------------------------------------------------------------------- */
@@ -283,8 +65,7 @@ void agent_session_report_servers(struct agent_session *session)
         report_problem(&session->servers->items[i]);
 }
 
-/* Reports it together with those that could not be reported yet. */
-static void add_problem(struct one_server *one, struct acp_str sentence)
+void servers_add_problem(struct one_server *one, struct acp_str sentence)
 {
     struct acp_buf text;
     acp_buf_init(&text, 1 << 16);
@@ -296,43 +77,31 @@ static void add_problem(struct one_server *one, struct acp_str sentence)
     report_problem(one);
 }
 
-/* ---- The model ------------------------------------------------------------------------------- */
-
-bool agent_session_server_tool(const struct agent_session *session, size_t index,
-                               struct model_tool *ret)
-{
-    const struct one_server *one = server_of(session, &index);
-    if (!one)
-        return false;
-    const struct mcp_tool *tool = mcp_server_tool_at(one->server, index);
-    *ret = (struct model_tool){acp_str_from(one->names[index]), tool->description, tool->schema};
-    return true;
-}
-
-void agent_session_warn_tools_omitted(struct agent_session *session, size_t offered)
-{
-    struct mcp_servers *servers = session->servers;
-    size_t all = 0;
-    char sentence[120];
-    if (!servers || servers->reported_omitted)
-        return;
-    for (size_t i = 0; i < servers->count; i++)
-        all += tool_count(&servers->items[i]);
-    (void) snprintf(sentence, sizeof(sentence),
-                    "the MCP servers have %zu tools, more than models accept; %zu are left out",
-                    all, all - offered);
-    servers->reported_omitted = true;
-    add_problem(&servers->items[0], acp_str_from(sentence));
-}
-
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 static bool any_starts(const struct mcp_servers *servers)
 {
     for (size_t i = 0; i < servers->count; i++)
-        if (servers->items[i].starting)
+        if (!servers->items[i].was_waited_for)
             return true;
     return false;
+}
+
+static void on_time(uv_timer_t *timer);
+
+/* For the turn that waits, and for servers that are tried again. */
+static void arm(struct mcp_servers *servers)
+{
+    uint64_t now = uv_now(servers->timer.loop);
+    bool waits = servers->waiting && !servers->prompt;
+    uint64_t due = waits ? servers->until : UINT64_MAX;
+    for (size_t i = 0; i < servers->count; i++)
+        if (servers->items[i].state == SERVER_WAITING && servers->items[i].due < due)
+            due = servers->items[i].due;
+    if (due == UINT64_MAX)
+        (void) uv_timer_stop(&servers->timer);
+    else
+        (void) uv_timer_start(&servers->timer, on_time, due > now ? due - now : 0, 0);
 }
 
 void agent_session_stop_waiting(struct agent_session *session)
@@ -340,33 +109,35 @@ void agent_session_stop_waiting(struct agent_session *session)
     struct mcp_servers *servers = session->servers;
     if (!servers || !servers->waiting)
         return;
+    if (servers->prompt)
+        mcp_call_cancel(servers->prompt);
+    servers->prompt = NULL;
     servers->waiting = NULL;
-    (void) uv_timer_stop(&servers->timer);
+    arm(servers);
 }
 
-static void go_on(struct agent_session *session)
+static void go_on(struct mcp_servers *servers)
 {
-    struct agent_turn *turn = session->servers->waiting;
-    agent_session_stop_waiting(session);
-    if (turn)
-        agent_turn_continue(turn);
+    struct agent_turn *turn = servers->prompt ? NULL : servers->waiting;
+    if (!turn)
+        return;
+    agent_session_stop_waiting(turn->session);
+    agent_turn_continue(turn);
 }
 
 /* Reports the servers that are not ready, so that users know why their tools are missing. */
-static void on_late(uv_timer_t *timer)
+static void report_late(struct mcp_servers *servers)
 {
-    struct mcp_servers *servers = timer->data;
     for (size_t i = 0; i < servers->count; i++) {
         struct one_server *one = &servers->items[i];
         char sentence[300];
         (void) snprintf(
             sentence, sizeof(sentence),
             "the MCP server \"%.100s\" is not ready yet; its tools become available when it is",
-            one->server ? mcp_server_name(one->server) : "");
-        if (one->starting)
-            add_problem(one, acp_str_from(sentence));
+            one->options.name);
+        if (!one->was_waited_for)
+            servers_add_problem(one, acp_str_from(sentence));
     }
-    go_on(servers->items[0].session);
 }
 
 bool agent_session_wait_for_servers(struct agent_session *session, struct agent_turn *turn)
@@ -376,184 +147,266 @@ bool agent_session_wait_for_servers(struct agent_session *session, struct agent_
     if (!servers || now >= servers->until || !any_starts(servers))
         return false;
     servers->waiting = turn;
-    (void) uv_timer_start(&servers->timer, on_late, servers->until - now, 0);
+    arm(servers);
     return true;
 }
 
-/* The server is ready, or never will be. */
+/* The server is ready, or was not at the first try. */
 static void settle(struct one_server *one)
 {
-    struct agent_session *session = one->session;
-    one->starting = false;
-    if (!any_starts(session->servers))
-        go_on(session);
+    struct mcp_servers *servers = one->session->servers;
+    one->was_waited_for = true;
+    if (!any_starts(servers))
+        go_on(servers);
+}
+
+/* ---- A server -------------------------------------------------------------------------------- */
+
+/* The client's list of commands has the prompts of servers. */
+static void send_commands(struct agent_session *session)
+{
+    struct acp_arena arena;
+    if (session->state != AGENT_SESSION_OPEN && session->state != AGENT_SESSION_IDLE)
+        return; /* they are sent when the session is accepted */
+    acp_arena_init(&arena, 0);
+    struct acp_available_command_list list = agent_session_commands(session, &arena);
+    (void) acp_session_send_commands(session->role, list.items, list.count);
+    acp_arena_finish(&arena);
+}
+
+static void on_ready(struct mcp_server *server, void *user)
+{
+    struct one_server *one = user;
+    (void) server;
+    servers_set_state(one, SERVER_READY);
+    one->due = uv_now(&one->session->agent->loop);
+    servers_name_tools(one);
+    servers_notice_changes(one);
+    settle(one);
+}
+
+static void on_listed(struct mcp_server *server, enum mcp_list_kind kind, void *user)
+{
+    struct one_server *one = user;
+    (void) server;
+    if (kind == MCP_TOOLS) {
+        servers_name_tools(one);
+        servers_notice_changes(one);
+    } else if (kind == MCP_PROMPTS) {
+        send_commands(one->session);
+    }
+}
+
+/* Tries it again later, unless that was done often enough. */
+static void plan_try(struct one_server *one)
+{
+    uint64_t now = uv_now(&one->session->agent->loop);
+    if (one->state == SERVER_READY && now - one->due >= STEADY_MS)
+        one->tries = 0;
+    if (one->tries == SERVERS_MAX_TRIES) {
+        servers_set_state(one, SERVER_FAILED);
+        return;
+    }
+    servers_set_state(one, SERVER_WAITING);
+    one->due = now + ((uint64_t) FIRST_PAUSE_MS << one->tries++);
+    arm(one->session->servers);
+}
+
+/* A problem that repeats itself in tries to bring it back is not reported again. */
+static void on_gone(struct mcp_server *server, struct acp_str sentence, void *user)
+{
+    struct one_server *one = user;
+    bool had_prompts = mcp_server_info(server)->prompts;
+    bool is_new = one->state == SERVER_READY || !one->was_waited_for;
+    servers_forget_asks(one);
+    one->name_count = 0;
+    one->server = NULL;
+    one->session->agent->servers--;
+    mcp_server_free(server);
+    (void) snprintf(one->last, sizeof(one->last), "%.*s", ACP_ARG(sentence));
+    plan_try(one);
+    if (is_new)
+        servers_add_problem(one, sentence);
+    if (had_prompts)
+        send_commands(one->session);
+    settle(one);
+}
+
+static bool client_takes(const struct agent_session *session, bool urls)
+{
+    const struct acp_client_capabilities *client =
+        acp_agent_client_capabilities(acp_session_agent(session->role));
+    const struct acp_elicitation_capabilities *elicits =
+        client && acp_is_set(client->elicitation) ? client->elicitation : NULL;
+    return elicits && acp_is_set(urls ? (const void *) elicits->url : (const void *) elicits->form);
+}
+
+static int connect_server(struct one_server *one, struct acp_failure *failure)
+{
+    struct coding_agent *agent = one->session->agent;
+    bool forms = client_takes(one->session, false);
+    struct mcp_handler handler = {.ready = on_ready,
+                                  .listed = on_listed,
+                                  .roots = servers_on_roots,
+                                  .sample = servers_on_sample,
+                                  .elicit = forms ? servers_on_elicit : NULL,
+                                  .withdrawn = servers_on_withdrawn,
+                                  .gone = on_gone};
+    one->options.elicits_urls = forms && client_takes(one->session, true);
+    if (agent->servers >= SERVERS_MAX_ALL) {
+        (void) snprintf(failure->message, sizeof(failure->message),
+                        "%.60s was not started: 256 MCP servers of all sessions run already; "
+                        "close a session that is not needed",
+                        one->options.name);
+        return ACP_ERR_LIMIT;
+    }
+    int err = mcp_server_new(&agent->loop, &one->options, &handler, one, &one->server, failure);
+    agent->servers += !err;
+    return err;
+}
+
+static void try_again(struct one_server *one)
+{
+    struct acp_failure failure = {0};
+    servers_set_state(one, SERVER_STARTING);
+    if (connect_server(one, &failure) == 0)
+        return;
+    (void) snprintf(one->last, sizeof(one->last), "%s", failure.message);
+    plan_try(one);
+}
+
+static void on_time(uv_timer_t *timer)
+{
+    struct mcp_servers *servers = timer->data;
+    uint64_t now = uv_now(timer->loop);
+    for (size_t i = 0; i < servers->count; i++)
+        if (servers->items[i].state == SERVER_WAITING && servers->items[i].due <= now)
+            try_again(&servers->items[i]);
+    if (servers->waiting && !servers->prompt && servers->until <= now) {
+        report_late(servers);
+        go_on(servers);
+    }
+    arm(servers);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-static void on_ready(struct mcp_server *server, void *user)
+/* What can be said against an entry before anything is started; NULL: nothing. */
+static const char *fault_of(const struct acp_mcp_server *entry)
 {
-    (void) server;
-    name_tools(user);
-    settle(user);
-}
-
-static void on_changed(struct mcp_server *server, void *user)
-{
-    (void) server;
-    name_tools(user);
-}
-
-static void on_gone(struct mcp_server *server, struct acp_str sentence, void *user)
-{
-    struct one_server *one = user;
-    (void) server;
-    one->name_count = 0;
-    add_problem(one, sentence);
-    settle(one);
-}
-
-/* Command and environment for the process, in the arena; false if out of memory. */
-static bool write_command(const struct acp_mcp_server_stdio *given, struct acp_arena *arena,
-                          const char ***ret_argv, const char ***ret_env)
-{
-    const char **argv = acp_arena_alloc(arena, (given->args.count + 2) * sizeof(*argv));
-    const char **env = acp_arena_alloc(arena, (given->env.count + MAX_LAUNCH + 1) * sizeof(*env));
-    if (!argv || !env)
-        return false;
-    bool all = (argv[0] = acp_arena_copy(arena, given->command).ptr) != NULL;
-    for (size_t i = 0; all && i < given->args.count; i++)
-        all = (argv[i + 1] = acp_arena_copy(arena, given->args.items[i]).ptr) != NULL;
-    for (size_t i = 0; all && i < given->env.count; i++) {
-        const struct acp_env_variable *variable = &given->env.items[i];
-        size_t size = variable->name.len + variable->value.len + 2;
-        char *text = acp_arena_alloc(arena, size);
-        all = text != NULL;
-        if (all)
-            (void) snprintf(text, size, "%.*s=%.*s", (int) variable->name.len, variable->name.ptr,
-                            (int) variable->value.len, variable->value.ptr);
-        env[i] = text;
+    bool is_remote = entry->is == ACP_MCP_SERVER_HTTP || entry->is == ACP_MCP_SERVER_SSE;
+    if (!mcp_entry_name(entry).len)
+        return "has no name";
+    if (is_remote) {
+        struct acp_str url = entry->is == ACP_MCP_SERVER_HTTP ? entry->http.url : entry->sse.url;
+        struct acp_http_header_list headers =
+            entry->is == ACP_MCP_SERVER_HTTP ? entry->http.headers : entry->sse.headers;
+        if (!acp_str_starts_with(url, "http://") && !acp_str_starts_with(url, "https://"))
+            return "has a url that does not begin with http:// or https://";
+        for (size_t i = 0; i < headers.count; i++)
+            if (!mcp_is_header(headers.items[i].name, headers.items[i].value))
+                return "has a header that HTTP does not allow";
+        return NULL;
     }
-    *ret_argv = argv;
-    *ret_env = env;
-    return all;
+    for (size_t i = 0; i < entry->stdio.args.count; i++)
+        if (memchr(entry->stdio.args.items[i].ptr, '\0', entry->stdio.args.items[i].len))
+            return "has a NUL in its args";
+    for (size_t i = 0; i < entry->stdio.env.count; i++) {
+        struct acp_str name = entry->stdio.env.items[i].name;
+        if (!name.len || memchr(name.ptr, '=', name.len) || memchr(name.ptr, '\0', name.len))
+            return "has an environment variable without a valid name";
+    }
+    return NULL;
 }
 
-/* A server that npx fetches is not started in the project, which could replace it. */
-static bool prepare_server(const struct coding_agent *agent,
-                           const struct acp_mcp_server_stdio *given, struct acp_arena *arena,
-                           struct mcp_options *options, struct acp_failure *failure)
+bool coding_agent_check_servers(struct acp_session *role_session, struct acp_mcp_server_list list)
 {
-    struct launch_fetched fetched;
-    const char *folder = agent->options->launch_folder;
-    const char **argv;
-    const char **env;
-    if (!write_command(given, arena, &argv, &env))
+    for (size_t i = 0; i < list.count; i++) {
+        const char *fault = fault_of(&list.items[i]);
+        struct acp_str name = mcp_entry_name(&list.items[i]);
+        char sentence[300];
+        if (!fault)
+            continue;
+        (void) snprintf(sentence, sizeof(sentence), "Invalid params: mcpServers[%zu] (\"%.*s\") %s",
+                        i, ACP_ARG(acp_str_n(name.ptr, name.len < 100 ? name.len : 100)), fault);
+        (void) acp_session_reject(role_session, ACP_ERROR_CODE_INVALID_PARAMS,
+                                  acp_str_from(sentence));
         return false;
-    options->argv = argv;
-    options->env = env;
-    if (!folder || !launch_is_fetched(argv))
-        return true;
-    if (launch_fetched(arena, folder, argv[0], argv, options->cwd, &fetched, failure))
-        return false;
-    options->argv = fetched.argv;
-    options->cwd = fetched.cwd;
-    for (size_t n = given->env.count, i = 0; fetched.env[i]; i++)
-        env[n++] = fetched.env[i];
+    }
     return true;
 }
 
-static void start_server(struct mcp_servers *servers, struct agent_session *session,
-                         const struct acp_mcp_server_stdio *given)
-{
-    static const struct mcp_handler handler = {
-        .ready = on_ready, .tools_changed = on_changed, .gone = on_gone};
-    struct one_server *one = &servers->items[servers->count];
-    struct acp_failure failure = {.message = "out of memory"};
-    struct acp_arena arena;
-    one->session = session;
-    make_label(given->name, one->label, MAX_LABEL);
-    for (size_t number = 2; has_label(servers, one->label); number++)
-        number_name(one->label, MAX_LABEL, number);
-    servers->count++;
-    acp_arena_init(&arena, 0);
-    struct mcp_options options = {
-        .name = acp_arena_copy(&arena, given->name).ptr,
-        .version = session->agent->options->version,
-        .cwd = acp_arena_copy(&arena, acp_session_cwd(session->role)).ptr,
-    };
-    bool full = session->agent->servers >= MAX_ALL_SERVERS;
-    if (full)
-        (void) snprintf(failure.message, sizeof(failure.message),
-                        "%.60s was not started: 256 MCP servers of all sessions run already; "
-                        "close a session that is not needed",
-                        options.name ? options.name : "an MCP server");
-    bool ok = !full && options.name && options.cwd &&
-              prepare_server(session->agent, given, &arena, &options, &failure);
-    if (ok) {
-        ok = mcp_server_new(&session->agent->loop, &options, &handler, one, &one->server,
-                            &failure) == 0;
-    }
-    acp_arena_finish(&arena);
-    one->starting = ok;
-    session->agent->servers += ok;
-    if (!ok)
-        add_problem(one, acp_str_from(failure.message));
-}
-
-/* A server that is not a program is left out; the session goes on without it. */
-static void leave_out(struct mcp_servers *servers, struct agent_session *session,
-                      struct acp_str name, const char *way)
-{
-    struct one_server *one = &servers->items[servers->count++];
-    char sentence[400];
-    one->session = session;
-    (void) snprintf(
-        sentence, sizeof(sentence),
-        "the MCP server \"%.*s\" was left out: this agent supports only stdio servers, and this "
-        "one uses %s. Configure a program that "
-        "connects to it instead",
-        ACP_ARG(acp_str_cut(name, 100)), way);
-    add_problem(one, acp_str_from(sentence));
-}
-
 static void add_server(struct mcp_servers *servers, struct agent_session *session,
-                       const struct acp_mcp_server *server)
+                       const struct acp_mcp_server *entry)
 {
-    switch (server->is) {
-    case ACP_MCP_SERVER_STDIO:
-        start_server(servers, session, &server->stdio);
-        break;
-    case ACP_MCP_SERVER_HTTP:
-        leave_out(servers, session, server->http.name, "HTTP");
-        break;
-    case ACP_MCP_SERVER_SSE:
-        leave_out(servers, session, server->sse.name, "SSE");
-        break;
-    default:
-        break; /* refused by the role */
+    struct one_server *one = &servers->items[servers->count];
+    struct coding_agent *agent = session->agent;
+    struct acp_failure failure = {0};
+    one->session = session;
+    acp_arena_init(&one->arena, 0);
+    servers_make_label(servers, mcp_entry_name(entry), one->label);
+    servers->count++;
+    one->options = (struct mcp_options){
+        .name = "an MCP server",
+        .version = agent->options->version,
+        .cwd = acp_arena_copy(&one->arena, acp_session_cwd(session->role)).ptr,
+        .http = agent->http,
+    };
+    int err = mcp_options_read(entry, agent->options->launch_folder, &one->arena, &one->options,
+                               &failure);
+    if (!err)
+        err = connect_server(one, &failure);
+    if (!err)
+        return;
+    servers_set_state(one, SERVER_FAILED);
+    one->was_waited_for = true;
+    const char *why = *failure.message ? failure.message : acp_err_text(err);
+    (void) snprintf(one->last, sizeof(one->last), "%s", why);
+    servers_add_problem(one, acp_str_from(why));
+}
+
+/* Of two entries with the same name, the client's counts. */
+static bool is_named(struct acp_mcp_server_list list, struct acp_str name)
+{
+    for (size_t i = 0; i < list.count; i++)
+        if (acp_str_eq(mcp_entry_name(&list.items[i]), name))
+            return true;
+    return false;
+}
+
+static void add_servers(struct agent_session *session, struct acp_mcp_server_list list,
+                        struct acp_mcp_server_list except)
+{
+    struct mcp_servers *servers = session->servers;
+    for (size_t i = 0; i < list.count; i++) {
+        if (is_named(except, mcp_entry_name(&list.items[i])))
+            continue;
+        if (servers->count == SERVERS_MAX) {
+            servers_add_problem(
+                &servers->items[0],
+                acp_str_from("there are too many MCP servers; the first 32 are used"));
+            return;
+        }
+        add_server(servers, session, &list.items[i]);
     }
 }
 
 void agent_session_start_servers(struct agent_session *session, struct acp_mcp_server_list list)
 {
     uv_loop_t *loop = &session->agent->loop;
+    struct acp_mcp_server_list own = session->agent->options->mcp_servers;
+    bool any = list.count || own.count;
     struct mcp_servers *servers =
-        !list.count || session->servers ? NULL : calloc(1, sizeof(*session->servers));
+        !any || session->servers ? NULL : calloc(1, sizeof(*session->servers));
     if (!servers)
         return;
     (void) uv_timer_init(loop, &servers->timer);
     servers->timer.data = servers;
+    uv_update_time(loop);
     servers->until = uv_now(loop) + WAIT_MS;
     session->servers = servers;
-    for (size_t i = 0; i < list.count; i++) {
-        if (servers->count == MAX_SERVERS) {
-            add_problem(&servers->items[0],
-                        acp_str_from("there are too many MCP servers; the first 32 are used"));
-            return;
-        }
-        add_server(servers, session, &list.items[i]);
-    }
+    add_servers(session, list, (struct acp_mcp_server_list){0});
+    add_servers(session, own, list);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -566,11 +419,16 @@ void agent_session_stop_servers(struct agent_session *session)
     struct mcp_servers *servers = session->servers;
     if (!servers)
         return;
+    agent_session_stop_waiting(session);
     for (size_t i = 0; i < servers->count; i++) {
-        session->agent->servers -= servers->items[i].server != NULL;
-        mcp_server_free(servers->items[i].server);
-        free(servers->items[i].names);
-        free(servers->items[i].problem);
+        struct one_server *one = &servers->items[i];
+        servers_forget_asks(one);
+        session->agent->servers -= one->server != NULL;
+        mcp_server_free(one->server);
+        free(one->names);
+        free(one->offered);
+        free(one->problem);
+        acp_arena_finish(&one->arena);
     }
     uv_close((uv_handle_t *) &servers->timer, on_timer_closed);
     session->servers = NULL;

@@ -13,7 +13,7 @@
 
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
-#include "http/client.h"
+#include "http/http_client.h"
 
 static const char main_id[] = "main";
 

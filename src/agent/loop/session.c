@@ -259,6 +259,22 @@ int agent_session_set_title(struct agent_session *session, struct acp_str title)
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
+static bool has_tool(struct acp_str name, enum acp_tool_kind_is kind, void *user)
+{
+    const struct agent_session *session = user;
+    return agent_overrides_have_tool(&session->overrides, name, kind);
+}
+
+/* Another process may have granted or revoked something since. */
+static void on_deciding(struct tools *set, void *user)
+{
+    struct agent_session *session = user;
+    const struct coding_agent_options *options = session->agent->options;
+    (void) set;
+    if (options->ledger && options->ledger_path)
+        (void) acp_ledger_refresh_file(options->ledger, options->ledger_path, NULL);
+}
+
 static void on_granted(struct tools *set, void *user)
 {
     struct agent_session *session = user;
@@ -290,6 +306,8 @@ struct agent_session *agent_session_new(struct coding_agent *agent,
         .always = ACP_GRANT_PROJECT,
         .find = agent_session_find_server_tool,
         .name = agent_session_name_server_tool,
+        .has = has_tool,
+        .deciding = on_deciding,
         .granted = on_granted,
         .shown = agent_session_log_output,
         .user = session,
@@ -325,6 +343,7 @@ void agent_session_free(struct agent_session *session)
     acp_str_free_from_room(session->title, session->title_room);
     free(session->model);
     free(session->warning);
+    agent_overrides_finish(&session->overrides);
     free(session);
 }
 
@@ -410,9 +429,13 @@ void coding_agent_new_session(struct acp_session *role_session,
                               const struct acp_new_session_request *request, void *user)
 {
     struct coding_agent *agent = user;
-    if (!coding_agent_check_folder(role_session) || !has_sandbox(agent, role_session))
+    if (!coding_agent_check_folder(role_session) ||
+        !coding_agent_check_servers(role_session, request->mcp_servers) ||
+        !has_sandbox(agent, role_session))
         return;
     struct agent_session *session = agent_session_new(agent, role_session);
+    if (session)
+        agent_session_read_overrides(session, request->meta);
     if (!session)
         (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,
                                   acp_str_from(acp_err_text(ACP_ERR_NOMEM)));

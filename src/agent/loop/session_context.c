@@ -56,13 +56,17 @@ static int list_tools(struct agent_session *role_session, struct context *contex
     context->tools = acp_arena_alloc(&context->arena, CONTEXT_MAX_TOOLS * sizeof(*context->tools));
     if (!context->tools)
         return ACP_ERR_NOMEM;
+    const struct agent_overrides *overrides = &role_session->overrides;
     for (size_t i = 0; kept && (info = toolbox_at(role_session->agent->box, i)) != NULL; i++)
-        kept = keep_tool(context, (struct model_tool){acp_str_from(info->name),
-                                                      acp_str_from(info->description),
-                                                      acp_raw_from(info->input_schema)});
-    if (kept)
+        if (agent_overrides_have_tool(overrides, acp_str_from(info->name), info->kind))
+            kept = keep_tool(context, (struct model_tool){acp_str_from(info->name),
+                                                          acp_str_from(info->description),
+                                                          acp_raw_from(info->input_schema)});
+    if (kept && agent_overrides_have_tool(overrides, mcp_call_tool.name, ACP_TOOL_KIND_OTHER))
         kept = keep_tool(context, mcp_call_tool);
     for (size_t i = 0; kept && agent_session_server_tool(role_session, i, &tool); i++) {
+        if (!agent_overrides_have_tool(overrides, tool.name, ACP_TOOL_KIND_OTHER))
+            continue;
         if (context->tool_count == CONTEXT_MAX_TOOLS) {
             agent_session_warn_tools_omitted(role_session, i);
             break;
@@ -72,8 +76,9 @@ static int list_tools(struct agent_session *role_session, struct context *contex
     return kept ? 0 : ACP_ERR_NOMEM;
 }
 
-static int write_system(struct context *context)
+static int write_system(const struct agent_session *role_session, struct context *context)
 {
+    const struct agent_overrides *overrides = &role_session->overrides;
     static const char who[] =
         "You are the coding agent of the acp command. You help the user with the software in "
         "their folder, using your tools: read before you change anything, change no more than "
@@ -83,9 +88,13 @@ static int write_system(struct context *context)
         "and" AGENT_NOTE_END " describe what has changed since the conversation began.\n";
     struct acp_buf text;
     acp_buf_init(&text, MAX_SYSTEM);
-    int err = acp_buf_append_str(&text, acp_str_from(who));
+    int err = acp_buf_append_str(&text, acp_str_from(overrides->system ? overrides->system : who));
+    if (!err && overrides->system)
+        err = acp_buf_append(&text, "\n", 1);
     if (!err)
         err = facts_write_system(&context->known, &text);
+    if (!err && overrides->append)
+        err = acp_buf_printf(&text, "\n%s\n", overrides->append);
     if (!err) {
         context->system = acp_arena_copy(&context->arena, acp_buf_view(&text));
         err = context->system.ptr ? 0 : ACP_ERR_NOMEM;
@@ -105,7 +114,7 @@ static int write_model(const struct agent_session *role_session, struct acp_buf 
 static int fill(struct agent_session *role_session, struct context *context)
 {
     struct acp_buf model;
-    acp_buf_init(&model, 2 * AGENT_MAX_NAME);
+    acp_buf_init(&model, (size_t) 2 * AGENT_MAX_NAME);
     int err = write_model(role_session, &model);
     if (!err) {
         context->model = acp_arena_copy(&context->arena, acp_buf_view(&model));
@@ -121,13 +130,13 @@ static int fill(struct agent_session *role_session, struct context *context)
         err = facts_copy(&context->known, &context->before);
     if (!err)
         err = list_tools(role_session, context);
-    return err ? err : write_system(context);
+    return err ? err : write_system(role_session, context);
 }
 
 static bool is_for_model(const struct agent_session *role_session, const struct context *context)
 {
     struct acp_buf model;
-    acp_buf_init(&model, 2 * AGENT_MAX_NAME);
+    acp_buf_init(&model, (size_t) 2 * AGENT_MAX_NAME);
     bool is =
         write_model(role_session, &model) == 0 && acp_str_eq(acp_buf_view(&model), context->model);
     acp_buf_finish(&model);

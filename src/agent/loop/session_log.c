@@ -111,6 +111,7 @@ static int write_settings(const struct agent_session *session, struct acp_buf *o
         (void) snprintf(cost, sizeof(cost), "%.9g", session->cost.value);
         acp_json_put_text(&w, "cost", cost);
     }
+    agent_overrides_write(&session->overrides, &w);
     acp_json_end_object(&w);
     return w.err;
 }
@@ -147,6 +148,8 @@ static void apply_setting(struct agent_session *session, struct acp_str key, str
         (void) agent_session_set_model(session, value, &failure); /* or keep the default */
     else if (acp_str_is(key, "cost"))
         session->cost = acp_some_f64(strtod(value.ptr, NULL)); /* a quote ends it */
+    else
+        agent_overrides_read(&session->overrides, key, value);
 }
 
 void agent_session_apply_settings(struct agent_session *session, struct acp_str settings)

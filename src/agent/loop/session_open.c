@@ -417,7 +417,8 @@ static void open_session(struct acp_session *role_session, struct coding_agent *
 void coding_agent_load_session(struct acp_session *role_session,
                                const struct acp_resume_session_request *request, void *user)
 {
-    if (coding_agent_check_folder(role_session))
+    if (coding_agent_check_folder(role_session) &&
+        coding_agent_check_servers(role_session, request->mcp_servers))
         open_session(role_session, user, request->mcp_servers, OPEN_LOAD,
                      acp_session_id(role_session));
 }
@@ -425,7 +426,8 @@ void coding_agent_load_session(struct acp_session *role_session,
 void coding_agent_resume_session(struct acp_session *role_session,
                                  const struct acp_resume_session_request *request, void *user)
 {
-    if (coding_agent_check_folder(role_session))
+    if (coding_agent_check_folder(role_session) &&
+        coding_agent_check_servers(role_session, request->mcp_servers))
         open_session(role_session, user, request->mcp_servers, OPEN_RESUME,
                      acp_session_id(role_session));
 }
@@ -434,6 +436,8 @@ void coding_agent_fork_session(struct acp_session *role_session,
                                const struct acp_fork_session_request *request, void *user)
 {
     char id[STORE_ID_SIZE];
+    if (!coding_agent_check_servers(role_session, request->mcp_servers))
+        return;
     store_new_id(id);
     if (acp_session_set_id(role_session, acp_str_from(id)))
         (void) acp_session_reject(role_session, ACP_ERROR_CODE_INTERNAL_ERROR,

@@ -157,9 +157,21 @@ static void run_dashboard(struct agent_turn *turn, struct acp_str argument)
         say(turn, "Cost: about %.4f US dollars\n", session->cost.value);
     say(turn, "Tools:");
     for (size_t i = 0; (tool = toolbox_at(agent->box, i)) != NULL; i++)
-        if (tools_offer(session->tools, tool))
+        if (tools_offer(session->tools, tool) &&
+            agent_overrides_have_tool(&session->overrides, acp_str_from(tool->name), tool->kind))
             say(turn, " %s", tool->name);
     say(turn, "\n");
+    end(turn);
+}
+
+static void run_mcp(struct agent_turn *turn, struct acp_str argument)
+{
+    struct acp_buf text;
+    (void) argument;
+    acp_buf_init(&text, 64 * 1024);
+    (void) agent_session_describe_servers(turn->session, &text);
+    (void) acp_turn_send_text(turn->role, acp_buf_view(&text));
+    acp_buf_finish(&text);
     end(turn);
 }
 
@@ -173,6 +185,7 @@ static const struct slash commands[] = {
     {"mode", "Show or set the mode: safe, read-only, sandbox or full", "mode", run_mode},
     {"undo", "Restore the files that the last turn changed", NULL, run_undo},
     {"permissions", "List permanent permissions and rejections", NULL, run_permissions},
+    {"mcp", "Show the MCP servers of the session and their state", NULL, run_mcp},
     {"dashboard", "Show session, model, mode and tools at a glance", NULL, run_dashboard},
     {"plan", "Make a plan for a task, and change nothing yet", "task", NULL},
 };
@@ -207,6 +220,7 @@ struct acp_available_command_list agent_session_commands(struct agent_session *s
         items[i].input = &inputs[i];
     }
     agent_session_list_custom_commands(session, arena, &list);
+    agent_session_list_server_prompts(session, arena, &list);
     return list;
 }
 
@@ -260,6 +274,8 @@ enum command_end agent_turn_run_command(struct agent_turn *turn, struct acp_str 
             return run(turn, &commands[i], argument, ret_prompt);
     if (agent_session_read_custom_command(turn->session, name, argument, &turn->arena, ret_prompt))
         return COMMAND_PROMPT;
+    if (agent_turn_run_server_prompt(turn, name, argument))
+        return COMMAND_DONE;
     /* A prompt may begin with a path; anything else that looks like a command is a mistake. */
     if (memchr(name.ptr, '/', name.len))
         return COMMAND_NONE;

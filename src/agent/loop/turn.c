@@ -32,7 +32,7 @@ void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state)
                                  TO(READY) | TO(COMPACTING) | TO(ENDED),
         [AGENT_TURN_RESTORING] = TO(PREPARING) | TO(ENDED),
         [AGENT_TURN_READING_FILES] = TO(WAITING_FOR_SERVERS) | TO(READY) | TO(ENDED),
-        [AGENT_TURN_WAITING_FOR_SERVERS] = TO(READY) | TO(ENDED),
+        [AGENT_TURN_WAITING_FOR_SERVERS] = TO(PREPARING) | TO(READY) | TO(ENDED),
         [AGENT_TURN_READY] = TO(ASKING) | TO(COMPACTING) | TO(STARTING_CALLS) | TO(ENDED),
         [AGENT_TURN_ASKING] = TO(READY) | TO(ENDED),
         [AGENT_TURN_COMPACTING] = TO(READY) | TO(ENDED),
@@ -242,11 +242,36 @@ void agent_session_add_cost(struct agent_session *session, const struct model_us
     agent_session_log_settings(session);
 }
 
+/*
+ * The tokens of this call of the model alone, which a client can add up: the update itself has only
+ * the size of the context.  The members are those of the protocol's Usage.
+ */
+static struct acp_raw write_call_usage(const struct model_usage *usage, struct acp_buf *out)
+{
+    struct acp_json_writer w;
+    acp_json_writer_init(&w, out);
+    acp_json_begin_object(&w);
+    acp_json_write_key(&w, acp_str_from("acp"));
+    acp_json_begin_object(&w);
+    acp_json_write_key(&w, acp_str_from("usage"));
+    acp_json_begin_object(&w);
+    acp_json_put_u64(&w, "totalTokens", usage->input + usage->output);
+    acp_json_put_u64(&w, "inputTokens", usage->input);
+    acp_json_put_u64(&w, "outputTokens", usage->output);
+    acp_json_put_u64(&w, "cachedReadTokens", usage->cached);
+    acp_json_put_u64(&w, "cachedWriteTokens", usage->written);
+    acp_json_end_object(&w);
+    acp_json_end_object(&w);
+    acp_json_end_object(&w);
+    return w.err ? (struct acp_raw){0} : acp_raw_n(out->data + out->start, out->len);
+}
+
 static void send_usage(struct agent_turn *turn, const struct model_usage *usage)
 {
     struct agent_session *session = turn->session;
     struct acp_usage_update update;
     struct acp_cost cost;
+    struct acp_buf meta;
     /* An answer that broke off early has none; the last one stays valid. */
     if (!usage->input && !usage->output)
         return;
@@ -259,7 +284,10 @@ static void send_usage(struct agent_turn *turn, const struct model_usage *usage)
         acp_cost_init(&cost, session->cost.value, acp_str_from("USD"));
         update.cost = &cost;
     }
+    acp_buf_init(&meta, 1000);
+    update.meta = write_call_usage(usage, &meta);
     (void) acp_turn_send_usage(turn->role, &update);
+    acp_buf_finish(&meta);
 }
 
 /* ---- The whole answer ------------------------------------------------------------------------ */
@@ -272,7 +300,7 @@ static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *aren
 {
     struct acp_json_writer w;
     struct acp_buf out;
-    acp_buf_init(&out, 8 * MAX_UNPARSED);
+    acp_buf_init(&out, (size_t) 8 * MAX_UNPARSED);
     acp_json_writer_init(&w, &out);
     acp_json_begin_object(&w);
     acp_json_put_str(&w, "unparsed_arguments", acp_str_cut(text, MAX_UNPARSED));
@@ -444,7 +472,8 @@ int agent_turn_send(struct agent_turn *turn, enum agent_turn_state state,
 void agent_turn_ask(struct agent_turn *turn)
 {
     struct agent_session *session = turn->session;
-    uint64_t most = session->agent->options->max_requests;
+    uint64_t most = session->overrides.max_requests ? session->overrides.max_requests
+                                                    : session->agent->options->max_requests;
     struct acp_failure failure = {0};
     struct acp_arena arena;
     struct model_ask context;

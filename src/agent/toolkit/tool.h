@@ -113,6 +113,8 @@ struct tool_run {
     struct acp_tool_call_content *content; /* diffs; in the arena */
     size_t content_count;
     bool content_shown;
+    struct acp_tool_call_content *blocks; /* after the text at the end, such as images */
+    size_t block_count;
     bool has_terminal; /* which the client shows; the text is for the model alone */
 
     struct acp_buf text;   /* for the model */

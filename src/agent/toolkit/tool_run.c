@@ -327,6 +327,7 @@ static void remember(struct tool_run *run, bool allow)
     struct acp_grant how = {.allow = allow,
                             .scope = options->always,
                             .who = acp_str_from("user"),
+                            .agent = acp_str_from("acp"),
                             .granted = (int64_t) time(NULL)};
     if (options->ledger && acp_ledger_remember(options->ledger, &action, &how, NULL) == 0 &&
         options->granted)
@@ -434,6 +435,8 @@ void tool_proceed(struct tool_run *run)
         return;
     }
     tool_resolve_paths(run);
+    if (run->set->options.deciding)
+        run->set->options.deciding(run->set, run->set->options.user);
     struct acp_action action = action_of(run);
     struct acp_decision decision = {.verdict = ACP_VERDICT_ALLOW};
     if (!run->tool->decides_itself)
@@ -515,6 +518,9 @@ int tools_run(struct tools *set, struct acp_turn *turn, struct acp_str call, str
     run->tool = toolbox_tool(set->options.box, name);
     if (!run->tool && set->options.find)
         run->tool = set->options.find(name, set->options.user);
+    if (run->tool && set->options.has &&
+        !set->options.has(name, run->tool->info.kind, set->options.user))
+        run->tool = NULL;
     run->title = run->tool ? acp_str_from(run->tool->info.title) : run->name;
     append_to_set(set, run);
     prepare(run);

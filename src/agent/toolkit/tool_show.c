@@ -123,6 +123,20 @@ static void report_shown(struct tool_run *run, const struct acp_tool_call_conten
         options->shown(run->set, &call, options->user);
 }
 
+/* The text, and what is shown after it. */
+static struct acp_tool_call_content_list with_blocks(struct tool_run *run,
+                                                     const struct acp_tool_call_content *text)
+{
+    size_t count = run->block_count + 1;
+    struct acp_tool_call_content *all =
+        run->block_count ? acp_arena_alloc(&run->arena, count * sizeof(*all)) : NULL;
+    if (!all)
+        return (struct acp_tool_call_content_list){text, 1};
+    all[0] = *text;
+    memcpy(all + 1, run->blocks, run->block_count * sizeof(*all));
+    return (struct acp_tool_call_content_list){all, count};
+}
+
 void tool_show_end(struct tool_run *run, enum tool_end end)
 {
     struct acp_tool_call_update call;
@@ -145,7 +159,7 @@ void tool_show_end(struct tool_run *run, enum tool_end end)
         acp_content_block_init_text(&text.content.content, acp_buf_view(&shown));
     }
     if (fenced && !has_own)
-        call.content = (struct acp_tool_call_content_list){&text, 1};
+        call.content = with_blocks(run, &text);
     (void) acp_turn_send_tool_call(run->turn, &call);
     if (fenced && has_own)
         report_shown(run, &text);

@@ -19,6 +19,11 @@ static int compare(const void *a, const void *b)
     return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
+static bool has(const struct tools_options *options, const char *name, enum acp_tool_kind_is kind)
+{
+    return !options->has || options->has(acp_str_from(name), kind, options->user);
+}
+
 /* The tools that can be called now. */
 static size_t collect(const struct tool_run *run, const char *wrong,
                       struct candidate candidates[MAX_COMPARED])
@@ -28,12 +33,13 @@ static size_t collect(const struct tool_run *run, const char *wrong,
     const char *name;
     size_t count = 0;
     for (size_t i = 0; count < MAX_COMPARED && (info = toolbox_at(run->box, i)) != NULL; i++)
-        if (tools_offer(run->set, info))
+        if (tools_offer(run->set, info) && has(options, info->name, info->kind))
             candidates[count++].name = info->name;
     for (size_t i = 0;
          options->name && count < MAX_COMPARED && (name = options->name(i, options->user)) != NULL;
          i++)
-        candidates[count++].name = name;
+        if (has(options, name, ACP_TOOL_KIND_OTHER))
+            candidates[count++].name = name;
     for (size_t i = 0; i < count; i++)
         candidates[i].distance = suggest_distance(wrong, candidates[i].name, FAR);
     qsort(candidates, count, sizeof(*candidates), compare);

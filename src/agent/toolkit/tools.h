@@ -91,6 +91,10 @@ struct tools_options {
     const struct tool *(*find)(struct acp_str name, void *user);
     /* The names of these tools, in any order; NULL past the last.  May be NULL. */
     const char *(*name)(size_t index, void *user);
+    /* Whether the session has a tool of that name and kind.  NULL: all of them. */
+    bool (*has)(struct acp_str name, enum acp_tool_kind_is kind, void *user);
+    /* A call is about to be decided on: bring the ledger up to date.  May be NULL. */
+    void (*deciding)(struct tools *set, void *user);
     /* The ledger has a new grant: save it.  May be NULL. */
     void (*granted)(struct tools *set, void *user);
     /*

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/tools/command.h"
+#include "agent/tools/run_command.h"
 #include "base/copy.h"
 #include "launch/sandbox.h"
 

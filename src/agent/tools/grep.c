@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/tools/search.h"
+#include "agent/tools/file_search.h"
 #include "schema/regex.h"
 
 enum {

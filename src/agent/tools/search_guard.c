@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "agent/tools/search.h"
+#include "agent/tools/file_search.h"
 
 /* Grants and rejections of reading hold for searching too, and vice versa. */
 static bool allows(const struct search_guard *guard, struct acp_str path)

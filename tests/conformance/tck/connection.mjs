@@ -8,7 +8,7 @@ import { lineSplitter } from "../../interop/lines.mjs";
 import { within } from "../../interop/cases.mjs";
 import { WireCheck } from "../../interop/wire.mjs";
 
-const LATE_MS = 20_000;
+const LATE_MS = 60_000;
 
 /** Allows what the agent asks for. */
 function allow({ options }) {
