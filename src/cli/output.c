@@ -182,7 +182,7 @@ void output_style(struct output *out, enum output_style style)
         out->err = acp_buf_append_str(&out->pending, acp_str_from(codes[style]));
 }
 
-void output_look(struct output *out, unsigned attributes, enum colour_choice choice)
+void output_look(struct output *out, unsigned attributes, enum output_colour colour)
 {
     static const struct {
         unsigned attribute;
