@@ -1,5 +1,5 @@
 /*
- * session.c - sessions: their ids, their states, and who is attached.
+ * hub_session.c - sessions: their ids, their states, and who is attached.
  *
  * Our id for a session is a tag and the agent's id:
  *

@@ -1,5 +1,5 @@
 /*
- * connection.c - one connection of the hub: bytes in and out, messages, backpressure.
+ * hub_connection.c - one connection of the hub: bytes in and out, messages, backpressure.
  *
  * Received bytes are cut into messages, scanned in place, and spliced into the output of another
  * connection; in the usual case a message is copied once.

@@ -1,5 +1,5 @@
 /*
- * requests.c - the requests that are open: found by our number when the answer comes, by the
+ * hub_requests.c - the requests that are open: found by our number when the answer comes, by the
  * sender's id when it is cancelled; and messages that wait.
  */
 #include <assert.h>

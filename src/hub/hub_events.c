@@ -1,5 +1,5 @@
 /*
- * events.c - what clients are told about a session, and in which order.
+ * hub_events.c - what clients are told about a session, and in which order.
  *
  * With one client, a message goes straight to its output.  In a shared session it becomes an event
  * with a number first; each client has a position and gets the events behind it, as fast as it
