@@ -17,7 +17,7 @@ enum { BATCH_RECORDS = 2000, BATCH_BYTES = 1 << 20 };
  * as nothing is waiting, so that the end of the program need not do all of it.  A flood that the
  * writer does not catch up with still has an end.
  */
-enum { QUIET_MS = 250, LARGE_JOURNAL = 16 << 20 };
+enum { QUIET_MS = 250, LARGE_JOURNAL = 8 << 20 };
 #define KEEP_JOURNAL "PRAGMA wal_autocheckpoint = 8192"
 #define EMPTY_JOURNAL "PRAGMA wal_checkpoint(PASSIVE)"
 
