@@ -19,7 +19,7 @@ enum { EVENTS = 200000, BODY = 200, ROUNDS = 8, ALONE = 500, LEAST_PER_SECOND = 
 
 static char folder[200];
 
-/* Bodies are taken from here, each from its own place: equal ones would be compressed to nothing. */
+/* Each body is taken from another place here: equal ones would be compressed to nothing. */
 static char text[256 * 1024];
 static size_t text_at;
 
