@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "acp/io.h"
@@ -57,6 +58,22 @@ static bool ends_line(struct acp_str text)
     while (text.len >= n && memcmp(text.ptr + text.len - n, reset, n) == 0)
         text.len -= n;
     return text.len ? text.ptr[text.len - 1] == '\n' : !screen.in_line;
+}
+
+static enum colour_choice colour_choice;
+
+void output_choose_colour(enum colour_choice choice)
+{
+    colour_choice = choice;
+}
+
+bool output_has_colour(int fd)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    if (colour_choice != COLOUR_AUTO)
+        return colour_choice == COLOUR_ALWAYS;
+    return isatty(fd) && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
 }
 
 static void write_pending(struct output *out)
@@ -211,7 +228,7 @@ struct output *output_results(void)
     static struct output results;
     if (!results.fd) {
         output_init_results(&results, OUTPUT_RESULTS);
-        results.styled = !results.exact;
+        results.styled = output_has_colour(OUTPUT_RESULTS);
     }
     return &results;
 }

@@ -54,6 +54,12 @@ enum output_colour {
     OUTPUT_CYAN,
 };
 
+/* When output_style() has an effect; for the whole process. */
+enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+void output_choose_colour(enum colour_choice choice);
+/* By that; automatically on a terminal, unless NO_COLOR is set or TERM is "dumb". */
+bool output_has_colour(int fd);
+
 /* Buffered output to a descriptor. */
 struct output {
     int fd;

@@ -28,10 +28,11 @@ USES = {
     "src/render": ["src/transcript", "src/cli", "src/markdown"],
     "src/conversation": ["src/transcript", "src/store", "src/launch", "lib/workspace"],
     "src/daemon": ["src/conversation"],
+    "src/hub": ["src/launch", "src/store", "lib/workspace"],
     "src/agent/toolkit": ["src/launch", "src/schema", "src/text", "lib/workspace"],
     "src/agent/tools": ["src/agent/toolkit"],
     "src/agent/loop": ["src/agent/toolkit", "src/mcp", "src/model", "src/store", "src/cli"],
-    "src/cmd": ["src/agent/loop", "src/daemon", "src/registry", "src/render"],
+    "src/cmd": ["src/agent/loop", "src/daemon", "src/hub", "src/registry", "src/render"],
 }
 
 # The layer that a public header belongs to.
