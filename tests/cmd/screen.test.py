@@ -222,6 +222,21 @@ def the_status_line_says_what_is_done_and_for_how_long(home):
 
 
 @case
+def the_status_line_shows_the_last_line_of_a_command(home):
+    script = [tool(1, title="make test", kind="execute", status="in_progress"), "gate",
+              update(1, content=content("first\nsecond\n")), "gate",
+              update(1, content=content("first\nsecond\nthird \x1b[2J\n")), "gate"]
+    with Screen(home, script) as screen:
+        screen.wait(rf"^[{SPINNER}] .*make test$")
+        screen.go_on()
+        screen.wait(rf"^[{SPINNER}] .*make test: second$")
+        screen.go_on()
+        screen.wait(rf"^[{SPINNER}] .*make test: third \\x1b\[2J$")
+        screen.go_on()
+        screen.end()
+
+
+@case
 def the_status_line_gives_way_to_a_question(home):
     script = [{"ask": {"toolCallId": "1", "title": "Remove everything", "kind": "other"}}, "gate"]
     with Screen(home, script) as screen:
