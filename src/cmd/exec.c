@@ -169,8 +169,8 @@ static int open_conversation(struct exec *exec)
     int err = 0;
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
-    /* A session of acp prompt stays open when a single prompt is added to it. */
     setup->conversation.stderr_is_shown = exec->options->agent.verbose || setup->own_agent;
+    /* A session of acp prompt stays open when a single prompt is added to it. */
     setup->conversation.close_session =
         !prompt_run_continues(&exec->run) || exec->run.session.closed;
     /* Only new events are shown, so nothing is read from the log. */
@@ -311,8 +311,8 @@ static const struct option rows[] = {
 };
 
 static const struct option_group groups[] = {
-    {rows, 0},
     {conversation_flag_rows, offsetof(struct exec_options, conversation)},
+    {rows, 0},
     {agent_flag_rows, offsetof(struct exec_options, agent)},
     {0},
 };

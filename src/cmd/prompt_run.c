@@ -213,6 +213,7 @@ static void end_worktree(struct prompt_run *run)
     const struct conversation_setup *c = &run->setup;
     if (!run->has_worktree)
         return;
+    run->is_worktree_used = true;
     enum worktree_fate fate = worktree_finish(&run->worktree, &run->changes);
     run->has_changes = fate != WORKTREE_UNKNOWN;
     run->has_worktree = fate != WORKTREE_REMOVED;
@@ -254,6 +255,9 @@ int prompt_run_close(struct prompt_run *run)
 
 void prompt_run_finish(struct prompt_run *run)
 {
+    /* The run has failed before it began. */
+    if (run->has_worktree && !run->is_worktree_used)
+        (void) worktree_finish(&run->worktree, &run->changes);
     run_result_free(run->result);
     output_schema_free(run->schema);
     output_file_close(&run->output);

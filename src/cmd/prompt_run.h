@@ -26,7 +26,8 @@ struct prompt_run {
     struct acp_buf body; /* the content blocks of the next prompt */
     struct output_file output;
     struct worktree worktree;
-    bool has_worktree;
+    bool has_worktree; /* that is still there */
+    bool is_worktree_used;
     bool has_changes;
     struct worktree_stat changes; /* in the worktree */
     struct run_result *result;    /* NULL: nobody needs it */

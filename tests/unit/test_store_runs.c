@@ -4,7 +4,7 @@
  */
 #include "store/compress.h"
 #include "store/db.h"
-#include "store/writer.h"
+#include "store/log_writer.h"
 #include "store_help.h"
 
 static uv_loop_t loop;
