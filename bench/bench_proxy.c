@@ -160,7 +160,7 @@ static void stop(struct run *run)
     free(run->bytes);
 }
 
-/* Reads until so many lines have come; the end of what was read last is in bytes. */
+/* Reads that number of lines; the end of what was read last is in bytes. */
 static void read_lines(struct run *run, size_t count, uint64_t *ret_first)
 {
     while (count) {

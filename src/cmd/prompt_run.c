@@ -127,14 +127,20 @@ static int open_result(struct prompt_run *run)
                           &run->result);
 }
 
-int prompt_run_open(struct prompt_run *run, bool verbose,
+int prompt_run_open(struct prompt_run *run, const struct agent_flags *agent,
                     const struct terminal_front_handler *handler, void *user)
 {
     struct terminal_front_options options = {
         .format = run->setup.format,
         .session = run->setup.conversation.session,
-        .verbose = verbose,
         .fail_unasked = run->setup.fail_unasked,
+        .display = {.verbose = agent->verbose,
+                    .raw = agent->raw,
+                    .agent =
+                        run->setup.agent.title ? run->setup.agent.title : run->setup.agent.name,
+                    .is_fetched = run->setup.agent.fetched,
+                    .cwd = run->setup.cwd,
+                    .again = run->setup.store_path ? run->again : NULL},
     };
     int err = open_result(run);
     return err ? err : terminal_front_new(&run->loop, &options, handler, user, &run->front);

@@ -1,20 +1,20 @@
 /*
  * hub_internal.h - the inside of a hub.
  *
- *   hub.c          its life: clients, timers, shutting down
- *   connection.c   bytes and messages of one connection, backpressure
- *   requests.c     the requests that are open, by the number we sent and by the id we got
- *   initialize.c   initialize of clients and agents, capabilities, logins
- *   client.c       what clients send
- *   agent.c        the life of an agent
- *   agent_messages.c  what agents send
- *   session.c      sessions: ids, states, who is attached
- *   reopen.c       sessions whose agent has ended
- *   events.c       events of shared sessions, and their delivery
- *   questions.c    what agents ask of the clients of a shared session
- *   list.c         session/list of all agents as one
- *   workspace.c    which workspace a directory belongs to
- *   launch_plain.c agents as child processes
+ *   hub.c                 its life: clients, timers, shutting down
+ *   hub_connection.c      bytes and messages of one connection, backpressure
+ *   hub_requests.c        the requests that are open, by our number and by the sender's id
+ *   hub_initialize.c      initialize of clients and agents, capabilities, logins
+ *   hub_client.c          what clients send
+ *   hub_agent.c           the life of an agent
+ *   hub_agent_messages.c  what agents send
+ *   hub_session.c         sessions: ids, states, who is attached
+ *   hub_reopen.c          sessions whose agent has ended
+ *   hub_events.c          events of shared sessions, and their delivery
+ *   hub_questions.c       what agents ask of the clients of a shared session
+ *   hub_list.c            session/list of all agents as one
+ *   hub_workspace.c       which workspace a directory belongs to
+ *   launch_plain.c        agents as child processes
  *
  * Ownership: the hub owns workspaces, agents and sessions.  A client belongs to the hub's owner.  A
  * request belongs to the connection that must answer it.
@@ -148,6 +148,9 @@ void hub_connection_hold(struct hub_connection *sender, struct hub_connection *r
  */
 void hub_send(struct hub_connection *to, struct acp_raw text, const struct acp_splice *splices,
               size_t count);
+/* Appends the message like that to a buffer; splices may be NULL if count is 0. */
+int hub_splice(struct acp_raw text, const struct acp_splice *splices, size_t count,
+               struct acp_buf *out);
 /* The same for a message that the hub writes itself. */
 ACP_PRINTF(2, 3) void hub_send_text(struct hub_connection *to, const char *format, ...);
 /* Answers a request that is not, or no longer, in the tables.  The text is one of ours. */
@@ -259,7 +262,7 @@ struct hub_event {
     struct hub_event *next;
     uint64_t seq; /* 1, 2, 3... */
     enum hub_event_kind kind;
-    /* The number of the receiver of a response, 0 once it was sent, or of the author of a prompt. */
+    /* The number of the receiver of a response, 0 once it was sent; of the author of a prompt. */
     uint64_t client;
     struct hub_question *question; /* NULL once it is settled */
     size_t len;
@@ -291,7 +294,7 @@ struct hub_session {
 
     /* Of a shared session: */
     struct hub_event *events;
-    struct hub_event **events_end;
+    struct hub_event *last_event;
     uint64_t last_seq;
     size_t event_bytes;
     struct hub_question *open_questions;
@@ -352,7 +355,7 @@ void hub_session_keep_setup(struct hub_session *session, struct acp_raw params);
 /* Appends the agent's id, or ours, as a JSON string. */
 int hub_write_id(struct acp_buf *out, struct acp_str id);
 
-/* ---- reopen.c -------------------------------------------------------------------------------- */
+/* ---- hub_reopen.c -------------------------------------------------------------------------------- */
 
 /*
  * Starts an agent for a lost session and opens the session with it; meanwhile messages wait.  The
@@ -438,7 +441,7 @@ void hub_agent_stop(struct hub_agent *agent, const char *reason);
 void hub_agent_note_work(struct hub_agent *agent);
 void hub_agent_pause(struct hub_agent *agent, bool pause);
 void hub_agent_free(struct hub_agent *agent);
-/* For agent.c: the messages of an agent. */
+/* For hub_connection.c: the messages of an agent. */
 void hub_agent_on_message(struct hub_agent *agent, const struct hub_message *message);
 void hub_agent_on_reply(struct hub_agent *agent, struct hub_request *request,
                         const struct hub_message *message);
@@ -452,7 +455,7 @@ int hub_start_first(struct hub *hub, struct acp_failure *failure);
 /* The same unless any agent runs. */
 int hub_need_agent(struct hub *hub, struct acp_failure *failure);
 
-/* ---- initialize.c ---------------------------------------------------------------------------- */
+/* ---- hub_initialize.c ---------------------------------------------------------------------------- */
 
 void hub_initialize_client(struct hub_client *client, const struct hub_message *message);
 /* Sends initialize to an agent that was started. */
@@ -490,7 +493,7 @@ void hub_client_set_state(struct hub_client *client, enum hub_client_state state
 /* Its requests, its questions and its sessions are given up. */
 void hub_client_drop(struct hub_client *client);
 
-/* ---- events.c -------------------------------------------------------------------------------- */
+/* ---- hub_events.c -------------------------------------------------------------------------------- */
 
 /*
  * Sends a message to the clients of a session: at once, or in a shared session as an event.  The
@@ -512,12 +515,10 @@ void hub_attachment_deliver(struct hub_attachment *attachment);
 void hub_session_deliver(struct hub_session *session);
 /* Sends the answers among the events that clients have not got: there will be no more events. */
 void hub_session_send_answers(struct hub_session *session);
-/* NULL if there is none. */
-struct hub_event *hub_session_last_event(const struct hub_session *session);
 /* Frees events that nobody waits for when there are too many. */
 void hub_session_trim(struct hub_session *session);
 
-/* ---- questions.c ----------------------------------------------------------------------------- */
+/* ---- hub_questions.c ----------------------------------------------------------------------------- */
 
 /* A request of an agent that all clients of a shared session may answer. */
 struct hub_question {
@@ -540,7 +541,7 @@ void hub_question_withdraw(struct hub_question *question);
 /* Its agent has asked to cancel it. */
 void hub_question_cancel(struct hub_question *question);
 
-/* ---- list.c ---------------------------------------------------------------------------------- */
+/* ---- hub_list.c ---------------------------------------------------------------------------------- */
 
 void hub_list(struct hub_client *client, const struct hub_message *message);
 void hub_list_reply(struct hub_request *request, const struct hub_message *message);

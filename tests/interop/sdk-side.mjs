@@ -3,6 +3,7 @@
 
 import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { WireCheck } from "./wire.mjs";
 import { lineSplitter } from "./lines.mjs";
@@ -116,7 +117,8 @@ export class SdkClient {
   }
 
   start([program, ...args]) {
-    const [first, ...words] = [...THROUGH, program, ...args];
+    // A proxy starts the agent in another directory.
+    const [first, ...words] = [...THROUGH, THROUGH.length ? resolve(program) : program, ...args];
     this.through = new Through();
     this.child = spawn(first, words, { cwd: THROUGH_CWD, stdio: ["pipe", "pipe", "pipe"] });
     this.exited = new Promise((done) =>

@@ -11,7 +11,7 @@
 
 #include "hub/hub_internal.h"
 
-enum { WORLD_AGENTS = 4096, WORLD_CLIENTS = 4096, WORLD_KEPT = 64 };
+enum { WORLD_AGENTS = 128, WORLD_CLIENTS = 128 };
 
 struct played_agent {
     struct hub_process process; /* first */

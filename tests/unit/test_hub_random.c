@@ -17,7 +17,7 @@
 
 #include "json/members.h"
 
-enum { CLIENTS = 3, MAX_SESSIONS = 64, MAX_IDS = 4096, STEPS = 600 };
+enum { CLIENTS = 3, MAX_SESSIONS = 64, MAX_IDS = 1024, STEPS = 600 };
 
 /* A session as its agents know it; a process that continues it goes on counting. */
 struct model_session {
@@ -31,7 +31,7 @@ struct model_session {
 
 struct seen {
     unsigned update;   /* the last that the client has seen; 0: none */
-    unsigned restarts; /* so often it may see all from the beginning: it has asked for that */
+    unsigned restarts; /* how often it may see all from the beginning, as it has asked for */
     bool attached;
 };
 
@@ -50,10 +50,10 @@ struct model {
     struct seen seen[WORLD_CLIENTS][MAX_SESSIONS];
     struct open_id asked[WORLD_CLIENTS][MAX_IDS]; /* by clients, not answered */
     size_t asked_count[WORLD_CLIENTS];
-    struct open_id wants[WORLD_AGENTS / 16][MAX_IDS]; /* by agents */
-    size_t wants_count[WORLD_AGENTS / 16];
-    struct open_id got[WORLD_AGENTS / 16][MAX_IDS]; /* by agents, to be answered */
-    size_t got_count[WORLD_AGENTS / 16];
+    struct open_id wants[WORLD_AGENTS][MAX_IDS]; /* by agents */
+    size_t wants_count[WORLD_AGENTS];
+    struct open_id got[WORLD_AGENTS][MAX_IDS]; /* by agents, to be answered */
+    size_t got_count[WORLD_AGENTS];
     struct open_id questions[WORLD_CLIENTS][MAX_IDS]; /* to clients, to be answered */
     size_t question_count[WORLD_CLIENTS];
     size_t clients[CLIENTS]; /* those that are connected */

@@ -1,5 +1,5 @@
 /*
- * agent_messages.c - what agents send: updates, requests and answers find the clients of their
+ * hub_agent_messages.c - what agents send: updates, requests and answers find the clients of their
  * session.
  */
 #include <stdio.h>
@@ -340,7 +340,7 @@ static void on_load(struct hub_agent *agent, struct hub_request *request,
         hub_session_free(session);
 }
 
-/* What an error says beyond its text: that a login is wanted. */
+/* What an error says beyond its text: that a login is necessary. */
 static void note_error(struct hub_agent *agent, const struct hub_request *request,
                        const struct hub_message *message)
 {

@@ -1,5 +1,5 @@
 /*
- * reopen.c - sessions whose agent has ended: the next message starts another agent, which resumes
+ * hub_reopen.c - sessions whose agent has ended: the next message starts another agent, which resumes
  * or loads the session; meanwhile messages wait.  What it replays is not shown again.
  */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* workspace.c - which workspace a directory belongs to. */
+/* hub_workspace.c - which workspace a directory belongs to. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * session.c - sessions: their ids, their states, and who is attached.
+ * hub_session.c - sessions: their ids, their states, and who is attached.
  *
  * Our id for a session is a tag and the agent's id:
  *
@@ -293,7 +293,6 @@ static int make_session(struct hub *hub, const struct hub_id *id, struct hub_ses
         session->public_id = acp_raw_n(at, public_len);
         session->agent_id = acp_raw_n(at + public_len, agent_len);
         session->agent_key = acp_str_n(at + public_len + agent_len, id->agent_id.len);
-        session->events_end = &session->events;
         hub_queue_init(&session->waiting);
         *ret = session;
     }

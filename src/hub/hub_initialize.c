@@ -1,5 +1,5 @@
 /*
- * initialize.c - the handshake: a client's initialize is passed on to the first agent, and its
+ * hub_initialize.c - the handshake: a client's initialize is passed on to the first agent, and its
  * answer is the answer to the client.  Agents that are started later get the same request, and the
  * login that has succeeded before.
  */

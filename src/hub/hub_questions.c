@@ -1,5 +1,5 @@
 /*
- * questions.c - what an agent asks the clients of a shared session: all that are attached are
+ * hub_questions.c - what an agent asks the clients of a shared session: all that are attached are
  * asked, the first answer counts, and the others are told.  With nobody attached the question
  * waits.
  */

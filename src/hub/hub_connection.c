@@ -1,5 +1,5 @@
 /*
- * connection.c - one connection of the hub: bytes in and out, messages, backpressure.
+ * hub_connection.c - one connection of the hub: bytes in and out, messages, backpressure.
  *
  * Received bytes are cut into messages, scanned in place, and spliced into the output of another
  * connection; in the usual case a message is copied once.
@@ -101,6 +101,13 @@ static void join_lines(struct hub_connection *c, size_t from)
             *at = ' ';
 }
 
+int hub_splice(struct acp_raw text, const struct acp_splice *splices, size_t count,
+               struct acp_buf *out)
+{
+    return count ? acp_scan_splice_all(text, splices, count, out)
+                 : acp_buf_append(out, text.ptr, text.len);
+}
+
 void hub_send(struct hub_connection *to, struct acp_raw text, const struct acp_splice *splices,
               size_t count)
 {
@@ -111,7 +118,7 @@ void hub_send(struct hub_connection *to, struct acp_raw text, const struct acp_s
     enum acp_framing framing = framing_of(to);
     int err = acp_frame_begin(&to->out, framing, &mark);
     if (!err)
-        err = acp_scan_splice_all(text, splices, count, &to->out);
+        err = hub_splice(text, splices, count, &to->out);
     if (!err && to->hub->has_line_ends && framing == ACP_FRAMING_LINES)
         join_lines(to, had);
     if (!err)

@@ -1,5 +1,5 @@
 /*
- * client.c - what clients send: each message finds its agent, by its session, its directory, or
+ * hub_client.c - what clients send: each message finds its agent, by its session, its directory, or
  * because there is only one that it can be for.
  */
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * requests.c - the requests that are open: found by our number when the answer comes, by the
+ * hub_requests.c - the requests that are open: found by our number when the answer comes, by the
  * sender's id when it is cancelled; and messages that wait.
  */
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 
 #include "hub/hub_internal.h"
@@ -80,6 +80,7 @@ void hub_request_count(struct hub_request *request)
 
 void hub_request_close(struct hub_request *request)
 {
+    assert(!request->waiting);
     if (request->counted && request->session && *count_of(request)) {
         --*count_of(request);
         hub_session_update(request->session);
@@ -107,7 +108,8 @@ struct hub_request *hub_request_answered(const struct hub_connection *to, struct
             return NULL;
         number = number * 10 + (uint64_t) (id.ptr[i] - '0');
     }
-    return acp_numbers_get(&to->asked, number);
+    struct hub_request *request = acp_numbers_get(&to->asked, number);
+    return request && !request->waiting ? request : NULL; /* it may be guessed before it is sent */
 }
 
 struct hub_request *hub_request_made(const struct hub_connection *from, struct acp_raw id)

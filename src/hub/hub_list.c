@@ -1,5 +1,5 @@
 /*
- * list.c - session/list: all agents that can are asked, and their answers become one.
+ * hub_list.c - session/list: all agents that can are asked, and their answers become one.
  *
  * Entries keep their bytes but for the ids.  They are sorted by the time of their last change, and
  * a session that two agents know is listed once.
@@ -312,7 +312,7 @@ void hub_list_reply(struct hub_request *request, const struct hub_message *messa
     end_part(hub, listing);
 }
 
-/* The agent has ended, or answered with what is no message. */
+/* The agent has ended, or its answer is malformed. */
 static void on_failed(struct hub_request *request, const struct hub_message *message)
 {
     struct hub_listing *listing = request->listing;

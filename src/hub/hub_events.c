@@ -1,5 +1,5 @@
 /*
- * events.c - what clients are told about a session, and in which order.
+ * hub_events.c - what clients are told about a session, and in which order.
  *
  * With one client, a message goes straight to its output.  In a shared session it becomes an event
  * with a number first; each client has a position and gets the events behind it, as fast as it
@@ -12,7 +12,6 @@
  * Events stay in memory for clients that attach later, up to a limit; while one that is not
  * delivered would have to go, the agent waits.
  */
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "hub/hub_internal.h"
@@ -106,7 +105,7 @@ int hub_session_add_event(struct hub_session *session, enum hub_event_kind kind,
 {
     struct acp_buf spliced;
     acp_buf_init(&spliced, session->hub->options.max_output);
-    int err = acp_scan_splice_all(text, splices, count, &spliced);
+    int err = hub_splice(text, splices, count, &spliced);
     struct hub_event *event = err ? NULL : malloc(sizeof(*event) + spliced.len);
     if (event) {
         *event = (struct hub_event){.seq = ++session->last_seq,
@@ -114,8 +113,11 @@ int hub_session_add_event(struct hub_session *session, enum hub_event_kind kind,
                                     .client = client ? client->number : 0,
                                     .len = spliced.len};
         memcpy(event->text, acp_buf_view(&spliced).ptr, spliced.len);
-        *session->events_end = event;
-        session->events_end = &event->next;
+        if (session->last_event)
+            session->last_event->next = event;
+        else
+            session->events = event;
+        session->last_event = event;
         session->event_bytes += event->len;
         if (ret)
             *ret = event;
@@ -182,13 +184,6 @@ void hub_session_show_prompt(struct hub_session *session, const struct hub_clien
     hub_session_deliver(session);
 }
 
-struct hub_event *hub_session_last_event(const struct hub_session *session)
-{
-    return session->events ? (struct hub_event *) ((char *) session->events_end -
-                                                   offsetof(struct hub_event, next))
-                           : NULL;
-}
-
 /* ---- Joining --------------------------------------------------------------------------------- */
 
 /* The result with which the session was opened, with our id where it has one. */
@@ -224,7 +219,7 @@ void hub_session_join(struct hub_session *session, struct hub_client *client,
     acp_buf_init(&text, HUB_MAX_SETUP + HUB_MAX_REQUEST_ID + 8 * HUB_PUBLIC_ID_SIZE);
     int err = hub_session_attach(session, client);
     if (!err && message->method == HUB_RESUME && !attached)
-        hub_session_attachment(session, client)->at = hub_session_last_event(session);
+        hub_session_attachment(session, client)->at = session->last_event;
     if (!err)
         err = write_opened(session, id, &text);
     if (err)

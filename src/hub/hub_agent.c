@@ -1,5 +1,5 @@
 /*
- * agent.c - the life of an agent: started for a workspace, asked to initialize, ready, ended when
+ * hub_agent.c - the life of an agent: started for a workspace, asked to initialize, ready, ended when
  * it has nothing to do, and what happens to its sessions and requests when it is gone.
  */
 #include <assert.h>
