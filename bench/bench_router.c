@@ -5,10 +5,7 @@
  *
  *     bench_router ROUTER
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +14,11 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "relay.h"
 
 enum { ROUNDS = 15, CHUNK = 64 * 1024 };
 
-/* The scan knows how pieces of text begin, but not what an update of a tool call does. */
+/* The scan knows how both begin: a piece of text, and an update of a tool call up to its id. */
 static const struct kind {
     const char *name;
     const char *head;
@@ -75,108 +73,6 @@ static int run_agent(const char *name, size_t length, size_t count)
     return 0;
 }
 
-/* ---- The blind relay ------------------------------------------------------------------------- */
-
-/*
- * The same program as the router but for the messages: a loop on poll(2) over both directions, with
- * descriptors that do not block, reads of the same size, and writes in the round of the read.  It
- * passes on whole lines: what follows the last line end waits for its rest.
- */
-struct direction {
-    int in; /* -1: closed */
-    int out;
-    char *bytes;
-    size_t held;  /* bytes that were read and not yet written */
-    size_t whole; /* those of them that are whole lines */
-    size_t size;
-};
-
-static void relay_read(struct direction *d)
-{
-    if (d->size - d->held < CHUNK) {
-        d->size += CHUNK;
-        d->bytes = realloc(d->bytes, d->size);
-        if (!d->bytes)
-            abort();
-    }
-    ssize_t n = read(d->in, d->bytes + d->held, CHUNK);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0) {
-        (void) close(d->in);
-        d->in = -1;
-        return;
-    }
-    char *end = memrchr(d->bytes + d->held, '\n', (size_t) n);
-    d->held += (size_t) n;
-    if (end)
-        d->whole = (size_t) (end - d->bytes) + 1;
-}
-
-static void relay_write(struct direction *d)
-{
-    ssize_t n = write(d->out, d->bytes, d->whole);
-    if (n <= 0)
-        return;
-    d->whole -= (size_t) n;
-    d->held -= (size_t) n;
-    memmove(d->bytes, d->bytes + n, d->held);
-}
-
-static void relay(struct direction *to_agent, struct direction *to_client)
-{
-    struct direction *directions[] = {to_agent, to_client};
-    while (to_agent->in >= 0 || to_client->whole) {
-        struct pollfd polls[4];
-        for (int i = 0; i < 2; i++) {
-            struct direction *d = directions[i];
-            bool slow = d->held > 4 * CHUNK;
-            polls[2 * i] = (struct pollfd){.fd = slow ? -1 : d->in, .events = POLLIN};
-            polls[2 * i + 1] = (struct pollfd){.fd = d->whole ? d->out : -1, .events = POLLOUT};
-        }
-        if (poll(polls, 4, -1) < 0)
-            abort();
-        for (int i = 0; i < 2; i++) {
-            if (polls[2 * i].fd >= 0 && polls[2 * i].revents)
-                relay_read(directions[i]);
-            bool full = polls[2 * i + 1].fd >= 0 && !polls[2 * i + 1].revents;
-            if (directions[i]->whole && !full)
-                relay_write(directions[i]);
-        }
-    }
-}
-
-static int run_relay(char **agent)
-{
-    int to[2];
-    int from[2];
-    if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
-        return 1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void) dup2(to[0], STDIN_FILENO);
-        (void) dup2(from[1], STDOUT_FILENO);
-        (void) execv(agent[0], agent);
-        _exit(127);
-    }
-    (void) close(to[0]);
-    (void) close(from[1]);
-    struct direction to_agent = {.in = STDIN_FILENO, .out = to[1]};
-    struct direction to_client = {.in = from[0], .out = STDOUT_FILENO};
-    for (int i = 0; i < 4; i++) {
-        int fd = (int[]){STDIN_FILENO, STDOUT_FILENO, to[1], from[0]}[i];
-        (void) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    }
-    (void) signal(SIGPIPE, SIG_IGN);
-    relay(&to_agent, &to_client);
-    (void) close(to[1]);
-    (void) close(from[0]);
-    (void) waitpid(pid, NULL, 0);
-    free(to_agent.bytes);
-    free(to_client.bytes);
-    return 0;
-}
-
 /* ---- The client ------------------------------------------------------------------------------ */
 
 /* The nanoseconds that one message takes from the agent to us through the program argv. */
@@ -228,14 +124,14 @@ int main(int argc, char **argv)
         size_t count;
         double goal; /* of the blind relay's rate */
     } cases[] = {{"text", 200, 500000, 0.7},
-                 {"tool", 200, 500000, 0},
+                 {"tool", 200, 500000, 0.7},
                  {"text", 2048, 100000, 0},
                  {"text", 65536, 4000, 0}};
     bool missed = false;
     if (argc == 5 && strcmp(argv[1], "--agent") == 0)
         return run_agent(argv[2], strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
     if (argc > 2 && strcmp(argv[1], "--relay") == 0)
-        return run_relay(argv + 2);
+        return relay_run(argv + 2);
     if (argc != 2) {
         (void) fputs("usage: bench_router ROUTER\n", stderr);
         return 2;

@@ -6,21 +6,63 @@
 
 #include "acp/run.h"
 
-static const char text[] =
-    "the function reads every line of a file and returns what it found, "
-    "before the buffer is given back to where it came from, and then goes on with the "
-    "next one until there are no more lines to be read or somebody wants it to end";
-enum { DEFAULT_BYTES = 120 };
+/*
+ * The words of a text that means nothing, in an order that does not repeat soon: equal chunks would
+ * be compressed to nearly nothing in the session log.
+ */
+static const char *const words[] = {
+    "the",      "function", "reads",   "every",   "line",     "of",       "a",      "file",
+    "and",      "returns",  "what",    "it",      "found,",   "before",   "buffer", "is",
+    "given",    "back",     "to",      "where",   "came",     "from,",    "then",   "goes",
+    "on",       "with",     "next",    "one",     "until",    "there",    "are",    "no",
+    "more",     "lines",    "be",      "read",    "or",       "somebody", "wants",  "end.",
+    "if",       "test",     "fails,",  "change",  "in",       "parser",   "should", "not",
+    "because",  "value",    "an",      "integer", "overflow", "checked",  "only",   "after",
+    "multiply", "request",  "arrives", "server",  "closes",   "its",      "socket", "without",
+    "waiting",  "for",      "reply,",  "so",      "client",   "sees",     "error",  "instead",
+    "answer;",  "first",    "fix",     "adds",    "second",   "removes",  "that",   "was",
+    "never",    "called",   "by",      "any",     "caller",   "left",     "tree.",  "header",
+    "says",     "who",      "owns",    "memory,", "but",      "comment",  "has",    "been",
+    "wrong",    "since",    "last",    "release", "table",    "grows",    "when",   "half",
+    "full,",    "which",    "costs",   "copy",    "each",     "entry",    "new",    "place.",
+    "I",        "would",    "rather",  "keep",    "list",     "sorted",   "than",   "hash",
+    "again",    "you",      "can",     "see",     "this",     "output",   "below:", "three",
+};
+enum { DEFAULT_BYTES = 120, TEXT_BYTES = 128 * 1024, MAX_BYTES = 1000 };
 
+static char text[TEXT_BYTES];
+static size_t at;
 static struct acp_turn *turn;
 static long left;
 static size_t bytes;
+
+static void write_text(void)
+{
+    uint32_t random = 1;
+    for (size_t n = 0; n < sizeof(text);) {
+        random = random * 1664525 + 1013904223;
+        struct acp_str word = acp_str_from(words[random >> 25]);
+        size_t fits = word.len < sizeof(text) - n ? word.len : sizeof(text) - n;
+        memcpy(text + n, word.ptr, fits);
+        n += fits;
+        if (n < sizeof(text))
+            text[n++] = ' ';
+    }
+}
+
+static struct acp_str next_chunk(void)
+{
+    if (at + bytes > sizeof(text))
+        at = 0;
+    at += bytes;
+    return acp_str_n(text + at - bytes, bytes);
+}
 
 /* As much as the client takes; the rest when it has caught up. */
 static void stream(struct acp_agent *agent)
 {
     for (; left > 0 && !acp_agent_is_above_high_water(agent); left--)
-        (void) acp_turn_send_text(turn, acp_str_n(text, bytes));
+        (void) acp_turn_send_text(turn, next_chunk());
     if (left == 0)
         (void) acp_turn_end(turn, ACP_STOP_END_TURN);
 }
@@ -35,7 +77,7 @@ static void on_prompt(struct acp_turn *new_turn, struct acp_content_block_list p
     turn = new_turn;
     left = strtol(numbers, &rest, 10);
     bytes = strtoul(rest, NULL, 10);
-    if (!bytes || bytes >= sizeof(text))
+    if (!bytes || bytes > MAX_BYTES)
         bytes = DEFAULT_BYTES;
     stream(acp_session_agent(acp_turn_session(turn)));
 }
@@ -51,5 +93,6 @@ int main(void)
 {
     static const struct acp_agent_handler handler = {.prompt = on_prompt, .pressure = on_pressure};
     static const struct acp_agent_options options = {.no_merging = true};
+    write_text();
     return acp_agent_run(&options, &handler, NULL);
 }

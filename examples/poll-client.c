@@ -100,7 +100,7 @@ static void show_question(const struct program *program)
 static char *question_text(const struct acp_permission_request *question)
 {
     struct acp_buf text;
-    acp_buf_init(&text, 64 * 1024);
+    acp_buf_init(&text, (size_t) 64 * 1024);
     int err = acp_buf_printf(&text, "\n%.*s\n", ACP_ARG(question->title));
     for (size_t i = 0; i < question->options.count && !err; i++)
         err =

@@ -110,6 +110,12 @@ struct acp_link_options {
     int out;
     /* Time limit for sending the last output, or reading the last input; 0: 1000 ms. */
     uint64_t linger_ms;
+    /*
+     * For recordings: bytes that were sent (is_sent) or received, after that has happened, cut
+     * anywhere.  Must not use the link or the endpoint.  May be NULL.
+     */
+    void (*traffic)(bool is_sent, struct acp_str bytes, void *traffic_user);
+    void *traffic_user;
 };
 
 /* Both callbacks may be left out. */
@@ -238,7 +244,10 @@ struct acp_process_options {
      * The caller keeps it.
      */
     const int *cwd_fd;
-    uint64_t reserved[7];
+    /* Of the link to the endpoint: see struct acp_link_options. */
+    void (*traffic)(bool is_sent, struct acp_str bytes, void *traffic_user);
+    void *traffic_user;
+    uint64_t reserved[5];
 };
 
 /* How a process ended. */

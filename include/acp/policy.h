@@ -337,8 +337,8 @@ ACP_API int acp_ledger_add(struct acp_ledger *ledger, const struct acp_grant *gr
                            uint64_t *ret_number, struct acp_failure *failure);
 /*
  * Records an "always" answer to an action, as narrowly as possible: for its exact command line, or
- * each of its paths, or the tool by name.  `how` has allow, scope, who, agent, granted and expires; the
- * directory of a project is the cwd of the action.  A newer answer replaces an older one to the
+ * each of its paths, or the tool by name.  `how` has allow, scope, who, agent, granted and expires;
+ * the directory of a project is the cwd of the action.  A newer answer replaces an older one to the
  * same question.
  *
  * Some commands, when allowed, are recorded with any harmless arguments, such as "git log *": those

@@ -273,7 +273,8 @@ ACP_API int acp_turn_fail(struct acp_turn *turn, int64_t code, struct acp_str me
 
 /*
  * Whether the turn goes on working while questions to the user are open.  If not, which is the
- * default, a version 2 client is told that the session waits for the user (requires_action).
+ * default, a version 2 client is told that the session waits for the user (requires_action).  Sends
+ * that at once if it changes; the errors are those at the top, and the setting is changed anyway.
  */
 ACP_API int acp_turn_set_busy(struct acp_turn *turn, bool busy);
 

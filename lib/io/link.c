@@ -38,6 +38,8 @@ struct acp_link {
     int reason; /* for the owner, once the state is not OPEN */
     uint64_t linger_ms;
     uint64_t linger_until; /* while FLUSHING or BROKEN */
+    void (*traffic)(bool is_sent, struct acp_str bytes, void *traffic_user);
+    void *traffic_user;
 
     struct acp_source in;
     struct acp_fd out;
@@ -194,6 +196,8 @@ static void flush(struct acp_link *link)
             drop_output(link);
             return;
         }
+        if (n > 0 && link->traffic)
+            link->traffic(true, acp_str_n(out.ptr, (size_t) n), link->traffic_user);
         if (n > 0)
             acp_endpoint_sent(link->endpoint, (size_t) n);
         int err = full && link->state != CLOSED ? wait_writable(link) : 0;
@@ -208,6 +212,8 @@ static void on_bytes(struct acp_source *source, struct acp_str bytes)
 {
     struct acp_link *link = source->self;
     uint64_t now = uv_now(link->loop);
+    if (link->traffic)
+        link->traffic(false, bytes, link->traffic_user);
     int err = acp_endpoint_receive(link->endpoint, bytes.ptr, bytes.len, now);
     if (link->state == CLOSED)
         return;
@@ -370,6 +376,8 @@ static int link_new(uv_loop_t *loop, const struct acp_link_options *options,
     if (handler)
         link->handler = *handler;
     link->user = user;
+    link->traffic = options->traffic;
+    link->traffic_user = options->traffic_user;
     link->linger_ms = options->linger_ms ? options->linger_ms : DEFAULT_LINGER_MS;
     acp_fd_take(&link->out, out);
     int err = open_input(link, in);

@@ -86,9 +86,9 @@ void acp_process_on_watch_closed(struct acp_watch *watch);
 
 /* Reads from here on; owns the descriptors, which are -1 for none, also on failure. */
 int acp_process_read_output(struct acp_process *process, int out, int err);
-/* Binds the endpoint to both; owns the descriptors. */
-int acp_process_make_link(struct acp_process *process, struct acp_endpoint *endpoint, int in,
-                          int out);
+/* Binds the endpoint of the options to both; owns the descriptors. */
+int acp_process_make_link(struct acp_process *process, const struct acp_process_options *options,
+                          int in, int out);
 /* The process is dead: a terminal that had ended before is closed now. */
 void acp_process_close_ended(struct acp_process *process);
 /* Everything was read. */

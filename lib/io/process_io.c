@@ -182,12 +182,14 @@ static void on_link_ended(struct acp_link *link, void *user)
     p->handler.ended(p, p->user);
 }
 
-int acp_process_make_link(struct acp_process *p, struct acp_endpoint *endpoint, int in, int out)
+int acp_process_make_link(struct acp_process *p, const struct acp_process_options *o, int in,
+                          int out)
 {
     struct acp_link_handler handler = {.ended = p->handler.ended ? on_link_ended : NULL,
                                        .closed = on_unlinked};
-    struct acp_link_options options = {.in = out, .out = in};
-    return acp_link_new(p->loop, &options, endpoint, &handler, p, &p->link);
+    struct acp_link_options options = {
+        .in = out, .out = in, .traffic = o->traffic, .traffic_user = o->traffic_user};
+    return acp_link_new(p->loop, &options, o->endpoint, &handler, p, &p->link);
 }
 
 struct acp_link *acp_process_link(struct acp_process *p)

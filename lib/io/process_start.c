@@ -233,7 +233,7 @@ static int take_up(struct acp_process *p, const struct acp_process_options *o, s
     p->handles += p->watch.open;
     int linked = 0;
     if (o->endpoint) {
-        linked = acp_process_make_link(p, o->endpoint, ends->in, ends->out);
+        linked = acp_process_make_link(p, o, ends->in, ends->out);
         ends->out = -1;
     } else {
         p->in = ends->in;

@@ -343,10 +343,10 @@ static inline void begin(struct walk *w, struct acp_raw text, struct acp_str key
 /* ---- Usual messages -------------------------------------------------------------------------- */
 
 /*
- * Most messages are the updates of a session, most of those carry a piece of text, and agents write
- * them alike.  What surrounds the session id and the text is compared with the bytes it has then,
- * which checks it as well as a walk from key to key does, and is quicker.  Any other message is
- * walked through.
+ * Most messages are the updates of a session, most of those carry a piece of text or change a tool
+ * call, and agents write them alike.  What surrounds the session id and the text is compared with
+ * the bytes it has then, which checks it as well as a walk from key to key does, and is quicker.
+ * Any other message is walked through.
  */
 
 static inline bool starts_with(const char *p, const char *end, const char *text, size_t len)
@@ -382,26 +382,60 @@ static inline const char *take_opening(struct walk *w, const char *p, uint64_t *
     return p;
 }
 
+/* The string of an update from which the walk goes on, at its opening quote; NULL: it is another. */
+static inline const char *chunk_text(const char *p, const char *end)
+{
+    static const char content[] = "_chunk\",\"content\":{\"type\":\"text\",\"text\":\"";
+    enum { KIND = 7, CONTENT = sizeof(content) - 1 };
+    if (end - p <= KIND + CONTENT ||
+        (memcmp(p, "message", KIND) != 0 && memcmp(p, "thought", KIND) != 0) ||
+        memcmp(p + KIND, content, CONTENT) != 0)
+        return NULL;
+    return p + KIND + CONTENT - 1;
+}
+
+static inline const char *tool_call_id(const char *p, const char *end)
+{
+    static const char update[] = "_update";
+    static const char id[] = "\",\"toolCallId\":\"";
+    enum { UPDATE = sizeof(update) - 1, ID = sizeof(id) - 1 };
+    if (starts_with(p, end, update, UPDATE))
+        p += UPDATE;
+    return starts_with(p, end, id, ID) ? p + ID - 1 : NULL;
+}
+
 /*
  * The member of params at p, behind the opening quote of its key, when it is the update with a
- * piece of the agent's message or thoughts.  Returns where the piece starts, which is level 4, at
- * its quote and with the marks after that; NULL: it is another one.
+ * piece of the agent's message or thoughts, or with a tool call.  Returns where the piece or the id
+ * of the call starts, at its quote and with the marks after that, and its level; NULL: it is another
+ * one.
  */
-static inline const char *take_chunk(struct walk *w, const char *p, uint64_t *marks)
+static inline const char *take_usual_update(struct walk *w, const char *p, uint64_t *marks,
+                                            uint32_t *ret_level)
 {
-    static const char update[] = "update\":{\"sessionUpdate\":\"agent_";
-    static const char content[] = "_chunk\",\"content\":{\"type\":\"text\",\"text\":\"";
-    enum { UPDATE = sizeof(update) - 1, KIND = 7, CONTENT = sizeof(content) - 1, VALUE = 8 };
-    if (w->c.end - p <= UPDATE + KIND + CONTENT || memcmp(p, update, UPDATE) != 0)
+    static const char update[] = "update\":{\"sessionUpdate\":\"";
+    static const char agent[] = "agent_";
+    static const char tool[] = "tool_call";
+    enum { UPDATE = sizeof(update) - 1, AGENT = 6, TOOL = 9, VALUE = 8 };
+    const char *end = w->c.end;
+    const char *value = NULL;
+    if (!starts_with(p, end, update, UPDATE))
         return NULL;
     const char *kind = p + UPDATE;
-    if ((memcmp(kind, "message", KIND) != 0 && memcmp(kind, "thought", KIND) != 0) ||
-        memcmp(kind + KIND, content, CONTENT) != 0)
+    if (starts_with(kind, end, agent, AGENT)) {
+        value = chunk_text(kind + AGENT, end);
+        *ret_level = 4;
+    } else if (starts_with(kind, end, tool, TOOL)) {
+        value = tool_call_id(kind + TOOL, end);
+        *ret_level = 3;
+    }
+    if (!value) {
+        *ret_level = 2;
         return NULL;
+    }
     begin_member(w, 2, p, p + sizeof("update") - 1, p + VALUE);
-    const char *text = kind + KIND + CONTENT - 1;
-    *marks = marks_at(&w->c, text + 1);
-    return text;
+    *marks = marks_at(&w->c, value + 1);
+    return value;
 }
 
 /* ---- The walk -------------------------------------------------------------------------------- */
@@ -420,10 +454,8 @@ static const char *walk(struct walk *w, const char *p)
         const char *next_key = NULL;
         c->escaped = false;
         enum kind kind = STRING;
-        value = level == 2 ? take_chunk(w, p, &marks) : NULL;
-        if (value) {
-            level = 4;
-        } else {
+        value = level == 2 ? take_usual_update(w, p, &marks, &level) : NULL;
+        if (!value) {
             kind = take_key(c, p, &marks, &quote, &value);
             if (kind == FAILED)
                 return NULL;

@@ -7,14 +7,18 @@
 
 bool acp_event_diff(const struct acp_event *event, size_t index, const struct acp_diff **ret)
 {
-    struct acp_tool_call_content_list content = {0};
-    if (event->kind == ACP_EVENT_TOOL)
-        content = event->tool->content;
-    else if (event->kind == ACP_EVENT_TOOL_CONTENT)
-        content = (struct acp_tool_call_content_list){event->tool_content, 1};
-    for (size_t i = 0; i < content.count; i++)
-        if (content.items[i].is == ACP_TOOL_CALL_CONTENT_DIFF && index-- == 0) {
-            *ret = &content.items[i].diff;
+    const struct acp_tool_call_content *content = NULL;
+    size_t count = 0;
+    if (event->kind == ACP_EVENT_TOOL) {
+        content = event->tool->content.items;
+        count = event->tool->content.count;
+    } else if (event->kind == ACP_EVENT_TOOL_CONTENT) {
+        content = event->tool_content;
+        count = 1;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (content[i].is == ACP_TOOL_CALL_CONTENT_DIFF && index-- == 0) {
+            *ret = &content[i].diff;
             return true;
         }
     return false;

@@ -18,14 +18,14 @@ int acp_check_raw_params(acp_type_id type, const void *params)
 /* Type ids are small numbers; one more, so that none is NULL. */
 void acp_note_result_type(struct acp_peer *peer, acp_call call, acp_type_id type)
 {
-    acp_peer_call_set_user(peer, call, (void *) (uintptr_t) ((unsigned) type + 1u));
+    acp_peer_call_set_user(peer, call, (void *) ((uintptr_t) type + 1u));
 }
 
 int acp_check_answer(const struct acp_peer *peer, acp_call call, acp_type_id type,
                      const void *value)
 {
     uintptr_t noted = (uintptr_t) acp_peer_call_user(peer, call);
-    if (!value || (noted && noted != (uintptr_t) ((unsigned) type + 1u)))
+    if (!value || (noted && noted != (uintptr_t) type + 1u))
         return ACP_ERR_ARGUMENT;
     if (type != ACP_TYPE_ANY)
         return 0;

@@ -47,8 +47,8 @@ const char *acp_rule_complaint(const struct acp_policy_rule *rule, const char **
 bool acp_command_matches(struct acp_str pattern, struct acp_str command, bool broadly);
 
 /*
- * The words of a command line, in the arena.  ACP_ERR_MISSING when it is not one plain command whose
- * words are known for sure.
+ * The words of a command line, in the arena.  ACP_ERR_MISSING when it is not one plain command
+ * whose words are known for sure.
  */
 int acp_command_words(struct acp_str command, struct acp_arena *arena,
                       struct acp_str_list *ret_words);

@@ -673,6 +673,7 @@ static void withdraw(struct acp_pending_action *pending)
 static struct acp_pending_action *pending_in(const struct room *room)
 {
     struct acp_pending_action *pending = room->workspace->pending;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed is not in the list any more */
     while (pending && pending->job.room != room)
         pending = pending->next;
     return pending;

@@ -330,7 +330,10 @@ static int check_arguments(const struct invocation *invocation, struct usage_err
         struct option as_option = {.kind = a->kind, .choices = a->choices, .may_be_empty = true};
         uint64_t number;
         if (!a->name) {
-            usage_error_set(error, "unexpected argument '%.60s'", invocation->arguments[i]);
+            bool agent_place =
+                i == 0 && invocation->command->agent == AGENT_ARGUMENT && !invocation->agent;
+            usage_error_set(error, "unexpected argument '%.60s'%s", invocation->arguments[i],
+                            agent_place ? "; no agent has that name" : "");
             return ACP_ERR_ARGUMENT;
         }
         int err = option_read(&as_option, a->name, invocation->arguments[i], &number, error);

@@ -160,6 +160,8 @@ static void complete_value(struct completion *c, enum option_kind kind, const ch
         offer_names(c, choices, NULL);
     else if (kind == OPTION_SESSION || kind == OPTION_MODEL || kind == OPTION_MODE)
         offer_values(c, kind);
+    else if (kind == OPTION_AGENT_NAME)
+        offer_agents(c);
     else if (kind == OPTION_COMMAND)
         offer_command_names(c, argument);
 }

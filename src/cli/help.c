@@ -18,12 +18,14 @@ static size_t put_option_label(struct output *out, const struct option *option)
 {
     char label[120];
     const char *no = option->kind == OPTION_TOGGLE ? "[no-]" : "";
-    const char *glue = option->argument ? " " : "";
+    bool is_optional = option->kind == OPTION_OPTIONAL;
+    const char *glue = is_optional ? "[=" : option->argument ? " " : "";
     const char *argument = option->argument ? option->argument : "";
-    int n = option->letter ? snprintf(label, sizeof(label), "-%c, --%s%s%s%s", option->letter, no,
-                                      option->name, glue, argument)
-                           : snprintf(label, sizeof(label), "    --%s%s%s%s", no, option->name,
-                                      glue, argument);
+    const char *end = is_optional ? "]" : "";
+    int n = option->letter ? snprintf(label, sizeof(label), "-%c, --%s%s%s%s%s", option->letter, no,
+                                      option->name, glue, argument, end)
+                           : snprintf(label, sizeof(label), "    --%s%s%s%s%s", no, option->name,
+                                      glue, argument, end);
     if (out)
         output_printf(out, "%*s%s", INDENT, "", label);
     return (size_t) n;

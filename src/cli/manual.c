@@ -35,7 +35,9 @@ static void put_option_label(struct output *out, const struct option *option)
     output_printf(out, "*--%s*", option->name);
     if (option->kind == OPTION_TOGGLE)
         output_printf(out, ", *--no-%s*", option->name);
-    if (option->argument)
+    if (option->kind == OPTION_OPTIONAL)
+        output_printf(out, "[=_%s_]", option->argument);
+    else if (option->argument)
         output_printf(out, " _%s_", option->argument);
 }
 

@@ -191,6 +191,10 @@ static int take_option(struct parser *p, const struct match *match, const char *
     int err = note(p, match->option);
     if (err)
         return err;
+    if (match->option->kind == OPTION_OPTIONAL) {
+        *(const char **) (void *) (p->values + match->offset) = value ? value : "";
+        return 0;
+    }
     if (!option_takes_value(match->option)) {
         store_switch(p, match);
         return 0;
@@ -232,7 +236,7 @@ static int take_long(struct parser *p, const char *text)
     if (!find_name(p->groups, name, &match))
         return refuse_name(p, name);
     (void) snprintf(label, sizeof(label), "--%.*s", (int) name.len, name.ptr);
-    if (value && !option_takes_value(match.option)) {
+    if (value && !option_takes_value(match.option) && match.option->kind != OPTION_OPTIONAL) {
         usage_error_set(p->error, "%s takes no value, got '%.60s'", label, value);
         return ACP_ERR_ARGUMENT;
     }

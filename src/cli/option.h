@@ -41,11 +41,13 @@ enum option_kind {
     OPTION_FILE,       /* a file name, or - for a standard stream; const char * */
     OPTION_DIRECTORY,  /* a directory name; const char * */
     OPTION_AGENT,      /* the command line of an agent; const char * */
+    OPTION_AGENT_NAME, /* the name of an agent; const char * */
     OPTION_SESSION,    /* the name of a session; const char * */
     OPTION_MODEL,      /* the id of a model; const char * */
     OPTION_MODE,       /* the id of a mode; const char * */
     OPTION_COMMAND,    /* a command name, or after one, a subcommand name; const char * */
     OPTION_PAIR,       /* KEY=VALUE; const char *, the whole text */
+    OPTION_OPTIONAL,   /* nothing, or a text after "="; const char *, "" without a text */
     OPTION_NUMBER,     /* a decimal number from .min to .max; struct option_number */
     OPTION_DURATION,   /* text/duration.h; struct option_number, milliseconds */
     OPTION_AMOUNT,     /* a decimal number above 0; struct option_number, millionths */

@@ -33,6 +33,7 @@ bool option_takes_value(const struct option *option)
     case OPTION_SWITCH:
     case OPTION_TOGGLE:
     case OPTION_PICK:
+    case OPTION_OPTIONAL: /* not in another word */
     case OPTION_HELP:
     case OPTION_VERSION:
         return false;

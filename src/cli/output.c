@@ -6,9 +6,12 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "acp/io.h"
+#include "cli/terminal_traits.h"
+#include "text/width.h"
 
 enum {
     CHUNK = 64 * 1024, /* filtered at a time, before the pending output is checked */
@@ -20,13 +23,14 @@ enum {
 
 static void init(struct output *out, int fd, bool exact)
 {
-    *out = (struct output){.fd = fd, .exact = exact};
+    *out = (struct output){.fd = fd, .exact = exact, .is_terminal = isatty(fd)};
     acp_buf_init(&out->pending, SIZE_MAX / 2);
 }
 
 void output_init_results(struct output *out, int fd)
 {
-    init(out, fd, !isatty(fd));
+    init(out, fd, false);
+    out->exact = !out->is_terminal;
 }
 
 void output_init_messages(struct output *out, int fd)
@@ -39,9 +43,46 @@ void output_finish(struct output *out)
     acp_buf_finish(&out->pending);
 }
 
+/* What all outputs to the terminal share: it is one. */
+static struct {
+    bool in_line; /* the cursor stands behind something */
+    bool shows_status;
+} screen;
+
+static const char reset[] = "\033[0m";
+
+/* Whether the cursor is at the start of a line behind that output. */
+static bool ends_line(struct acp_str text)
+{
+    size_t n = sizeof(reset) - 1;
+    while (text.len >= n && memcmp(text.ptr + text.len - n, reset, n) == 0)
+        text.len -= n;
+    return text.len ? text.ptr[text.len - 1] == '\n' : !screen.in_line;
+}
+
+static enum colour_choice colour_choice;
+
+void output_choose_colour(enum colour_choice choice)
+{
+    colour_choice = choice;
+}
+
+bool output_has_colour(int fd)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    if (colour_choice != COLOUR_AUTO)
+        return colour_choice == COLOUR_ALWAYS;
+    return isatty(fd) && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
+}
+
 static void write_pending(struct output *out)
 {
     struct pollfd room = {.fd = out->fd, .events = POLLOUT};
+    if (out->is_terminal && out->pending.len) {
+        output_erase_status();
+        screen.in_line = !ends_line(acp_buf_view(&out->pending));
+    }
     while (out->pending.len && !out->err) {
         struct acp_str text = acp_buf_view(&out->pending);
         ssize_t n = write(out->fd, text.ptr, text.len);
@@ -130,7 +171,7 @@ static void put_row(struct output *out, const char *format, va_list args)
 void output_style(struct output *out, enum output_style style)
 {
     static const char *const codes[] = {
-        [STYLE_NONE] = "\033[0m", [STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",
+        [STYLE_NONE] = reset,     [STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",
         [STYLE_RED] = "\033[31m", [STYLE_GREEN] = "\033[32m", [STYLE_CYAN] = "\033[36m",
     };
     if (!out->styled || out->err)
@@ -139,6 +180,39 @@ void output_style(struct output *out, enum output_style style)
     out->err = sanitize_end(&out->filter, SANITIZE_TEXT, &out->pending);
     if (!out->err)
         out->err = acp_buf_append_str(&out->pending, acp_str_from(codes[style]));
+}
+
+void output_look(struct output *out, unsigned attributes, enum output_colour colour)
+{
+    static const struct {
+        unsigned attribute;
+        const char *code;
+    } codes[] = {{OUTPUT_BOLD, ";1"},      {OUTPUT_DIM, ";2"},     {OUTPUT_ITALIC, ";3"},
+                 {OUTPUT_UNDERLINE, ";4"}, {OUTPUT_REVERSE, ";7"}, {OUTPUT_STRIKE, ";9"}};
+    if (!out->styled || out->err)
+        return;
+    out->err = sanitize_end(&out->filter, SANITIZE_TEXT, &out->pending);
+    if (!out->err)
+        out->err = acp_buf_append_str(&out->pending, acp_str_from("\033[0"));
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]) && !out->err; i++)
+        if (attributes & codes[i].attribute)
+            out->err = acp_buf_append_str(&out->pending, acp_str_from(codes[i].code));
+    if (!out->err && colour != OUTPUT_DEFAULT && !out->no_colour)
+        out->err = acp_buf_printf(&out->pending, ";%d", 30 + (int) colour);
+    if (!out->err)
+        out->err = acp_buf_append(&out->pending, "m", 1);
+}
+
+void output_link(struct output *out, struct acp_str address)
+{
+    if (!out->styled || out->err)
+        return;
+    for (size_t i = 0; i < address.len; i++)
+        if (address.ptr[i] <= ' ' || address.ptr[i] > '~')
+            address.len = 0;
+    out->err = sanitize_end(&out->filter, SANITIZE_TEXT, &out->pending);
+    if (!out->err)
+        out->err = acp_buf_printf(&out->pending, "\033]8;;%.*s\033\\", ACP_ARG(address));
 }
 
 int output_flush(struct output *out)
@@ -154,7 +228,7 @@ struct output *output_results(void)
     static struct output results;
     if (!results.fd) {
         output_init_results(&results, OUTPUT_RESULTS);
-        results.styled = !results.exact;
+        results.styled = output_has_colour(OUTPUT_RESULTS);
     }
     return &results;
 }
@@ -276,6 +350,53 @@ void err_row(const char *format, ...)
     put_row(output_messages(), format, args);
     va_end(args);
     end_message(output_messages());
+}
+
+/* ---- The status line ------------------------------------------------------------------------- */
+
+static void write_status(const char *text, size_t len)
+{
+    while (len) {
+        ssize_t n = write(OUTPUT_MESSAGES, text, len);
+        if (n < 0 && errno != EINTR)
+            return; /* the next one may succeed */
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t) n : 0;
+    }
+}
+
+void output_erase_status(void)
+{
+    static const char erase[] = "\r\033[K";
+    if (screen.shows_status)
+        write_status(erase, sizeof(erase) - 1);
+    screen.shows_status = false;
+}
+
+void output_show_status(struct acp_str text)
+{
+    struct acp_buf line;
+    size_t columns = terminal_columns(OUTPUT_MESSAGES);
+    if (screen.in_line || !output_messages()->is_terminal ||
+        tcgetpgrp(OUTPUT_MESSAGES) != getpgrp())
+        return;
+    acp_buf_init(&line, 64 * 1024);
+    int err = acp_buf_append_str(&line, acp_str_from("\r\033[2m"));
+    struct acp_buf shown;
+    acp_buf_init(&shown, 64 * 1024);
+    if (!err)
+        err = sanitize_whole(SANITIZE_LINE, text, &shown);
+    /* A line that reaches the last column may be wrapped when the terminal is resized. */
+    if (!err)
+        err = acp_buf_append_str(
+            &line, width_cut(acp_buf_view(&shown), columns > 1 ? columns - 1 : 1, NULL));
+    if (!err)
+        err = acp_buf_append_str(&line, acp_str_from("\033[0m\033[K"));
+    if (!err)
+        write_status(acp_buf_view(&line).ptr, line.len);
+    screen.shows_status = screen.shows_status || !err;
+    acp_buf_finish(&shown);
+    acp_buf_finish(&line);
 }
 
 int err_silence(void)

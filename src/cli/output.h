@@ -34,13 +34,41 @@ enum output_style {
     STYLE_CYAN,
 };
 
+/* More than one style at once.  Colours are those of the terminal's own palette. */
+enum output_attribute {
+    OUTPUT_BOLD = 1,
+    OUTPUT_DIM = 2,
+    OUTPUT_ITALIC = 4,
+    OUTPUT_UNDERLINE = 8,
+    OUTPUT_STRIKE = 16,
+    OUTPUT_REVERSE = 32,
+};
+
+enum output_colour {
+    OUTPUT_DEFAULT,
+    OUTPUT_RED,
+    OUTPUT_GREEN,
+    OUTPUT_YELLOW,
+    OUTPUT_BLUE,
+    OUTPUT_MAGENTA,
+    OUTPUT_CYAN,
+};
+
+/* When output_style() has an effect; for the whole process. */
+enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+void output_choose_colour(enum colour_choice choice);
+/* By that; automatically on a terminal, unless NO_COLOR is set or TERM is "dumb". */
+bool output_has_colour(int fd);
+
 /* Buffered output to a descriptor. */
 struct output {
     int fd;
-    bool exact;  /* texts are not filtered; never for a terminal */
-    bool styled; /* output_style() has an effect */
-    int err;     /* the first error; nothing is written after it */
-    int reason;  /* its errno, if it was a system error */
+    bool exact;     /* texts are not filtered; never for a terminal */
+    bool styled;    /* output_style() has an effect */
+    bool no_colour; /* output_look() shows attributes only */
+    bool is_terminal;
+    int err;    /* the first error; nothing is written after it */
+    int reason; /* its errno, if it was a system error */
     struct sanitizer filter;
     struct acp_buf pending; /* filtered and not yet written */
 };
@@ -61,6 +89,13 @@ void output_printf(struct output *out, const char *format, ...) ACP_PRINTF(2, 3)
 void output_vprintf(struct output *out, const char *format, va_list args) ACP_PRINTF(2, 0);
 /* Does nothing unless out->styled. */
 void output_style(struct output *out, enum output_style style);
+/* The look of what follows, instead of the one before.  Does nothing unless out->styled. */
+void output_look(struct output *out, unsigned attributes, enum output_colour colour);
+/*
+ * What follows is a link to that address (OSC 8), an absent one ends it.  The address is printable
+ * ASCII; others are dropped.  Does nothing unless out->styled.
+ */
+void output_link(struct output *out, struct acp_str address);
 /* Writes the pending output; blocks on a slow reader.  0, or the first error of this output. */
 int output_flush(struct output *out);
 
@@ -93,6 +128,14 @@ void err_printf(const char *format, ...) ACP_PRINTF(1, 2);
 /* "acp: ", the message, and the end of the line. */
 void err_message(const char *format, ...) ACP_PRINTF(1, 2);
 void err_row(const char *format, ...) ACP_PRINTF(1, 2);
+/*
+ * The status line: a line on standard error about what is being done, for a terminal.  It is
+ * erased before anything else is written to a terminal, and is not shown while the cursor stands in
+ * a line, or while we are in the background.  The text is cut to the width of the terminal.
+ */
+void output_show_status(struct acp_str text);
+void output_erase_status(void);
+
 /* Discards all further messages, including those of libraries. */
 int err_silence(void);
 

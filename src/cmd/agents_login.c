@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
+#include "cmd/terminal_line.h"
 
 struct login {
     struct conversation_setup setup;
@@ -50,9 +51,9 @@ static void print_methods(struct acp_auth_method_list methods)
 {
     for (size_t i = 0; i < methods.count; i++) {
         struct words words = words_of(&methods.items[i]);
-        err_row("  %-20.*s %.*s%s%.*s", (int) words.id.len, words.id.ptr, (int) words.name.len,
-                words.name.ptr, words.description.len ? ": " : "", (int) words.description.len,
-                words.description.len ? words.description.ptr : "");
+        err_row("  %zu) %-20.*s %.*s%s%.*s", i + 1, (int) words.id.len, words.id.ptr,
+                (int) words.name.len, words.name.ptr, words.description.len ? ": " : "",
+                (int) words.description.len, words.description.len ? words.description.ptr : "");
     }
 }
 
@@ -67,6 +68,26 @@ static const struct acp_auth_method *choose(const struct login *login,
     for (size_t i = 0; i < methods.count; i++)
         if (acp_str_is(words_of(&methods.items[i]).id, wanted))
             return methods.items + i;
+    return NULL;
+}
+
+/* The method that the user chooses at the terminal by its number; NULL without one. */
+static const struct acp_auth_method *ask_for_method(struct acp_auth_method_list methods)
+{
+    char buffer[TERMINAL_LINE_SIZE];
+    struct acp_str typed;
+    if (!err_is_terminal())
+        return NULL;
+    err_printf("1-%zu: ", methods.count);
+    while (terminal_read_line(buffer, &typed)) {
+        for (size_t i = 0; i < methods.count; i++) {
+            char number[24];
+            (void) snprintf(number, sizeof(number), "%zu", i + 1);
+            if (acp_str_is(typed, number) || acp_str_eq(typed, words_of(&methods.items[i]).id))
+                return methods.items + i;
+        }
+        err_printf("1-%zu: ", methods.count);
+    }
     return NULL;
 }
 
@@ -141,6 +162,12 @@ static void on_ready(struct acp_client *client, const struct acp_outcome *outcom
     else
         err_message("choose a login method:");
     print_methods(agent->auth_methods);
+    method =
+        agent->auth_methods.count && !login->wanted ? ask_for_method(agent->auth_methods) : NULL;
+    if (method) {
+        log_in(login, method);
+        return;
+    }
     finish(login, agent->auth_methods.count ? EXIT_USAGE : EXIT_OK);
 }
 
@@ -216,9 +243,9 @@ const struct command command_agents_login = {
     .summary = "log in to an agent",
     .description =
         "Starts the agent and logs in with _METHOD_, which may be omitted if the agent offers only "
-        "one; otherwise the methods are listed. A login that needs a terminal runs on this one. To "
-        "use a method without a terminal each time the agent starts, set its *auth_method* in the "
-        "configuration.",
+        "one; otherwise the methods are listed, and at a terminal one is chosen by its number. A "
+        "login that needs a terminal runs on this one. To use a method without a terminal each "
+        "time the agent starts, set its *auth_method* in the configuration.",
     .arguments = arguments,
     .options = groups,
     .options_size = sizeof(struct agent_flags),

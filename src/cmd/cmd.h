@@ -10,6 +10,7 @@ extern const struct command command_agent;
 extern const struct command command_agent_login; /* its subcommands */
 extern const struct command command_agent_logout;
 extern const struct command command_exec;
+extern const struct command command_compare;
 extern const struct command command_prompt;
 extern const struct command command_cancel;
 extern const struct command command_set_mode;
@@ -24,6 +25,9 @@ extern const struct command command_permissions;
 extern const struct command command_mcp;
 extern const struct command command_mcp_add; /* its subcommands */
 extern const struct command command_mcp_remove;
+extern const struct command command_mcp_login;
+extern const struct command command_mcp_logout;
+extern const struct command command_proxy;
 extern const struct command command_mcp_serve;
 extern const struct command command_config;
 extern const struct command command_config_trust; /* its subcommands */

@@ -31,7 +31,7 @@ enum confirm confirm_ask(const char *question)
     if (!isatty(STDIN_FILENO) || !err_is_terminal())
         return CONFIRM_NOBODY;
     (void) tcflush(STDIN_FILENO, TCIFLUSH);
-    err_printf("%s [y/N] ", question);
+    err_printf("%s [y]es, [n]o: ", question);
     (void) output_flush(output_messages());
     read_line(line, sizeof(line));
     return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0 ? CONFIRM_YES : CONFIRM_NO;

@@ -29,6 +29,31 @@ static int find_cwd(struct conversation_setup *c, const char *wanted)
     return c->cwd ? EXIT_OK : EXIT_FAILED;
 }
 
+/* -c KEY=VALUE.  Processes that we start, such as the built-in agent, get it as a variable. */
+static int override_keys(struct conversation_setup *c, const struct option_list *list,
+                         struct acp_buf *report)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *equals = strchr(list->items[i], '=');
+        struct acp_str name = acp_str_n(list->items[i], (size_t) (equals - list->items[i]));
+        enum config_id id = config_find_key(name);
+        if (id == CONFIG_COUNT)
+            return acp_buf_printf(report, "-c: there is no key '%.*s'; see acp-config(5)\n",
+                                  (int) name.len, name.ptr)
+                       ? ACP_ERR_NOMEM
+                       : ACP_ERR_UNKNOWN;
+        int err = config_set(c->config, id, "-c", equals + 1, report);
+        if (err == ACP_ERR_TYPE)
+            (void) acp_buf_printf(report, "-c: the value of '%.*s' is an object; use a file\n",
+                                  (int) name.len, name.ptr);
+        if (err)
+            return err;
+        if (config_key(id)->environment)
+            (void) setenv(config_key(id)->environment, equals + 1, 1);
+    }
+    return 0;
+}
+
 static int configure(struct conversation_setup *c, const struct agent_flags *agent, bool lenient)
 {
     static const char *const formats[] = {
@@ -48,10 +73,14 @@ static int configure(struct conversation_setup *c, const struct agent_flags *age
         err = config_set(c->config, CONFIG_REGISTRY, "--registry", agent->registry, &report);
     if (!err && agent->format)
         err = config_set(c->config, CONFIG_FORMAT, "--format", formats[agent->format], &report);
+    if (!err)
+        err = override_keys(c, &agent->config, &report);
     err_text(acp_buf_view(&report));
     acp_buf_finish(&report);
     if (err)
         return EXIT_USAGE;
+    if (agent->colour)
+        output_choose_colour((enum colour_choice)(agent->colour - 1));
     const char *format = config_text(c->config, CONFIG_FORMAT);
     for (int i = RENDER_TEXT; format && i <= RENDER_QUIET; i++)
         if (strcmp(formats[i], format) == 0)
@@ -321,6 +350,27 @@ static int write_meta(struct conversation_setup *c, const struct conversation_fl
     return w.err || !copy.ptr ? EXIT_FAILED : EXIT_OK;
 }
 
+/* By the agent's own methods, for those that have a name, or as the table of agents says. */
+static struct acp_str login_hint(struct conversation_setup *c)
+{
+    const struct agent_known *known = agents_known_find(c->agent.name);
+    const char *login = c->agent.login ? c->agent.login : known ? known->login : NULL;
+    struct acp_buf text;
+    acp_buf_init(&text, 2000);
+    if (!c->own_agent && c->agent.source != AGENT_COMMAND_LINE)
+        (void) acp_buf_printf(&text, "run 'acp agents login %s'%s%s%s", c->agent.name,
+                              login ? " (or " : "", login ? login : "", login ? ")" : "");
+    else if (login)
+        (void) acp_buf_append_str(&text, acp_str_from(login));
+    else if (!c->own_agent)
+        (void) acp_buf_printf(&text, "give it a name with 'acp agents add', and run 'acp agents "
+                                     "login' with that");
+    struct acp_str copy =
+        text.len ? acp_arena_copy(&c->arena, acp_buf_view(&text)) : (struct acp_str){0};
+    acp_buf_finish(&text);
+    return copy;
+}
+
 static struct acp_str text_or(const char *flag, const char *configured)
 {
     const char *text = flag ? flag : configured;
@@ -353,6 +403,8 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     c->has_model_option = options->model != NULL;
     c->has_mode_option = options->mode != NULL;
     conversation->auth_method = text_or(NULL, c->agent.auth_method);
+    conversation->login_is_likely = c->agent.login || agents_known_find(c->agent.name);
+    conversation->login_hint = login_hint(c);
     conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
     const struct agent_known *known = c->agent.known;
     conversation->no_files = options->no_fs || (known && known->quirks & AGENT_NO_FILES);

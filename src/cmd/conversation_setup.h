@@ -39,10 +39,10 @@ struct conversation_setup {
  * conversation_setup_finish() must be called in any case.  With options NULL only the agent, the
  * workspace and the log are set up.
  */
-int conversation_setup_prepare(struct conversation_setup *setup,
-                               const struct invocation *invocation, const struct agent_flags *agent,
+int conversation_setup_prepare(struct conversation_setup *c, const struct invocation *invocation,
+                               const struct agent_flags *agent,
                                const struct conversation_flags *options);
-void conversation_setup_finish(struct conversation_setup *setup);
+void conversation_setup_finish(struct conversation_setup *c);
 
 /*
  * The steps of conversation_setup_prepare(), for commands that do something in between.  All print
@@ -50,36 +50,34 @@ void conversation_setup_finish(struct conversation_setup *setup);
  */
 
 /* The configuration alone, with --cwd and --registry. */
-int conversation_setup_configure(struct conversation_setup *setup, const struct agent_flags *agent);
+int conversation_setup_configure(struct conversation_setup *c, const struct agent_flags *agent);
 /*
  * The same for commands that only look: what is invalid in the configuration is left out, without a
  * message.
  */
-int conversation_setup_inspect(struct conversation_setup *setup, const struct agent_flags *agent);
+int conversation_setup_inspect(struct conversation_setup *c, const struct agent_flags *agent);
 /* The agent that the command line names; otherwise the default one. */
-int conversation_setup_find_agent(struct conversation_setup *setup,
-                                  const struct invocation *invocation,
+int conversation_setup_find_agent(struct conversation_setup *c, const struct invocation *invocation,
                                   const struct agent_flags *agent);
 /* The agent of a stored session, by its name. */
-int conversation_setup_use_agent(struct conversation_setup *setup, struct acp_str name);
+int conversation_setup_use_agent(struct conversation_setup *c, struct acp_str name);
 /* Everything else, once the agent is known. */
-int conversation_setup_complete(struct conversation_setup *setup,
+int conversation_setup_complete(struct conversation_setup *c,
                                 const struct conversation_flags *options);
 
 /* Whether the command line names an agent; and the name of the agent if it does not. */
 bool conversation_setup_names_agent(const struct invocation *invocation,
                                     const struct agent_flags *agent);
-const char *conversation_setup_default_agent(const struct conversation_setup *setup);
+const char *conversation_setup_default_agent(const struct conversation_setup *c);
 
 /* How to start the agent for a session in cwd.  Prints errors and returns the exit status. */
-int conversation_setup_start_agent(struct conversation_setup *setup,
-                                   const struct agent_command *agent, const char *cwd,
-                                   struct agent_start *ret);
+int conversation_setup_start_agent(struct conversation_setup *c, const struct agent_command *agent,
+                                   const char *cwd, struct agent_start *ret);
 
 /* The permission policy and the grants ledger; after conversation_setup_configure(). */
-int conversation_setup_make_rules(struct conversation_setup *setup,
+int conversation_setup_make_rules(struct conversation_setup *c,
                                   const struct conversation_flags *options);
 /* The path of the session log; NULL when logging is disabled. */
-const char *conversation_setup_store_path(struct conversation_setup *setup);
+const char *conversation_setup_store_path(struct conversation_setup *c);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/prose.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor.h"
 #include "json/members.h"
@@ -37,6 +38,45 @@ static void print_json(const char *what, const char *finding, const char *detail
     acp_buf_finish(&line);
 }
 
+/* At a terminal, lines are broken between words, and the following ones are indented. */
+static void put_wrapped(struct acp_str text)
+{
+    enum { INDENT = 6 };
+    size_t width = out_is_terminal() ? prose_width(output_results()) : SIZE_MAX;
+    size_t column = INDENT;
+    for (size_t at = 0; at < text.len;) {
+        size_t end = at;
+        size_t columns = 0;
+        for (; end < text.len && (end == at || text.ptr[end] != ' '); end++)
+            columns += ((unsigned char) text.ptr[end] & 0xc0) != 0x80;
+        if (column + columns > width && column > INDENT && text.ptr[at] == ' ') {
+            out_printf("\n%*s", INDENT, "");
+            column = INDENT;
+            at++;
+            columns--;
+        }
+        out_text(acp_str_n(text.ptr + at, end - at));
+        column += columns;
+        at = end;
+    }
+    out_printf("\n");
+}
+
+/* A row of values that must not begin lines of their own. */
+static void put_row(const char *format, ...) ACP_PRINTF(1, 2);
+static void put_row(const char *format, ...)
+{
+    struct acp_buf row;
+    va_list args;
+    acp_buf_init(&row, (size_t) 64 * 1024);
+    va_start(args, format);
+    int err = sanitize_vrow(&row, format, args);
+    va_end(args);
+    if (!err && row.len)
+        put_wrapped(acp_str_n(acp_buf_view(&row).ptr, row.len - 1));
+    acp_buf_finish(&row);
+}
+
 void doctor_found(struct doctor *doctor, enum finding finding, const char *what, const char *fix,
                   const char *format, ...)
 {
@@ -53,9 +93,11 @@ void doctor_found(struct doctor *doctor, enum finding finding, const char *what,
         out_style(styles[finding]);
         out_printf("%-5s ", finding_words[finding]);
         out_style(STYLE_NONE);
-        out_row("%s: %s", what, detail);
-        if (fix)
-            out_row("      %s", fix);
+        put_row("%s: %s", what, detail);
+        if (fix) {
+            out_printf("%6s", "");
+            put_row("%s", fix);
+        }
     }
     (void) out_flush();
 }
@@ -117,16 +159,19 @@ static void check_configuration(struct doctor *doctor)
 
 static int run(const struct invocation *invocation)
 {
-    struct doctor doctor = {.options = invocation->options, .only = invocation->agent};
+    struct doctor doctor = {.options = invocation->options,
+                            .only = invocation->agent,
+                            .command = invocation->agent_command};
     int status = conversation_setup_inspect(&doctor.setup, &doctor.options->agent);
     if (status || uv_loop_init(&doctor.loop)) {
         conversation_setup_finish(&doctor.setup);
         return status ? status : EXIT_FAILED;
     }
     check_configuration(&doctor);
-    if (!doctor.only || strcmp(doctor.only, AGENTS_OWN_NAME) == 0)
+    bool whole = !doctor.only && !doctor.command && !doctor.options->agent.agent;
+    if (whole || (doctor.only && strcmp(doctor.only, AGENTS_OWN_NAME) == 0))
         doctor_check_models(&doctor);
-    if (!doctor.only) {
+    if (whole) {
         doctor_check_sandbox(&doctor);
         doctor_check_store(&doctor);
         doctor_check_daemons(&doctor);

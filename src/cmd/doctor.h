@@ -17,7 +17,8 @@ struct doctor {
     const struct doctor_options *options;
     struct conversation_setup setup;
     uv_loop_t loop;
-    const char *only; /* the agent to check, or NULL for all */
+    const char *only;           /* the agent to check, or NULL for all */
+    const char *const *command; /* its command line after "--", or NULL */
     size_t bad;
 };
 

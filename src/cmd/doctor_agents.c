@@ -188,24 +188,42 @@ static void check_installed(struct agent_checks *checks, const struct agent_comm
                  login);
 }
 
-/* Agents that can be fetched or installed share a line, except in JSON. */
-static void check_absent(struct agent_checks *checks, const struct agent_command *command,
-                         const char *label)
+/*
+ * Agents that npx or uvx can fetch share a line, except in JSON, and except for those that are logged
+ * in, because they can be used at once.
+ */
+static void check_fetched(struct agent_checks *checks, const struct agent_command *command,
+                          const char *label)
 {
     struct doctor *doctor = checks->doctor;
-    if (command->program) {
+    const char *where = NULL;
+    char login[240] = "";
+    enum agent_login state = agents_login(doctor->setup.config, command, &where);
+    bool logged_in = state == AGENT_LOGIN_KEY || state == AGENT_LOGIN_FILE;
+    const char *fix = describe_login(doctor, command, login, sizeof(login));
+    if (logged_in || !is_text(doctor))
+        doctor_found(doctor, logged_in ? FINDING_GOOD : FINDING_NOTE, label,
+                     logged_in ? NULL
+                     : fix     ? fix
+                               : command->install,
+                     "not installed; %s fetches it on first use%s", command->argv[0], login);
+    else
         add_name(&checks->fetched, command->name);
-        if (!is_text(doctor))
-            doctor_found(doctor, FINDING_NOTE, label, command->install,
-                         "not installed; %s fetches it on first use", command->argv[0]);
-    } else if (doctor->only || command->source == AGENT_FROM_CONFIG) {
+}
+
+/* Agents that are not installed, likewise. */
+static void check_missing(struct agent_checks *checks, const struct agent_command *command,
+                          const char *label)
+{
+    struct doctor *doctor = checks->doctor;
+    if (doctor->only || command->source == AGENT_FROM_CONFIG) {
         checks->count++;
         doctor_found(doctor, FINDING_BAD, label, command->install, "%s is not installed",
                      command->argv[0]);
-    } else {
+    } else if (is_text(doctor)) {
         add_name(&checks->missing, command->name);
-        if (!is_text(doctor))
-            doctor_found(doctor, FINDING_NOTE, label, command->install, "not installed");
+    } else {
+        doctor_found(doctor, FINDING_NOTE, label, command->install, "not installed");
     }
 }
 
@@ -219,8 +237,10 @@ static void check_agent(const struct agent_command *command, void *user)
     (void) snprintf(label, sizeof(label), "agent %.80s", command->name);
     if (command->program && (only || !command->fetched))
         check_installed(checks, command, label);
+    else if (command->program)
+        check_fetched(checks, command, label);
     else
-        check_absent(checks, command, label);
+        check_missing(checks, command, label);
 }
 
 /* The second pass, after it has been said what is started. */
@@ -253,24 +273,46 @@ static void report_absent(const struct agent_checks *checks)
 static void start_all(struct agent_checks *checks, struct acp_buf *why)
 {
     struct doctor *doctor = checks->doctor;
-    struct acp_reaper *reaper = NULL;
     if (!checks->starting.len)
         return;
     if (is_text(doctor) && err_is_terminal())
         err_row("starting %s to ask for the version; --no-start skips this", checks->starting.text);
-    (void) acp_reaper_new(&doctor->loop, &reaper);
     (void) agents_list(doctor->setup.config, start_checked, checks, why);
     (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
-    acp_reaper_free(reaper);
-    (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
+}
+
+/* The agent of a command line. */
+static void check_given(struct agent_checks *checks, struct acp_buf *why)
+{
+    struct doctor *doctor = checks->doctor;
+    struct agent_command command;
+    const char *line = doctor->options->agent.agent;
+    char label[100];
+    int err = line ? agents_from_line(doctor->setup.config, line, &command, why)
+                   : agents_from_argv(doctor->setup.config, doctor->command, &command, why);
+    if (err) {
+        doctor_found(doctor, FINDING_BAD, "agent", NULL, "%.*s", (int) why->len,
+                     why->len ? why->data + why->start : "");
+        return;
+    }
+    (void) snprintf(label, sizeof(label), "agent %.80s", command.name);
+    check_installed(checks, &command, label);
+    if (!doctor->options->no_start) {
+        start_agent(doctor, &command, label);
+        (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
+    }
 }
 
 void doctor_check_agents(struct doctor *doctor)
 {
     struct agent_checks checks = {.doctor = doctor};
+    struct acp_reaper *reaper = NULL;
     struct acp_buf why;
     acp_buf_init(&why, 4096);
-    if (agents_list(doctor->setup.config, check_agent, &checks, &why)) {
+    (void) acp_reaper_new(&doctor->loop, &reaper);
+    if (doctor->command || doctor->options->agent.agent) {
+        check_given(&checks, &why);
+    } else if (agents_list(doctor->setup.config, check_agent, &checks, &why)) {
         doctor_found(doctor, FINDING_BAD, "agents", "see registry in the configuration", "%.*s",
                      (int) why.len, why.len ? why.data + why.start : "");
     } else if (doctor->only && !checks.count) {
@@ -280,5 +322,7 @@ void doctor_check_agents(struct doctor *doctor)
         report_absent(&checks);
         start_all(&checks, &why);
     }
+    acp_reaper_free(reaper);
+    (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
     acp_buf_finish(&why);
 }

@@ -9,12 +9,10 @@
 #include "acp/run.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/exec.h"
+#include "cmd/many_runs.h"
 #include "cmd/prompt_run.h"
-
-struct exec_options {
-    struct agent_flags agent;
-    struct conversation_flags conversation;
-};
+#include "cmd/recording.h"
 
 /* How long an agent has to end its turn after Ctrl-C. */
 enum { GRACE_MS = 2500 };
@@ -26,6 +24,7 @@ struct exec {
     struct store_writer *writer; /* NULL: no log is kept */
     struct conversation *conversation;
     struct subscriber *subscriber;
+    struct recording *recording; /* NULL: none */
     uint64_t tries;
 };
 
@@ -170,6 +169,7 @@ static int open_conversation(struct exec *exec)
     int err = 0;
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
+    setup->conversation.stderr_is_shown = exec->options->agent.verbose || setup->own_agent;
     /* A session of acp prompt stays open when a single prompt is added to it. */
     setup->conversation.close_session =
         !prompt_run_continues(&exec->run) || exec->run.session.closed;
@@ -185,10 +185,9 @@ static int open_conversation(struct exec *exec)
 
 static int start(struct exec *exec)
 {
-    static const struct terminal_front_handler front_handler = {.answer = on_answer,
-                                                                .elicited = on_elicited,
-                                                                .interrupt = on_interrupt};
-    int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
+    static const struct terminal_front_handler front_handler = {
+        .answer = on_answer, .elicited = on_elicited, .interrupt = on_interrupt};
+    int err = prompt_run_open(&exec->run, &exec->options->agent, &front_handler, exec);
     if (!err)
         err = open_conversation(exec);
     if (!err)
@@ -229,23 +228,91 @@ static int refuse_busy(const struct store_session *session)
     return EXIT_FAILED;
 }
 
-static int run(const struct invocation *invocation)
+static int open_recording(struct exec *exec)
+{
+    struct agent_process_endpoint *agent = &exec->run.setup.endpoint;
+    int err = recording_open(exec->options->record, &exec->recording);
+    if (err)
+        err_message("--record %s: %s", exec->options->record, strerror(-err));
+    agent->traffic = recording_add;
+    agent->traffic_user = exec->recording;
+    return err ? EXIT_USAGE : EXIT_OK;
+}
+
+static int close_recording(struct exec *exec, int status)
+{
+    int err = recording_close(exec->recording);
+    if (err)
+        err_message("--record %s: %s", exec->options->record, strerror(-err));
+    return err && status == EXIT_OK ? EXIT_FAILED : status;
+}
+
+int exec_run(const struct invocation *invocation)
 {
     struct exec exec = {.options = invocation->options};
+    const struct prompt_run_plan plan = {.worktree = exec.options->worktree};
     int status = prompt_run_prepare(&exec.run, invocation, &exec.options->agent,
-                                    &exec.options->conversation, NULL);
+                                    &exec.options->conversation, &plan);
+    exec.run.again = "acp exec --continue";
     if (!status && prompt_run_continues(&exec.run) && exec.run.session.owner)
         status = refuse_busy(&exec.run.session);
+    if (!status && exec.options->record)
+        status = open_recording(&exec);
     if (!status)
         status = run_loop(&exec);
+    status = close_recording(&exec, status);
     prompt_run_finish(&exec.run);
     return status;
 }
 
+static int run(const struct invocation *invocation)
+{
+    const struct exec_options *options = invocation->options;
+    return options->each ? exec_run_each(invocation) : exec_run(invocation);
+}
+
 /* ---- The command ----------------------------------------------------------------------------- */
+
+static const struct option rows[] = {
+    {.heading = "Run",
+     .name = "worktree",
+     .argument = "NAME",
+     .kind = OPTION_OPTIONAL,
+     .offset = offsetof(struct exec_options, worktree),
+     .help = "work in a git worktree of its own",
+     .details = "See WORKTREES."},
+    {.name = "record",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .offset = offsetof(struct exec_options, record),
+     .help = "record the messages to and from the agent in _FILE_, for *acp trace*",
+     .details = "Secrets are removed, as far as they can be recognised. Prompts and answers are "
+                "not."},
+    {.name = "each",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .offset = offsetof(struct exec_options, each),
+     .help = "run once for each line or JSON object of _FILE_",
+     .details = "*-* is standard input. See MANY RUNS."},
+    {.name = "jobs",
+     .letter = 'j',
+     .argument = "COUNT",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = MANY_RUNS_MAX_JOBS,
+     .offset = offsetof(struct exec_options, jobs),
+     .help = "with *--each*: the most runs at a time (default 1)"},
+    {.name = "results",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .offset = offsetof(struct exec_options, results),
+     .help = "with *--each*: add the results to _FILE_, and skip inputs that are done there"},
+    {0},
+};
 
 static const struct option_group groups[] = {
     {conversation_flag_rows, offsetof(struct exec_options, conversation)},
+    {rows, 0},
     {agent_flag_rows, offsetof(struct exec_options, agent)},
     {0},
 };
@@ -258,6 +325,8 @@ static const struct example examples[] = {
      "attaches an image and a file of the project"},
     {"acp exec claude --format quiet --schema todo.json \"what is left to do?\" > todo",
      "requires an answer that matches a JSON Schema"},
+    {"acp exec --each issues.jsonl --results done.jsonl -j 4 --worktree \"fix {title}\"",
+     "runs once for each object of a file, four at a time, and can be repeated"},
     {"acp exec --approve-all -p \"fix the tests\" -- ./my-agent --fast",
      "runs an agent that is not configured"},
     {0},
@@ -268,15 +337,15 @@ const struct command command_exec = {
     .summary = "run one prompt and print the answer",
     .description =
         "Starts the agent with a new session (see SESSIONS), sends the prompt, shows the answer, "
-        "and exits. The agent's messages are streamed to standard output. Tool calls and other progress are shown "
-        "on standard error if it is a terminal, or with *--verbose*.\n\n"
+        "and exits. The agent's messages are streamed to standard output. Tool calls and other "
+        "progress are shown on standard error if it is a terminal, or with *--verbose*.\n\n"
         "The prompt is the arguments, joined with blanks; or *--file*; or standard input if "
-        "neither is given. Beside a prompt on the command line, files are attached, and piped input "
-        "is sent with it; see FILES AND PIPES.\n\n"
+        "neither is given. Beside a prompt on the command line, files are attached, and piped "
+        "input is sent with it; see FILES AND PIPES.\n\n"
         "When the rules say to ask, the question is shown on the terminal; without a terminal, "
         "permission is denied. Approval covers exactly what was shown, once; see PERMISSIONS. "
-        "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C stops "
-        "it at once.\n\n"
+        "Ctrl-C cancels the turn, and stops an agent that does not respond; a second Ctrl-C kills "
+        "it at once, with all that it has started.\n\n"
         "The session is logged (see *acp-sessions*(1)) unless *--no-log* is given.",
     .arguments = prompt_run_arguments,
     .options = groups,

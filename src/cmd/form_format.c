@@ -48,7 +48,7 @@ static bool is_uri(struct acp_str text)
     return n && text.len > n + 1 && !has_blank(text);
 }
 
-/* So many digits at the place, as a number; -1 if there is something else. */
+/* That number of digits at the place, as a number; -1 if there is something else. */
 static int number_at(struct acp_str text, size_t at, size_t digits)
 {
     int number = 0;

@@ -3,6 +3,7 @@
 
 #include "acp/types.h"
 #include "base/trim.h"
+#include "base/utf8.h"
 #include "cmd/shown_text.h"
 
 /* ---- The field ------------------------------------------------------------------------------- */
@@ -308,6 +309,18 @@ static void on_violation(struct acp_str path, struct acp_str message, void *user
         (void) acp_buf_append(why, "\n", 1);
 }
 
+/* What a terminal sends need not be. */
+static bool is_utf8(struct acp_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i += n) {
+        n = acp_utf8_length(text.ptr + i, text.ptr + text.len);
+        if (!n)
+            return false;
+    }
+    return true;
+}
+
 /* What the schema says beyond the kind of the field. */
 static int check(const struct form_field *field, struct acp_buf *why)
 {
@@ -318,9 +331,6 @@ static int check(const struct form_field *field, struct acp_buf *why)
     int err = acp_encode(ACP_TYPE_ELICITATION_CONTENT_VALUE, ACP_V1, &field->value, &w, NULL);
     if (!err)
         err = w.err;
-    /* What a terminal sends need not be UTF-8. */
-    if (!err && acp_json_validate(acp_raw_n(text.data + text.start, text.len), 0, NULL))
-        err = refuse(why, "text in UTF-8", acp_str_from("other bytes"));
     if (!err && field->schema)
         err = schema_check(field->schema, acp_raw_n(text.data + text.start, text.len), on_violation,
                            why);
@@ -351,6 +361,8 @@ int form_read_value(struct form_field *field, struct acp_str line, struct acp_ar
         field->value.is = ACP_ELICITATION_CONTENT_VALUE_STRING;
         field->value.string = acp_arena_copy(arena, line);
         err = field->value.string.ptr ? 0 : ACP_ERR_NOMEM;
+        if (!err && !is_utf8(line))
+            err = refuse(why, "text in UTF-8", line);
         if (!err && !form_is_format(field->property->string.format.is, line))
             err = refuse(why, format_word(&field->property->string), line);
     }

@@ -12,7 +12,9 @@
 static const struct command *const commands[] = {
     &command_exec,
     &command_prompt,
+    &command_compare,
     &command_agent,
+    &command_proxy,
     &command_cancel,
     &command_set_mode,
     &command_set,
@@ -45,9 +47,9 @@ static const struct command_heading headings[] = {
 /* These work on any machine, without a key. */
 static const struct example first_steps[] = {
     {"acp exec \"list the files\"",
-     "gives a prompt to the built-in agent; without a model it uses an offline demo"},
+     "runs the built-in agent; without a model it uses an offline demo"},
     {"acp exec claude \"explain this project\"",
-     "gives a prompt to another agent, here Claude Code; *acp agents list* shows them all"},
+     "runs another agent, here Claude Code; *acp agents list* shows them all"},
     {"acp doctor", "checks what is installed and which model would answer, and suggests fixes"},
     {0},
 };

@@ -460,6 +460,8 @@ static const struct command *const subcommands[] = {
     &call,
     &read_command,
     &prompt,
+    &command_mcp_login,
+    &command_mcp_logout,
     &command_mcp_add,
     &command_mcp_remove,
     &command_mcp_serve,

@@ -3,9 +3,11 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/mcp_store.h"
 #include "json/members.h"
 #include "mcp/options.h"
 #include "registry/agents.h"
@@ -269,6 +271,15 @@ static int load_config(struct mcp_connection *c)
     return status;
 }
 
+/* Whether the user has given credentials; stored tokens are not sent then. */
+static bool has_authorization(const struct mcp_options *options)
+{
+    for (size_t i = 0; i < options->header_count; i++)
+        if (strcasecmp(options->headers[i].name, "Authorization") == 0)
+            return true;
+    return false;
+}
+
 static int connect_to(struct mcp_connection *c, const char *name)
 {
     static const struct mcp_handler handler = {.ready = on_ready,
@@ -283,6 +294,10 @@ static int connect_to(struct mcp_connection *c, const char *name)
                                   .cwd = c->flags->place.cwd,
                                   .call_ms = c->flags->timeout.given ? c->flags->timeout.value : 0};
     int err = describe_server(c, name, &options, &failure);
+    if (!err && options.url && !has_authorization(&options)) {
+        err = mcp_tokens_new(&c->loop, c->http, options.url, &c->store, &c->tokens);
+        options.authorizer = err ? NULL : mcp_tokens_authorizer(c->tokens);
+    }
     if (!err)
         err = mcp_server_new(&c->loop, &options, &handler, c, &c->server, &failure);
     if (err) {
@@ -308,6 +323,8 @@ int mcp_connection_open(struct mcp_connection *c, const struct mcp_flags *flags,
     (void) uv_signal_start(&c->interrupt, on_interrupt, SIGINT);
     uv_unref((uv_handle_t *) &c->interrupt);
     int status = load_config(c);
+    if (!status)
+        c->store = token_store_of(c->config, &c->arena);
     if (!status && http_client_new(&c->loop, NULL, &c->http))
         status = EXIT_FAILED;
     return status ? status : connect_to(c, server);
@@ -316,6 +333,7 @@ int mcp_connection_open(struct mcp_connection *c, const struct mcp_flags *flags,
 void mcp_connection_close(struct mcp_connection *c)
 {
     mcp_server_free(c->server);
+    mcp_tokens_free(c->tokens);
     /* The session may still be ended over HTTP. */
     uv_close((uv_handle_t *) &c->interrupt, NULL);
     (void) uv_run(&c->loop, UV_RUN_DEFAULT);

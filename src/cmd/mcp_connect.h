@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cmd/config_command.h"
-#include "mcp/mcp.h"
+#include "mcp/mcp_tokens.h"
 
 /* The options of all commands that use a server. */
 struct mcp_flags {
@@ -26,6 +26,8 @@ struct mcp_connection {
     uv_loop_t loop;
     uv_signal_t interrupt;
     struct http_client *http;
+    struct mcp_token_store store;
+    struct mcp_tokens *tokens; /* of a server with a URL */
     struct mcp_server *server;
     struct config *config;
     struct acp_arena arena;

@@ -213,7 +213,7 @@ static int start(struct prompt *prompt, struct acp_failure *failure)
     int err = daemon_connect(&prompt->run.setup, prompt->socket, &ttl_ms, &prompt->run.loop,
                              &handler, prompt, &prompt->client, failure);
     if (!err)
-        err = prompt_run_open(&prompt->run, prompt->options->agent.verbose, &front_handler, prompt);
+        err = prompt_run_open(&prompt->run, &prompt->options->agent, &front_handler, prompt);
     return err ? err : send_prompt(prompt);
 }
 
@@ -273,8 +273,9 @@ static int find_session(struct prompt *prompt)
 static int run(const struct invocation *invocation)
 {
     struct prompt prompt = {.options = invocation->options};
+    const struct prompt_run_plan plan = {.selection = &prompt.options->session};
     int status = prompt_run_prepare(&prompt.run, invocation, &prompt.options->agent,
-                                    &prompt.options->conversation, &prompt.options->session);
+                                    &prompt.options->conversation, &plan);
     /* The built-in agent reports the model that it chose on standard error, for the user. */
     prompt.run.setup.conversation.stderr_is_notices = prompt.run.setup.own_agent;
     if (!status)

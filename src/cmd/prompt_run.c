@@ -2,6 +2,7 @@
 #include "cmd/prompt_run.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "acp/io.h"
 #include "cli/output.h"
@@ -35,15 +36,41 @@ static int choose_session(struct prompt_run *run, const struct invocation *invoc
     return session_choose(&run->setup, invocation, agent, &wish, &run->session, &run->has_session);
 }
 
+/* The configuration is that of the directory which the user is in. */
+static int open_worktree(struct prompt_run *run, const char *name)
+{
+    struct conversation_setup *c = &run->setup;
+    struct acp_failure failure = {0};
+    char id[STORE_ID_SIZE];
+    char fresh[32];
+    if (run->has_session) {
+        err_message("--worktree is for new sessions; a session is continued in its own directory");
+        return EXIT_USAGE;
+    }
+    store_new_id(id);
+    (void) snprintf(fresh, sizeof(fresh), "run-%.*s", 8, store_short_id(acp_str_from(id)).ptr);
+    if (worktree_open(c->cwd, *name ? name : fresh, &c->arena, &run->worktree, &failure)) {
+        err_message("--worktree: %s", *failure.message ? failure.message : "out of memory");
+        return failure.err == ACP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+    }
+    if (run->worktree.is_dirty && run->worktree.is_new)
+        err_message(
+            "the worktree has the last commit; changes that are not committed are not in it");
+    run->has_worktree = true;
+    c->cwd = run->worktree.cwd;
+    return EXIT_OK;
+}
+
 /* Configuration, session and agent. */
 static int prepare_conversation(struct prompt_run *run, const struct invocation *invocation,
-                                const struct agent_flags *agent,
-                                const struct session_flags *selection)
+                                const struct agent_flags *agent, const struct prompt_run_plan *plan)
 {
     struct conversation_setup *c = &run->setup;
     int status = conversation_setup_configure(c, agent);
     if (!status)
-        status = choose_session(run, invocation, agent, selection);
+        status = choose_session(run, invocation, agent, plan->selection);
+    if (!status && plan->worktree)
+        status = open_worktree(run, plan->worktree);
     if (!status)
         status = conversation_setup_complete(c, run->options);
     if (status || !run->has_session)
@@ -57,13 +84,13 @@ static int prepare_conversation(struct prompt_run *run, const struct invocation 
 
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
                        const struct agent_flags *agent, const struct conversation_flags *options,
-                       const struct session_flags *selection)
+                       const struct prompt_run_plan *plan)
 {
     struct acp_str instructions = {0};
     struct acp_failure failure = {0};
     *run = (struct prompt_run){.options = options};
     acp_buf_init(&run->body, EVENT_MAX_BYTES);
-    int status = prepare_conversation(run, invocation, agent, selection);
+    int status = prepare_conversation(run, invocation, agent, plan);
     /* Opened before the agent starts, so that it cannot replace the file with a link. */
     if (!status && options->output &&
         output_file_open(&run->output, options->output, 0666, &failure)) {
@@ -100,14 +127,20 @@ static int open_result(struct prompt_run *run)
                           &run->result);
 }
 
-int prompt_run_open(struct prompt_run *run, bool verbose,
+int prompt_run_open(struct prompt_run *run, const struct agent_flags *agent,
                     const struct terminal_front_handler *handler, void *user)
 {
     struct terminal_front_options options = {
         .format = run->setup.format,
         .session = run->setup.conversation.session,
-        .verbose = verbose,
         .fail_unasked = run->setup.fail_unasked,
+        .display = {.verbose = agent->verbose,
+                    .raw = agent->raw,
+                    .agent =
+                        run->setup.agent.title ? run->setup.agent.title : run->setup.agent.name,
+                    .is_fetched = run->setup.agent.fetched,
+                    .cwd = run->setup.cwd,
+                    .again = run->setup.store_path ? run->again : NULL},
     };
     int err = open_result(run);
     return err ? err : terminal_front_new(&run->loop, &options, handler, user, &run->front);
@@ -160,7 +193,12 @@ static void print_result(struct prompt_run *run)
         .agent = c->conversation.agent,
         .answer = prompt_run_answer(run),
         .status = run->status,
+        .changes = run->has_changes ? &run->changes : NULL,
     };
+    if (run->has_worktree) {
+        rest.worktree = acp_str_from(run->worktree.root);
+        rest.branch = acp_str_from(run->worktree.branch);
+    }
     if (run->is_judged)
         rest.value = acp_raw_n(rest.answer.ptr, rest.answer.len);
     acp_buf_init(&line, EVENT_MAX_BYTES);
@@ -168,6 +206,21 @@ static void print_result(struct prompt_run *run)
     if (run_result_write(run->result, &rest, &w) == 0)
         out_json_line(acp_buf_view(&line));
     acp_buf_finish(&line);
+}
+
+static void end_worktree(struct prompt_run *run)
+{
+    const struct conversation_setup *c = &run->setup;
+    if (!run->has_worktree)
+        return;
+    run->is_worktree_used = true;
+    enum worktree_fate fate = worktree_finish(&run->worktree, &run->changes);
+    run->has_changes = fate != WORKTREE_UNKNOWN;
+    run->has_worktree = fate != WORKTREE_REMOVED;
+    if (c->format != RENDER_JSON)
+        worktree_report(&run->worktree, fate, &run->changes,
+                        c->store_path ? store_short_id(c->conversation.session)
+                                      : (struct acp_str){0});
 }
 
 /* What is said of the run as a whole, when all else was written. */
@@ -193,6 +246,7 @@ int prompt_run_close(struct prompt_run *run)
         run->status = EXIT_FAILED;
     if (run->status == EXIT_OK && output)
         run->status = output_file_write_answer(&run->output, output, prompt_run_answer(run));
+    end_worktree(run);
     if (!unwritten)
         report_result(run);
     terminal_front_free(run->front);
@@ -201,6 +255,9 @@ int prompt_run_close(struct prompt_run *run)
 
 void prompt_run_finish(struct prompt_run *run)
 {
+    /* The run has failed before it began. */
+    if (run->has_worktree && !run->is_worktree_used)
+        (void) worktree_finish(&run->worktree, &run->changes);
     run_result_free(run->result);
     output_schema_free(run->schema);
     output_file_close(&run->output);

@@ -12,10 +12,12 @@
 #include "cmd/output_schema.h"
 #include "cmd/run_result.h"
 #include "cmd/terminal_front.h"
+#include "cmd/worktree.h"
 
 struct prompt_run {
     struct conversation_setup setup;
     const struct conversation_flags *options;
+    const char *again; /* the command that goes on with the session, for people; or NULL */
     uv_loop_t loop;
     struct terminal_front *front; /* NULL until prompt_run_open() */
     struct output_schema *schema; /* what the answer must match; NULL: anything */
@@ -23,24 +25,34 @@ struct prompt_run {
     bool has_session;
     struct acp_buf body; /* the content blocks of the next prompt */
     struct output_file output;
-    struct run_result *result; /* NULL: nobody needs it */
+    struct worktree worktree;
+    bool has_worktree; /* that is still there */
+    bool is_worktree_used;
+    bool has_changes;
+    struct worktree_stat changes; /* in the worktree */
+    struct run_result *result;    /* NULL: nobody needs it */
     bool over_budget;
     bool is_judged; /* the answer was checked against the schema */
     int status;     /* the exit status so far */
 };
 
+/* What the commands do differently; all zero: new sessions in the current directory. */
+struct prompt_run_plan {
+    const struct session_flags *selection; /* sessions are continued without being told so */
+    const char *worktree; /* the name of a worktree to work in, "" for any; NULL: none */
+};
+
 /*
- * Reads configuration, schema and prompt, and chooses the session.  selection: of a command that
- * continues sessions without being told so; NULL: it begins new ones.  Returns the exit status;
+ * Reads configuration, schema and prompt, and chooses the session.  Returns the exit status;
  * prompt_run_finish() must be called in any case.
  */
 int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocation,
                        const struct agent_flags *agent, const struct conversation_flags *options,
-                       const struct session_flags *selection);
+                       const struct prompt_run_plan *plan);
 /* Whether the run adds to a session that is in the log. */
 bool prompt_run_continues(const struct prompt_run *run);
 /* Opens the terminal front end on the loop. */
-int prompt_run_open(struct prompt_run *run, bool verbose,
+int prompt_run_open(struct prompt_run *run, const struct agent_flags *agent,
                     const struct terminal_front_handler *handler, void *user);
 /* The next event: shows it, and counts it.  False when the run has used up a budget. */
 bool prompt_run_event(struct prompt_run *run, const struct session_event *event);

@@ -97,7 +97,9 @@ static int add_prompt_file(struct prompt_parts *parts, const char *name)
     if (status)
         return status;
     if (!text.len) {
-        err_message("%s is empty", shown);
+        err_message("%s is empty%s", shown,
+                    is_standard_input(name) ? "; give the prompt as an argument or with --file"
+                                            : "");
         return EXIT_USAGE;
     }
     if (!is_list(text))

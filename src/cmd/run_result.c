@@ -337,6 +337,14 @@ static void write_body(const struct run_result *result, const struct run_result_
     write_files(w, totals->files);
     put_known(w, "worktree", rest->worktree);
     put_known(w, "branch", rest->branch);
+    if (rest->changes) {
+        acp_json_write_key(w, acp_str_from("changes"));
+        acp_json_begin_object(w);
+        acp_json_put_u64(w, "files", rest->changes->files);
+        acp_json_put_u64(w, "added", rest->changes->added);
+        acp_json_put_u64(w, "removed", rest->changes->removed);
+        acp_json_end_object(w);
+    }
     acp_json_end_object(w);
 }
 

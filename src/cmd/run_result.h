@@ -7,6 +7,7 @@
 #define SRC_CMD_RUN_RESULT_H
 
 #include "acp/json.h"
+#include "cmd/worktree.h"
 #include "transcript/transcript.h"
 
 struct run_result;
@@ -43,7 +44,8 @@ struct run_result_rest {
     struct acp_raw value;
     struct acp_str worktree; /* the directory, and its branch */
     struct acp_str branch;
-    int status; /* the exit status */
+    const struct worktree_stat *changes; /* in it; may be NULL */
+    int status;                          /* the exit status */
 };
 
 /* One JSON object: the event of kind "result"; see docs/events.md. */

@@ -151,19 +151,24 @@ static int find_session_option(struct conversation_setup *c, struct store *store
     return err;
 }
 
+/* Ends the list. */
+enum { FOUND = 1 };
+
+/* A session that the agent never opened has nothing to be continued. */
 static int keep_first(const struct store_session *session, void *user)
 {
     struct namesakes *one = user;
+    if (!session->agent_session.len)
+        return 0;
     one->id = acp_arena_copy(&one->c->arena, session->id);
-    return one->id.ptr ? 0 : ACP_ERR_NOMEM;
+    return one->id.ptr ? FOUND : ACP_ERR_NOMEM;
 }
 
-/* The latest session in the current directory or the nearest parent that has one. */
-static int find_last(struct conversation_setup *c, struct store *store, struct store_session *ret,
-                     struct acp_failure *failure)
+int session_find_latest(struct conversation_setup *c, struct store *store,
+                        struct store_session *ret, struct acp_failure *failure)
 {
     struct namesakes one = {.c = c};
-    struct store_filter filter = {.agent = text_of(c->agent.name), .not_empty = true, .limit = 1};
+    struct store_filter filter = {.agent = text_of(c->agent.name), .not_empty = true};
     char folder[PATH_MAX];
     char top[PATH_MAX];
     int err;
@@ -173,9 +178,9 @@ static int find_last(struct conversation_setup *c, struct store *store, struct s
         filter.cwd = acp_str_from(folder);
         err = store_list(store, &filter, keep_first, &one, failure);
     } while (!err && !one.id.ptr && strcmp(folder, top) != 0 && go_up(folder));
-    if (!err && !one.id.ptr)
-        return ACP_ERR_MISSING;
-    return err ? err : store_find(store, one.id, &c->arena, ret, failure);
+    if (err == FOUND)
+        return store_find(store, one.id, &c->arena, ret, failure);
+    return err ? err : ACP_ERR_MISSING;
 }
 
 static int open_store(struct conversation_setup *c, struct store **ret, struct acp_failure *failure)
@@ -212,7 +217,7 @@ static int find_wanted(struct conversation_setup *c, const struct session_wish *
     if (wish->resume)
         err = session_find_word(c, store, wish->resume, ret, failure);
     else if (wish->last)
-        err = find_last(c, store, ret, failure);
+        err = session_find_latest(c, store, ret, failure);
     else
         err = find_session_option(c, store, wish->name, ret, failure);
     store_close(store);
@@ -408,8 +413,25 @@ int session_continue(struct conversation_setup *c, const struct store_session *s
     return begin_as(c, session);
 }
 
+/* The built-in agent offers session/fork only if it is told to. */
+static int start_unstable(struct conversation_setup *c)
+{
+    size_t count = 0;
+    while (c->endpoint.argv[count])
+        count++;
+    const char **argv = acp_arena_alloc(&c->arena, (count + 2) * sizeof(*argv));
+    if (!argv)
+        return ACP_ERR_NOMEM;
+    memcpy(argv, c->endpoint.argv, count * sizeof(*argv));
+    argv[count] = "--unstable";
+    argv[count + 1] = NULL;
+    c->endpoint.argv = argv;
+    return 0;
+}
+
 int session_fork(struct conversation_setup *c, const struct store_session *session)
 {
     c->conversation.fork_of = session->id;
-    return begin_as(c, session);
+    int err = begin_as(c, session);
+    return !err && c->own_agent ? start_unstable(c) : err;
 }

@@ -6,6 +6,7 @@
 #include "cmd/shared_options.h"
 
 static const char *const formats[] = {"text", "json", "quiet", NULL};
+static const char *const colours[] = {"auto", "always", "never", NULL};
 static const char *const deny_or_fail[] = {"deny", "fail", NULL};
 static const char *const skip_or_fail[] = {"skip", "fail", NULL};
 
@@ -27,11 +28,21 @@ const struct option agent_flag_rows[] = {
      AT(registry),
      .help = "also use the agents in this copy of the public registry"},
     {.name = "cwd",
+     .letter = 'C',
      .argument = "DIR",
      .kind = OPTION_DIRECTORY,
      AT(cwd),
      .help = "run in _DIR_ instead of the current directory",
      .details = "Relative paths in other options are relative to it."},
+    {.name = "config",
+     .letter = 'c',
+     .argument = "KEY=VALUE",
+     .kind = OPTION_PAIR,
+     .repeated = true,
+     AT(config),
+     .help = "override a key of the configuration, such as *log.enabled=false*",
+     .details = "The keys are those of *acp-config*(5) that have a plain value. The built-in agent "
+                "gets the value as well, if there is a variable for the key."},
     {.heading = "Output",
      .name = "format",
      .argument = "FORMAT",
@@ -53,6 +64,17 @@ const struct option agent_flag_rows[] = {
      AT(json_strict),
      .help = "print only JSON, and nothing to standard error",
      .details = "Requires *--format json*."},
+    {.name = "raw",
+     .kind = OPTION_SWITCH,
+     AT(raw),
+     .help = "show the agent's Markdown as it came, also at a terminal"},
+    {.name = "color",
+     .argument = "WHEN",
+     .kind = OPTION_CHOICE,
+     .choices = colours,
+     AT(colour),
+     .help = "use colours",
+     .details = "*auto*, the default, means on a terminal, unless *NO_COLOR* is set."},
     {.name = "verbose",
      .letter = 'v',
      .kind = OPTION_SWITCH,
@@ -214,7 +236,8 @@ const struct option conversation_flag_rows[] = {
     {.name = "no-terminal",
      .kind = OPTION_SWITCH,
      AT(no_terminal),
-     .help = "do not let the agent run commands through the client"},
+     .help = "do not let the agent run commands through the client; the built-in agent then runs "
+             "none"},
     {.heading = "Limits",
      .name = "timeout",
      .argument = "TIME",

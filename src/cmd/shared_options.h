@@ -22,9 +22,12 @@ struct agent_flags {
     int format; /* enum render_format */
     bool json_strict;
     bool verbose;
+    bool raw;
     const char *agent; /* a command line */
     const char *cwd;
     const char *registry;
+    struct option_list config; /* KEY=VALUE */
+    int colour;                /* enum colour_choice + 1 */
 };
 extern const struct option agent_flag_rows[];
 

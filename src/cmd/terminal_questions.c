@@ -2,7 +2,6 @@
 #include "cmd/terminal_questions.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <termios.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "cli/output.h"
 #include "cmd/form.h"
 #include "cmd/question_text.h"
+#include "cmd/terminal_line.h"
 
 /* A question that is pending or on the screen. */
 struct waiting {
@@ -288,7 +288,7 @@ static void free_handle(uv_handle_t *handle)
 
 static int open_terminal(struct terminal_questions *q, uv_loop_t *loop)
 {
-    q->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    q->terminal = terminal_open();
     if (q->terminal < 0)
         return 0;
     output_init_messages(&q->screen, q->terminal);

@@ -76,7 +76,7 @@ static int fail_owner(struct config_reader *reader, struct acp_str why)
 static int load_file(struct config_reader *reader, const char *path, struct acp_buf *text)
 {
     struct acp_buf why;
-    acp_buf_init(&why, 2 * ACP_PATH_SIZE);
+    acp_buf_init(&why, (size_t) 2 * ACP_PATH_SIZE);
     /* A file named on the command line is the user's choice. */
     int reason = reader->layer == CONFIG_LAYER_FLAG || reader->chosen
                      ? paths_read_file(path, text)

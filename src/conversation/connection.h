@@ -66,6 +66,9 @@ struct agent_process_endpoint {
     const char *const *argv;
     const char *const *env; /* NAME=value, NULL at the end; may be NULL */
     const char *cwd;
+    /* Messages on their way, for a recording; see struct acp_link_options.  May be NULL. */
+    void (*traffic)(bool is_sent, struct acp_str bytes, void *user);
+    void *traffic_user;
 };
 
 void agent_process_endpoint_init(struct agent_process_endpoint *endpoint);

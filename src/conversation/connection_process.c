@@ -84,7 +84,11 @@ static int connect_process(const struct agent_endpoint *endpoint, uv_loop_t *loo
 {
     const struct agent_process_endpoint *how = (const struct agent_process_endpoint *) endpoint;
     struct acp_agent_process_options options = {
-        .process = {.argv = how->argv, .env = how->env, .cwd = how->cwd},
+        .process = {.argv = how->argv,
+                    .env = how->env,
+                    .cwd = how->cwd,
+                    .traffic = how->traffic,
+                    .traffic_user = how->traffic_user},
         .client = *client,
         .handler = *user->handler->client,
         .user = user,

@@ -70,10 +70,13 @@ struct conversation_options {
     struct acp_str_map settings; /* other options and their values */
     struct acp_raw session_meta; /* the _meta of session/new, an object; absent: none */
     struct acp_str auth_method;  /* to log in with before the session is opened; absent: none */
+    bool login_is_likely;        /* a failure that could be one of the login is worth the hint: */
+    struct acp_str login_hint;   /* what to do to log in, for a sentence; may be absent */
     bool fail_without_login;     /* refuse an agent that offers a login and got none */
     uint64_t start_ms;           /* limit for connecting and opening; 0: two minutes */
     bool no_files;               /* do not offer files and terminals */
     bool no_terminals;
+    bool stderr_is_shown;   /* by agent_stderr: it is not to be repeated when the agent fails */
     bool stderr_is_notices; /* what the agent writes to standard error becomes notices */
     const struct acp_policy *policy;
     struct acp_ledger *ledger; /* may be NULL */
@@ -183,7 +186,7 @@ struct permission_question {
     struct acp_str changes;          /* what the edits change, as patches; absent: nothing known */
     const struct acp_action *action; /* command_cwd is set if it is not the session's cwd */
     struct acp_permission_option_list options;
-    /* What "always" covers and where it is kept, and the same in a few words; absent: holds once. */
+    /* What "always" covers and where it is kept; and briefly.  Absent: it holds once. */
     struct acp_str always;
     struct acp_str always_brief;
 };

@@ -11,6 +11,7 @@
  *   settings.c        mode, model and options
  *   permissions.c     what the agent asks, decided by the policy
  *   questions.c       what is left for a person to decide
+ *   advice.c          what is told beside the reason why the agent failed
  *   elicitations.c    what the agent asks the user by a form or a web page
  *   question.c        what can be asked
  *   changes.c         what edits change in files, for the person who is asked
@@ -43,6 +44,9 @@ enum {
     /* The title and the usage that the session list shows.  The log has them whole. */
     CONVERSATION_MAX_TITLE = 1024,
     CONVERSATION_MAX_USAGE = 64 * 1024,
+    /* What the agent wrote last to standard error, for when it fails. */
+    CONVERSATION_MAX_STDERR_LINES = 5,
+    CONVERSATION_MAX_STDERR_LINE = 400,
     /* Why a prompt has failed, in the agent's words. */
     CONVERSATION_MAX_REASON = 8 * 1024,
     /*
@@ -213,6 +217,9 @@ struct conversation {
     char *agent_session; /* the agent's id of it; NULL before the first */
     char *failure;       /* why it could not be opened; NULL: it could, or was not tried */
     int64_t code;        /* of the agent's error, or 0 */
+    /* The last lines that the agent wrote to standard error; each overwrites the oldest. */
+    char stderr_lines[CONVERSATION_MAX_STDERR_LINES][CONVERSATION_MAX_STDERR_LINE];
+    size_t stderr_count; /* lines so far, of this turn or the start */
 
     struct queued_prompt *prompts;
     struct queued_prompt *last_prompt;
@@ -327,6 +334,17 @@ void conversation_replayed(struct subscriber *s, const struct acp_failure *failu
 /* The subscriber wants nothing any more. */
 void conversation_drop_replay(struct subscriber *s);
 
+/* ---- advice.c -------------------------------------------------------------------------------- */
+
+void conversation_note_stderr(struct conversation *c, struct acp_str line);
+void conversation_forget_stderr(struct conversation *c);
+/*
+ * The agent has failed with that outcome: reports what it wrote to standard error, and returns the
+ * reason, to be freed, with what to do if it is not logged in.  NULL if out of memory.
+ */
+char *conversation_advise(struct conversation *c, const struct acp_outcome *outcome,
+                          struct acp_str why);
+
 /* ---- open.c ---------------------------------------------------------------------------------- */
 
 extern const struct agent_connection_handler conversation_connection_handler;
@@ -408,6 +426,8 @@ void conversation_drop_questions(struct conversation *c);
 void conversation_elicit(struct conversation *c, acp_call call, struct acp_raw params);
 /* The agent has cancelled the request; false if it is none of these. */
 bool conversation_withdraw_elicitation(struct conversation *c, acp_call call);
+/* The turn is being cancelled: settles those that are open. */
+void conversation_cancel_elicitations(struct conversation *c);
 /* Settles it as cancelled; for the end of the turn. */
 void conversation_drop_elicitation(struct conversation *c, struct open_question *question);
 

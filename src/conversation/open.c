@@ -36,10 +36,19 @@ void conversation_fail(struct conversation *c, enum error_source source, int64_t
 static void on_stderr(struct acp_str line, void *user)
 {
     struct conversation *c = user;
+    conversation_note_stderr(c, line);
     if (c->handler->agent_stderr)
         c->handler->agent_stderr(c, line, c->user);
     if (c->options.stderr_is_notices)
         conversation_notice(c, "%.*s", (int) line.len, line.ptr);
+}
+
+static void fail_for_end(struct conversation *c, struct acp_str sentence)
+{
+    const struct acp_outcome closed = {.err = ACP_ERR_CLOSED, .why = sentence};
+    char *why = conversation_advise(c, &closed, sentence);
+    conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%s", why ? why : acp_err_text(ACP_ERR_NOMEM));
+    free(why);
 }
 
 /* Everything that was open has been failed before this, with the same sentence. */
@@ -53,7 +62,7 @@ static void on_ended(struct acp_str sentence, void *user)
     if (conversation_is_open(c) && !c->stopping)
         conversation_add_texts(c, EVENT_CLOSED, "message", sentence, (const char *) NULL);
     if (!expected && !conversation_is_open(c) && !c->failure)
-        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s", (int) sentence.len, sentence.ptr);
+        fail_for_end(c, sentence);
     c->session = NULL;
     c->connection = NULL;
     conversation_set_state(c, CONVERSATION_DISCONNECTED);
@@ -95,12 +104,14 @@ static void fail_for_agent(struct conversation *c, const struct acp_outcome *out
                            const char *what)
 {
     struct acp_str agent = c->options.agent;
+    char *why = conversation_advise(c, outcome, outcome->why);
+    const char *reason = why ? why : acp_err_text(ACP_ERR_NOMEM);
     if (outcome->err == ACP_ERR_CLOSED)
-        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%.*s", (int) outcome->why.len,
-                          outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_AGENT, 0, "%s", reason);
     else
-        conversation_fail(c, ERROR_SOURCE_AGENT, outcome->code, "%.*s %s: %.*s", (int) agent.len,
-                          agent.ptr, what, (int) outcome->why.len, outcome->why.ptr);
+        conversation_fail(c, ERROR_SOURCE_AGENT, outcome->code, "%.*s %s: %s", ACP_ARG(agent), what,
+                          reason);
+    free(why);
 }
 
 /* A call of ours that the client role did not even send. */
@@ -135,12 +146,11 @@ static void fail_for_login(struct conversation *c)
         struct acp_str name = method_name(&agent->auth_methods.items[i]);
         (void) acp_buf_printf(&methods, "%s%.*s", i ? ", " : "", (int) name.len, name.ptr);
     }
+    struct acp_str hint = c->options.login_hint;
     conversation_fail(c, ERROR_SOURCE_USER, ACP_ERROR_CODE_AUTHENTICATION_REQUIRED,
-                      "%.*s needs a login first%s%.*s; try `acp agents login %.*s`",
-                      (int) c->options.agent.len, c->options.agent.ptr,
-                      methods.len ? ", by one of: " : "", (int) methods.len,
-                      methods.len ? methods.data + methods.start : "", (int) c->options.agent.len,
-                      c->options.agent.ptr);
+                      "%.*s needs a login first%s%.*s%s%.*s", ACP_ARG(c->options.agent),
+                      methods.len ? ", by one of: " : "", ACP_ARG(acp_buf_view(&methods)),
+                      hint.len ? "; " : "", ACP_ARG(hint));
     acp_buf_finish(&methods);
 }
 
@@ -411,6 +421,7 @@ static unsigned client_versions(const struct conversation *c)
 
 void conversation_connect(struct conversation *c)
 {
+    conversation_forget_stderr(c);
     const struct conversation_options *options = &c->options;
     const struct acp_client_options client = {
         .name = acp_str_from("acp"),

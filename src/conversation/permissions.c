@@ -257,22 +257,52 @@ static void ask_for_workspace(struct conversation *c, struct acp_pending_action 
     edit_changes_finish(&changes);
 }
 
+/*
+ * Agents ask about a line and run it by a shell.  What was granted, and what is denied, for the
+ * line holds for that as well; true if it decides.
+ */
+static bool decide_shell_line(struct conversation *c, struct acp_pending_action *pending,
+                              const struct acp_action *line)
+{
+    struct acp_decision decision =
+        acp_policy_decide(conversation_policy(c), c->options.ledger, line, (int64_t) time(NULL),
+                          conversation_has_person(c));
+    bool denied = decision.verdict == ACP_VERDICT_DENY && decision.by != ACP_DECIDED_BY_NOBODY;
+    if (!denied && decision.by != ACP_DECIDED_BY_GRANT)
+        return false;
+    acp_workspace_decide(pending, decision.verdict == ACP_VERDICT_ALLOW);
+    return true;
+}
+
+/* What the policy leaves to a person. */
+static void ask_person(struct conversation *c, struct acp_pending_action *pending,
+                       struct acp_action *shown)
+{
+    drop_usual_directory(shown);
+    if (conversation_has_person(c))
+        ask_for_workspace(c, pending, shown);
+    else
+        refuse_unasked(c, pending, shown, "nobody is there", true);
+}
+
 static void on_ask(struct acp_workspace *workspace, struct acp_pending_action *pending,
                    const struct acp_action *action, void *user)
 {
     struct conversation *c = user;
     struct acp_action shown = *action;
+    struct acp_arena arena;
     (void) workspace;
-    drop_usual_directory(&shown);
     if (conversation_use_permission(c, action)) {
         acp_workspace_decide(pending, true);
         return;
     }
-    if (conversation_has_person(c)) {
-        ask_for_workspace(c, pending, &shown);
-        return;
-    }
-    refuse_unasked(c, pending, &shown, "nobody is there", true);
+    acp_arena_init(&arena, 0);
+    struct acp_str line = question_shell_line(action->command, &arena);
+    if (line.len)
+        shown.command = line;
+    if (!line.len || !decide_shell_line(c, pending, &shown))
+        ask_person(c, pending, &shown);
+    acp_arena_finish(&arena);
 }
 
 static void on_ask_gone(struct acp_workspace *workspace, struct acp_pending_action *pending,

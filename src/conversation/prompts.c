@@ -227,7 +227,10 @@ static void refuse_prompt(struct conversation *c, const struct acp_outcome *outc
                         (int) c->options.agent.len, c->options.agent.ptr);
         why = acp_str_from(sentence);
     }
-    conversation_end_prompt(c, PROMPT_REFUSED, none, ERROR_SOURCE_AGENT, why);
+    char *advised = conversation_advise(c, outcome, why);
+    conversation_end_prompt(c, PROMPT_REFUSED, none, ERROR_SOURCE_AGENT,
+                            advised ? acp_str_from(advised) : why);
+    free(advised);
 }
 
 /* The tokens of the turn, which agents tell beside the stop reason though that is unstable. */
@@ -258,6 +261,8 @@ static void on_turn_end(struct acp_client_session *session, const struct acp_tur
     c->code = outcome->code;
     c->turn_usage = find_usage(outcome);
     if (!outcome->err)
+        conversation_forget_stderr(c);
+    if (!outcome->err)
         conversation_end_prompt(c, PROMPT_STOPPED, stop->text, ERROR_SOURCE_AGENT, none);
     else if (c->prompts->cancelled || c->stopping)
         end_cancelled(c);
@@ -287,6 +292,7 @@ static bool cancel(struct conversation *c, enum cancel_reason reason, uint64_t g
         conversation_set_state(c, CONVERSATION_CANCELLING);
         (void) uv_timer_start(c->deadline, on_deadline, grace_ms ? grace_ms : CANCEL_DEFAULT_MS, 0);
         (void) acp_client_cancel(c->session);
+        conversation_cancel_elicitations(c);
     }
     conversation_wake(c);
     return true;

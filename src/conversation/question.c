@@ -96,10 +96,11 @@ static int write_prefix_scope(struct acp_str words, struct question_scope *scope
 {
     int err = acp_buf_printf(&scope->brief, "for '%.*s' commands in this folder", ACP_ARG(words));
     return err ? err
-               : acp_buf_printf(&scope->full,
-                                "'%.*s' commands with other arguments as well, except those that "
-                                "lead out of the folder, write files or run other programs",
-                                ACP_ARG(words));
+               : acp_buf_printf(
+                     &scope->full,
+                     "'%.*s' with other arguments too, unless they leave the folder, write "
+                     "files or run programs",
+                     ACP_ARG(words));
 }
 
 static int write_command_scope(const struct acp_grant *grant, struct question_scope *scope)
@@ -161,13 +162,32 @@ int question_scope_write(struct question_scope *scope, const struct acp_action *
     else
         err = write_tool_scope(action->tool, scope);
     if (!err)
-        err =
-            acp_buf_printf(&scope->full, ", in every session in %.*s; ", ACP_ARG(grant->directory));
+        err = acp_buf_printf(&scope->full, "; in sessions in %.*s; ", ACP_ARG(grant->directory));
     if (!err)
-        err = path ? acp_buf_printf(&scope->full, "kept in %s until 'acp permissions revoke'", path)
+        err = path ? acp_buf_printf(&scope->full, "kept in %s (see 'acp permissions')", path)
                    : acp_buf_printf(&scope->full, "kept until this session ends");
     acp_ledger_free(scratch);
     return err;
+}
+
+/* ---- Shells ---------------------------------------------------------------------------------- */
+
+static bool is_one_of(struct acp_str word, const char *const *list)
+{
+    while (*list && !acp_str_is(word, *list))
+        list++;
+    return *list;
+}
+
+struct acp_str question_shell_line(struct acp_str command, struct acp_arena *arena)
+{
+    static const char *const shells[] = {"/bin/sh", "sh", "/bin/bash", "bash", NULL};
+    static const char *const flags[] = {"-c", "-lc", NULL};
+    struct acp_str_list words;
+    if (acp_command_words(command, arena, &words) || words.count != 3 ||
+        !is_one_of(words.items[0], shells) || !is_one_of(words.items[1], flags))
+        return (struct acp_str){0};
+    return words.items[2];
 }
 
 /* ---- Directories ----------------------------------------------------------------------------- */

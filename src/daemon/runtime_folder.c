@@ -41,7 +41,7 @@ static int make_folder(const char *path, struct acp_failure *failure)
 static void make_above(const char *path, size_t from)
 {
     char part[ACP_PATH_SIZE];
-    for (size_t i = from + 1; path[i] && i < sizeof(part); i++)
+    for (size_t i = from + 1; i < sizeof(part) && path[i]; i++)
         if (path[i] == '/') {
             (void) snprintf(part, sizeof(part), "%.*s", (int) i, path);
             (void) mkdir(part, 0700);

@@ -64,7 +64,7 @@ int protect_make_stubs(const struct protect_list *list, struct acp_failure *fail
  * After a run that could write repositories: disables those that it has made and added to that of a
  * root, by giving their `.git` another name, and returns how many.
  */
-size_t protect_disable_gitlinks(const struct protect_list *list);
+size_t protect_disable_gitlinks(const struct protect_list *paths);
 /* Removes the stubs, unless another run needs them, and unlocks the roots. */
 void protect_finish(struct protect_list *list);
 
@@ -77,7 +77,7 @@ int protect_name(struct protect_list *list, const char *folder, const char *name
 /* All that belongs to git in a root. */
 int protect_git(struct protect_list *list, const char *root, struct acp_failure *failure);
 /* Repositories in a root that the root's own records. */
-int protect_gitlinks(struct protect_list *list, const char *root, struct acp_failure *failure);
+int protect_gitlinks(struct protect_list *paths, const char *root, struct acp_failure *failure);
 /* Makes and removes the stub of git's `commondir`; -errno. */
 int protect_make_commondir(const char *path);
 void protect_remove_commondir(const char *path);

@@ -58,7 +58,7 @@ enum { MAX_CHECKS = 3, MAX_FILTER = 1024 };
 
 /* The call is denied when all its checks hold. */
 struct rule {
-    long number;
+    int number;
     int error;
     const char *reason;
     struct check checks[MAX_CHECKS];

@@ -13,15 +13,21 @@
 
 #include "acp/scan.h"
 #include "base/copy.h"
+#include "base/utf8.h"
 #include "json/members.h"
 #include "mcp/http_internal.h"
+#include "oauth/oauth.h"
 
 enum {
     RETRY_MS = 1000, /* before a stream is resumed, unless the server says otherwise */
     MAX_RETRY_MS = 60 * 1000,
     /* Time limits are those of the requests; a stream may be silent in between. */
     STALL_MS = 24 * 60 * 60 * 1000,
+    SHOWN_SCOPE = 200,
 };
+
+static const char plain_characters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 :._/-";
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
@@ -308,8 +314,41 @@ static bool follow(struct http_stream *stream, const char *target, int status)
     return true;
 }
 
-static void report_status(struct http_stream *stream, const char *target, int status)
+/* Whether a scope may be part of a command that people copy into a shell. */
+static bool is_plain_scope(struct acp_str scope)
 {
+    for (size_t i = 0; i < scope.len; i++)
+        if (!memchr(plain_characters, scope.ptr[i], sizeof(plain_characters) - 1))
+            return false;
+    return scope.len <= SHOWN_SCOPE;
+}
+
+/* The server wants a login, or one that covers more: says how to log in for this request. */
+static bool report_login(struct http_stream *stream, struct http_request *request, int status,
+                         const char *said)
+{
+    struct oauth_challenge challenge = {0};
+    struct acp_arena arena;
+    acp_arena_init(&arena, MCP_MAX_ERROR_BODY);
+    bool is_read =
+        oauth_challenge_read(http_request_header(request, "www-authenticate"), &arena, &challenge);
+    bool is_login =
+        status == 401 || (status == 403 && acp_str_is(challenge.error, "insufficient_scope"));
+    struct acp_str scope = challenge.scope;
+    if (!is_read || !is_plain_scope(scope))
+        scope.len = 0;
+    if (is_login)
+        http_stream_lose(stream,
+                         "requires a login (HTTP status %d%s%s); run 'acp mcp login%s%.*s%s %s'",
+                         status, *said ? ": " : "", said, scope.len ? " --scope \"" : "",
+                         ACP_ARG(scope), scope.len ? "\"" : "", stream->http->url);
+    acp_arena_finish(&arena);
+    return is_login;
+}
+
+static void report_status(struct http_stream *stream, struct http_request *request, int status)
+{
+    const char *target = http_request_redirect(request);
     char said[200];
     struct acp_str place = http_place(acp_str_from(target ? target : ""));
     describe_body(stream, said, sizeof(said));
@@ -318,10 +357,7 @@ static void report_status(struct http_stream *stream, const char *target, int st
                          "redirects to %.*s, which is not followed; configure that address "
                          "if it is right",
                          ACP_ARG(acp_str_n(place.ptr, place.len < 150 ? place.len : 150)));
-    else if (status == 401)
-        http_stream_lose(stream, "wants authorization (HTTP status 401)%s%s", *said ? ": " : "",
-                         said);
-    else
+    else if (!report_login(stream, request, status, said))
         http_stream_lose(stream, "answered with HTTP status %d%s%s", status, *said ? ": " : "",
                          said);
 }
@@ -370,7 +406,7 @@ static void end_with_status(struct http_stream *stream, struct http_request *req
     if (stream->answered)
         http_stream_end(stream);
     else
-        report_status(stream, http_request_redirect(request), status);
+        report_status(stream, request, status);
 }
 
 /* ---- The end of an attempt ------------------------------------------------------------------- */

@@ -241,7 +241,7 @@ void model_catalog_remove(struct model_catalog *catalog, struct acp_str id)
         return;
     free_entry(*found);
     size_t behind = catalog->count - (size_t) (found - catalog->entries) - 1;
-    memmove(found, found + 1, behind * sizeof(*found));
+    memmove(found, found + 1, behind * sizeof(struct entry *));
     catalog->count--;
 }
 

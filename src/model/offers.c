@@ -177,6 +177,7 @@ static bool take_stored(struct looking *looking)
 {
     const struct model_sources *sources = looking->sources;
     for (size_t i = 0; i < sources->stored_count; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): every provider has an id */
         if (strcmp(sources->stored[i].provider, looking->offer.id) != 0)
             continue;
         looking->offer.settings.key = sources->stored[i].key;
@@ -249,13 +250,12 @@ static void name_offer(struct looking *looking)
 }
 
 /* Whether it can be asked; the offer is then whole. */
-static bool look_at(struct looking *looking, const struct model_provider *provider,
+static bool look_at(struct looking *looking, const char *id, const struct model_provider *provider,
                     const struct model_custom *custom)
 {
     looking->provider = provider;
     looking->custom = custom;
-    looking->offer =
-        (struct model_offer){.id = provider ? provider->id : custom->id, .provider = provider};
+    looking->offer = (struct model_offer){.id = id, .provider = provider};
     struct model_settings *s = &looking->offer.settings;
     bool has_key = find_key(looking);
     if ((!has_key && !is_named(looking)) || !find_address(looking))
@@ -298,11 +298,11 @@ int model_offers_read(const struct model_sources *sources, struct acp_arena *are
     if (!offers)
         return ACP_ERR_NOMEM;
     for (size_t i = 0; (provider = model_provider_at(i)); i++)
-        if (look_at(&looking, provider, find_custom(sources, provider->id)))
+        if (look_at(&looking, provider->id, provider, find_custom(sources, provider->id)))
             offers[count++] = looking.offer;
     for (size_t i = 0; i < sources->custom_count; i++)
         if (!model_provider_find(acp_str_from(sources->custom[i].id)) &&
-            look_at(&looking, NULL, &sources->custom[i]))
+            look_at(&looking, sources->custom[i].id, NULL, &sources->custom[i]))
             offers[count++] = looking.offer;
     if (looking.err)
         return looking.err;

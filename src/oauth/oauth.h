@@ -67,6 +67,9 @@ enum { OAUTH_MAX_GRANT = 64 * 1024 };
 int oauth_grant_write(const struct oauth_grant *grant, struct acp_buf *out);
 /* ACP_ERR_MISSING for a grant without a member that it must have, or an error of the text. */
 int oauth_grant_read(struct acp_raw json, struct acp_arena *arena, struct oauth_grant *ret);
+/* Every text of the grant as a copy in the arena.  ACP_ERR_NOMEM. */
+int oauth_grant_copy(const struct oauth_grant *grant, struct acp_arena *arena,
+                     struct oauth_grant *ret);
 /* Whether the access token is valid for another half minute. */
 bool oauth_grant_is_fresh(const struct oauth_grant *grant, int64_t now);
 /* Whether the tokens may be sent with a request to this URL. */

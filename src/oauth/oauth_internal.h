@@ -118,9 +118,6 @@ bool oauth_resource_is_of(struct acp_str resource, struct acp_str url);
  */
 int oauth_tokens_read(struct acp_raw json, struct acp_arena *arena, int64_t now,
                       struct oauth_grant *grant);
-/* Every text of the grant as a copy in the arena.  ACP_ERR_NOMEM. */
-int oauth_grant_copy(const struct oauth_grant *grant, struct acp_arena *arena,
-                     struct oauth_grant *ret);
 int64_t oauth_now(void);
 
 /* ---- Exchanges ------------------------------------------------------------------------------- */

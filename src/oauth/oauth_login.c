@@ -329,7 +329,10 @@ static const char *judge_server(const struct oauth_login *login)
 {
     const struct oauth_server *server = &login->server;
     struct acp_str url = login->options.url;
-    if (!same_issuer(server->issuer, login->resource.issuer))
+    /* An issuer that was assumed may call itself by another path. */
+    bool is_same = login->is_assumed ? http_stays(login->resource.issuer, server->issuer)
+                                     : same_issuer(server->issuer, login->resource.issuer);
+    if (!is_same)
         return "its metadata names another issuer";
     if (!server->has_pkce)
         return "it does not offer PKCE by SHA-256";
@@ -351,7 +354,7 @@ static void use_server(struct oauth_login *login)
         return;
     }
     grant->resource = login->resource.resource;
-    grant->issuer = login->resource.issuer;
+    grant->issuer = login->server.issuer;
     grant->token_endpoint = login->server.token_endpoint;
     choose_client(login);
 }

@@ -12,8 +12,6 @@
 #include "model/providers.h"
 #include "registry/agents.h"
 
-extern char **environ;
-
 /* Global, like the environment. */
 static struct {
     const char **all;  /* the original environment: other variables first, then the keys */

@@ -278,6 +278,7 @@ void store_close(struct store *store)
             (void) sqlite.finalize(store->statements[i]);
     if (store->handle)
         (void) sqlite.close_v2(store->handle);
+    free(store->packed);
     free(store->path);
     free(store);
 }

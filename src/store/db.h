@@ -18,6 +18,7 @@ struct store {
     int64_t import_number;
     uint64_t import_seq;
     int64_t import_time;
+    char *packed; /* for store_insert_run(); allocated when first used */
 };
 
 /*
@@ -36,6 +37,18 @@ static inline uint64_t store_place_seq(int64_t place)
 {
     return (uint64_t) place & STORE_SEQ_MAX;
 }
+
+/*
+ * Events in one row: they follow each other and have the same time, turn and kind.  In a row of its
+ * own, an event takes several times as long to write, and is not compressed.
+ */
+struct store_run {
+    struct store_event first; /* body: those of all, with a separator between two */
+    uint64_t count;
+};
+enum { STORE_RUN_MAX_BYTES = 64 * 1024 }; /* as much as can be compressed */
+/* Cannot occur in JSON; the record separator, as in RFC 7464. */
+#define STORE_BODY_SEPARATOR '\x1e'
 
 /* store_open() with a schema of the caller's, which tests need. */
 int store_open_schema(const char *path, unsigned flags, const struct store_schema *schema,
@@ -93,6 +106,8 @@ int store_change_session(struct store *store, struct acp_str id, const struct st
                          struct acp_failure *failure);
 int store_insert_event(struct store *store, int64_t number, const struct store_event *event,
                        struct acp_failure *failure);
+int store_insert_run(struct store *store, int64_t number, const struct store_run *run,
+                     struct acp_failure *failure);
 /* The events of a session from one number up to another, at most limit (0: all). */
 int store_each_event(struct store *store, int64_t number, uint64_t from, uint64_t to,
                      uint64_t limit, store_event_fn *each, void *user, struct acp_failure *failure);

@@ -16,7 +16,9 @@
  * sessions: one row each.  number is short and our own; id is what people and other programs know.
  *   indexed_seq  up to here the search index is final
  *   seen_seq     up to here it has at least a preliminary text
- * events: place is number << 32 | sequence, see store_place().
+ * events: place is number << 32 | sequence, see store_place().  From version 3 on, a row has count
+ *   events that follow each other and differ in their bodies only; see struct store_run.  size is
+ *   the length of the bodies where they are compressed, otherwise 0.
  * texts: what was said, by whom; a text has the place of its first event.
  */
 static const char version_1[] =
@@ -72,7 +74,10 @@ static const char version_2[] = "UPDATE events SET kind = CASE kind"
                                 "WHERE kind IN ('open', 'user', 'tool', 'options', 'said',"
                                 "               'forget', 'kept');";
 
-static const char *const steps[] = {version_1, version_2};
+static const char version_3[] = "ALTER TABLE events ADD COLUMN count INTEGER NOT NULL DEFAULT 1;"
+                                "ALTER TABLE events ADD COLUMN size INTEGER NOT NULL DEFAULT 0;";
+
+static const char *const steps[] = {version_1, version_2, version_3};
 const struct store_schema store_schema = {steps, sizeof(steps) / sizeof(steps[0])};
 
 /* What stands in the file. */

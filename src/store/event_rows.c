@@ -1,6 +1,18 @@
 /* The events of sessions: writing, reading, and importing a whole session. */
+#include <stdlib.h>
+
 #include "store/claim.h"
+#include "store/compress.h"
 #include "store/db.h"
+
+static void bind_event(sqlite3_stmt *statement, int64_t number, const struct store_event *event)
+{
+    (void) sqlite.bind_int64(statement, 1, store_place(number, event->seq));
+    (void) sqlite.bind_int64(statement, 2, event->time);
+    (void) sqlite.bind_int64(statement, 3, (sqlite3_int64) event->turn);
+    store_bind_str(statement, 4, event->kind);
+    store_bind_blob(statement, 5, event->body);
+}
 
 int store_insert_event(struct store *store, int64_t number, const struct store_event *event,
                        struct acp_failure *failure)
@@ -9,11 +21,36 @@ int store_insert_event(struct store *store, int64_t number, const struct store_e
     int err = store_prepare(store, STORE_INSERT_EVENT, &statement, failure);
     if (err)
         return err;
-    (void) sqlite.bind_int64(statement, 1, store_place(number, event->seq));
-    (void) sqlite.bind_int64(statement, 2, event->time);
-    (void) sqlite.bind_int64(statement, 3, (sqlite3_int64) event->turn);
-    store_bind_str(statement, 4, event->kind);
-    store_bind_blob(statement, 5, event->body);
+    bind_event(statement, number, event);
+    return store_run(store, statement, failure);
+}
+
+/* Compresses the bodies; absent if that is not worth it. */
+static struct acp_raw pack(struct store *store, struct acp_raw bodies)
+{
+    size_t room = bodies.len - bodies.len / 8;
+    if (!store->packed)
+        store->packed = malloc(STORE_RUN_MAX_BYTES);
+    if (!store->packed || room > STORE_RUN_MAX_BYTES)
+        return (struct acp_raw){0};
+    size_t n = compress_text(acp_str_n(bodies.ptr, bodies.len), store->packed, room);
+    return acp_raw_n(store->packed, n);
+}
+
+int store_insert_run(struct store *store, int64_t number, const struct store_run *run,
+                     struct acp_failure *failure)
+{
+    sqlite3_stmt *statement;
+    int err = store_prepare(store, STORE_INSERT_RUN, &statement, failure);
+    if (err)
+        return err;
+    struct acp_raw bodies = run->first.body;
+    struct acp_raw packed = pack(store, bodies);
+    bind_event(statement, number, &run->first);
+    if (packed.len)
+        store_bind_blob(statement, 5, packed);
+    (void) sqlite.bind_int64(statement, 6, (sqlite3_int64) run->count);
+    (void) sqlite.bind_int64(statement, 7, packed.len ? (sqlite3_int64) bodies.len : 0);
     return store_run(store, statement, failure);
 }
 
@@ -32,14 +69,77 @@ int store_set_last(struct store *store, int64_t number, uint64_t seq, int64_t ti
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static void read_event(sqlite3_stmt *row, struct store_event *ret)
+/* bodies has those of the run when they were compressed; 0, or ACP_ERR_STATE. */
+static int read_run(sqlite3_stmt *row, char **bodies, struct store_run *ret)
 {
-    ret->seq = store_place_seq(sqlite.column_int64(row, 0));
-    ret->time = sqlite.column_int64(row, 1);
-    ret->turn = (uint64_t) sqlite.column_int64(row, 2);
-    ret->kind = store_column_str(row, 3);
+    struct store_event *first = &ret->first;
+    first->seq = store_place_seq(sqlite.column_int64(row, 0));
+    first->time = sqlite.column_int64(row, 1);
+    first->turn = (uint64_t) sqlite.column_int64(row, 2);
+    first->kind = store_column_str(row, 3);
     const char *body = sqlite.column_blob(row, 4);
-    ret->body = acp_raw_n(body ? body : "", body ? (size_t) sqlite.column_bytes(row, 4) : 0);
+    first->body = acp_raw_n(body ? body : "", body ? (size_t) sqlite.column_bytes(row, 4) : 0);
+    ret->count = (uint64_t) sqlite.column_int64(row, 5);
+    size_t size = (size_t) sqlite.column_int64(row, 6);
+    if (size == 0)
+        return 0;
+    if (!*bodies)
+        *bodies = malloc(STORE_RUN_MAX_BYTES);
+    if (!*bodies)
+        return ACP_ERR_NOMEM;
+    if (size > STORE_RUN_MAX_BYTES ||
+        !decompress_text(acp_str_n(first->body.ptr, first->body.len), *bodies, size))
+        return ACP_ERR_STATE;
+    first->body = acp_raw_n(*bodies, size);
+    return 0;
+}
+
+/* Why a row could not be read. */
+static int fail_run(struct store *store, int err, struct acp_failure *failure)
+{
+    return store_fail_code(store, err == ACP_ERR_NOMEM ? SQLITE_NOMEM : SQLITE_CORRUPT, failure);
+}
+
+/* Takes the first event out of the run; false if there are fewer bodies than events. */
+static bool take_first(struct store_run *run, struct store_event *ret)
+{
+    struct acp_raw *rest = &run->first.body;
+    *ret = run->first;
+    if (run->count > 1) {
+        const char *end = memchr(rest->ptr, STORE_BODY_SEPARATOR, rest->len);
+        if (!end)
+            return false;
+        ret->body.len = (size_t) (end - rest->ptr);
+        *rest = acp_raw_n(end + 1, rest->len - ret->body.len - 1);
+    }
+    run->first.seq++;
+    run->count--;
+    return true;
+}
+
+/* The events that were asked for, and by whom. */
+struct range {
+    uint64_t from;
+    uint64_t to;
+    uint64_t left; /* how many more */
+    store_event_fn *each;
+    void *user;
+};
+
+static int each_of_run(struct store *store, struct store_run *run, struct range *range,
+                       struct acp_failure *failure)
+{
+    int err = 0;
+    while (!err && run->count > 0 && range->left > 0 && run->first.seq <= range->to) {
+        struct store_event event;
+        if (!take_first(run, &event))
+            return fail_run(store, ACP_ERR_STATE, failure);
+        if (event.seq < range->from)
+            continue;
+        range->left--;
+        err = range->each(&event, range->user);
+    }
+    return err;
 }
 
 int store_each_event(struct store *store, int64_t number, uint64_t from, uint64_t to,
@@ -54,12 +154,16 @@ int store_each_event(struct store *store, int64_t number, uint64_t from, uint64_
     (void) sqlite.bind_int64(statement, 1, store_place(number, from));
     (void) sqlite.bind_int64(statement, 2, store_place(number, to));
     (void) sqlite.bind_int64(statement, 3, store_limit(limit));
+    (void) sqlite.bind_int64(statement, 4, store_place(number, 0));
+    struct range range = {from, to, limit ? limit : UINT64_MAX, each, user};
+    char *bodies = NULL;
     int more = 0;
     while (!err && (more = store_step(store, statement, failure)) > 0) {
-        struct store_event event;
-        read_event(statement, &event);
-        err = each(&event, user);
+        struct store_run run;
+        err = read_run(statement, &bodies, &run);
+        err = err ? fail_run(store, err, failure) : each_of_run(store, &run, &range, failure);
     }
+    free(bodies);
     (void) sqlite.reset(statement);
     return err ? err : more;
 }

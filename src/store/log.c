@@ -394,6 +394,7 @@ static void writer_free(struct store_writer *w)
     }
     acp_buf_finish(&w->filling);
     acp_buf_finish(&w->writing);
+    acp_buf_finish(&w->run_bodies);
     free(w->path);
     free(w);
 }
@@ -486,6 +487,7 @@ int store_writer_new(uv_loop_t *loop, const struct store_writer_options *options
     size_t max = options->max_bytes ? options->max_bytes : MAX_BYTES;
     acp_buf_init(&w->filling, max);
     acp_buf_init(&w->writing, max);
+    acp_buf_init(&w->run_bodies, STORE_RUN_MAX_BYTES);
     request_list_init(&w->answers);
     request_list_init(&w->settled);
     w->path = strdup(options->path);

@@ -13,9 +13,11 @@ enum { BATCH_RECORDS = 2000, BATCH_BYTES = 1 << 20 };
 /*
  * SQLite would move the pages of its journal into the database every thousand of them, in the
  * middle of a conversation, and who waits for an event waits for the disk then.  We do that when
- * nothing has come for a moment; a flood that never pauses still has an end.
+ * nothing has come for a moment.  In a flood we do it after LARGE_JOURNAL bytes of events, as soon
+ * as nothing is waiting, so that the end of the program need not do all of it.  A flood that the
+ * writer does not catch up with still has an end.
  */
-enum { QUIET_MS = 250 };
+enum { QUIET_MS = 250, LARGE_JOURNAL = 16 << 20 };
 #define KEEP_JOURNAL "PRAGMA wal_autocheckpoint = 8192"
 #define EMPTY_JOURNAL "PRAGMA wal_checkpoint(PASSIVE)"
 
@@ -49,11 +51,88 @@ static void give_up(struct store_writer *w, const struct acp_failure *failure)
     if (w->in_transaction)
         store_rollback(w->store);
     w->in_transaction = false;
+    w->run = NULL;
     w->to_index_count = 0;
     w->failure = *failure;
     uv_mutex_lock(&w->lock);
     w->shared_failure = *failure;
     uv_mutex_unlock(&w->lock);
+}
+
+/* ---- Runs of events -------------------------------------------------------------------------- */
+
+static struct acp_raw body_of(const struct record *record)
+{
+    return acp_raw_n((const char *) (record + 1), record->body_len);
+}
+
+/* Writes the events that have been gathered for a row. */
+static int write_run(struct store_writer *w, struct acp_failure *failure)
+{
+    const struct record *first = w->run;
+    if (!first)
+        return 0;
+    struct store_run run = {
+        .first = {.seq = first->seq,
+                  .time = first->time,
+                  .turn = first->turn,
+                  .kind = acp_str_n(first->kind, first->kind_len),
+                  .body = body_of(first)},
+        .count = w->run_count,
+    };
+    w->run = NULL;
+    if (run.count == 1)
+        return store_insert_event(w->store, first->log->number, &run.first, failure);
+    struct acp_str bodies = acp_buf_view(&w->run_bodies);
+    run.first.body = acp_raw_n(bodies.ptr, bodies.len);
+    return store_insert_run(w->store, first->log->number, &run, failure);
+}
+
+/* A body that is not JSON may have the separator in it. */
+static bool can_share_row(const struct record *record)
+{
+    return !memchr(body_of(record).ptr, STORE_BODY_SEPARATOR, record->body_len);
+}
+
+static bool continues_run(const struct store_writer *w, const struct record *record)
+{
+    const struct record *first = w->run;
+    return first && !w->is_run_closed && first->log == record->log && first->time == record->time &&
+           first->turn == record->turn && first->kind_len == record->kind_len &&
+           memcmp(first->kind, record->kind, record->kind_len) == 0 && can_share_row(record);
+}
+
+/* Adds the event to those that have been gathered; false if there is no room for it. */
+static bool add_to_run(struct store_writer *w, const struct record *record)
+{
+    static const char separator = STORE_BODY_SEPARATOR;
+    struct acp_buf *bodies = &w->run_bodies;
+    if (acp_buf_reserve(bodies, sizeof(separator) + record->body_len))
+        return false;
+    (void) acp_buf_append(bodies, &separator, sizeof(separator));
+    (void) acp_buf_append(bodies, body_of(record).ptr, record->body_len);
+    w->run_count++;
+    return true;
+}
+
+/* The first event of a row.  One that cannot have company leaves no room for it. */
+static void begin_run(struct store_writer *w, const struct record *record)
+{
+    struct acp_raw body = body_of(record);
+    w->run = record;
+    w->run_count = 1;
+    acp_buf_clear(&w->run_bodies);
+    w->is_run_closed = !can_share_row(record) || acp_buf_append(&w->run_bodies, body.ptr, body.len);
+}
+
+static int write_event(struct store_writer *w, const struct record *record,
+                       struct acp_failure *failure)
+{
+    if (continues_run(w, record) && add_to_run(w, record))
+        return 0;
+    int err = write_run(w, failure);
+    begin_run(w, record);
+    return err;
 }
 
 /* ---- Batches --------------------------------------------------------------------------------- */
@@ -68,13 +147,18 @@ static void touch(struct store_writer *w, struct store_log *log)
 }
 
 /* A turn that ended is for the search, once there is nothing better to do. */
-static void want_index(struct store_writer *w, int64_t number)
+static void want_index(struct store_writer *w, const struct store_log *log)
 {
-    for (size_t i = 0; i < w->to_index_count; i++)
-        if (w->to_index[i] == number)
-            return;
-    if (w->to_index_count < STORE_TO_INDEX_MAX)
-        w->to_index[w->to_index_count++] = number;
+    struct to_index *at = w->to_index;
+    struct to_index *end = at + w->to_index_count;
+    while (at < end && at->number != log->number)
+        at++;
+    if (w->to_index_count == STORE_TO_INDEX_MAX && at == end)
+        return;
+    bool waits = log->turn_events > STORE_LONG_TURN || (at < end && at->waits);
+    *at = (struct to_index){log->number, waits};
+    if (at == end)
+        w->to_index_count++;
 }
 
 static int write_last(struct store_writer *w, struct acp_failure *failure)
@@ -102,7 +186,9 @@ static void publish(struct store_writer *w)
                 log->kept_seq = log->pending_seq;
         }
         if (log->turn_ended && kept && !(w->flags & STORE_NO_INDEX))
-            want_index(w, log->number);
+            want_index(w, log);
+        if (log->turn_ended)
+            log->turn_events = 0;
         log->pending_seq = 0;
         log->turn_ended = false;
         log->touched = false;
@@ -121,13 +207,16 @@ static void settle(struct store_writer *w)
 {
     if (w->in_transaction) {
         struct acp_failure failure = {0};
-        int err = write_last(w, &failure);
+        int err = write_run(w, &failure);
+        if (!err)
+            err = write_last(w, &failure);
         if (!err)
             err = store_commit(w->store, &failure);
         if (err)
             give_up(w, &failure);
         w->in_transaction = false;
         w->has_journal = !err;
+        w->journal_bytes += w->batch_bytes;
     }
     publish(w);
 }
@@ -169,19 +258,6 @@ static int perform(struct store_writer *w, struct request *request, struct acp_f
     return 0;
 }
 
-static int write_event(struct store_writer *w, const struct record *record,
-                       struct acp_failure *failure)
-{
-    struct store_event event = {
-        .seq = record->seq,
-        .time = record->time,
-        .turn = record->turn,
-        .kind = acp_str_n(record->kind, record->kind_len),
-        .body = acp_raw_n((const char *) (record + 1), record->body_len),
-    };
-    return store_insert_event(w->store, record->log->number, &event, failure);
-}
-
 static bool needs_transaction(const struct record *record)
 {
     return !record->request ||
@@ -212,8 +288,18 @@ static void handle_record(struct store_writer *w, const struct record *record)
     touch(w, record->log);
     record->log->pending_seq = record->seq;
     record->log->pending_time = record->time;
+    record->log->turn_events++;
     if (acp_str_is(acp_str_n(record->kind, record->kind_len), "stop"))
         record->log->turn_ended = true;
+}
+
+/* What fails here is tried again by SQLite, and by whoever closes the database last. */
+static void empty_journal(struct store_writer *w)
+{
+    if (!w->failure.err)
+        (void) store_exec(w->store, EMPTY_JOURNAL, NULL);
+    w->has_journal = false;
+    w->journal_bytes = 0;
 }
 
 static void write_batches(struct store_writer *w)
@@ -236,22 +322,45 @@ static void write_batches(struct store_writer *w)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-/*
- * One pass for the oldest turn that waits.  Where it fails, the next search tells why; what a long
- * turn has left when the writer is closed is for that, too.
- */
-static void index_one(struct store_writer *w)
+/* The oldest that need not wait; NULL: none. */
+static struct to_index *next_to_index(struct store_writer *w)
 {
-    if (store_index_session(w->store, w->to_index[0], NULL) <= 0 || w->hurry)
-        memmove(w->to_index, w->to_index + 1, --w->to_index_count * sizeof(w->to_index[0]));
+    for (size_t i = 0; i < w->to_index_count; i++)
+        if (!w->to_index[i].waits)
+            return &w->to_index[i];
+    return NULL;
 }
 
-/* Waits for something to come; false when that took so long that the journal can be emptied. */
+/*
+ * One pass for a session.  Where it fails, the next search tells why; what a long turn has left
+ * when the writer is closed is for that, too.
+ */
+static void index_one(struct store_writer *w, struct to_index *one)
+{
+    if (store_index_session(w->store, one->number, NULL) > 0 && !w->hurry)
+        return;
+    w->to_index_count--;
+    memmove(one, one + 1, (size_t) (w->to_index + w->to_index_count - one) * sizeof(*one));
+}
+
+/* Nothing has come for a moment. */
+static void use_quiet(struct store_writer *w)
+{
+    bool any = false;
+    for (size_t i = 0; i < w->to_index_count; i++) {
+        any = any || w->to_index[i].waits;
+        w->to_index[i].waits = false;
+    }
+    if (!any)
+        empty_journal(w);
+}
+
+/* Waits for something to come; false when that took so long that there is time for the rest. */
 static bool wait_for_work(struct store_writer *w)
 {
     bool in_time = true;
     w->waiting = true;
-    if (w->has_journal)
+    if (w->has_journal || w->to_index_count > 0)
         in_time = uv_cond_timedwait(&w->wake, &w->lock, QUIET_MS * UINT64_C(1000000)) == 0;
     else
         uv_cond_wait(&w->wake, &w->lock);
@@ -264,9 +373,9 @@ static bool take_work(struct store_writer *w)
 {
     bool quiet = false;
     uv_mutex_lock(&w->lock);
-    while (w->filling.len == 0 && !w->stopping && w->to_index_count == 0 && !quiet)
-        quiet = !wait_for_work(w);
-    bool more = w->filling.len > 0 || w->to_index_count > 0 || quiet;
+    while (w->filling.len == 0 && !w->stopping && !next_to_index(w) && !quiet)
+        quiet = w->journal_bytes >= LARGE_JOURNAL || !wait_for_work(w);
+    bool more = w->filling.len > 0 || next_to_index(w) || quiet;
     w->hurry = w->stopping;
     struct acp_buf taken = w->filling;
     w->filling = w->writing;
@@ -274,14 +383,6 @@ static bool take_work(struct store_writer *w)
     w->in_flight = taken.len;
     uv_mutex_unlock(&w->lock);
     return more;
-}
-
-/* What fails here is tried again by SQLite, and by whoever closes the database last. */
-static void empty_journal(struct store_writer *w)
-{
-    if (!w->failure.err)
-        (void) store_exec(w->store, EMPTY_JOURNAL, NULL);
-    w->has_journal = false;
 }
 
 /* The buffer is empty again; what a flood has left behind is given back. */
@@ -305,13 +406,16 @@ void store_writer_thread(void *user)
         (void) uv_async_send(&w->async);
     }
     while (take_work(w)) {
+        struct to_index *one = next_to_index(w);
         if (w->writing.len > 0) {
             write_batches(w);
             empty_buffer(w);
-        } else if (w->to_index_count > 0) {
-            index_one(w);
-        } else {
+        } else if (one) {
+            index_one(w, one);
+        } else if (w->journal_bytes >= LARGE_JOURNAL) {
             empty_journal(w);
+        } else {
+            use_quiet(w);
         }
     }
     store_close(w->store);

@@ -81,6 +81,7 @@ struct store_log {
     int64_t number;
     uint64_t pending_seq; /* the last event in the transaction */
     int64_t pending_time;
+    uint64_t turn_events; /* since the last end of a turn */
     bool turn_ended;
     bool touched;
     struct store_log *next_touched;
@@ -88,6 +89,18 @@ struct store_log {
 
 /* Turns that wait to be indexed; when there are more, the next search does the rest. */
 enum { STORE_TO_INDEX_MAX = 64 };
+
+/*
+ * A turn of more events is not indexed before nothing has come for a moment; if the writer is
+ * closed before, the next search does it.
+ */
+enum { STORE_LONG_TURN = 2000 };
+
+/* A session that is to be indexed. */
+struct to_index {
+    int64_t number;
+    bool waits; /* it has a long turn */
+};
 
 struct store_writer {
     /* The loop's. */
@@ -123,15 +136,21 @@ struct store_writer {
     /* The thread's. */
     struct store *store;
     struct acp_buf writing;
+    /* Events that are gathered for a row: the first of them, how many, and their bodies. */
+    const struct record *run; /* in writing; NULL: none */
+    uint64_t run_count;
+    bool is_run_closed; /* no other event can share the row */
+    struct acp_buf run_bodies;
     struct acp_failure failure; /* err is not 0: nothing is kept any more */
     bool in_transaction;
-    bool has_journal; /* something was committed since the journal was emptied */
-    bool hurry;       /* somebody waits for the end */
+    bool has_journal;     /* something was committed since the journal was emptied */
+    size_t journal_bytes; /* of the events that were committed since then */
+    bool hurry;           /* somebody waits for the end */
     struct store_log *touched;
     struct request_list settled; /* done, and to be told after the commit */
     uint64_t batch_records;
     size_t batch_bytes;
-    int64_t to_index[STORE_TO_INDEX_MAX];
+    struct to_index to_index[STORE_TO_INDEX_MAX];
     size_t to_index_count;
 };
 

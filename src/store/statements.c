@@ -10,7 +10,7 @@
     "SELECT s.id, s.agent, s.title, t.rowid, e.time, t.author,"                                    \
     "  snippet(texts, 0, ?2, ?3, '\xe2\x80\xa6', 24)"                                              \
     " FROM texts AS t JOIN sessions AS s ON s.number = t.rowid >> 32"                              \
-    " JOIN events AS e ON e.place = t.rowid"                                                       \
+    " JOIN events AS e ON e.place = (SELECT max(place) FROM events WHERE place <= t.rowid)"        \
     " WHERE texts MATCH ?1 AND (?4 IS NULL OR s.id = ?4) AND (?5 IS NULL OR s.agent = ?5)"         \
     "  AND (?6 IS NULL OR s.scope = ?6) AND (?7 IS NULL OR t.author = ?7)"
 
@@ -50,8 +50,12 @@ const char *const store_statement_sql[STORE_STATEMENT_COUNT] = {
     [STORE_DELETE_EVENTS] = "DELETE FROM events WHERE place BETWEEN ?1 AND ?2",
     [STORE_INSERT_EVENT] =
         "INSERT INTO events (place, time, turn, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-    [STORE_SELECT_EVENTS] = "SELECT place, time, turn, kind, body FROM events"
-                            " WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3",
+    [STORE_INSERT_RUN] = "INSERT INTO events (place, time, turn, kind, body, count, size)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    /* ?1 may lie within a run, whose row has the place of its first event. */
+    [STORE_SELECT_EVENTS] = "SELECT place, time, turn, kind, body, count, size FROM events"
+                            " WHERE place BETWEEN coalesce((SELECT max(place) FROM events"
+                            "  WHERE place BETWEEN ?4 AND ?1), ?1) AND ?2 ORDER BY place LIMIT ?3",
     [STORE_SELECT_LAST_TURN] = "SELECT turn FROM events WHERE place BETWEEN ?1 AND ?2"
                                " AND turn > 0 ORDER BY place DESC LIMIT 1",
     [STORE_SELECT_UNINDEXED] =

@@ -12,6 +12,7 @@ import http.server
 import json
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -113,6 +114,9 @@ class Terminal:
         self.seen = self.text.index(wanted, self.seen) + len(wanted)
 
     def read(self):
+        """False at the end, and when nothing comes for too long."""
+        if not select.select([self.master], [], [], SECONDS)[0]:
+            return False
         try:
             piece = os.read(self.master, 1 << 16)
         except OSError:  # nobody has the terminal open any more

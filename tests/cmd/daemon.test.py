@@ -34,10 +34,10 @@ def answer_question(place, option):
 
 
 @case
-def an_option_of_an_unknown_kind_allows_nothing(place):
-    """Whatever the client says: what the option would do is not known."""
+def an_option_of_an_unknown_kind_is_for_the_agent(place):
+    """What it would do is not known here; the agent has offered it, and a person has chosen it."""
     outcome = answer_question(place, "odd")
-    assert outcome == {"outcome": "cancelled"}, outcome
+    assert outcome == {"outcome": "selected", "optionId": "odd"}, outcome
 
 
 @case

@@ -227,10 +227,10 @@ def another_file_can_be_named(home):
 def nothing_is_written_without_a_yes(home):
     assert "use --yes" in home.run("setup", "zed", "--write", status=2)[1]
     for reply in ("n\n", "\n", "yep\n", "\x04"):
-        status, seen = at_terminal(home, "setup", "zed", "--write", answers=[("[y/N] ", lambda: reply)])
+        status, seen = at_terminal(home, "setup", "zed", "--write", answers=[("[y]es, [n]o: ", lambda: reply)])
         assert status == 1 and "Write this to ~/.config/zed/settings.json?" in seen, (status, seen)
         assert not os.path.exists(home.path(ZED))
-    status, seen = at_terminal(home, "setup", "zed", "--write", answers=[("[y/N] ", lambda: "y\n")])
+    status, seen = at_terminal(home, "setup", "zed", "--write", answers=[("[y]es, [n]o: ", lambda: "y\n")])
     assert status == 0 and "Written." in seen and written(home)["agent_servers"]["acp"] == ENTRY, seen
 
 
@@ -242,7 +242,7 @@ def what_the_editor_writes_meanwhile_is_not_lost(home):
         home.write(ZED, '{"theme": "Light"}')
         return "y\n"
 
-    status, seen = at_terminal(home, "setup", "zed", "--write", answers=[("[y/N] ", write_and_agree)])
+    status, seen = at_terminal(home, "setup", "zed", "--write", answers=[("[y]es, [n]o: ", write_and_agree)])
     assert status == 1 and "has changed meanwhile" in seen, seen
     assert home.read(ZED) == '{"theme": "Light"}'
 

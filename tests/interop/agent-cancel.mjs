@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { kase, sleep } from "./cases.mjs";
+import { THROUGH } from "./through.mjs";
 import { promised } from "./sdk-side.mjs";
 
 /** How often a turn has ended on the wire. */
@@ -63,7 +64,9 @@ async function cancelling(v, start) {
     assert.equal(c.text(), "not permitted: cancelled\n");
     const withdrawn = c.lines.find((line) => line.method === "$/cancel_request");
     const question = c.lines.find((line) => line.method === "session/request_permission");
-    assert.equal(withdrawn.params.requestId, question.id);
+    // A proxy may have passed the answer on before the agent withdraws the question.
+    if (!THROUGH.length) assert.ok(withdrawn);
+    if (withdrawn) assert.equal(withdrawn.params.requestId, question.id);
     assert.equal(ends(c), 1);
   });
 

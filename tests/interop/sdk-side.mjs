@@ -3,9 +3,11 @@
 
 import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { WireCheck } from "./wire.mjs";
 import { lineSplitter } from "./lines.mjs";
+import { THROUGH, THROUGH_CWD, Through } from "./through.mjs";
 import { CASE_MS, STOP_MS, within } from "./cases.mjs";
 
 const sdk = {
@@ -115,7 +117,10 @@ export class SdkClient {
   }
 
   start([program, ...args]) {
-    this.child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+    // A proxy starts the agent in another directory.
+    const [first, ...words] = [...THROUGH, THROUGH.length ? resolve(program) : program, ...args];
+    this.through = new Through();
+    this.child = spawn(first, words, { cwd: THROUGH_CWD, stdio: ["pipe", "pipe", "pipe"] });
     this.exited = new Promise((done) =>
       this.child.on("close", (code, signal) => done({ code, signal })),
     );
@@ -123,22 +128,26 @@ export class SdkClient {
     this.child.stdin.on("error", () => {});
     this.child.stderr.on("data", (bytes) => (this.errors += bytes));
     const tapped = new Readable({ read() {} });
-    const split = lineSplitter((line) => {
+    const split = lineSplitter((written) => {
+      const line = this.through.toClient(written);
       this.check.ourLine(line);
       this.lines.push(JSON.parse(line));
+      tapped.push(`${line}\n`);
     });
     this.child.stdout.on("data", (bytes) => {
       split(bytes);
-      tapped.push(bytes);
       this.poke();
     });
     this.child.stdout.on("end", () => tapped.push(null));
-    const sent = lineSplitter((line) => this.check.theirLine(line));
+    const sent = lineSplitter((line) => {
+      this.check.theirLine(line);
+      this.child.stdin.write(`${this.through.toAgent(line)}\n`);
+    });
     const into = new Writable({
       write: (bytes, _, done) => {
         sent(bytes);
-        this.child.stdin.write(bytes, done);
         this.poke();
+        done();
       },
     });
     const stream = this.sdk.ndJsonStream(Writable.toWeb(into), Readable.toWeb(tapped));
@@ -151,7 +160,7 @@ export class SdkClient {
   raw(message) {
     const line = typeof message === "string" ? message : JSON.stringify(message);
     this.check.theirLine(line);
-    this.child.stdin.write(`${line}\n`);
+    this.child.stdin.write(`${this.through.toAgent(line)}\n`);
   }
 
   app() {

@@ -62,7 +62,7 @@ static int listen_at(const void *address, socklen_t size, int family, int type)
 
 static int port_of(int fd)
 {
-    struct sockaddr_in own;
+    struct sockaddr_in own = {0};
     socklen_t size = sizeof(own);
     must(getsockname(fd, (struct sockaddr *) &own, &size) == 0, "getsockname");
     return ntohs(own.sin_port);
@@ -97,7 +97,7 @@ static void open_shared(struct place *p)
     p->scene.shm = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
     char *memory = p->scene.shm >= 0 ? shmat(p->scene.shm, NULL, 0) : (void *) -1;
     must(memory != (void *) -1, "shared memory");
-    (void) strcpy(memory, SECRET);
+    memcpy(memory, SECRET, sizeof(SECRET));
     (void) shmdt(memory);
     (void) snprintf(queue_name, sizeof(queue_name), "/dev/shm/%s", p->name);
     write_file(queue_name, SECRET);

@@ -1,4 +1,5 @@
-// The scenarios for clients of @modelcontextprotocol/conformance.  Those of "auth/" need OAuth and are not run here.
+// The scenarios for clients of @modelcontextprotocol/conformance.  Not run are those of extensions: client
+// credentials and access across applications, which need no user.
 //
 //     node conformance.mjs ACP
 
@@ -15,10 +16,10 @@ const suite = here("../node_modules/@modelcontextprotocol/conformance/dist/index
 if (!existsSync(suite)) skip("tests/node_modules has no conformance suite: scripts/setup-npm");
 
 /** Runs the suite, and returns the checks that it has written. */
-async function checksOf(scenario) {
+async function checksOf(scenario, script) {
   const folder = mkdtempSync(join(tmpdir(), "acp-mcp-"));
   try {
-    const command = `${process.execPath} ${here("conformance-client.mjs")} ${acp} ${scenario}`;
+    const command = `${process.execPath} ${here(script)} ${acp} ${scenario}`;
     const args = ["--import", here("old-node.mjs"), suite, "client", "--command", command, "--scenario", scenario, "-o", folder];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], cwd: folder });
     let said = "";
@@ -32,10 +33,19 @@ async function checksOf(scenario) {
   }
 }
 
+const CALLS = ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"];
+const LOGINS = [
+  "metadata-default", "metadata-var1", "metadata-var2", "metadata-var3", "basic-cimd", "scope-from-www-authenticate",
+  "scope-from-scopes-supported", "scope-omitted-when-undefined", "scope-step-up", "scope-retry-limit",
+  "token-endpoint-auth-basic", "token-endpoint-auth-post", "token-endpoint-auth-none", "pre-registration",
+  "2025-03-26-oauth-metadata-backcompat", "2025-03-26-oauth-endpoint-fallback", "resource-mismatch",
+  "offline-access-scope", "offline-access-not-supported",
+].map((name) => `auth/${name}`);
+
 begin();
-for (const scenario of ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"]) {
+for (const scenario of [...CALLS, ...LOGINS]) {
   await test(`MCP conformance: ${scenario}`, async ({ fail, count }) => {
-    for (const check of await checksOf(scenario)) {
+    for (const check of await checksOf(scenario, CALLS.includes(scenario) ? "conformance-client.mjs" : "conformance-login.mjs")) {
       // How punctual a reconnection is depends on how busy the machine is; too early is wrong anywhere.
       const late = check.id === "client-sse-retry-timing" && check.details?.tooEarly === false;
       if (check.status === "FAILURE" && !late) fail(`${check.id}: ${check.errorMessage}`);

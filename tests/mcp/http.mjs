@@ -195,7 +195,7 @@ await kase("refusals are told, and those for a moment are tried again", async (k
   assert.equal((await call(url)).out, "the result\n");
   assert.equal(seen.runs, 1);
   for (const [status, body, words] of [
-    [401, "who?", /wants authorization \(HTTP status 401\): who\?/],
+    [401, "who?", /requires a login \(HTTP status 401: who\?\); run 'acp mcp login http/],
     [500, '{"jsonrpc":"2.0","error":{"code":1,"message":"it broke"}}', /HTTP status 500: it broke/],
   ]) {
     const refusing = await listen(keep, (request, message, response) => {

@@ -133,6 +133,36 @@ static void ask(struct memory_connection *m, struct acp_turn *turn)
     (void) acp_turn_request_permission(turn, &tool, options, 2, on_permission, m);
 }
 
+/* "accept x", "decline", "cancel", "error". */
+static void on_elicited(struct acp_turn *turn, const struct acp_elicitation_answer *answer,
+                        void *user)
+{
+    static const char *const words[] = {[ACP_ELICITED_CANCEL] = "cancel",
+                                        [ACP_ELICITED_DECLINE] = "decline",
+                                        [ACP_ELICITED_ACCEPT] = "accept"};
+    struct memory_connection *m = user;
+    struct acp_str value = {0};
+    if (answer->content.count == 1)
+        value = answer->content.items[0].value.string;
+    m->owner->answered++;
+    (void) snprintf(m->owner->answer, sizeof(m->owner->answer), "%s%s%.*s",
+                    answer->err ? "error" : words[answer->action], value.len ? " " : "",
+                    ACP_ARG(value));
+    (void) acp_turn_end(turn, ACP_STOP_END_TURN);
+}
+
+static void elicit(struct memory_connection *m, struct acp_turn *turn)
+{
+    struct acp_elicitation_property_schema_entry field = {.key = acp_str_from("name")};
+    struct acp_elicitation_schema form;
+    acp_elicitation_property_schema_init_string(&field.value);
+    acp_elicitation_schema_init(&form);
+    form.properties = (struct acp_elicitation_property_schema_map){&field, 1};
+    m->owner->asked++;
+    (void) acp_turn_elicit_form(turn, (struct acp_str){0}, acp_str_from("Who?"), &form, on_elicited,
+                                m);
+}
+
 static void say(struct acp_turn *turn, long count)
 {
     char text[24];
@@ -157,6 +187,8 @@ static void on_prompt(struct acp_turn *turn, struct acp_content_block_list promp
         say(turn, strtol(text + 4, NULL, 10));
     else if (strcmp(text, "ask") == 0)
         ask(m, turn);
+    else if (strcmp(text, "elicit") == 0)
+        elicit(m, turn);
     else if (strcmp(text, "fail") == 0)
         (void) acp_turn_fail(turn, -32603, acp_str_from("no model"));
     else if (strcmp(text, "die") == 0)

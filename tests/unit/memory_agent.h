@@ -8,6 +8,7 @@
  *     hang     does not end the turn, not even when it is cancelled
  *     wait     ends the turn when it is cancelled
  *     ask      asks for permission, sends the chosen option, and ends the turn
+ *     elicit   asks the user by a form, sends what was done, and ends the turn
  *     fail     answers with an error
  *     die      ends in the middle of the turn
  */

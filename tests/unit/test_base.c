@@ -531,7 +531,7 @@ static void arena_keeps_no_huge_block(void **state)
     (void) state;
     struct acp_arena arena;
     acp_arena_init(&arena, 0);
-    assert_non_null(acp_arena_alloc(&arena, 1024 * 1024));
+    assert_non_null(acp_arena_alloc(&arena, (size_t) 1024 * 1024));
     acp_arena_reset(&arena);
     assert_int_equal(arena.used, 1024 * 1024);
     acp_arena_finish(&arena);

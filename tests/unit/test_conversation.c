@@ -98,6 +98,17 @@ static void on_question(struct subscriber *s, const struct permission_question *
     v->question = question->number;
 }
 
+static void on_elicitation(struct subscriber *s, const struct elicitation_question *question,
+                           void *user)
+{
+    struct viewer *v = user;
+    (void) s;
+    assert_true(acp_str_is(question->agent, "memory"));
+    assert_non_null(strstr(question->params.ptr, "\"Who?\""));
+    v->questions++;
+    v->question = question->number;
+}
+
 static void on_question_gone(struct subscriber *s, uint64_t number, void *user)
 {
     struct viewer *v = user;
@@ -110,6 +121,7 @@ static const struct subscriber_handler plain = {.event = on_event, .caught_up = 
 static const struct subscriber_handler person = {.event = on_event,
                                                  .caught_up = on_caught_up,
                                                  .question = on_question,
+                                                 .elicitation = on_elicitation,
                                                  .question_gone = on_question_gone};
 
 static struct viewer *subscribe(size_t index, uint64_t after,
@@ -537,6 +549,71 @@ static void test_a_cancelled_turn_takes_its_question_back(void **state)
         conversation_answer(conversation, v->question, acp_str_from("yes"), (struct acp_str){0}));
 }
 
+static bool answer_form(const struct viewer *v, const char *response)
+{
+    return conversation_answer_elicitation(conversation, v->question, acp_raw_from(response));
+}
+
+static void test_the_first_answer_to_a_form_counts(void **state)
+{
+    (void) state;
+    struct viewer *a = subscribe(0, 0, &person);
+    struct viewer *b = subscribe(1, 0, &person);
+    (void) prompt("elicit");
+    run();
+    assert_int_equal(a->questions, 1);
+    assert_int_equal(b->questions, 1);
+    /* It is no permission. */
+    assert_false(
+        conversation_answer(conversation, a->question, acp_str_from("yes"), (struct acp_str){0}));
+    assert_true(answer_form(b, "{\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}}"));
+    assert_false(answer_form(a, "{\"action\":\"decline\"}"));
+    run();
+    assert_string_equal(agent.answer, "accept Ann");
+    assert_int_equal(agent.answered, 1);
+    assert_int_equal(a->gone, 1);
+    assert_string_equal(a->words, "opened prompt elicitation stop");
+}
+
+static void test_a_response_that_is_none_means_cancel(void **state)
+{
+    (void) state;
+    struct viewer *v = subscribe(0, 0, &person);
+    static const char *const responses[] = {"{}", "[]", "{\"action\":\"perhaps\"}", "{"};
+    for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
+        (void) prompt("elicit");
+        run();
+        assert_true(answer_form(v, responses[i]));
+        run();
+        assert_string_equal(agent.answer, "cancel");
+    }
+}
+
+static void test_a_form_is_declined_where_nobody_can_be_asked(void **state)
+{
+    (void) state;
+    struct viewer *v = subscribe(0, 0, &plain);
+    (void) prompt("elicit");
+    run();
+    assert_string_equal(agent.answer, "decline");
+    assert_true(v->end.unasked);
+    assert_false(v->end.denied);
+}
+
+static void test_a_cancelled_turn_takes_its_form_back(void **state)
+{
+    (void) state;
+    struct viewer *v = subscribe(0, 0, &person);
+    (void) prompt("elicit");
+    run();
+    assert_int_equal(v->questions, 1);
+    assert_true(conversation_cancel(conversation, 60000));
+    run();
+    assert_int_equal(v->gone, 1);
+    assert_string_equal(v->stop, "cancelled");
+    assert_false(answer_form(v, "{\"action\":\"accept\"}"));
+}
+
 /* ---- Stopping -------------------------------------------------------------------------------- */
 
 static void test_stopping_ends_all_prompts(void **state)
@@ -596,6 +673,10 @@ int main(void)
         WITH_LOG(test_the_first_answer_counts),
         BOTH(test_nobody_to_ask_means_no),
         BOTH(test_a_cancelled_turn_takes_its_question_back),
+        BOTH(test_the_first_answer_to_a_form_counts),
+        BOTH(test_a_response_that_is_none_means_cancel),
+        BOTH(test_a_form_is_declined_where_nobody_can_be_asked),
+        BOTH(test_a_cancelled_turn_takes_its_form_back),
         BOTH(test_stopping_ends_all_prompts),
         WITH_LOG(test_everything_is_in_the_log_when_it_has_stopped),
     };

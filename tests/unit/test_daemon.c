@@ -66,6 +66,16 @@ static void on_question(struct daemon_client *client, const struct permission_qu
     v->question = question->number;
 }
 
+static void on_elicitation(struct daemon_client *client,
+                           const struct elicitation_question *question, void *user)
+{
+    struct viewer *v = user;
+    (void) client;
+    assert_non_null(strstr(question->params.ptr, "\"Who?\""));
+    v->questions++;
+    v->question = question->number;
+}
+
 static void on_question_gone(struct daemon_client *client, uint64_t number, void *user)
 {
     struct viewer *v = user;
@@ -120,6 +130,7 @@ static struct viewer *connect_client(size_t index)
     static const struct daemon_client_handler handler = {.event = on_event,
                                                          .queued = on_queued,
                                                          .question = on_question,
+                                                         .elicitation = on_elicitation,
                                                          .question_gone = on_question_gone,
                                                          .gone = on_gone};
     struct viewer *v = &viewers[index];
@@ -303,6 +314,38 @@ static void test_a_question_goes_to_those_who_are_left(void **state)
     assert_string_equal(agent.answer, "");
 }
 
+static void test_a_form_goes_to_all_and_the_first_answer_counts(void **state)
+{
+    (void) state;
+    struct viewer *a = connect_client(0);
+    struct viewer *b = connect_client(1);
+    assert_int_equal(daemon_client_attach(b->client, 0, true, on_reply, b), 0);
+    RUN_UNTIL(b->replies);
+    prompt(a, "elicit", true, true);
+    RUN_UNTIL(a->questions && b->questions);
+    daemon_client_respond(b->client, b->question,
+                          acp_raw_from("{\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}}"));
+    RUN_UNTIL(a->ends && a->questions_gone);
+    assert_string_equal(agent.answer, "accept Ann");
+}
+
+static void test_a_form_is_cancelled_when_all_have_left(void **state)
+{
+    (void) state;
+    struct viewer *a = connect_client(0);
+    struct viewer *b = connect_client(1);
+    assert_int_equal(daemon_client_attach(b->client, 0, true, on_reply, b), 0);
+    RUN_UNTIL(b->replies);
+    prompt(a, "elicit", true, true);
+    RUN_UNTIL(a->questions && b->questions);
+    leave(a);
+    RUN_UNTIL(under_test.client_count == 1);
+    assert_int_equal(agent.answered, 0);
+    leave(b);
+    RUN_UNTIL(agent.answered);
+    assert_string_equal(agent.answer, "cancel");
+}
+
 static void test_a_client_takes_its_own_prompts_back(void **state)
 {
     (void) state;
@@ -362,6 +405,8 @@ int main(void)
         WITH_DAEMON(test_a_client_that_leaves_does_not_end_its_turn),
         WITH_DAEMON(test_all_that_can_answer_are_asked),
         WITH_DAEMON(test_a_question_goes_to_those_who_are_left),
+        WITH_DAEMON(test_a_form_goes_to_all_and_the_first_answer_counts),
+        WITH_DAEMON(test_a_form_is_cancelled_when_all_have_left),
         WITH_DAEMON(test_a_client_takes_its_own_prompts_back),
         WITH_DAEMON(test_bad_requests_get_errors),
         WITH_DAEMON(test_a_stop_ends_all),

@@ -77,7 +77,7 @@ static void two_loops_that_both_write_first_do_not_deadlock(void **state)
 {
     static const struct acp_peer_handler handler = {.request = on_request};
     static char params[9000];
-    struct acp_peer_options options = {.high_water = 64 * 1024};
+    struct acp_peer_options options = {.high_water = (size_t) 64 * 1024};
     struct side s[2] = {{0}, {0}};
     (void) state;
     memset(params, 'x', sizeof(params) - 1);

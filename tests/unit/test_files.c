@@ -306,8 +306,8 @@ static void a_real_path_that_is_too_long_is_refused(void **state)
         letters[200] = '\0';
         (void) snprintf(link, sizeof(link), "link%zu", r);
         for (int i = 0; i < half; i++)
-            (void) snprintf(target + 201 * i, sizeof(target) - 201 * (size_t) i, "%s%s", letters,
-                            i + 1 < half ? "/" : "");
+            (void) snprintf(target + (ptrdiff_t) 201 * i, sizeof(target) - 201 * (size_t) i, "%s%s",
+                            letters, i + 1 < half ? "/" : "");
         int dir = open(at("@/ws"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         /* A link in the workspace to the half of them, and one there to the other half. */
         for (int i = 0; i < 2 * half; i++) {

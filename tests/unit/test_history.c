@@ -369,7 +369,7 @@ static void a_history_has_a_limit(void **state)
     assert_int_equal(history_add(history, MODEL_USER, large, 2), ACP_ERR_LIMIT);
     part.text.len = 0;
     part.kind = MODEL_IMAGE;
-    part.data = acp_str_n(words, 1024 * 1024); /* counts although it is not a text */
+    part.data = acp_str_n(words, (size_t) 1024 * 1024); /* counts although it is not a text */
     large[1] = part;
     assert_int_equal(history_add(history, MODEL_USER, large, 2), ACP_ERR_LIMIT);
     assert_int_equal(history_count(history), PIECES + 3);

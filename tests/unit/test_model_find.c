@@ -105,8 +105,8 @@ static void test_all_sources(void **state)
     };
     static const struct model_sources sources = {environment, stored, 4, custom, COUNT(custom)};
     static const char *const found[] = {
-        "anthropic: Anthropic anthropic https://api.anthropic.com stored-a claude-sonnet-5 "
-        "anthropic 0",
+        ("anthropic: Anthropic anthropic https://api.anthropic.com stored-a claude-sonnet-5 "
+         "anthropic 0"),
         "openai: - openai-responses http://imitation/v1 o gpt-5.5 - 0",
         "gemini: Gemini gemini https://generativelanguage.googleapis.com g variant gemini 0",
         "work: Work openai-chat https://w/v1 w m1 - 1",

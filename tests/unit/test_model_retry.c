@@ -197,8 +197,8 @@ static void test_refused_tool(void **state)
     static const char *const ends[] = {
         [MODEL_CHAT] = CHAT_END,
         [MODEL_RESPONSES] = "data: {\"type\":\"response.completed\",\"response\":{}}\n\n",
-        [MODEL_ANTHROPIC] = "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
-                            "\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+        [MODEL_ANTHROPIC] = ("data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
+                             "\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"),
         [MODEL_GEMINI] = "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n",
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

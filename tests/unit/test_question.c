@@ -268,7 +268,7 @@ static void always_tells_its_scope(void **state)
     (void) state;
     struct acp_str paths[] = {ACP_STR("/no/a"), ACP_STR("/no/b")};
     struct acp_str_entry env = {ACP_STR("A"), ACP_STR("1")};
-#define KEPT ", in every session in /no; kept in /g until 'acp permissions revoke'"
+#define KEPT "; in sessions in /no; kept in /g (see 'acp permissions')"
     const struct {
         struct acp_action action;
         const char *full; /* NULL: it is not remembered */
@@ -278,8 +278,8 @@ static void always_tells_its_scope(void **state)
          "exactly this command line" KEPT,
          "for exactly this command in this folder"},
         {{.command = acp_str_from("git log -3")},
-         "'git log' commands with other arguments as well, except those that lead out of the "
-         "folder, write files or run other programs" KEPT,
+         "'git log' with other arguments too, unless they leave the folder, write "
+         "files or run programs" KEPT,
          "for 'git log' commands in this folder"},
         {{.command = acp_str_from("git log -3 | sh")},
          "exactly this command line" KEPT,

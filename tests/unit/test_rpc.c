@@ -613,7 +613,7 @@ static void a_message_that_cannot_be_begun_fails_at_its_commit(void **state)
     assert_int_equal(acp_peer_pending(h.peer), 0);
     assert_string_equal(host_take(&h), RPC "\"method\":\"n\"}\n");
     /* After the close as well; a message that is open then fails with it. */
-    w = acp_peer_begin_notify(h.peer, acp_str_from("n"));
+    (void) acp_peer_begin_notify(h.peer, acp_str_from("n"));
     acp_peer_close(h.peer, ACP_ERR_LIMIT);
     assert_int_equal(acp_peer_commit(h.peer, NULL), ACP_ERR_STATE);
     acp_json_write_null(acp_peer_begin_request(h.peer, &request));

@@ -112,7 +112,7 @@ static int setup(void **state)
     struct acp_failure failure = {0};
     struct sandbox_options options = {.wall = SANDBOX_BUBBLEWRAP};
     (void) state;
-    (void) strcpy(folder, "/tmp/acp-test-XXXXXX");
+    (void) snprintf(folder, sizeof(folder), "/tmp/acp-test-XXXXXX");
     assert_non_null(mkdtemp(folder));
     (void) snprintf(saved_path, sizeof(saved_path), "%s", getenv("PATH"));
     (void) setenv("GIT_CONFIG_NOSYSTEM", "1", 1);

@@ -267,6 +267,13 @@ static void an_update_is_found_as_any_key_is(void **state)
         "{'sessionUpdate':'agent_nothing_chunk','content':{'type':'text','text':'a'}}",
         "{'sessionUpdate':'user_message_chunk','content':{'type':'text','text':'a'}}",
         "{'sessionUpdate':'plan','entries':[]}",
+        "{'sessionUpdate':'tool_call','toolCallId':'c','content':[{'content':{}}]}",
+        "{'sessionUpdate':'tool_call_update','toolCallId':'c','title':'t'}",
+        "{'sessionUpdate':'tool_call_update','toolCallId':'c'}",
+        "{'sessionUpdate':'tool_call_content_chunk','toolCallId':'c'}",
+        "{'sessionUpdate':'tool_call_update','toolCallId':7}",
+        "{'sessionUpdate':'tool_call_updated','toolCallId':'c'}",
+        "{'sessionUpdate':'tool_call'}",
     };
     static const char *const heads[] = {
         "{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'s','update':",
@@ -283,6 +290,8 @@ static void an_update_is_found_as_any_key_is(void **state)
             assert_span(scan.key, updates[i]);
             assert_span(scan.session_id, h < 2 ? "'s'" : NULL);
             scan_ok(text, "content", &scan, message, sizeof(message));
+            assert_span(scan.key, NULL);
+            scan_ok(text, "toolCallId", &scan, message, sizeof(message));
             assert_span(scan.key, NULL);
         }
 }
@@ -526,6 +535,12 @@ static const struct {
     {"{'jsonrpc':'2.0','method':'session/update','params':{"
      "'update':{'sessionUpdate':'agent_thought_chunk','content':{'type':'text','text':'",
      "\\n','x':{}},'y':[]},'k':1,'sessionId':'s'}}", "'session/update'", "'s'", "1"},
+    {"{'jsonrpc':'2.0','method':'session/update','params':{'sessionId':'s',"
+     "'update':{'sessionUpdate':'tool_call_update','toolCallId':'",
+     "','rawInput':{'k':0},'k':1},'k':'v'}}", "'session/update'", "'s'", "'v'"},
+    {"{'jsonrpc':'2.0','method':'session/update','params':{"
+     "'update':{'sessionUpdate':'tool_call','toolCallId':'call','title':'",
+     "'},'k':1,'sessionId':'s'}}", "'session/update'", "'s'", "1"},
     {"{'jsonrpc':'2.0','method':'session/update','params':{'",
      "':'','sessionId':'s','k':{}},'id':1}", "'session/update'", "'s'", "{}"},
     {"{'jsonrpc':'2.0','method':'session/updates','params':{'a':'", "','sessionId':'s'}}",

@@ -20,9 +20,9 @@ static int setup(void **state)
 
 /* ---- A later schema ------------------------------------------------------------------------- */
 
-/* The real first step, then two that a later version might have. */
-static const char *later_steps[3];
-static const struct store_schema later = {later_steps, 3};
+/* The real first step, then some that a later version might have. */
+static const char *later_steps[4];
+static const struct store_schema later = {later_steps, 4};
 static const char *broken_steps[2];
 static const struct store_schema broken = {broken_steps, 2};
 
@@ -32,6 +32,7 @@ static void make_schemas(void)
     later_steps[1] = "ALTER TABLE sessions ADD COLUMN colour TEXT;"
                      "UPDATE sessions SET colour = 'red';";
     later_steps[2] = "CREATE TABLE extra (x INTEGER) STRICT; INSERT INTO extra VALUES (7);";
+    later_steps[3] = "CREATE TABLE more (x INTEGER) STRICT;";
     broken_steps[0] = store_schema.steps[0];
     broken_steps[1] = "DELETE FROM sessions; CREATE NONSENSE;";
 }
@@ -83,7 +84,7 @@ static void test_older_version_is_migrated_after_a_copy(void **state)
     assert_int_equal(store_open_schema(store_at("log.db"), 0, &later, &store, &failure), 0);
     umask(old);
     store_close(store);
-    assert_int_equal(ask(store_at("log.db"), "PRAGMA user_version"), 3);
+    assert_int_equal(ask(store_at("log.db"), "PRAGMA user_version"), 4);
     assert_int_equal(ask(store_at("log.db"), "SELECT count(*) FROM sessions WHERE colour = 'red'"),
                      1);
     assert_int_equal(ask(store_at("log.db"), "SELECT x FROM extra"), 7);
@@ -120,7 +121,7 @@ static void test_old_kinds_get_their_present_names(void **state)
         assert_int_equal(ask(store_at("log.db"), sql), 1);
     }
     store_close(open_store());
-    assert_int_equal(ask(store_at("log.db"), "PRAGMA user_version"), 2);
+    assert_int_equal(ask(store_at("log.db"), "PRAGMA user_version"), store_schema.version);
     for (int i = 0; i < 8; i++) {
         (void) snprintf(sql, sizeof(sql),
                         "SELECT kind = '%s' FROM events WHERE place & 4294967295 = %d", names[i],
@@ -156,7 +157,7 @@ static void test_newer_version_is_refused(void **state)
     store_close(store);
     store = NULL;
     assert_int_equal(store_open(store_at("log.db"), STORE_CREATE, &store, &failure), ACP_ERR_STATE);
-    assert_says(failure.message, "has version 3");
+    assert_says(failure.message, "has version 4");
     assert_says(failure.message, "please use a newer acp");
     assert_null(store);
 }

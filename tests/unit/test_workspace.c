@@ -574,7 +574,9 @@ static void a_yes_covers_the_directory_that_was_asked_about(void **state)
     assert_int_equal(w->code, ACP_ERROR_CODE_INTERNAL_ERROR);
     assert_non_null(strstr(w->message, "leads to another"));
     /* A missing one is told apart from one outside. */
-    create.cwd = acp_str_from(strcat(moved, "/none"));
+    char none[sizeof(moved) + 5];
+    (void) snprintf(none, sizeof(none), "%s/none", moved);
+    create.cwd = acp_str_from(none);
     acp_policy_set_mode(w->policy, ACP_POLICY_FULL);
     ask_terminal(w, "terminal/create", ACP_TYPE_CREATE_TERMINAL_REQUEST, &create);
     assert_int_equal(w->code, ACP_ERROR_CODE_INVALID_PARAMS);

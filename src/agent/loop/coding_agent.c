@@ -14,11 +14,15 @@
 
 enum { MAX_SESSIONS = 1000, MAX_PROMPT = 16 * 1024 * 1024 };
 
-/* The connection is closed. */
-static void on_gone(int reason, void *user)
+/*
+ * Closes everything that keeps the loop running.  Signals and failures may come after the
+ * connection was closed, so it may be called again.
+ */
+static void close_all(struct coding_agent *agent)
 {
-    struct coding_agent *agent = user;
-    (void) reason;
+    if (agent->closed)
+        return;
+    agent->closed = true;
     acp_agent_stdio_free(agent->stdio);
     agent->stdio = NULL;
     acp_jobs_free(agent->jobs);
@@ -28,6 +32,13 @@ static void on_gone(int reason, void *user)
     agent->catalog = NULL;
     coding_agent_close_store(agent);
     uv_close((uv_handle_t *) &agent->idle, NULL);
+}
+
+/* The connection is closed. */
+static void on_gone(int reason, void *user)
+{
+    (void) reason;
+    close_all(user);
 }
 
 /* ---- Signals --------------------------------------------------------------------------------- */
@@ -46,7 +57,7 @@ static void on_signal(uv_signal_t *signal, int number)
     if (agent->stdio)
         acp_agent_stdio_stop(agent->stdio);
     else
-        on_gone(0, agent);
+        close_all(agent);
 }
 
 static void open_signals(struct coding_agent *agent)
@@ -216,6 +227,8 @@ static void on_found(struct model_find *find, const struct model_choice *choice,
     agent->err = serve(agent, choice);
     model_find_free(find);
     agent->find = NULL;
+    if (agent->err)
+        close_all(agent);
 }
 
 static int start(struct coding_agent *agent)
@@ -241,6 +254,8 @@ int coding_agent_run(const struct coding_agent_options *options)
     (void) uv_timer_init(&agent.loop, &agent.idle);
     open_signals(&agent);
     agent.err = start(&agent);
+    if (agent.err)
+        close_all(&agent);
     (void) uv_run(&agent.loop, UV_RUN_DEFAULT);
     close_signals(&agent);
     /* They were needed until the MCP servers had ended. */

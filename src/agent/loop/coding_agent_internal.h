@@ -54,6 +54,7 @@ struct coding_agent {
     uv_loop_t loop;
     uv_signal_t signals[AGENT_SIGNALS]; /* that end the process */
     bool stopping;                      /* one of them has arrived */
+    bool closed;                        /* everything, which takes the loop a moment */
     struct acp_agent_stdio *stdio;
     struct acp_reaper *reaper;
     struct http_client *http;
@@ -373,7 +374,7 @@ int compaction_cut(const struct model_message *messages, size_t count, struct ac
 
 /* ---- turn.c ---------------------------------------------------------------------------------- */
 
-void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list prompt,
+void coding_agent_prompt(struct acp_turn *role_turn, struct acp_content_block_list blocks,
                          void *user);
 void coding_agent_cancel(struct acp_turn *role_turn, void *user);
 void agent_turn_set_state(struct agent_turn *turn, enum agent_turn_state state);

@@ -84,7 +84,9 @@ static int list_file(struct walk *walk, const struct walk_entry *entry, void *us
         return 0;
     bool cut = false;
     struct acp_str name = acp_arena_copy(list->arena, acp_str_n(entry->within, len - 3));
-    struct acp_str text = name.ptr ? read_file(list->session, name, list->arena, &cut) : name;
+    struct acp_str text = {0};
+    if (name.ptr)
+        text = read_file(list->session, name, list->arena, &cut);
     list->more = text.len && list->count == list->most;
     if (text.len && !list->more)
         acp_available_command_init(&list->items[list->count++], name, first_line(text));

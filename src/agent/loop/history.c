@@ -245,7 +245,7 @@ static int grow(struct history *history)
     if (history->count < history->cap)
         return 0;
     size_t cap = history->cap ? history->cap + history->cap / 2 : 8;
-    struct packed **messages = realloc(history->messages, cap * sizeof(*messages));
+    struct packed **messages = realloc(history->messages, cap * sizeof(struct packed *));
     if (!messages)
         return ACP_ERR_NOMEM;
     history->messages = messages;

@@ -114,7 +114,7 @@ static int write_model(const struct agent_session *role_session, struct acp_buf 
 static int fill(struct agent_session *role_session, struct context *context)
 {
     struct acp_buf model;
-    acp_buf_init(&model, 2 * AGENT_MAX_NAME);
+    acp_buf_init(&model, (size_t) 2 * AGENT_MAX_NAME);
     int err = write_model(role_session, &model);
     if (!err) {
         context->model = acp_arena_copy(&context->arena, acp_buf_view(&model));
@@ -136,7 +136,7 @@ static int fill(struct agent_session *role_session, struct context *context)
 static bool is_for_model(const struct agent_session *role_session, const struct context *context)
 {
     struct acp_buf model;
-    acp_buf_init(&model, 2 * AGENT_MAX_NAME);
+    acp_buf_init(&model, (size_t) 2 * AGENT_MAX_NAME);
     bool is =
         write_model(role_session, &model) == 0 && acp_str_eq(acp_buf_view(&model), context->model);
     acp_buf_finish(&model);

@@ -145,8 +145,13 @@ void agent_session_read_overrides(struct agent_session *session, struct acp_raw 
     struct acp_raw options = {0};
     struct acp_raw own = {0};
     struct acp_arena arena;
-    if (!acp_is_set(meta.ptr) || meta.len > AGENT_MAX_OVERRIDE)
+    if (!acp_is_set(meta.ptr))
         return;
+    if (meta.len > AGENT_MAX_OVERRIDE) {
+        agent_session_warn_later(session, "the _meta of the session is larger than 1 MiB; the "
+                                          "options in it are ignored");
+        return;
+    }
     acp_arena_init(&arena, 0);
     read_system(overrides, meta, &arena);
     (void) acp_json_member_raw(meta, "claudeCode", &claude);

@@ -36,14 +36,14 @@ static struct call_state read_call(struct acp_raw body, struct acp_arena *arena)
     struct acp_json_reader r;
     struct acp_str key;
     acp_json_reader_init(&r, body, arena, 0);
-    int more = acp_json_enter_object(&r);
-    while (!more && (more = acp_json_next_key(&r, &key)) > 0) {
+    int err = acp_json_enter_object(&r);
+    while (!err && acp_json_next_key(&r, &key) > 0) {
         bool is_text = acp_json_peek(&r) == ACP_JSON_STRING;
         struct acp_str *text = acp_str_is(key, "sessionUpdate") ? &state.update
                                : acp_str_is(key, "toolCallId")  ? &state.id
                                : acp_str_is(key, "status")      ? &state.status
                                                                 : NULL;
-        more = text && is_text ? acp_json_read_str(&r, text) : acp_json_skip(&r);
+        err = text && is_text ? acp_json_read_str(&r, text) : acp_json_skip(&r);
     }
     return state;
 }

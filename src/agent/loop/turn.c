@@ -300,7 +300,7 @@ static struct acp_raw wrap_arguments(struct acp_str text, struct acp_arena *aren
 {
     struct acp_json_writer w;
     struct acp_buf out;
-    acp_buf_init(&out, 8 * MAX_UNPARSED);
+    acp_buf_init(&out, (size_t) 8 * MAX_UNPARSED);
     acp_json_writer_init(&w, &out);
     acp_json_begin_object(&w);
     acp_json_put_str(&w, "unparsed_arguments", acp_str_cut(text, MAX_UNPARSED));

@@ -1,11 +1,9 @@
 /*
- * permissions.c - acp permissions list, revoke, clear: the grants that "always" answers have left
- * behind.
+ * permissions_command.c - acp permissions list, revoke, clear: the grants that "always" answers
+ * have left behind.
  *
  * Agents and daemons that run notice a change of the file before their next decision.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,6 +14,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
+#include "cmd/terminal_line.h"
 #include "config/paths.h"
 #include "json/members.h"
 
@@ -269,21 +268,18 @@ static int run_revoke(const struct invocation *invocation)
 /* Asks on the terminal; anything but yes is no. */
 static bool is_agreed(size_t count)
 {
-    char line[16];
-    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    char buffer[TERMINAL_LINE_SIZE];
+    struct acp_str answer = {0};
+    int terminal = terminal_open();
     if (terminal < 0) {
         err_message("%zu permission%s would be revoked; use --yes where nobody can be asked", count,
                     count == 1 ? "" : "s");
         return false;
     }
-    err_printf("revoke %zu permission%s? [y]es, [n]o: ", count, count == 1 ? "" : "s");
-    ssize_t n;
-    do
-        n = read(terminal, line, sizeof(line));
-    while (n < 0 && errno == EINTR);
     (void) close(terminal);
-    struct acp_str answer = acp_str_trim(acp_str_n(line, n > 0 ? (size_t) n : 0));
-    return acp_str_is(answer, "y") || acp_str_is(answer, "yes");
+    err_printf("revoke %zu permission%s? [y]es, [n]o: ", count, count == 1 ? "" : "s");
+    return terminal_read_line(buffer, &answer) &&
+           (acp_str_is(answer, "y") || acp_str_is(answer, "yes"));
 }
 
 static int run_clear(const struct invocation *invocation)
@@ -345,9 +341,8 @@ static const struct command command_list = {
     .name = "list",
     .summary = "list what is allowed or rejected always",
     .description = "Each has a number, the answer, what it is about, where it holds, and the agent "
-                   "that asked. A command that ends in *\\** is covered with other arguments as "
-                   "well, except those that lead out of the folder, write files or run other "
-                   "programs.",
+                   "that asked. A command with an asterisk at the end is covered with other "
+                   "arguments too, unless they leave the folder, write files or run programs.",
     .options = groups,
     .options_size = sizeof(struct permissions_options),
     .run = run_list,
