@@ -124,7 +124,7 @@ static const char *describe_colours(const struct terminal_traits *traits)
 {
     const char *term = variable("TERM");
     const char *depth = variable("COLORTERM");
-    if (!traits->colours)
+    if (variable("NO_COLOR"))
         return "no colours, because NO_COLOR is set";
     if (traits->is_dumb)
         return "no colours";
