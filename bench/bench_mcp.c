@@ -3,8 +3,8 @@
  *
  *   a call     of a tool through the client, against a bare request and response of the same bytes
  *              with the same program; the goal is less than 0.2 ms more
- *   a start    of five programs, the slowest of which takes 250 ms to answer, against that one alone;
- *              the goal is 20 ms more
+ *   a start    of five programs, the slowest of which takes 250 ms to answer, against that one
+ *              alone; the goal is 20 ms more
  *   200 tools  read from their list, and written and hashed as each turn does to find changes
  *
  * The program that is called is this one, with an argument.  Rounds of both sides alternate.

@@ -119,7 +119,8 @@ struct mcp_handler {
     void (*ready)(struct mcp_server *server, void *user);
     /*
      * A list is known for the first time, has changed, or could not be had, which leaves it as it
-     * was; pointers to its old items are invalid.  Not called for the first list of tools, which comes before `ready`.
+     * was; pointers to its old items are invalid.  Not called for the first list of tools, which
+     * comes before `ready`.
      */
     void (*listed)(struct mcp_server *server, enum mcp_list_kind kind, void *user);
     /* A resource that was subscribed to has changed. */

@@ -17,7 +17,7 @@
 enum {
     WAIT_MS = 2000,        /* how long prompts wait, from the start of the servers */
     FIRST_PAUSE_MS = 1000, /* before a server is tried again; doubled with each try */
-    STEADY_MS = 60 * 1000, /* a server that was ready for so long has all its tries again */
+    STEADY_MS = 60 * 1000, /* a server that was ready for this time has all its tries again */
 };
 
 /* ---- States ---------------------------------------------------------------------------------- */
