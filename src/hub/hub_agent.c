@@ -1,6 +1,6 @@
 /*
- * hub_agent.c - the life of an agent: started for a workspace, asked to initialize, ready, ended when
- * it has nothing to do, and what happens to its sessions and requests when it is gone.
+ * hub_agent.c - the life of an agent: started for a workspace, asked to initialize, ready, ended
+ * when it has nothing to do, and what happens to its sessions and requests when it is gone.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * hub_reopen.c - sessions whose agent has ended: the next message starts another agent, which resumes
- * or loads the session; meanwhile messages wait.  What it replays is not shown again.
+ * hub_reopen.c - sessions whose agent has ended: the next message starts another agent, which
+ * resumes or loads the session; meanwhile messages wait.  What it replays is not shown again.
  */
 #include <stdio.h>
 #include <stdlib.h>

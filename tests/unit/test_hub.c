@@ -713,7 +713,7 @@ static void test_a_client_that_goes_leaves_nothing_open(void **state)
     world_free(w);
 }
 
-/* ---- Several clients -------------------------------------------------------------------------- */
+/* ---- Several clients ------------------------------------------------------------------------- */
 
 /* A shared hub with two clients that are attached to the session "a" of agent 0. */
 static struct world *share(void)
