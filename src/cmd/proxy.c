@@ -347,14 +347,14 @@ static const struct option_group groups[] = {
 };
 
 static const struct example examples[] = {
-    {"acp proxy claude", "is an agent for the editor that starts claude in each workspace"},
+    {"acp proxy claude", "serves as the agent of an editor, and starts claude in each workspace"},
     {"acp proxy --per-session -- ./my-agent --fast", "starts a process for each session"},
     {0},
 };
 
 const struct command command_proxy = {
     .name = "proxy",
-    .summary = "be one agent for an editor, with a process for each workspace behind it",
+    .summary = "serve as one agent, with a process for each workspace behind it",
     .description =
         "Speaks ACP on standard input and output, as an agent, and passes everything on to agents "
         "that it starts: one for each workspace in which the editor opens a session. The workspace "
