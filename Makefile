@@ -6,6 +6,8 @@ FUZZ ?=
 FUZZ_SECONDS ?=
 BENCH ?=
 PARTS ?=
+ROUNDS ?=
+LOOPS ?=
 AGENTS ?=
 MUTANTS ?= 200
 SEED ?= 1
@@ -26,6 +28,13 @@ run: all ## build, then show a client and an agent talking to each other
 .PHONY: test
 test: ## run every test; PARTS="unit asan fuzz style" chooses
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),3) scripts/test $(PARTS)
+
+.PHONY: test-busy
+test-busy: ## run the tests ROUNDS=10 times beside LOOPS=4 busy loops
+	@scripts/setup test
+	@scripts/build build -Dtests=enabled
+	@scripts/setup-npm
+	@scripts/test-busy $(or $(ROUNDS),10) $(or $(LOOPS),4)
 
 .PHONY: test-peers
 test-peers: ## let the command talk to agents of others; AGENTS="claude" chooses

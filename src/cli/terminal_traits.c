@@ -48,7 +48,7 @@ static bool has_hyperlinks(void)
                strtod(variable("TERM_PROGRAM_VERSION"), NULL) >= 3.4;
     return is_one_of(variable("TERM"), terms) || is_one_of(variable("TERM_PROGRAM"), programs) ||
            strtod(variable("VTE_VERSION"), NULL) >= 5000 || *variable("WT_SESSION") ||
-           *variable("KONSOLE_VERSION") || *variable("DOMTERM");
+           *variable("KONSOLE_VERSION");
 }
 
 struct terminal_traits terminal_traits(int fd)
@@ -58,7 +58,6 @@ struct terminal_traits terminal_traits(int fd)
     if (!traits.is_terminal)
         return traits;
     traits.is_dumb = !*term || strcmp(term, "dumb") == 0;
-    traits.colours = !*variable("NO_COLOR");
     traits.unicode = is_unicode();
     traits.hyperlinks = !traits.is_dumb && has_hyperlinks();
     return traits;

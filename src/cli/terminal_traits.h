@@ -13,7 +13,6 @@
 struct terminal_traits {
     bool is_terminal;
     bool is_dumb;    /* TERM=dumb: no escape sequences at all */
-    bool colours;    /* NO_COLOR is not set */
     bool unicode;    /* the locale is UTF-8 */
     bool hyperlinks; /* OSC 8 is known to work */
 };

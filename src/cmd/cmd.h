@@ -28,6 +28,7 @@ extern const struct command command_mcp_remove;
 extern const struct command command_mcp_login;
 extern const struct command command_mcp_logout;
 extern const struct command command_proxy;
+extern const struct command command_mcp_serve;
 extern const struct command command_config;
 extern const struct command command_config_trust; /* its subcommands */
 extern const struct command command_config_untrust;

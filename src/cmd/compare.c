@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/output.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
 #include "cmd/exec.h"
@@ -326,8 +326,8 @@ static const struct option rows[] = {
 };
 
 static const struct option_group groups[] = {
-    {rows, 0},
     {conversation_flag_rows, offsetof(struct compare_options, conversation)},
+    {rows, 0},
     {agent_flag_rows, offsetof(struct compare_options, agent)},
     {0},
 };

@@ -362,6 +362,9 @@ static struct acp_str login_hint(struct conversation_setup *c)
                               login ? " (or " : "", login ? login : "", login ? ")" : "");
     else if (login)
         (void) acp_buf_append_str(&text, acp_str_from(login));
+    else if (!c->own_agent)
+        (void) acp_buf_printf(&text, "give it a name with 'acp agents add', and run 'acp agents "
+                                     "login' with that");
     struct acp_str copy =
         text.len ? acp_arena_copy(&c->arena, acp_buf_view(&text)) : (struct acp_str){0};
     acp_buf_finish(&text);
@@ -400,6 +403,7 @@ static int make_session(struct conversation_setup *c, const struct conversation_
     c->has_model_option = options->model != NULL;
     c->has_mode_option = options->mode != NULL;
     conversation->auth_method = text_or(NULL, c->agent.auth_method);
+    conversation->login_is_likely = c->agent.login || agents_known_find(c->agent.name);
     conversation->login_hint = login_hint(c);
     conversation->fail_without_login = options->missing_login == MISSING_LOGIN_FAIL;
     const struct agent_known *known = c->agent.known;

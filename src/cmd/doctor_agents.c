@@ -188,24 +188,42 @@ static void check_installed(struct agent_checks *checks, const struct agent_comm
                  login);
 }
 
-/* Agents that can be fetched or installed share a line, except in JSON. */
-static void check_absent(struct agent_checks *checks, const struct agent_command *command,
-                         const char *label)
+/*
+ * Agents that npx or uvx can fetch share a line, except in JSON, and except for those that are logged
+ * in, because they can be used at once.
+ */
+static void check_fetched(struct agent_checks *checks, const struct agent_command *command,
+                          const char *label)
 {
     struct doctor *doctor = checks->doctor;
-    if (command->program) {
+    const char *where = NULL;
+    char login[240] = "";
+    enum agent_login state = agents_login(doctor->setup.config, command, &where);
+    bool logged_in = state == AGENT_LOGIN_KEY || state == AGENT_LOGIN_FILE;
+    const char *fix = describe_login(doctor, command, login, sizeof(login));
+    if (logged_in || !is_text(doctor))
+        doctor_found(doctor, logged_in ? FINDING_GOOD : FINDING_NOTE, label,
+                     logged_in ? NULL
+                     : fix     ? fix
+                               : command->install,
+                     "not installed; %s fetches it on first use%s", command->argv[0], login);
+    else
         add_name(&checks->fetched, command->name);
-        if (!is_text(doctor))
-            doctor_found(doctor, FINDING_NOTE, label, command->install,
-                         "not installed; %s fetches it on first use", command->argv[0]);
-    } else if (doctor->only || command->source == AGENT_FROM_CONFIG) {
+}
+
+/* Agents that are not installed, likewise. */
+static void check_missing(struct agent_checks *checks, const struct agent_command *command,
+                          const char *label)
+{
+    struct doctor *doctor = checks->doctor;
+    if (doctor->only || command->source == AGENT_FROM_CONFIG) {
         checks->count++;
         doctor_found(doctor, FINDING_BAD, label, command->install, "%s is not installed",
                      command->argv[0]);
-    } else {
+    } else if (is_text(doctor)) {
         add_name(&checks->missing, command->name);
-        if (!is_text(doctor))
-            doctor_found(doctor, FINDING_NOTE, label, command->install, "not installed");
+    } else {
+        doctor_found(doctor, FINDING_NOTE, label, command->install, "not installed");
     }
 }
 
@@ -219,8 +237,10 @@ static void check_agent(const struct agent_command *command, void *user)
     (void) snprintf(label, sizeof(label), "agent %.80s", command->name);
     if (command->program && (only || !command->fetched))
         check_installed(checks, command, label);
+    else if (command->program)
+        check_fetched(checks, command, label);
     else
-        check_absent(checks, command, label);
+        check_missing(checks, command, label);
 }
 
 /* The second pass, after it has been said what is started. */
@@ -253,12 +273,10 @@ static void report_absent(const struct agent_checks *checks)
 static void start_all(struct agent_checks *checks, struct acp_buf *why)
 {
     struct doctor *doctor = checks->doctor;
-    struct acp_reaper *reaper = NULL;
     if (!checks->starting.len)
         return;
     if (is_text(doctor) && err_is_terminal())
         err_row("starting %s to ask for the version; --no-start skips this", checks->starting.text);
-    (void) acp_reaper_new(&doctor->loop, &reaper);
     (void) agents_list(doctor->setup.config, start_checked, checks, why);
     (void) uv_run(&doctor->loop, UV_RUN_DEFAULT);
 }

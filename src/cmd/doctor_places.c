@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "cli/output.h"
+#include "cli/terminal_traits.h"
 #include "cmd/doctor.h"
 #include "daemon/daemon.h"
 #include "launch/sandbox.h"
@@ -119,34 +119,27 @@ static bool contains(const char *text, const char *part)
     return text && strstr(text, part);
 }
 
-/* As far as it can be told from the environment; the terminal itself is not asked. */
-static const char *describe_colours(const char *term)
+/* Which colours there are, as far as the environment tells. */
+static const char *describe_colours(const struct terminal_traits *traits)
 {
+    const char *term = variable("TERM");
     const char *depth = variable("COLORTERM");
     if (variable("NO_COLOR"))
         return "no colours, because NO_COLOR is set";
-    if (!term || strcmp(term, "dumb") == 0)
+    if (traits->is_dumb)
         return "no colours";
     if (contains(depth, "truecolor") || contains(depth, "24bit") || contains(term, "direct"))
         return "24-bit colours";
     return contains(term, "256") || contains(term, "kitty") ? "256 colours" : "8 colours or more";
 }
 
-static bool has_kitty_keyboard(const char *term)
+/* Keys such as Shift-Enter are told apart by the protocol of kitty. */
+static bool has_kitty_keys(void)
 {
+    const char *term = variable("TERM");
     const char *program = variable("TERM_PROGRAM");
-    return variable("KITTY_WINDOW_ID") || variable("GHOSTTY_RESOURCES_DIR") ||
-           contains(term, "kitty") || contains(term, "foot") || contains(term, "ghostty") ||
+    return contains(term, "kitty") || contains(term, "foot") || contains(term, "ghostty") ||
            contains(program, "WezTerm") || contains(program, "ghostty");
-}
-
-static bool has_hyperlinks(const char *term)
-{
-    const char *program = variable("TERM_PROGRAM");
-    const char *vte = variable("VTE_VERSION");
-    return has_kitty_keyboard(term) || contains(program, "iTerm") || contains(program, "vscode") ||
-           variable("WT_SESSION") || variable("KONSOLE_VERSION") ||
-           (vte && strlen(vte) >= 4 && strcmp(vte, "5000") >= 0) || contains(term, "alacritty");
 }
 
 static const char *find_locale(void)
@@ -158,28 +151,21 @@ static const char *find_locale(void)
     return locale;
 }
 
-static bool is_utf8(const char *locale)
-{
-    return contains(locale, "UTF-8") || contains(locale, "utf8") || contains(locale, "utf-8");
-}
-
 void doctor_check_terminal(struct doctor *doctor)
 {
+    struct terminal_traits traits = terminal_traits(OUTPUT_MESSAGES);
     const char *term = variable("TERM");
     const char *locale = find_locale();
-    struct winsize size = {0};
-    char width[60] = "width unknown";
-    if (!err_is_terminal()) {
+    if (!traits.is_terminal) {
         doctor_found(doctor, FINDING_NOTE, "terminal", NULL,
                      "standard error is not a terminal; permission questions cannot be asked");
         return;
     }
-    if (ioctl(OUTPUT_MESSAGES, TIOCGWINSZ, &size) == 0 && size.ws_col)
-        (void) snprintf(width, sizeof(width), "%u columns, %u lines", size.ws_col, size.ws_row);
-    doctor_found(doctor, is_utf8(locale) ? FINDING_GOOD : FINDING_NOTE, "terminal",
-                 is_utf8(locale) ? NULL : "set LANG to a locale with UTF-8, such as C.UTF-8",
-                 "%.60s, %.60s%s; %s; %s; links %s; kitty keys %s", term ? term : "TERM is not set",
-                 locale ? locale : "no locale", is_utf8(locale) ? "" : " (not UTF-8)", width,
-                 describe_colours(term), has_hyperlinks(term) ? "(OSC 8) yes" : "(OSC 8) not known",
-                 has_kitty_keyboard(term) ? "yes" : "not known");
+    doctor_found(doctor, traits.unicode ? FINDING_GOOD : FINDING_NOTE, "terminal",
+                 traits.unicode ? NULL : "set LANG to a locale with UTF-8, such as C.UTF-8",
+                 "%.60s, %.60s%s; %zu columns; %s; links (OSC 8) %s; kitty keys %s",
+                 term ? term : "TERM is not set", locale ? locale : "no locale",
+                 traits.unicode ? "" : " (not UTF-8)", terminal_columns(OUTPUT_MESSAGES),
+                 describe_colours(&traits), traits.hyperlinks ? "yes" : "not known",
+                 has_kitty_keys() ? "yes" : "not known");
 }

@@ -169,8 +169,8 @@ static int open_conversation(struct exec *exec)
     int err = 0;
     if (setup->store_path)
         err = store_writer_new(&exec->run.loop, &writer, &exec->writer);
-    /* A session of acp prompt stays open when a single prompt is added to it. */
     setup->conversation.stderr_is_shown = exec->options->agent.verbose || setup->own_agent;
+    /* A session of acp prompt stays open when a single prompt is added to it. */
     setup->conversation.close_session =
         !prompt_run_continues(&exec->run) || exec->run.session.closed;
     /* Only new events are shown, so nothing is read from the log. */
@@ -187,7 +187,7 @@ static int start(struct exec *exec)
 {
     static const struct terminal_front_handler front_handler = {
         .answer = on_answer, .elicited = on_elicited, .interrupt = on_interrupt};
-    int err = prompt_run_open(&exec->run, exec->options->agent.verbose, &front_handler, exec);
+    int err = prompt_run_open(&exec->run, &exec->options->agent, &front_handler, exec);
     if (!err)
         err = open_conversation(exec);
     if (!err)
@@ -253,6 +253,7 @@ int exec_run(const struct invocation *invocation)
     const struct prompt_run_plan plan = {.worktree = exec.options->worktree};
     int status = prompt_run_prepare(&exec.run, invocation, &exec.options->agent,
                                     &exec.options->conversation, &plan);
+    exec.run.again = "acp exec --continue";
     if (!status && prompt_run_continues(&exec.run) && exec.run.session.owner)
         status = refuse_busy(&exec.run.session);
     if (!status && exec.options->record)
@@ -310,8 +311,8 @@ static const struct option rows[] = {
 };
 
 static const struct option_group groups[] = {
-    {rows, 0},
     {conversation_flag_rows, offsetof(struct exec_options, conversation)},
+    {rows, 0},
     {agent_flag_rows, offsetof(struct exec_options, agent)},
     {0},
 };

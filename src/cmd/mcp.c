@@ -464,6 +464,7 @@ static const struct command *const subcommands[] = {
     &command_mcp_logout,
     &command_mcp_add,
     &command_mcp_remove,
+    &command_mcp_serve,
     NULL,
 };
 

@@ -213,7 +213,7 @@ static int start(struct prompt *prompt, struct acp_failure *failure)
     int err = daemon_connect(&prompt->run.setup, prompt->socket, &ttl_ms, &prompt->run.loop,
                              &handler, prompt, &prompt->client, failure);
     if (!err)
-        err = prompt_run_open(&prompt->run, prompt->options->agent.verbose, &front_handler, prompt);
+        err = prompt_run_open(&prompt->run, &prompt->options->agent, &front_handler, prompt);
     return err ? err : send_prompt(prompt);
 }
 

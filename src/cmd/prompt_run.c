@@ -127,14 +127,20 @@ static int open_result(struct prompt_run *run)
                           &run->result);
 }
 
-int prompt_run_open(struct prompt_run *run, bool verbose,
+int prompt_run_open(struct prompt_run *run, const struct agent_flags *agent,
                     const struct terminal_front_handler *handler, void *user)
 {
     struct terminal_front_options options = {
         .format = run->setup.format,
         .session = run->setup.conversation.session,
-        .verbose = verbose,
         .fail_unasked = run->setup.fail_unasked,
+        .display = {.verbose = agent->verbose,
+                    .raw = agent->raw,
+                    .agent =
+                        run->setup.agent.title ? run->setup.agent.title : run->setup.agent.name,
+                    .is_fetched = run->setup.agent.fetched,
+                    .cwd = run->setup.cwd,
+                    .again = run->setup.store_path ? run->again : NULL},
     };
     int err = open_result(run);
     return err ? err : terminal_front_new(&run->loop, &options, handler, user, &run->front);
@@ -207,6 +213,7 @@ static void end_worktree(struct prompt_run *run)
     const struct conversation_setup *c = &run->setup;
     if (!run->has_worktree)
         return;
+    run->is_worktree_used = true;
     enum worktree_fate fate = worktree_finish(&run->worktree, &run->changes);
     run->has_changes = fate != WORKTREE_UNKNOWN;
     run->has_worktree = fate != WORKTREE_REMOVED;
@@ -248,6 +255,9 @@ int prompt_run_close(struct prompt_run *run)
 
 void prompt_run_finish(struct prompt_run *run)
 {
+    /* The run has failed before it began. */
+    if (run->has_worktree && !run->is_worktree_used)
+        (void) worktree_finish(&run->worktree, &run->changes);
     run_result_free(run->result);
     output_schema_free(run->schema);
     output_file_close(&run->output);

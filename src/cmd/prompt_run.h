@@ -17,6 +17,7 @@
 struct prompt_run {
     struct conversation_setup setup;
     const struct conversation_flags *options;
+    const char *again; /* the command that goes on with the session, for people; or NULL */
     uv_loop_t loop;
     struct terminal_front *front; /* NULL until prompt_run_open() */
     struct output_schema *schema; /* what the answer must match; NULL: anything */
@@ -25,7 +26,8 @@ struct prompt_run {
     struct acp_buf body; /* the content blocks of the next prompt */
     struct output_file output;
     struct worktree worktree;
-    bool has_worktree;
+    bool has_worktree; /* that is still there */
+    bool is_worktree_used;
     bool has_changes;
     struct worktree_stat changes; /* in the worktree */
     struct run_result *result;    /* NULL: nobody needs it */
@@ -50,7 +52,7 @@ int prompt_run_prepare(struct prompt_run *run, const struct invocation *invocati
 /* Whether the run adds to a session that is in the log. */
 bool prompt_run_continues(const struct prompt_run *run);
 /* Opens the terminal front end on the loop. */
-int prompt_run_open(struct prompt_run *run, bool verbose,
+int prompt_run_open(struct prompt_run *run, const struct agent_flags *agent,
                     const struct terminal_front_handler *handler, void *user);
 /* The next event: shows it, and counts it.  False when the run has used up a budget. */
 bool prompt_run_event(struct prompt_run *run, const struct session_event *event);

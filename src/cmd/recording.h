@@ -1,6 +1,6 @@
 /*
- * recording.h - the messages between acp and an agent in a file, for acp trace: one per line, in the
- * order in which they were sent and received, without secrets (config/redact.h).
+ * recording.h - the messages between acp and an agent in a file, for acp trace: one per line, in
+ * the order in which they were sent and received, without secrets (config/redact.h).
  */
 #ifndef SRC_CMD_RECORDING_H
 #define SRC_CMD_RECORDING_H

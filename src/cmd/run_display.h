@@ -1,6 +1,7 @@
 /*
  * run_display.h - what exec and prompt show of a run: the answer on standard output, progress and
- * notices on standard error.  The other half of the terminal front end asks questions and handles
+ * notices on standard error, and at a terminal a status line that says what is being done and for
+ * how long.  The other half of the terminal front end asks questions and handles
  * signals; see terminal_front.h.
  */
 #ifndef SRC_CMD_RUN_DISPLAY_H
@@ -17,6 +18,11 @@ struct run_display_options {
     enum render_format format;
     struct acp_str session;
     bool verbose;
+    bool raw;          /* Markdown as it came */
+    const char *agent; /* its name, for people */
+    bool is_fetched;   /* it is started by npx or uvx, which may have to download it */
+    const char *cwd;   /* paths are shown relative to it */
+    const char *again; /* the command that goes on with the session; NULL: there is none */
 };
 
 int run_display_new(uv_loop_t *loop, const struct run_display_options *options,
@@ -34,6 +40,9 @@ struct renderer *run_display_renderer(struct run_display *display);
 struct transcript_answer run_display_answer(const struct run_display *display);
 /* Whether progress is shown between the messages of the agent. */
 bool run_display_shows_progress(const struct run_display *display);
+
+/* Nothing runs any more: no status line is shown until the next event of a turn. */
+void run_display_rest(struct run_display *display);
 
 /*
  * Between these two calls the terminal belongs to somebody else, such as a question that waits for

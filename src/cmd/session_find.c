@@ -164,9 +164,8 @@ static int keep_first(const struct store_session *session, void *user)
     return one->id.ptr ? FOUND : ACP_ERR_NOMEM;
 }
 
-/* The latest session in the current directory or the nearest parent that has one. */
-static int find_last(struct conversation_setup *c, struct store *store, struct store_session *ret,
-                     struct acp_failure *failure)
+int session_find_latest(struct conversation_setup *c, struct store *store,
+                        struct store_session *ret, struct acp_failure *failure)
 {
     struct namesakes one = {.c = c};
     struct store_filter filter = {.agent = text_of(c->agent.name), .not_empty = true};
@@ -218,7 +217,7 @@ static int find_wanted(struct conversation_setup *c, const struct session_wish *
     if (wish->resume)
         err = session_find_word(c, store, wish->resume, ret, failure);
     else if (wish->last)
-        err = find_last(c, store, ret, failure);
+        err = session_find_latest(c, store, ret, failure);
     else
         err = find_session_option(c, store, wish->name, ret, failure);
     store_close(store);

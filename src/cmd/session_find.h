@@ -24,6 +24,13 @@
 int session_find_word(struct conversation_setup *setup, struct store *store, const char *word,
                       struct store_session *ret, struct acp_failure *failure);
 
+/*
+ * The latest session, open or closed, in the current directory or the nearest parent that has one;
+ * of the agent, if one was named.  ACP_ERR_MISSING, without a message, if there is none.
+ */
+int session_find_latest(struct conversation_setup *setup, struct store *store,
+                        struct store_session *ret, struct acp_failure *failure);
+
 /* Which session the command line asks for; all zero: the one without a name. */
 struct session_wish {
     const char *name;   /* --session: one that is open here, or an id */

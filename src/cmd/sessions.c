@@ -66,6 +66,17 @@ int sessions_find_word(struct sessions *s, const char *word, struct store_sessio
     return err ? EXIT_FAILED : EXIT_OK;
 }
 
+int sessions_find_to_read(struct sessions *s, const struct invocation *invocation,
+                          struct store_session *ret)
+{
+    struct acp_failure failure = {0};
+    bool is_named = invocation->argument_count > 0;
+    if (!is_named && session_find_word(&s->setup, s->store, NULL, ret, &failure) &&
+        session_find_latest(&s->setup, s->store, ret, &failure) == 0)
+        return EXIT_OK;
+    return sessions_find(s, invocation, ret);
+}
+
 void sessions_time(int64_t ms, char ret[SESSIONS_TIME_SIZE])
 {
     time_t seconds = (time_t) (ms / 1000);
@@ -430,7 +441,7 @@ static int run_show(const struct invocation *invocation)
     struct store_session session;
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
-        status = sessions_find(&s, invocation, &session);
+        status = sessions_find_to_read(&s, invocation, &session);
     if (!status && s.setup.format == RENDER_JSON)
         (void) print_row(&session);
     else if (!status && s.setup.format == RENDER_QUIET)
@@ -466,9 +477,10 @@ static const struct argument session_argument[] = {
 static const struct command command_show = {
     .name = "show",
     .summary = "show a session: its details and the conversation",
-    .description = "The default is the session of the current directory. With *--format json* only "
-                   "the details are printed, with *--format quiet* only the id; the events are in "
-                   "*acp sessions history*.",
+    .description =
+        "The default is the open session of the current directory, else its latest. With *--format "
+        "json* only the details are printed, with *--format quiet* only the id; the events are in "
+        "*acp sessions history*.",
     .arguments = session_argument,
     .options = show_groups,
     .options_size = sizeof(struct show_options),

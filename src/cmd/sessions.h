@@ -9,7 +9,7 @@
 #ifndef SRC_CMD_SESSIONS_H
 #define SRC_CMD_SESSIONS_H
 
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cmd/session_find.h"
 #include "render/render.h"
 
@@ -33,6 +33,9 @@ int sessions_find(struct sessions *sessions, const struct invocation *invocation
                   struct store_session *ret);
 
 int sessions_find_word(struct sessions *sessions, const char *word, struct store_session *ret);
+/* The same for commands that only read: without an open session, the latest of the directory. */
+int sessions_find_to_read(struct sessions *sessions, const struct invocation *invocation,
+                          struct store_session *ret);
 
 /* A list of sessions on its way to standard output. */
 struct sessions_listing {

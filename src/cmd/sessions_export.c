@@ -99,7 +99,7 @@ static int run_export(const struct invocation *invocation)
     acp_buf_init(&export.line, EVENT_MAX_BYTES);
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
-        status = sessions_find(&s, invocation, &export.session);
+        status = sessions_find_to_read(&s, invocation, &export.session);
     if (!status && options->output) {
         fd = output_file_open(&file, options->output, 0600, &failure) ? -1
                                                                       : output_file_begin(&file);

@@ -157,7 +157,7 @@ static int run_history(const struct invocation *invocation)
     struct store_session session = {0};
     int status = sessions_open(&s, invocation, &options->agent, false);
     if (!status)
-        status = sessions_find(&s, invocation, &session);
+        status = sessions_find_to_read(&s, invocation, &session);
     if (!status)
         status = sessions_print(&s, &session, &options->limit, &options->from);
     sessions_finish(&s);
@@ -213,13 +213,6 @@ struct search_options {
 
 /* As those of grep: nothing was found is not the same as not searched. */
 enum { EXIT_NOTHING_FOUND = 1, EXIT_SEARCH_FAILED = 2 };
-
-static const struct exit_status search_statuses[] = {
-    {"Something was found.", EXIT_OK},
-    {"Nothing was found.", EXIT_NOTHING_FOUND},
-    {"The command line is invalid, or the log cannot be searched.", EXIT_SEARCH_FAILED},
-    {0},
-};
 
 /* Delimit a match in a snippet; control characters, which texts rarely contain. */
 #define FOUND "\x01"
@@ -373,11 +366,12 @@ const struct command command_sessions_search = {
                    "thoughts, titles of tool calls, plans. A word ending in an asterisk matches "
                    "any word with that prefix; words in double quotes must occur next to each "
                    "other. The number after the session id is the sequence number of the event, "
-                   "for *acp sessions history --from*.",
+                   "for *acp sessions history --from*.\n\n"
+                   "The exit status is 0 if something was found, 1 if nothing was, and 2 if the "
+                   "log could not be searched, as with *grep*(1).",
     .arguments = search_arguments,
     .options = search_groups,
     .options_size = sizeof(struct search_options),
-    .statuses = search_statuses,
     .agent = AGENT_BEFORE,
     .run = run_search,
 };

@@ -102,9 +102,8 @@ static int find_agent(struct setup *setup)
 static int fail_edit(const struct setup *setup, int err)
 {
     struct acp_failure failure = {0};
-    struct jsonc_position place = {0};
     if (jsonc_check(acp_buf_view(&setup->old), &failure)) {
-        place = jsonc_position(acp_buf_view(&setup->old), failure.offset);
+        struct jsonc_position place = jsonc_position(acp_buf_view(&setup->old), failure.offset);
         err_row("acp setup: %s:%zu:%zu: %s; nothing was changed", setup->file, place.line,
                 place.column, failure.message);
     } else if (err == ACP_ERR_TYPE) {

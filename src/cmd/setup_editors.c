@@ -22,11 +22,12 @@ static int put_quoted(struct acp_buf *out, const char *text)
     return err ? err : acp_buf_append(out, "\"", 1);
 }
 
-/* A format in which each %s is a quoted string. */
+/* Code in which each %s stands for a quoted string; the values end with NULL. */
 static int put_code(struct acp_buf *out, const char *format, const char *const *values)
 {
     int err = 0;
-    for (const char *hole; !err && (hole = strstr(format, "%s")); format = hole + 2) {
+    const char *hole = NULL;
+    for (; !err && *values && (hole = strstr(format, "%s")); format = hole + 2) {
         err = acp_buf_append(out, format, (size_t) (hole - format));
         if (!err)
             err = put_quoted(out, *values++);
@@ -50,9 +51,9 @@ static int put_words(struct acp_buf *out, const char *const *words, const char *
 
 static int print_neovim(const struct setup_entry *entry, struct acp_buf *out)
 {
-    const char *const names[] = {entry->name, entry->name, entry->name, entry->command};
-    const char *const chat[] = {entry->name};
-    const char *const provider[] = {entry->name, entry->name, entry->command};
+    const char *const names[] = {entry->name, entry->name, entry->name, entry->command, NULL};
+    const char *const chat[] = {entry->name, NULL};
+    const char *const provider[] = {entry->name, entry->name, entry->command, NULL};
     int err = put_code(out,
                        "-- CodeCompanion.nvim\n"
                        "require(\"codecompanion\").setup({\n"
@@ -115,8 +116,8 @@ static int put_symbol(struct acp_buf *out, const char *name)
 
 static int print_emacs(const struct setup_entry *entry, struct acp_buf *out)
 {
-    const char *const names[] = {entry->name, entry->name};
-    const char *const command[] = {entry->command};
+    const char *const names[] = {entry->name, entry->name, NULL};
+    const char *const command[] = {entry->command, NULL};
     int err = acp_buf_printf(out, ";; agent-shell\n"
                                   "(with-eval-after-load 'agent-shell\n"
                                   "  (add-to-list\n"

@@ -22,6 +22,7 @@ struct agent_flags {
     int format; /* enum render_format */
     bool json_strict;
     bool verbose;
+    bool raw;
     const char *agent; /* a command line */
     const char *cwd;
     const char *registry;

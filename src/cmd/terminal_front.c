@@ -234,8 +234,9 @@ int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *opt
     front->user = user;
     static const struct terminal_questions_handler asked = {
         .answer = on_answer, .elicited = on_elicited, .asking = on_asking};
-    const struct run_display_options display = {
-        .format = options->format, .session = options->session, .verbose = options->verbose};
+    struct run_display_options display = options->display;
+    display.format = options->format;
+    display.session = options->session;
     int err = run_display_new(loop, &display, &front->display);
     if (!err && !options->no_questions && err_is_terminal())
         err = terminal_questions_new(loop, &asked, front, &front->questions);

@@ -25,9 +25,9 @@ struct terminal_front_handler {
 struct terminal_front_options {
     enum render_format format;
     struct acp_str session;
-    bool verbose;
-    bool fail_unasked; /* fail when permission is needed and nobody can be asked */
-    bool no_questions; /* do not ask, even if there is a terminal */
+    struct run_display_options display; /* format and session are set from the above */
+    bool fail_unasked;                  /* fail when permission is needed and nobody can be asked */
+    bool no_questions;                  /* do not ask, even if there is a terminal */
 };
 
 int terminal_front_new(uv_loop_t *loop, const struct terminal_front_options *options,

@@ -57,13 +57,15 @@ static bool has_words(struct acp_str text, const char *lower)
 }
 
 /* Agents that are not logged in say so in many ways, or just exit. */
-static bool may_need_login(int64_t code, struct acp_str why)
+static bool may_need_login(const struct conversation *c, int64_t code, struct acp_str why)
 {
     static const char *const words[] = {"exited with code", "log in",       "login",
                                         "logged in",        "unauthorized", "authentic",
                                         "api key",          "api_key",      "credential"};
     if (code == ACP_ERROR_CODE_AUTHENTICATION_REQUIRED)
         return true;
+    if (!c->options.login_is_likely)
+        return false;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (has_words(why, words[i]))
             return true;
@@ -80,10 +82,10 @@ char *conversation_advise(struct conversation *c, const struct acp_outcome *outc
     if (outcome->err != ACP_ERR_CLOSED)
         report_stderr(c);
     int err = acp_buf_append_str(&text, why);
-    if (!err && hint.len && may_need_login(outcome->code, why))
-        err = acp_buf_printf(&text, "%sif it is not logged in, %.*s",
-                             why.len && memchr(why.ptr, '\n', why.len) ? "\n" : "; ",
-                             ACP_ARG(hint));
+    if (!err && hint.len && may_need_login(c, outcome->code, why))
+        err =
+            acp_buf_printf(&text, "%sif it is not logged in, %.*s",
+                           why.len && memchr(why.ptr, '\n', why.len) ? "\n" : "; ", ACP_ARG(hint));
     char *copy = err ? NULL : conversation_copy(acp_buf_view(&text));
     acp_buf_finish(&text);
     return copy;

@@ -70,6 +70,7 @@ struct conversation_options {
     struct acp_str_map settings; /* other options and their values */
     struct acp_raw session_meta; /* the _meta of session/new, an object; absent: none */
     struct acp_str auth_method;  /* to log in with before the session is opened; absent: none */
+    bool login_is_likely;        /* a failure that could be one of the login is worth the hint: */
     struct acp_str login_hint;   /* what to do to log in, for a sentence; may be absent */
     bool fail_without_login;     /* refuse an agent that offers a login and got none */
     uint64_t start_ms;           /* limit for connecting and opening; 0: two minutes */

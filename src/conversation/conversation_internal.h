@@ -426,6 +426,8 @@ void conversation_drop_questions(struct conversation *c);
 void conversation_elicit(struct conversation *c, acp_call call, struct acp_raw params);
 /* The agent has cancelled the request; false if it is none of these. */
 bool conversation_withdraw_elicitation(struct conversation *c, acp_call call);
+/* The turn is being cancelled: settles those that are open. */
+void conversation_cancel_elicitations(struct conversation *c);
 /* Settles it as cancelled; for the end of the turn. */
 void conversation_drop_elicitation(struct conversation *c, struct open_question *question);
 

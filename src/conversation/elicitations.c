@@ -93,6 +93,16 @@ bool conversation_answer_elicitation(struct conversation *c, uint64_t number,
     return true;
 }
 
+void conversation_cancel_elicitations(struct conversation *c)
+{
+    for (struct open_question *question = c->open_questions; question;) {
+        struct open_question *next = question->next;
+        if (question->elicitation.ptr)
+            conversation_drop_elicitation(c, question);
+        question = next;
+    }
+}
+
 void conversation_drop_elicitation(struct conversation *c, struct open_question *question)
 {
     struct acp_create_elicitation_response response;
@@ -148,6 +158,12 @@ static struct open_question *copy_request(struct acp_raw params)
 void conversation_elicit(struct conversation *c, acp_call call, struct acp_raw params)
 {
     struct open_question *question = NULL;
+    if (c->state == CONVERSATION_CANCELLING) {
+        struct acp_create_elicitation_response response;
+        acp_create_elicitation_response_init_cancel(&response);
+        respond(c, call, &response);
+        return;
+    }
     if (!has_person(c)) {
         decline_unasked(c, call, params);
         return;

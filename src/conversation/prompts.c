@@ -292,6 +292,7 @@ static bool cancel(struct conversation *c, enum cancel_reason reason, uint64_t g
         conversation_set_state(c, CONVERSATION_CANCELLING);
         (void) uv_timer_start(c->deadline, on_deadline, grace_ms ? grace_ms : CANCEL_DEFAULT_MS, 0);
         (void) acp_client_cancel(c->session);
+        conversation_cancel_elicitations(c);
     }
     conversation_wake(c);
     return true;

@@ -68,10 +68,9 @@ static void on_signal(uv_signal_t *signal, int number)
 }
 
 /* Clients that still wait learn of it by the end of the connection. */
-static void on_stopped(struct conversation *conversation, void *user)
+static void close_all(struct daemon *daemon)
 {
-    struct daemon *daemon = user;
-    conversation_free(conversation);
+    conversation_free(daemon->conversation);
     daemon->conversation = NULL;
     daemon_close_clients(daemon);
     if (daemon->writer)
@@ -83,6 +82,12 @@ static void on_stopped(struct conversation *conversation, void *user)
     for (size_t i = 0; i < DAEMON_SIGNALS; i++)
         uv_close((uv_handle_t *) &daemon->signals[i], NULL);
     (void) close(daemon->listener_fd);
+}
+
+static void on_stopped(struct conversation *conversation, void *user)
+{
+    (void) conversation;
+    close_all(user);
 }
 
 static int open_conversation(struct daemon *daemon)
@@ -112,9 +117,6 @@ int daemon_open(struct daemon *daemon, uv_loop_t *loop, const struct daemon_opti
 {
     static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     *daemon = (struct daemon){.options = options, .loop = loop, .listener_fd = listener_fd};
-    int err = open_conversation(daemon);
-    if (err)
-        return err;
     (void) acp_reaper_new(loop, &daemon->reaper);
     (void) uv_timer_init(loop, &daemon->idle);
     daemon->idle.data = daemon;
@@ -125,6 +127,12 @@ int daemon_open(struct daemon *daemon, uv_loop_t *loop, const struct daemon_opti
     }
     (void) uv_poll_init(loop, &daemon->listener, listener_fd);
     daemon->listener.data = daemon;
+    int err = open_conversation(daemon);
+    if (err) {
+        daemon->ending = true;
+        close_all(daemon);
+        return err;
+    }
     (void) uv_poll_start(&daemon->listener, UV_READABLE, on_connection);
     daemon_note_activity(daemon);
     return 0;
@@ -135,13 +143,12 @@ int daemon_run(const struct daemon_options *options, int listener_fd, void (*rea
 {
     struct daemon daemon;
     uv_loop_t loop;
-    int err = uv_loop_init(&loop) ? ACP_ERR_NOMEM : 0;
+    if (uv_loop_init(&loop))
+        return ACP_ERR_NOMEM;
+    int err = daemon_open(&daemon, &loop, options, listener_fd);
     if (!err)
-        err = daemon_open(&daemon, &loop, options, listener_fd);
-    if (err)
-        return err;
-    ready(user);
+        ready(user);
     (void) uv_run(&loop, UV_RUN_DEFAULT);
     (void) uv_loop_close(&loop);
-    return 0;
+    return err;
 }

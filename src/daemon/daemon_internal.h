@@ -89,7 +89,7 @@ struct daemon {
 
 /*
  * Opens a daemon on a loop, which runs as long as it does.  When it ends, it closes listener_fd,
- * which listens at its socket.
+ * which listens at its socket; also when it cannot be opened, for which the loop must run as well.
  */
 int daemon_open(struct daemon *daemon, uv_loop_t *loop, const struct daemon_options *options,
                 int listener_fd);

@@ -249,7 +249,7 @@ static void end_block(struct markdown *m)
     if (m->block == BLOCK_PARAGRAPH)
         inline_end(&m->paragraph);
     if (m->block == BLOCK_TABLE)
-        table_end(m);
+        markdown_table_end(m);
     m->common = m->depth;
     if (m->block == BLOCK_TABLE || m->block == BLOCK_FENCE || m->block == BLOCK_CODE)
         want_blank(m);
@@ -290,10 +290,10 @@ static void take_rule(struct markdown *m)
 static void take_row(struct markdown *m, struct acp_str row)
 {
     if (m->block == BLOCK_TABLE) {
-        table_add(m, row);
+        markdown_table_add(m, row);
         return;
     }
-    if (m->block == BLOCK_MAYBE_TABLE && table_begin(m, acp_buf_view(&m->code), row)) {
+    if (m->block == BLOCK_MAYBE_TABLE && markdown_table_begin(m, acp_buf_view(&m->code), row)) {
         acp_buf_clear(&m->code);
         m->block = BLOCK_TABLE;
         want_blank(m);
@@ -542,7 +542,7 @@ void markdown_free(struct markdown *m)
         return;
     acp_buf_finish(&m->head);
     acp_buf_finish(&m->code);
-    table_free(m->table);
+    markdown_table_free(m->table);
     free(m);
 }
 

@@ -4,7 +4,7 @@
  *   markdown.c    life, chunks into lines, the lines of the output
  *   line_kind.c   what a line is, from its beginning; pure
  *   inline*.c     the text of a paragraph
- *   table.c       tables
+ *   markdown_table.c  tables
  *   highlight*.c  code
  */
 #ifndef SRC_MARKDOWN_MARKDOWN_INTERNAL_H
@@ -85,7 +85,7 @@ enum markdown_state {
     IN_CODE, /* into code */
 };
 
-struct table;
+struct markdown_table;
 
 struct markdown {
     struct markdown_options options;
@@ -103,7 +103,7 @@ struct markdown {
     unsigned fence_indent;
     struct highlight highlight;
     struct inline_parser paragraph;
-    struct table *table; /* NULL until the first */
+    struct markdown_table *table; /* NULL until the first */
     /* The output. */
     bool is_in_line;
     bool is_ended;       /* the text is; what comes next is another one */
@@ -119,19 +119,19 @@ struct markdown {
 void markdown_put(struct markdown *m, struct acp_str text, struct markdown_style style,
                   struct acp_str link);
 void markdown_put_plain(struct markdown *m, const char *text, enum markdown_role role);
-/* So many columns of a horizontal line. */
+/* A horizontal line of that many columns. */
 void markdown_put_rule(struct markdown *m, size_t columns);
 void markdown_end_line(struct markdown *m);
 /* Columns that are left beside the bars and markers; SIZE_MAX: not known. */
 size_t markdown_room(const struct markdown *m);
 
-/* ---- table.c --------------------------------------------------------------------------------- */
+/* ---- markdown_table.c ------------------------------------------------------------------------ */
 
 /* A first row and the one below it: whether they begin a table.  Errors: m->err. */
-bool table_begin(struct markdown *m, struct acp_str head, struct acp_str delimiters);
-void table_add(struct markdown *m, struct acp_str row);
+bool markdown_table_begin(struct markdown *m, struct acp_str head, struct acp_str delimiters);
+void markdown_table_add(struct markdown *m, struct acp_str row);
 /* Shows what is held back of the table. */
-void table_end(struct markdown *m);
-void table_free(struct table *table);
+void markdown_table_end(struct markdown *m);
+void markdown_table_free(struct markdown_table *table);
 
 #endif

@@ -52,35 +52,30 @@ static bool allows_budget(const struct model_ask *ask)
     return true;
 }
 
-/* By its name, but for what the facts of the model say. */
-static struct claude claude_for(const struct model_ask *ask)
+/* What the caller knows, or the table of models; that has nothing of an imitation's model. */
+static enum model_thinking way_of_thinking(const struct model_ask *ask, const struct claude *claude)
 {
-    static const enum claude_thinking known[] = {
-        [MODEL_THINKING_NONE] = CLAUDE_NONE,
-        [MODEL_THINKING_BUDGET] = CLAUDE_BUDGET,
-        [MODEL_THINKING_ADAPTIVE] = CLAUDE_ADAPTIVE,
-        [MODEL_THINKING_EFFORT] = CLAUDE_ADAPTIVE,
-    };
-    struct claude claude = claude_of(ask->model);
-    if (ask->thinking)
-        claude.thinking = known[ask->thinking];
-    return claude;
+    if (ask->thinking || !claude->is_claude)
+        return ask->thinking;
+    return facts_of(ask->model).thinking;
 }
 
-static struct thinking thinking_for(const struct model_ask *ask, const struct claude *claude)
+static struct thinking thinking_for(const struct model_ask *ask, const struct claude *claude,
+                                    enum model_thinking way)
 {
     struct thinking t = {.is = SAYS_NOTHING};
-    switch (claude->thinking) {
-    case CLAUDE_OTHER:
+    switch (way) {
+    case MODEL_THINKING_UNKNOWN:
         t.is = ask->effort >= MODEL_EFFORT_LOW ? ADAPTIVE : SAYS_NOTHING;
         break;
-    case CLAUDE_NONE:
+    case MODEL_THINKING_NONE:
         break;
-    case CLAUDE_BUDGET:
+    case MODEL_THINKING_BUDGET:
         t.budget = allows_budget(ask) ? claude_budget(ask->effort) : 0;
         t.is = t.budget ? BUDGET : SAYS_NOTHING;
         break;
-    case CLAUDE_ADAPTIVE:
+    case MODEL_THINKING_ADAPTIVE:
+    case MODEL_THINKING_EFFORT:
         t.is = ask->effort == MODEL_EFFORT_NONE && !claude->always ? DISABLED : ADAPTIVE;
         break;
     }
@@ -90,12 +85,11 @@ static struct thinking thinking_for(const struct model_ask *ask, const struct cl
 }
 
 /* max_tokens is for thoughts and answer together, and a budget must be smaller. */
-static void share_tokens(const struct model_ask *ask, const struct claude *claude,
-                         struct thinking *t)
+static void share_tokens(const struct model_ask *ask, enum model_thinking way, struct thinking *t)
 {
-    uint64_t usual = claude->thinking == CLAUDE_OTHER      ? OTHER_MAX_TOKENS
-                     : claude->thinking == CLAUDE_ADAPTIVE ? limits_of(ask).max_output
-                                                           : OLD_MAX_TOKENS;
+    uint64_t usual = way == MODEL_THINKING_UNKNOWN    ? OTHER_MAX_TOKENS
+                     : way >= MODEL_THINKING_ADAPTIVE ? limits_of(ask).max_output
+                                                      : OLD_MAX_TOKENS;
     uint64_t tokens = ask->max_tokens ? ask->max_tokens : usual;
     if (t->is == ADAPTIVE && ask->max_tokens)
         tokens += DIALECT_THINKING_ROOM;
@@ -287,9 +281,10 @@ static void put_system(struct acp_json_writer *w, const struct model_ask *ask)
 
 static void write(const struct model_ask *ask, struct acp_json_writer *w)
 {
-    struct claude claude = claude_for(ask);
-    struct thinking thinking = thinking_for(ask, &claude);
-    share_tokens(ask, &claude, &thinking);
+    struct claude claude = claude_of(ask->model);
+    enum model_thinking way = way_of_thinking(ask, &claude);
+    struct thinking thinking = thinking_for(ask, &claude, way);
+    share_tokens(ask, way, &thinking);
     bool thinks = thinking.is == ADAPTIVE || thinking.is == BUDGET;
     acp_json_begin_object(w);
     dialect_put_str(w, "model", ask->model);

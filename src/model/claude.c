@@ -64,15 +64,11 @@ struct claude claude_of(struct acp_str model)
 {
     size_t at = text_find(model, acp_str_from("claude-"));
     if (at == TEXT_NOWHERE)
-        return (struct claude){.thinking = CLAUDE_OTHER};
+        return (struct claude){.is_claude = false};
     struct acp_str name = acp_str_n(model.ptr + at + 7, model.len - at - 7);
-    struct claude claude = {.version = version_of(name)};
+    struct claude claude = {.is_claude = true, .version = version_of(name)};
     bool mythical = text_has(name, "fable") || text_has(name, "mythos");
     claude.always = mythical || claude.version > 50;
-    if (claude.version == 0 || claude.version >= 46)
-        claude.thinking = CLAUDE_ADAPTIVE;
-    else
-        claude.thinking = claude.version >= 37 ? CLAUDE_BUDGET : CLAUDE_NONE;
     return claude;
 }
 
@@ -98,5 +94,5 @@ uint64_t claude_budget(enum model_effort effort)
 
 bool claude_takes_temperature(const struct claude *claude)
 {
-    return claude->thinking == CLAUDE_OTHER || (claude->version && claude->version < 47);
+    return !claude->is_claude || (claude->version && claude->version < 47);
 }

@@ -1,21 +1,14 @@
 /*
- * claude.h - what can be told of a Claude by its name: how it thinks.  The sources are in
- * docs/models.md.
+ * claude.h - what can be told of a Claude by its name, besides what the table of models has.  The
+ * sources are in docs/models.md.
  */
 #ifndef SRC_MODEL_CLAUDE_H
 #define SRC_MODEL_CLAUDE_H
 
 #include "model/model.h"
 
-enum claude_thinking {
-    CLAUDE_OTHER = 0, /* not a Claude: an imitation of the API with a model of its own */
-    CLAUDE_NONE,      /* before 3.7 */
-    CLAUDE_BUDGET,    /* 3.7 to 4.5: a number of tokens */
-    CLAUDE_ADAPTIVE,  /* since 4.6: as it sees fit, steered by an effort */
-};
-
 struct claude {
-    enum claude_thinking thinking;
+    bool is_claude;   /* otherwise it is an imitation of the API with a model of its own */
     unsigned version; /* 46 is 4.6; 0: the name has no number */
     bool always;      /* thinking cannot be switched off */
 };

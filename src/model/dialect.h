@@ -115,6 +115,8 @@ enum model_effort dialect_effort(const struct model_ask *ask);
 
 /* Those of the ask, or what is known of the model. */
 struct model_limits limits_of(const struct model_ask *ask);
+/* What the table of models says of a model, which may have the name that a reseller gives it. */
+struct model_facts facts_of(struct acp_str model);
 /* That many tokens, or as many as the model may answer with. */
 uint64_t limits_clamp(const struct model_ask *ask, uint64_t tokens);
 

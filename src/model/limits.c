@@ -1,4 +1,4 @@
-/* How long an answer may be: what the caller knows of the model, or the table of models. */
+/* What the table says of the model of a request, and how long an answer may be. */
 #include <string.h>
 
 #include "model/dialect.h"
@@ -25,14 +25,19 @@ static struct acp_str table_name(struct acp_str model, char room[MAX_NAME])
     return acp_str_n(room, is_cut ? version : n);
 }
 
+struct model_facts facts_of(struct acp_str model)
+{
+    struct model_facts facts = {0};
+    char room[MAX_NAME];
+    (void) facts_find_anywhere(facts_builtin(), table_name(model, room), &facts);
+    return facts;
+}
+
 struct model_limits limits_of(const struct model_ask *ask)
 {
     struct model_limits limits = ask->limits;
-    struct model_facts facts = {0};
-    char room[MAX_NAME];
-    if (!limits.max_output &&
-        facts_find_anywhere(facts_builtin(), table_name(ask->model, room), &facts))
-        limits.max_output = facts.output;
+    if (!limits.max_output)
+        limits.max_output = facts_of(ask->model).output;
     return limits;
 }
 

@@ -67,6 +67,10 @@ static void render_tool_call(struct renderer *r, const struct transcript_change 
     r->last_message = 0;
     if (r->options.activity < 0)
         return;
+    if (r->options.rich) {
+        rich_tool_call(r, change);
+        return;
+    }
     if (change->what & CHANGE_NEW && item->text.len)
         text_printf(r, "[tool] ", "%.*s", ACP_ARG(transcript_text(item)));
     if (change->what & CHANGE_STATUS)
@@ -100,6 +104,10 @@ static void render_plan(struct renderer *r, const struct transcript_change *chan
     r->last_message = 0;
     if (plan->is_removed || plan->uri.ptr || plan->markdown.ptr)
         return;
+    if (r->options.rich) {
+        rich_plan(r, plan);
+        return;
+    }
     text_activity(r, "[plan]", acp_str_from(""));
     for (size_t i = 0; i < plan->entries.count; i++)
         text_printf(r, "  ", "%s%.*s", entry_mark(plan->entries.items[i].status.is),
@@ -141,7 +149,10 @@ static void render_once(struct renderer *r, const struct transcript_item *item, 
         text_activity(r, "[acp] ", text);
         break;
     case ITEM_TURN_END:
-        text_activity(r, item->end->state == TURN_FAILED ? "[error] " : "[done] ", text);
+        if (r->options.rich)
+            rich_turn_end(r, item, text);
+        else
+            text_activity(r, item->end->state == TURN_FAILED ? "[error] " : "[done] ", text);
         break;
     default:
         break;

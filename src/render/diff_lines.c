@@ -52,6 +52,10 @@ static void render_hunks(struct renderer *r, struct acp_str patch)
 static void render_patch(struct renderer *r, struct acp_str patch)
 {
     bool fenced = r->options.format == RENDER_MARKDOWN;
+    if (r->options.rich) {
+        rich_patch(r, patch);
+        return;
+    }
     if (fenced)
         text_styled(r, STYLE_NONE, "", acp_str_from("\n````diff"));
     render_hunks(r, patch);
@@ -69,8 +73,8 @@ static void render_texts(struct renderer *r, const struct acp_diff *diff)
                                              .new_path = diff->path};
     struct acp_str old_text = is_new ? acp_str_from("") : diff->old_text;
     struct acp_buf patch;
-    text_printf(r, "  ", "%s %.*s", is_new ? "writes" : "changes", (int) diff->path.len,
-                diff->path.ptr);
+    struct acp_str path = r->options.rich ? rich_path(r, diff->path) : diff->path;
+    text_printf(r, "  ", "%s %.*s", is_new ? "writes" : "changes", ACP_ARG(path));
     if (old_text.len + diff->new_text.len > MAX_BYTES)
         return;
     acp_buf_init(&patch, 4 * (size_t) MAX_BYTES);
@@ -96,8 +100,9 @@ static void render_file(struct renderer *r, const struct acp_diff_change *change
     default:
         return;
     }
-    text_printf(r, "  ", "%.*s %.*s", (int) change->tag.len, change->tag.ptr, (int) path.len,
-                path.ptr);
+    if (r->options.rich)
+        path = rich_path(r, path);
+    text_printf(r, "  ", "%.*s %.*s", ACP_ARG(change->tag), ACP_ARG(path));
 }
 
 void render_diffs(struct renderer *r, struct acp_tool_call_content_list content)

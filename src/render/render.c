@@ -15,8 +15,19 @@ int renderer_new(const struct renderer_options *options, struct renderer **ret)
     output_init_results(&r->out, options->out);
     output_init_messages(&r->activity, options->activity);
     r->activity.styled = options->colour;
+    r->activity.no_colour = r->out.no_colour = options->no_colour;
+    if (options->markdown && words_open(r)) {
+        renderer_free(r);
+        return ACP_ERR_NOMEM;
+    }
     *ret = r;
     return 0;
+}
+
+void renderer_set_width(struct renderer *r, size_t columns)
+{
+    if (r->markdown)
+        markdown_set_width(r->markdown, columns);
 }
 
 void renderer_free(struct renderer *r)
@@ -24,6 +35,7 @@ void renderer_free(struct renderer *r)
     if (!r)
         return;
     acp_buf_finish(&r->json);
+    markdown_free(r->markdown);
     output_finish(&r->out);
     output_finish(&r->activity);
     free(r);

@@ -35,7 +35,14 @@ struct renderer_options {
     int out;                /* the descriptor for words, answer and JSON */
     int activity;           /* the descriptor for everything else; -1: nowhere */
     bool colour;            /* of the activity */
-    bool prompts; /* text: also what the user said, for a session that is read afterwards */
+    bool no_colour;         /* attributes such as bold only */
+    bool markdown;   /* text: the words are rendered as Markdown, for a terminal that is out */
+    bool rich;       /* text: the activity is made for a terminal: symbols, numbered diffs, times */
+    bool ascii;      /* without characters beyond ASCII */
+    bool hyperlinks; /* the terminal of out shows links */
+    struct acp_str cwd;   /* rich: paths are relative to it */
+    struct acp_str again; /* rich: the command that goes on with the session; or absent */
+    bool prompts;         /* text: also what the user said, for a session that is read afterwards */
 };
 
 int renderer_new(const struct renderer_options *options, struct renderer **ret);
@@ -49,6 +56,8 @@ int renderer_add(struct renderer *renderer, const struct session_event *event,
 int renderer_note(struct renderer *renderer, struct acp_str line);
 /* The turn is over: ends an open line; RENDER_QUIET writes the answer. */
 int renderer_end(struct renderer *renderer, struct acp_str answer);
+/* The width of the terminal, for tables that begin from now on. */
+void renderer_set_width(struct renderer *renderer, size_t columns);
 /* 0, or the first error, such as that of EPIPE when the reader has gone. */
 int renderer_flush(struct renderer *renderer);
 

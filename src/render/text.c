@@ -28,6 +28,8 @@ void text_end_line(struct renderer *r)
     struct output *out = choose(r, r->line);
     if (r->line == LINE_THOUGHT)
         output_style(out, STYLE_NONE);
+    if (r->line == LINE_WORDS && r->markdown)
+        words_end(r);
     if (!r->at_line_start)
         output_text(out, acp_str_from("\n"));
     r->line = LINE_NONE;
@@ -55,6 +57,12 @@ void text_words(struct renderer *r, enum render_line line, struct acp_str text)
             output_style(choose(r, line), STYLE_DIM);
             output_text(&r->activity, acp_str_from("[thinking] "));
         }
+    }
+    if (line == LINE_WORDS && r->markdown) {
+        (void) choose(r, line);
+        markdown_add(r->markdown, text);
+        r->at_line_start = markdown_is_at_line_start(r->markdown);
+        return;
     }
     output_prose(choose(r, line), text);
     r->at_line_start = text.ptr[text.len - 1] == '\n';

@@ -74,9 +74,14 @@ def doctor_names_every_agent_once(home):
     listed = [json.loads(row)["name"] for row in home.run("agents", "list", "--json")[0].splitlines()]
     assert seen == [f"agent {name}" for name in listed if name != "acp"], seen
     fixes = {row["what"]: row.get("fix", "") for row in rows}
-    assert "npm install" in fixes["agent claude"] and "cursor-agent" in fixes["agent cursor"], fixes
+    assert "log in" in fixes["agent claude"] and "cursor-agent" in fixes["agent cursor"], fixes
+    assert "npm install" in fixes["agent copilot"], fixes
     text = home.run("doctor", "--no-start")[0]
     assert "fetched on first use: claude, codex" in text and "not installed: cursor" in text, text
+    # One that is logged in can be used at once.
+    text = home.run("doctor", "--no-start", OPENAI_API_KEY="secret-key")[0]
+    assert "ok    agent codex: not installed; npx fetches it on first use; OPENAI_API_KEY is set" in text, text
+    assert "fetched on first use: claude, gemini" in text, text
 
 
 @case

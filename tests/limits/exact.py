@@ -45,7 +45,7 @@ exact("CLIENT_MAX_INITIALIZE", lambda n: ["initialize", n], failed("larger than 
 exact("CLIENT_MAX_SETTINGS", lambda n: ["settings", 1, n], said("sent more than is kept"))
 exact("CLIENT_MAX_EARLY", lambda n: ["early", 1, n - EARLY_HEAD], said("sent more than is kept"))
 exact("CONVERSATION_MAX_QUESTIONS", lambda n: ["questions", n, 1],
-      refusals("too many permission requests"), terminal=True, flags=ASK)
+      refusals("too many questions"), terminal=True, flags=ASK)
 exact("CONVERSATION_MAX_TOOLS", lambda n: ["tools", n, 8, 1], said("tool calls in one turn"))
 exact("CONVERSATION_MAX_TOOL_ID", lambda n: ["tools", 1, n, 1], said("tool calls in one turn"))
 exact("TRANSCRIPT_MAX_TOOL_CALLS", lambda n: ["tools", n, 8, 1],
@@ -76,7 +76,7 @@ def question_bytes(place):
     got = attack(place, "questions", 1, size - 1000, terminal=True, flags=ASK)
     assert not got.errors(), got
     got = attack(place, "questions", 1, size, terminal=True, flags=ASK)
-    assert refusals("too many permission requests")(got) and "are refused" in got.err, got
+    assert refusals("too many questions")(got) and "are refused" in got.err, got
 
 
 register("CONVERSATION_MAX_QUESTION_BYTES exactly and one more", question_bytes)

@@ -78,7 +78,7 @@ static inline void show_line_end(void *user)
 
 static const struct markdown_sink shown_sink = {.text = show_text, .line_end = show_line_end};
 
-/* The text in pieces of so many bytes. */
+/* The text in pieces of that size. */
 static inline int show_markdown(struct markdown_options options, struct acp_str text, size_t piece,
                                 struct shown *ret)
 {

@@ -7,8 +7,6 @@
  * The agent runs as in its own process, on descriptors 0 and 1; the client is a thread that
  * allocates nothing.
  *
- * Nothing is waited for until it is on the disk: SQLite finds fsync() here.
- *
  * Linked with -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
  */
 #include "store_help.h"
@@ -20,23 +18,13 @@
 
 #include "agent/loop/coding_agent.h"
 #include "test_memory.h"
+#include "test_no_sync.h"
 
 enum {
     MAX_ALLOCATIONS = 20000,
     MAX_REQUESTS = 16,
     MAX_LINE = 256 * 1024,
 };
-
-int fsync(int file)
-{
-    (void) file;
-    return 0;
-}
-
-int fdatasync(int file)
-{
-    return fsync(file);
-}
 
 /* ---- The client ------------------------------------------------------------------------------ */
 

@@ -1,8 +1,8 @@
 /*
  * A conversation that runs out of memory: two prompts, a permission and a late subscriber, with
- * the first, the second, the third ... allocation failing, until none fails.  Nothing may crash or
- * leak; each prompt that was taken ends exactly once for every subscriber, and `stopped` is
- * called.
+ * the first, the second, the third ... allocation failing, until none fails; and the same with the
+ * calls of SQLite.  Nothing may crash or leak; each prompt that was taken ends exactly once for
+ * every subscriber, and `stopped` is called.
  *
  * Linked with -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
  */
@@ -12,7 +12,9 @@
 
 #include "conversation/conversation.h"
 #include "memory_agent.h"
+#include "store/db.h"
 #include "test_memory.h"
+#include "test_no_sync.h"
 
 enum { MAX_ALLOCATIONS = 20000 };
 
@@ -139,6 +141,87 @@ static void fail_each(const char *path)
     assert_true(n > 100);
 }
 
+/* ---- SQLite ---------------------------------------------------------------------------------- */
+
+static struct sqlite_functions real;
+static int sqlite_calls;
+static int sqlite_due;       /* this call fails, from 1; 0: none does */
+static bool sqlite_for_good; /* and all after it */
+
+/* Called from the threads of the log. */
+static bool sqlite_fails(void)
+{
+    int call = __atomic_add_fetch(&sqlite_calls, 1, __ATOMIC_SEQ_CST);
+    return sqlite_due && (sqlite_for_good ? call >= sqlite_due : call == sqlite_due);
+}
+
+static int failing_open(const char *path, sqlite3 **ret, int flags, const char *vfs)
+{
+    int code = real.open_v2(path, ret, flags, vfs);
+    return sqlite_fails() ? SQLITE_CANTOPEN : code;
+}
+
+static int failing_prepare(sqlite3 *handle, const char *sql, int size, unsigned flags,
+                           sqlite3_stmt **ret, const char **tail)
+{
+    *ret = NULL;
+    return sqlite_fails() ? SQLITE_IOERR : real.prepare_v3(handle, sql, size, flags, ret, tail);
+}
+
+static int failing_step(sqlite3_stmt *statement)
+{
+    return sqlite_fails() ? SQLITE_FULL : real.step(statement);
+}
+
+static int failing_exec(sqlite3 *handle, const char *sql,
+                        int (*each)(void *, int, char **, char **), void *user, char **ret)
+{
+    return sqlite_fails() ? SQLITE_IOERR : real.exec(handle, sql, each, user, ret);
+}
+
+static void replace_sqlite(void)
+{
+    struct acp_failure failure;
+    assert_int_equal(sqlite_load(SQLITE_LIBRARY, &failure), 0);
+    real = sqlite;
+    sqlite.open_v2 = failing_open;
+    sqlite.prepare_v3 = failing_prepare;
+    sqlite.step = failing_step;
+    sqlite.exec = failing_exec;
+}
+
+static void fail_each_call(bool for_good)
+{
+    const char *path = store_at("log.db");
+    replace_sqlite();
+    sqlite_for_good = for_good;
+    for (sqlite_due = 1;; sqlite_due++) {
+        (void) unlink(path);
+        assert_int_equal(uv_loop_init(&loop), 0);
+        sqlite_calls = 0;
+        converse(path);
+        assert_int_equal(uv_loop_close(&loop), 0);
+        if (sqlite_calls < sqlite_due)
+            break;
+    }
+    assert_true(sqlite_due > 30);
+    sqlite = real;
+}
+
+static void test_a_call_of_sqlite_fails(void **state)
+{
+    (void) state;
+    fail_each_call(false);
+}
+
+static void test_all_calls_of_sqlite_fail_from_one_on(void **state)
+{
+    (void) state;
+    fail_each_call(true);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
 static void test_without_a_log(void **state)
 {
     (void) state;
@@ -158,6 +241,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_without_a_log, make_store_folder, remove_store_folder),
         cmocka_unit_test_setup_teardown(test_with_a_log, make_store_folder, remove_store_folder),
+        cmocka_unit_test_setup_teardown(test_a_call_of_sqlite_fails, make_store_folder,
+                                        remove_store_folder),
+        cmocka_unit_test_setup_teardown(test_all_calls_of_sqlite_fail_from_one_on,
+                                        make_store_folder, remove_store_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,8 +55,9 @@ static void links_are_addresses_with_a_label(void **state)
     static const struct row linked[] = {
         {"see [a *b*](https://c.d/e_(f) \"t\")!",
          "see {L=https://c.d/e_(f):a }{Li=https://c.d/e_(f):b}!"},
-        {"<https://a.b> https://c.d/e_f. (http://g.h)",
-         "{L=https://a.b:https://a.b} {L=https://c.d/e_f:https://c.d/e_f}. ({L=http://g.h:http://g.h})"},
+        {"<https://a.b> https://c.d/e_f.",
+         "{L=https://a.b:https://a.b} {L=https://c.d/e_f:https://c.d/e_f}."},
+        {"(http://g.h)", "({L=http://g.h:http://g.h})"},
         {"[a](src/main.c:3)", "{L:a (src/main.c:3)}"},
         {"[a](javascript:b)", "{L:a (javascript:b)}"},
         {"[https://good.org](https://evil.org)",
@@ -216,7 +217,7 @@ static void text_is_shown_as_it_comes(void **state)
     check_held("a he", "a he");
 }
 
-/* So much of one thing that it is not worth waiting for. */
+/* More of one thing than is worth waiting for. */
 static void check_bound(const char *begin, char c, size_t count)
 {
     struct acp_buf text;

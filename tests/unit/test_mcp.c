@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
+#include "mcp/http_internal.h"
 #include "mcp/mcp.h"
-#include "mcp/mcp_internal.h"
 
 enum { LATE_MS = 60 * 1000 };
 
@@ -437,6 +437,40 @@ static void too_many_tools_are_left_out(void **state)
     acp_buf_finish(&json);
 }
 
+static void messages_of_the_older_transport_stay_at_the_server(void **state)
+{
+    static const struct {
+        const char *base;
+        const char *reference;
+        const char *url; /* NULL: refused */
+    } cases[] = {
+        {"http://h/a/sse?x=1", "/messages?id=1", "http://h/messages?id=1"},
+        {"http://h/a/sse?x=1", "messages", "http://h/a/messages"},
+        {"http://h", "messages", "http://h/messages"},
+        {"http://h/sse", "http://h/m", "http://h/m"},
+        {"http://h:81/sse", "http://h:81/m", "http://h:81/m"},
+        {"http://h/sse", "http://h:81/m", NULL},
+        {"https://h/sse", "http://h/m", NULL},
+        {"http://h/sse", "http://evil/m", NULL},
+        {"http://h/sse", "//evil/m", NULL},
+        {"http://h/sse", "javascript:1", NULL},
+        {"http://h", "@evil/", "http://h/@evil/"},
+        {"http://h/sse", "/a b", NULL},
+        {"http://h/sse", "/\\evil", NULL},
+        {"http://h/sse", "", NULL},
+    };
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct acp_buf url;
+        acp_buf_init(&url, 1000);
+        int err = http_resolve(acp_str_from(cases[i].base), acp_str_from(cases[i].reference), &url);
+        assert_int_equal(err, cases[i].url ? 0 : ACP_ERR_ARGUMENT);
+        if (!err)
+            assert_string_equal(test_cstr(&url), cases[i].url);
+        acp_buf_finish(&url);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +488,7 @@ int main(void)
         cmocka_unit_test(a_program_is_given_time_to_end),
         cmocka_unit_test(a_long_result_is_cut_at_a_character),
         cmocka_unit_test(too_many_tools_are_left_out),
+        cmocka_unit_test(messages_of_the_older_transport_stay_at_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

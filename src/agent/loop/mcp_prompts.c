@@ -137,32 +137,45 @@ static struct acp_str unquote(struct acp_str value)
     return quoted ? acp_str_n(value.ptr + 1, value.len - 2) : value;
 }
 
-static bool is_argument(struct acp_str name, const struct acp_str *names, size_t count)
+/* The argument that a word names, as "NAME=VALUE"; count if it names none. */
+static size_t named_argument(struct acp_str word, const struct acp_str *names, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (acp_str_eq(names[i], name))
-            return true;
-    return false;
+    const char *at = memchr(word.ptr, '=', word.len);
+    size_t n = at ? (size_t) (at - word.ptr) : 0;
+    for (size_t i = 0; i < count && at; i++)
+        if (acp_str_eq(names[i], acp_str_n(word.ptr, n)))
+            return i;
+    return count;
 }
 
-/* "city=Paris state=\"New York\"", or the values in the order of the arguments. */
+/*
+ * 'city=Paris state="New York"'; values without a name are those of the arguments that are left, in
+ * their order.
+ */
 static void write_arguments(struct acp_json_writer *w, const struct mcp_item *prompt,
                             struct acp_str text, struct acp_arena *arena)
 {
     struct acp_str names[PROMPT_MAX_ARGUMENTS];
+    struct acp_str values[PROMPT_MAX_ARGUMENTS] = {0};
+    struct acp_str plain[PROMPT_MAX_ARGUMENTS];
     size_t count = argument_names(prompt, arena, names);
-    size_t next = 0;
-    acp_json_begin_object(w);
+    size_t plain_count = 0;
     for (struct acp_str word; (word = next_word(&text)).len;) {
-        const char *at = memchr(word.ptr, '=', word.len);
-        size_t n = at ? (size_t) (at - word.ptr) : 0;
-        if (at && is_argument(acp_str_n(word.ptr, n), names, count)) {
-            acp_json_write_key(w, acp_str_n(word.ptr, n));
-            acp_json_write_str(w, unquote(acp_str_n(at + 1, word.len - n - 1)));
-        } else if (next < count) {
-            acp_json_write_key(w, names[next++]);
-            acp_json_write_str(w, unquote(word));
-        }
+        size_t i = named_argument(word, names, count);
+        if (i < count)
+            values[i] =
+                unquote(acp_str_n(word.ptr + names[i].len + 1, word.len - names[i].len - 1));
+        else if (plain_count < PROMPT_MAX_ARGUMENTS)
+            plain[plain_count++] = unquote(word);
+    }
+    acp_json_begin_object(w);
+    for (size_t i = 0, next = 0; i < count; i++) {
+        if (!values[i].ptr && next < plain_count)
+            values[i] = plain[next++];
+        if (!values[i].ptr)
+            continue;
+        acp_json_write_key(w, names[i]);
+        acp_json_write_str(w, values[i]);
     }
     acp_json_end_object(w);
 }
@@ -239,7 +252,9 @@ bool agent_turn_run_server_prompt(struct agent_turn *turn, struct acp_str name,
     const struct mcp_item *prompt = find_prompt(turn->session, name, &one);
     if (!prompt)
         return false;
-    int err = get_prompt(turn, one, prompt, argument);
+    int err = agent_turn_copy_prompt(turn);
+    if (!err)
+        err = get_prompt(turn, one, prompt, argument);
     if (err) {
         agent_turn_fail(turn, acp_err_text(err));
         return true;

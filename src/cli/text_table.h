@@ -1,5 +1,5 @@
 /*
- * table.h - rows in columns, for people: each column as wide as its widest value.
+ * text_table.h - rows in columns, for people: each column as wide as its widest value.
  *
  *     static const struct table_column columns[] = {{"NAME"}, {"SIZE", .right = true}, {0}};
  *     struct table *table = table_new(columns);
@@ -11,8 +11,8 @@
  * pipe there is neither: rows are whole, and every line is a row.  Values are filtered like those
  * of out_row(): one row is one line, whatever they hold.
  */
-#ifndef SRC_CLI_TABLE_H
-#define SRC_CLI_TABLE_H
+#ifndef SRC_CLI_TEXT_TABLE_H
+#define SRC_CLI_TEXT_TABLE_H
 
 #include "cli/output.h"
 
@@ -34,8 +34,5 @@ void table_free(struct table *table);
 int table_add(struct table *table, const struct acp_str *values);
 /* Prints nothing if there are no rows.  Does not flush.  0, or the first error of the table. */
 int table_print(struct table *table, struct output *out);
-
-/* How many cells of a terminal the text takes. */
-size_t table_text_width(struct acp_str text);
 
 #endif

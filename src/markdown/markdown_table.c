@@ -1,5 +1,5 @@
 /*
- * table.c - tables, whose rows are held back until the width of the columns is known.
+ * markdown_table.c - tables, whose rows are held back until the width of the columns is known.
  *
  * Columns are as wide as their widest cell.  When they do not fit, the widest ones become narrower
  * and their cells are wrapped; when even that does not fit, each row is shown as a list of its
@@ -34,7 +34,7 @@ struct cell {
     size_t piece; /* the first of its pieces */
 };
 
-struct table {
+struct markdown_table {
     unsigned columns;
     enum align align[MARKDOWN_MAX_COLUMNS];
     size_t natural[MARKDOWN_MAX_COLUMNS]; /* columns of the terminal */
@@ -54,7 +54,7 @@ struct table {
 
 static const struct acp_str no_link = {0};
 
-void table_free(struct table *table)
+void markdown_table_free(struct markdown_table *table)
 {
     if (!table)
         return;
@@ -66,9 +66,9 @@ void table_free(struct table *table)
     free(table);
 }
 
-static struct table *table_get(struct markdown *m)
+static struct markdown_table *markdown_table_get(struct markdown *m)
 {
-    struct table *table = m->table;
+    struct markdown_table *table = m->table;
     if (!table)
         table = m->table = calloc(1, sizeof(*table));
     if (!table)
@@ -139,7 +139,7 @@ static bool read_align(struct acp_str cell, enum align *ret)
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-static void keep_error(struct table *table, int err)
+static void keep_error(struct markdown_table *table, int err)
 {
     if (err && !table->markdown->err)
         table->markdown->err = err;
@@ -148,7 +148,7 @@ static void keep_error(struct table *table, int err)
 static void on_text(struct acp_str text, struct markdown_style style, struct acp_str link,
                     void *user)
 {
-    struct table *table = user;
+    struct markdown_table *table = user;
     struct piece piece = {
         .start = table->text.len, .link = table->links.len, .link_len = link.len, .style = style};
     if (style.role == MARKDOWN_TEXT && table->in_head)
@@ -165,7 +165,7 @@ static void on_break(void *user)
     on_text(acp_str_from("\n"), style, no_link, user);
 }
 
-static struct acp_str cell_text(const struct table *table, const struct cell *cell)
+static struct acp_str cell_text(const struct markdown_table *table, const struct cell *cell)
 {
     return acp_str_n(acp_buf_view(&table->text).ptr + cell->start, cell->len);
 }
@@ -198,7 +198,7 @@ static void feed_cell(struct inline_parser *p, struct acp_str source)
     inline_feed(p, acp_str_n(source.ptr + from, source.len - from));
 }
 
-static void add_cell(struct table *table, unsigned column, struct acp_str source)
+static void add_cell(struct markdown_table *table, unsigned column, struct acp_str source)
 {
     static const struct inline_receiver receiver = {.text = on_text, .line_break = on_break};
     static const struct markdown_style plain = {MARKDOWN_TEXT, 0};
@@ -218,7 +218,7 @@ static void add_cell(struct table *table, unsigned column, struct acp_str source
         table->natural[column] = width;
 }
 
-static void add_row(struct table *table, struct acp_str row)
+static void add_row(struct markdown_table *table, struct acp_str row)
 {
     struct acp_str rest = behind_bar(row);
     for (unsigned i = 0; i < table->columns; i++) {
@@ -231,7 +231,7 @@ static void add_row(struct table *table, struct acp_str row)
     table->source += row.len;
 }
 
-static void clear(struct table *table)
+static void clear(struct markdown_table *table)
 {
     acp_buf_clear(&table->text);
     acp_buf_clear(&table->links);
@@ -243,7 +243,7 @@ static void clear(struct table *table)
 /* ---- Widths ---------------------------------------------------------------------------------- */
 
 /* The columns together when none is wider than most. */
-static size_t total(const struct table *table, size_t most)
+static size_t total(const struct markdown_table *table, size_t most)
 {
     size_t sum = (table->columns - 1) * (size_t) SEPARATOR;
     for (unsigned i = 0; i < table->columns; i++)
@@ -251,7 +251,7 @@ static size_t total(const struct table *table, size_t most)
     return sum;
 }
 
-static void choose_widths(struct table *table)
+static void choose_widths(struct markdown_table *table)
 {
     size_t room = markdown_room(table->markdown);
     room = room < MARKDOWN_MAX_WIDTH ? room : MARKDOWN_MAX_WIDTH;
@@ -286,14 +286,14 @@ struct rest {
     size_t piece;
 };
 
-static void put(struct table *table, struct acp_str text, struct markdown_style style,
+static void put(struct markdown_table *table, struct acp_str text, struct markdown_style style,
                 struct acp_str link)
 {
     if (text.len)
         markdown_put(table->markdown, text, style, link);
 }
 
-static void put_blanks(struct table *table, size_t count)
+static void put_blanks(struct markdown_table *table, size_t count)
 {
     static const char blanks[] = "                                ";
     static const struct markdown_style plain = {MARKDOWN_TEXT, 0};
@@ -304,7 +304,7 @@ static void put_blanks(struct table *table, size_t count)
 }
 
 /* The text from rest->at to end, in the styles of its pieces. */
-static void put_range(struct table *table, struct rest *rest, size_t end)
+static void put_range(struct markdown_table *table, struct rest *rest, size_t end)
 {
     const struct piece *pieces =
         (const struct piece *) (const void *) acp_buf_view(&table->pieces).ptr;
@@ -359,13 +359,13 @@ static size_t fit(struct acp_str text, size_t width, size_t *ret_columns, size_t
     return at;
 }
 
-static const char *separator(const struct table *table)
+static const char *separator(const struct markdown_table *table)
 {
     return table->markdown->options.ascii ? " | " : " \xe2\x94\x82 ";
 }
 
 /* A line of a cell; the columns that it lacks before the next cell are left to the caller. */
-static size_t put_cell_line(struct table *table, struct rest *rest, unsigned column)
+static size_t put_cell_line(struct markdown_table *table, struct rest *rest, unsigned column)
 {
     size_t columns = 0;
     size_t passed = 0;
@@ -387,7 +387,7 @@ static size_t put_cell_line(struct table *table, struct rest *rest, unsigned col
     return lacking - before;
 }
 
-static void put_row(struct table *table, const struct cell *cells)
+static void put_row(struct markdown_table *table, const struct cell *cells)
 {
     struct rest rest[MARKDOWN_MAX_COLUMNS];
     bool more = true;
@@ -414,7 +414,7 @@ static void put_row(struct table *table, const struct cell *cells)
 }
 
 /* The line between the head and the rows. */
-static void put_line(struct table *table)
+static void put_line(struct markdown_table *table)
 {
     bool ascii = table->markdown->options.ascii;
     for (unsigned i = 0; i < table->columns; i++) {
@@ -428,7 +428,7 @@ static void put_line(struct table *table)
 }
 
 /* Name: value, a line for each cell that has something in it, and a blank line between rows. */
-static void put_row_as_list(struct table *table, const struct cell *cells)
+static void put_row_as_list(struct markdown_table *table, const struct cell *cells)
 {
     const char *name = acp_buf_view(&table->head).ptr;
     for (unsigned i = 0; i < table->columns; i++, name += strlen(name) + 1) {
@@ -454,7 +454,7 @@ static void put_row_as_list(struct table *table, const struct cell *cells)
     markdown_end_line(table->markdown);
 }
 
-static void keep_head(struct table *table, const struct cell *cells)
+static void keep_head(struct markdown_table *table, const struct cell *cells)
 {
     acp_buf_clear(&table->head);
     for (unsigned i = 0; i < table->columns; i++) {
@@ -467,7 +467,7 @@ static void keep_head(struct table *table, const struct cell *cells)
 }
 
 /* Shows the rows that are held, from one on. */
-static void show(struct table *table, size_t from)
+static void show(struct markdown_table *table, size_t from)
 {
     const struct cell *cells = (const struct cell *) (const void *) acp_buf_view(&table->cells).ptr;
     for (size_t row = from; row < table->rows && !table->markdown->err; row++) {
@@ -479,7 +479,7 @@ static void show(struct table *table, size_t from)
     clear(table);
 }
 
-static void fix(struct table *table)
+static void fix(struct markdown_table *table)
 {
     const struct cell *cells = (const struct cell *) (const void *) acp_buf_view(&table->cells).ptr;
     if (table->is_fixed || table->markdown->err)
@@ -497,9 +497,9 @@ static void fix(struct table *table)
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-bool table_begin(struct markdown *m, struct acp_str head, struct acp_str delimiters)
+bool markdown_table_begin(struct markdown *m, struct acp_str head, struct acp_str delimiters)
 {
-    struct table *table = table_get(m);
+    struct markdown_table *table = markdown_table_get(m);
     struct acp_str rest = behind_bar(delimiters);
     struct acp_str cell;
     unsigned columns = count_cells(head);
@@ -523,9 +523,9 @@ bool table_begin(struct markdown *m, struct acp_str head, struct acp_str delimit
     return true;
 }
 
-void table_add(struct markdown *m, struct acp_str row)
+void markdown_table_add(struct markdown *m, struct acp_str row)
 {
-    struct table *table = m->table;
+    struct markdown_table *table = m->table;
     add_row(table, row);
     if (table->is_fixed)
         show(table, 0);
@@ -533,7 +533,7 @@ void table_add(struct markdown *m, struct acp_str row)
         fix(table);
 }
 
-void table_end(struct markdown *m)
+void markdown_table_end(struct markdown *m)
 {
     fix(m->table);
     clear(m->table);

@@ -1,10 +1,10 @@
-/* table.c - see table.h. */
-#include "cli/table.h"
+/* text_table.c - see text_table.h. */
+#include "cli/text_table.h"
 
 #include <stdlib.h>
 
-#include "base/utf8.h"
 #include "cli/prose.h"
+#include "text/width.h"
 
 enum { GAP = 2, NARROWEST_COLUMN = 8, CELLS_MAX_BYTES = 256 * 1024 * 1024 };
 
@@ -16,51 +16,6 @@ struct table {
     struct acp_buf cells; /* row by row; each ends with NUL */
     int err;
 };
-
-/* ---- Widths ---------------------------------------------------------------------------------- */
-
-/* Characters that take two cells, and none: the ranges that names and titles meet. */
-static size_t cells_of(uint32_t code)
-{
-    static const struct {
-        uint32_t first, last;
-        size_t cells;
-    } ranges[] = {
-        {0x0300, 0x036F, 0},   {0x1100, 0x115F, 2},   {0x200D, 0x200D, 0},   {0x2E80, 0x303E, 2},
-        {0x3041, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2},   {0xFE00, 0xFE0F, 0},
-        {0xFE30, 0xFE6F, 2},   {0xFF00, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2},   {0x1F300, 0x1F64F, 2},
-        {0x1F680, 0x1F6FF, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
-    };
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]) && ranges[i].first <= code; i++)
-        if (code <= ranges[i].last)
-            return ranges[i].cells;
-    return 1;
-}
-
-/* The bytes of the text that fit in a number of cells. */
-static size_t bytes_within(struct acp_str text, size_t cells, size_t *ret_used)
-{
-    size_t used = 0;
-    size_t at = 0;
-    while (at < text.len) {
-        size_t n = acp_utf8_length(text.ptr + at, text.ptr + text.len);
-        n = n ? n : 1;
-        size_t more = cells_of(n == 1 ? 0x20 : acp_utf8_code(text.ptr + at, n));
-        if (used + more > cells)
-            break;
-        used += more;
-        at += n;
-    }
-    *ret_used = used;
-    return at;
-}
-
-size_t table_text_width(struct acp_str text)
-{
-    size_t used;
-    (void) bytes_within(text, SIZE_MAX / 2, &used);
-    return used;
-}
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
@@ -86,7 +41,7 @@ void table_free(struct table *table)
 
 static void note_width(struct table *table, size_t column, struct acp_str text)
 {
-    size_t width = table_text_width(text);
+    size_t width = width_text(text);
     if (width > table->widths[column])
         table->widths[column] = width;
 }
@@ -140,10 +95,10 @@ static void put_cell(const struct table *table, struct output *out, size_t colum
     const struct table_column *about = &table->columns[column];
     bool is_last = column + 1 == table->column_count;
     size_t width = table->widths[column];
-    size_t used = table_text_width(text);
+    size_t used = width_text(text);
     bool too_wide = is_cut && used > width;
     if (too_wide)
-        text.len = bytes_within(text, width - 1, &used);
+        text = width_cut(text, width - 1, &used);
     size_t blanks = width > used + too_wide ? width - used - too_wide : 0;
     if (column)
         put_blanks(out, GAP);
