@@ -342,6 +342,8 @@ void hub_session_join(struct hub_session *session, struct hub_client *client,
                       const struct hub_message *message);
 /* Moves it to another agent; NULL: it is lost. */
 void hub_session_move(struct hub_session *session, struct hub_agent *agent);
+/* Its agent has ended, or is being ended: it is LOST. */
+void hub_session_lose(struct hub_session *session);
 /* Attaches a client, which then gets all events that are in memory.  ACP_ERR_NOMEM. */
 int hub_session_attach(struct hub_session *session, struct hub_client *client);
 struct hub_attachment *hub_session_attachment(const struct hub_session *session,
@@ -595,6 +597,10 @@ void hub_agent_answered(struct hub_agent *agent);
 ACP_PRINTF(4, 5)
 void hub_log(struct hub *hub, enum hub_log_level level, const struct hub_agent *agent,
              const char *format, ...);
+/* The same about a session. */
+ACP_PRINTF(3, 4)
+void hub_session_log(const struct hub_session *session, enum hub_log_level level,
+                     const char *format, ...);
 /* A copy that the caller frees; NULL if it is longer than that, or out of memory. */
 char *hub_copy(struct acp_raw text, size_t most);
 

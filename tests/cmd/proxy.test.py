@@ -249,6 +249,8 @@ def standard_error_has_the_log_without_secrets(home):
         assert proxy.end() == 0
         lines = [json.loads(line) for line in proxy.log().splitlines()]
     assert secret not in json.dumps(lines)
+    assert any(line.get("session") == session[:8] for line in lines), lines
+    assert session not in json.dumps(lines)
     assert {"time", "level", "agent", "source", "message"} <= set(lines[0])
     words = [line for line in lines if line["source"] == "agent"]
     assert words[0]["message"] == "the key is (set) and --token=(set)", words

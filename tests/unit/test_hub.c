@@ -484,6 +484,35 @@ static void test_idle_agents_end_and_come_back(void **state)
     world_free(w);
 }
 
+static void test_a_prompt_while_an_idle_agent_ends_starts_another(void **state)
+{
+    struct hub_options options = {.idle_ms = 1000};
+    struct world *w = world_new(&options);
+    (void) state;
+    world_greet(w);
+    world_open(w, 0, "/w", "a");
+    w->agents[0].lingers = true;
+    world_pass_time(w, 3000);
+    assert_true(w->agents[0].stopped && w->agents[0].running);
+    world_client_says(w, 0,
+                      M "\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":"
+                        "\"%s\"}}",
+                      world_id(w, "/w", "a"));
+    assert_int_equal(w->agent_count, 2);
+    world_agent_dies(w, 0, "it was stopped");
+    assert_client_silent(w, 0);
+    (void) world_agent_line(w, 1);
+    world_agent_says(w, 1,
+                     M "\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":"
+                       "{\"loadSession\":true}}}");
+    assert_non_null(strstr(world_agent_line(w, 1), "session/load"));
+    world_agent_says(w, 1, M "\"id\":3,\"result\":{}}");
+    assert_non_null(strstr(world_agent_line(w, 1), "session/prompt"));
+    world_agent_says(w, 1, M "\"id\":2,\"result\":{}}");
+    assert_client_got(w, 0, M "\"id\":1,\"result\":{}}");
+    world_free(w);
+}
+
 /* ---- Loading, closing, listing --------------------------------------------------------------- */
 
 static void test_a_session_is_loaded_by_its_id_alone(void **state)
@@ -743,6 +772,13 @@ static void test_a_session_of_another_client_must_be_attached_first(void **state
     (void) world_client_line(w, 2);
     world_client_says(w, 2, M "\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"%s\"}}",
                       world_id(w, "/w", "a"));
+    world_client_says(w, 2,
+                      M "\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":"
+                        "\"%s\"}}",
+                      world_id(w, "/w", "a"));
+    assert_client_got(w, 2,
+                      M "\"id\":1,\"error\":{\"code\":-32600,\"message\":"
+                        "\"the session is open; load or resume it before you use it\"}}");
     assert_agent_silent(w, 0);
     /* The agent's own id is not enough where several clients share an agent. */
     world_client_says(w, 2,
@@ -948,6 +984,7 @@ int main(void)
         cmocka_unit_test(test_a_prompt_that_waits_can_be_cancelled),
         cmocka_unit_test(test_an_agent_that_cannot_start_fails_initialize_and_may_be_tried_again),
         cmocka_unit_test(test_idle_agents_end_and_come_back),
+        cmocka_unit_test(test_a_prompt_while_an_idle_agent_ends_starts_another),
         cmocka_unit_test(test_a_session_is_loaded_by_its_id_alone),
         cmocka_unit_test(test_session_end_is_close),
         cmocka_unit_test(test_lists_are_merged_and_continued),
