@@ -21,11 +21,15 @@ function start() {
 
 function copy(from, to) {
   const lines = createInterface({ input: from, crlfDelay: Infinity });
+  let full = false;
+  to.on("drain", () => {
+    full = false;
+    from.resume();
+  });
   lines.on("line", (line) => {
-    if (!to.write(`${JSON.stringify(JSON.parse(line))}\n`)) {
-      from.pause();
-      to.once("drain", () => from.resume());
-    }
+    if (to.write(`${JSON.stringify(JSON.parse(line))}\n`) || full) return;
+    full = true;
+    from.pause();
   });
   lines.on("close", () => to.end());
 }

@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
 #include "cmd/proxy_log.h"
+#include "cmd/recording.h"
 #include "config/paths.h"
 #include "hub/launch_plain.h"
 
@@ -22,6 +23,7 @@ struct proxy_options {
     struct option_number idle;
     int log_level;
     int log_format;
+    const char *record;
 };
 
 enum { IDLE_MS_DEFAULT = 10 * 60 * 1000, SIGNALS = 3 };
@@ -41,6 +43,7 @@ struct proxy {
     struct hub_client *client;
     struct acp_link *link;
     struct acp_buf why;
+    struct recording *recording; /* NULL: none */
     bool stopping;
     bool ended;
 };
@@ -141,6 +144,22 @@ static void on_log(const struct hub_log_entry *entry, void *user)
     proxy_log_write(&p->log, entry);
 }
 
+/* One message in a line, as acp trace reads it; a line end in one is a blank. */
+static void on_message(struct hub_client *client, bool to_client, struct acp_raw text, void *user)
+{
+    const struct proxy *p = user;
+    (void) client;
+    for (;;) {
+        const char *end = memchr(text.ptr, '\n', text.len);
+        size_t n = end ? (size_t) (end - text.ptr) : text.len;
+        recording_add(!to_client, acp_str_n(text.ptr, n), p->recording);
+        recording_add(!to_client, acp_str_from(end ? " " : "\n"), p->recording);
+        if (!end)
+            return;
+        text = acp_raw_n(end + 1, text.len - n - 1);
+    }
+}
+
 /* ---- The start ------------------------------------------------------------------------------- */
 
 static int command_for(const char *workspace, struct launch_command *ret,
@@ -199,8 +218,10 @@ static void find_key(struct proxy *p, unsigned char key[HUB_KEY_SIZE])
 
 static int open_hub(struct proxy *p, const struct proxy_options *options)
 {
-    static const struct hub_handler handler = {
+    struct hub_handler handler = {
         .log = on_log, .wake = on_wake, .client_closed = on_client_closed, .ended = on_ended};
+    if (p->recording)
+        handler.message = on_message;
     struct hub_options hub = {
         .name = p->setup.agent.name,
         .launcher = &p->launcher.launcher,
@@ -280,6 +301,13 @@ static int make_absolute(struct conversation_setup *c)
     return EXIT_OK;
 }
 
+static int check_recording(const struct proxy_options *options, int err)
+{
+    if (err)
+        err_message("--record %s: %s", options->record, strerror(-err));
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
 static int run(const struct invocation *invocation)
 {
     const struct proxy_options *options = invocation->options;
@@ -293,8 +321,13 @@ static int run(const struct invocation *invocation)
     p.log.agent = p.setup.agent.name;
     if (!status)
         status = make_absolute(&p.setup);
+    if (!status && options->record)
+        status = check_recording(options, recording_open(options->record, &p.recording));
     if (!status)
         status = run_loop(&p, options);
+    int err = recording_close(p.recording);
+    if (err && !status)
+        status = check_recording(options, err);
     acp_buf_finish(&p.why);
     conversation_setup_finish(&p.setup);
     return status;
@@ -338,6 +371,12 @@ static const struct option rows[] = {
      .choices = format_names,
      .offset = offsetof(struct proxy_options, log_format),
      .help = "write them as lines of text or as JSON objects"},
+    {.name = "record",
+     .argument = "FILE",
+     .kind = OPTION_FILE,
+     .offset = offsetof(struct proxy_options, record),
+     .help = "record the messages to and from the editor in _FILE_, for *acp trace*",
+     .details = "What may be a secret is replaced by \"(set)\"."},
     {0},
 };
 
@@ -347,14 +386,14 @@ static const struct option_group groups[] = {
 };
 
 static const struct example examples[] = {
-    {"acp proxy claude", "is an agent for the editor that starts claude in each workspace"},
+    {"acp proxy claude", "serves as the agent of an editor, and starts claude in each workspace"},
     {"acp proxy --per-session -- ./my-agent --fast", "starts a process for each session"},
     {0},
 };
 
 const struct command command_proxy = {
     .name = "proxy",
-    .summary = "be one agent for an editor, with a process for each workspace behind it",
+    .summary = "serve as one agent, with a process for each workspace behind it",
     .description =
         "Speaks ACP on standard input and output, as an agent, and passes everything on to agents "
         "that it starts: one for each workspace in which the editor opens a session. The workspace "

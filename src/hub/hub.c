@@ -354,23 +354,46 @@ void hub_free(struct hub *hub)
 
 /* ---- Help for the others --------------------------------------------------------------------- */
 
+ACP_PRINTF(3, 0)
+static void log_entry(struct hub *hub, struct hub_log_entry *entry, const char *format,
+                      va_list args)
+{
+    char text[1024];
+    int n = vsnprintf(text, sizeof(text), format, args);
+    if (n < 0)
+        return;
+    entry->text = acp_str_n(text, (size_t) n < sizeof(text) ? (size_t) n : sizeof(text) - 1);
+    hub->handler.log(entry, hub->user);
+}
+
 void hub_log(struct hub *hub, enum hub_log_level level, const struct hub_agent *agent,
              const char *format, ...)
 {
-    char text[1024];
     va_list args;
-    if (!hub->handler.log)
-        return;
+    struct hub_log_entry entry = {.level = level,
+                                  .workspace = acp_str_from(agent ? agent->workspace->path : "")};
     va_start(args, format);
-    int n = vsnprintf(text, sizeof(text), format, args);
+    if (hub->handler.log)
+        log_entry(hub, &entry, format, args);
     va_end(args);
-    if (n < 0)
-        return;
+}
+
+/* The beginning of an id tells sessions apart, and is of no use to anybody else. */
+enum { SHOWN_ID = 8 };
+
+void hub_session_log(const struct hub_session *session, enum hub_log_level level,
+                     const char *format, ...)
+{
+    va_list args;
+    size_t n = session->public_id.len - 2;
     struct hub_log_entry entry = {
         .level = level,
-        .text = acp_str_n(text, (size_t) n < sizeof(text) ? (size_t) n : sizeof(text) - 1),
-        .workspace = acp_str_from(agent ? agent->workspace->path : "")};
-    hub->handler.log(&entry, hub->user);
+        .workspace = acp_str_from(session->workspace->path),
+        .session = acp_str_n(session->public_id.ptr + 1, n < SHOWN_ID ? n : SHOWN_ID)};
+    va_start(args, format);
+    if (session->hub->handler.log)
+        log_entry(session->hub, &entry, format, args);
+    va_end(args);
 }
 
 char *hub_copy(struct acp_raw text, size_t most)

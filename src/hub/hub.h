@@ -121,6 +121,8 @@ struct hub_log_entry {
 /* All callbacks may be left out. */
 struct hub_handler {
     void (*log)(const struct hub_log_entry *entry, void *user);
+    /* A message of a client, or, with to_client, one for it, as the client knows it. */
+    void (*message)(struct hub_client *client, bool to_client, struct acp_raw text, void *user);
     /* hub_deadline() is earlier than it was. */
     void (*wake)(void *user);
     /*

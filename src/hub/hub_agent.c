@@ -1,6 +1,6 @@
 /*
- * hub_agent.c - the life of an agent: started for a workspace, asked to initialize, ready, ended when
- * it has nothing to do, and what happens to its sessions and requests when it is gone.
+ * hub_agent.c - the life of an agent: started for a workspace, asked to initialize, ready, ended
+ * when it has nothing to do, and what happens to its sessions and requests when it is gone.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -93,6 +93,18 @@ void hub_agent_note_work(struct hub_agent *agent)
         hub_wake(hub);
 }
 
+static void lose_sessions(struct hub_agent *agent, struct acp_str sentence)
+{
+    while (agent->sessions) {
+        struct hub_session *session = agent->sessions;
+        hub_queue_fail(&session->waiting, NULL, sentence);
+        if (session->state == HUB_SESSION_OPENING)
+            hub_session_free(session);
+        else
+            hub_session_lose(session);
+    }
+}
+
 static void end_idle(struct hub_agent *agent)
 {
     struct hub *hub = hub_of(agent);
@@ -101,6 +113,8 @@ static void end_idle(struct hub_agent *agent)
         return;
     }
     hub_log(hub, HUB_LOG_INFO, agent, "the agent is idle and is ended");
+    /* Now, so that a message that comes before its end starts another one. */
+    lose_sessions(agent, acp_str_from(NULL));
     hub_agent_stop(agent, NULL);
 }
 
@@ -122,25 +136,6 @@ void hub_agents_tick(struct hub *hub)
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
-
-static void lose_sessions(struct hub_agent *agent, struct acp_str sentence)
-{
-    while (agent->sessions) {
-        struct hub_session *session = agent->sessions;
-        while (session->open_questions)
-            hub_question_withdraw(session->open_questions);
-        session->turns = 0;
-        session->questions = 0;
-        hub_queue_fail(&session->waiting, NULL, sentence);
-        if (session->state == HUB_SESSION_OPENING) {
-            hub_session_free(session);
-            continue;
-        }
-        hub_session_move(session, NULL);
-        if (session->state != HUB_SESSION_LOST)
-            hub_session_set_state(session, HUB_SESSION_LOST);
-    }
-}
 
 /* What it has asked clients for is not wanted any more. */
 static void withdraw_requests(struct hub_agent *agent)

@@ -292,6 +292,7 @@ static void confirm(struct hub_session *session, const struct hub_request *reque
     }
     hub_session_set_state(session, HUB_SESSION_IDLE);
     hub_session_update(session);
+    hub_session_log(session, HUB_LOG_DEBUG, "the session is open");
 }
 
 static void answer(struct hub_agent *agent, const struct hub_request *request,

@@ -123,6 +123,10 @@ static void pass_to_session(struct hub_client *client, struct hub_session *sessi
 {
     struct route route = {.session = session};
     struct hub_request *request = NULL;
+    /* An agent that is being ended reads no more. */
+    if (session->agent && session->agent->state >= HUB_AGENT_DRAINING &&
+        session->state != HUB_SESSION_OPENING && session->state != HUB_SESSION_REOPENING)
+        hub_session_lose(session);
     if (session->state == HUB_SESSION_LOST && hub_session_reopen(session, &route.failure)) {
         refuse(client, message, RPC_INTERNAL_ERROR, route.failure.message);
         return;
@@ -224,6 +228,13 @@ static void open_known(struct hub_client *client, const struct hub_message *mess
         pass_to_session(client, session, message);
 }
 
+/* Whether other clients have the session that a message names. */
+static bool is_open(struct hub_client *client, const struct hub_message *message)
+{
+    struct acp_str id = hub_text_of(&client->connection, message->scan.session_id);
+    return id.ptr && hub_session_find(hub_of(client), id);
+}
+
 /* session/fork and whatever else names a session that may not be open: no state is kept. */
 static void pass_by_id(struct hub_client *client, const struct hub_message *message)
 {
@@ -233,6 +244,11 @@ static void pass_by_id(struct hub_client *client, const struct hub_message *mess
     struct hub_session *session = find_session(client, message);
     if (session && message->method != HUB_FORK) {
         pass_to_session(client, session, message);
+        return;
+    }
+    if (!session && is_open(client, message)) {
+        refuse(client, message, RPC_INVALID_REQUEST,
+               "the session is open; load or resume it before you use it");
         return;
     }
     if (session && session->state == HUB_SESSION_LOST)

@@ -101,6 +101,14 @@ static void join_lines(struct hub_connection *c, size_t from)
             *at = ' ';
 }
 
+/* For the owner's recording. */
+static void tell_message(struct hub_connection *c, bool to_client, const char *text, size_t n)
+{
+    if (!is_agent(c))
+        c->hub->handler.message((struct hub_client *) c, to_client, acp_raw_n(text, n),
+                                c->hub->user);
+}
+
 int hub_splice(struct acp_raw text, const struct acp_splice *splices, size_t count,
                struct acp_buf *out)
 {
@@ -117,10 +125,13 @@ void hub_send(struct hub_connection *to, struct acp_raw text, const struct acp_s
         return;
     enum acp_framing framing = framing_of(to);
     int err = acp_frame_begin(&to->out, framing, &mark);
+    size_t begin = to->out.len;
     if (!err)
         err = hub_splice(text, splices, count, &to->out);
     if (!err && to->hub->has_line_ends && framing == ACP_FRAMING_LINES)
         join_lines(to, had);
+    if (!err && to->hub->handler.message)
+        tell_message(to, true, acp_buf_view(&to->out).ptr + begin, to->out.len - begin);
     if (!err)
         err = acp_frame_end(&to->out, framing, mark);
     if (err) {
@@ -276,6 +287,8 @@ bool hub_message_read(struct hub_connection *c, struct acp_raw text, struct hub_
 static void on_text(struct hub_connection *c, struct acp_str text)
 {
     struct hub_message message; /* the scan fills most of it */
+    if (c->hub->handler.message)
+        tell_message(c, false, text.ptr, text.len);
     message.text = acp_raw_n(text.ptr, text.len);
     message.method_text = acp_str_from(NULL);
     message.method = HUB_OTHER;

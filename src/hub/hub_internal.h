@@ -342,6 +342,8 @@ void hub_session_join(struct hub_session *session, struct hub_client *client,
                       const struct hub_message *message);
 /* Moves it to another agent; NULL: it is lost. */
 void hub_session_move(struct hub_session *session, struct hub_agent *agent);
+/* Its agent has ended, or is being ended: it is LOST. */
+void hub_session_lose(struct hub_session *session);
 /* Attaches a client, which then gets all events that are in memory.  ACP_ERR_NOMEM. */
 int hub_session_attach(struct hub_session *session, struct hub_client *client);
 struct hub_attachment *hub_session_attachment(const struct hub_session *session,
@@ -355,7 +357,7 @@ void hub_session_keep_setup(struct hub_session *session, struct acp_raw params);
 /* Appends the agent's id, or ours, as a JSON string. */
 int hub_write_id(struct acp_buf *out, struct acp_str id);
 
-/* ---- hub_reopen.c -------------------------------------------------------------------------------- */
+/* ---- hub_reopen.c ---------------------------------------------------------------------------- */
 
 /*
  * Starts an agent for a lost session and opens the session with it; meanwhile messages wait.  The
@@ -455,7 +457,7 @@ int hub_start_first(struct hub *hub, struct acp_failure *failure);
 /* The same unless any agent runs. */
 int hub_need_agent(struct hub *hub, struct acp_failure *failure);
 
-/* ---- hub_initialize.c ---------------------------------------------------------------------------- */
+/* ---- hub_initialize.c ------------------------------------------------------------------------ */
 
 void hub_initialize_client(struct hub_client *client, const struct hub_message *message);
 /* Sends initialize to an agent that was started. */
@@ -493,7 +495,7 @@ void hub_client_set_state(struct hub_client *client, enum hub_client_state state
 /* Its requests, its questions and its sessions are given up. */
 void hub_client_drop(struct hub_client *client);
 
-/* ---- hub_events.c -------------------------------------------------------------------------------- */
+/* ---- hub_events.c ---------------------------------------------------------------------------- */
 
 /*
  * Sends a message to the clients of a session: at once, or in a shared session as an event.  The
@@ -518,7 +520,7 @@ void hub_session_send_answers(struct hub_session *session);
 /* Frees events that nobody waits for when there are too many. */
 void hub_session_trim(struct hub_session *session);
 
-/* ---- hub_questions.c ----------------------------------------------------------------------------- */
+/* ---- hub_questions.c ------------------------------------------------------------------------- */
 
 /* A request of an agent that all clients of a shared session may answer. */
 struct hub_question {
@@ -541,7 +543,7 @@ void hub_question_withdraw(struct hub_question *question);
 /* Its agent has asked to cancel it. */
 void hub_question_cancel(struct hub_question *question);
 
-/* ---- hub_list.c ---------------------------------------------------------------------------------- */
+/* ---- hub_list.c ------------------------------------------------------------------------------ */
 
 void hub_list(struct hub_client *client, const struct hub_message *message);
 void hub_list_reply(struct hub_request *request, const struct hub_message *message);
@@ -595,6 +597,10 @@ void hub_agent_answered(struct hub_agent *agent);
 ACP_PRINTF(4, 5)
 void hub_log(struct hub *hub, enum hub_log_level level, const struct hub_agent *agent,
              const char *format, ...);
+/* The same about a session. */
+ACP_PRINTF(3, 4)
+void hub_session_log(const struct hub_session *session, enum hub_log_level level,
+                     const char *format, ...);
 /* A copy that the caller frees; NULL if it is longer than that, or out of memory. */
 char *hub_copy(struct acp_raw text, size_t most);
 

@@ -1,6 +1,6 @@
 /*
- * hub_reopen.c - sessions whose agent has ended: the next message starts another agent, which resumes
- * or loads the session; meanwhile messages wait.  What it replays is not shown again.
+ * hub_reopen.c - sessions whose agent has ended: the next message starts another agent, which
+ * resumes or loads the session; meanwhile messages wait.  What it replays is not shown again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void fail(struct hub_session *session, const char *why)
 {
     char text[600];
     (void) snprintf(text, sizeof(text), "the session cannot be opened again: %s", why);
-    hub_log(session->hub, HUB_LOG_WARNING, session->agent, "%s", text);
+    hub_session_log(session, HUB_LOG_WARNING, "%s", text);
     hub_queue_fail(&session->waiting, NULL, acp_str_from(text));
     session->turns = 0;
     hub_session_move(session, NULL);
@@ -120,7 +120,7 @@ int hub_session_reopen(struct hub_session *session, struct acp_failure *failure)
         (void) snprintf(failure->message, sizeof(failure->message), "out of memory");
         return ACP_ERR_NOMEM;
     }
-    hub_log(hub, HUB_LOG_INFO, agent, "a session is opened again");
+    hub_session_log(session, HUB_LOG_INFO, "the session is opened again");
     hub_session_set_state(session, HUB_SESSION_REOPENING);
     if (agent->state == HUB_AGENT_READY)
         hub_session_send_reopen(session);

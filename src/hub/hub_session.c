@@ -376,6 +376,26 @@ void hub_session_move(struct hub_session *session, struct hub_agent *agent)
     take_agent(session, agent);
 }
 
+void hub_session_lose(struct hub_session *session)
+{
+    struct hub_agent *agent = session->agent;
+    struct hub_request *request;
+    while (session->open_questions)
+        hub_question_withdraw(session->open_questions);
+    /* Those that the agent has not answered fail when it has gone; they are no turns any more. */
+    for (size_t cursor = 0; (request = acp_numbers_next(&agent->connection.asked, &cursor));)
+        if (request->session == session)
+            request->counted = false;
+    for (request = agent->connection.requests; request; request = request->next)
+        if (request->session == session)
+            request->counted = false;
+    session->turns = 0;
+    session->questions = 0;
+    hub_session_log(session, HUB_LOG_INFO, "the session is lost until it is used again");
+    hub_session_move(session, NULL);
+    hub_session_set_state(session, HUB_SESSION_LOST);
+}
+
 /* Requests that are under way are answered as usual, but not about this session any more. */
 static void forget_session(struct hub_connection *c, const struct hub_session *session)
 {

@@ -80,6 +80,8 @@ class Proxy:
         """Takes one message; False at the end of the output."""
         if self.headed:
             head = self.process.stdout.readline()
+            if not head:
+                return False
             assert head.startswith(b"Content-Length: "), head
             self.process.stdout.readline()
             line = self.process.stdout.read(int(head.split(b":")[1]))
@@ -247,6 +249,8 @@ def standard_error_has_the_log_without_secrets(home):
         assert proxy.end() == 0
         lines = [json.loads(line) for line in proxy.log().splitlines()]
     assert secret not in json.dumps(lines)
+    assert any(line.get("session") == session[:8] for line in lines), lines
+    assert session not in json.dumps(lines)
     assert {"time", "level", "agent", "source", "message"} <= set(lines[0])
     words = [line for line in lines if line["source"] == "agent"]
     assert words[0]["message"] == "the key is (set) and --token=(set)", words
@@ -256,6 +260,25 @@ def standard_error_has_the_log_without_secrets(home):
         proxy.prompt(proxy.open("one"), "words nothing to see")
         assert proxy.end() == 0
         assert proxy.log() == "", proxy.log()
+
+
+@case
+def a_recording_can_be_read_by_trace_and_has_no_secrets(home):
+    for framing in ("lines", "headers"):
+        with Proxy(home, "--record", home.path("record"), framing=framing) as proxy:
+            session = proxy.open("one")
+            proxy.ask("authenticate", methodId="x", apiKey="sk-ant-api03-abcdefghijklmnopqrst")
+            proxy.prompt(session, "say on")
+            assert proxy.end() == 0
+        assert os.stat(home.path("record")).st_mode & 0o777 == 0o600
+        recorded = [json.loads(line) for line in home.read("record").splitlines()]
+        assert [m.get("method") for m in recorded] == [
+            "initialize", None, "session/new", None, "authenticate", None, "session/prompt",
+            "session/update", None], recorded
+        assert recorded[3]["result"]["sessionId"] == session
+        assert "sk-ant" not in home.read("record")
+        shown, _ = home.run("trace", home.path("record"))
+        assert "session/prompt" in shown and "end_turn" in shown, shown
 
 
 @case

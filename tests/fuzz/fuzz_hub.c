@@ -11,9 +11,9 @@
  *
  * In what clients say, $1 to $4 are our ids for the sessions that agents call 1 to 4.
  *
- * Held: every output is whole messages of valid JSON; a client gets one answer to each of its requests, and
- * no answer that it has not asked for; at the end everything has been answered, and nothing is
- * left.
+ * Held: every output is whole messages of valid JSON; a client gets one answer to each of its
+ * requests, and no answer that it has not asked for; at the end everything has been answered, and
+ * nothing is left.
  */
 #include <stdio.h>
 #include <stdlib.h>

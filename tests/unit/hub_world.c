@@ -227,7 +227,7 @@ void world_settle(struct world *w)
             struct played_agent *a = &w->agents[i];
             if (a->running && !a->stuck)
                 again |= carry(a->endpoint, &a->unread);
-            if (a->running && a->stopped) {
+            if (a->running && a->stopped && !a->lingers) {
                 a->handler->ended(acp_str_from("it was stopped"), a->user);
                 again = true;
             }

@@ -23,7 +23,8 @@ struct played_agent {
     bool running; /* until the hub has freed it */
     bool stopped; /* the hub wants it to end */
     bool paused;
-    bool stuck; /* it does not read */
+    bool stuck;   /* it does not read */
+    bool lingers; /* it takes its time to end */
 };
 
 struct played_client {
