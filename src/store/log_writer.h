@@ -140,9 +140,9 @@ struct store_writer {
     /* Events that are gathered for a row: the first of them, how many, and their bodies. */
     const struct record *run; /* in writing; NULL: none */
     uint64_t run_count;
-    bool is_run_closed; /* no other event can share the row */
     struct acp_buf run_bodies;
     struct acp_failure failure; /* err is not 0: nothing is kept any more */
+    bool is_run_closed;         /* no other event can share the row */
     bool in_transaction;
     bool has_journal;     /* something was committed since the journal was emptied */
     size_t journal_bytes; /* of the events that were committed since then */
