@@ -139,6 +139,7 @@ int prompt_run_open(struct prompt_run *run, const struct agent_flags *agent,
                     .raw = agent->raw,
                     .agent =
                         run->setup.agent.title ? run->setup.agent.title : run->setup.agent.name,
+                    .is_continued = run->has_session,
                     .is_fetched = run->setup.agent.fetched,
                     .cwd = run->setup.cwd,
                     .again = run->setup.store_path ? run->again : NULL},

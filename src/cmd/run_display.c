@@ -99,7 +99,8 @@ static void say_working(struct run_display *display, const char *what)
 static void say_starting(struct run_display *display)
 {
     char line[DOING_SIZE];
-    (void) snprintf(line, sizeof(line), "starting %.200s%s", display->options.agent,
+    (void) snprintf(line, sizeof(line), "starting %.200s%s%s", display->options.agent,
+                    display->options.is_continued ? " and loading the session" : "",
                     display->options.is_fetched ? " (the first run downloads it)" : "");
     say_doing(display, acp_str_from(line), 0);
 }
