@@ -8,6 +8,7 @@
 #include "cmd/agent_sources.h"
 #include "cmd/cmd.h"
 #include "cmd/conversation_setup.h"
+#include "cmd/mcp_store.h"
 #include "config/key_store.h"
 #include "config/paths.h"
 #include "registry/environment_keys.h"
@@ -114,6 +115,7 @@ static int run(const struct invocation *invocation)
         conversation_setup_finish(&c);
         return status;
     }
+    struct mcp_token_store tokens = token_store_of(c.config, &c.arena);
     struct coding_agent_options agent = {
         .version = ACP_VERSION,
         .sources = {.environment = keys_environment()},
@@ -130,6 +132,7 @@ static int run(const struct invocation *invocation)
         .ledger = c.ledger,
         .ledger_path = c.conversation.ledger_path,
         .mcp_servers = config_mcp_servers(c.config),
+        .mcp_tokens = &tokens,
         .launch_folder = launch_folder(&c),
         .store_path = options->no_log ? NULL : store_path(&c),
         .idle_ms = options->idle.given ? options->idle.value : (uint64_t) IDLE_MS_DEFAULT,

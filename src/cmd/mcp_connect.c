@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
@@ -271,15 +270,6 @@ static int load_config(struct mcp_connection *c)
     return status;
 }
 
-/* Whether the user has given credentials; stored tokens are not sent then. */
-static bool has_authorization(const struct mcp_options *options)
-{
-    for (size_t i = 0; i < options->header_count; i++)
-        if (strcasecmp(options->headers[i].name, "Authorization") == 0)
-            return true;
-    return false;
-}
-
 static int connect_to(struct mcp_connection *c, const char *name)
 {
     static const struct mcp_handler handler = {.ready = on_ready,
@@ -294,10 +284,8 @@ static int connect_to(struct mcp_connection *c, const char *name)
                                   .cwd = c->flags->place.cwd,
                                   .call_ms = c->flags->timeout.given ? c->flags->timeout.value : 0};
     int err = describe_server(c, name, &options, &failure);
-    if (!err && options.url && !has_authorization(&options)) {
-        err = mcp_tokens_new(&c->loop, c->http, options.url, &c->store, &c->tokens);
-        options.authorizer = err ? NULL : mcp_tokens_authorizer(c->tokens);
-    }
+    if (!err)
+        err = mcp_tokens_new(&c->loop, &c->store, &options, &c->tokens);
     if (!err)
         err = mcp_server_new(&c->loop, &options, &handler, c, &c->server, &failure);
     if (err) {

@@ -57,6 +57,7 @@ static int open_worktree(struct prompt_run *run, const char *name)
         err_message(
             "the worktree has the last commit; changes that are not committed are not in it");
     run->has_worktree = true;
+    c->conversation.scope = acp_str_from(c->cwd); /* where --continue finds it */
     c->cwd = run->worktree.cwd;
     return EXIT_OK;
 }

@@ -81,7 +81,7 @@ static bool says_its_kind(const struct acp_permission_option *option)
     return !option->name.len;
 }
 
-/* Cut where it is too long to be read in a line. */
+/* What is too long to be read in the line is in the question alone. */
 static void write_always(struct question_choices *choices, struct acp_str brief)
 {
     struct acp_buf text;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 
 enum {
@@ -146,31 +147,38 @@ static void forget(void *waiter, void *user)
 
 /* ---- The object ------------------------------------------------------------------------------ */
 
-int mcp_tokens_new(uv_loop_t *loop, struct http_client *client, const char *url,
-                   const struct mcp_token_store *store, struct mcp_tokens **ret)
+static bool has_credentials(const struct mcp_options *options)
 {
+    for (size_t i = 0; i < options->header_count; i++)
+        if (strcasecmp(options->headers[i].name, "Authorization") == 0)
+            return true;
+    return false;
+}
+
+int mcp_tokens_new(uv_loop_t *loop, const struct mcp_token_store *store,
+                   struct mcp_options *options, struct mcp_tokens **ret)
+{
+    *ret = NULL;
+    if (!options->url || has_credentials(options))
+        return 0;
     struct mcp_tokens *tokens = calloc(1, sizeof(*tokens));
     if (!tokens)
         return ACP_ERR_NOMEM;
-    tokens->url = acp_str_dup(acp_str_from(url));
+    tokens->url = acp_str_dup(acp_str_from(options->url));
     if (!tokens->url) {
         free(tokens);
         return ACP_ERR_NOMEM;
     }
     tokens->authorizer = (struct mcp_authorizer){header, refused, forget, tokens};
     tokens->store = store;
-    tokens->client = client;
+    tokens->client = options->http;
     acp_arena_init(&tokens->arena, 0);
     acp_buf_init(&tokens->header, MAX_HEADER);
     (void) uv_timer_init(loop, &tokens->soon);
     tokens->soon.data = tokens;
+    options->authorizer = &tokens->authorizer;
     *ret = tokens;
     return 0;
-}
-
-const struct mcp_authorizer *mcp_tokens_authorizer(const struct mcp_tokens *tokens)
-{
-    return &tokens->authorizer;
 }
 
 static void on_closed(uv_handle_t *handle)

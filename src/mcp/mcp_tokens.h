@@ -21,11 +21,13 @@ struct mcp_token_store {
 
 struct mcp_tokens;
 
-/* url is copied, the store and the client outlive the object.  ACP_ERR_NOMEM. */
-int mcp_tokens_new(uv_loop_t *loop, struct http_client *client, const char *url,
-                   const struct mcp_token_store *store, struct mcp_tokens **ret);
-/* For mcp_options; belongs to the object, which must outlive the server. */
-const struct mcp_authorizer *mcp_tokens_authorizer(const struct mcp_tokens *tokens);
+/*
+ * Sets options->authorizer if the server has a URL, and no header with credentials of its own; if
+ * not, *ret becomes NULL.  The object must outlive the server, the store and options->http must
+ * outlive the object.  ACP_ERR_NOMEM.
+ */
+int mcp_tokens_new(uv_loop_t *loop, const struct mcp_token_store *store,
+                   struct mcp_options *options, struct mcp_tokens **ret);
 /* Its memory is freed by the loop.  Takes NULL. */
 void mcp_tokens_free(struct mcp_tokens *tokens);
 

@@ -82,7 +82,8 @@ struct store_log {
     uint64_t pending_seq; /* the last event in the transaction */
     int64_t pending_time;
     uint64_t turn_events; /* since the last end of a turn */
-    bool turn_ended;
+    bool turn_ended;      /* in the transaction; and one of more than STORE_LONG_TURN events */
+    bool turn_was_long;
     bool touched;
     struct store_log *next_touched;
 };

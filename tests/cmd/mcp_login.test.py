@@ -170,6 +170,18 @@ def a_login_in_the_browser_is_used_and_refreshed(home):
 
 
 @case
+def the_built_in_agent_uses_a_login(home):
+    server = Server()
+    log_in(home, server)
+    server.token = "another"  # the tokens have to be refreshed
+    home.write(".config/acp/config.json", json.dumps({"mcp_servers": {"locked": {"url": f"{server.url}/mcp"}}}))
+    server.seen.clear()
+    home.run("exec", "--no-log", "list the files")
+    assert ("POST", "/mcp", "Bearer access-1") in server.seen, server.seen
+    assert server.seen.count(("POST", "/mcp", "Bearer access-2")) >= 3, server.seen
+
+
+@case
 def the_address_of_the_browser_can_be_pasted(home):
     server = Server()
     process, url = begin(home, f"{server.url}/mcp")

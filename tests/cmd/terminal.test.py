@@ -51,7 +51,7 @@ def check_harmless(words, output):
 
 
 class Screen:
-    """A command at a terminal of its own.  Questions are answered with no."""
+    """A command at a terminal of its own.  Questions are answered with no, forms declined."""
 
     def __init__(self, home, words, cwd=None, environment=None, status=None):
         self.words = words
@@ -86,8 +86,12 @@ class Screen:
             except OSError:  # nobody has the terminal open any more
                 return output
             output += piece
-            if b"[permission]" in output and not output.endswith(b"\n"):
-                os.write(master, b"n\n")
+            asks = max(output.rfind(b"[permission]"), output.rfind(b"[question]"))
+            line = output.rpartition(b"\n")[2]
+            if re.fullmatch(rb"1-\d+: ", line):
+                os.write(master, b"\x04")  # a login method is to be chosen
+            if asks >= 0 and line.endswith((b"[?] ", b": ")) and not line.startswith(b"{"):
+                os.write(master, b"n\n" if output.startswith(b"[p", asks) else b"/decline\n")
 
 
 def on_alarm(number, frame):

@@ -8,6 +8,7 @@
 #include "acp/policy.h"
 #include "acp/run.h"
 #include "acp/types.h"
+#include "mcp/mcp_tokens.h"
 #include "model/providers.h"
 
 /* Which addresses the model may fetch. */
@@ -31,12 +32,13 @@ struct coding_agent_options {
     bool unstable; /* offer unstable parts of the protocol: fork */
     bool demo;     /* use the offline model, whatever else is available */
     enum coding_agent_fetch fetch;
-    enum acp_policy_mode mode;              /* of new sessions */
-    const struct acp_policy *policy;        /* the user's rules; copied */
-    struct acp_ledger *ledger;              /* permanent permissions; may be NULL */
-    const char *ledger_path;                /* file of the ledger; may be NULL */
-    struct acp_mcp_server_list mcp_servers; /* of every session, besides the client's */
-    const char *launch_folder;              /* see launch/fetched.h; NULL: none */
+    enum acp_policy_mode mode;                /* of new sessions */
+    const struct acp_policy *policy;          /* the user's rules; copied */
+    struct acp_ledger *ledger;                /* permanent permissions; may be NULL */
+    const char *ledger_path;                  /* file of the ledger; may be NULL */
+    struct acp_mcp_server_list mcp_servers;   /* of every session, besides the client's */
+    const struct mcp_token_store *mcp_tokens; /* of logins to MCP servers; NULL: none */
+    const char *launch_folder;                /* see launch/fetched.h; NULL: none */
     const char *store_path;          /* session database; NULL: sessions end with the process */
     bool no_titles;                  /* do not ask the model for session titles */
     uint64_t max_requests;           /* to the model in a turn; 0: 100 */

@@ -357,6 +357,8 @@ static void add_server(struct mcp_servers *servers, struct agent_session *sessio
     };
     int err = mcp_options_read(entry, agent->options->launch_folder, &one->arena, &one->options,
                                &failure);
+    if (!err && agent->options->mcp_tokens)
+        err = mcp_tokens_new(&agent->loop, agent->options->mcp_tokens, &one->options, &one->tokens);
     if (!err)
         err = connect_server(one, &failure);
     if (!err)
@@ -446,6 +448,7 @@ void agent_session_stop_servers(struct agent_session *session)
         servers_forget_asks(one);
         session->agent->servers -= one->server != NULL;
         mcp_server_free(one->server);
+        mcp_tokens_free(one->tokens);
         free(one->names);
         free(one->offered);
         free(one->problem);

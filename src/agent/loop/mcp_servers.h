@@ -12,6 +12,7 @@
 
 #include "acp/types.h"
 #include "agent/loop/coding_agent_internal.h"
+#include "mcp/mcp_tokens.h"
 #include "mcp/options.h"
 
 enum {
@@ -41,6 +42,7 @@ struct one_server {
     struct agent_session *session;
     struct acp_arena arena; /* of the options */
     struct mcp_options options;
+    struct mcp_tokens *tokens; /* of a login, for a server with a URL; or NULL */
     struct mcp_server *server; /* NULL: it is not connected */
     enum server_state state;
     bool was_waited_for;                 /* it has been ready, or has failed, once */
