@@ -189,8 +189,8 @@ static void check_installed(struct agent_checks *checks, const struct agent_comm
 }
 
 /*
- * Agents that npx or uvx can fetch share a line, except in JSON, and except for those that are logged
- * in, because they can be used at once.
+ * Agents that npx or uvx can fetch share a line, except in JSON, and except for those that are
+ * logged in, because they can be used at once.
  */
 static void check_fetched(struct agent_checks *checks, const struct agent_command *command,
                           const char *label)
