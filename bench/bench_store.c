@@ -18,7 +18,10 @@
 enum { EVENTS = 200000, BODY = 200, ROUNDS = 8, ALONE = 500, LEAST_PER_SECOND = 20000 };
 
 static char folder[200];
-static char body[BODY + 1];
+
+/* Each body is taken from another place here: equal ones would be compressed to nothing. */
+static char text[256 * 1024];
+static size_t text_at;
 
 static const char *database(void)
 {
@@ -33,6 +36,22 @@ static void remove_database(void)
     (void) snprintf(command, sizeof(command), "rm -rf '%s'/log.db*", folder);
     if (system(command))
         abort();
+}
+
+/* Letters in an order that does not repeat. */
+static void write_text(void)
+{
+    uint32_t random = 1;
+    for (size_t i = 0; i < sizeof(text); i++) {
+        random = random * 1664525 + 1013904223;
+        text[i] = (char) ('a' + (random >> 28));
+    }
+}
+
+static struct acp_raw next_body(void)
+{
+    text_at = (text_at + BODY) % (sizeof(text) - BODY);
+    return acp_raw_n(text + text_at, BODY);
 }
 
 /* ---- Ours ----------------------------------------------------------------------------------- */
@@ -89,8 +108,8 @@ static double run_ours(void)
     uint64_t sent = 0;
     while (ours.durable < EVENTS) {
         while (sent < EVENTS && !ours.high)
-            if (store_log_append(ours.log, 1, store_now(), acp_str_from("update"),
-                                 acp_raw_n(body, BODY), &sent))
+            if (store_log_append(ours.log, 1, store_now(), acp_str_from("update"), next_body(),
+                                 &sent))
                 abort();
         (void) uv_run(&ours.loop, UV_RUN_ONCE);
     }
@@ -107,8 +126,7 @@ static double run_alone(void)
     for (int i = 0; i < ALONE; i++) {
         uint64_t seq = 0;
         uint64_t begin = bench_now();
-        if (store_log_append(ours.log, 1, store_now(), acp_str_from("update"),
-                             acp_raw_n(body, BODY), &seq))
+        if (store_log_append(ours.log, 1, store_now(), acp_str_from("update"), next_body(), &seq))
             abort();
         while (ours.durable < seq)
             (void) uv_run(&ours.loop, UV_RUN_ONCE);
@@ -147,7 +165,7 @@ static double run_bare(void)
         (void) sqlite.bind_int64(insert, 2, store_now());
         (void) sqlite.bind_int64(insert, 3, 1);
         (void) sqlite.bind_text64(insert, 4, "update", 6, SQLITE_STATIC, SQLITE_UTF8);
-        (void) sqlite.bind_blob64(insert, 5, body, BODY, SQLITE_STATIC);
+        (void) sqlite.bind_blob64(insert, 5, next_body().ptr, BODY, SQLITE_STATIC);
         if (sqlite.step(insert) != SQLITE_DONE)
             abort();
         (void) sqlite.reset(insert);
@@ -166,7 +184,7 @@ int main(int argc, char **argv)
     struct acp_failure failure;
     if (!mkdtemp(folder) || sqlite_load(SQLITE_LIBRARY, &failure))
         abort();
-    memset(body, '7', BODY);
+    write_text();
     struct bench_side log = {.name = "the session log", .ns = 1e18};
     struct bench_side bare = {.name = "bare SQLite, 1000 rows", .ns = 1e18};
     for (int i = 0; i < ROUNDS; i++) {

@@ -382,7 +382,7 @@ static inline const char *take_opening(struct walk *w, const char *p, uint64_t *
     return p;
 }
 
-/* The string of an update from which the walk goes on, at its opening quote; NULL: it is another. */
+/* Where the walk goes on in a usual update: a string, at its opening quote; NULL: it is another. */
 static inline const char *chunk_text(const char *p, const char *end)
 {
     static const char content[] = "_chunk\",\"content\":{\"type\":\"text\",\"text\":\"";
@@ -407,8 +407,8 @@ static inline const char *tool_call_id(const char *p, const char *end)
 /*
  * The member of params at p, behind the opening quote of its key, when it is the update with a
  * piece of the agent's message or thoughts, or with a tool call.  Returns where the piece or the id
- * of the call starts, at its quote and with the marks after that, and its level; NULL: it is another
- * one.
+ * of the call starts, at its quote and with the marks after that, and its level; NULL: it is
+ * another one.
  */
 static inline const char *take_usual_update(struct walk *w, const char *p, uint64_t *marks,
                                             uint32_t *ret_level)

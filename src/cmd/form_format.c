@@ -1,5 +1,6 @@
 /* form_format.c - the formats of a form's texts, and what an address tells; see form_value.h. */
 #include "acp/types.h"
+#include "base/ascii.h"
 #include "cmd/form_value.h"
 
 static bool is_digit(char c)
@@ -159,7 +160,7 @@ struct acp_str form_url_host(struct acp_str url)
 static bool has_scheme(struct acp_str url, const char *scheme)
 {
     struct acp_str own = acp_str_n(url.ptr, scheme_length(url));
-    return own.len > 1 && form_is_word(own, scheme);
+    return acp_ascii_same(own, acp_str_from(scheme));
 }
 
 static bool is_disguised(struct acp_str host)
@@ -167,7 +168,7 @@ static bool is_disguised(struct acp_str host)
     for (size_t i = 0; i < host.len; i++)
         if ((unsigned char) host.ptr[i] >= 0x80 || host.ptr[i] == '%' ||
             (host.len - i >= 4 && (i == 0 || host.ptr[i - 1] == '.') &&
-             form_is_word(acp_str_n(host.ptr + i, 4), "xn--")))
+             acp_ascii_same(acp_str_n(host.ptr + i, 4), acp_str_from("xn--"))))
             return true;
     return false;
 }

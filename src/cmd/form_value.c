@@ -2,6 +2,7 @@
 #include "cmd/form_value.h"
 
 #include "acp/types.h"
+#include "base/ascii.h"
 #include "base/trim.h"
 #include "base/utf8.h"
 #include "cmd/shown_text.h"
@@ -194,13 +195,7 @@ int form_write_value(const struct form_field *field,
 
 bool form_is_word(struct acp_str line, const char *word)
 {
-    size_t n = strlen(word);
-    for (size_t i = 0; i < line.len && i < n; i++) {
-        char c = line.ptr[i];
-        if ((c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c) != word[i])
-            return false;
-    }
-    return line.len == n || line.len == 1;
+    return acp_ascii_same(line, acp_str_from(word)) || acp_ascii_same(line, acp_str_n(word, 1));
 }
 
 static int refuse(struct acp_buf *why, const char *expected, struct acp_str got)

@@ -57,6 +57,7 @@ static int open_worktree(struct prompt_run *run, const char *name)
         err_message(
             "the worktree has the last commit; changes that are not committed are not in it");
     run->has_worktree = true;
+    c->conversation.scope = acp_str_from(c->cwd); /* where --continue finds it */
     c->cwd = run->worktree.cwd;
     return EXIT_OK;
 }
@@ -138,6 +139,7 @@ int prompt_run_open(struct prompt_run *run, const struct agent_flags *agent,
                     .raw = agent->raw,
                     .agent =
                         run->setup.agent.title ? run->setup.agent.title : run->setup.agent.name,
+                    .is_continued = run->has_session,
                     .is_fetched = run->setup.agent.fetched,
                     .cwd = run->setup.cwd,
                     .again = run->setup.store_path ? run->again : NULL},

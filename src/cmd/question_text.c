@@ -8,6 +8,7 @@
 #include "cmd/question_text.h"
 
 #include "acp/types.h"
+#include "base/ascii.h"
 #include "base/trim.h"
 #include "cmd/shown_text.h"
 
@@ -58,30 +59,18 @@ static const struct letter *find_letter(enum acp_permission_option_kind_is kind)
     return NULL;
 }
 
-/* ASCII letters are compared without their case. */
-static bool is_same_text(struct acp_str text, const char *lower)
-{
-    size_t n = strlen(lower);
-    for (size_t i = 0; i < text.len && i < n; i++) {
-        char c = text.ptr[i];
-        if ((c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c) != lower[i])
-            return false;
-    }
-    return text.len == n;
-}
-
 static bool says_its_kind(const struct acp_permission_option *option)
 {
     const struct letter *letter = find_letter(option->kind.is);
     if (!letter)
         return false;
     for (size_t i = 0; i < 8 && letter->names[i]; i++)
-        if (is_same_text(option->name, letter->names[i]))
+        if (acp_ascii_same(option->name, acp_str_from(letter->names[i])))
             return true;
     return !option->name.len;
 }
 
-/* Cut where it is too long to be read in a line. */
+/* What is too long to be read in the line is in the question alone. */
 static void write_always(struct question_choices *choices, struct acp_str brief)
 {
     struct acp_buf text;
@@ -292,7 +281,7 @@ int question_write_help(const struct question_choices *choices, struct acp_buf *
 static bool is_word(struct acp_str line, const char *word)
 {
     const char letter[2] = {word[0], '\0'};
-    return is_same_text(line, word) || is_same_text(line, letter);
+    return acp_ascii_same(line, acp_str_from(word)) || acp_ascii_same(line, acp_str_from(letter));
 }
 
 enum question_reply question_read(const struct question_choices *choices, struct acp_str line,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acp/types.h"
 #include "base/utf8.h"
 #include "cli/output.h"
 #include "cli/terminal_echo.h"
@@ -32,8 +33,9 @@ struct run_display {
     uv_signal_t *suspend;
     unsigned frame;
     char doing[DOING_SIZE];
-    uint64_t tool_call; /* the one that doing is about; 0: none */
-    uint64_t since;     /* of the loop's clock */
+    char printed[DOING_SIZE]; /* the last line that the tool call has printed; or empty */
+    uint64_t tool_call;       /* the one that doing is about; 0: none */
+    uint64_t since;           /* of the loop's clock */
 };
 
 bool run_display_shows_progress(const struct run_display *display)
@@ -59,12 +61,31 @@ static void say_doing(struct run_display *display, struct acp_str what, uint64_t
 {
     char *doing = display->doing;
     display->tool_call = tool_call;
+    display->printed[0] = '\0';
     size_t len = acp_utf8_copy_cut(doing, what.ptr, what.len, DOING_SIZE - 1);
     doing[len] = '\0';
     /* Titles are often commands, which have several lines. */
     doing[strcspn(doing, "\n")] = '\0';
     if (display->timer)
         display->since = uv_now(display->timer->loop);
+}
+
+/* Of the output of a tool call that runs: its last line that is not empty. */
+static void follow_output(struct run_display *display, struct acp_tool_call_content_list content)
+{
+    struct acp_str text = {0};
+    for (size_t i = 0; i < content.count; i++)
+        if (content.items[i].is == ACP_TOOL_CALL_CONTENT_CONTENT &&
+            content.items[i].content.content.is == ACP_CONTENT_BLOCK_TEXT)
+            text = content.items[i].content.content.text.text;
+    while (text.len && text.ptr[text.len - 1] == '\n')
+        text.len--;
+    size_t at = text.len;
+    while (at && text.ptr[at - 1] != '\n')
+        at--;
+    size_t len = acp_utf8_copy_cut(display->printed, text.len ? text.ptr + at : "", text.len - at,
+                                   DOING_SIZE - 1);
+    display->printed[len] = '\0';
 }
 
 static void say_working(struct run_display *display, const char *what)
@@ -78,7 +99,8 @@ static void say_working(struct run_display *display, const char *what)
 static void say_starting(struct run_display *display)
 {
     char line[DOING_SIZE];
-    (void) snprintf(line, sizeof(line), "starting %.200s%s", display->options.agent,
+    (void) snprintf(line, sizeof(line), "starting %.200s%s%s", display->options.agent,
+                    display->options.is_continued ? " and loading the session" : "",
                     display->options.is_fetched ? " (the first run downloads it)" : "");
     say_doing(display, acp_str_from(line), 0);
 }
@@ -90,7 +112,7 @@ static void on_timer(uv_timer_t *timer)
         "\xe2\xa0\xb4", "\xe2\xa0\xa6", "\xe2\xa0\xa7", "\xe2\xa0\x87", "\xe2\xa0\x8f"};
     static const char *const bars[] = {"|", "/", "-", "\\"};
     struct run_display *display = timer->data;
-    char line[DOING_SIZE + 40];
+    char line[2 * DOING_SIZE + 40];
     terminal_echo_off(OUTPUT_MESSAGES);
     unsigned frame = display->frame++;
     uint64_t seconds = (uv_now(timer->loop) - display->since) / 1000;
@@ -102,7 +124,8 @@ static void on_timer(uv_timer_t *timer)
                       (unsigned long long) seconds / 60, (unsigned long long) seconds % 60);
     else if (seconds)
         n += snprintf(line + n, sizeof(line) - (size_t) n, "%llus  ", (unsigned long long) seconds);
-    n += snprintf(line + n, sizeof(line) - (size_t) n, "%s", display->doing);
+    n += snprintf(line + n, sizeof(line) - (size_t) n, "%s%s%s", display->doing,
+                  *display->printed ? ": " : "", display->printed);
     output_show_status(acp_str_n(line, (size_t) n));
 }
 
@@ -159,6 +182,8 @@ static void follow_change(struct run_display *display, const struct transcript_c
         else if (!(change->what & CHANGE_ENDED) && transcript_text(item).len &&
                  (item->number != display->tool_call || change->what & CHANGE_TITLE))
             say_doing(display, transcript_text(item), item->number);
+        if (change->what & CHANGE_CONTENT && item->number == display->tool_call)
+            follow_output(display, item->tool_call.content);
         break;
     case ITEM_TURN_END:
     case ITEM_CLOSED:

@@ -21,6 +21,7 @@ struct run_display_options {
     bool raw;          /* Markdown as it came */
     const char *agent; /* its name, for people */
     bool is_fetched;   /* it is started by npx or uvx, which may have to download it */
+    bool is_continued; /* the session is an earlier one, which the agent may have to load */
     const char *cwd;   /* paths are shown relative to it */
     const char *again; /* the command that goes on with the session; NULL: there is none */
 };

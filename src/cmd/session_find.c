@@ -151,35 +151,45 @@ static int find_session_option(struct conversation_setup *c, struct store *store
     return err;
 }
 
+/* The latest session of a directory. */
+struct latest {
+    struct conversation_setup *c;
+    const char *folder;
+    struct acp_str id;
+};
+
 /* Ends the list. */
 enum { FOUND = 1 };
 
-/* A session that the agent never opened has nothing to be continued. */
+/*
+ * A run in a worktree has the directory from which it was started as its scope.  A session that
+ * the agent never opened has nothing to be continued.
+ */
 static int keep_first(const struct store_session *session, void *user)
 {
-    struct namesakes *one = user;
-    if (!session->agent_session.len)
+    struct latest *latest = user;
+    if (!session->agent_session.len ||
+        (!acp_str_is(session->cwd, latest->folder) && !acp_str_is(session->scope, latest->folder)))
         return 0;
-    one->id = acp_arena_copy(&one->c->arena, session->id);
-    return one->id.ptr ? FOUND : ACP_ERR_NOMEM;
+    latest->id = acp_arena_copy(&latest->c->arena, session->id);
+    return latest->id.ptr ? FOUND : ACP_ERR_NOMEM;
 }
 
 int session_find_latest(struct conversation_setup *c, struct store *store,
                         struct store_session *ret, struct acp_failure *failure)
 {
-    struct namesakes one = {.c = c};
-    struct store_filter filter = {.agent = text_of(c->agent.name), .not_empty = true};
+    const struct store_filter filter = {.agent = text_of(c->agent.name), .not_empty = true};
     char folder[PATH_MAX];
     char top[PATH_MAX];
+    struct latest latest = {.c = c, .folder = folder};
     int err;
     find_top(c->cwd, top);
     (void) snprintf(folder, sizeof(folder), "%s", c->cwd);
     do {
-        filter.cwd = acp_str_from(folder);
-        err = store_list(store, &filter, keep_first, &one, failure);
-    } while (!err && !one.id.ptr && strcmp(folder, top) != 0 && go_up(folder));
+        err = store_list(store, &filter, keep_first, &latest, failure);
+    } while (!err && strcmp(folder, top) != 0 && go_up(folder));
     if (err == FOUND)
-        return store_find(store, one.id, &c->arena, ret, failure);
+        return store_find(store, latest.id, &c->arena, ret, failure);
     return err ? err : ACP_ERR_MISSING;
 }
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/daemon_connect.h"
 #include "cmd/sessions.h"
@@ -180,8 +181,13 @@ static int run_prune(const struct invocation *invocation)
         status = EXIT_FAILED;
     }
     sessions_listing_end(&listing);
-    if (!status && s.store && count && !options->dry_run)
+    if (!status && s.store && count && !options->dry_run) {
+        /* All of the log is written again, which has no steps to count. */
+        struct progress progress = {.what = "making the session log smaller"};
+        progress_show(&progress);
         (void) store_compact(s.store, &failure);
+        progress_end(&progress);
+    }
     if (!status && s.setup.format == RENDER_JSON)
         out_printf("{\"action\":\"%s\",\"dryRun\":%s,\"count\":%llu}\n",
                    options->dry_run ? "sessions_prune_dry_run" : "sessions_pruned",

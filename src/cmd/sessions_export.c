@@ -11,6 +11,7 @@
 
 #include "acp/json.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/output_file.h"
 #include "cmd/sessions.h"
@@ -38,6 +39,7 @@ struct export
     struct sessions_rendering rendering; /* Markdown */
     struct acp_buf line;                 /* JSON */
     struct output out;
+    struct progress progress;
 };
 
 static int write_line(struct export *export)
@@ -53,6 +55,8 @@ static int export_event(const struct store_event *event, void *user)
     struct export *export = user;
     struct acp_json_writer w;
     struct session_event one;
+    if (!export->out.is_terminal)
+        progress_step(&export->progress);
     if (export->rendering.renderer)
         return sessions_render(event, &export->rendering);
     if (!sessions_event(event, &one))
@@ -91,7 +95,7 @@ static int run_export(const struct invocation *invocation)
 {
     const struct export_options *options = invocation->options;
     struct sessions s;
-    struct export export = {0};
+    struct export export = {.progress = {.what = "exporting", .unit = "events"}};
     struct output_file file = {0};
     int fd = OUTPUT_RESULTS;
     struct acp_failure failure = {0};
@@ -116,6 +120,7 @@ static int run_export(const struct invocation *invocation)
             err = store_events(s.store, export.session.id, 1, 0, export_event, &export, &failure);
         if (!err && export.rendering.renderer)
             err = sessions_rendering_end(&export.rendering);
+        progress_end(&export.progress);
         int reason = output_file_end(&file, err ? -ECANCELED : 0);
         if (err || reason) {
             err_message("cannot export the session: %s", *failure.message ? failure.message
@@ -251,11 +256,14 @@ static int import_lines(struct import *import, FILE *file)
     size_t size = 0;
     ssize_t n;
     int err = 0;
+    struct progress progress = {.what = "importing", .unit = "events"};
     while (!err && (n = getline(&line, &size, file)) > 0) {
         struct acp_raw raw = acp_raw_n(line, (size_t) n);
         acp_arena_reset(&import->arena);
         err = import->line++ ? import_event(import, raw) : import_session(import, raw);
+        progress_step(&progress);
     }
+    progress_end(&progress);
     free(line);
     if (!err && !import->line)
         err = refuse(import, "the file is empty");

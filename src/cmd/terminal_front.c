@@ -49,6 +49,22 @@ static void on_asking(bool asking, void *user)
         run_display_resume(front->display);
 }
 
+/*
+ * A message between what is shown.  While a question is on the screen, the display is paused for
+ * that already, and stays so.
+ */
+static void begin_message(struct terminal_front *front)
+{
+    if (!front->questions || !terminal_questions_is_asking(front->questions))
+        run_display_pause(front->display);
+}
+
+static void end_message(struct terminal_front *front)
+{
+    if (!front->questions || !terminal_questions_is_asking(front->questions))
+        run_display_resume(front->display);
+}
+
 void terminal_front_question(struct terminal_front *front,
                              const struct permission_question *question)
 {
@@ -145,9 +161,9 @@ void terminal_front_event(struct terminal_front *front, const struct session_eve
         return;
     run_display_event(front->display, event);
     if (front->options.format != RENDER_JSON && is_unasked(event)) {
-        run_display_pause(front->display);
+        begin_message(front);
         say_unasked(event);
-        run_display_resume(front->display);
+        end_message(front);
     }
 }
 
@@ -212,9 +228,9 @@ static void on_signal(uv_signal_t *signal, int number)
     struct terminal_front *front = signal->data;
     bool again = front->interrupts++ > 0;
     if (!again && number == SIGINT && err_is_terminal() && front->options.format != RENDER_JSON) {
-        run_display_pause(front->display);
+        begin_message(front);
         err_message("cancelling; press Ctrl-C again to stop now");
-        run_display_resume(front->display);
+        end_message(front);
     }
     front->handler.interrupt(again, front->user);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "acp/types.h"
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "conversation/conversation_internal.h"
 
@@ -37,22 +38,13 @@ static void report_stderr(struct conversation *c)
     conversation_forget_stderr(c);
 }
 
-static char to_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
-}
-
 /* ASCII letters of the text are compared without their case. */
-static bool has_words(struct acp_str text, const char *lower)
+static bool has_words(struct acp_str text, const char *words)
 {
-    size_t n = strlen(lower);
-    for (size_t i = 0; i + n <= text.len; i++) {
-        size_t k = 0;
-        while (k < n && to_lower(text.ptr[i + k]) == lower[k])
-            k++;
-        if (k == n)
+    size_t n = strlen(words);
+    for (size_t i = 0; i + n <= text.len; i++)
+        if (acp_ascii_same(acp_str_n(text.ptr + i, n), acp_str_from(words)))
             return true;
-    }
     return false;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/copy.h"
 #include "json/members.h"
-#include "mcp/http_internal.h"
+#include "mcp/http_transport.h"
 
 enum { GOODBYE_MS = 1500 };
 

@@ -15,7 +15,7 @@
 #include "base/copy.h"
 #include "base/utf8.h"
 #include "json/members.h"
-#include "mcp/http_internal.h"
+#include "mcp/http_transport.h"
 #include "oauth/oauth.h"
 
 enum {

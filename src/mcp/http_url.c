@@ -1,5 +1,5 @@
 /* http_url.c - where the older HTTP transport wants its messages. */
-#include "mcp/http_internal.h"
+#include "mcp/http_transport.h"
 
 /* How long scheme and host are: everything before the path. */
 static size_t origin_length(struct acp_str url)

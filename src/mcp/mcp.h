@@ -26,6 +26,7 @@
 
 #include "acp/base.h"
 #include "acp/rpc.h"
+#include "acp/types.h"
 #include "http/http_client.h"
 
 enum {
@@ -52,6 +53,7 @@ enum mcp_transport_kind {
     MCP_STDIO = 0,
     MCP_HTTP, /* streamable; the older transport if the server refuses it */
     MCP_SSE,  /* the older transport */
+    MCP_ACP,  /* a server in the ACP client, by mcp/message (unstable) */
 };
 
 /*
@@ -97,7 +99,10 @@ struct mcp_options {
     size_t header_count;
     struct http_client *http;                /* outlives the server */
     const struct mcp_authorizer *authorizer; /* outlives the server; may be NULL */
-    bool elicits_urls;                       /* handler.elicit takes web pages as well as forms */
+    /* ACP */
+    struct acp_agent *agent; /* outlives the server */
+    const char *server_id;
+    bool elicits_urls; /* handler.elicit takes web pages as well as forms */
     /* Times */
     uint64_t start_ms; /* until its tools are known; 0: 30 s */
     uint64_t call_ms;  /* for one request, without progress; 0: 10 minutes */
@@ -114,7 +119,8 @@ struct mcp_handler {
     void (*ready)(struct mcp_server *server, void *user);
     /*
      * A list is known for the first time, has changed, or could not be had, which leaves it as it
-     * was; pointers to its old items are invalid.  Not called for the first list of tools, which comes before `ready`.
+     * was; pointers to its old items are invalid.  Not called for the first list of tools, which
+     * comes before `ready`.
      */
     void (*listed)(struct mcp_server *server, enum mcp_list_kind kind, void *user);
     /* A resource that was subscribed to has changed. */
@@ -247,6 +253,9 @@ int mcp_server_request(struct mcp_server *server, const struct mcp_request *requ
 /* Asks the server to cancel it and frees the call; reply is not called. */
 void mcp_call_cancel(struct mcp_call *call);
 
+/* Passes on a notification of the ACP client, which may be for another server. */
+void mcp_server_notified(struct mcp_server *server,
+                         const struct acp_message_mcp_notification *notification);
 /* Tells the server that the roots have changed. */
 void mcp_server_roots_changed(struct mcp_server *server);
 /* Answers a request of the server; result is a JSON object. */

@@ -1,12 +1,12 @@
 /*
  * mcp_internal.h - what the files of the MCP client share.
  *
- *   server.c       the connection: initialize, states, requests of the server
- *   lists.c        tools, prompts, resources and templates
- *   requests.c     requests, with progress and cancellation
- *   transport.h    how messages travel: stdio.c, http.c
- *   read.c         reads what servers say; without I/O, for a fuzzer
- *   read_result.c  the same for results with content
+ *   server.c           the connection: initialize, states, requests of the server
+ *   lists.c            tools, prompts, resources and templates
+ *   mcp_requests.c     requests, with progress and cancellation
+ *   transport.h        how messages travel: stdio.c, http.c, acp_transport.c
+ *   mcp_read.c         reads what servers say; without I/O, for a fuzzer
+ *   mcp_read_result.c  the same for results with content
  */
 #ifndef SRC_MCP_MCP_INTERNAL_H
 #define SRC_MCP_MCP_INTERNAL_H
@@ -19,7 +19,7 @@
 /* The newest version of the protocol that is supported, which initialize asks for. */
 #define MCP_NEWEST_VERSION "2025-11-25"
 
-/* ---- read.c ---------------------------------------------------------------------------------- */
+/* ---- mcp_read.c ------------------------------------------------------------------------------ */
 
 struct mcp_list {
     struct mcp_item *items; /* in the arena */
@@ -113,7 +113,7 @@ void mcp_server_explain(const struct mcp_server *server, const struct acp_reply 
 void mcp_lists_start(struct mcp_server *server, enum mcp_list_kind kind);
 void mcp_lists_finish(struct mcp_server *server);
 
-/* ---- requests.c ------------------------------------------------------------------------------ */
+/* ---- mcp_requests.c -------------------------------------------------------------------------- */
 
 void mcp_requests_on_progress(struct mcp_server *server, struct acp_raw params);
 /* The server is freed: no call calls back any more. */

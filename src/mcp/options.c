@@ -108,6 +108,10 @@ int mcp_options_read(const struct acp_mcp_server *entry, const char *launch_fold
         return read_remote(MCP_HTTP, entry->http.url, entry->http.headers, arena, options);
     case ACP_MCP_SERVER_SSE:
         return read_remote(MCP_SSE, entry->sse.url, entry->sse.headers, arena, options);
+    case ACP_MCP_SERVER_ACP:
+        options->kind = MCP_ACP;
+        options->server_id = acp_arena_copy(arena, entry->acp.server_id).ptr;
+        return options->server_id ? 0 : ACP_ERR_NOMEM;
     default:
         return ACP_ERR_ARGUMENT;
     }

@@ -414,6 +414,15 @@ int mcp_refuse(struct mcp_server *server, acp_call ask, int64_t code, const char
     return acp_peer_error(server->peer, ask, code, acp_str_from(sentence), acp_raw_from(NULL));
 }
 
+void mcp_server_notified(struct mcp_server *server,
+                         const struct acp_message_mcp_notification *notification)
+{
+    mcp_server_enter(server);
+    if (server->transport && !server->ended && server->transport->class->notified)
+        server->transport->class->notified(server->transport, notification);
+    mcp_server_leave(server);
+}
+
 void mcp_server_roots_changed(struct mcp_server *server)
 {
     if (server->state == MCP_READY && server->handler.roots)
@@ -469,9 +478,10 @@ static int make_transport(struct mcp_server *server, const struct mcp_options *o
                                             .endpoint = acp_peer_endpoint(server->peer),
                                             .events = &events,
                                             .user = server};
-    int err = options->kind == MCP_STDIO
-                  ? mcp_stdio_new(&context, options, &server->transport, failure)
-                  : mcp_http_new(&context, options, &server->transport, failure);
+    int err =
+        options->kind == MCP_STDIO ? mcp_stdio_new(&context, options, &server->transport, failure)
+        : options->kind == MCP_ACP ? mcp_acp_new(&context, options, &server->transport)
+                                   : mcp_http_new(&context, options, &server->transport, failure);
     server->ended = err != 0;
     if (err && !*failure->message)
         (void) snprintf(failure->message, sizeof(failure->message),

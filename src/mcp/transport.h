@@ -40,6 +40,9 @@ struct mcp_transport_events {
 struct mcp_transport_class {
     /* initialize was answered, and this version of the protocol is spoken from now on. */
     void (*negotiated)(struct mcp_transport *transport, struct acp_str version);
+    /* A notification of a server in the ACP client; it may be for another one. */
+    void (*notified)(struct mcp_transport *transport,
+                     const struct acp_message_mcp_notification *notification);
     /* Ends it in good order; `ended` follows, possibly inside this call. */
     void (*stop)(struct mcp_transport *transport);
     /* Only after `ended`. */
@@ -61,6 +64,8 @@ struct mcp_transport_context {
 /* On failure nothing is called back, and the failure has a sentence. */
 int mcp_stdio_new(const struct mcp_transport_context *context, const struct mcp_options *options,
                   struct mcp_transport **ret, struct acp_failure *failure);
+int mcp_acp_new(const struct mcp_transport_context *context, const struct mcp_options *options,
+                struct mcp_transport **ret);
 int mcp_http_new(const struct mcp_transport_context *context, const struct mcp_options *options,
                  struct mcp_transport **ret, struct acp_failure *failure);
 

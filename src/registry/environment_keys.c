@@ -16,6 +16,7 @@
 static struct {
     const char **all;  /* the original environment: other variables first, then the keys */
     const char **keys; /* the part that holds the keys; ends with NULL */
+    char **left;       /* what environ was set to, before setenv() may have replaced it */
 } taken;
 
 bool keys_is_key(struct acp_str name)
@@ -68,6 +69,7 @@ void keys_take(void)
     }
     taken.all = all;
     taken.keys = all + kept;
+    taken.left = left;
     environ = left; /* lives as long as the process */
     if (n > kept)
         keys_protect();

@@ -176,7 +176,7 @@ static void put_title(struct renderer *r, const struct transcript_item *item)
         rich_printf(r, OUTPUT_DIM, OUTPUT_DEFAULT, " +%zu", call->locations.count - PLACES);
 }
 
-/* The turn ended before the call did, or somebody cancelled it: that is not a failure of the call. */
+/* The turn ended before the call did, or somebody cancelled it: the call itself did not fail. */
 static bool is_cut_short(const struct transcript_tool_call *call)
 {
     return call->is_orphaned || call->status == ACP_TOOL_CALL_STATUS_CANCELLED;

@@ -114,6 +114,7 @@ static bool compress(struct compressor *c)
     return put_sequence(c, in + done, c->length - done, 0, 0);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written to through the struct */
 size_t compress_text(struct acp_str text, char *ret, size_t room)
 {
     struct compressor c = {.in = (const unsigned char *) text.ptr,
@@ -181,6 +182,7 @@ static bool copy_match(struct decompressor *d, size_t length)
     return true;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written to through the struct */
 bool decompress_text(struct acp_str compressed, char *ret, size_t size)
 {
     struct decompressor d = {

@@ -21,7 +21,7 @@ enum { COMPRESS_MAX_BYTES = 64 * 1024 };
  */
 size_t compress_text(struct acp_str text, char *ret, size_t room);
 
-/* Writes exactly size bytes; false if the compressed text is not one of so many bytes. */
+/* Writes exactly size bytes; false if the compressed text is damaged or has another size. */
 bool decompress_text(struct acp_str compressed, char *ret, size_t size);
 
 #endif

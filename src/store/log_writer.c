@@ -17,7 +17,7 @@ enum { BATCH_RECORDS = 2000, BATCH_BYTES = 1 << 20 };
  * as nothing is waiting, so that the end of the program need not do all of it.  A flood that the
  * writer does not catch up with still has an end.
  */
-enum { QUIET_MS = 250, LARGE_JOURNAL = 16 << 20 };
+enum { QUIET_MS = 250, LARGE_JOURNAL = 8 << 20 };
 #define KEEP_JOURNAL "PRAGMA wal_autocheckpoint = 8192"
 #define EMPTY_JOURNAL "PRAGMA wal_checkpoint(PASSIVE)"
 
@@ -155,7 +155,7 @@ static void want_index(struct store_writer *w, const struct store_log *log)
         at++;
     if (w->to_index_count == STORE_TO_INDEX_MAX && at == end)
         return;
-    bool waits = log->turn_events > STORE_LONG_TURN || (at < end && at->waits);
+    bool waits = log->turn_was_long || (at < end && at->waits);
     *at = (struct to_index){log->number, waits};
     if (at == end)
         w->to_index_count++;
@@ -187,10 +187,9 @@ static void publish(struct store_writer *w)
         }
         if (log->turn_ended && kept && !(w->flags & STORE_NO_INDEX))
             want_index(w, log);
-        if (log->turn_ended)
-            log->turn_events = 0;
         log->pending_seq = 0;
         log->turn_ended = false;
+        log->turn_was_long = false;
         log->touched = false;
     }
     request_list_move(&w->settled, &w->answers);
@@ -264,6 +263,14 @@ static bool needs_transaction(const struct record *record)
            (record->request->kind != REQUEST_CLOSE && record->request->kind != REQUEST_FLUSH);
 }
 
+static void end_turn(struct store_log *log)
+{
+    log->turn_ended = true;
+    if (log->turn_events > STORE_LONG_TURN)
+        log->turn_was_long = true;
+    log->turn_events = 0;
+}
+
 static void handle_record(struct store_writer *w, const struct record *record)
 {
     struct acp_failure failure = {0};
@@ -290,7 +297,7 @@ static void handle_record(struct store_writer *w, const struct record *record)
     record->log->pending_time = record->time;
     record->log->turn_events++;
     if (acp_str_is(acp_str_n(record->kind, record->kind_len), "stop"))
-        record->log->turn_ended = true;
+        end_turn(record->log);
 }
 
 /* What fails here is tried again by SQLite, and by whoever closes the database last. */

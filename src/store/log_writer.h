@@ -82,7 +82,8 @@ struct store_log {
     uint64_t pending_seq; /* the last event in the transaction */
     int64_t pending_time;
     uint64_t turn_events; /* since the last end of a turn */
-    bool turn_ended;
+    bool turn_ended;      /* in the transaction; and one of more than STORE_LONG_TURN events */
+    bool turn_was_long;
     bool touched;
     struct store_log *next_touched;
 };
@@ -139,9 +140,9 @@ struct store_writer {
     /* Events that are gathered for a row: the first of them, how many, and their bodies. */
     const struct record *run; /* in writing; NULL: none */
     uint64_t run_count;
-    bool is_run_closed; /* no other event can share the row */
     struct acp_buf run_bodies;
     struct acp_failure failure; /* err is not 0: nothing is kept any more */
+    bool is_run_closed;         /* no other event can share the row */
     bool in_transaction;
     bool has_journal;     /* something was committed since the journal was emptied */
     size_t journal_bytes; /* of the events that were committed since then */

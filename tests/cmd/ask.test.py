@@ -193,13 +193,19 @@ def a_turn_has_no_more_requests_than_allowed(home):
 
 @case
 def the_options_hold_in_a_session_that_is_resumed(home):
-    words = ["prompt", "--ttl", "1", "--no-terminal"]
+    words = ["prompt", "--ttl", "60", "--no-terminal"]
     with model(says("One."), says("Two.")) as (environment, requests):
         home.run(*words, "--append-system-prompt", "Be brief.", "one", **environment)
-        # The agent of the second prompt is another process.
-        pid = json.loads(home.run("status", "--json", **environment)[0])["agentPid"]
-        os.kill(pid, 9)
+        # The agent of the second prompt is another process, once the daemon has seen the end of this.
+        def agent():
+            return json.loads(home.run("status", "--json", **environment)[0])["agentPid"]
+
+        os.kill(agent(), 9)
+        end = time.monotonic() + SECONDS
+        while agent():
+            assert time.monotonic() < end
         home.run(*words, "two", **environment)
+        home.run("sessions", "close", **environment)
         assert "run_command" not in tools_of(requests[1])
         assert system_of(requests[1]).endswith("\nBe brief.\n")
 

@@ -4,9 +4,11 @@
     picture.test.py ACP SOURCE
 """
 
+import importlib.machinery
 import os
 import subprocess
 import sys
+import types
 import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True
@@ -46,7 +48,8 @@ def another_run_gives_another_picture(home):
 
 @case
 def the_picture_shows_the_run(home):
-    text = "\n".join(xml.parse(PICTURE).getroot().itertext())
+    lines = xml.parse(PICTURE).getroot().iterfind(".//*[@class='line']")
+    text = "\n".join("".join(line.itertext()) for line in lines)
     for part in ("acp exec", "hello.sh", '-echo "Helo, world"', '+echo "Hello, world"', "the test passes"):
         assert part in text, part
     assert "/tmp/" not in text
@@ -68,6 +71,21 @@ def the_terminal_erases_moves_and_wraps(home):
                         ("\u65e5\u672c", ["\u65e5\u672c"]),
                         ("e\u0301", ["e\u0301"])):
         assert shown(text, 5 if text == "0123456789" else 20) == lines, (text, shown(text))
+
+
+@case
+def times_do_not_show(home):
+    """However slow the machine is, the picture is the same."""
+    loader = importlib.machinery.SourceFileLoader("picture", TOOL)
+    module = types.ModuleType("picture")
+    module.__file__ = TOOL
+    exec(loader.get_code("picture"), module.__dict__)
+    for slow, settled in (("ok\x1b[0m  \x1b[0;2m3.2s\x1b[0m\r\n", "ok\x1b[0m\x1b[0m\r\n"),
+                          ("ok  \x1b[0;2m1m 5s\x1b[0m\r\n", "ok\x1b[0m\r\n"), ("ok\r\n", "ok\r\n"),
+                          ("\x1b[0;2m0.0s\x1b[0m \u00b7 1 file", "\x1b[0;2m0.2s\x1b[0m \u00b7 1 file"),
+                          ("\x1b[2m61m 12s\x1b[0m.", "\x1b[2m0.2s\x1b[0m."), ("took 17ms.", "took 0.2s."),
+                          ("it runs v1.2 of s", "it runs v1.2 of s")):
+        assert module.settle(slow) == settled, (slow, module.settle(slow))
 
 
 @case

@@ -106,7 +106,7 @@ def story(folder):
 class Screen:
     """acp exec in a tmux of its own."""
 
-    def __init__(self, home, script, *words, columns=80, rows=24, shell="", **environment):
+    def __init__(self, home, script, *words, columns=80, rows=24, shell="", command="", **environment):
         self.home = home
         # A server that was killed may need a moment to go.
         self.socket = home.path(f"tmux{len(os.listdir(home.folder))}")
@@ -119,8 +119,8 @@ class Screen:
                        "TERM": "xterm-256color", **environment}
         given = " ".join(f"{name}='{value}'" for name, value in environment.items())
         agent = f"{sys.executable} {HERE}/screen_agent.py {home.path('script.json')} {home.path('gate')}"
-        command = f"cd {home.folder}; env -i {given} {ACP} exec {' '.join(words)} -p go -- {agent}"
-        home.write("run.sh", f"{command} {shell}\necho END $?\nexec cat\n")
+        command = command or f"env -i {given} {ACP} exec {' '.join(words)} -p go -- {agent}"
+        home.write("run.sh", f"cd {home.folder}; {command} {shell}\necho END $?\nexec cat\n")
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
                   "sh " + home.path("run.sh"))
 
@@ -222,6 +222,21 @@ def the_status_line_says_what_is_done_and_for_how_long(home):
 
 
 @case
+def the_status_line_shows_the_last_line_of_a_command(home):
+    script = [tool(1, title="make test", kind="execute", status="in_progress"), "gate",
+              update(1, content=content("first\nsecond\n")), "gate",
+              update(1, content=content("first\nsecond\nthird \x1b[2J\n")), "gate"]
+    with Screen(home, script) as screen:
+        screen.wait(rf"^[{SPINNER}] .*make test$")
+        screen.go_on()
+        screen.wait(rf"^[{SPINNER}] .*make test: second$")
+        screen.go_on()
+        screen.wait(rf"^[{SPINNER}] .*make test: third \\x1b\[2J$")
+        screen.go_on()
+        screen.end()
+
+
+@case
 def the_status_line_gives_way_to_a_question(home):
     script = [{"ask": {"toolCallId": "1", "title": "Remove everything", "kind": "other"}}, "gate"]
     with Screen(home, script) as screen:
@@ -249,6 +264,30 @@ def what_is_typed_is_neither_shown_in_the_status_line_nor_lost(home):
         screen.wait("^typed ahead$")
         screen.tmux("send-keys", "echo is back")
         screen.wait("^echo is back$")
+
+
+@case
+def an_import_says_how_far_it_is(home):
+    with Screen(home, [text("Hello\n")]) as screen:
+        screen.end()
+    listed = json.loads(home.run("sessions", "list", "--format", "json")[0].splitlines()[0])
+    exported = home.run("sessions", "export", listed["session"], "--as", "json")[0].splitlines()
+    last = json.loads(exported[-1])
+    name = re.sub(r'"session":"[^"]*"', '"session":"01900000-0000-7000-8000-000000000000"', exported[0], count=1)
+    os.mkfifo(home.path("feed"))
+    command = f"env -i HOME={home.folder} PATH=$PATH TERM=xterm LC_ALL=C.UTF-8 {ACP} sessions import feed"
+    with Screen(home, [], command=command) as screen:
+        with open(home.path("feed"), "w", encoding="utf-8") as feed:
+            feed.write("\n".join([name, *exported[1:]]) + "\n")
+            end = time.monotonic() + SECONDS
+            while not any(re.search(r"^importing: \d+ events$", line) for line in screen.lines()):
+                assert time.monotonic() < end, screen.lines()
+                for _ in range(100):
+                    last["sequence"] += 1
+                    feed.write(json.dumps(last) + "\n")
+                feed.flush()
+        lines = screen.wait("^END 0")
+        assert not any("importing" in line for line in lines), lines
 
 
 @case

@@ -30,7 +30,8 @@ RAW = b"MARK\x1b]0;t\x07\x1b[2J\x1bPq\x9b2J\xc2\x9b2J\xe2\x80\xae\xe2\x80\x8b\xf
 TEXT = ("MARK\x1b]0;t\x07\x1b]8;;http://x\x1b\\\x1b]52;c;eA==\x07\x1b[2J\x1bPq\x1b\\\u009b2J\u009d0;t"
         "\u202e\u2066\u2069\u200b\u200d\ufeff\u2028\u00ad\u061c\U000e0041\u3164\ufe0f\rx\x7f")
 
-STYLES = re.compile(rb"\x1b\[(?:0|1|2|31|32|36)m")
+# Our own styles, and the status line, which is drawn and erased.
+STYLES = re.compile(rb"\x1b\[(?:0(?:;[1-579])*(?:;3[1-6])?|1|2|31|32|36)m|\r\x1b\[(?:K|2m)|\x1b\[K")
 
 
 def is_hostile(code):
@@ -51,7 +52,7 @@ def check_harmless(words, output):
 
 
 class Screen:
-    """A command at a terminal of its own.  Questions are answered with no."""
+    """A command at a terminal of its own.  Questions are answered with no, forms declined."""
 
     def __init__(self, home, words, cwd=None, environment=None, status=None):
         self.words = words
@@ -86,8 +87,12 @@ class Screen:
             except OSError:  # nobody has the terminal open any more
                 return output
             output += piece
-            if b"[permission]" in output and not output.endswith(b"\n"):
-                os.write(master, b"n\n")
+            asks = max(output.rfind(b"[permission]"), output.rfind(b"[question]"))
+            line = output.rpartition(b"\n")[2]
+            if re.fullmatch(rb"1-\d+: ", line):
+                os.write(master, b"\x04")  # a login method is to be chosen
+            if asks >= 0 and line.endswith((b"[?] ", b": ")) and not line.startswith(b"{"):
+                os.write(master, b"n\n" if output.startswith(b"[p", asks) else b"/decline\n")
 
 
 def on_alarm(number, frame):

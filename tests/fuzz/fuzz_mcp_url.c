@@ -1,10 +1,10 @@
 /*
- * Fuzzes the endpoint of the older HTTP transport of MCP: the input is a base URL, a line end, and a
- * reference.  Whatever it resolves to is at the same server.
+ * Fuzzes the endpoint of the older HTTP transport of MCP: the input is a base URL, a line end, and
+ * a reference.  Whatever it resolves to is at the same server.
  */
 #include <stdlib.h>
 
-#include "mcp/http_internal.h"
+#include "mcp/http_transport.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -205,5 +205,63 @@ await kase(name("servers of the configuration, where the client names none of th
   }
 });
 
+await kase(name("servers in the client, by mcp/message"), async (keep) => {
+  const agent = keep(new CodingAgent(version, acp, "anthropic", [...FULL, "--unstable"]));
+  const stop = agent.stop.bind(agent);
+  agent.stop = async () => {
+    const { failures, checked } = await stop();
+    return { failures: failures.filter((text) => !text.startsWith("mcp/message is no request")), checked }; // it is unstable
+  };
+  const seen = [];
+  let held;
+  const results = {
+    "server/discover": { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, instructions: "From the client." },
+    "tools/list": { tools: ["echo", "slow", "fail", "lost"].map((tool) => ({ name: tool, inputSchema: { type: "object" } })) },
+  };
+  agent.model = await agent.startModel([WAIT, ...["echo", "slow", "fail", "lost"].map((tool) => ({ when: { prompt: tool }, ...call(`mine__${tool}`), times: 1 })), DONE]);
+  agent.connect();
+  agent.client.onCustom = ({ method, params, signal }) => {
+    assert.equal(method, "mcp/message");
+    seen.push(params);
+    assert.equal(params.serverId, "m1");
+    if (params.method !== "tools/call") return { result: results[params.method] };
+    const { name: tool } = params.params;
+    if (tool === "fail") return { error: { code: -32602, message: "not this way" } };
+    if (tool === "lost") throw Object.assign(new Error("gone away"), { code: -33001 });
+    if (tool === "slow") return new Promise((done) => (held = done));
+    const progress = { progressToken: params.params._meta.progressToken, progress: 1, total: 4 };
+    agent.client.raw({ jsonrpc: "2.0", method: "mcp/message", params: { serverId: "m1", requestId: params.requestId, method: "notifications/progress", params: progress } });
+    agent.client.raw({ jsonrpc: "2.0", method: "mcp/message", params: { serverId: "m1", requestId: "no such", method: "notifications/progress", params: progress } });
+    return { result: { content: [{ type: "text", text: "from the client" }] } };
+  };
+  agent.setup = await agent.client.open(agent.folder, [{ type: "acp", name: "mine", serverId: "m1" }]);
+  await agent.stops("wait", "end_turn");
+  assert.ok(agent.sent(0).tools.includes("mine__echo"), agent.sent(0).tools.join(" "));
+  await agent.stops("echo", "end_turn");
+  assert.equal(result(agent), "from the client");
+  assert.equal(JSON.stringify(agent.of("tool_call_update", "tool_call")).match(/1 of 4/g).length, 1);
+  await agent.stops("fail", "end_turn");
+  assert.match(result(agent), /-32602\): not this way/);
+  await agent.stops("lost", "end_turn");
+  assert.match(result(agent), /the client cannot reach the MCP server "mine"/);
+  for (const { params } of seen) {
+    assert.equal(params._meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    assert.equal(params._meta["io.modelcontextprotocol/clientInfo"].name, "acp");
+  }
+  assert.equal(new Set(seen.map(({ requestId }) => requestId)).size, seen.length, "ids are not used twice");
+  assert.ok(!seen.some(({ method }) => /initialize/.test(method)));
+  const turn = agent.run("slow");
+  await until("the call", () => held);
+  await agent.client.cancel();
+  assert.equal((await turn).stop, "cancelled");
+  held({ result: { content: [] } });
+});
+
+await kase(name("servers in the client are refused where they are not offered"), async (keep) => {
+  const agent = await open(keep, "work");
+  const entry = { type: "acp", name: "mine", serverId: "m1" };
+  await assert.rejects(agent.client.request("session/new", { cwd: agent.folder, mcpServers: [entry] }), { code: -32602 });
+});
+
 clean();
 end();

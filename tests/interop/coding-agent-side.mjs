@@ -61,9 +61,13 @@ export class CodingAgent {
     writeFileSync(join(this.folder, "b.txt"), "banana\n");
   }
 
+  startModel(turns, models = []) {
+    return new ModelServer({ turns, models }, { strict: true }).start();
+  }
+
   /** Opens a session.  Without capabilities the agent uses its own files and terminals. */
   async open(turns, { models = [], mcpServers = [] } = {}) {
-    this.model = await new ModelServer({ turns, models }, { strict: true }).start();
+    this.model = await this.startModel(turns, models);
     this.connect();
     this.setup = await this.client.open(this.folder, mcpServers);
     return this;

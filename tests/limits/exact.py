@@ -53,7 +53,7 @@ exact("TRANSCRIPT_MAX_TOOL_CALLS", lambda n: ["tools", n, 8, 1],
 exact("TRANSCRIPT_MAX_ID", lambda n: ["tools", 1, n, 1],
       said("some are shown without their titles"), flags=("--approve-all", "--verbose"))
 exact("CONVERSATION_MAX_REASON", lambda n: ["reason", n],
-      lambda got: f"{'r' * LIMIT['CONVERSATION_MAX_REASON']}...\n" in got.err)
+      lambda got: f"{'r' * LIMIT['CONVERSATION_MAX_REASON']}..." in got.err)
 exact("WORKSPACE_MAX_PENDING", lambda n: ["writes", n, 200],
       refusals("too many requests wait for the user"), terminal=True, flags=ASK)
 exact("WORKSPACE_MAX_PENDING_BYTES", lambda n: ["writes", 1, n],

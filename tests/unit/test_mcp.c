@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "mcp/http_internal.h"
+#include "mcp/http_transport.h"
 #include "mcp/mcp.h"
 
 enum { LATE_MS = 60 * 1000 };

@@ -1,8 +1,10 @@
 /*
- * SQLite fails: each call of each operation, one after the other, and what every error means.
+ * SQLite fails, or memory runs out: each call and each allocation of each operation, one after the
+ * other; and what every error means.
  *
  * The functions of SQLite are called through a table, so the ones that can fail are replaced here.
- * Linked with -Wl,--wrap=nanosleep, so that ten seconds of waiting pass at once.
+ * Linked with -Wl,--wrap=nanosleep, so that ten seconds of waiting pass at once, and with
+ * -Wl,--wrap=malloc,--wrap=realloc,--wrap=calloc.
  */
 #include <errno.h>
 #include <time.h>
@@ -11,6 +13,7 @@
 #include "store/db.h"
 #include "store/log.h"
 #include "store_help.h"
+#include "test_memory.h"
 
 static struct store *store;
 static struct acp_arena arena;
@@ -332,6 +335,19 @@ static const struct operation {
     {"search", op_search},
 };
 
+/* The operation has failed, and nobody sees anything of it. */
+static void check_unchanged(const struct operation *operation, int n, const char *before)
+{
+    char *after = dump();
+    CHECK_ROW(strcmp(before, after) == 0, n, "%s: %s\nbecame\n%s", operation->name, before, after);
+    /* No transaction is left open, here or for others. */
+    CHECK_ROW(store_begin(store, &failure) == 0, n, "%s: %s", operation->name, failure.message);
+    store_rollback(store);
+    CHECK_ROW(operation->run() == 0, n, "%s cannot be repeated: %s", operation->name,
+              failure.message);
+    free(after);
+}
+
 /* The n-th call of the operation fails; false: it has no n-th call. */
 static bool try_fault(const struct operation *operation, int n)
 {
@@ -349,29 +365,50 @@ static bool try_fault(const struct operation *operation, int n)
     CHECK_ROW(err < 0, n, "%s: a failed call was reported as success", operation->name);
     CHECK_ROW(failure.err == err && *failure.message, n, "%s: %d, %d '%s'", operation->name, err,
               failure.err, failure.message);
-    char *after = dump();
-    CHECK_ROW(strcmp(before, after) == 0, n, "%s: %s\nbecame\n%s", operation->name, before, after);
-    /* No transaction is left open, here or for others. */
-    CHECK_ROW(store_begin(store, &failure) == 0, n, "%s: %s", operation->name, failure.message);
-    store_rollback(store);
-    CHECK_ROW(operation->run() == 0, n, "%s cannot be repeated: %s", operation->name,
-              failure.message);
+    check_unchanged(operation, n, before);
     free(before);
-    free(after);
     return true;
 }
 
-static void test_a_failed_call_is_reported_and_changes_nothing(void **state)
+/* The n-th allocation of the operation fails; it may be one that the operation can do without. */
+static bool try_no_memory(const struct operation *operation, int n)
+{
+    char *before = dump();
+    failure = (struct acp_failure){0};
+    test_struck = false;
+    test_countdown = n;
+    int err = operation->run();
+    test_countdown = 0;
+    if (err) {
+        CHECK_ROW(test_struck, n, "%s: %d '%s'", operation->name, err, failure.message);
+        CHECK_ROW(err == ACP_ERR_NOMEM, n, "%s: %d '%s'", operation->name, err, failure.message);
+        check_unchanged(operation, n, before);
+    }
+    free(before);
+    return test_struck;
+}
+
+static void try_all(void **state, bool (*try)(const struct operation *operation, int n))
 {
     for (size_t i = 0; i < COUNT(operations); i++) {
         bool more = true;
         for (int n = 1; more; n++) {
-            more = try_fault(&operations[i], n);
+            more = try(&operations[i], n);
             assert_int_equal(teardown(state), 0);
             assert_int_equal(setup(state), 0);
             assert_true(n < 200);
         }
     }
+}
+
+static void test_a_failed_call_is_reported_and_changes_nothing(void **state)
+{
+    try_all(state, try_fault);
+}
+
+static void test_without_memory_nothing_changes(void **state)
+{
+    try_all(state, try_no_memory);
 }
 
 /* ---- Errors in words ------------------------------------------------------------------------- */
@@ -562,6 +599,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_a_failed_call_is_reported_and_changes_nothing),
+        IN_FOLDER(test_without_memory_nothing_changes),
         IN_FOLDER(test_errors_say_what_a_person_can_do),
         IN_FOLDER(test_a_locked_database_is_waited_for),
         IN_FOLDER(test_a_lock_that_stays_is_an_error),

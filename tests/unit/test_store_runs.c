@@ -2,6 +2,8 @@
  * Events that share a row: that they do, that each comes back as it was from wherever one reads,
  * what keeps them apart, and that damage is told.  Compressing the bodies belongs here, too.
  */
+#include <time.h>
+
 #include "store/compress.h"
 #include "store/db.h"
 #include "store/log_writer.h"
@@ -240,18 +242,45 @@ static void test_texts_within_rows_are_found(void **state)
     assert_found("hello", "1@5 hello\n");
 }
 
+/* A turn of that many events, with the prompt and the end. */
+static void append_turn(int events)
+{
+    append(1, 5, "prompt", "[{\"type\":\"text\",\"text\":\"hello\"}]");
+    for (int i = 2; i < events; i++)
+        append(1, 6, "message", MESSAGE("1", "apples"));
+    append(1, 7, "stop", "{}");
+}
+
 /* Indexing a long turn is not what the end of a program waits for; the search does it. */
 static void test_a_long_turn_is_indexed_by_the_search(void **state)
 {
     (void) state;
-    append(1, 5, "prompt", "[{\"type\":\"text\",\"text\":\"hello\"}]");
-    for (int i = 0; i < STORE_LONG_TURN; i++)
-        append(1, 6, "message", MESSAGE("1", "apples"));
-    append(1, 7, "stop", "{}");
+    append_turn(STORE_LONG_TURN + 1);
     finish();
     assert_int_equal(ask("SELECT indexed_seq FROM sessions"), 0);
     assert_found("apples", "2@6 apples\n");
     assert_int_equal(ask("SELECT indexed_seq = last_seq FROM sessions"), 1);
+}
+
+static void test_a_shorter_turn_is_indexed_at_its_end(void **state)
+{
+    (void) state;
+    append_turn(STORE_LONG_TURN);
+    append_turn(3); /* events are counted for each turn */
+    finish();
+    assert_int_equal(ask("SELECT indexed_seq = last_seq FROM sessions"), 1);
+}
+
+/* While the program goes on, a long turn is indexed when nothing else is to be done. */
+static void test_a_long_turn_is_indexed_in_a_quiet_moment(void **state)
+{
+    const struct timespec pause = {0, 5000000};
+    (void) state;
+    append_turn(STORE_LONG_TURN + 1);
+    (void) uv_run(&loop, UV_RUN_DEFAULT); /* until all is written */
+    while (!ask("SELECT indexed_seq = last_seq FROM sessions"))
+        (void) nanosleep(&pause, NULL);
+    finish();
 }
 
 /* ---- Damage ---------------------------------------------------------------------------------- */
@@ -414,6 +443,8 @@ int main(void)
         IN_FOLDER(test_chunks_are_compressed),
         IN_FOLDER(test_texts_within_rows_are_found),
         IN_FOLDER(test_a_long_turn_is_indexed_by_the_search),
+        IN_FOLDER(test_a_shorter_turn_is_indexed_at_its_end),
+        IN_FOLDER(test_a_long_turn_is_indexed_in_a_quiet_moment),
         IN_FOLDER(test_damaged_rows_are_told),
         cmocka_unit_test(test_texts_come_back),
         cmocka_unit_test(test_blocks_of_other_programs),

@@ -31,8 +31,8 @@ class Style:
     """Zero or None everywhere is plain text."""
 
     def __init__(self, **values):
-        self.values = {"bold": False, "dim": False, "italic": False, "underline": False, "colour": None,
-                       "back": None, **values}
+        self.values = {"bold": False, "dim": False, "italic": False, "underline": False, "reverse": False,
+                       "colour": None, "back": None, **values}
 
     def __eq__(self, other):
         return self.values == other.values
@@ -54,8 +54,8 @@ def extended(numbers):
 def styled(style, params):
     """The style after an SGR sequence."""
     numbers = [int(word or 0) for word in re.split("[;:]", params)]
-    names = {1: ("bold", True), 2: ("dim", True), 3: ("italic", True), 4: ("underline", True), 23: ("italic", False),
-             24: ("underline", False), 39: ("colour", None), 49: ("back", None)}
+    names = {1: ("bold", True), 2: ("dim", True), 3: ("italic", True), 4: ("underline", True), 7: ("reverse", True),
+             23: ("italic", False), 24: ("underline", False), 27: ("reverse", False), 39: ("colour", None), 49: ("back", None)}
     while numbers:
         number = numbers.pop(0)
         if number == 0:

@@ -162,6 +162,7 @@ static int serve(struct coding_agent *agent, const struct model_choice *choice)
         .authenticate = coding_agent_authenticate,
         .logout = coding_agent_logout,
         .request = coding_agent_request,
+        .notification = coding_agent_notified,
     };
     struct acp_agent_options options = {
         .name = acp_str_from("acp"),
@@ -173,7 +174,7 @@ static int serve(struct coding_agent *agent, const struct model_choice *choice)
         .mcp_sse = true,
         .additional_directories = true,
         .merge_waiting = true, /* the model's chunks are sent as they arrive */
-        .services = ACP_SERVICE_PROVIDERS,
+        .services = ACP_SERVICE_PROVIDERS | ACP_SERVICE_MCP,
         .max_prompt = agent->options->max_prompt ? agent->options->max_prompt : (size_t) MAX_PROMPT,
     };
     struct toolbox_fetch fetch = coding_agent_fetch_tool(agent);

@@ -164,7 +164,7 @@ struct agent_session {
     char chat[AGENT_CHAT_SIZE]; /* of the IDE that the session belongs to; "": none */
     struct agent_turn *turn;    /* or NULL */
     struct agent_overrides overrides;
-    char *warning;              /* to be sent with the next turn, or NULL */
+    char *warning; /* to be sent with the next turn, or NULL */
 };
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
@@ -474,6 +474,9 @@ struct toolbox_fetch coding_agent_fetch_tool(struct coding_agent *agent);
 
 /* Rejects the session, naming the entry, if a server cannot be used as it is given. */
 bool coding_agent_check_servers(struct acp_session *role_session, struct acp_mcp_server_list list);
+/* For acp_agent_handler.notification: notifications of servers in the client. */
+void coding_agent_notified(struct acp_agent *role_agent, const struct acp_message *message,
+                           void *user);
 /* Starts those of the list, and those of the configuration. */
 void agent_session_start_servers(struct agent_session *session, struct acp_mcp_server_list list);
 /*

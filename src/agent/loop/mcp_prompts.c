@@ -269,7 +269,7 @@ bool agent_turn_run_server_prompt(struct agent_turn *turn, struct acp_str name,
 static int describe_server(const struct one_server *one, struct acp_buf *out)
 {
     static const char *const kinds[] = {
-        [MCP_STDIO] = "stdio", [MCP_HTTP] = "http", [MCP_SSE] = "sse"};
+        [MCP_STDIO] = "stdio", [MCP_HTTP] = "http", [MCP_SSE] = "sse", [MCP_ACP] = "acp"};
     const struct mcp_info *info = one->server ? mcp_server_info(one->server) : NULL;
     int err = acp_buf_printf(out, "- %.100s (%s): %s", one->options.name, kinds[one->options.kind],
                              servers_state_name(one->state));

@@ -1,8 +1,8 @@
 /*
- * mcp_serve.c - our tools as an MCP server.  The tools run in a turn of an ACP session, so there is
- * one: an agent and a client in this process, which exchange their messages in memory.  Its only turn
- * lasts as long as the MCP client is there.  What the tools ask of the client's user is passed on as a
- * question of MCP.
+ * mcp_serve.c - our tools as an MCP server.  The tools run in a turn of an ACP session, so there
+ * is one: an agent and a client in this process, which exchange their messages in memory.  Its only
+ * turn lasts as long as the MCP client is there.  What the tools ask of the client's user is passed
+ * on as a question of MCP.
  */
 #include "agent/loop/mcp_serve.h"
 

@@ -22,8 +22,8 @@ struct mcp_serve_options {
 
 /*
  * Serves a client until its input ends.  A question goes to the client if that takes
- * elicitation/create; otherwise what is not allowed by a rule is denied.  Returns the exit status of
- * the process.
+ * elicitation/create; otherwise what is not allowed by a rule is denied.  Returns the exit status
+ * of the process.
  */
 int mcp_serve_run(const struct mcp_serve_options *options);
 

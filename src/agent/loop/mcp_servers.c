@@ -17,7 +17,7 @@
 enum {
     WAIT_MS = 2000,        /* how long prompts wait, from the start of the servers */
     FIRST_PAUSE_MS = 1000, /* before a server is tried again; doubled with each try */
-    STEADY_MS = 60 * 1000, /* a server that was ready for so long has all its tries again */
+    STEADY_MS = 60 * 1000, /* a server that was ready for this time has all its tries again */
 };
 
 /* ---- States ---------------------------------------------------------------------------------- */
@@ -308,6 +308,8 @@ static const char *fault_of(const struct acp_mcp_server *entry)
                 return "has a header that HTTP does not allow";
         return NULL;
     }
+    if (entry->is != ACP_MCP_SERVER_STDIO)
+        return NULL;
     for (size_t i = 0; i < entry->stdio.args.count; i++)
         if (memchr(entry->stdio.args.items[i].ptr, '\0', entry->stdio.args.items[i].len))
             return "has a NUL in its args";
@@ -351,6 +353,7 @@ static void add_server(struct mcp_servers *servers, struct agent_session *sessio
         .version = agent->options->version,
         .cwd = acp_arena_copy(&one->arena, acp_session_cwd(session->role)).ptr,
         .http = agent->http,
+        .agent = acp_session_agent(session->role),
     };
     int err = mcp_options_read(entry, agent->options->launch_folder, &one->arena, &one->options,
                                &failure);
@@ -409,6 +412,24 @@ void agent_session_start_servers(struct agent_session *session, struct acp_mcp_s
     session->servers = servers;
     add_servers(session, list, (struct acp_mcp_server_list){0});
     add_servers(session, own, list);
+}
+
+void coding_agent_notified(struct acp_agent *role_agent, const struct acp_message *message,
+                           void *user)
+{
+    struct coding_agent *agent = user;
+    struct acp_message_mcp_notification notification;
+    struct acp_arena arena;
+    acp_arena_init(&arena, 0);
+    bool is_mcp =
+        acp_str_is(message->method, "mcp/message") &&
+        acp_message_mcp_notification_decode(acp_agent_protocol(role_agent), message->params, &arena,
+                                            &notification, NULL) == 0;
+    for (struct agent_session *session = agent->first; is_mcp && session; session = session->next)
+        for (size_t i = 0; session->servers && i < session->servers->count; i++)
+            if (session->servers->items[i].server)
+                mcp_server_notified(session->servers->items[i].server, &notification);
+    acp_arena_finish(&arena);
 }
 
 static void on_timer_closed(uv_handle_t *handle)

@@ -1,6 +1,6 @@
 /*
- * mcp_tools.c - the tools of MCP servers as tools of the session: a tool of a server is run like any
- * other tool: shown, permitted and cancelled in the same way.
+ * mcp_tools.c - the tools of MCP servers as tools of the session.  A tool of a server is run like
+ * any other: shown, permitted and cancelled in the same way.
  */
 #include <stdio.h>
 

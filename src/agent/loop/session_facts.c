@@ -141,9 +141,15 @@ static int add_files(struct agent_session *session, struct acp_str root, struct 
 static int append_contained(struct acp_buf *out, struct acp_str json)
 {
     int err = 0;
-    for (size_t i = 0; i < json.len && !err; i++)
-        err = json.ptr[i] == '<' ? acp_buf_printf(out, "\\u003c")
-                                 : acp_buf_append(out, &json.ptr[i], 1);
+    while (json.len && !err) {
+        const char *at = memchr(json.ptr, '<', json.len);
+        size_t n = at ? (size_t) (at - json.ptr) : json.len;
+        err = acp_buf_append(out, json.ptr, n);
+        if (!err && at)
+            err = acp_buf_printf(out, "\\u003c");
+        n += at ? 1 : 0;
+        json = acp_str_n(json.ptr + n, json.len - n);
+    }
     return err;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "agent/loop/coding_agent_internal.h"
+#include "base/ascii.h"
 #include "base/copy.h"
 #include "base/utf8.h"
 #include "json/members.h"
@@ -29,20 +30,6 @@ static void set_text(char **text, struct acp_str value)
 }
 
 /* ---- Tools ----------------------------------------------------------------------------------- */
-
-/* Names are compared ignoring the case of ASCII letters. */
-static bool is_name(struct acp_str a, struct acp_str b)
-{
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        char x = a.ptr[i] >= 'A' && a.ptr[i] <= 'Z' ? (char) (a.ptr[i] - 'A' + 'a') : a.ptr[i];
-        char y = b.ptr[i] >= 'A' && b.ptr[i] <= 'Z' ? (char) (b.ptr[i] - 'A' + 'a') : b.ptr[i];
-        if (x != y)
-            return false;
-    }
-    return true;
-}
 
 /* Takes the first name off a list with line ends between them; false at the end. */
 static bool next_name(const char **list, struct acp_str *ret_name)
@@ -68,7 +55,7 @@ bool agent_overrides_have_tool(const struct agent_overrides *overrides, struct a
     while (next_name(&list, &allowed)) {
         bool of_server = allowed.len >= sizeof(server_tool) &&
                          memcmp(allowed.ptr, server_tool, sizeof(server_tool) - 1) == 0;
-        if (is_name(allowed, name) || (of_server && acp_str_is(name, AGENT_MCP_CALL)))
+        if (acp_ascii_same(allowed, name) || (of_server && acp_str_is(name, AGENT_MCP_CALL)))
             return true;
     }
     return false;
@@ -78,7 +65,7 @@ static bool is_known(const struct agent_session *session, struct acp_str name)
 {
     const struct tool_info *info;
     for (size_t i = 0; (info = toolbox_at(session->agent->box, i)) != NULL; i++)
-        if (is_name(name, acp_str_from(info->name)))
+        if (acp_ascii_same(name, acp_str_from(info->name)))
             return true;
     return name.len > 5 && memcmp(name.ptr, "mcp__", 5) == 0;
 }

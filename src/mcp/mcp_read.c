@@ -1,4 +1,4 @@
-/* read.c - reads what MCP servers answer to initialize and to requests for lists. */
+/* mcp_read.c - reads what MCP servers answer to initialize and to requests for lists. */
 #include "base/utf8.h"
 #include "mcp/mcp_internal.h"
 

@@ -1,12 +1,12 @@
 /*
- * http_internal.h - what the files of the HTTP transport share.
+ * http_transport.h - what the files of the HTTP transport share.
  *
  *   http.c         the transport: the session, what may be sent when, its end
  *   http_stream.c  one POST or GET: its attempts, its answer, resuming it
  *   http_url.c     where the older transport wants its messages
  */
-#ifndef SRC_MCP_HTTP_INTERNAL_H
-#define SRC_MCP_HTTP_INTERNAL_H
+#ifndef SRC_MCP_HTTP_TRANSPORT_H
+#define SRC_MCP_HTTP_TRANSPORT_H
 
 #include "http/sse.h"
 #include "mcp/mcp_internal.h"

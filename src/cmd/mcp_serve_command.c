@@ -1,4 +1,4 @@
-/* mcp_serve.c - acp mcp serve: our tools as an MCP server. */
+/* mcp_serve_command.c - acp mcp serve: our tools as an MCP server. */
 #include "agent/loop/mcp_serve.h"
 #include "cmd/cmd.h"
 #include "cmd/config_command.h"

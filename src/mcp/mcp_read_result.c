@@ -1,4 +1,4 @@
-/* read_result.c - reads results with content: of tools, resources and prompts. */
+/* mcp_read_result.c - reads results with content: of tools, resources and prompts. */
 #include "base/utf8.h"
 #include "json/members.h"
 #include "mcp/mcp_internal.h"

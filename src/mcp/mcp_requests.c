@@ -1,4 +1,4 @@
-/* requests.c - requests to an MCP server, with progress, time limits and cancellation. */
+/* mcp_requests.c - requests to an MCP server, with progress, time limits and cancellation. */
 #include <stdlib.h>
 
 #include "json/members.h"
