@@ -75,18 +75,18 @@ static const struct acp_auth_method *choose(const struct login *login,
 static const struct acp_auth_method *ask_for_method(struct acp_auth_method_list methods)
 {
     char buffer[TERMINAL_LINE_SIZE];
+    char prompt[40];
     struct acp_str typed;
     if (!err_is_terminal())
         return NULL;
-    err_printf("1-%zu: ", methods.count);
-    while (terminal_read_line(buffer, &typed)) {
+    (void) snprintf(prompt, sizeof(prompt), "1-%zu: ", methods.count);
+    while (terminal_ask_line(prompt, buffer, &typed)) {
         for (size_t i = 0; i < methods.count; i++) {
             char number[24];
             (void) snprintf(number, sizeof(number), "%zu", i + 1);
             if (acp_str_is(typed, number) || acp_str_eq(typed, words_of(&methods.items[i]).id))
                 return methods.items + i;
         }
-        err_printf("1-%zu: ", methods.count);
     }
     return NULL;
 }

@@ -13,8 +13,8 @@
 #include "base/trim.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/confirm.h"
 #include "cmd/conversation_setup.h"
-#include "cmd/terminal_line.h"
 #include "config/paths.h"
 #include "json/members.h"
 
@@ -268,18 +268,14 @@ static int run_revoke(const struct invocation *invocation)
 /* Asks on the terminal; anything but yes is no. */
 static bool is_agreed(size_t count)
 {
-    char buffer[TERMINAL_LINE_SIZE];
-    struct acp_str answer = {0};
-    int terminal = terminal_open();
-    if (terminal < 0) {
+    const char *plural = count == 1 ? "" : "s";
+    char question[80];
+    (void) snprintf(question, sizeof(question), "revoke %zu permission%s?", count, plural);
+    enum confirm answer = confirm_ask(question);
+    if (answer == CONFIRM_NOBODY)
         err_message("%zu permission%s would be revoked; use --yes where nobody can be asked", count,
-                    count == 1 ? "" : "s");
-        return false;
-    }
-    (void) close(terminal);
-    err_printf("revoke %zu permission%s? [y]es, [n]o: ", count, count == 1 ? "" : "s");
-    return terminal_read_line(buffer, &answer) &&
-           (acp_str_is(answer, "y") || acp_str_is(answer, "yes"));
+                    plural);
+    return answer == CONFIRM_YES;
 }
 
 static int run_clear(const struct invocation *invocation)

@@ -7,20 +7,23 @@
 #include <unistd.h>
 
 #include "base/trim.h"
+#include "cli/output.h"
 
 int terminal_open(void)
 {
     return open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 }
 
-bool terminal_read_line(char buffer[TERMINAL_LINE_SIZE], struct acp_str *ret_line)
+bool terminal_ask_line(const char *prompt, char buffer[TERMINAL_LINE_SIZE],
+                       struct acp_str *ret_line)
 {
     int terminal = terminal_open();
     ssize_t n = -1;
     if (terminal < 0)
         return false;
-    /* What was typed before the question is no answer to it. */
     (void) tcflush(terminal, TCIFLUSH);
+    err_printf("%s", prompt);
+    (void) output_flush(output_messages());
     do
         n = read(terminal, buffer, TERMINAL_LINE_SIZE);
     while (n < 0 && errno == EINTR);

@@ -8,11 +8,12 @@
 int terminal_open(void);
 
 /*
- * Reads a line that the user types and waits for it; for commands that do nothing else meanwhile.
- * *ret_line points into the buffer and is trimmed.  False at the end of input, and without a
- * terminal.
+ * Asks for a line and waits for it; for commands that do nothing else meanwhile.  What was typed
+ * before the prompt is discarded.  *ret_line points into the buffer and is trimmed.  False at the
+ * end of input, and without a terminal.
  */
 enum { TERMINAL_LINE_SIZE = 256 };
-bool terminal_read_line(char buffer[TERMINAL_LINE_SIZE], struct acp_str *ret_line);
+bool terminal_ask_line(const char *prompt, char buffer[TERMINAL_LINE_SIZE],
+                       struct acp_str *ret_line);
 
 #endif

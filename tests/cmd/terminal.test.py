@@ -89,7 +89,7 @@ class Screen:
             output += piece
             asks = max(output.rfind(b"[permission]"), output.rfind(b"[question]"))
             line = output.rpartition(b"\n")[2]
-            if re.fullmatch(rb"1-\d+: ", line):
+            if re.search(rb"\b1-\d+: $", line):
                 os.write(master, b"\x04")  # a login method is to be chosen
             if asks >= 0 and line.endswith((b"[?] ", b": ")) and not line.startswith(b"{"):
                 os.write(master, b"n\n" if output.startswith(b"[p", asks) else b"/decline\n")

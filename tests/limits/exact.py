@@ -211,7 +211,7 @@ register("MAX_COMMANDS exactly and one more", command_count)
 
 def server_total(place):
     """Each session has as many servers as it may; the last one has one more than all may have."""
-    most, each = LIMIT["MAX_ALL_SERVERS"], LIMIT["MAX_SERVERS"]
+    most, each = LIMIT["SERVERS_MAX_ALL"], LIMIT["SERVERS_MAX"]
     server = {"name": "m", "command": "cat", "args": [], "env": []}
     with Client(place) as client:
         client.call("initialize", protocolVersion=1)
@@ -224,7 +224,7 @@ def server_total(place):
         assert told.count("256 MCP servers of all sessions run already") == 1, told[-2000:]
 
 
-register("MAX_ALL_SERVERS and one more", server_total)
+register("SERVERS_MAX_ALL and one more", server_total)
 
 
 def exact_held(name, sizes):
