@@ -212,7 +212,7 @@ register("MAX_COMMANDS exactly and one more", command_count)
 def server_total(place):
     """Each session has as many servers as it may; the last one has one more than all may have."""
     most, each = LIMIT["SERVERS_MAX_ALL"], LIMIT["SERVERS_MAX"]
-    server = {"name": "m", "command": "cat", "args": [], "env": []}
+    server = {"name": "m", "command": "sleep", "args": ["600"], "env": []}
     with Client(place) as client:
         client.call("initialize", protocolVersion=1)
         for _ in range(most // each):
