@@ -3,7 +3,6 @@
  * it.  A hub (src/hub) with one client, on standard input and output.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -27,7 +26,7 @@ struct proxy_options {
     const char *record;
 };
 
-enum { IDLE_MS_DEFAULT = 10 * 60 * 1000, SIGNALS = 3, PIPE_BYTES = 1024 * 1024 };
+enum { IDLE_MS_DEFAULT = 10 * 60 * 1000, SIGNALS = 3 };
 
 static const char *const level_names[] = {"debug", "info", "warning", "error", NULL};
 static const char *const format_names[] = {"text", "json", NULL};
@@ -239,16 +238,6 @@ static int open_hub(struct proxy *p, const struct proxy_options *options)
     return err ? err : hub_client_new(p->hub, &p->client);
 }
 
-/* A writer that fills a pipe has to be woken, which costs more than the bytes. */
-static void enlarge_pipe(int fd)
-{
-#ifdef F_SETPIPE_SZ
-    (void) fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
-#else
-    (void) fd;
-#endif
-}
-
 static int open_link(struct proxy *p)
 {
     static const struct acp_link_handler handler = {.closed = on_link_closed};
@@ -256,7 +245,6 @@ static int open_link(struct proxy *p)
     int err = acp_stdio_take(&options.in, &options.out);
     if (err)
         return err;
-    enlarge_pipe(options.out);
     return acp_link_new(&p->loop, &options, hub_client_endpoint(p->client), &handler, p, &p->link);
 }
 

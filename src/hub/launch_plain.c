@@ -1,16 +1,12 @@
 /* launch_plain.c - see launch_plain.h. */
 #include "hub/launch_plain.h"
 
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "acp/io.h"
-#include "io/link.h"
 
-enum {
-    LAST_WORDS = 2000, /* of standard error, in the sentence about the end */
-    PIPE_BYTES = 1024 * 1024,
-};
+enum { LAST_WORDS = 2000 }; /* of standard error, in the sentence about the end */
 
 struct plain_process {
     struct hub_process process; /* first */
@@ -73,18 +69,6 @@ static void free_process(struct hub_process *process)
 static const struct hub_process_class plain_class = {
     .pause = pause_process, .stop = stop_process, .free = free_process};
 
-/* An agent that fills its pipe has to be woken, which costs more than the bytes. */
-static void enlarge_output(struct acp_process *child)
-{
-    struct acp_link *link = acp_process_link(child);
-#ifdef F_SETPIPE_SZ
-    if (link)
-        (void) fcntl(acp_link_input(link), F_SETPIPE_SZ, PIPE_BYTES);
-#else
-    (void) link;
-#endif
-}
-
 static int start(struct hub_launcher *launcher, const struct hub_launch *launch,
                  struct hub_process **ret, struct acp_failure *failure)
 {
@@ -111,7 +95,6 @@ static int start(struct hub_launcher *launcher, const struct hub_launch *launch,
         free(p);
         return err;
     }
-    enlarge_output(p->child);
     *ret = &p->process;
     return 0;
 }
