@@ -133,20 +133,28 @@ static int fill(struct agent_session *role_session, struct context *context)
     return err ? err : write_system(role_session, context);
 }
 
-static bool is_for_model(const struct agent_session *role_session, const struct context *context)
+/* *ret says whether the context was made for the session's model.  ACP_ERR_NOMEM. */
+static int check_model(const struct agent_session *role_session, const struct context *context,
+                       bool *ret)
 {
     struct acp_buf model;
     acp_buf_init(&model, (size_t) 2 * AGENT_MAX_NAME);
-    bool is =
-        write_model(role_session, &model) == 0 && acp_str_eq(acp_buf_view(&model), context->model);
+    int err = write_model(role_session, &model);
+    if (!err)
+        *ret = acp_str_eq(acp_buf_view(&model), context->model);
     acp_buf_finish(&model);
-    return is;
+    return err;
 }
 
 int agent_session_get_context(struct agent_session *role_session, struct model_ask *ask)
 {
+    bool is_same = false;
     int err = 0;
-    if (role_session->context && !is_for_model(role_session, role_session->context))
+    if (role_session->context)
+        err = check_model(role_session, role_session->context, &is_same);
+    if (err)
+        return err; /* not a new context: that would change messages that are in use */
+    if (!is_same)
         agent_session_free_context(role_session);
     if (!role_session->context) {
         struct context *context = context_new();
@@ -174,9 +182,11 @@ int agent_session_write_note(struct agent_session *role_session, enum fact_scope
     struct context *context = role_session->context;
     struct facts now;
     size_t before = out->len;
-    if (!context || !is_for_model(role_session, context))
-        return 0; /* the next one will have the facts of then */
-    int err = facts_gather(role_session, &context->known, scope, &now);
+    bool is_same = false;
+    int err = context ? check_model(role_session, context, &is_same) : 0;
+    if (err || !is_same)
+        return err; /* the next one will have the facts of then */
+    err = facts_gather(role_session, &context->known, scope, &now);
     if (err)
         return err;
     err = facts_write_note(&context->known, &now, out);
