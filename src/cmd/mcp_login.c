@@ -65,6 +65,10 @@ static const struct option_group login_groups[] = {
     {0},
 };
 
+/*
+ * A callback that ends a wait also stops the loop: one that has run its timers would wait for input
+ * otherwise.
+ */
 struct login {
     const struct login_options *options;
     uv_loop_t loop;
@@ -176,6 +180,7 @@ static void on_end(struct http_request *request, const struct http_end *end, voi
     struct login *login = user;
     (void) request;
     login->asked = true;
+    uv_stop(&login->loop);
     if (!login->server_status)
         fail(login, "%s", end->sentence);
     else if (login->server_status == 200)
@@ -286,6 +291,7 @@ static void on_done(struct oauth_login *oauth, const struct oauth_grant *grant, 
         out_printf("logged in to %.*s\n", ACP_ARG(http_place(login->url)));
     acp_buf_finish(&problem);
     login->done = true;
+    uv_stop(&login->loop);
     oauth_login_free(oauth);
     login->oauth = NULL;
 }
@@ -296,6 +302,7 @@ static void on_interrupt(uv_signal_t *interrupt, int number)
     (void) number;
     login->status = EXIT_INTERRUPTED;
     login->done = true;
+    uv_stop(&login->loop);
 }
 
 /* The secret of a registered client, from a file. */
