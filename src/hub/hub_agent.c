@@ -444,6 +444,8 @@ void hub_agent_send_queue(struct hub_agent *agent, struct hub_queue *queue)
 
 void hub_agent_set_ready(struct hub_agent *agent)
 {
+    if (agent->state != HUB_AGENT_STARTING)
+        return; /* it was told to end meanwhile */
     set_state(agent, HUB_AGENT_READY);
     agent->due_at = UINT64_MAX;
     hub_agent_note_work(agent);

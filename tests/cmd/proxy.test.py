@@ -38,7 +38,7 @@ def until(what, look):
 class Proxy:
     """A proxy and the client that talks to it."""
 
-    def __init__(self, home, *options, agent=(), framing="lines"):
+    def __init__(self, home, *options, agent=(), framing="lines", waits=True):
         self.home = home
         self.folder = home.path("state")
         self.headed = framing == "headers"
@@ -54,7 +54,8 @@ class Proxy:
         self.notices = []
         self.count = 0
         self.send(0, "initialize", protocolVersion=1, clientCapabilities={})
-        self.answer(0)
+        if waits:
+            self.answer(0)
 
     def __enter__(self):
         return self
@@ -197,6 +198,13 @@ def at_the_end_of_its_input_nothing_is_left(home):
         with open(f"{proxy.folder}/closed") as file:
             closed = file.read().split()
         assert sorted(closed) == sorted(session.rpartition("-")[2] for session in sessions)
+
+
+@case
+def input_that_ends_while_the_agent_starts(home):
+    with Proxy(home, waits=False) as proxy:
+        assert proxy.end() == 0
+        assert not os.path.exists(f"{proxy.folder}/pids") or not any(map(is_alive, proxy.pids()))
 
 
 @case
