@@ -662,6 +662,8 @@ process.stdin.on("data", (bytes) => {
   input.push(bytes);
 });
 process.stdin.on("end", () => process.exit(0));
+// A client may leave while something is written to it, as at the end of its input.
+process.stdout.on("error", (error) => process.exit(error.code === "EPIPE" ? 0 : 1));
 const output = new Writable({
   write(bytes, _, done) {
     wrote(bytes);
