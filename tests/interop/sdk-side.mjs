@@ -212,7 +212,7 @@ export class SdkClient {
     const promise = new Promise((done) => {
       again = () => {
         const value = look();
-        if (value) done(value);
+        if (value || this.stopped) done(value);
       };
       this.waiting.add(again);
       again();
@@ -328,6 +328,9 @@ export class SdkClient {
     }, STOP_MS);
     const { code, signal } = await this.exited;
     clearTimeout(timer);
+    // A case may have ended without a wait that it began, which would keep this process.
+    this.stopped = true;
+    this.poke();
     this.terminals.end();
     if (code !== 0) failures.push(`the agent ended with ${signal ?? code}`);
     if (this.errors) failures.push(`the agent's standard error: ${this.errors.slice(0, 3000)}`);

@@ -85,7 +85,8 @@ await kase("filesystem, over stdio", async ({ count, keep }) => {
   keep(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "a.txt"), "the text");
   const server = quote([process.execPath, filesystem, folder]);
-  const read = (path) => run(acp, ["mcp", "call", server, "read_text_file", JSON.stringify({ path })]);
+  // The roots of the client, which are its directory, replace those of the command line when they have been asked for.
+  const read = (path) => run(acp, ["mcp", "call", server, "read_text_file", JSON.stringify({ path })], { cwd: folder });
   assert.equal((await read(join(folder, "a.txt"))).out, "the text\n");
   assert.equal((await read("/etc/passwd")).status, 1);
   assert.match((await run(acp, ["mcp", "tools", server])).out, /^list_directory /m);
