@@ -36,7 +36,7 @@ struct seen {
 };
 
 struct open_id {
-    char id[24];
+    char id[40];
     char method[24];
     size_t session;
     unsigned said; /* updates before the agent answered */

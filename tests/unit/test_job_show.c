@@ -86,6 +86,7 @@ static void what_is_said_is_not_cut_by_what_is_printed(void **state)
         UNTIL(w, w->chunks > before + 1 && world_said(w, "agent_message_chunk"));
         const char *at = strstr(test_cstr(&w->log), "agent_message_chunk");
         struct acp_str id = world_value(acp_str_from(at), "messageId");
+        assert_non_null(id.ptr);
         (void) snprintf(ids[i], sizeof(ids[i]), "%.*s", (int) id.len, id.ptr);
     }
     assert_string_equal(ids[0], ids[1]);
