@@ -85,7 +85,6 @@ struct http_transport {
     char session_id[MCP_MAX_SESSION_ID + 1]; /* "": none */
     char version[32];                        /* "": not negotiated */
     char first_failure[700];                 /* before the older transport was tried; "": none */
-    char used_header[16]; /* whether Authorization was sent with the last request */
     struct http_stream *streams;
     size_t post_count;            /* of kind MESSAGE */
     struct http_request *goodbye; /* DELETE */
