@@ -70,7 +70,7 @@ static const char *describe_login(struct doctor *doctor, const struct agent_comm
         break;
     case AGENT_LOGIN_UNKNOWN:
         (void) snprintf(out, size, "%s",
-                        command->login ? "; whether it is logged in cannot be told" : "");
+                        command->login ? "; whether it is logged in is unknown" : "");
         break;
     }
     return fix;

@@ -123,23 +123,6 @@ int key_store_read_all(const struct config *config, const char *folder, struct a
 
 /* ---- Changing -------------------------------------------------------------------------------- */
 
-/* Checks that other users can neither read nor replace the keys. */
-static int check_place(const char *path, const char *folder, struct acp_buf *why)
-{
-    struct acp_buf old;
-    int err = paths_make_folders(path);
-    if (!err)
-        err = paths_check_private_folder(folder, why);
-    if (err)
-        return err;
-    acp_buf_init(&old, KEY_MAX_BYTES + 2);
-    err = paths_read_private_file(path, &old, why);
-    if (old.len)
-        explicit_bzero(old.data, old.cap);
-    acp_buf_finish(&old);
-    return err == -ENOENT || err == -EFBIG ? 0 : err;
-}
-
 int key_store_write(const struct config *config, const char *folder, const char *provider,
                     struct acp_str key, enum key_place place, struct acp_buf *why)
 {
@@ -148,7 +131,7 @@ int key_store_write(const struct config *config, const char *folder, const char 
     acp_arena_init(&arena, 0);
     acp_buf_init(&text, KEY_MAX_BYTES + 2);
     const char *path = paths_join(&arena, folder, provider);
-    int err = path ? check_place(path, folder, why) : -ENOMEM;
+    int err = path ? paths_prepare_private_file(path, folder, KEY_MAX_BYTES + 2, why) : -ENOMEM;
     if (!err && place == KEY_IN_KEYRING)
         err = key_ring_write(config_environment(config), provider, key, why);
     if (!err &&

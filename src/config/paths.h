@@ -70,6 +70,13 @@ int paths_read_own_file(const char *path, struct acp_buf *out, struct acp_buf *w
 int paths_read_private_file(const char *path, struct acp_buf *out, struct acp_buf *why);
 /* The same for a directory for secrets; 0, or -EPERM with a message. */
 int paths_check_private_folder(const char *folder, struct acp_buf *why);
+/*
+ * Before a secret of at most max bytes is written to a file in that directory: creates the
+ * directory, and checks that other users can neither read nor replace it or the file.  0 or -errno,
+ * with a message for -EPERM.
+ */
+int paths_prepare_private_file(const char *path, const char *folder, size_t max,
+                               struct acp_buf *why);
 /* Opens a regular file: a descriptor or -errno.  Reads an open file to its end. */
 int paths_open_file(const char *path);
 int paths_read_all(int fd, struct acp_buf *out);

@@ -3,7 +3,7 @@
  * come from the user or root: nobody else may be able to write it, replace it, or replace one of
  * its parent directories.
  */
-#define _XOPEN_SOURCE 700 /* S_ISVTX, realpath() */
+#define _GNU_SOURCE /* S_ISVTX, realpath(), explicit_bzero() */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -136,4 +136,21 @@ int paths_check_private_folder(const char *folder, struct acp_buf *why)
     if (fd >= 0)
         (void) close(fd);
     return err;
+}
+
+int paths_prepare_private_file(const char *path, const char *folder, size_t max,
+                               struct acp_buf *why)
+{
+    struct acp_buf old;
+    int err = paths_make_folders(path);
+    if (!err)
+        err = paths_check_private_folder(folder, why);
+    if (err)
+        return err;
+    acp_buf_init(&old, max);
+    err = paths_read_private_file(path, &old, why);
+    if (old.cap)
+        explicit_bzero(old.data, old.cap);
+    acp_buf_finish(&old);
+    return err == -ENOENT || err == -EFBIG ? 0 : err;
 }

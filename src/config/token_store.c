@@ -58,23 +58,6 @@ int token_store_read(const char *folder, struct acp_str url, struct acp_arena *a
     return err;
 }
 
-/* Checks that other users can neither read nor replace the tokens. */
-static int check_place(const char *path, const char *folder, struct acp_buf *why)
-{
-    struct acp_buf old;
-    int err = paths_make_folders(path);
-    if (!err)
-        err = paths_check_private_folder(folder, why);
-    if (err)
-        return err;
-    acp_buf_init(&old, OAUTH_MAX_GRANT + 2);
-    err = paths_read_private_file(path, &old, why);
-    if (old.cap)
-        explicit_bzero(old.data, old.cap);
-    acp_buf_finish(&old);
-    return err == -ENOENT || err == -EFBIG ? 0 : err;
-}
-
 int token_store_write(const char *folder, struct acp_str url, const struct oauth_grant *grant,
                       struct acp_buf *why)
 {
@@ -83,7 +66,7 @@ int token_store_write(const char *folder, struct acp_str url, const struct oauth
     acp_arena_init(&arena, 0);
     acp_buf_init(&text, OAUTH_MAX_GRANT + 2);
     const char *path = path_of(folder, url, &arena);
-    int err = path ? check_place(path, folder, why) : -ENOMEM;
+    int err = path ? paths_prepare_private_file(path, folder, OAUTH_MAX_GRANT + 2, why) : -ENOMEM;
     if (!err && (oauth_grant_write(grant, &text) || acp_buf_append(&text, "\n", 1))) {
         (void) acp_buf_printf(why, "the tokens are too large to be stored");
         err = -EFBIG;

@@ -34,7 +34,7 @@ struct agent_known {
     const char *keys;        /* variables with API keys that it gets; it gets no others */
     const char *addresses;   /* variables with the base URL of its model provider */
     const char *state;       /* files and directories with its settings, login and sessions */
-    const char *credentials; /* files that exist after a login; NULL: cannot be told by files */
+    const char *credentials; /* files that exist after a login; NULL: files do not show it */
     unsigned quirks;         /* enum agent_quirk */
 };
 
@@ -97,7 +97,7 @@ int agents_own(struct config *config, struct agent_command *ret, struct acp_buf 
 /* Whether it is the built-in agent, by name or by default. */
 bool agents_is_own(const struct agent_command *command);
 
-/* What can be told about the login of an agent without starting it. */
+/* What is known about the login of an agent without starting it. */
 enum agent_login {
     AGENT_LOGIN_UNKNOWN = 0, /* nothing is known about where it stores one */
     AGENT_LOGIN_MISSING,

@@ -62,7 +62,7 @@ def doctor_tells_whether_an_agent_is_logged_in(home):
     assert line() == [f"ok    agent codex: {program}; logged in (~/.codex/auth.json)"], line()
     home.install("goose")
     out = home.run("doctor", "--no-start", "goose")[0]
-    assert "whether it is logged in cannot be told" in out, out
+    assert "whether it is logged in is unknown" in out, out
 
 
 @case
